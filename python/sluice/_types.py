@@ -2,7 +2,7 @@
 """Types of arguments, for type checkers: nothing imports this when a program runs."""
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from . import _sluice
 from .batch import Batch
@@ -11,6 +11,16 @@ from .transforms import Transform
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Paths = Path | Sequence[Path]
+
+
+class _TorchDataset(Protocol):
+    """A torch.utils.data.Dataset."""
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+    def __add__(self, other: Any, /) -> Any: ...
+
+
+Source = Paths | _TorchDataset  # what is opened, besides a Dataset
 Progress = bool | None | Callable[[int, int], Any]
 Dtype = Any  # "float16", numpy.float16, torch.float16
 Steps = Transform | Sequence[Transform]

@@ -9,7 +9,7 @@ import stat
 from collections import namedtuple
 from collections.abc import Mapping
 
-from . import _check, _sluice
+from . import _check, _foreign, _sluice
 from ._meanings import MEANINGS
 from ._names import DTYPE_NAMES, EXIFS, TABLES, dtype_number, values
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, overload
 
-    from ._types import Field as Field, Labels, LeftOut as LeftOut, Part, Paths, Progress, Verified as Verified
+    from ._types import Field as Field, Labels, LeftOut as LeftOut, Part, Progress, Source, Verified as Verified
 
 TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
 
@@ -99,9 +99,11 @@ def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[st
 
 
 def opened(name, value):
-    """The dataset that an argument is, or is the path of."""
+    """The dataset that an argument is, is the path of, or, if it is one of torch's, consists of."""
     if isinstance(value, Dataset):
         return value
+    if _foreign.is_foreign(value):
+        return _foreign.opened(name, value)
     if not isinstance(value, (str, bytes, os.PathLike, list, tuple)):
         raise _check.wrong(name, value, "a sluice.Dataset, a path or a list of paths")
     return Dataset(value)
@@ -388,10 +390,12 @@ class Dataset:
     def subset(self, indices: Sequence[int] | Any) -> Dataset:
         """Some samples, by their numbers, in that order; one may come several times. Whole numbers, or as many bools as
         there are samples: a list, a range, an array, a tensor, a Series; or the path of a file of numbers: .npy, or
-        text with one a line. data[10:20] is a subset, too."""
+        text with one a line. Also a torch Subset of this dataset, or of range(len(data)), as random_split makes them.
+        data[10:20] is a subset, too."""
         if isinstance(indices, (str, os.PathLike)):
             return self._subset("index_file", os.fsencode(os.path.abspath(indices)))
-        indices = _check.items("indices", _listed(indices), "numbers, bools or a path")
+        chosen = _foreign.indices_of(indices, self)
+        indices = _check.items("indices", _listed(indices if chosen is None else chosen), "numbers, bools or a path")
         bools = sum(type(index).__name__ in ("bool", "bool_") for index in indices)
         if bools > 0:
             if bools < len(indices):
@@ -466,11 +470,12 @@ class _Made(Dataset):
 
 
 def concat(
-    datasets: Sequence[Dataset], *, fields: Sequence[str] | None = None, labels: Labels = "same",
+    datasets: Sequence[Dataset | Source], *, fields: Sequence[str] | None = None, labels: Labels = "same",
     allow_case_duplicates: bool = False,
 ) -> Dataset:  # fmt: skip
     """Several datasets, of whatever formats, as one: the samples of the first, then those of the second, ...
 
+    datasets: a list of datasets, of their paths, or of datasets of torch (a Loader's `dataset` says which).
     Their fields must agree in names and types (sizes of tensors may differ). fields: those that all of them have
     and the joined one is to have [all]. a + b is concat([a, b]).
 
@@ -534,14 +539,13 @@ def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = 
 
 
 def _datasets(datasets):
-    wanted = "a list of sluice.Dataset"
+    wanted = "a list of sluice.Dataset, or of paths"
     if isinstance(datasets, Dataset):  # which could be gone through as well, sample by sample
         raise _check.wrong("datasets", datasets, wanted)
     datasets = _check.items("datasets", datasets, wanted)
-    for one in datasets:
-        if not isinstance(one, Dataset):
-            raise TypeError(f"datasets: {one!r:.80} is no sluice.Dataset")
-    return datasets
+    if not all(isinstance(one, (Dataset, str, bytes, os.PathLike)) or _foreign.is_foreign(one) for one in datasets):
+        raise _check.wrong("datasets", datasets, wanted)
+    return [opened("datasets", one) for one in datasets]
 
 
 def _weights(row):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
-    from ._types import Columns, Dtype, Hook, Paths, Steps
+    from ._types import Columns, Dtype, Hook, Source, Steps
     from .dataset import Dataset
 
 WORDS = {"shuffle": {True: 0, False: 2}, "exif": EXIFS}  # besides the library's
@@ -160,7 +160,7 @@ def _check_uint8(name, column, field):
 
 
 def _shown(
-    self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *, num_workers: int | None = None,
+    self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, num_workers: int | None = None,
     transform: Steps | Mapping[str, Steps] | None = None, columns: Columns | None = None, drop_last: bool = False,
     last_batch: str | None = None, seed: int = 0, dtype: Dtype = None, layout: str | None = None, device: Any = None,
     on_bad_sample: str = "fail", rank: int | None = None, world_size: int | None = None, prefetch_factor: int | None = None,
@@ -259,7 +259,8 @@ class Batches:
 class Loader:
     """Batches of a dataset, made ahead by threads of the library.
 
-    dataset: a sluice.Dataset, or the path of one.
+    dataset: a sluice.Dataset, or the path of one; or torch's Subset, ConcatDataset, ImageFolder,
+        CocoDetection or VOCDetection, which are opened by the files they name (docs/datasets.md).
     batch_size: rows of this rank's batches, 1 to 65536.
     shuffle: True or 'full' (permutes all samples in every epoch), 'block' (neighbours stay together,
         for disks with slow random reads), 'shards' (whole files in random order and a window of
@@ -290,7 +291,7 @@ class Loader:
     _more: Mapping[str, Any] = {}
 
     def __init__(
-        self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *,
+        self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *,
         num_workers: int | None = None, transform: Steps | Mapping[str, Steps] | None = None,
         columns: Columns | None = None, drop_last: bool = False, last_batch: str | None = None, seed: int = 0,
         ignore_index: int = -1, dtype: Dtype = None, layout: str | None = None, device: Any = None, on_bad_sample: str = "fail",

@@ -13,7 +13,7 @@ from .dataset import argument_hints, labels_of, opened
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .dataset import Dataset
-    from ._types import Labels, PackResult as PackResult, Part, Paths, Progress, UnpackResult as UnpackResult
+    from ._types import Labels, PackResult as PackResult, Part, Progress, Source, UnpackResult as UnpackResult
 
 
 if not TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _named(function):
 
 @_named
 def pack(
-    source: Dataset | Paths, path: str | os.PathLike[str], *, workers: int | None = None, overwrite: bool = False,
+    source: Dataset | Source, path: str | os.PathLike[str], *, workers: int | None = None, overwrite: bool = False,
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
     zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
     progress: Progress = True, max_side: int | None = None, quality: int | None = None, raw_share: float = 0.0,
@@ -174,7 +174,7 @@ def pack_join(path: str | os.PathLike[str]) -> PackResult:
 
 @_named
 def unpack(
-    source: Dataset | Paths, path: str | os.PathLike[str], *, tar: bool = False, shard_bytes: int = 0,
+    source: Dataset | Source, path: str | os.PathLike[str], *, tar: bool = False, shard_bytes: int = 0,
     shard_samples: int = 0, workers: int | None = None, overwrite: bool = False, on_bad_sample: str = "fail",
     progress: Progress = True, max_sample_bytes: int = 0,
 ) -> UnpackResult:  # fmt: skip

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._types import Paths
+    from ._types import Source
     from .dataset import Dataset
 
 __all__ = ["Batch", "DataLoader", "targets"]
@@ -80,7 +80,7 @@ class DataLoader(Loader):
     _copies_on_device = True
 
     def __init__(
-        self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,
+        self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,
         layout: str | None = None, ignore_index: int = -100, sampler: Any = None, **arguments: Any,
     ) -> None:  # fmt: skip
         if isinstance(sampler, torch.utils.data.WeightedRandomSampler):

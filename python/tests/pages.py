@@ -12,9 +12,10 @@ def sections(page):
         yield text.partition("\n")[0], re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def run(page, heading, folder, monkeypatch, number=0, path=None):
-    """Runs a Python block below a heading of a page, in a folder. Returns the names that it defines. path: of another dataset."""
-    block, names = dict(sections(page))[heading][number], {}
+def run(page, heading, folder, monkeypatch, number=0, path=None, before=""):
+    """Runs a Python block below a heading of a page, in a folder. Returns the names that it defines. path: of another dataset.
+    before: lines that the page leaves out."""
+    block, names = before + dict(sections(page))[heading][number], {}
     if path is not None:
         block, count = re.subn(r'DataLoader\("[^"]+"', f'DataLoader("{path}"', block)
         assert count == 1

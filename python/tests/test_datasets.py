@@ -144,7 +144,7 @@ def test_what_differs_is_said(parts):
     with pytest.raises(sluice.InvalidError, match='has no field "nothing"'):
         sluice.concat(parts, fields=["nothing"])
     with pytest.raises(TypeError):
-        sluice.concat([parts[0], "folder"])
+        sluice.concat([parts[0], 5])
     with pytest.raises(TypeError):
         sluice.concat(parts, fields="image")
     with pytest.raises(sluice.InvalidError):

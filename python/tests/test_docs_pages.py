@@ -65,6 +65,12 @@ def test_an_order(folder, monkeypatch, heading):
     assert len(list(names["loader"])) == len(names["loader"]) > 0
 
 
+def test_datasets_of_torch(folder, monkeypatch):
+    pytest.importorskip("torchvision")
+    names = pages.run("datasets.md", "Datasets of torch", folder, monkeypatch, before="import sluice.torch, torch\nT = sluice.transforms\n")
+    assert len(list(names["loader"])) == 12 and len(names["data"]) == 16
+
+
 @pytest.mark.parametrize("path", ["coco/annotations/instances_train2017.json", "coco128.yaml", "VOC2012", "VOCdevkit/VOC2012"])
 @pytest.mark.parametrize("page, heading", [("follow.md", "Train a detector"), ("several.md", "Train YOLO with mosaics")])
 def test_another_dataset(folder, monkeypatch, page, heading, path):

@@ -430,7 +430,8 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
 {
     if (count != 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
-                             "annotations cannot be joined: open one path");
+                             "annotations cannot be joined: open one path, or join the "
+                             "datasets (" SL_OPTION("sluice_dataset_concat") ")");
     }
     uint32_t chosen;
     sl_omissions passed = {.reasons = 0}; /* none beside a single file */

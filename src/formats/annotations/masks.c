@@ -316,7 +316,8 @@ static sluice_status open_masks(sl_dataset **dataset, const char *const *paths, 
 {
     if (count != 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
-                             "folders of masks cannot be joined: open one path");
+                             "folders of masks cannot be joined: open one path, or join the "
+                             "datasets (" SL_OPTION("sluice_dataset_concat") ")");
     }
     opener *o = sl_calloc(1, sizeof(*o));
     if (o == NULL) {

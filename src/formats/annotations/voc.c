@@ -557,7 +557,8 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
 {
     if (count != 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
-                             "annotations cannot be joined: open one path");
+                             "annotations cannot be joined: open one path, or join the "
+                             "datasets (" SL_OPTION("sluice_dataset_concat") ")");
     }
     opener *o = sl_calloc(1, sizeof(*o));
     if (o == NULL) {

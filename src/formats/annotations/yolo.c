@@ -273,7 +273,8 @@ static sluice_status open_yolo(sl_dataset **dataset, const char *const *paths, s
 {
     if (count != 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
-                             "labels cannot be joined: open one path");
+                             "labels cannot be joined: open one path, or join the "
+                             "datasets (" SL_OPTION("sluice_dataset_concat") ")");
     }
     opener *o = sl_calloc(1, sizeof(*o));
     if (o == NULL) {

@@ -461,7 +461,8 @@ static sluice_status folder_open_folder(sl_dataset **dataset, const char *const 
 {
     if (count != 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
-                             "image folders cannot be joined: open one path");
+                             "image folders cannot be joined: open one path, or join the "
+                             "datasets (" SL_OPTION("sluice_dataset_concat") ")");
     }
     folder *own = sl_dataset_new(sizeof(*own), &folder_ops, "folder", error);
     if (own == NULL) {

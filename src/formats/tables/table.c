@@ -472,7 +472,8 @@ static sluice_status open_table(sl_dataset **dataset, const char *const *paths, 
     char file[SL_PATH_BYTES] = "";
     if (count != 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
-                             "tables cannot be joined: open one path");
+                             "tables cannot be joined: open one path, or join the "
+                             "datasets (" SL_OPTION("sluice_dataset_concat") ")");
     }
     sluice_status status = find_table(paths[0], file, error);
     opener o = {.options = options, .path = file, .label = SL_FIELD_NONE};
