@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, overload
 
-    from ._types import Field as Field, Labels, LeftOut as LeftOut, Part, Progress, Source, Verified as Verified
+    from ._types import Field as Field, Labels, LeftOut as LeftOut, Part, Paths, Progress, Source, Verified as Verified
 
 TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
 

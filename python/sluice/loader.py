@@ -8,7 +8,7 @@ from _thread import allocate_lock
 from _weakref import proxy
 from array import array
 
-from . import _buckets, _check, _sluice, transforms as _transforms
+from . import _buckets, _check, _seeds, _sluice, transforms as _transforms
 from ._names import EXIFS, choice, keywords, layout_number, picture_dtype_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
@@ -36,8 +36,6 @@ INSTEAD = {
     "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler)",
     "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
     "collate_fn": "columns= says what a batch holds, and batch_hook= is called with each batch",
-    "worker_init_fn": "there are no worker processes; seed= gives all randomness",
-    "generator": "seed= gives all randomness",
 }
 
 # What the library and other loaders call arguments.
@@ -162,7 +160,7 @@ def _check_uint8(name, column, field):
 def _shown(
     self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, num_workers: int | None = None,
     transform: Steps | Mapping[str, Steps] | None = None, columns: Columns | None = None, drop_last: bool = False,
-    last_batch: str | None = None, seed: int = 0, dtype: Dtype = None, layout: str | None = None, device: Any = None,
+    last_batch: str | None = None, seed: int | None = 0, dtype: Dtype = None, layout: str | None = None, device: Any = None,
     on_bad_sample: str = "fail", rank: int | None = None, world_size: int | None = None, prefetch_factor: int | None = None,
     order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, io: str | Mapping[str, Any] = "auto", **rare: Any,
 ) -> None:  # fmt: skip
@@ -201,8 +199,9 @@ def _shown(
         any_numa_node: True lets threads run on any NUMA node
 
     Arguments of torch's DataLoader: pin_memory, pin_memory_device, persistent_workers, timeout and
-    multiprocessing_context are accepted and have no effect. sampler, batch_sampler, collate_fn,
-    worker_init_fn and generator raise a TypeError that names the argument to use instead.
+    multiprocessing_context are accepted and have no effect, and so is worker_init_fn, with a
+    warning. generator gives its initial_seed(). sampler, batch_sampler and collate_fn raise a
+    TypeError that names the argument to use instead.
     """
 
 
@@ -271,7 +270,9 @@ class Loader:
     drop_last, last_batch: treatment of a partial last batch: 'drop', 'short' (drop_last chooses
         between these), 'pad' (empty rows) or 'repeat' (the epoch's first samples). The 'mask' of
         rows that were added is 0.
-    seed: of order and augmentation. The same seed, epoch and batch_size give the same batches.
+    seed: of order and augmentation [0]. The same seed, epoch and batch_size give the same batches.
+        None: a random one, with sluice.torch torch.initial_seed(); `loader.seed` and the state have
+        it. With several ranks it has to be a number, the same for all.
     dtype, layout: of images: 'uint8' or a floating type, 'NHWC' or 'NCHW'.
     device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU if there is one).
     on_bad_sample: 'fail' (later batches raise, too), 'replace' (takes another sample) or 'mask' (the
@@ -293,7 +294,7 @@ class Loader:
     def __init__(
         self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *,
         num_workers: int | None = None, transform: Steps | Mapping[str, Steps] | None = None,
-        columns: Columns | None = None, drop_last: bool = False, last_batch: str | None = None, seed: int = 0,
+        columns: Columns | None = None, drop_last: bool = False, last_batch: str | None = None, seed: int | None = 0,
         ignore_index: int = -1, dtype: Dtype = None, layout: str | None = None, device: Any = None, on_bad_sample: str = "fail",
         quarantine: str | os.PathLike[str] | None = None, rank: int | None = None, world_size: int | None = None,
         prefetch_factor: int | None = None, exact: bool = False, exif: bool | str = "auto", batch_hook: Hook | None = None,
@@ -306,8 +307,8 @@ class Loader:
         episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, lengths: Any = None,
         length_groups: int = 0, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None,
         pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
-        sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
-        generator: None = None,
+        sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: Any = None,
+        generator: Any = None,
     ) -> None:  # fmt: skip
         given = locals()
         _refuse(given)
@@ -316,6 +317,7 @@ class Loader:
         copies = choice("hold", "copy" if hold is None else hold, HOLDS)
         self.dataset = opened("dataset", dataset)
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
+        given["seed"], self._seed_is_derived = _seeds.choose(given, self._derive_seed, self.world_size)
         numbers = _numbers(given, "lengths", "weights")
         options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
         self.batch_size, self.batch_hook = options["batch_size"], batch_hook
@@ -324,16 +326,12 @@ class Loader:
         views = self._views(columns)
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
         self._opened = (options, recipe, columns, _classes(classes), table, numbers)
-        self._handle = _sluice.Loader(
-            self.dataset._handle, options, recipe, columns,
-            round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,
-            bool(copies), *self._opened[3:],
-        )  # fmt: skip
-        if not self._copies_on_device and self._handle.on_device:
-            self._handle.copies = False
-            if hold == "copy":
-                self._handle.close()
-                raise ValueError("hold='copy' on a device: only sluice.torch.DataLoader copies there")
+        hold_ms = round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000)
+        self._holds = (hold_ms, views, bool(copies))
+        self._open()
+        if hold == "copy" and not self._copies_on_device and self._handle.on_device:
+            self._handle.close()
+            raise ValueError("hold='copy' on a device: only sluice.torch.DataLoader copies there")
         _warn(self._handle)
         # Where the next iteration begins: (epoch, samples before it on all ranks, cursor of a loaded state).
         # None: the library stands in an epoch and has given a batch of it, so it knows.
@@ -351,7 +349,7 @@ class Loader:
         self.drop_last = options["last_batch"] == 0
         self.sampler, self.batch_sampler, self.collate_fn = Sampler(proxy(self)), None, None
         self.pin_memory, self.timeout, self.persistent_workers = bool(pin_memory), 0, False
-        self.generator = self.worker_init_fn = self.multiprocessing_context = None
+        self.generator, self.worker_init_fn, self.multiprocessing_context = generator, worker_init_fn, None
 
     if not TYPE_CHECKING:
         __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader") | HINTS, groups=GROUPS, shown=_shown)
@@ -359,6 +357,22 @@ class Loader:
     _batch: type[Batch] = Batch
     _copies_on_device = False
     _hidden: Iterable[str] = ()  # columns that are in batches by name only
+
+    _derive_seed = staticmethod(_seeds.random)
+
+    def _open(self):
+        options, recipe, columns, *tables = self._opened
+        self._handle = _sluice.Loader(self.dataset._handle, options, recipe, columns, *self._holds, *tables)
+        if not self._copies_on_device and self._handle.on_device:
+            self._handle.copies = False
+
+    def _reseed(self, seed):
+        """Opens the library's loader again if another seed is asked for. Returns (handle, what it was opened with) before that."""
+        before = (self._handle, self._opened)
+        if seed != self.seed:
+            self._opened = (self._opened[0] | {"seed": seed}, *self._opened[1:])
+            self._open()
+        return before
 
     def _views(self, columns):
         """Names of the columns that are never small."""
@@ -528,6 +542,11 @@ class Loader:
         return max(0, len(self) + -self._place()[1] // rows)
 
     @property
+    def seed(self) -> int:
+        """The seed of order and augmentation: the argument, or the derived one."""
+        return self._opened[0]["seed"]
+
+    @property
     def epoch(self) -> int:
         """The epoch in progress, or the next one between two."""
         return self._handle.epoch if self._start is None else self._start[0]
@@ -550,14 +569,16 @@ class Loader:
     def state_dict(self) -> dict[str, int | str]:
         """Where this loader stands: every batch that was given out counts as consumed.
 
-        A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
+        A dict of ints and strings, the same on every rank. It has the seed if the loader was opened with seed=None or generator=;
+        load_state_dict of a loader that was opened so takes that seed. Another loader of the same dataset, seed and
         shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
         number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with lengths,
         that, lengths and length_groups; with weights, weights and num_samples; with
         episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
         """
         epoch, samples, cursor = self._place()
-        return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()}
+        derived = {"seed": self.seed} if self._seed_is_derived else {}
+        return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()} | derived
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from there with the next iteration. An iteration in progress ends; one that has given no
@@ -573,9 +594,16 @@ class Loader:
             cursor = bytes.fromhex(state["cursor"])
         except (TypeError, ValueError):
             raise ValueError("the state is damaged: its cursor is no hexadecimal text") from None
-        # The library says whether the cursor is of such a loader, and its epoch; it is used in __iter__.
-        if cursor and self._handle.restore(cursor) != epoch:
-            raise ValueError(f"the state is damaged: its cursor is of another epoch than {epoch}")
+        before = self._reseed(_seeds.of_state(state, self.seed, self._seed_is_derived))
+        try:
+            # The library says whether the cursor is of such a loader, and its epoch; it is used in __iter__.
+            if cursor and self._handle.restore(cursor) != epoch:
+                raise ValueError(f"the state is damaged: its cursor is of another epoch than {epoch}")
+        except BaseException:
+            self._handle, self._opened = before
+            raise
+        if before[0] is not self._handle:
+            before[0].close()
         self._leave()
         self._start = (epoch, samples if cursor else 0, cursor)
 

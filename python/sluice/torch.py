@@ -78,6 +78,7 @@ class DataLoader(Loader):
 
     _batch = Batch
     _copies_on_device = True
+    _derive_seed = staticmethod(torch.initial_seed)
 
     def __init__(
         self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,

@@ -316,7 +316,7 @@ def test_what_programs_ask_of_a_loader(data):
     assert len(loader.sampler) == 32
     with pytest.raises(TypeError, match="index"):
         list(loader.sampler)
-    for name, word in (("sampler", "subset"), ("generator", "seed="), ("worker_init_fn", "seed="), ("collate_fn", "columns=")):
+    for name, word in (("sampler", "subset"), ("generator", "torch.Generator"), ("worker_init_fn", "can be called"), ("collate_fn", "columns=")):
         with pytest.raises(TypeError, match=f"{name}.*{word}"):
             open_loader(data, **{name: object()})
 
