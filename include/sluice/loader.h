@@ -256,7 +256,8 @@ typedef struct sluice_loader_options {
     const double *weights;
     uint64_t weight_count;
     const char *weight_field;
-    /* Samples that an epoch draws by weight, over all ranks [as many as the dataset has] */
+    /* Samples that an epoch draws by weight, over all ranks [as many as the dataset has]; with
+     * repeats, rows of an epoch [all] */
     uint64_t weighted_samples;
     /*
      * Batches of similar length, so that padding wastes less: one number per sample of the dataset,
@@ -276,7 +277,20 @@ typedef struct sluice_loader_options {
     const double *lengths;
     uint64_t length_count;
     const char *length_field;
-    uint32_t length_groups, reserved_end;
+    uint32_t length_groups;
+    /*
+     * Repeated augmentation, as DeiT's RASampler does it: each sample stands this many times in an
+     * epoch, with draws of its own each time. With R repeats and W ranks, row i of step s on rank
+     * r is entry s x batch_size x W + i x W + r of a list in which each sample of the permutation
+     * stands R times in a row. So W ranks have different repetitions of a sample at the same step,
+     * and with one rank all of them are in one batch; rows that fill no global batch, in the order
+     * of the list. An epoch is samples x R long, or weighted_samples: RASampler and timm cut it to
+     * samples / 256 * 256. Random parts of tensors are the same in all repetitions. A cursor goes
+     * on where batch_size x world_size, repeats and weighted_samples are the same. UNSUPPORTED with
+     * shuffles other than FULL and NONE, with a mix, buckets, episodes, weights, lengths, windows,
+     * and what is read from front to back [0: as 1, each sample once]
+     */
+    uint32_t repeats;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \

@@ -33,7 +33,7 @@ BEGINNING = (0, 0, b"")
 # DataLoader's arguments that are refused, and what takes their place.
 INSTEAD = {
     "sampler": "shuffle=, rank= and world_size= give the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
-    "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler)",
+    "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler), repeats= is DeiT's RASampler",
     "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
     "collate_fn": "columns= says what a batch holds, and batch_hook= is called with each batch",
 }
@@ -44,6 +44,7 @@ HINTS = {
     "weighted_samples": "it is num_samples=",
     "length_field": "lengths= also takes the name of a field",
     "group_by_length": "it is lengths=, an array or the name of a field",
+    "num_repeats": "it is repeats=",
     "replacement": "weights= always draws with replacement",
     "backend": "it is io=, or io={'backend': ...}",
 }
@@ -52,7 +53,7 @@ HINTS = {
 GROUPS = {
     "order": {name: name for name in (
         "partners", "classes", "buckets", "sizes", "episode", "episodes", "weights", "num_samples", "lengths", "length_groups",
-        "block_samples", "window_blocks", "window_bytes",
+        "repeats", "block_samples", "window_blocks", "window_bytes",
     )},
     "limits": {name: name for name in (
         "read_buffer_bytes", "max_sample_bytes", "max_pixels", "memory_bytes", "resident_bytes", "stall_warn", "stall_fail",
@@ -187,6 +188,8 @@ def _shown(
             replacement, and draws per epoch
         lengths, length_groups: lengths of samples (an array or a field), which are similar in a
             batch, and groups of lengths [50]
+        repeats: times that each sample comes in an epoch, with draws of its own, as of DeiT's
+            RASampler; num_samples cuts the epoch
         block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024]
         window_bytes: of shuffle='shards' [256 MiB]
     limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in
@@ -305,7 +308,7 @@ class Loader:
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
         classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
         episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, lengths: Any = None,
-        length_groups: int = 0, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None,
+        length_groups: int = 0, repeats: int = 0, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None,
         pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: Any = None,
         generator: Any = None,
@@ -573,7 +576,7 @@ class Loader:
         load_state_dict of a loader that was opened so takes that seed. Another loader of the same dataset, seed and
         shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
         number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with lengths,
-        that, lengths and length_groups; with weights, weights and num_samples; with
+        that, lengths and length_groups; with repeats, that, repeats and num_samples; with weights, weights and num_samples; with
         episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
         """
         epoch, samples, cursor = self._place()

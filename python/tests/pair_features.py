@@ -175,6 +175,7 @@ FEATURES = [
     Feature("episodes", episodes, models.check_episodes, ["episode", "episodes"]),
     Feature("weights", weights, models.check_weights, ["weights", "num_samples"]),
     Feature("lengths", lengths, models.check_lengths, ["lengths", "length_groups"]),
+    Feature("repeats", sets(options={"repeats": 2}), models.check_repeats, ["repeats"]),
     Feature("exif", sets(encode="jpeg", options={"exif": True}), models.check_image, ["exif=apply"]),
     Feature("exact", sets(options={"exact": True}), models.check_image, ["exact"], None, ("image", "classes", "map", *compare.FOLLOWERS)),
     Feature("channels first", sets(image=FLOATS), models.check_image, ["layout", "dtype"]),

@@ -147,7 +147,7 @@ sluice_status sl_group_plan(const sl_column *lead, sl_row *row, const sl_picture
     }
     draw->key = (sl_draw_key){.seed = row->seed,
                               .epoch = row->epoch,
-                              .sample = (uint64_t)row->at.index,
+                              .sample = (uint64_t)row->at.index + row->repetition,
                               .group = lead->group,
                               .exact = row->exact,
                               .any_size = lead->request.sizes != SLUICE_SIZES_ONE};

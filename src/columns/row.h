@@ -54,6 +54,7 @@ struct sl_row {
     bool exact;
     /* of the row */
     sl_row_place at;
+    uint64_t repetition;      /* added to the sample's number for draws: 0, or behind all samples */
     uint32_t members, member; /* how many it has; which is unpacked */
     sl_work work;             /* what is left for its shapes */
     uint32_t attempt;         /* how often the whole row was drawn before */

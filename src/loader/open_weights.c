@@ -23,7 +23,8 @@ static sl_sample_values weights_given(const sl_loader_opening *opening)
 static bool asks_weights(const sl_loader_opening *opening)
 {
     const sl_sample_values given = weights_given(opening);
-    return sl_sample_values_are_given(&given) || opening->options.weighted_samples > 0;
+    return sl_sample_values_are_given(&given) ||
+           (opening->options.weighted_samples > 0 && opening->options.repeats <= 1);
 }
 
 static void close_weights(void *set)
@@ -56,9 +57,9 @@ static sluice_status open_weights(const sl_loader_opening *opening, sl_loader_or
     const sl_sample_values given = weights_given(opening);
     double *weights;
     if (!sl_sample_values_are_given(&given)) {
-        return sl_error_set(
-            error, SLUICE_INVALID, STAGE,
-            "option " SL_OPTION("weighted_samples") " needs option " SL_OPTION("weights"));
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "option " SL_OPTION("weighted_samples") " needs option " SL_OPTION(
+                                "weights") " or " SL_OPTION("repeats"));
     }
     sluice_status status = sl_order_check(opening, SL_OPTION("weights"), false, error);
     if (status == SLUICE_OK) {

@@ -123,14 +123,14 @@ static const sl_order_row plain_row = {.kind = &sl_plain_order,
                                        .is_asked = asks_plain,
                                        .misfit = misfit_of_plain};
 
-/* open_episodes.c, open_weights.c, open_lengths.c */
-extern const sl_order_row sl_episodes_row, sl_weights_row, sl_lengths_row;
+/* open_episodes.c, open_weights.c, open_lengths.c, open_repeats.c */
+extern const sl_order_row sl_episodes_row, sl_weights_row, sl_lengths_row, sl_repeats_row;
 
 /* The first that is asked for. Those with an option come first, and refuse what does not go with
  * them; then those that the shuffle or the dataset asks for. */
 static const sl_order_row *const rows[] = {
-    &sl_episodes_row, &sl_weights_row, &sl_lengths_row, &buckets_row,
-    &shards_row,      &mixed_row,      &plain_row,
+    &sl_episodes_row, &sl_weights_row, &sl_lengths_row, &sl_repeats_row,
+    &buckets_row,     &shards_row,     &mixed_row,      &plain_row,
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -224,7 +224,7 @@ const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor
     /* Which order a cursor with a hash is of, only a loader of such an order knows. */
     return cursor->order != 0 && order->hash != 0
                ? order->row->hashed
-               : "order of samples: by weight, by length, or of episodes";
+               : "order of samples: by weight, by length, repeated, or of episodes";
 }
 
 const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor)

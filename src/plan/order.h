@@ -12,7 +12,7 @@
  *   mixed     each source of a mix in a plain order of its own, another in each of the source's own
  *             epochs (mixing.h).
  *   shards    only the number of samples: a walk says which stands where (shard_order.h).
- *   others    bucket_order.h, episode_order.h, length_order.h, weighted_order.h.
+ *   others    bucket_order.h, episode_order.h, length_order.h, repeat_order.h, weighted_order.h.
  * Threads: pure; an order is a value, built once per epoch. Memory: an order points to what its
  * kind keeps for all epochs (`set`), which must stay.
  */
@@ -79,6 +79,9 @@ struct sl_order_kind {
     sl_order (*make)(const sl_order_source *source, uint64_t seed, uint64_t epoch);
     /* The samples at `first` and the positions behind it. NULL: a walk says. */
     void (*samples)(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples);
+    /* Number of a sample's repetition at `position`, which draws of its own go by. NULL: always 0.
+     */
+    uint64_t (*repetition)(const sl_order *order, uint64_t position);
     /* NULL: global batches are cut from all positions in a row. */
     const sl_order_groups *groups;
     /* Positions that a rank's share of a last step keeps together. NULL: 1. */

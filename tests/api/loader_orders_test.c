@@ -129,6 +129,27 @@ TEST(rows_are_of_the_order)
     }
 }
 
+/* The same with several threads; which pixels they have is compared in Python. */
+TEST(each_sample_comes_three_times)
+{
+    sluice_loader_options options = by_lengths();
+    int64_t indexes[SAMPLES * 3];
+    uint8_t seen[SAMPLES] = {0};
+    options.lengths = NULL;
+    options.length_count = 0;
+    options.repeats = 3;
+    sluice_loader_options threads = options;
+    threads.workers = 4;
+    expect_same(&options, &threads);
+    assert_int_equal(indexes_of(&options, NULL, 0, indexes), SAMPLES * 3);
+    for (uint32_t i = 0; i < SAMPLES * 3; i++) {
+        seen[indexes[i]]++;
+    }
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        assert_int_equal(seen[i], 3);
+    }
+}
+
 /* A cursor after three batches; the rest of the epoch, on two ranks of half the batch. */
 TEST(a_cursor_goes_on)
 {

@@ -2,7 +2,8 @@
 """Recipes of papers, as lists of transforms: look at one with print, or take it apart (`.transforms`).
 simclr, dino, dinov2, dinov3 and ibot are several views of each picture: dicts of columns, for Loader(columns=).
 
-What they have beside transforms (repeated augmentation, label smoothing of the loss, schedules) is the program's own.
+What they have beside transforms (label smoothing of the loss, schedules) is the program's own; repeated augmentation is the
+loader's repeats=.
 `num_classes`: labels become rows of shares, mixed as the pictures are (transforms.MixUp); None leaves mixing out.
 """
 from __future__ import annotations

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row of orders in which each sample stands several times (repeat_order.h). Opening only. */
+#include "opening.h"
+
+#include "error.h"
+#include "memory.h"
+#include "option_text.h"
+#include "repeat_order.h"
+
+#define STAGE "loader"
+
+static bool asks_repeats(const sl_loader_opening *opening)
+{
+    return opening->options.repeats > 1;
+}
+
+static sluice_status open_repeats(const sl_loader_opening *opening, sl_loader_order *order,
+                                  sluice_error *error)
+{
+    const sluice_loader_options *o = &opening->options;
+    const uint64_t samples = opening->loader->dataset->info.samples;
+    const uint64_t most = samples * o->repeats;
+    const sluice_status status = sl_order_check(opening, SL_OPTION("repeats"), true, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (o->weighted_samples > most) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "option " SL_OPTION("weighted_samples") " is %llu: %u times %llu "
+                                                                    "samples are %llu",
+                            (unsigned long long)o->weighted_samples, o->repeats,
+                            (unsigned long long)samples, (unsigned long long)most);
+    }
+    sl_repeat_set *set = sl_calloc(1, sizeof(*set));
+    if (set == NULL) {
+        return sl_no_memory(error, STAGE, "for the order of samples");
+    }
+    *set = (sl_repeat_set){.samples = samples,
+                           .entries = o->weighted_samples > 0 ? o->weighted_samples : most,
+                           .repeats = o->repeats,
+                           .batch = o->batch_size,
+                           .world = o->world_size};
+    set->hash = sl_repeat_hash(set);
+    order->set = set;
+    order->source.set = set;
+    order->source.count = set->entries;
+    order->hash = set->hash;
+    return SLUICE_OK;
+}
+
+extern const sl_order_row sl_repeats_row; /* orders.c */
+const sl_order_row sl_repeats_row = {
+    .kind = &sl_repeat_order,
+    .option = SL_OPTION("repeats"),
+    .is_asked = asks_repeats,
+    .open = open_repeats,
+    .close = sl_free,
+    .hashed = "batch_size x world_size (which with repeats has to stay), number of repetitions, or "
+              "number of samples in an epoch",
+};
