@@ -156,3 +156,37 @@ def test_labels_that_are_not_there(data):
         T.MixUp(num_classes=3, labels_getter=len)
     with pytest.raises(ValueError):
         sluice.Loader(data, batch_size=1, transform=[CROP, T.MixUp()])
+
+
+ENDS = [
+    (T.MixUp, 0), (T.CutMix, 0), (lambda **given: T.RandomChoice([T.MixUp(alpha=0.2, **given), T.CutMix(**given)]), 0),
+    (lambda **given: T.MixUp.timm(0.8, 1.0, **given), 0.1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make, smoothing", ENDS)
+@pytest.mark.parametrize("crop", [[CROP], [CROP, T.ToTensor(), T.Normalize([0.5] * 3, [0.2] * 3)]], ids=["uint8", "float32"])
+def test_mixing_ends(data, make, smoothing, crop):
+    """From end_epoch on pictures are those of a recipe without mixing, bit for bit, and labels those of one row each; before it all stays."""
+    def run(*steps):
+        loader = sluice.Loader(data, batch_size=8, shuffle=True, seed=4, transform=[*crop, *steps])
+        return [[{name: batch[name].numpy().copy() for name in batch.keys()} for batch in loader] for _ in range(4)]
+
+    plain, mixed, ended = run(), run(make(num_classes=3)), run(make(num_classes=3, end_epoch=2))
+    for epoch in range(4):
+        for own, always, batch in zip(plain[epoch], mixed[epoch], ended[epoch]):
+            wanted = own if epoch >= 2 else always
+            assert batch["image"].tobytes() == wanted["image"].tobytes()
+            if epoch < 2:
+                assert batch["label"].tobytes() == always["label"].tobytes()
+            else:
+                assert numpy.abs(batch["label"] - (numpy.eye(3)[own["label"]] * (1 - smoothing) + smoothing / 3)).max() < 1e-6
+    assert any((a["image"] != b["image"]).any() for a, b in zip(plain[1], ended[1]))
+
+
+def test_ends_that_are_refused(data):
+    for end_epoch in (0, -1, 1.5, "2"):
+        with pytest.raises((TypeError, ValueError), match="end_epoch"):
+            T.MixUp(end_epoch=end_epoch)
+    with pytest.raises(ValueError, match="end_epoch of both have to be the same"):
+        batches(data, T.RandomChoice([T.MixUp(end_epoch=3), T.CutMix(end_epoch=4)]))

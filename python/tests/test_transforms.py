@@ -365,7 +365,7 @@ def test_presets_have_their_numbers():
         ], "float32",
     )  # fmt: skip
     assert steps(T.presets.yolo_eval()) == ([("letter_box", 640, 640, 114, -1, -1, 0, "center", "bilinear")], "float32")
-    assert vit.steps[-1] == ("timm_mix", 0.2, 1, 0, 0, 1, 0.5, "batch", 1, "previous") and vit.mixing.num_classes == 10
+    assert vit.steps[-1] == ("timm_mix", 0.2, 1, 0, 0, 1, 0.5, "batch", 1, "previous", 0) and vit.mixing.num_classes == 10
 
 
 def test_the_nearest_is_named():

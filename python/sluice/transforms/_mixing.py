@@ -31,6 +31,10 @@ class _Mixing(Transform):
     _smoothing = 0.0
     num_classes: int | None = None
     labels_getter: str | None = None
+    end_epoch: int | None = None
+
+    def _ends(self, end_epoch):
+        self.end_epoch = None if end_epoch is None else _check.integer("end_epoch", end_epoch, 1, 2**32 - 1)
 
     def _labels(self, num_classes, labels_getter):
         if labels_getter not in ("default", None) and not isinstance(labels_getter, str):
@@ -44,17 +48,20 @@ class _Mixing(Transform):
 
 
 class _OfTwo(_Mixing):
-    def __init__(self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: str | None = "default") -> None:
+    def __init__(
+        self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: str | None = "default", end_epoch: int | None = None,
+    ) -> None:  # fmt: skip
         self.alpha = _check.number("alpha", alpha)
         if not 0 < self.alpha < float("inf"):
             raise ValueError(f"alpha={alpha!r}: expected a number above 0; without mixing, leave the step out")
         self._labels(num_classes, labels_getter)
+        self._ends(end_epoch)
 
     if not TYPE_CHECKING:
         __init__ = _by_name(__init__)
 
     def _step(self):
-        return (self._name, self.alpha, 1.0, "previous")
+        return (self._name, self.alpha, 1.0, "previous", self.end_epoch or 0)
 
 
 class MixUp(_OfTwo):
@@ -63,7 +70,8 @@ class MixUp(_OfTwo):
     num_classes: labels become rows of so many numbers, shares of classes, as torchvision's do; it needs a loader without
     columns= (else say it there: sluice.columns.OneHot(..., mixes="image")). None: labels stay numbers, and the columns
     'image.mixed_with' (the row that was mixed in) and 'image.weight' (the share of the row itself) say the rest.
-    labels_getter: the name of the field that has the labels, if it is not "label". timm's is MixUp.timm.
+    labels_getter: the name of the field that has the labels, if it is not "label". end_epoch: the first epoch without mixing, whose
+    batches are those of a recipe without this step, shares of labels aside [None: all are mixed]. timm's is MixUp.timm.
     """
 
     _name = "mixup"
@@ -72,11 +80,12 @@ class MixUp(_OfTwo):
     def timm(
         mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Values | None = None, prob: float = 1.0,
         switch_prob: float = 0.5, mode: str = "batch", correct_lam: bool = True, label_smoothing: float = 0.1,
-        num_classes: int | None = 1000,
+        num_classes: int | None = 1000, *, end_epoch: int | None = None,
     ) -> TimmMixup:  # fmt: skip
-        """timm's Mixup, which is both: each picture with that of the row as far from the batch's end."""
+        """timm's Mixup, which is both: each picture with that of the row as far from the batch's end. end_epoch: timm's
+        --mixup-off-epoch, from which on labels are smoothed still."""
         return TimmMixup(
-            mixup_alpha, cutmix_alpha, cutmix_minmax, prob, switch_prob, mode, correct_lam, label_smoothing, num_classes
+            mixup_alpha, cutmix_alpha, cutmix_minmax, prob, switch_prob, mode, correct_lam, label_smoothing, num_classes, end_epoch=end_epoch
         )
 
 
@@ -149,7 +158,7 @@ class TimmMixup(_Mixing):
     def __init__(
         self, mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Values | None = None, prob: float = 1.0,
         switch_prob: float = 0.5, mode: str = "batch", correct_lam: bool = True, label_smoothing: float = 0.1,
-        num_classes: int | None = 1000,
+        num_classes: int | None = 1000, *, end_epoch: int | None = None,
     ) -> None:  # fmt: skip
         self.mixup_alpha, self.cutmix_alpha = _check.number("mixup_alpha", mixup_alpha), _check.number("cutmix_alpha", cutmix_alpha)
         self.cutmix_minmax = None if cutmix_minmax is None else _values.ends("cutmix_minmax", cutmix_minmax)
@@ -157,13 +166,14 @@ class TimmMixup(_Mixing):
         self.mode = _values.word("mode", mode, ("batch", "pair", "elem"))
         self.correct_lam = _check.flag("correct_lam", correct_lam)
         self._labels(num_classes, "default")
+        self._ends(end_epoch)
         self.label_smoothing = _values.probability(label_smoothing, "label_smoothing")
         self._smoothing, self._partner = self.label_smoothing, "reversed"
 
     def _step(self):
         minmax = self.cutmix_minmax or (0.0, 0.0)
         numbers = (self.mixup_alpha, self.cutmix_alpha, *minmax, self.prob, self.switch_prob)
-        return (self._name, *numbers, self.mode, int(self.correct_lam), self._partner)
+        return (self._name, *numbers, self.mode, int(self.correct_lam), self._partner, self.end_epoch or 0)
 
 
 def one_of(transforms, weights):
@@ -175,8 +185,9 @@ def one_of(transforms, weights):
     if len(transforms) != 2 or kinds.keys() != {MixUp, CutMix}:
         raise ValueError("RandomChoice of what mixes a batch: of one MixUp and one CutMix")
     (mixup, first), (cutmix, second) = kinds[MixUp], kinds[CutMix]
-    if (mixup.num_classes, mixup.labels_getter) != (cutmix.num_classes, cutmix.labels_getter):
-        raise ValueError("RandomChoice of MixUp and CutMix: num_classes and labels_getter of both have to be the same")
-    made = TimmMixup(mixup.alpha, cutmix.alpha, None, 1.0, second / (first + second), label_smoothing=0.0, num_classes=mixup.num_classes)
+    alike = [(one.num_classes, one.labels_getter, one.end_epoch) for one in (mixup, cutmix)]
+    if alike[0] != alike[1]:
+        raise ValueError("RandomChoice of MixUp and CutMix: num_classes, labels_getter and end_epoch of both have to be the same")
+    made = TimmMixup(mixup.alpha, cutmix.alpha, None, 1.0, second / (first + second), label_smoothing=0.0, num_classes=mixup.num_classes, end_epoch=mixup.end_epoch)
     made.labels_getter, made._partner = mixup.labels_getter, "previous"
     return made

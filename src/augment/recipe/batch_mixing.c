@@ -138,7 +138,8 @@ static uint64_t drawn_at(const sl_mixing *mixing, const sl_mixing_batch *batch, 
 sl_mixing_row sl_mixing_draw(const sl_mixing *mixing, const sl_mixing_batch *batch, uint32_t row)
 {
     const uint32_t partner = sl_mixing_partner_of(mixing, batch->rows, row);
-    if (partner == row) {
+    const bool ended = mixing->end_epoch > 0 && batch->epoch >= mixing->end_epoch;
+    if (partner == row || ended) {
         return sl_mixing_none(row);
     }
     const sl_draw_key key = {.seed = batch->seed,

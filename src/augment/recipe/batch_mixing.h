@@ -35,7 +35,8 @@ typedef struct sl_mixing {
     sl_mixing_partner partner;
     bool keeps_lambda; /* as it was drawn, also where the box is clipped */
     uint32_t width, height;
-    uint32_t stream; /* of random numbers */
+    uint32_t stream;    /* of random numbers */
+    uint64_t end_epoch; /* from this epoch on nothing is mixed; 0: in all epochs something is */
 } sl_mixing;
 
 /* A batch of a rank. */

@@ -2,7 +2,7 @@
 /* What the steps over a batch mean (batch_mixing.h). Pure. */
 #include "step_row.h"
 
-enum { ALPHA, PROBABILITY, PARTNER };
+enum { ALPHA, PROBABILITY, PARTNER, END_EPOCH };
 enum {
     MIXUP_ALPHA,
     CUTMIX_ALPHA,
@@ -12,7 +12,8 @@ enum {
     SWITCH_PROBABILITY,
     MODE,
     CORRECT_LAMBDA,
-    TIMM_PARTNER
+    TIMM_PARTNER,
+    TIMM_END_EPOCH
 };
 
 /* In the order of sl_mixing_partner and sl_mixing_mode. */
@@ -27,13 +28,17 @@ static void mixup_mixing(const double *arguments, sl_mixing *mixing)
     mixing->mixup_alpha = arguments[ALPHA];
     mixing->probability = arguments[PROBABILITY];
     mixing->partner = (sl_mixing_partner)arguments[PARTNER];
+    mixing->end_epoch = (uint64_t)arguments[END_EPOCH];
 }
 
 SL_STEP(mixup) = {.name = "mixup",
                   .text = "each row of a batch and another one, in random shares",
                   .stage = SL_STAGE_BATCH,
                   .stream = 31,
-                  .arguments = {{SL_ARG_ALPHA(1)}, {SL_ARG_PROBABILITY(1)}, {PARTNER_BY_RULE}},
+                  .arguments = {{SL_ARG_ALPHA(1)},
+                                {SL_ARG_PROBABILITY(1)},
+                                {PARTNER_BY_RULE},
+                                {SL_ARG_END_EPOCH}},
                   .mix = mixup_mixing};
 
 static void cutmix_mixing(const double *arguments, sl_mixing *mixing)
@@ -41,13 +46,17 @@ static void cutmix_mixing(const double *arguments, sl_mixing *mixing)
     mixing->cutmix_alpha = arguments[ALPHA];
     mixing->probability = arguments[PROBABILITY];
     mixing->partner = (sl_mixing_partner)arguments[PARTNER];
+    mixing->end_epoch = (uint64_t)arguments[END_EPOCH];
 }
 
 SL_STEP(cutmix) = {.name = "cutmix",
                    .text = "a random box of each row of a batch is another row's",
                    .stage = SL_STAGE_BATCH,
                    .stream = 32,
-                   .arguments = {{SL_ARG_ALPHA(1)}, {SL_ARG_PROBABILITY(1)}, {PARTNER_BY_RULE}},
+                   .arguments = {{SL_ARG_ALPHA(1)},
+                                 {SL_ARG_PROBABILITY(1)},
+                                 {PARTNER_BY_RULE},
+                                 {SL_ARG_END_EPOCH}},
                    .mix = cutmix_mixing};
 
 static void timm_mixing(const double *arguments, sl_mixing *mixing)
@@ -62,6 +71,7 @@ static void timm_mixing(const double *arguments, sl_mixing *mixing)
     mixing->mode = (sl_mixing_mode)arguments[MODE];
     mixing->keeps_lambda = arguments[CORRECT_LAMBDA] == 0;
     mixing->partner = (sl_mixing_partner)arguments[TIMM_PARTNER];
+    mixing->end_epoch = (uint64_t)arguments[TIMM_END_EPOCH];
 }
 
 static const char *timm_mix_mismatch(const double *arguments)
@@ -90,6 +100,7 @@ SL_STEP(timm_mix) = {.name = "timm_mix",
                                    {SL_ARG_REAL("switch_probability", 0, 1, 0.5)},
                                    {SL_ARG_WORD("mode", mode_words, SL_MIX_BATCH)},
                                    {SL_ARG_WHOLE("correct_lambda", 0, 1, 1)},
-                                   {PARTNER_BY_RULE}},
+                                   {PARTNER_BY_RULE},
+                                   {SL_ARG_END_EPOCH}},
                      .mismatch = timm_mix_mismatch,
                      .mix = timm_mixing};
