@@ -9,7 +9,7 @@ import stat
 from collections import namedtuple
 from collections.abc import Mapping
 
-from . import _check, _foreign, _sluice
+from . import _assign, _check, _foreign, _sluice
 from ._meanings import MEANINGS
 from ._names import DTYPE_NAMES, EXIFS, TABLES, dtype_number, values
 
@@ -174,6 +174,13 @@ class Dataset:
         self._warn()
 
     _targets = None
+
+    if not TYPE_CHECKING:  # else checkers would take any name
+
+        def __setattr__(self, name, value):
+            """AttributeError: the assignment would have no effect."""
+            _assign.check(self, Dataset, name, ("paths",), hints=_assign.DATASET)
+            object.__setattr__(self, name, value)
 
     def _look(self):
         self._open()

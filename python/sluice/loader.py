@@ -8,7 +8,7 @@ from _thread import allocate_lock
 from _weakref import proxy
 from array import array
 
-from . import _buckets, _check, _seeds, _sluice, transforms as _transforms
+from . import _assign, _buckets, _check, _seeds, _sluice, transforms as _transforms
 from ._names import EXIFS, choice, keywords, layout_number, picture_dtype_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
@@ -60,6 +60,13 @@ GROUPS = {
     )},
     "io": {"backend": "io"} | {name: name for name in ("page_cache", "io_depth", "io_threads", "whole_samples", "any_numa_node")},
 }  # fmt: skip
+
+
+# Attributes that programs ask of a loader: its constructor sets them.
+ATTRIBUTES = frozenset((
+    "dataset", "rank", "world_size", "batch_size", "batch_hook", "num_workers", "prefetch_factor", "drop_last", "sampler", "batch_sampler",
+    "collate_fn", "pin_memory", "timeout", "persistent_workers", "generator", "worker_init_fn", "multiprocessing_context",
+))  # fmt: skip
 
 
 def _refuse(arguments):
@@ -360,6 +367,14 @@ class Loader:
     _batch: type[Batch] = Batch
     _copies_on_device = False
     _hidden: Iterable[str] = ()  # columns that are in batches by name only
+
+    if not TYPE_CHECKING:  # else checkers would take any name
+
+        def __setattr__(self, name, value):
+            """AttributeError: the assignment would have no effect. batch_hook has one."""
+            if not name.startswith("_"):  # its own, several times a batch
+                _assign.check(self, Loader, name, ATTRIBUTES, ("batch_hook",), Loader.__init__.names, _assign.LOADER)
+            object.__setattr__(self, name, value)
 
     _derive_seed = staticmethod(_seeds.random)
 

@@ -23,7 +23,7 @@ STATES = {
     "a tensor": "image = next(iter(loader))['image']",
     "an array": "image = next(iter(loader))['image'].numpy()",
     "a capsule": "capsule = next(iter(loader))['image'].__dlpack__()",
-    "a global cycle": "loader.me = loader; loader.b = next(iter(loader)); loader.b2 = loader.b['image']",
+    "a global cycle": "loader._me = loader; loader._b = next(iter(loader)); loader._b2 = loader._b['image']",
     "closed": "batch = next(iter(loader)); loader.close()",
     "a thread that waits": """
 import threading, time
