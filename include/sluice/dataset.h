@@ -315,7 +315,8 @@ SLUICE_API const char *sluice_dataset_class_name(const sluice_dataset *dataset, 
 /* Where a sample is, and its label, key and size. */
 typedef struct sluice_sample_info {
     uint32_t struct_size;
-    uint32_t width, height; /* pixels as stored; 0: not known without reading */
+    uint32_t width, height; /* pixels as stored, or of the annotated image where only annotations
+                               have them; 0: not known without reading */
     uint32_t reserved;
     int64_t label;   /* -1: no label */
     uint64_t offset; /* first byte in `file` */

@@ -109,8 +109,9 @@ typedef struct sluice_scan_options {
     }
 
 /*
- * Reads the number that each sample has under `field`, an integer or a float: to `values`, space
- * for as many int64_t, or double, as the dataset has samples; and to `present`, where that is not
+ * Reads the number that each sample has under `field`, an integer or a float, or how many rows a
+ * tensor has whose first dimension differs from sample to sample: to `values`, space for as many
+ * int64_t, or double (of a float), as the dataset has samples; and to `present`, where that is not
  * NULL, 1 or, where a sample lacks it (its value is 0 then), 0. Blocks: every sample is read once,
  * whole, except in image folders, whose numbers are known. `options` may be NULL. Errors:
  * INVALID (no such field, or no number), IO, CORRUPT, UNSUPPORTED (of a sample), CANCELED, NOMEM.

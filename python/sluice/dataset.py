@@ -298,7 +298,8 @@ class Dataset:
     imgs = samples
 
     def sample(self, index: int) -> dict[str, Any]:
-        """Where a sample lies: key, file, label, offset, bytes, width, height."""
+        """Where a sample lies: key, file, label, offset, bytes, width, height. The last two are 0 where they are not known
+        without reading the image; of COCO and VOC they are those of the annotations."""
         return self._handle.sample(self._number(index))
 
     def read(self, index: int, field: str) -> bytes:
@@ -428,6 +429,8 @@ class Dataset:
         """A field that is a number, of all samples (None where one lacks it). Reads as `where` does."""
         from .packing import sample_limit
 
+        if _check.text("field", field) in self.fields and self.fields[field].type == "tensor":
+            raise ValueError(f"field={field!r} is a tensor, not a number: having() chooses samples by its length")
         kind = self.fields[field].type if _check.text("field", field) in self.fields else "int"
         values, present = _sluice.numbers(self._handle, field, sample_limit(max_sample_bytes))
         found = array.array("q" if kind == "int" else "d", values)
@@ -442,6 +445,24 @@ class Dataset:
             raise ValueError("the dataset has no field that is a number: use subset(indices)")
         rows = zip(*(self.numbers(name) for name in names))
         return self.subset([i for i, row in enumerate(rows) if keep(dict(zip(names, row)))])
+
+    def having(self, field: str, *, at_least: int = 1, at_most: int | None = None, max_sample_bytes: int = 0) -> Dataset:
+        """Those samples that have so many elements in a tensor of any length, as boxes or labels are: data.having("labels")
+        leaves out images without objects.
+
+        at_least, at_most: objects of a sample [1; any number]. A sample without the field has none. Reads as `where` does and
+        decodes nothing; of annotations (COCO, VOC, YOLO) no image is opened. ValueError: no sample is left, or the field is no
+        such tensor."""
+        from .packing import sample_limit
+
+        least = _check.integer("at_least", at_least)
+        most = 2**63 - 1 if at_most is None else _check.integer("at_most", at_most, least)
+        of = self.fields.get(_check.text("field", field))
+        if of is None or of.type != "tensor" or of.shape[:1] != (0,):
+            known = [name for name, of in self.fields.items() if of.type == "tensor" and of.shape[:1] == (0,)]
+            raise ValueError(f"field={field!r}: expected a tensor of any length, here one of {known}{_check.near(field, known)}")
+        counts = array.array("q", _sluice.numbers(self._handle, field, sample_limit(max_sample_bytes))[0])
+        return self.subset([index for index, count in enumerate(counts) if least <= count <= most])
 
     def __add__(self, other: Dataset) -> Dataset:
         return concat([self, other]) if isinstance(other, Dataset) else NotImplemented

@@ -612,3 +612,38 @@ def test_page(tmp_path, coco, monkeypatch):
     batch = next(iter(names["loader"]))
     wanted = sum(len(of_image(coco, image)) for image in coco["images"])
     assert sum(len(numpy.asarray(each["boxes"])) for each in [batch, *names["loader"]]) >= wanted
+
+
+def test_samples_with_objects(tmp_path, coco):
+    """By number of objects, in the file, in shards, and in what is made of others; against a count by hand."""
+    data = sluice.Dataset(write(tmp_path, coco))
+    sluice.pack(data, tmp_path / "packed", progress=None)
+    of_id = {image["id"]: len(of_image(coco, image)) for image in coco["images"]}
+    counts = list(of_id.values())
+    assert 0 in counts and max(counts) == 3
+    for one in (data, sluice.Dataset(tmp_path / "packed"), data[:9]):
+        for field in ("boxes", "labels", "keypoints"):
+            for least, most in ((1, None), (2, None), (0, 0), (1, 2)):
+                numbers = [sample["image_id"] for sample in one]  # shards have an order of their own
+                wanted = [number for number in numbers if least <= of_id[number] and (most is None or of_id[number] <= most)]
+                chosen = one.having(field, at_least=least, at_most=most)
+                assert [sample["image_id"] for sample in chosen] == wanted
+    assert len(data.having("labels")) == len(counts) - counts.count(0)
+    with pytest.raises(ValueError, match="no sample is left"):
+        data.having("labels", at_least=4)
+    for field in ("image", "width", "key", "nothing"):
+        with pytest.raises(ValueError, match=rf"field='{field}': expected a tensor of any length, here one of \['boxes', 'labels'"):
+            data.having(field)
+    with pytest.raises(ValueError, match="at_most"):
+        data.having("labels", at_least=3, at_most=2)
+
+
+def test_sizes_without_reading_images(tmp_path, coco):
+    """From the annotations, also where the image is not there; 0 where an annotation has none."""
+    coco["images"][2].pop("width")
+    path = write(tmp_path, coco)
+    (tmp_path / "val2017" / coco["images"][1]["file_name"]).unlink()
+    data = sluice.Dataset(path)
+    wanted = [(image.get("width", 0), image["height"]) for image in coco["images"]]
+    assert [(found["width"], found["height"]) for found in map(data.sample, range(IMAGES))] == wanted
+    assert [(found["width"], found["height"]) for found in map(data[3:].sample, range(IMAGES - 3))] == wanted[3:]

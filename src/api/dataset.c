@@ -320,6 +320,44 @@ static const sl_value *dataset_value_of(const sl_dataset *dataset, const sl_valu
     return there && values->of[field].present ? &values->of[field] : NULL;
 }
 
+static uint32_t field_of_role(const sl_dataset *dataset, sluice_role role)
+{
+    for (uint32_t i = 0; i < dataset->info.fields; i++) {
+        if (dataset->fields[i].meaning.role == role) {
+            return i;
+        }
+    }
+    return SL_FIELD_NONE;
+}
+
+static uint32_t annotated_pixels(const sl_value *value)
+{
+    return value->present && value->integer > 0 && value->integer <= UINT32_MAX
+               ? (uint32_t)value->integer
+               : 0;
+}
+
+/* The size that the annotations name, of a sample whose fields are known without reading a file. */
+static void add_annotated_size(const sl_dataset *dataset, const sl_sample *sample,
+                               sluice_sample_info *info)
+{
+    const uint32_t width = field_of_role(dataset, SLUICE_ROLE_WIDTH);
+    const uint32_t height = field_of_role(dataset, SLUICE_ROLE_HEIGHT);
+    sl_values values;
+    sluice_error error;
+    if (width == SL_FIELD_NONE || height == SL_FIELD_NONE || sample->place.bytes > 0 ||
+        sample->files > 0) {
+        return;
+    }
+    memset(&values.buffers, 0, sizeof(values.buffers));
+    sl_values_begin(&values, UINT64_C(1) << width | UINT64_C(1) << height);
+    if (sl_dataset_unpack(dataset, sample, (sl_bytes){NULL, 0}, &values, &error) == SLUICE_OK) {
+        info->width = annotated_pixels(&values.of[width]);
+        info->height = annotated_pixels(&values.of[height]);
+    }
+    sl_values_end(&values);
+}
+
 static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
                                      sluice_sample_info *info, sluice_error *error)
 {
@@ -338,6 +376,9 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
                                  .label = label != NULL ? label->integer : -1,
                                  .offset = sample.place.offset,
                                  .bytes = sample.place.bytes};
+    if (info->width == 0) {
+        add_annotated_size(dataset, &sample, info);
+    }
     if (sl_objects_path(dataset->objects, sample.place.object, info->file, sizeof(info->file)) <
         0) {
         return sl_error_set(error, SLUICE_INVALID, "api", "the sample's path is too long");

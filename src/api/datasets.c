@@ -118,13 +118,16 @@ typedef struct numbers {
     int64_t *integers; /* or NULL, and: */
     double *floats;
     uint8_t *present; /* may be NULL */
+    bool counts;      /* the field is a tensor, of which rows are counted, to `integers` */
 } numbers;
 
 static void datasets_take_number(void *ctx, uint64_t index, const sl_values *values)
 {
     const numbers *to = ctx;
     const sl_value *value = &values->of[to->field];
-    if (to->integers != NULL) {
+    if (to->counts) {
+        to->integers[index] = value->present ? (int64_t)value->shape[0] : 0;
+    } else if (to->integers != NULL) {
         to->integers[index] = value->present ? value->integer : 0;
     } else {
         to->floats[index] = value->present ? value->number : 0;
@@ -146,11 +149,12 @@ static sluice_status datasets_read_numbers(const sl_dataset *dataset, const char
     if (to->field == SL_FIELD_NONE) {
         return sl_dataset_refuse_field(dataset, name, error);
     }
-    const sluice_field_type type = dataset->fields[to->field].type;
-    if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
+    const sl_field *field = &dataset->fields[to->field];
+    to->counts = field->type == SLUICE_FIELD_TENSOR && field->dims > 0 && field->shape[0] == 0;
+    if (field->type != SLUICE_FIELD_INT && field->type != SLUICE_FIELD_FLOAT && !to->counts) {
         return sl_error_set(error, SLUICE_INVALID, "api", "field \"%.64s\" is not a number", name);
     }
-    to->integers = type == SLUICE_FIELD_INT ? to->integers : NULL;
+    to->integers = field->type == SLUICE_FIELD_FLOAT ? NULL : to->integers;
     const sl_scan scan = {dataset, UINT64_C(1) << to->field, datasets_take_number, to};
     return sl_scan_run(&scan, &own, error);
 }
