@@ -85,8 +85,8 @@ class Pictures(nn.Sequential):
 
 def similarities(pictures, texts, batch):
     """Rows: pictures; columns: captions."""
-    image, text, lengths = batch
-    return nn.functional.normalize(pictures(image)) @ nn.functional.normalize(texts(text, lengths)).T
+    image, text = batch
+    return nn.functional.normalize(pictures(image)) @ nn.functional.normalize(texts(text, text.lengths)).T
 
 
 def train(loader, pictures, texts, steps):

@@ -97,7 +97,7 @@ class Detector(nn.Module):
 
 def loss_of(model, batch):
     there, boxes, classes = model(batch["image"])
-    rows = torch.repeat_interleave(torch.arange(BATCH), batch["boxes.offsets"].diff())
+    rows = torch.repeat_interleave(torch.arange(BATCH), batch["boxes"].offsets.diff())
     middles = (batch["boxes"][:, :2] + batch["boxes"][:, 2:]) / 2
     column, row = (middles / STRIDE).long().clamp(0, SIZE // STRIDE - 1).unbind(1)
     cells = row * (SIZE // STRIDE) + column

@@ -10,18 +10,27 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Self
 
 FACTS = ("index", "mask", "status")  # columns that every batch has besides
+PARTS = ("offsets", "lengths", "sizes", "shapes", "mixed_with", "weight", "share")  # of a column, which are its attributes, too
+OTHER_PARTS = ("size", "box", "scale", "flip")  # of columns.Geometry, by name only: torch's tensors have functions size and flip
 
 
 class Batch(list):
-    """A batch: a list of the columns that were asked for, which are known by name, too.
+    """A batch: a list of exactly the requested columns, which are also known by name.
 
-    Of a folder of pictures `images, labels = batch`, batch[0] is batch["image"], and len(batch) is 2; how
-    many rows there are says `rows`. keys(), values(), items(), dict(batch) and f(**batch) go by names. Every
-    batch also has, by name only, 'index' (the samples' numbers in the dataset), 'mask' (1: use the row) and
-    'status' (0 as it is, 1 replaced, 2 bad, 3 padding, 4 repeated).
+    The requested columns are the keys of columns=, in their order; without columns=, the natural columns of the dataset
+    (`image` and `label` of class folders). Iteration, len(batch), batch[i], keys(), values(), items(), dict(batch) and
+    f(**batch) have these columns and nothing else: `images, labels = batch`. `rows` is the number of rows.
+
+    Two kinds of arrays are in the batch by name only; `name in batch` knows them:
+    'index' (the samples' numbers in the dataset), 'mask' (1: use the row) and 'status' (0 as it is, 1 replaced, 2 bad,
+        3 padding, 4 repeated), which every batch has;
+    parts of a column, batch["boxes.offsets"], which are also attributes of the column, batch["boxes"].offsets: offsets of
+        ragged columns, lengths of padded ones, sizes and shapes of images of several sizes, mixed_with and weight (MixUp,
+        CutMix), share (MixUpPartner). Results of a function on a column (transforms.Python, .to(device) of the column, a
+        slice) lack the attributes; batch.to(device) keeps them. The parts of a columns.Geometry have names only.
 
     Columns can be replaced (batch[0] = ...), but are always those: list(batch) is a list that can change.
-    type(batch)(columns), of a list or a dict, is one with the same names.
+    type(batch)(columns), of a list or a dict, is a batch with the same names; a list brings no parts along.
     """
 
     __slots__ = ("_made", "_facts")
@@ -29,9 +38,11 @@ class Batch(list):
 
     def __init__(self, columns: Iterable[Any] | Mapping[str, Any] = ()) -> None:
         if hasattr(columns, "keys"):
-            known = self._names or [name for name in columns.keys() if name not in FACTS]
+            known = self._names or [name for name in columns.keys() if name not in FACTS and not _is_part(name, columns)]
             list.__init__(self, [columns[name] for name in known])
-            self._facts = {name: columns[name] for name in FACTS if name in columns}
+            self._facts = columns._all_facts() if isinstance(columns, Batch) else {
+                name: columns[name] for name in (*FACTS, *columns.keys()) if name in columns and name not in known
+            }  # fmt: skip
             if not self._names:
                 self.__class__ = named(type(self), tuple(known))
         else:
@@ -47,7 +58,15 @@ class Batch(list):
         return made
 
     def _all_facts(self):
+        """What the batch has by name only: facts and parts."""
         return {name: self[name] for name in FACTS if name in self} | self._facts
+
+    def _attach_parts(self):
+        """Makes the parts attributes of their columns."""
+        for name in self._facts:
+            owner, _, part = name.rpartition(".")
+            if part in PARTS and owner in self._names:
+                attach(self[owner], part, self._facts[name])
 
     # ---- columns ----
 
@@ -67,24 +86,38 @@ class Batch(list):
             return self._facts[key]
         if key in FACTS and isinstance(self._made, _sluice.Batch):
             return self._made[key]
+        part = self._part(key)
+        if part is not None:
+            return part
         import difflib  # takes long to import
 
-        if key in FACTS:
-            raise KeyError(f"{key!r}: this batch was made of columns, without it: the loader's batch has it")
+        if key in FACTS or _is_part(key, self._names):
+            raise KeyError(f"{key!r}: this batch was made of columns, without it: the loader's batch has it" + self._said_parts())
         mixed = key.removesuffix(".partner") + ".mixed_with"
         if key.endswith(".partner") and mixed in self:
             raise KeyError(f"{key!r} is called {mixed!r} now: the row of the batch that was mixed in")
-        near = difflib.get_close_matches(key, [*self._names, *(name for name in FACTS if name in self)], 1)
+        known = [*self._names, *(name for name in FACTS if name in self), *self._facts]
+        near = difflib.get_close_matches(key, known, 1)
         raise KeyError(f"{key!r}: the batch has {self._said()}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+    def _part(self, key):
+        """The part of a column that has it as an attribute, or None."""
+        owner, _, part = key.rpartition(".")
+        if part in PARTS and owner in self._names and len(self) == len(self._names):
+            return getattr(self[owner], part, None)
+        return None
 
     def _said(self):
         return ", ".join(map(repr, self._names)) or "no names"
+
+    def _said_parts(self):
+        return f"; it has {', '.join(map(repr, self.parts()))}" if self.parts() else ""
 
     def __setitem__(self, key, value):
         if isinstance(key, slice):
             raise TypeError("columns of a batch are replaced one by one")
         if isinstance(key, str):
-            if key in FACTS:
+            if key in FACTS or key in self._facts:
                 self._facts[key] = value
                 return
             if key not in self._names:
@@ -94,7 +127,8 @@ class Batch(list):
 
     def __contains__(self, key):
         if isinstance(key, str):
-            return key in self._names or key in self._facts or (key in FACTS and isinstance(self._made, _sluice.Batch))
+            is_fact = key in FACTS and isinstance(self._made, _sluice.Batch)
+            return key in self._names or key in self._facts or is_fact or self._part(key) is not None
         return any(column is key for column in self)
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -102,8 +136,12 @@ class Batch(list):
         return self[key] if key in self else default
 
     def keys(self) -> list[str]:
-        """Names of the columns, in their order."""
+        """Names of the requested columns, in their order, without parts."""
         return list(self._names)
+
+    def parts(self) -> list[str]:
+        """Names of the parts of columns, as 'boxes.offsets'."""
+        return [name for name in self._facts if name not in FACTS]
 
     def values(self) -> list[Any]:
         """The columns."""
@@ -230,7 +268,7 @@ class Released(Batch):
         raise _sluice.StateError("the batch was released")
 
     __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = _raise  # type: ignore[assignment]
-    get = keys = values = items = _raise  # type: ignore[assignment]
+    get = keys = parts = values = items = _raise  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return "sluice.Batch(released)" if self._made is None else f"sluice.Batch(epoch={self.epoch}, index={self.index}, released)"
@@ -247,11 +285,42 @@ def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:
     return _kinds.setdefault((base, names), made)
 
 
-def made_of(kind: type[Batch], made: _sluice.Batch, hidden: Iterable[str] = ()) -> Batch:
-    """What a loader gives out: `kind` has the names of its columns. `hidden`: those that are there by name only."""
+def _is_part(name, names):
+    owner, _, part = name.rpartition(".")
+    return part in PARTS + OTHER_PARTS and owner in names
+
+
+def attach(column: Any, part: str, value: Any) -> None:
+    """Makes `value` an attribute of a column. Arrays of numpy, which a function of the user's made, have no attributes."""
+    if isinstance(column, _sluice.Tensor):
+        column._attach(part, value)
+        return
+    try:
+        setattr(column, part, value)
+    except AttributeError:
+        pass
+
+
+def parts_of(names: Iterable[str], requested: tuple[str, ...]) -> list[tuple[str, int, str]]:
+    """For made_of: (name, number of the column that it belongs to or -1, part) of each array that was not requested."""
+    found = []
+    for name in names:
+        if name not in requested and name not in FACTS:
+            owner, _, part = name.rpartition(".")
+            found.append((name, requested.index(owner) if owner in requested and part in PARTS else -1, part))
+    return found
+
+
+def made_of(kind: type[Batch], made: _sluice.Batch, parts: Iterable[tuple[str, int, str]] = ()) -> Batch:
+    """The batch that a loader returns: `kind` has the names of its columns, parts_of() the rest."""
     batch = kind.__new__(kind)
-    list.__init__(batch, [made[name] for name in kind._names] if hidden else made.asked())
-    batch._made, batch._facts = made, {name: made[name] for name in hidden}
+    columns = [made[name] for name in kind._names] if parts else made.asked()
+    list.__init__(batch, columns)
+    batch._made, batch._facts = made, {}
+    for name, owner, part in parts:
+        value = batch._facts[name] = made[name]
+        if owner >= 0:
+            attach(columns[owner], part, value)
     return batch
 
 
@@ -259,5 +328,6 @@ def _again(base, names, columns, facts, told):
     """Of what was pickled."""
     batch = named(base, names)(columns)
     batch._facts = facts
+    batch._attach_parts()
     batch._made = None if told is None else tuple.__new__(Told, told)
     return batch

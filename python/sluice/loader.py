@@ -11,7 +11,7 @@ from array import array
 from . import _assign, _buckets, _check, _seeds, _sluice, transforms as _transforms
 from ._names import EXIFS, choice, keywords, layout_number, picture_dtype_number, seconds, values
 from ._ranks import ranks
-from .batch import FACTS, Batch, made_of, named
+from .batch import FACTS, Batch, made_of, named, parts_of
 from .columns import Column, Image, MixedImage, Number, OneHot, Tensor, Window
 from .dataset import argument_hints, opened
 from .functions import Conversion, Functions
@@ -335,6 +335,8 @@ class Loader:
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
+        natural = self.dataset._natural_columns().values() if columns is None else ()
+        self._requested = {column["name"] for column in columns or ()} | {name for _, name in natural}  # the rest are parts
         self._opened = (options, recipe, columns, _classes(classes), table, numbers)
         hold_ms = round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000)
         self._holds = (hold_ms, views, bool(copies))
@@ -366,7 +368,6 @@ class Loader:
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
-    _hidden: Iterable[str] = ()  # columns that are in batches by name only
 
     if not TYPE_CHECKING:  # else checkers would take any name
 
@@ -441,8 +442,7 @@ class Loader:
         return recipe.steps, None
 
     def _soft_columns(self, transform, mixing, dtype, layout):
-        """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing. How it
-        was mixed is there by name only, so that a batch is pictures and labels still."""
+        """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing."""
         fields = self.dataset.fields
         natural = self.dataset._natural_columns()
         images = [name for name, field in fields.items() if field.type == "image"]
@@ -453,7 +453,6 @@ class Loader:
         if len(images) > 1:
             raise TypeError("of several pictures, say columns=, with OneHot(..., mixes=)")
         picture = natural[images[0]][1]
-        self._hidden = (f"{picture}.mixed_with", f"{picture}.weight")
         columns = {}
         for name, (kind, called) in natural.items():
             if kind == "image":
@@ -544,9 +543,10 @@ class Loader:
         """What is given out of a batch of the library's."""
         if self._kind is None:
             names = batch.keys()[: -len(FACTS)]
-            self._kind = named(self._batch, tuple(name for name in names if name not in self._hidden))
+            self._kind = named(self._batch, tuple(name for name in names if name in self._requested))
+            self._parts = parts_of(names, self._kind._names)
         self._handle.settle(batch)
-        return made_of(self._kind, batch, self._hidden)
+        return made_of(self._kind, batch, self._parts)
 
     def __len__(self) -> int:
         """Batches of an epoch, on this rank."""

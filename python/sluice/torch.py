@@ -42,13 +42,14 @@ class Batch(batch.Batch):
     __slots__ = ()
 
     def to(self, device: Any, non_blocking: bool = False) -> Batch:
-        """The batch with its columns on a device, as a torch tensor's `to`; 'index', 'mask' and 'status' follow
-        when they are asked for, and columns that a program put there and that have no `to`, as lists of texts, stay
+        """The batch with its columns and their parts on a device, as a torch tensor's `to`; 'index', 'mask' and 'status'
+        follow when they are asked for, and columns that a program put there and that have no `to`, as lists of texts, stay
         as they are. The loader's memory is given back once nobody has this one any more."""
         made = self._like(
             [column.to(device, non_blocking=non_blocking) if hasattr(column, "to") else column for column in self]
         )
         made._facts = Moved(made._facts, device)
+        made._attach_parts()
         return made
 
 

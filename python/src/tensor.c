@@ -47,6 +47,7 @@ PyObject *tensor_new(const extension *e, hold *h, const sluice_tensor *tensor)
 static void dealloc(tensor_object *self)
 {
     hold_drop(self->hold);
+    Py_XDECREF(self->parts);
     object_free(self);
 }
 
@@ -100,6 +101,41 @@ static PyObject *get_data_ptr(tensor_object *self, void *unused)
 {
     (void)unused;
     return PyLong_FromVoidPtr(self->tensor.data);
+}
+
+/* ---- parts ---- */
+
+/* `name`: of the part, as in the table of attributes. */
+static PyObject *get_part(tensor_object *self, void *name)
+{
+    PyObject *found =
+        self->parts == NULL ? NULL : PyDict_GetItemString(self->parts, (const char *)name);
+    if (found == NULL && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_AttributeError, "this column has no %s", (const char *)name);
+    }
+    return Py_XNewRef(found);
+}
+
+/* Only tensors, which cannot refer to this one: the object is not tracked by the collector. */
+static PyObject *attach(tensor_object *self, PyObject *arguments)
+{
+    PyObject *name;
+    PyObject *part;
+    if (!PyArg_ParseTuple(arguments, "UO:_attach", &name, &part)) {
+        return NULL;
+    }
+    if (!Py_IS_TYPE(part, Py_TYPE((PyObject *)self)) || part == (PyObject *)self ||
+        ((tensor_object *)part)->parts != NULL) {
+        PyErr_SetString(PyExc_TypeError, "a part is a sluice.Tensor without parts");
+        return NULL;
+    }
+    if (self->parts == NULL) {
+        self->parts = PyDict_New();
+    }
+    if (self->parts == NULL || PyDict_SetItem(self->parts, name, part) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 static PyObject *repr(tensor_object *self)
@@ -378,6 +414,8 @@ static PyMethodDef methods[] = {
      "item($self, /)\n--\n\nThe number in a tensor of one element."},
     {"tolist", (PyCFunction)(void (*)(void))tensor_to_list, METH_NOARGS,
      "tolist($self, /)\n--\n\nThe elements as (lists of) Python's numbers."},
+    {"_attach", (PyCFunction)(void (*)(void))attach, METH_VARARGS,
+     "_attach($self, name, part, /)\n--\n\nMakes `part` the attribute `name`."},
     {"__reduce__", (PyCFunction)(void (*)(void))no_pickle, METH_NOARGS, "Refuses."},
     {"torch", (PyCFunction)(void (*)(void))to_torch, METH_NOARGS,
      "torch($self, /)\n--\n\nA torch tensor over the same memory (torch.from_dlpack)."},
@@ -391,6 +429,18 @@ static PyGetSetDef attributes[] = {
     {"ndim", (getter)get_ndim, NULL, "Number of dimensions.", NULL},
     {"nbytes", (getter)get_nbytes, NULL, "Bytes of all elements.", NULL},
     {"data_ptr", (getter)get_data_ptr, NULL, "Address of the first element.", NULL},
+    {"offsets", (getter)get_part, NULL,
+     "Of a ragged column: where each row begins, and the end: int64, rows + 1.", "offsets"},
+    {"lengths", (getter)get_part, NULL, "Of a padded column: elements of each row.", "lengths"},
+    {"sizes", (getter)get_part, NULL, "Height and width of each row's image: int32, rows x 2.",
+     "sizes"},
+    {"shapes", (getter)get_part, NULL,
+     "Of instances: masks, height and width of each row: int32, rows x 3.", "shapes"},
+    {"mixed_with", (getter)get_part, NULL, "Of MixUp and CutMix: the row that was mixed in: int64.",
+     "mixed_with"},
+    {"weight", (getter)get_part, NULL, "Of MixUp and CutMix: the row's own share: float32.",
+     "weight"},
+    {"share", (getter)get_part, NULL, "Of MixUpPartner: the row's own share: float32.", "share"},
     {"__array_interface__", (getter)get_array_interface, NULL, "For numpy.", NULL},
     {"__cuda_array_interface__", (getter)get_cuda_interface, NULL, "For CuPy, Numba and others.",
      NULL},

@@ -16,6 +16,7 @@
 typedef struct tensor_object {
     PyObject_HEAD
     hold *hold;
+    PyObject *parts; /* dict: the column's other arrays by name ("offsets"); NULL: none */
     sluice_tensor tensor;
     Py_ssize_t shape[SLUICE_TENSOR_DIMS_MAX], strides[SLUICE_TENSOR_DIMS_MAX]; /* in bytes */
 } tensor_object;

@@ -61,8 +61,7 @@ def rows(data, columns, epochs=1, **options):
     with sluice.Loader(data, batch_size=5, last_batch="short", columns=columns, **options) as loader:
         for _ in range(epochs):
             for batch in loader:
-                arrays = {name: batch[name].numpy().copy() for name in [*batch.keys(), "index", "mask"]}
-                arrays |= {name + ".offsets": batch[name + ".offsets"].numpy().copy() for name in arrays if name + ".offsets" in batch}
+                arrays = {name: batch[name].numpy().copy() for name in [*batch.keys(), *batch.parts(), "index", "mask"]}
                 for row, index in enumerate(arrays["index"].tolist()):
                     yield index, {
                         name: array[arrays[f"{name}.offsets"][row] : arrays[f"{name}.offsets"][row + 1]]

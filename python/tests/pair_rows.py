@@ -227,7 +227,8 @@ def rows_of(loader, plan):
     """Of an epoch; and what each batch is."""
     batches = []
     for batch in loader:
-        values = {name: array(value) for name, value in batch.items()} | {name: array(batch[name]) for name in ("index", "mask", "status")}
+        values = {name: array(value) for name, value in batch.items()}
+        values |= {name: array(batch[name]) for name in (*batch.parts(), "index", "mask", "status")}
         batches.append([Row(values, number, plan) for number in range(len(values["index"]))])
     return batches
 

@@ -319,11 +319,12 @@ def test_columns(data):
             "key": C.Ragged(length=100),
         },
     )
-    large, small, label, key, offsets = next(iter(loader))
+    batch = next(iter(loader))
+    large, small, label, key = batch
     assert large.shape == (5, 3, 20, 30) and large.dtype == "float16"
     assert small.shape == (5, 12, 12, 3) and label.shape == (5, 3) and label.numpy().sum() == 5
     text = bytes(memoryview(key))
-    offsets = offsets.numpy()
+    offsets = key.offsets.numpy()
     assert text[offsets[1] : offsets[2]].decode() == data.sample(1)["key"]
     with pytest.raises(TypeError, match="columns"):
         sluice.Loader(data, columns={"image": 3})

@@ -37,7 +37,7 @@ def run(path, memory_bytes, workers):
     bad, most, sums = [], 0, []
     for epoch in range(options[1]):
         for batch in loader:
-            kept = {name: numpy.asarray(batch[name]) for name in sorted([*batch.keys(), "index", "mask", "status"])}
+            kept = {name: numpy.asarray(batch[name]) for name in sorted([*batch.keys(), *batch.parts(), "index", "mask", "status"])}
             bad += [int(i) for i, m in zip(kept["index"], kept["mask"]) if i >= 0 and not m]
             sums.append([int(values.sum(dtype="int64")) for values in kept.values()])
             batch.release()

@@ -51,7 +51,8 @@ def test_pictures_of_cutmix_are_parts(data):
 
 
 def test_without_classes_labels_stay_numbers(data):
-    images, partner, weight, labels = batches(data, T.MixUp())[0]
+    images, labels = batches(data, T.MixUp())[0]
+    partner, weight = images.mixed_with, images.weight
     assert labels.dtype == "int64" and partner.dtype == "int64" and weight.dtype == "float32"
     assert (partner.numpy() == numpy.roll(numpy.arange(8), 1)).all()
 
@@ -72,7 +73,7 @@ def test_columns_that_follow(data):
         "label": C.Number("label"),
     }
     batch = next(iter(sluice.Loader(data, batch_size=8, columns=columns)))
-    assert batch.keys() == ["views", "views.mixed_with", "views.weight", "soft", "label"]
+    assert batch.keys() == ["views", "soft", "label"] and batch.parts() == ["views.mixed_with", "views.weight"]
     weight = batch["views.weight"].numpy()[:, None]
     smooth = numpy.eye(3)[batch["label"].numpy()] * 0.8 + 0.2 / 3
     assert numpy.abs(batch["soft"].numpy() - (weight * smooth + (1 - weight) * smooth[batch["views.mixed_with"].numpy()])).max() < 1e-6

@@ -93,8 +93,7 @@ def rows(data, columns, epochs=(0,), **options):
         for epoch in epochs:
             loader.set_epoch(epoch)
             for batch in loader:
-                arrays = {name: batch[name].numpy().copy() for name in [*batch.keys(), "index", "mask", "status"]}
-                arrays |= {name + ".offsets": batch[name + ".offsets"].numpy().copy() for name in arrays if name + ".offsets" in batch}
+                arrays = {name: batch[name].numpy().copy() for name in [*batch.keys(), *batch.parts(), "index", "mask", "status"]}
                 for row in range(len(arrays["index"])):
                     yield epoch, {
                         name: array[arrays[f"{name}.offsets"][row] : arrays[f"{name}.offsets"][row + 1]]

@@ -27,7 +27,7 @@ def data(tmp_path_factory):
 def batches(data, columns, **options):
     with sluice.Loader(data, batch_size=8, seed=5, columns=columns, **options) as loader:
         for batch in loader:
-            yield {name: batch[name].numpy().copy() for name in (*batch.keys(), "index")}
+            yield {name: batch[name].numpy().copy() for name in (*batch.keys(), *batch.parts(), "index")}
 
 
 VIEW = C.Image("image", transform=[T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.ColorJitter(0.4)])

@@ -38,7 +38,7 @@ def batches(data, columns, epochs=(0,), **options):
         for epoch in epochs:
             loader.set_epoch(epoch)
             for batch in loader:
-                yield {name: batch[name].numpy().copy() for name in (*batch.keys(), "index")}
+                yield {name: batch[name].numpy().copy() for name in (*batch.keys(), *batch.parts(), "index")}
 
 
 CUT = [T.RandomResizedCrop(32, (0.2, 1)), T.RandomHorizontalFlip(), T.RandomAffine(20, (0.1, 0.1))]
