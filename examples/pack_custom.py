@@ -112,8 +112,8 @@ def boxes_in_view(batch):
 def show(batch):
     for name, column in batch.items():
         print(f"  {name:16} {str(column.dtype).removeprefix('torch.'):8} {tuple(column.shape)}")
-    text = batch["caption"][0, : batch["caption.lengths"][0]].numpy().tobytes().decode(errors="ignore")
-    boxes = boxes_in_view(batch)[: batch["boxes.offsets"][1]].round().tolist()
+    text = batch.texts("caption", errors="ignore")[0]  # truncated at a byte
+    boxes = boxes_in_view(batch)[: batch["boxes"].offsets[1]].round().tolist()
     print(f"  sample {batch['index'][0]}: {text!r}, score {batch['score'][0]:.2f}, boxes {boxes}")
 
 

@@ -175,6 +175,17 @@ class Batch(list):
         shapes = [(*size, *column.shape[1:]) if not planes else (3, *size) for size in sizes]
         return [column[begin:end].reshape(shape) for begin, end, shape in zip(begins, begins[1:], shapes)]
 
+    def texts(self, name: str, errors: str = "strict") -> list[str]:
+        """The rows of a text column as str, decoded from UTF-8: a columns.Ragged or Padded of a text or bytes field. A row
+        without a sample is "".
+
+        errors: as of bytes.decode, 'strict', 'replace', 'ignore', ... UnicodeDecodeError, a ValueError, names the row, its
+        sample and the byte offset in the text. TypeError: the column does not hold bytes. A copy, also from a GPU.
+        """
+        from ._texts import texts
+
+        return texts(self, name, errors)
+
     @staticmethod
     def _shaped(column, offsets, shapes):
         if isinstance(column, _sluice.Tensor):

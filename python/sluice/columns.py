@@ -215,7 +215,7 @@ class Window(Column):
 
 class Ragged(Column):
     """Bytes, texts (as UTF-8), or tensors whose first dimension differs, back to back; NAME.offsets says where
-    each row's begin, along the first dimension.
+    each row's begin, along the first dimension. batch.texts(NAME) is a list of str.
 
     length: the most that a row may have, in the first dimension [that of the boxes that it follows; else it has to be
     given]. too_long: 'bad', or 'truncate', which cuts texts at that byte. follows: a column of boxes, of each of which
