@@ -77,6 +77,19 @@ class Functions:
         )
 
 
+def called(hook, batch):
+    """What a hook makes of a batch: what it returns, or the batch itself for None. An error notes which batch it was."""
+    place = f"batch {batch.index} of epoch {batch.epoch}"
+    try:
+        made = hook(batch)
+    except StopIteration as error:  # which would end the epoch
+        raise RuntimeError(f"batch_hook raised StopIteration for {place}") from error
+    except BaseException as error:
+        error.add_note(f"in batch_hook, called with {place}")
+        raise
+    return batch if made is None else made
+
+
 class Conversion:
     """Makes of a column what is given out. Batches keep it, so it must not keep the loader."""
 

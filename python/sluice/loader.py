@@ -14,7 +14,7 @@ from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named, parts_of
 from .columns import Column, Image, MixedImage, Number, OneHot, Tensor, Window
 from .dataset import argument_hints, opened
-from .functions import Conversion, Functions
+from .functions import Conversion, Functions, called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ INSTEAD = {
     "sampler": "shuffle=, rank= and world_size= give the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
     "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler), repeats= is DeiT's RASampler",
     "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
-    "collate_fn": "columns= says what a batch holds, and batch_hook= is called with each batch",
+    "collate_fn": "columns= says what a batch holds, and what batch_hook= returns replaces the batch",
 }
 
 # What the library and other loaders call arguments.
@@ -64,8 +64,8 @@ GROUPS = {
 
 # Attributes that programs ask of a loader: its constructor sets them.
 ATTRIBUTES = frozenset((
-    "dataset", "rank", "world_size", "batch_size", "batch_hook", "num_workers", "prefetch_factor", "drop_last", "sampler", "batch_sampler",
-    "collate_fn", "pin_memory", "timeout", "persistent_workers", "generator", "worker_init_fn", "multiprocessing_context",
+    "dataset", "rank", "world_size", "batch_size", "batch_hook", "batch_hook_thread", "num_workers", "prefetch_factor", "drop_last",
+    "sampler", "batch_sampler", "collate_fn", "pin_memory", "timeout", "persistent_workers", "generator", "worker_init_fn", "multiprocessing_context",
 ))  # fmt: skip
 
 
@@ -122,8 +122,9 @@ def _options(given, copies):
     if options["ignore_index"] == 0:
         raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
     for name in ("prefetch", "device_slots"):
-        if copies and options.get(name):  # 0 is the library's choice, which is above
-            options[name] = max(options[name], LEAST_SLOTS)
+        least = LEAST_SLOTS + bool(given["batch_hook_thread"])  # and the one that is ahead
+        if copies and (options.get(name) or (name == "device_slots" and least > LEAST_SLOTS)):  # 0: the library's choice, 4, and 3 on a device
+            options[name] = max(options.get(name, 0), least)
     return options
 
 
@@ -180,7 +181,10 @@ def _shown(
     device_slots: batches in GPU memory [3].
     exact: True decodes every JPEG at its full size.
     exif: orientation of images: 'auto' (as annotated), 'apply' or 'ignore'.
-    batch_hook: called with each batch on the thread that takes it; returns the batch to use, or None.
+    batch_hook: a function of a batch. What it returns replaces the batch in the loop; None keeps the
+        batch. It is called on the thread that takes the batch.
+    batch_hook_thread: True calls it on a thread of its own, one batch ahead of the loop, in the same
+        order: for tokenizers. An error is raised in the loop, at its batch [False].
     hold, hold_timeout: for a program that keeps all batches except one: 'copy' (the next ones are
         copies, the default), or 'wait', for hold_timeout seconds, then StateError. Small columns are
         always copies.
@@ -251,10 +255,7 @@ class Batches:
             raise StopIteration
         batch = loader._given(batch)
         hook = loader.batch_hook
-        if hook is None:
-            return batch
-        made = hook(batch)
-        return batch if made is None else made
+        return batch if hook is None else called(hook, batch)
 
     def _is_over(self):
         loader = self._loader
@@ -308,7 +309,7 @@ class Loader:
         ignore_index: int = -1, dtype: Dtype = None, layout: str | None = None, device: Any = None, on_bad_sample: str = "fail",
         quarantine: str | os.PathLike[str] | None = None, rank: int | None = None, world_size: int | None = None,
         prefetch_factor: int | None = None, exact: bool = False, exif: bool | str = "auto", batch_hook: Hook | None = None,
-        hold: str | None = None, hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
+        batch_hook_thread: bool = False, hold: str | None = None, hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
         io: str | Mapping[str, Any] = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
@@ -324,13 +325,14 @@ class Loader:
         _refuse(given)
         if batch_hook is not None and not callable(batch_hook):
             raise ValueError(f"batch_hook={batch_hook!r}: expected something that can be called")
+        _check.flag("batch_hook_thread", batch_hook_thread)
         copies = choice("hold", "copy" if hold is None else hold, HOLDS)
         self.dataset = opened("dataset", dataset)
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
         given["seed"], self._seed_is_derived = _seeds.choose(given, self._derive_seed, self.world_size)
         numbers = _numbers(given, "lengths", "weights")
         options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
-        self.batch_size, self.batch_hook = options["batch_size"], batch_hook
+        self.batch_size, self.batch_hook, self.batch_hook_thread = options["batch_size"], batch_hook, bool(batch_hook_thread)
         table = None if sizes is None else _buckets.table(sizes, len(self.dataset))
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)
@@ -352,6 +354,8 @@ class Loader:
         self._untouched = False  # whether there is one, and it was asked for nothing yet
         self._again = False  # it is to begin again when it is
         self._why = ""  # why that is an error; "": it just ends
+        self._shown = None  # with batch_hook_thread: the place of the last batch that the loop was given
+        self._ahead = None  # likewise: a weak reference to the iterator
         self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
         self._process = os.getpid()  # in a forked child the lock may be a thread's that is not there
         self._convert = Conversion(self._functions) if self._functions else None
@@ -477,13 +481,37 @@ class Loader:
 
     def _new_iteration(self):
         self._refuse_itself()
+        self._stop_ahead()
         with self._lock:
             if self._start is None:
                 self._start = (self._handle.epoch + 1, 0, b"")
-            self._untouched, self._again = True, False
+            self._untouched, self._again, self._shown = True, False, None
             self._begin()
             self._end_iteration("another one of this loader was begun")
-            return Batches(self, self._turn)
+            return self._iterator(Batches(self, self._turn))
+
+    def _iterator(self, batches):
+        """What the loop gets: the batches, or those of a thread that runs ahead."""
+        if not self.batch_hook_thread:
+            return batches
+        from weakref import ref
+
+        from ._hooking import Ahead
+
+        ahead = Ahead(batches)
+        self._ahead = ref(ahead)
+        return ahead
+
+    def _stop_ahead(self):
+        ahead = self._ahead and self._ahead()
+        if ahead is not None:
+            ahead.stop()
+
+    def _hook_context(self):
+        """In which the hook's thread makes a batch for the thread that calls this."""
+        from contextlib import nullcontext
+
+        return nullcontext()
 
     def _next_of(self, batches):
         """The next batch of an iteration; None: it is over. Of threads that share a loader, one at a time."""
@@ -523,6 +551,10 @@ class Loader:
     def _leave(self):
         """Ends an iteration in progress. One that was asked for nothing yet will begin where is gone to now: frameworks
         (Lightning) take an iterator before they say the epoch."""
+        ahead = self._ahead and self._ahead()
+        if ahead is not None:
+            ahead.settle()
+        self._shown = None
         self._again = self._untouched
         if not self._untouched:
             self._end_iteration()
@@ -567,6 +599,8 @@ class Loader:
     @property
     def epoch(self) -> int:
         """The epoch in progress, or the next one between two."""
+        if self._shown is not None:
+            return self._shown[0]
         return self._handle.epoch if self._start is None else self._start[0]
 
     def set_epoch(self, epoch: int) -> None:
@@ -580,6 +614,10 @@ class Loader:
 
     def _place(self):
         """(epoch, samples of it that were taken on all ranks, cursor)"""
+        return self._shown or self._place_made()
+
+    def _place_made(self):
+        """The same of the batches that were made; the loop may not have the last one yet."""
         return self._start or self._handle.place()
 
     # ---- state ----
@@ -646,6 +684,7 @@ class Loader:
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""
         self._end_iteration("the loader was closed")
         self._handle.close()
+        self._stop_ahead()
 
     def __enter__(self) -> Self:
         return self

@@ -101,6 +101,12 @@ class DataLoader(Loader):
             nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
         self._convert = _ToTorch(self._functions, nhwc)
 
+    def _hook_context(self):
+        """The stream of the thread that takes batches, which is that of work on them."""
+        if not self._handle.on_device:
+            return super()._hook_context()
+        return torch.cuda.stream(torch.cuda.current_stream())
+
     if not TYPE_CHECKING:
         __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader") | HINTS)
 

@@ -125,7 +125,7 @@ CALLS = {
     "Loader": lambda w: (
         w.loader,
         "dataset batch_size shuffle num_workers transform columns drop_last last_batch seed dtype layout device "
-        "on_bad_sample quarantine rank world_size prefetch_factor exact exif batch_hook hold_timeout stall_warn "
+        "on_bad_sample quarantine rank world_size prefetch_factor exact exif batch_hook batch_hook_thread hold_timeout stall_warn "
         "stall_fail io page_cache block_samples window_blocks io_depth io_threads read_buffer_bytes max_sample_bytes "
         "max_pixels memory_bytes resident_bytes whole_samples any_numa_node device_slots model_parallel window_bytes sampler "
         "batch_sampler collate_fn worker_init_fn generator",

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The thread of a loader's batch_hook (batch_hook_thread=True), which runs one batch ahead of the loop.
+
+Threads: one worker for each iteration. It makes a batch only when the loop has asked, so it owns the inner iterator, and the
+loader's place in the epoch, between `ask` and the answer; `idle` is set otherwise. The worker has no reference to the iterator
+that the loop has, so that a `break` drops that one, which joins the worker. A batch that is ahead holds a slot of the loader.
+What a state says is the place of the last batch that the loop was given, kept as the loader's `_shown`.
+"""
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from queue import SimpleQueue
+
+from . import _sluice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .loader import Batches, Loader
+
+BATCH, END, ERROR = range(3)
+EXIT_SECONDS = 10  # that a hook may still take when the program ends
+
+_running: weakref.WeakSet[Ahead] = weakref.WeakSet()
+
+
+class Worker:
+    """What the thread has: the inner iterator, and two queues."""
+
+    def __init__(self, batches: Batches) -> None:
+        self.batches = batches
+        self.wanted: SimpleQueue[Any] = SimpleQueue()  # contexts; None: end
+        self.ready: SimpleQueue[tuple[int, Any, Any]] = SimpleQueue()
+        self.idle = threading.Event()
+        self.idle.set()
+
+    def run(self) -> None:
+        for context in iter(self.wanted.get, None):
+            self.ready.put(self._made(context))  # no local, which would keep the batch until the next one
+
+    def _made(self, context):
+        """(kind, value, the loader's place after it)"""
+        try:
+            with context:
+                return self._taken()
+        finally:
+            self.idle.set()
+
+    def _taken(self):
+        try:
+            return BATCH, next(self.batches), self.batches._loader._place_made()
+        except StopIteration:
+            return END, None, None
+        except BaseException as error:
+            return ERROR, error, self._place()
+
+    def _place(self):
+        try:
+            return self.batches._loader._place_made()
+        except _sluice.Error:  # closed
+            return None
+
+
+class Ahead:
+    """The iterator of a loader whose hook has a thread. It ends as loader.Batches does."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches, self._worker = batches, Worker(batches)
+        self._thread: threading.Thread | None = None
+        self._is_asked = self._is_over = False
+        self._lock, self._owner = threading.Lock(), 0
+
+    def __iter__(self) -> Ahead:
+        return self
+
+    def __next__(self) -> Any:
+        self._batches._loader._check_process()
+        me = threading.get_ident()
+        if me == self._owner or self._is_worker():
+            raise _sluice.StateError("this thread is taking a batch of this loader already: batch_hook and signal handlers cannot take another")
+        with self._lock:
+            self._owner = me
+            try:
+                return self._next(self._batches._loader)
+            finally:
+                self._owner = 0
+
+    def _next(self, loader: Loader) -> Any:
+        self._end_if_elsewhere(loader)
+        if self._is_over:
+            raise StopIteration
+        if not self._is_asked:
+            loader._shown = loader._place_made()
+            self._ask(loader)
+        kind, value, place = self._worker.ready.get()
+        self._is_asked = False
+        self._end_if_elsewhere(loader)
+        loader._shown = place
+        if kind == END:
+            self._end()
+            raise StopIteration
+        if kind == ERROR:
+            try:
+                raise value
+            finally:
+                del value  # whose traceback has this frame
+        self._ask(loader)
+        return value
+
+    def _ask(self, loader):
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._worker.run, name="sluice batch_hook", daemon=True)
+            self._thread.start()
+            _running.add(self)
+        self._worker.idle.clear()
+        self._is_asked = True
+        self._worker.wanted.put(loader._hook_context())
+
+    def _end_if_elsewhere(self, loader):
+        """Ends the iteration where set_epoch, another iteration or close() have: the batch that is ahead is of the old place."""
+        if not self._is_over and self._batches._turn != loader._turn:
+            self._end()
+            self._batches._over = False
+            self._batches._is_over()  # raises, if that is an error
+
+    def _end(self):
+        self._is_over = True
+        self.stop()
+
+    def _is_worker(self):
+        return threading.current_thread() is self._thread
+
+    def settle(self) -> None:
+        """Waits until the worker has made what it was asked for, so that it does not move the loader."""
+        if not self._is_worker():
+            self._worker.idle.wait()
+
+    def stop(self, timeout: float | None = None) -> None:
+        """Ends the worker and joins it."""
+        thread = self._thread
+        if thread is None:
+            return
+        self._worker.wanted.put(None)
+        if thread is not threading.current_thread():
+            thread.join(timeout)
+            self._thread = None
+
+    def __del__(self) -> None:
+        self.stop()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Before threads are stopped where they are."""
+    for ahead in list(_running):
+        ahead.stop(EXIT_SECONDS)
