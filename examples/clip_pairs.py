@@ -59,7 +59,7 @@ def open_loader(path, *transforms):
     view = [*transforms, T.Normalize((0.4,) * 3, (0.25,) * 3)]
     return sluice.torch.DataLoader(
         path, batch_size=BATCH, shuffle=True, drop_last=True, seed=3,
-        columns={"image": C.Image(transform=view, layout="NCHW"), "caption": C.Padded(length=LENGTH)},
+        columns={"image": C.Image(transform=view), "caption": C.Padded(length=LENGTH)},
     )  # fmt: skip
 
 

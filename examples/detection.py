@@ -61,7 +61,7 @@ def pack(path, seed, count):
 
 def open_loader(path, transform, boxes, **options):
     columns = {
-        "image": C.Image(transform=[*transform, T.ToTensor()], layout="NCHW"),
+        "image": C.Image(transform=[*transform, T.ToTensor()]),
         "boxes": boxes,
         "labels": C.Ragged(length=MOST, follows="boxes"),
         "where": C.Geometry(),

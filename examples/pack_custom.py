@@ -91,7 +91,7 @@ def open_loader(data):
     return sluice.torch.DataLoader(
         data, batch_size=8, shuffle=True,
         columns={
-            "image": C.Image(transform=view, layout="NCHW"),
+            "image": C.Image(transform=view),
             "boxes": C.Ragged(length=100),
             "caption": C.Padded(length=32, too_long="truncate"),
             "embedding": C.Tensor(dtype="float32"),

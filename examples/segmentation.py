@@ -65,7 +65,7 @@ def open_loader(path, *transforms, **options):
     return sluice.torch.DataLoader(
         path, batch_size=BATCH, seed=3, **options,
         columns={
-            "image": C.Image(transform=recipe, layout="NCHW"),
+            "image": C.Image(transform=recipe),
             "classes": C.Mask("mask", fill=IGNORE, dtype="int64"),
         },
     )  # fmt: skip

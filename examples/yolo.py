@@ -59,7 +59,7 @@ def write(folder, split, seed, count):
 
 def open_loader(path, steps, **options):
     columns = {
-        "image": C.Image(transform=[*steps, T.ToTensor()], layout="NCHW"),
+        "image": C.Image(transform=[*steps, T.ToTensor()]),
         "boxes": C.Boxes(keep="yolo"),
         "labels": C.Ragged(),
     }

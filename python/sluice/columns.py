@@ -100,7 +100,8 @@ class Image(Column):
     """Pictures through a transform: rows x height x width x 3, or rows x 3 x height x width.
 
     transform: of sluice.transforms. dtype: 'uint8' unless it normalises or says otherwise, then
-    'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW'. What mixes a batch (MixUp, CutMix) says
+    'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW' ['NHWC'; with
+    sluice.torch.DataLoader 'NCHW']. What mixes a batch (MixUp, CutMix) says
     nothing of labels here, so no num_classes: OneHot(classes, mixes=NAME, smoothing=...) does. With MixUpPartner
     the batch has NAME.share, of the row's own picture; of several samples (Mosaic, MixUpPartner, CopyPaste) none may be missing.
     sizes: 'one', that of the transform; or each picture has its own, as the transform leaves it, or as it is stored
@@ -114,7 +115,7 @@ class Image(Column):
     _is_alone = True  # no column of labels is made for it
 
     def __init__(
-        self, field: str | None = None, *, transform: Steps | None = None, dtype: Dtype = None, layout: str = "NHWC",
+        self, field: str | None = None, *, transform: Steps | None = None, dtype: Dtype = None, layout: str | None = None,
         missing: str = "bad", partner: int = 0, sizes: str = "one", max_size: Size | None = None,
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing, partner=partner)
@@ -135,7 +136,8 @@ class Image(Column):
             _refuse_labels(recipe.mixing)
         self._functions = recipe.functions
         self._values["recipe"] = recipe.steps
-        self._values["layout"] = _layout_number(layout)
+        if layout is not None:
+            self._values["layout"] = _layout_number(layout)
         self._set_dtype(recipe.dtype if dtype is None else dtype)
 
 

@@ -372,6 +372,7 @@ class Loader:
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
+    _layout = "NHWC"  # of Image columns that have none
 
     if not TYPE_CHECKING:  # else checkers would take any name
 
@@ -417,7 +418,7 @@ class Loader:
                 _check_uint8(name, column, self.dataset.fields.get(column.field or name))
             for name, column in columns.items():
                 self._add_functions(name, column._functions)
-            return None, [column._dict(name) for name, column in columns.items()]
+            return None, [column._dict(name) | self._default_layout(column) for name, column in columns.items()]
         images = [name for name, field in self.dataset.fields.items() if field.type == "image"]
         if isinstance(transform, dict):
             if any(isinstance(value, Column) for value in transform.values()):
@@ -444,6 +445,11 @@ class Loader:
         options["dtype"] = number
         options["layout"] = layout_number("NHWC" if layout is None else layout)
         return recipe.steps, None
+
+    def _default_layout(self, column):
+        if isinstance(column, Image) and "layout" not in column._values:
+            return {"layout": layout_number(self._layout)}
+        return {}
 
     def _soft_columns(self, transform, mixing, dtype, layout):
         """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing."""

@@ -72,7 +72,7 @@ class DataLoader(Loader):
 
     All arguments of sluice.Loader, and memory_format: of pictures, torch.contiguous_format or
         torch.channels_last (both as torch tensors of the same shape; the second is what files have, and
-        what convolutions on a GPU like). With columns=, each picture is as its column's layout says.
+        what convolutions on a GPU like). With columns=, a columns.Image has layout='NCHW' unless it says otherwise.
     sampler: a torch.utils.data.WeightedRandomSampler, for its weights= and num_samples=; its generator is not used.
     ignore_index: -100 here, as cross_entropy has it, so that labels of rows without a sample count for nothing.
     """
@@ -80,6 +80,7 @@ class DataLoader(Loader):
     _batch = Batch
     _copies_on_device = True
     _derive_seed = staticmethod(torch.initial_seed)
+    _layout = "NCHW"
 
     def __init__(
         self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import sluice.torch  # noqa: E402
-from sluice import transforms as T  # noqa: E402
+from sluice import columns as C, transforms as T  # noqa: E402
 
 
 def open_loader(data, **options):
@@ -126,3 +126,17 @@ def test_a_dtype_that_torch_lacks_is_named(tmp_path):
             next(iter(sluice.torch.DataLoader(tokens, columns={"x": windows[None]})))
     (rows,) = next(iter(sluice.torch.DataLoader(tokens, columns={"x": windows["int64"]})))
     assert rows.tolist() == [list(range(10))]
+
+
+def test_images_of_columns_are_as_torch_has_them(data):
+    """As with transform=, without a word."""
+    def shape(kind, **options):
+        columns = {"image": C.Image(transform=T.RandomResizedCrop((20, 30)), **options), "label": C.Number()}
+        return tuple(next(iter(kind(data, batch_size=2, columns=columns)))["image"].shape)
+
+    assert shape(sluice.torch.DataLoader) == shape(sluice.torch.DataLoader, layout="NCHW") == (2, 3, 20, 30)
+    assert shape(sluice.torch.DataLoader, layout="NHWC") == shape(sluice.Loader) == (2, 20, 30, 3)
+    assert shape(sluice.Loader, layout="NCHW") == (2, 3, 20, 30)
+    columns = {"image": C.Image(transform=T.RandomResizedCrop((20, 30))), "label": C.Number()}
+    for kind, expected in ((sluice.Loader, (2, 20, 30, 3)), (sluice.torch.DataLoader, (2, 3, 20, 30)), (sluice.Loader, (2, 20, 30, 3))):
+        assert tuple(next(iter(kind(data, batch_size=2, columns=columns)))["image"].shape) == expected  # the column stays as it is
