@@ -106,9 +106,11 @@ class Image(Column):
     the batch has NAME.share, of the row's own picture; of several samples (Mosaic, MixUpPartner, CopyPaste) none may be missing.
     sizes: 'one', that of the transform; or each picture has its own, as the transform leaves it, or as it is stored
         (transform=None): 'padded', with zeros right and below to the largest of the batch, or 'ragged', back to back with
-        NAME.offsets. NAME.sizes has height and width of each, and batch.pictures(NAME) is a list of them. max_size:
-        (height, width) that there is room for in each row, without which 'padded' and 'ragged' cannot be; a picture that
-        is higher or wider ('ragged': has more pixels than these two make) is a bad sample.
+        NAME.offsets. NAME.sizes has height and width of each, and batch.pictures(NAME) is a list of them.
+    max_size: (height, width), or a number for both: the space of each row with sizes='padded' and 'ragged' [what the
+        transform makes of the largest image, where the transform has a limit or the dataset knows its sizes: packed
+        shards, COCO, VOC; else it has to be given]. An image that is higher or wider ('ragged': has
+        more pixels than these two make) is a bad sample. Space that images do not use takes no memory.
     """
 
     _kind = "image"
@@ -123,9 +125,9 @@ class Image(Column):
         several = self._values["sizes"] != 0
         if transform is None and not several:
             raise TypeError("pictures differ in size: transform=sluice.transforms.RandomResizedCrop(224), or sizes='padded', says what a row is")
-        if several != (max_size is not None):
-            raise TypeError("sizes='padded' and 'ragged' need max_size=(height, width), which others do not have")
-        if several:
+        if max_size is not None and not several:
+            raise TypeError("max_size=(height, width) is for sizes='padded' and 'ragged'")
+        if max_size is not None:
             sides = _check.items("max_size", max_size, "(height, width)") if not isinstance(max_size, int) else [max_size] * 2
             if len(sides) != 2:
                 raise ValueError(f"max_size={max_size!r}: expected (height, width)")

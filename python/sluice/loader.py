@@ -418,7 +418,7 @@ class Loader:
                 _check_uint8(name, column, self.dataset.fields.get(column.field or name))
             for name, column in columns.items():
                 self._add_functions(name, column._functions)
-            return None, [column._dict(name) | self._default_layout(column) for name, column in columns.items()]
+            return None, [column._dict(name) | self._image_defaults(name, column, options) for name, column in columns.items()]
         images = [name for name, field in self.dataset.fields.items() if field.type == "image"]
         if isinstance(transform, dict):
             if any(isinstance(value, Column) for value in transform.values()):
@@ -446,10 +446,17 @@ class Loader:
         options["layout"] = layout_number("NHWC" if layout is None else layout)
         return recipe.steps, None
 
-    def _default_layout(self, column):
-        if isinstance(column, Image) and "layout" not in column._values:
-            return {"layout": layout_number(self._layout)}
-        return {}
+    def _image_defaults(self, name, column, options):
+        """Of an Image column what it leaves open: its layout, and the space for images of several sizes."""
+        defaults = {}
+        if isinstance(column, Image):
+            if "layout" not in column._values:
+                defaults["layout"] = layout_number(self._layout)
+            if column._values["sizes"] != 0 and "max_height" not in column._values:
+                from ._largest import largest
+
+                defaults["max_height"], defaults["max_width"] = largest(name, column, self.dataset, options)
+        return defaults
 
     def _soft_columns(self, transform, mixing, dtype, layout):
         """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing."""

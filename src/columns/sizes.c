@@ -10,6 +10,7 @@
 #include "elements.h"
 #include "error.h"
 #include "minmax.h"
+#include "option_text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -153,7 +154,8 @@ sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, u
     if (!fits) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                             "the picture becomes %u x %u (width x height), and column \"%s\" "
-                            "has space for %u x %u%s",
+                            "has space for %u x %u%s: "
+                            "choose larger " SL_OPTION("max_width and max_height"),
                             params->width, params->height, request->name, request->max_width,
                             request->max_height, is_ragged(column) ? " pixels" : "");
     }

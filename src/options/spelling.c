@@ -16,6 +16,8 @@ static const struct phrase {
     {"columns", {"--column", "columns"}},
     {"labels", {"--labels union", "labels=\"union\""}},
     {"lengths", {"--lengths", "lengths"}},
+    {"max_width and max_height",
+     {"--column NAME:image,max_height=H,max_width=W", "max_size=(height, width)"}},
     {"memory_bytes of opening", {"--open-memory", "memory_bytes of the Dataset"}},
     {"option fields of joining", {"--common NAME", "fields=[...]"}},
     {"output_count", {NULL, NULL}},

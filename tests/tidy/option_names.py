@@ -43,7 +43,7 @@ def table(text):
 
 def phrases(text):
     """(name, flag, keyword) of each row; None: that front end has no such option."""
-    for name, spelled in re.findall(r'^    \{("[^\n{]*"), \{([^\n]*)\}\},$', text, re.M):
+    for name, spelled in re.findall(r'^    \{("[^\n{]*"),\s+\{(.*?)\}\},$', text, re.M | re.S):
         words = re.findall(LITERAL.pattern + r"|NULL", spelled)
         yield (name.strip('"'), *(word.replace('\\"', '"') or None for word in words))
 
