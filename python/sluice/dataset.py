@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import math
 import operator
 import os
 import stat
@@ -17,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, overload
+
+    import numpy
 
     from ._types import Field as Field, Labels, LeftOut as LeftOut, Part, Paths, Progress, Source, Verified as Verified
 
@@ -137,7 +140,8 @@ class Dataset:
 
     data[i] is a sample as it is stored: a dict of its fields (a picture's encoded bytes, a text as str,
     numbers, a tensor as a memoryview, of 16-bit floats its bytes); a number or a picture that the sample
-    lacks is None, a text or tensor empty. data.decode(i) its picture, decoded. For decoded and augmented
+    lacks is None, a text or tensor empty. Boxes of an image without objects have the shape (0, 4), COCO's keypoints
+    [objects, points, 3]. data.decode(i) its picture, decoded. For decoded and augmented
     batches there is sluice.Loader.
 
     allow_outside: lists of files (CSV, COCO, VOC, JSON) may name files that do not lie below the list's own folder, also by
@@ -306,9 +310,9 @@ class Dataset:
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
         return self._handle.read(self._number(index), _check.text("field", field))
 
-    def decode(self, index: int, field: str | None = None, *, exif: bool | str = "auto") -> memoryview | None:
-        """A picture of a sample, decoded at its full size: a writable memoryview of uint8, height x width x 3
-        (numpy.asarray and torch.from_numpy(numpy.asarray(...)) take it without a copy); None where the sample
+    def decode(self, index: int, field: str | None = None, *, exif: bool | str = "auto") -> numpy.ndarray[Any, Any] | None:
+        """A picture of a sample, decoded at its full size: a writable numpy array of uint8, height x width x 3, as
+        PIL.Image.fromarray and torch.as_tensor take it (without numpy a memoryview of that shape); None where the sample
         lacks it.
 
         field: of pictures [the first]. exif: the way up, as of a Loader: 'auto' (as the dataset annotated it), 'apply' or
@@ -324,7 +328,12 @@ class Dataset:
         if decoded is None:
             return None
         height, width, pixels = decoded
-        return memoryview(pixels).cast("B", (height, width, 3))
+        view = memoryview(pixels).cast("B", (height, width, 3))
+        try:
+            import numpy
+        except ModuleNotFoundError:
+            return view
+        return numpy.asarray(view)
 
     @_check.named
     def verify(
@@ -368,9 +377,9 @@ class Dataset:
         if isinstance(index, slice):
             return self._slice(range(*index.indices(len(self))))
         index = self._number(index)
-        return {field[0]: self._value(index, *field[:4]) for field in self._fields}
+        return {field[0]: self._value(index, *field) for field in self._fields}
 
-    def _value(self, index, name, kind, dtype, shape):
+    def _value(self, index, name, kind, dtype, shape, meaning):
         data = self._handle.read(index, name)
         kind = TYPES.get(kind)
         if kind in ("int", "float"):
@@ -380,7 +389,7 @@ class Dataset:
         if kind == "text":
             return data.decode("utf-8", "surrogateescape")
         if kind == "tensor" and DTYPE_NAMES[dtype] in FORMATS:
-            return _view(data, FORMATS[DTYPE_NAMES[dtype]], shape)
+            return _view(data, FORMATS[DTYPE_NAMES[dtype]], _of_points(shape, meaning))
         return data
 
     def _subset(self, how, choice, *more):
@@ -629,11 +638,21 @@ def _listed(indices):
     return indices.tolist() if hasattr(indices, "tolist") else indices
 
 
+def _of_points(shape, meaning):
+    """By point, where a row has three numbers for each, as COCO's keypoints have. Others may have two."""
+    role, coordinates = (MEANINGS[word].get(meaning[word]) for word in ("role", "coordinates"))
+    is_coco = role == "points" and coordinates == "indices" and len(shape) == 2
+    return (shape[0], shape[1] // 3, 3) if is_coco and shape[1] > 3 and shape[1] % 3 == 0 else shape
+
+
 def _view(data, format, shape):
     """A tensor as a memoryview of its shape; flat where two dimensions differ from sample to sample."""
     view = memoryview(data).cast(format)
-    if shape.count(0) > 1 or 0 in view.shape:
+    if shape.count(0) > 1 or (0 in view.shape and shape[:1] != (0,)):
         return view
+    if 0 in view.shape:  # cast() has no shape without elements, but a slice has
+        one = [size or 1 for size in shape]
+        return memoryview(bytes(math.prod(one) * view.itemsize)).cast(format, one)[:0]
     known = 1
     for size in shape:
         known *= size or 1

@@ -158,6 +158,20 @@ def _numbers(given, *names):
     return arrays
 
 
+def _without_images(dataset):
+    """The error of transform= over a dataset that has none."""
+    fields = {name: of.type for name, of in dataset.fields.items()}
+    said = ", ".join(f"{name!r} ({kind})" for name, kind in fields.items())
+    encoded = [name for name, kind in fields.items() if kind == "bytes"]
+    tensors = [name for name, kind in fields.items() if kind == "tensor"]
+    advice = ""
+    if encoded:
+        advice = f"; if {encoded[0]!r} holds encoded images, open it with sluice.Dataset(path, fields={{'image': '{encoded[0]}:image', ...}})"
+    elif tensors:
+        advice = f"; tensors are columns={{{tensors[0]!r}: sluice.columns.Tensor(), ...}}, without transform="
+    return ValueError(f"transform= is for images, and the dataset has none: its fields are {said}{advice}")
+
+
 def _check_uint8(name, column, field):
     """The library takes uint8, which is 0, for "as it is by nature"."""
     asked = column._values.get("dtype") == 0 and type(column).__name__ not in ("Image", "OneHot")
@@ -435,6 +449,8 @@ class Loader:
                     "or columns=, says what a batch holds"
                 )
             return None, None
+        if not images:
+            raise _without_images(self.dataset)
         recipe = _transforms.recipe(transform)
         self._add_functions(images[0], recipe.functions)
         number = picture_dtype_number(recipe.dtype if dtype is None else dtype)

@@ -71,6 +71,16 @@ def _array(name, values, dtype, shape):
     return made
 
 
+def _rows_of_points(value, shape):
+    """Points [objects, points, 3] as the field has them, objects x (3 points): data[i] has the former."""
+    given = getattr(value, "shape", ())
+    if len(shape) != 2 or len(given) != 3 or given[2] != 3 or given[1] * 3 != shape[1]:
+        return value
+    if not isinstance(value, memoryview):
+        return value.reshape(given[0], shape[1])
+    return value.cast("B").cast(value.format, [given[0], shape[1]]) if given[0] else b""
+
+
 class Writer:
     """Makes packed shards, sample by sample.
 
@@ -125,7 +135,7 @@ class Writer:
         unknown = values.keys() - set(self.fields)
         if unknown:
             raise TypeError(f"no field {sorted(unknown)[0]!r}: there are {', '.join(self.fields)}")
-        self._handle.add([self._plain(name, values.get(name)) for name in self.fields])
+        self._handle.add([_rows_of_points(self._plain(name, values.get(name)), self._kinds[name][2]) for name in self.fields])
 
     def _plain(self, name, value):
         """The value as something with the buffer protocol, where its field takes that."""

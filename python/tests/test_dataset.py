@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets and their samples."""
 import copy
+import json
 import pickle
+import sys
 
 import numpy
 import pytest
 from PIL import Image
 
 import sluice
+from sluice import transforms as T
 
 
 def test_a_folder(data, photos):
@@ -35,13 +38,17 @@ def test_decoded_pictures(data, photos, tmp_path):
     files = sorted(photos.rglob("*.jpg"))
     for index in (0, 14, -1):
         pixels = data.decode(index)
-        assert pixels.format == "B" and not pixels.readonly
+        assert isinstance(pixels, numpy.ndarray) and pixels.dtype == "uint8" and pixels.flags.writeable
+        assert Image.fromarray(pixels).size == pixels.shape[1::-1]
         expected = numpy.asarray(Image.open(files[index]).convert("RGB"))
         assert numpy.asarray(pixels).shape == expected.shape and (numpy.asarray(pixels) == expected).all()
     turned = Image.open(files[0])
     turned.getexif()[274] = 6
     (tmp_path / "class").mkdir()
     turned.save(tmp_path / "class" / "turned.jpg", exif=turned.getexif(), quality=95)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "numpy", None)
+        assert isinstance(data.decode(0), memoryview) and data.decode(0).shape == data.decode(0).shape
     upright = sluice.Dataset(tmp_path)
     assert upright.decode(0).shape == (turned.height, turned.width, 3)
     assert upright.decode(0, exif=True).shape == (turned.width, turned.height, 3)
@@ -147,3 +154,41 @@ def test_exceptions_travel(tmp_path):
         assert (error.errno, error.file, error.status, error.stage) == (2, str(tmp_path / "none"), "io", "dataset")
     own = sluice.CorruptError("mine")
     assert str(own) == "mine" and own.file is own.sample is own.errno is None and own.reason == ""
+
+
+def test_samples_without_objects_and_keypoints_have_their_shapes(tmp_path):
+    counts, images, objects = [0, 1, 2], [], []
+    for number in counts:
+        Image.new("RGB", (40, 20 + number)).save(tmp_path / f"{number}.jpg")
+        images.append({"id": number, "file_name": f"{number}.jpg", "width": 40, "height": 20 + number})
+        objects += [{"id": 10 * number + k, "image_id": number, "category_id": 1, "bbox": [1, 1, 5, 5 + k], "area": 25, "iscrowd": 0,
+                     "keypoints": [k, 2, 2] * 4, "num_keypoints": 4} for k in range(number)]  # fmt: skip
+    listed = {"images": images, "annotations": objects, "categories": [{"id": 1, "name": "a", "keypoints": [*"abcd"], "skeleton": []}]}
+    (tmp_path / "person_keypoints_val.json").write_text(json.dumps(listed))
+    data = sluice.Dataset(tmp_path / "person_keypoints_val.json")
+    with sluice.Writer(tmp_path / "w", data.fields) as writer:
+        for sample in data:  # as it is, and as numpy has it
+            writer.add(**sample)
+            writer.add(**sample | {"keypoints": numpy.asarray(sample["keypoints"])})
+    written = sluice.Dataset(tmp_path / "w")
+    for number in counts:
+        for sample in (data[number], written[2 * number], written[2 * number + 1]):
+            boxes, points = numpy.asarray(sample["boxes"]), numpy.asarray(sample["keypoints"])
+            assert boxes.shape == (number, 4) and points.shape == (number, 4, 3) and boxes.dtype == points.dtype == "float32"
+            assert (boxes[:, 2:] + boxes[:, :2]).tolist() == [[6, 6 + k] for k in range(number)]
+            assert points.tolist() == [[[k, 2, 2]] * 4 for k in range(number)]
+            assert numpy.asarray(sample["labels"]).shape == (number,)
+
+
+def test_a_transform_over_a_dataset_without_images(tmp_path):
+    with sluice.Writer(tmp_path / "bytes", {"image": "bytes", "label": "int"}) as writer:
+        writer.add(image=b"x", label=1)
+    numpy.save(tmp_path / "x.npy", numpy.zeros((4, 3), "float32"))
+    with sluice.Writer(tmp_path / "numbers", {"label": "int"}) as writer:
+        writer.add(label=1)
+    for name, said in (
+        ("bytes", r"its fields are 'image' \(bytes\), 'label' \(int\); if 'image' holds encoded images, .*fields=\{'image': 'image:image', ...\}"),
+        ("x.npy", r"\(tensor\).*; tensors are columns=\{'.*': sluice.columns.Tensor\(\), ...\}"), ("numbers", r"'label' \(int\)$"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="transform= is for images, and the dataset has none.*" + said):
+            sluice.Loader(tmp_path / name, 1, transform=T.RandomResizedCrop(8))

@@ -73,7 +73,7 @@ def check(data, pictures, labels, key=lambda name: name, points=None):
         boxes, classes, keypoints = model(labels / (name.rsplit(".", 1)[0] + ".txt"), points)
         assert bytes(sample["image"]) == (pictures / name).read_bytes()
         found = sample["boxes"]
-        assert found.format == "f" and found.shape == (boxes.shape if len(boxes) else (0,)) and found.tobytes() == boxes.tobytes()
+        assert found.format == "f" and found.shape == boxes.shape and found.tobytes() == boxes.tobytes()
         assert numpy.asarray(sample["labels"]).tolist() == classes.tolist()
         if points:
             assert len(sample["keypoints"]) == len(keypoints) and sample["keypoints"].tobytes() == keypoints.tobytes()

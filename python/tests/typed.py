@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that uses the package, for mypy: what is right has types, and each mistake that is marked is found."""
+from typing import Any
+
+import numpy
+
 import sluice
 import sluice.torch
 from sluice import transforms as T
@@ -7,7 +11,7 @@ from sluice import transforms as T
 data = sluice.Dataset("photos")
 count: int = len(data)
 sample = data[0]
-pixels: memoryview | None = data.decode(0)
+pixels: numpy.ndarray[Any, Any] | None = data.decode(0)
 loader = sluice.Loader(data, batch_size=8, shuffle=True, transform=[T.RandomResizedCrop(224), T.Normalize([0.5] * 3, [0.2] * 3)])
 for batch in loader:
     index: int = batch.index
