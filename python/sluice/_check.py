@@ -64,7 +64,8 @@ def named(
             arguments[0]._more = {name: named.pop(name, None) for name in more}
         return function(*arguments, **named)
 
-    call.names, call.__wrapped__ = names, shown or function  # inspect looks at the second
+    call.names, call.taken = names, function
+    call.__wrapped__ = shown or function  # inspect looks at it
     call.optional = {name for name in names if defaults.get(name) is None}
     for name in ("__module__", "__name__", "__qualname__"):
         setattr(call, name, getattr(function, name))
@@ -99,6 +100,19 @@ def _show(call, more):
     signature = inspect.signature(call.__wrapped__)
     added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in more]
     call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])
+
+
+def complete_signature(call: Any, beside: Any) -> Any:
+    """For inspect and completion: the signature of what named() made of a function, with all arguments of the one beside it."""
+    import inspect
+
+    own = inspect.signature(call.taken).parameters
+    others = inspect.signature(beside.taken).parameters
+    taken = {name: one for name, one in {**others, **own}.items() if one.kind is not inspect.Parameter.VAR_KEYWORD}
+    first = [one for one in own.values() if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    rest = [one for name, one in taken.items() if one not in first]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in call.names if name not in taken]
+    return inspect.signature(call.taken).replace(parameters=[*first, *rest, *more])
 
 
 def missing_name(module, name, words):

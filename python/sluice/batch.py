@@ -193,6 +193,9 @@ class Batch(list):
         begins = offsets.tolist()
         return [column[begin:end].reshape(shape) for begin, end, shape in zip(begins, begins[1:], shapes.tolist())]
 
+    def _ipython_key_completions_(self):
+        return [*self.keys(), *self.parts(), *(name for name in FACTS if name in self)]
+
     # ---- the batch ----
 
     @property
@@ -253,7 +256,8 @@ class Batch(list):
     def __repr__(self) -> str:
         if self._made is None:
             return f"sluice.Batch(columns={self.keys()})"
-        return f"sluice.Batch(epoch={self.epoch}, index={self.index}, rows={self.rows}, columns={self.keys()})"
+        columns = ", ".join(f"{name}: {_shape(column)}" for name, column in self.items())
+        return f"sluice.Batch(epoch={self.epoch}, index={self.index}, rows={self.rows}, columns: {columns})"
 
 
 class Told(tuple):
@@ -294,6 +298,13 @@ def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:
     if made is None:
         made = type(base.__name__, (base,), {"__slots__": (), "__module__": base.__module__, "_names": names})
     return _kinds.setdefault((base, names), made)
+
+
+def _shape(column):
+    """The dtype and the shape of a column, for people."""
+    if not hasattr(column, "dtype"):
+        return type(column).__name__
+    return f"{str(column.dtype).removeprefix('torch.')} {'x'.join(map(str, column.shape))}"
 
 
 def _is_part(name, names):

@@ -25,6 +25,8 @@ contradicts it wins, with a warning.
 """
 from __future__ import annotations
 
+import functools
+
 from . import _check
 from . import transforms as _transforms
 from ._names import TABLES as _TABLES
@@ -34,6 +36,7 @@ from ._names import layout_number as _layout_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from ._types import Dtype, Size, Steps
 
@@ -51,12 +54,29 @@ if not TYPE_CHECKING:
 _RELATIVE = {None: "auto", True: "relative", False: "pixels"}
 
 
+def _remembered(init):
+    """A constructor that keeps its arguments; inspect sees the signature of the original."""
+
+    @functools.wraps(init)
+    def __init__(self, *arguments, **named):
+        if self._given is None:
+            self._given = arguments, named
+        init(self, *arguments, **named)
+
+    return __init__
+
+
 class Column:
     """One column. `missing`: 'bad' (a sample without the field is a bad one) or 'blank' (its row is
     zero, empty, or -1). `partner`: 0, of the row's own sample, or 1 to 31, of that partner of it, another sample of the
     dataset (partners= of the loader); what follows a column is of its sample."""
 
     _kind = ""
+    _given: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the arguments, for repr
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            cls.__init__ = _remembered(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, field: str | None = None, *, missing: str = "bad", partner: int = 0) -> None:
         self.field = None if field is None else _check.text("field", field)
@@ -93,7 +113,9 @@ class Column:
         return {"field": self.field or name, "name": name, **self._values}
 
     def __repr__(self):
-        return f"sluice.columns.{type(self).__name__}(field={self.field!r})"
+        arguments, named = self._given or ((), {})
+        given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in named.items())]
+        return f"sluice.columns.{type(self).__name__}({', '.join(given)})"
 
 
 class Image(Column):

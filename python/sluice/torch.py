@@ -110,6 +110,7 @@ class DataLoader(Loader):
 
     if not TYPE_CHECKING:
         __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader") | HINTS)
+        __init__.__signature__ = _check.complete_signature(__init__, Loader.__init__)
 
 
 def _take_weights(sampler, arguments):

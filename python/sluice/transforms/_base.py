@@ -15,6 +15,25 @@ if TYPE_CHECKING:
     from .._types import Dtype, Steps, Values
 
 
+WIDTH = 100  # of a repr on one line
+
+
+def _lines(transforms):
+    """A list of steps, one a line, where it is too long for one; a member that is a list likewise."""
+    made = []
+    for step in transforms:
+        shown = repr(step)
+        if isinstance(step, (list, tuple)) and (len(shown) > WIDTH or "\n" in shown):
+            shown = _lines(step)
+        made.append("    " + shown.replace("\n", "\n    ") + ",\n")
+    return f"[\n{''.join(made)}]"
+
+
+def one_line(step: Any) -> str:
+    """The repr of a step for an error."""
+    return " ".join(line.strip() for line in repr(step).splitlines()).replace("[ ", "[").replace(", ]", "]")
+
+
 class Transform:
     """One step of a recipe, which a loader's threads carry out.
 
@@ -32,8 +51,17 @@ class Transform:
     _place = "pixels"  # where in a list it can be: _recipe.py
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if key[0] != "_")
-        return f"{type(self).__name__}({values})"
+        shown = {key: value for key, value in vars(self).items() if key[0] != "_"}
+        line = f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
+        if (len(line) <= WIDTH and "\n" not in line) or not isinstance(shown.get("transforms"), (list, tuple)):
+            return line
+        rest = "".join(f", {key}={value!r}" for key, value in shown.items() if key != "transforms")
+        return f"{type(self).__name__}(transforms={_lines(shown['transforms'])}{rest})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def __call__(self, image: Any, *, seed: int = 0) -> Any:
         from ._call import call

@@ -6,7 +6,7 @@ from collections import namedtuple
 
 from .. import _check, _sluice
 from . import _mixing
-from ._base import Compose, Transform
+from ._base import Compose, Transform, one_line
 from ._conversions import ANSWERS, ToPILImage
 from ._groups import RandomChoice
 
@@ -113,17 +113,17 @@ class Walk:
     def _check(self, step, group):
         place = step._place
         if group and place not in ("pixels", "erasing", "group", "anywhere", "end"):
-            raise ValueError(f"{step!r} cannot be part of {group}: it is of all pictures of a batch, behind it")
+            raise ValueError(f"{one_line(step)} cannot be part of {group}: it is of all pictures of a batch, behind it")
         if self.functions and place not in ("Python", "end"):
-            raise ValueError(f"{step!r} comes too late: functions of Python are the last steps")
+            raise ValueError(f"{one_line(step)} comes too late: functions of Python are the last steps")
         if self.mixing is not None and place not in ("Python", "anywhere", "end"):
-            raise ValueError(f"{step!r} comes too late: {self.mixing!r} is the library's last step")
+            raise ValueError(f"{one_line(step)} comes too late: {self.mixing!r} is the library's last step")
         if place == "pixels" and self.floats:
-            raise ValueError(f"{step!r} comes too late: it is done on 8-bit pixels, so before dtype and normalisation")
+            raise ValueError(f"{one_line(step)} comes too late: it is done on 8-bit pixels, so before dtype and normalisation")
         if place == "normalize" and self.normal is not None:
-            raise ValueError(f"{step!r} comes too late: the pictures are normalised already")
+            raise ValueError(f"{one_line(step)} comes too late: the pictures are normalised already")
         if place == "dtype" and self.floats and not step._floats:
-            raise ValueError(f"{step!r} comes too late: the pictures are floating ones already")
+            raise ValueError(f"{one_line(step)} comes too late: the pictures are floating ones already")
 
     def _met(self, step):
         if step._place == "dtype":
@@ -171,7 +171,7 @@ def _check_room(transform, steps):
         if error is not None:
             kind, _, reason = error.reason.partition(": ")
             raise ValueError(
-                f"{step!r:.200}, step {number} of transform, is {len(names) - before} of the library's steps; with it there are "
+                f"{one_line(step):.200}, step {number} of transform, is {len(names) - before} of the library's steps; with it there are "
                 f"{len(names)}, {names.count(kind)} of them {kind}: {reason}"
             ) from error
         before = len(names)

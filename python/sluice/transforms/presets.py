@@ -44,6 +44,11 @@ __all__ = [
     "yolo_eval",
 ]
 
+
+def __dir__():
+    return __all__  # of completion
+
+
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
 MEAN_COLOUR = (123, 117, 104)  # what torchvision's references fill with, in detection
 
