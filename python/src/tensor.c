@@ -138,15 +138,33 @@ static PyObject *attach(tensor_object *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* The values as a text with ", " behind them, or "" where they are not shown; NULL with an
+ * exception. */
+static PyObject *values_text(tensor_object *self)
+{
+    PyObject *module = PyImport_ImportModule("sluice._tensor_text");
+    PyObject *text =
+        module == NULL ? NULL : PyObject_CallMethod(module, "shown", "O", (PyObject *)self);
+    PyObject *made = NULL;
+    if (text != NULL) {
+        made = text == Py_None ? PyUnicode_FromString("") : PyUnicode_FromFormat("%U, ", text);
+    }
+    Py_XDECREF(module);
+    Py_XDECREF(text);
+    return made;
+}
+
 static PyObject *repr(tensor_object *self)
 {
     PyObject *shape = get_shape(self, NULL);
     PyObject *device = get_device(self, NULL);
+    PyObject *values = shape != NULL && device != NULL ? values_text(self) : NULL;
     PyObject *text = NULL;
-    if (shape != NULL && device != NULL) {
-        text = PyUnicode_FromFormat("sluice.Tensor(shape=%S, dtype=%s, device='%U')", shape,
-                                    names_of(self->tensor.dtype)->name, device);
+    if (values != NULL) {
+        text = PyUnicode_FromFormat("sluice.Tensor(%Ushape=%S, dtype=%s, device='%U')", values,
+                                    shape, names_of(self->tensor.dtype)->name, device);
     }
+    Py_XDECREF(values);
     Py_XDECREF(shape);
     Py_XDECREF(device);
     return text;

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import sys
 
 import pytest
 
@@ -68,3 +69,16 @@ def test_long_transforms_have_a_line_for_each_step():
     ], p=(1.0, 1.0)),
 ])"""
     assert made._repr_html_().startswith("<pre>Compose(") and "&#x27;nearest&#x27;" in made._repr_html_()
+
+
+def test_tensors_show_their_values(data, monkeypatch):
+    numpy = pytest.importorskip("numpy")
+    batch = next(iter(sluice.Loader(data, batch_size=2, columns={"image": C.Image(transform=T.RandomResizedCrop(64)), "label": C.Number(),
+                                                                 "half": C.Image("image", transform=T.RandomResizedCrop(1), dtype="bfloat16")})))  # fmt: skip
+    assert repr(batch["label"]) == "sluice.Tensor([0, 0], shape=(2,), dtype=int64, device='cpu')"
+    image = repr(batch["image"])
+    assert "..." in image and len(image) < 4000 and image.endswith(", shape=(2, 64, 64, 3), dtype=uint8, device='cpu')")
+    assert image.startswith("sluice.Tensor([[[[") and numpy.array2string(batch["image"].numpy()[0, 0, 0], separator=", ") in image
+    assert repr(batch["half"]) == "sluice.Tensor(shape=(2, 1, 1, 3), dtype=bfloat16, device='cpu')"
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert repr(batch["label"]) == "sluice.Tensor(shape=(2,), dtype=int64, device='cpu')"
