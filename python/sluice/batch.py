@@ -33,7 +33,7 @@ class Batch(list):
     type(batch)(columns), of a list or a dict, is a batch with the same names; a list brings no parts along.
     """
 
-    __slots__ = ("_made", "_facts")
+    __slots__ = ("_made", "_facts", "_about")
     _names: tuple[str, ...] = ()  # of a loader's own class: what its batches' columns are called
 
     def __init__(self, columns: Iterable[Any] | Mapping[str, Any] = ()) -> None:
@@ -48,13 +48,13 @@ class Batch(list):
         else:
             list.__init__(self, columns)
             self._facts = {}
-        self._made = None
+        self._made = self._about = None
 
     def _like(self, columns):
         """Another one of the same place in the epoch, of other columns."""
         made = type(self)(columns)
         made._made = Told(self) if isinstance(self._made, _sluice.Batch) else self._made
-        made._facts = self._all_facts()
+        made._facts, made._about = self._all_facts(), self._about
         return made
 
     def _all_facts(self):
@@ -259,6 +259,11 @@ class Batch(list):
         columns = ", ".join(f"{name}: {_shape(column)}" for name, column in self.items())
         return f"sluice.Batch(epoch={self.epoch}, index={self.index}, rows={self.rows}, columns: {columns})"
 
+    def _repr_html_(self) -> str:
+        from ._pictures import About, batch_page
+
+        return batch_page(self, self._about and About(*self._about))
+
 
 class Told(tuple):
     """What is known of a batch besides its columns."""
@@ -284,6 +289,9 @@ class Released(Batch):
 
     __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = _raise  # type: ignore[assignment]
     get = keys = parts = values = items = _raise  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
         return "sluice.Batch(released)" if self._made is None else f"sluice.Batch(epoch={self.epoch}, index={self.index}, released)"
@@ -333,12 +341,12 @@ def parts_of(names: Iterable[str], requested: tuple[str, ...]) -> list[tuple[str
     return found
 
 
-def made_of(kind: type[Batch], made: _sluice.Batch, parts: Iterable[tuple[str, int, str]] = ()) -> Batch:
-    """The batch that a loader returns: `kind` has the names of its columns, parts_of() the rest."""
+def made_of(kind: type[Batch], made: _sluice.Batch, parts: Iterable[tuple[str, int, str]] = (), about: Any = None) -> Batch:
+    """The batch that a loader returns: `kind` has the names of its columns, parts_of() the rest. `about`: for its page."""
     batch = kind.__new__(kind)
     columns = [made[name] for name in kind._names] if parts else made.asked()
     list.__init__(batch, columns)
-    batch._made, batch._facts = made, {}
+    batch._made, batch._facts, batch._about = made, {}, about
     for name, owner, part in parts:
         value = batch._facts[name] = made[name]
         if owner >= 0:

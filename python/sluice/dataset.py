@@ -482,6 +482,11 @@ class Dataset:
     def __repr__(self):
         return f"sluice.Dataset({self.paths}, {len(self)} samples, {self.format}{self._without()})"
 
+    def _repr_html_(self) -> str:
+        from ._pictures import dataset_page
+
+        return dataset_page(self)
+
     def _without(self):
         """What was left out, in a few words."""
         shown = ", ".join(f"{found.count} {_shown(found.reason)}" for found in self._left_out[:4])

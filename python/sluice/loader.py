@@ -353,6 +353,7 @@ class Loader:
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
         natural = self.dataset._natural_columns().values() if columns is None else ()
         self._requested = {column["name"] for column in columns or ()} | {name for _, name in natural}  # the rest are parts
+        self._about = self.dataset, columns, recipe  # for the pages of batches
         self._opened = (options, recipe, columns, _classes(classes), table, numbers)
         hold_ms = round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000)
         self._holds = (hold_ms, views, bool(copies))
@@ -607,7 +608,7 @@ class Loader:
             self._kind = named(self._batch, tuple(name for name in names if name in self._requested))
             self._parts = parts_of(names, self._kind._names)
         self._handle.settle(batch)
-        return made_of(self._kind, batch, self._parts)
+        return made_of(self._kind, batch, self._parts, self._about)
 
     def __len__(self) -> int:
         """Batches of an epoch, on this rank."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a Loader shows itself in a notebook: figures, and the first samples of its epoch (of all ranks), as its
-transform makes them, before normalisation and functions of Python.
+transform makes them, before normalisation and functions of Python. _pictures.py draws them with their boxes and masks.
 
 The samples come from a loader of their own, so that the one that is shown stays where it is. Without
 numpy there are figures only.
@@ -12,11 +12,11 @@ import zlib
 
 from . import _sluice
 from ._names import dtype_number
+from .batch import Batch, made_of, named, parts_of
 
 SAMPLES = 12
 SIDE = 128  # pixels; larger pictures are shrunk by a whole number
 COMMON = ("index", "mask", "status")
-BAD = 2  # of "status"
 
 
 def page(loader):
@@ -39,7 +39,7 @@ def figures(loader):
     for found in loader.dataset.left_out:
         example = f", the first {found.example}" if found.example else ""
         yield "left out", f"{found.count} {found.reason}{example}"
-    yield "batches", f"{len(loader)} of {loader.batch_size} an epoch"
+    yield "epoch", f"{len(loader)} batches of {loader.batch_size} rows"
     if loader.world_size > 1:
         yield "rank", f"{loader.rank} of {loader.world_size}"
     yield "position", f"epoch {loader.epoch}, {len(loader) - loader.remaining} batches taken, {loader.remaining} left"
@@ -65,20 +65,22 @@ def sheet(loader):
 
 def samples(loader):
     """The first ones of the epoch, as HTML."""
-    handle = reopen(loader)
+    from ._pictures import About, rows
+
+    handle, recipe, columns = reopen(loader)
     try:
         handle.start(loader.epoch)
-        batch = handle.next(None)
-        if batch is not None:
-            columns = {name: batch[name] for name in batch.keys()}
-            for row in range(batch.rows):
-                yield f"<div style='font-size:11px;max-width:{SIDE}px;overflow-wrap:anywhere'>{sample(loader, columns, row)}</div>"
+        made = handle.next(None)
+        if made is not None:
+            names = [name for name in made.keys() if name not in COMMON]
+            kind = named(Batch, tuple(name for name in names if name in loader._requested))
+            yield from rows(made_of(kind, made, parts_of(names, kind._names)), About(loader.dataset, columns, recipe))
     finally:
         handle.close()
 
 
 def reopen(loader):
-    """The library's loader over the same, of few rows, whose pictures are pixels that can be looked at."""
+    """(the library's loader over the same, of few rows, whose pictures are pixels that can be looked at, its recipe, its columns)"""
     options, recipe, columns, *tables = loader._opened
     options = options | {
         "batch_size": min(loader.batch_size, SAMPLES), "workers": 1, "prefetch": 2, "dtype": 0, "layout": 0,
@@ -87,7 +89,8 @@ def reopen(loader):
     }  # fmt: skip
     if columns is not None:
         columns = [visible(column) for column in columns]
-    return _sluice.Loader(loader.dataset._handle, options, without_normalize(recipe), columns, 30000, [], False, *tables)
+    recipe = without_normalize(recipe)
+    return _sluice.Loader(loader.dataset._handle, options, recipe, columns, 30000, [], False, *tables), recipe, columns
 
 
 def without_normalize(recipe):
@@ -100,36 +103,20 @@ def visible(column):
     return column | {"recipe": without_normalize(column["recipe"]), "dtype": dtype_number("uint8"), "layout": 0}
 
 
-def sample(loader, columns, row):
-    """A row: its pictures, and below them the rest."""
-    if columns["status"].numpy()[row] == BAD:
-        return f"sample {columns['index'].numpy()[row]} is bad"
-    pictures, words = [], []
-    for name, column in columns.items():
-        if name in COMMON:
-            continue
-        if len(column.shape) == 4 and column.shape[3] == 3 and column.dtype == "uint8":
-            pictures.append(picture(column.numpy()[row]))
-        elif column.shape == (columns["index"].shape[0],):
-            words.append(f"{text(name)}: {text(number(loader, name, column.numpy()[row]))}")
-    return "".join(pictures) + "<br>".join(words)
-
-
-def number(loader, name, value):
-    """A label by its class's name."""
-    if name == "label" and 0 <= value < len(loader.dataset.classes):
-        return f"{value} {loader.dataset.classes[value]}"
-    return value
-
-
-def picture(pixels):
-    """uint8, height x width x 3, as <img>."""
+def shrunk(pixels):
+    """(the thumbnail of uint8, height x width x 3, pixels down and across of each of its own)"""
     height, width, _ = pixels.shape
     factor = -(-max(height, width) // SIDE)
-    down, across = min(factor, height), min(factor, width)  # source pixels of each of the thumbnail
+    down, across = min(factor, height), min(factor, width)
     height, width = height // down, width // across
     boxes = pixels[: height * down, : width * across].reshape(height, down, width, across, 3)
-    data = base64.b64encode(png(boxes.mean((1, 3)).astype("uint8"))).decode()
+    return boxes.mean((1, 3)).astype("uint8"), down, across
+
+
+def image_tag(pixels):
+    """uint8, height x width x 3, as <img>."""
+    height, width, _ = pixels.shape
+    data = base64.b64encode(png(pixels)).decode()
     return f"<img width={width} height={height} src='data:image/png;base64,{data}'>"
 
 
