@@ -362,8 +362,8 @@ SLUICE_API sluice_status sluice_loader_start_endless(sluice_loader *loader, uint
 SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
 
 /* Rows of an epoch on this rank that have samples, counted from its beginning, without those that
- * LAST_REPEAT fills up with. Over all ranks: the samples of an epoch, less those that LAST_DROP
- * leaves out. */
+ * LAST_REPEAT and LAST_WRAP fill up with. Over all ranks: the samples of an epoch, less those that
+ * LAST_DROP leaves out. */
 SLUICE_API uint64_t sluice_loader_rows(const sluice_loader *loader);
 
 /*
@@ -419,7 +419,7 @@ typedef enum sluice_row {
     SLUICE_ROW_REPLACED = 1, /* the sample of the plan was bad; "index" says which stands in */
     SLUICE_ROW_BAD = 2,      /* masked */
     SLUICE_ROW_PADDING = 3,
-    SLUICE_ROW_REPEATED = 4 /* a sample that the epoch had before (LAST_REPEAT), as it is */
+    SLUICE_ROW_REPEATED = 4 /* a sample that the epoch had before (LAST_REPEAT, _WRAP), as it is */
 } sluice_row;
 
 /* Rows of the batch; the batch's number in its epoch, from 0; its epoch. */

@@ -21,12 +21,15 @@ typedef enum sluice_shuffle {
 } sluice_shuffle;
 
 typedef enum sluice_last_batch {
-    SLUICE_LAST_DROP = 0,  /* samples that do not fill a global batch are left out of the epoch */
-    SLUICE_LAST_PAD = 1,   /* the last batch is whole; its surplus rows are zero, with mask 0 */
-    SLUICE_LAST_SHORT = 2, /* the last batch has fewer rows (0 for some ranks, at worst) */
-    SLUICE_LAST_REPEAT = 3 /* the last batch is whole: its surplus rows are samples from the epoch's
-                              beginning, different ones on each rank if there are enough; mask 0
-                              and SLUICE_ROW_REPEATED mark them */
+    SLUICE_LAST_DROP = 0,   /* samples that do not fill a global batch are left out of the epoch */
+    SLUICE_LAST_PAD = 1,    /* the last batch is whole; its surplus rows are zero, with mask 0 */
+    SLUICE_LAST_SHORT = 2,  /* the last batch has fewer rows (0 for some ranks, at worst) */
+    SLUICE_LAST_REPEAT = 3, /* the last batch is whole: its surplus rows are samples from the
+                               epoch's beginning, different ones on each rank if there are enough;
+                               mask 0 and SLUICE_ROW_REPEATED mark them */
+    SLUICE_LAST_WRAP = 4    /* as REPEAT, but the last samples are not spread over the ranks: rank 0
+                               takes the first batch_size of them, and so on. Surplus rows come last
+                               where the ranks' rows are joined in order, as accelerate does */
 } sluice_last_batch;
 
 typedef enum sluice_bad_sample {

@@ -293,8 +293,9 @@ class Loader:
     transform: sluice.transforms for the dataset's images; or a dict of them by field.
     columns: contents of a batch, a dict of sluice.columns by name [the natural columns].
     drop_last, last_batch: treatment of a partial last batch: 'drop', 'short' (drop_last chooses
-        between these), 'pad' (empty rows) or 'repeat' (the epoch's first samples). The 'mask' of
-        rows that were added is 0.
+        between these), 'pad' (empty rows), 'repeat' or 'wrap' (the epoch's first samples; 'wrap' has
+        them behind all others where the ranks' rows are joined, as accelerate expects). The 'mask'
+        of rows that were added is 0.
     seed: of order and augmentation [0]. The same seed, epoch and batch_size give the same batches.
         None: a random one, with sluice.torch torch.initial_seed(); `loader.seed` and the state have
         it. With several ranks it has to be a number, the same for all.

@@ -321,7 +321,7 @@ def test_what_programs_ask_of_a_loader(data):
             open_loader(data, **{name: object()})
 
 
-@pytest.mark.parametrize("last", ["drop", "short", "pad", "repeat"])
+@pytest.mark.parametrize("last", ["drop", "short", "pad", "repeat", "wrap"])
 @pytest.mark.parametrize("ranks, batch_size", [(1, 4), (2, 4), (3, 4), (3, 1), (5, 6), (7, 2)])
 def test_how_many_rows_a_rank_has(data, ranks, batch_size, last):
     for rank in range(ranks):
@@ -387,6 +387,19 @@ def test_repeated_samples_fill_the_last_batch(data, world, samples, size):
         assert len({tuple(batches[0]["index"].tolist()) for batches in ranks}) == world
     metric = sum(batch["mask"].numpy().sum() for batches in ranks for batch in batches)  # as gather_for_metrics counts
     assert metric == samples
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 5])
+@pytest.mark.parametrize("samples, size", [(33, 4), (32, 4), (7, 8), (1, 3)])
+def test_wrapped_ranks_are_one_global_batch(data, world, samples, size):
+    """The rows of all ranks, joined in order, are the epoch and then its beginning again."""
+    options = {"last_batch": "wrap", "transform": None, "columns": {"label": C.Number()}}
+    ranks = [list(open_loader(data[:samples], rank=rank, world_size=world, batch_size=size, **options)) for rank in range(world)]
+    order = [i for batch in open_loader(data[:samples], last_batch="short") for i in batch["index"].tolist()]
+    joined = [i for batches in zip(*ranks) for batch in batches for i in batch["index"].tolist()]
+    used = [use for batches in zip(*ranks) for batch in batches for use in batch["mask"].tolist()]
+    assert joined == (order * len(joined))[: len(joined)]
+    assert used == [1] * samples + [0] * (len(joined) - samples)
 
 
 def test_repeated_samples_are_the_same_pictures(data):

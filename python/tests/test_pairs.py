@@ -310,8 +310,8 @@ NO_ROW = {
     "any_numa_node", "prefetch_factor", "device_slots", "seed", "io_depth", "io_threads", "read_buffer_bytes", "max_sample_bytes", "max_pixels",
     "memory_bytes", "resident_bytes", "stall_warn", "stall_fail", "rank", "world_size", "model_parallel", "ignore_index", "episode_samples", "hold",
 }  # fmt: skip
-# Of tars and tables, in their own order: test_tar_stream. Annotations the other way up: test_meaning.
-ELSEWHERE = {"shuffle=shards", "exif=ignore"}
+# Of tars and tables, in their own order: test_tar_stream. Annotations the other way up: test_meaning. On one rank the same as repeat: test_batches.
+ELSEWHERE = {"shuffle=shards", "exif=ignore", "last_batch=wrap"}
 DEFAULTS = ELSEWHERE | {"shuffle=full", "last_batch=short", "last_batch=drop", "on_bad_sample=fail", "exif=auto"}
 
 

@@ -17,7 +17,7 @@ static sluice_status check_shards(const sl_dataset *dataset, const sluice_loader
                                   bool windows, sluice_error *error)
 {
     const char *what = NULL;
-    if (options->last_batch == SLUICE_LAST_REPEAT) {
+    if (options->last_batch == SLUICE_LAST_REPEAT || options->last_batch == SLUICE_LAST_WRAP) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, STAGE,
             "option " SL_OPTION(

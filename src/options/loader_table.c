@@ -8,7 +8,7 @@
 static const char *const picture_dtypes[] = {"u8", "f32", "f16", "bf16", NULL};
 static const char *const layouts[] = {"nhwc", "nchw", NULL};
 static const char *const shuffles[] = {"full", "block", "none", "shards", NULL};
-static const char *const last_batches[] = {"drop", "pad", "short", "repeat", NULL};
+static const char *const last_batches[] = {"drop", "pad", "short", "repeat", "wrap", NULL};
 static const char *const bad_samples[] = {"fail", "replace", "mask", NULL};
 static const char *const exifs[] = {"auto", "apply", "ignore", NULL};
 static const char *const io_backends[] = {"auto", "uring", "pread", NULL};

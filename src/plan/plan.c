@@ -75,6 +75,17 @@ static uint64_t share_begin(uint64_t rest, uint64_t rank, uint64_t world)
     return rest / world * rank + rest % world * rank / world;
 }
 
+/* Where the part of `rank` begins among the `rest` last positions. */
+static uint64_t rest_begin(const sl_plan *plan, uint64_t rest, uint64_t rank)
+{
+    const sl_order_kind *kind = plan->order.kind;
+    const uint64_t unit = kind->unit != NULL ? kind->unit(&plan->order) : 1; /* is not divided */
+    if (plan->last == SLUICE_LAST_WRAP) {
+        return rank * plan->batch < rest ? rank * plan->batch : rest;
+    }
+    return share_begin(rest / unit, rank, plan->world) * unit;
+}
+
 /* The rank's part of a global batch at `base`. */
 static sl_step whole_step(const sl_plan *plan, uint64_t base)
 {
@@ -89,12 +100,9 @@ static sl_step whole_step(const sl_plan *plan, uint64_t base)
 /* Of the `rest` positions at `base` that do not fill one. */
 static sl_step last_step(const sl_plan *plan, uint64_t base, uint64_t rest)
 {
-    const sl_order_kind *kind = plan->order.kind;
-    const uint64_t unit = kind->unit != NULL ? kind->unit(&plan->order) : 1; /* is not divided */
-    const uint64_t begin = share_begin(rest / unit, plan->rank, plan->world) * unit;
-    const uint64_t end = share_begin(rest / unit, (uint64_t)plan->rank + 1, plan->world) * unit;
-    const uint32_t own = (uint32_t)(end - begin);
-    const bool repeats = plan->last == SLUICE_LAST_REPEAT;
+    const uint64_t begin = rest_begin(plan, rest, plan->rank);
+    const uint32_t own = (uint32_t)(rest_begin(plan, rest, (uint64_t)plan->rank + 1) - begin);
+    const bool repeats = plan->last == SLUICE_LAST_REPEAT || plan->last == SLUICE_LAST_WRAP;
     return (sl_step){
         .first = base + begin,
         .rows = repeats || plan->last == SLUICE_LAST_PAD ? plan->batch : own,

@@ -8,7 +8,8 @@
  * positions [base + r*rest/world, base + (r+1)*rest/world): every rank has as many steps, and its
  * share within one row of the others'. With pad the rows behind its share are padding; with repeat
  * they are the positions from 0 on, each rank going on where the one before it ended, round the
- * epoch as often as it takes.
+ * epoch as often as it takes. With wrap the remainder is not spread: rank r takes its positions
+ * [r*batch, (r+1)*batch), and the ranks fill up as with repeat.
  * With an order of groups (buckets) each group has such a remainder, and so a last step: those come
  * behind all whole ones, repeat goes on in the group alone, and an epoch is (re)entered only where
  * a step begins. With an order of units (episodes) a rank's share of a remainder has whole units.

@@ -173,7 +173,7 @@ static const struct range {
     {MEMBER(shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_SHARDS},
     {MEMBER(block_samples), 1, UINT32_MAX},
     {MEMBER(window_blocks), 1, UINT32_MAX},
-    {MEMBER(last_batch), SLUICE_LAST_DROP, SLUICE_LAST_REPEAT},
+    {MEMBER(last_batch), SLUICE_LAST_DROP, SLUICE_LAST_WRAP},
     {MEMBER(on_bad_sample), SLUICE_BAD_FAIL, SLUICE_BAD_MASK},
     {MEMBER(exif), SLUICE_EXIF_APPLY, SLUICE_EXIF_IGNORE},
     {MEMBER(io_backend), SLUICE_IO_AUTO, SLUICE_IO_PREAD},

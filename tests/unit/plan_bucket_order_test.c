@@ -17,7 +17,7 @@
 enum { SAMPLES_MAX = 700, WORLD_MAX = 5 };
 
 static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT,
-                                          SLUICE_LAST_REPEAT};
+                                          SLUICE_LAST_REPEAT, SLUICE_LAST_WRAP};
 
 /* One set, and how often each sample was seen. */
 typedef struct world {
@@ -71,7 +71,8 @@ static void check_shape(const sl_plan *plan, const sl_step *at)
     }
     assert_int_not_equal(plan->last, SLUICE_LAST_DROP);
     assert_int_equal(at->rows, plan->last == SLUICE_LAST_SHORT ? at->own : plan->batch);
-    assert_int_equal(at->filled, plan->last == SLUICE_LAST_REPEAT ? plan->batch : at->own);
+    const bool repeats = plan->last == SLUICE_LAST_REPEAT || plan->last == SLUICE_LAST_WRAP;
+    assert_int_equal(at->filled, repeats ? plan->batch : at->own);
 }
 
 /* All ranks, from `start` on; returns steps. */
@@ -112,7 +113,7 @@ static void check_seen(const world *w, sluice_last_batch last)
     const uint64_t global =
         w->set.global > 0 ? w->set.global : 1; /* which clang-tidy cannot know */
     for (uint64_t i = 0; i < w->samples; i++) {
-        assert_true(w->seen[i] <= 1 && (last == SLUICE_LAST_REPEAT || w->again[i] == 0));
+        assert_true(w->seen[i] <= 1 && (last >= SLUICE_LAST_REPEAT || w->again[i] == 0));
         left[w->bucket_of[i]] += w->seen[i] == 0;
     }
     for (uint32_t b = 0; b < w->count; b++) {

@@ -294,6 +294,7 @@ static void check_ranks(const sl_order *order, uint32_t world, uint32_t episodes
     const uint64_t all = order->count / EPISODE;
     const uint64_t global = (uint64_t)world * episodes;
     const uint64_t steps = all / global + (last != SLUICE_LAST_DROP && all % global > 0);
+    const bool repeats = last == SLUICE_LAST_REPEAT || last == SLUICE_LAST_WRAP;
     unsigned seen[64] = {0};
     unsigned again[64] = {0};
     for (uint32_t rank = 0; rank < world; rank++) {
@@ -305,11 +306,11 @@ static void check_ranks(const sl_order *order, uint32_t world, uint32_t episodes
         assert_int_equal(sl_plan_steps(&plan), steps);
         for (uint64_t s = 0; s < steps; s++) {
             const sl_step step = sl_plan_step(&plan, s);
-            const bool whole = last == SLUICE_LAST_PAD || last == SLUICE_LAST_REPEAT;
+            const bool whole = last == SLUICE_LAST_PAD || repeats;
             assert_true(step.rows == plan.batch || !whole);
             assert_int_equal(step.rows % EPISODE, 0);
             assert_int_equal(step.own % EPISODE, 0);
-            assert_int_equal(step.filled, last == SLUICE_LAST_REPEAT ? step.rows : step.own);
+            assert_int_equal(step.filled, repeats ? step.rows : step.own);
             for (uint32_t row = 0; row < step.filled; row++) {
                 const uint64_t p = sl_step_position(&step, order, row);
                 assert_int_equal(p % EPISODE, row % EPISODE);
@@ -322,13 +323,13 @@ static void check_ranks(const sl_order *order, uint32_t world, uint32_t episodes
         assert_int_equal(seen[e], last != SLUICE_LAST_DROP || e < steps * global);
         repeated += again[e];
     }
-    assert_int_equal(repeated, last == SLUICE_LAST_REPEAT ? steps * global - all : 0);
+    assert_int_equal(repeated, repeats ? steps * global - all : 0);
 }
 
 TEST(batches_are_of_whole_episodes_on_all_ranks)
 {
     static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT,
-                                              SLUICE_LAST_REPEAT};
+                                              SLUICE_LAST_REPEAT, SLUICE_LAST_WRAP};
     enum { RULES = sizeof(rules) / sizeof(*rules) };
     for (uint64_t episodes = 1; episodes <= 40; episodes += 3) {
         fixture f;

@@ -10,7 +10,7 @@
 enum { COUNT_MAX = 4200, BATCH_MAX = 256 };
 
 static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT,
-                                          SLUICE_LAST_REPEAT};
+                                          SLUICE_LAST_REPEAT, SLUICE_LAST_WRAP};
 static const uint32_t worlds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 64};
 static const uint32_t batches[] = {1, 2, 3, 7, 32, 256};
 
@@ -24,6 +24,11 @@ static unsigned char marks[COUNT_MAX];
 static bool mark(uint64_t position, uint64_t count)
 {
     return position < count && ++marks[position] == 1;
+}
+
+static bool repeats(const sl_plan *plan)
+{
+    return plan->last == SLUICE_LAST_REPEAT || plan->last == SLUICE_LAST_WRAP;
 }
 
 /* The samples of a rank's rows: of its own, then those that come again, which are the epoch's from
@@ -60,7 +65,7 @@ static unsigned check_step(sl_plan plan, uint64_t step, uint64_t *next)
         const sl_step at = sl_plan_step(&plan, step);
         faults += at.first != *next || at.filled > at.rows;
         faults += at.rows != (plan.last == SLUICE_LAST_SHORT ? at.own : plan.batch);
-        faults += at.filled != (plan.last == SLUICE_LAST_REPEAT ? plan.batch : at.own);
+        faults += at.filled != (repeats(&plan) ? plan.batch : at.own);
         for (uint32_t i = 0; i < at.own; i++) {
             faults += !mark(at.first + i, plan.order.count);
         }
@@ -69,7 +74,7 @@ static unsigned check_step(sl_plan plan, uint64_t step, uint64_t *next)
         least = at.own < least ? at.own : least;
         most = at.own > most ? at.own : most;
     }
-    return faults + (most - least > 1) + (most == 0);
+    return faults + (plan.last != SLUICE_LAST_WRAP && most - least > 1) + (most == 0);
 }
 
 /* Runs an epoch from plan.start up to `steps` steps; the position after them, or UINT64_MAX. */

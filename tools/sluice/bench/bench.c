@@ -317,7 +317,7 @@ static const struct option_row rows[] = {
      .help = "full|block|none|shards [full; for compressed files: shards]"},
     {LIBRARY_ROW(LOADER, args.options, "seed")},
     {LIBRARY_ROW(LOADER, args.options, "last"), .metavar = "ACTION",
-     .help = "partial last batch: drop|pad|short|repeat [short; with steps: drop]"},
+     .help = "partial last batch: drop|pad|short|repeat|wrap [short; steps: drop]"},
     {LIBRARY_ROW(LOADER, args.options, "block-samples")},
     {LIBRARY_ROW(LOADER, args.options, "window-blocks")},
     {LIBRARY_ROW(LOADER, args.options, "window-bytes")},
