@@ -366,6 +366,10 @@ SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
  * LAST_DROP leaves out. */
 SLUICE_API uint64_t sluice_loader_rows(const sluice_loader *loader);
 
+/* Samples of an epoch over all ranks, including those that LAST_DROP leaves out. 0: loader is NULL.
+ */
+SLUICE_API uint64_t sluice_loader_samples(const sluice_loader *loader);
+
 /*
  * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: forever). On OK
  * `*batch` is the caller's until released. END: the epoch is over. AGAIN: not yet. Errors: STATE
@@ -476,6 +480,15 @@ SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUs
  */
 SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
                                             size_t *bytes) SLUICE_MUST_CHECK;
+
+/*
+ * Writes the cursor that save would write after `steps` batches of `epoch`, counted from its
+ * beginning; what is in progress stays as it is, and nothing is read or decoded. `cursor` and
+ * `*bytes` as for save. INVALID: the epoch has fewer steps, or a mix has fewer epochs.
+ */
+SLUICE_API sluice_status sluice_loader_save_at(sluice_loader *loader, uint64_t epoch,
+                                               uint64_t steps, void *cursor,
+                                               size_t *bytes) SLUICE_MUST_CHECK;
 
 typedef struct sluice_loader_position {
     uint32_t struct_size;

@@ -663,9 +663,18 @@ class Loader:
         that, lengths and length_groups; with repeats, that, repeats and num_samples; with weights, weights and num_samples; with
         episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
         """
-        epoch, samples, cursor = self._place()
+        return self._state(self._place())
+
+    def _state(self, place):
+        epoch, samples, cursor = place
         derived = {"seed": self.seed} if self._seed_is_derived else {}
         return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()} | derived
+
+    def state_at(self, epoch: int, batches: int) -> dict[str, int | str]:
+        """What state_dict() would return after `batches` batches of an epoch: load_state_dict(state_at(3, 100)) skips 100
+        batches of epoch 3, which are neither read nor decoded. ValueError: the epoch has fewer batches."""
+        epoch, batches = _integer("epoch", epoch), _integer("batches", batches)
+        return self._state((epoch, batches * self.batch_size * self.world_size, self._handle.cursor(epoch, batches)))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from there with the next iteration. An iteration in progress ends; one that has given no

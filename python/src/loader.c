@@ -291,6 +291,20 @@ static PyObject *get_place(loader_object *self, PyObject *unused)
                                       (Py_ssize_t)bytes);
 }
 
+static PyObject *get_cursor(loader_object *self, PyObject *arguments)
+{
+    uint8_t cursor[SLUICE_CURSOR_BYTES];
+    size_t bytes = sizeof(cursor);
+    unsigned long long epoch = 0;
+    unsigned long long steps = 0;
+    if (!PyArg_ParseTuple(arguments, "KK", &epoch, &steps) || !loader_is_open(self)) {
+        return NULL;
+    }
+    const sluice_status status = sluice_loader_save_at(self->handle, epoch, steps, cursor, &bytes);
+    return status < 0 ? loader_raise(self, status)
+                      : PyBytes_FromStringAndSize((const char *)cursor, (Py_ssize_t)bytes);
+}
+
 static PyObject *restore(loader_object *self, PyObject *cursor)
 {
     char *data = NULL; /* None: forget an earlier one */
@@ -315,6 +329,13 @@ static PyObject *get_steps(loader_object *self, void *unused)
 {
     (void)unused;
     return loader_is_open(self) ? PyLong_FromUnsignedLongLong(sluice_loader_steps(self->handle))
+                                : NULL;
+}
+
+static PyObject *get_samples(loader_object *self, void *unused)
+{
+    (void)unused;
+    return loader_is_open(self) ? PyLong_FromUnsignedLongLong(sluice_loader_samples(self->handle))
                                 : NULL;
 }
 
@@ -384,6 +405,8 @@ static PyMethodDef methods[] = {
      "settle(batch): before it is given out; it may become a copy."},
     {"place", (PyCFunction)(void (*)(void))get_place, METH_NOARGS,
      "(epoch, samples, cursor) of where it stands."},
+    {"cursor", (PyCFunction)(void (*)(void))get_cursor, METH_VARARGS,
+     "cursor(epoch, steps): of the place behind so many batches of an epoch."},
     {"restore", (PyCFunction)(void (*)(void))restore, METH_O, "restore(cursor): its epoch."},
     {"stats", (PyCFunction)(void (*)(void))loader_stats, METH_NOARGS, "Figures, as a dict."},
     {"stage", (PyCFunction)(void (*)(void))loader_stage, METH_O,
@@ -398,6 +421,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef attributes[] = {
     {"epoch", (getter)get_epoch, NULL, "The one that was started last.", NULL},
     {"steps", (getter)get_steps, NULL, "Batches of an epoch.", NULL},
+    {"samples", (getter)get_samples, NULL, "Samples of an epoch over all ranks.", NULL},
     {"rows", (getter)get_rows, NULL, "Rows of an epoch on this rank.", NULL},
     {"on_device", (getter)get_on_device, NULL, "Whether its batches are in device memory.", NULL},
     {"copies", (getter)get_copies, (setter)set_copies, "Whether batches may be copies.", NULL},

@@ -402,6 +402,26 @@ def test_wrapped_ranks_are_one_global_batch(data, world, samples, size):
     assert used == [1] * samples + [0] * (len(joined) - samples)
 
 
+@pytest.mark.parametrize("options", [{}, {"last_batch": "wrap"}, {"drop_last": True}, {"shuffle": "block"}, {"shuffle": "shards"}, {"lengths": [*range(33)]}])
+def test_a_state_without_iterating(data, options, tmp_path):
+    if options.get("shuffle") == "shards":
+        sluice.pack(data, tmp_path / "packed", progress=None)
+        sluice.unpack(tmp_path / "packed", tmp_path / "tars", tar=True, shard_samples=10, progress=None)
+        data = sluice.Dataset(tmp_path / "tars")
+    loader, other = (open_loader(data, batch_size=4, **options) for _ in range(2))
+    loader.set_epoch(1)
+    whole, states = [], [loader.state_at(1, 0)]
+    for batch in loader:
+        whole.append(batch["index"].tolist())
+        states.append(loader.state_dict())
+    assert [loader.state_at(1, n) for n in range(len(loader) + 1)] == states
+    for n in range(len(loader) + 1):
+        other.load_state_dict(other.state_at(1, n))
+        assert [batch["index"].tolist() for batch in other] == whole[n:]
+    with pytest.raises(ValueError, match=f"step {len(loader) + 1} is out of range: an epoch has {len(loader)} steps"):
+        loader.state_at(1, len(loader) + 1)
+
+
 def test_repeated_samples_are_the_same_pictures(data):
     columns = {"image": C.Image(transform=T.RandomResizedCrop(16)), "label": C.Number()}
     batches = list(open_loader(data, batch_size=20, transform=None, columns=columns, last_batch="repeat", prefetch_factor=4))

@@ -83,6 +83,11 @@ uint64_t sluice_loader_rows(const sluice_loader *loader)
     return sl_plan_rows(&plan);
 }
 
+uint64_t sluice_loader_samples(const sluice_loader *loader)
+{
+    return loader == NULL ? 0 : loader->order.source.count;
+}
+
 sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
     if (loader == NULL || batch == NULL) {
@@ -120,6 +125,16 @@ sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *by
         return loader_refuse(loader, "sluice_loader_save: cursor or bytes is NULL");
     }
     return sl_loader_is_ours(loader) ? sl_loader_save(loader, cursor, bytes) : SLUICE_STATE;
+}
+
+sluice_status sluice_loader_save_at(sluice_loader *loader, uint64_t epoch, uint64_t steps,
+                                    void *cursor, size_t *bytes)
+{
+    if (loader == NULL || cursor == NULL || bytes == NULL) {
+        return loader_refuse(loader, "sluice_loader_save_at: cursor or bytes is NULL");
+    }
+    return sl_loader_is_ours(loader) ? sl_loader_save_at(loader, epoch, steps, cursor, bytes)
+                                     : SLUICE_STATE;
 }
 
 sluice_status sluice_loader_get_position(sluice_loader *loader, sluice_loader_position *position)

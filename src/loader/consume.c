@@ -343,36 +343,45 @@ static sluice_status refuse_unstarted(sluice_loader *loader)
     return sl_loader_refuse(loader, &why);
 }
 
-static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
+/* A place in an order of samples. */
+typedef struct consume_place {
+    uint64_t epoch, position;
+} consume_place;
+
+static sluice_status write_cursor(sluice_loader *loader, consume_place place, void *cursor,
+                                  size_t *bytes)
 {
     const sluice_loader_options *o = &loader->config.options;
-    sl_lock(&loader->mutex);
-    const bool started = loader->started;
     sl_cursor at = {
         .fingerprint = loader->dataset->info.fingerprint,
         .samples = loader->order.source.count,
         .seed = o->seed,
-        .epoch = loader->epoch,
-        .position = started ? consumed_locked(loader) : 0,
+        .epoch = place.epoch,
+        .position = place.position,
         .shuffle = (uint32_t)o->shuffle,
         .block = o->block_samples,
         .window = o->window_blocks,
     };
     sl_order_save(loader, &at);
     at.rows = o->shuffle != SLUICE_SHUFFLE_SHARDS ? loader->rows_hash : 0;
-    sl_unlock(&loader->mutex);
-    sluice_error why;
-    if (!started) {
-        return refuse_unstarted(loader);
-    }
     const size_t capacity = *bytes;
     const sluice_status status = sl_cursor_write(&at, cursor, bytes);
     if (status != SLUICE_OK) {
+        sluice_error why;
         sl_error_set(&why, status, "loader", "%zu bytes are too few for a cursor, which needs %d",
                      capacity, SLUICE_CURSOR_BYTES);
         sl_loader_refuse(loader, &why);
     }
     return status;
+}
+
+static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
+{
+    sl_lock(&loader->mutex);
+    const bool started = loader->started;
+    const consume_place place = {loader->epoch, started ? consumed_locked(loader) : 0};
+    sl_unlock(&loader->mutex);
+    return started ? write_cursor(loader, place, cursor, bytes) : refuse_unstarted(loader);
 }
 
 sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
@@ -381,6 +390,40 @@ sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
         return SLUICE_CANCELED;
     }
     const sluice_status status = save(loader, cursor, bytes);
+    sl_loader_leave(loader);
+    return status;
+}
+
+/* Where `steps` batches of an epoch end. */
+static sluice_status find_place(sluice_loader *loader, uint64_t steps, consume_place *place)
+{
+    const sl_plan plan = sl_feed_plan(&loader->feed, place->epoch, 0);
+    const uint64_t all = sl_plan_steps(&plan);
+    if (steps > all) {
+        sluice_error why;
+        sl_error_set(&why, SLUICE_INVALID, "loader",
+                     "step %llu is out of range: an epoch has %llu steps",
+                     (unsigned long long)steps, (unsigned long long)all);
+        return sl_loader_refuse(loader, &why);
+    }
+    place->position = steps == all ? loader->order.source.count : sl_plan_position(&plan, steps);
+    return SLUICE_OK;
+}
+
+sluice_status sl_loader_save_at(sluice_loader *loader, uint64_t epoch, uint64_t steps, void *cursor,
+                                size_t *bytes)
+{
+    if (!sl_loader_enter(loader)) {
+        return SLUICE_CANCELED;
+    }
+    consume_place place = {.epoch = epoch};
+    sluice_status status = check_epoch(loader, epoch);
+    if (status == SLUICE_OK) {
+        status = find_place(loader, steps, &place);
+    }
+    if (status == SLUICE_OK) {
+        status = write_cursor(loader, place, cursor, bytes);
+    }
     sl_loader_leave(loader);
     return status;
 }

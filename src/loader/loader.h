@@ -94,6 +94,8 @@ sluice_status sl_loader_start_endless(sluice_loader *loader, uint64_t epoch);
 sluice_status sl_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns);
 void sl_loader_cancel(sluice_loader *loader);
 sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes);
+sluice_status sl_loader_save_at(sluice_loader *loader, uint64_t epoch, uint64_t steps, void *cursor,
+                                size_t *bytes);
 /* A full-size struct, zeroed. */
 sluice_status sl_loader_get_position(sluice_loader *loader, sluice_loader_position *position);
 sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,

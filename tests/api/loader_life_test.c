@@ -93,6 +93,12 @@ TEST(refusals_are_told)
     expect_text(loader, SLUICE_INVALID, "8 bytes");
     assert_int_equal(sluice_loader_save(loader, NULL, &bytes), SLUICE_INVALID);
     expect_text(loader, SLUICE_INVALID, "cursor or bytes is NULL");
+    assert_int_equal(sluice_loader_save_at(loader, 0, 0, cursor, &bytes), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "8 bytes");
+    assert_int_equal(sluice_loader_save_at(loader, 0, 1 << 20, cursor, &bytes), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "step 1048576 is out of range");
+    assert_int_equal(sluice_loader_save_at(loader, 0, 0, cursor, NULL), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "save_at: cursor or bytes is NULL");
     assert_int_equal(sluice_loader_restore(loader, cursor, sizeof(cursor), NULL), SLUICE_INVALID);
     expect_text(loader, SLUICE_INVALID, "cursor or epoch is NULL");
     assert_int_equal(sluice_loader_restore(loader, cursor, sizeof(cursor), &epoch), SLUICE_CORRUPT);
@@ -180,6 +186,8 @@ TEST(tensors_have_shapes)
     assert_int_equal(sluice_loader_steps(loader), SAMPLES / 8);
     assert_int_equal(sluice_loader_rows(loader), SAMPLES / 8 * 8);
     assert_int_equal(sluice_loader_rows(NULL), 0);
+    assert_int_equal(sluice_loader_samples(loader), SAMPLES);
+    assert_int_equal(sluice_loader_samples(NULL), 0);
     sluice_loader_close(loader);
 }
 

@@ -150,6 +150,16 @@ TEST(each_sample_comes_three_times)
     }
 }
 
+/* `cursor` was saved after three batches of epoch 1. */
+static void check_save_at(sluice_loader *loader, const uint8_t *cursor, size_t bytes)
+{
+    uint8_t at[SLUICE_CURSOR_BYTES];
+    size_t size = sizeof(at);
+    assert_int_equal(sluice_loader_save_at(loader, 1, 3, at, &size), SLUICE_OK);
+    assert_int_equal(size, bytes);
+    assert_memory_equal(at, cursor, bytes);
+}
+
 /* A cursor after three batches; the rest of the epoch, on two ranks of half the batch. */
 TEST(a_cursor_goes_on)
 {
@@ -170,6 +180,7 @@ TEST(a_cursor_goes_on)
             sluice_batch_release(batch);
         }
         assert_int_equal(sluice_loader_save(loader, cursor, &bytes), SLUICE_OK);
+        check_save_at(loader, cursor, bytes);
         sluice_loader_close(loader);
         assert_int_equal(indexes_of(&options, cursor, bytes, rest), count - 12);
         assert_memory_equal(rest, all + 12, (count - 12) * sizeof(*all));
