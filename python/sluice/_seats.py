@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the modules for training frameworks share: a loader has one trainer."""
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary, ref
+
+from . import _check, _sluice
+from .loader import Loader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_taken: Any = WeakKeyDictionary()  # loader -> (weak reference to the object that iterates it, function that made it)
+
+
+def take(function: str, loader: Any, owner: object) -> None:
+    """Notes that `owner`, made by `function`, iterates the loader. StateError: another living object does."""
+    other, by = _taken.get(loader, (None, ""))
+    if other is not None and other() is not None and other() is not owner:
+        raise already(function, by)
+    _taken[loader] = (ref(owner), function)
+
+
+def already(function: str, by: str) -> _sluice.StateError:
+    """The error of a loader that another object iterates."""
+    return _sluice.StateError(
+        f"{function}: the loader was given to {by} before: use the object that it returned, or open another loader "
+        "(each trainer needs one of its own)"
+    )
+
+
+def loader_of(function: str, loader: Any) -> Loader:
+    """The argument, if it is a loader. TypeError: it is something else."""
+    if not isinstance(loader, Loader):
+        raise _check.wrong(f"{function}: loader", loader, "a sluice.torch.DataLoader or a sluice.Loader")
+    return loader
+
+
+def check_ranks(function: str, loader: Loader, rank: int, world_size: int, write: str) -> None:
+    """ValueError: the loader reads another share of the epoch than process `rank` of `world_size`."""
+    if (loader.rank, loader.world_size) != (rank, world_size):
+        raise ValueError(
+            f"{function}: the loader reads the share of rank {loader.rank} of {loader.world_size}, but this process is rank "
+            f"{rank} of {world_size}: open the loader {write}"
+        )
+
+
+def needed(module: str, name: str, install: str) -> ModuleNotFoundError:
+    """The error of a module without its framework."""
+    return ModuleNotFoundError(f"{module} needs {name}: pip install {install}", name=install)

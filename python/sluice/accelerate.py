@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hugging Face's accelerate: prepare(loader, accelerator) takes the place of accelerator.prepare(loader).
+
+accelerate itself is not imported: the accelerator brings it.
+"""
+from __future__ import annotations
+
+from . import _check, _seats
+from .loader import Loader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+__all__ = ["Prepared", "prepare", "skip_first_batches"]
+
+PREPARE = "sluice.accelerate.prepare"
+
+
+def prepare(loader: Loader, accelerator: Any, *, device_placement: bool | None = None, model_parallel: int = 1) -> Prepared:
+    """The loader as accelerate's loops need it: `accumulate`, `gather_for_metrics`, `save_state` and `load_state` work as with
+    a prepared torch DataLoader. accelerator.prepare(model, optimizer, ...) takes everything else.
+
+    loader: a sluice.torch.DataLoader with the accelerator's rank and world size, opened after the Accelerator. Several
+        processes need drop_last=True or last_batch='wrap' where the samples do not fill the last batch of all ranks.
+    accelerator: an accelerate.Accelerator, with split_batches=False and without dispatch_batches=True.
+    device_placement: True moves each batch to accelerator.device [the accelerator's device_placement].
+    model_parallel: number of consecutive processes that get the same batches, as the loader's [1].
+
+    TypeError, ValueError: one of them does not fit; the text says what to write. StateError: the loader was prepared before.
+    """
+    if isinstance(loader, Prepared):
+        raise _seats.already(PREPARE, PREPARE)
+    loader = _seats.loader_of(PREPARE, loader)
+    _check_accelerator(loader, accelerator, _check.integer("model_parallel", model_parallel, 1, 2**32 - 1))
+    placed = getattr(accelerator, "device_placement", True) if device_placement is None else device_placement
+    placed = _check.flag("device_placement", placed)
+    if placed and not hasattr(loader._batch, "to"):
+        raise TypeError(f"{PREPARE}: batches of sluice.Loader are not tensors: open sluice.torch.DataLoader, or write device_placement=False")
+    prepared = Prepared(loader, accelerator, placed)
+    _seats.take(PREPARE, loader, prepared)
+    accelerator.register_for_checkpointing(prepared)
+    return prepared
+
+
+def _check_accelerator(loader, accelerator, model_parallel):
+    for name in ("gradient_state", "process_index", "num_processes", "device", "register_for_checkpointing"):
+        if not hasattr(accelerator, name):
+            raise _check.wrong(f"{PREPARE}: accelerator", accelerator, "an accelerate.Accelerator (pip install accelerate)")
+    world = accelerator.num_processes
+    if world % model_parallel:
+        raise ValueError(f"{PREPARE}: model_parallel={model_parallel} does not divide {world} processes")
+    _seats.check_ranks(
+        PREPARE, loader, accelerator.process_index // model_parallel, world // model_parallel,
+        "after the Accelerator, without rank= and world_size=, with the same model_parallel=",
+    )  # fmt: skip
+    if getattr(accelerator, "dispatch_batches", None):
+        raise ValueError(f"{PREPARE}: dispatch_batches=True: each process reads its own batches: leave dispatch_batches out")
+    if loader.world_size > 1:
+        _check_several(loader, accelerator)
+
+
+def _check_several(loader, accelerator):
+    """What only several ranks need."""
+    if getattr(accelerator, "split_batches", False):
+        raise ValueError(
+            f"{PREPARE}: split_batches=True makes batch_size that of all processes, a loader's is that of one: open the loader "
+            f"with batch_size={max(1, loader.batch_size // loader.world_size)}, and leave split_batches out"
+        )
+    options = loader._opened[0]
+    wraps = loader.drop_last or options["last_batch"] == WRAP
+    if options.get("buckets") and not loader.drop_last:
+        raise ValueError(f"{PREPARE}: each bucket ends with a batch that gather_for_metrics does not trim: open the loader with drop_last=True")
+    rows = loader.batch_size * loader.world_size
+    if not wraps and loader._handle.samples % rows and getattr(accelerator, "even_batches", True):
+        raise ValueError(
+            f"{PREPARE}: {loader._handle.samples} samples do not fill batches of {loader.batch_size} rows on {loader.world_size} "
+            "processes, and gather_for_metrics expects the added rows behind all others: open the loader with "
+            "last_batch='wrap', or drop_last=True"
+        )
+
+
+WRAP = 4  # the library's number of last_batch='wrap'
+
+
+class Prepared:
+    """A loader that an accelerator knows: iterating it keeps accelerate's GradientState. prepare() makes it.
+
+    Attributes and methods that are not listed here are the loader's. It is one batch ahead, since accelerate must know
+    the last batch of an epoch; its state_dict() counts only batches that were returned.
+
+    loader: the loader. device: where batches go, None: they stay. gradient_state: the accelerator's.
+    end_of_dataloader: True with the last batch of an epoch. remainder: rows of the last global batch that are the epoch's
+        own, 0: all of them, -1: the last batch is dropped.
+    """
+
+    def __init__(self, loader: Loader, accelerator: Any, placed: bool) -> None:
+        self.loader, self.gradient_state = loader, accelerator.gradient_state
+        stays = str(accelerator.device) == "cpu" and not loader._handle.on_device
+        self.device = accelerator.device if placed and not stays else None
+        self.end_of_dataloader, self.remainder = False, -1
+        self._non_blocking = bool(getattr(accelerator, "non_blocking", False))
+        self._turn = None  # the loader's, of the iteration that the gradient state knows
+        self._at = None  # place behind the batch that was returned last, in this iteration
+        self._skip = 0  # batches to skip in the next iteration
+
+    def __iter__(self) -> Iterator[Any]:
+        """Begins an epoch, as the loader does."""
+        if self._skip:
+            self.loader.load_state_dict(self.loader.state_at(self.loader.epoch, self._skip))
+            self._skip = 0
+        batches = iter(self.loader)
+        return self._iterate(batches, self.loader._turn)
+
+    def _iterate(self, batches, turn):
+        """The batches of one iteration, each returned once the next one is there, or is known to fail."""
+        loader, failure = self.loader, None
+        self._begin(turn)
+        try:
+            batch = next(batches, None)
+            turn = self._turn = loader._turn  # a state that was loaded before the first batch
+            while batch is not None:
+                batch, place = self._moved(batch), loader._place()
+                try:
+                    following = next(batches, None)
+                except Exception as error:  # belongs to the next batch: this one is whole
+                    following, failure = None, error
+                if turn != loader._turn:
+                    break
+                self._at, self.end_of_dataloader = place, following is None and failure is None
+                yield batch
+                if turn != loader._turn:
+                    break
+                if failure is not None:
+                    raise failure
+                batch = following
+            if turn != loader._turn:
+                batches._is_over()  # raises where another iteration was begun
+        finally:
+            self._end(turn)
+
+    def _begin(self, turn):
+        self._forget()  # an iteration that was left
+        self._turn, self._at, self.end_of_dataloader = turn, None, False
+        rows = self.total_batch_size
+        self.remainder = -1 if self.loader.drop_last else (self.loader._handle.samples - self.loader._place()[1]) % rows
+        self.gradient_state._add_dataloader(self)
+
+    def _end(self, turn):
+        if self._turn == turn:
+            self._turn = self._at = None
+            self._forget()
+
+    def _forget(self):
+        if any(known is self for known in self.gradient_state.dataloader_references):
+            self.gradient_state._remove_dataloader(self)
+
+    def _moved(self, batch):
+        return batch if self.device is None else _moved(batch, self.device, self._non_blocking)
+
+    def __len__(self) -> int:
+        """Batches of an epoch, on this rank."""
+        return len(self.loader)
+
+    def _place(self):
+        current = self._at is not None and self._turn == self.loader._turn
+        return self._at if current else self.loader._place()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch in progress, or the next one."""
+        return self._place()[0]
+
+    @property
+    def remaining(self) -> int:
+        """Batches that are left of the epoch in progress."""
+        return max(0, len(self) + -self._place()[1] // self.total_batch_size)
+
+    @property
+    def total_batch_size(self) -> int:
+        """Rows of a batch on all ranks together."""
+        return self.loader.batch_size * self.loader.world_size
+
+    @property
+    def total_dataset_length(self) -> int:
+        """Samples of an epoch, on all ranks together."""
+        return self.loader._handle.samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """As the loader's."""
+        self.loader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, int | str]:
+        """As the loader's: every batch that was returned counts as consumed."""
+        return self.loader._state(self._place())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As the loader's."""
+        self.loader.load_state_dict(state)
+        self._skip = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "loader":
+            raise AttributeError(name)
+        return getattr(self.loader, name)
+
+    def __reduce__(self):
+        raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
+
+    def __repr__(self) -> str:
+        return f"sluice.accelerate.Prepared({self.loader!r})"
+
+
+def _moved(value, device, non_blocking):
+    """The batch, or what a batch_hook made of it, on the device."""
+    if hasattr(value, "to"):
+        return value.to(device, non_blocking=non_blocking)
+    if isinstance(value, dict):
+        return type(value)((name, _moved(part, device, non_blocking)) for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        parts = [_moved(part, device, non_blocking) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
+def skip_first_batches(loader: Any, num_batches: int = 0) -> Any:
+    """The loader, whose next iteration begins behind the first `num_batches` batches of its epoch. They are neither read
+    nor decoded. The iteration after that is a whole epoch.
+
+    loader: what prepare() returned, or a loader; of a loader call set_epoch() before this function, not after it.
+    num_batches: counted from the epoch's beginning, so it does no harm that load_state() went to the same place before.
+
+    ValueError: the epoch has fewer batches.
+    """
+    count = _check.integer("num_batches", num_batches, 0, 2**63 - 1)
+    if not isinstance(loader, Prepared):
+        loader = _seats.loader_of("sluice.accelerate.skip_first_batches", loader)
+        loader.load_state_dict(loader.state_at(loader.epoch, count))
+        return loader
+    loader.loader.state_at(loader.epoch, count)  # raises where there are fewer
+    loader._skip = count
+    return loader
