@@ -30,6 +30,10 @@ def prepare(loader: Loader, accelerator: Any, *, device_placement: bool | None =
 
     TypeError, ValueError: one of them does not fit; the text says what to write. StateError: the loader was prepared before.
     """
+    return _prepare(loader, accelerator, device_placement, model_parallel)
+
+
+def _prepare(loader, accelerator, device_placement=None, model_parallel=1, kind=None):
     if isinstance(loader, Prepared):
         raise _seats.already(PREPARE, PREPARE)
     loader = _seats.loader_of(PREPARE, loader)
@@ -38,7 +42,7 @@ def prepare(loader: Loader, accelerator: Any, *, device_placement: bool | None =
     placed = _check.flag("device_placement", placed)
     if placed and not hasattr(loader._batch, "to"):
         raise TypeError(f"{PREPARE}: batches of sluice.Loader are not tensors: open sluice.torch.DataLoader, or write device_placement=False")
-    prepared = Prepared(loader, accelerator, placed)
+    prepared = (kind or Prepared)(loader, accelerator, placed)
     _seats.take(PREPARE, loader, prepared)
     accelerator.register_for_checkpointing(prepared)
     return prepared

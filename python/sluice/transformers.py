@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hugging Face's Trainer over sluice's loaders: Trainer(train_dataset=loader, eval_dataset=loader)."""
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+from . import _seats
+
+try:
+    import transformers
+except ModuleNotFoundError as error:
+    if error.name != "transformers":
+        raise
+    raise _seats.needed("sluice.transformers", "Hugging Face's transformers and accelerate", "transformers accelerate") from None
+
+from . import accelerate
+from .batch import Batch
+from .loader import Loader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = ["LoaderCallback", "STATE_NAME", "Trainer", "TrainerMixin"]
+
+STATE_NAME = "sluice_loader.json"  # in a checkpoint's folder
+
+
+class Named(accelerate.Prepared):
+    """A prepared loader whose batches are dicts, as Trainer passes them to the model."""
+
+    _saved: dict[str, Any] | None = None  # a state that was loaded and not used yet
+
+    def _moved(self, batch):
+        batch = super()._moved(batch)
+        return dict(batch) if isinstance(batch, Batch) else batch
+
+    def set_epoch(self, epoch: int) -> None:
+        """As the loader's. ValueError: the checkpoint that was loaded stands in another epoch."""
+        saved = self._saved
+        if saved is not None and epoch != saved["epoch"]:
+            behind = saved["epoch"] + (saved["samples"] >= self.total_dataset_length)
+            if epoch != behind:
+                raise _elsewhere(saved, f"epoch {epoch}")
+        super().set_epoch(epoch)
+
+    def _skip_to(self, batches):
+        """Trainer's skip_first_batches."""
+        saved, self._saved = self._saved, None
+        if saved is not None and saved["samples"] != batches * self.total_batch_size:
+            raise _elsewhere(saved, f"batch {batches} of epoch {self.epoch}")
+        return accelerate.skip_first_batches(self, batches)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Begins an epoch, as the loader does."""
+        self._saved = None
+        return super().__iter__()
+
+
+def _elsewhere(saved, where):
+    return ValueError(
+        f"the checkpoint's loader stands behind sample {saved['samples']} of epoch {saved['epoch']}, and Trainer resumes at {where}: "
+        "use the batch size, accumulation and number of processes that the checkpoint was made with, or ignore_data_skip=True, "
+        "which begins the epoch again"
+    )
+
+
+class LoaderCallback(transformers.TrainerCallback):
+    """Saves the training loader's state in each checkpoint's folder, as sluice_loader.json. TrainerMixin adds it."""
+
+    def on_save(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **more: Any) -> None:
+        """Writes the file, under another name first."""
+        if not isinstance(train_dataloader, Named) or not args.should_save:
+            return
+        path = os.path.join(args.output_dir, f"checkpoint-{state.global_step}", STATE_NAME)
+        with open(path + ".tmp", "w") as file:
+            json.dump(train_dataloader.state_dict(), file)
+        os.replace(path + ".tmp", path)
+
+
+class TrainerMixin:
+    """For a Trainer of your own: class MyTrainer(sluice.transformers.TrainerMixin, transformers.Trainer).
+
+    train_dataset, eval_dataset (also a dict by name) and predict's test_dataset may be sluice.torch.DataLoaders, opened after
+    the TrainingArguments, with the batch size that these name. Other datasets go Trainer's own way. The columns of a
+    batch are the model's arguments, by name: columns={"pixel_values": ..., "labels": ...}. Batches are dicts.
+
+    A checkpoint has the loader's state; train(resume_from_checkpoint=...) continues behind the last batch, and neither reads nor
+    decodes what came before. ValueError: an argument does not fit the loader; the text says what to write.
+    """
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._prepared_loaders: Any = WeakKeyDictionary()
+        self._loader_state: dict[str, Any] | None = None
+        self.add_callback(LoaderCallback())  # type: ignore[attr-defined]
+
+    def train(self, resume_from_checkpoint: Any = None, *args: Any, **more: Any) -> Any:
+        """As Trainer's."""
+        self._loader_state = None if self.args.ignore_data_skip else _saved_state(resume_from_checkpoint, self.args.output_dir)  # type: ignore[attr-defined]
+        with _seeks():
+            return super().train(resume_from_checkpoint, *args, **more)  # type: ignore[misc]
+
+    def get_train_dataloader(self) -> Any:
+        """The training loader, prepared, at the checkpoint's place."""
+        loader = self.train_dataset  # type: ignore[attr-defined]
+        if not isinstance(loader, Loader):
+            return super().get_train_dataloader()  # type: ignore[misc]
+        _check_arguments(self.args, loader)  # type: ignore[attr-defined]
+        prepared = self._prepare_loader(loader, "train", self.args.train_batch_size)  # type: ignore[attr-defined]
+        if self._loader_state is not None:
+            prepared.load_state_dict(self._loader_state)
+            prepared._saved, self._loader_state = self._loader_state, None
+        return prepared
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
+        """A loader for evaluation, prepared."""
+        own = self.eval_dataset  # type: ignore[attr-defined]
+        loader = own[eval_dataset] if isinstance(eval_dataset, str) else own if eval_dataset is None else eval_dataset
+        if not isinstance(loader, Loader):
+            return super().get_eval_dataloader(eval_dataset)  # type: ignore[misc]
+        return self._prepare_loader(loader, "eval", self.args.eval_batch_size)  # type: ignore[attr-defined]
+
+    def get_test_dataloader(self, test_dataset: Any) -> Any:
+        """A loader for predictions, prepared."""
+        if not isinstance(test_dataset, Loader):
+            return super().get_test_dataloader(test_dataset)  # type: ignore[misc]
+        return self._prepare_loader(test_dataset, "eval", self.args.eval_batch_size)  # type: ignore[attr-defined]
+
+    def _prepare_loader(self, loader, kind, batch_size):
+        if loader.batch_size != batch_size:
+            raise ValueError(
+                f"the {kind} loader's batch_size is {loader.batch_size}, and TrainingArguments say {batch_size} for a process: write "
+                f"per_device_{kind}_batch_size={loader.batch_size}"
+            )
+        prepared = self._prepared_loaders.get(loader)
+        if prepared is None:
+            prepared = self._prepared_loaders[loader] = accelerate._prepare(loader, self.accelerator, kind=Named)
+        if kind == "eval":
+            prepared.set_epoch(0)
+        return prepared
+
+
+def _check_arguments(args, loader):
+    """What Trainer would do with a dataset, and the loader does itself."""
+    if getattr(args, "group_by_length", False):
+        raise ValueError("group_by_length=True: a loader groups samples itself: open it with lengths=, and leave group_by_length out")
+    if getattr(args, "auto_find_batch_size", False):
+        raise ValueError("auto_find_batch_size=True: a loader's batch_size stays as it is: leave auto_find_batch_size out")
+    if getattr(args, "dataloader_drop_last", False) and not loader.drop_last:
+        raise ValueError("dataloader_drop_last=True: open the loader with drop_last=True")
+
+
+def _saved_state(checkpoint, folder):
+    """The loader's state in a checkpoint. None: there is no checkpoint, or it has none."""
+    if checkpoint is True:
+        from transformers.trainer_utils import get_last_checkpoint
+
+        checkpoint = get_last_checkpoint(folder)
+    if not checkpoint or not os.path.isfile(path := os.path.join(checkpoint, STATE_NAME)):
+        return None
+    with open(path) as file:
+        return json.load(file)
+
+
+@contextmanager
+def _seeks():
+    """While it trains, Trainer's skip_first_batches seeks in loaders."""
+    from transformers import trainer as module
+
+    skip = module.skip_first_batches
+    module.skip_first_batches = lambda loader, batches=0: loader._skip_to(batches) if isinstance(loader, Named) else skip(loader, batches)
+    try:
+        yield
+    finally:
+        module.skip_first_batches = skip
+
+
+class Trainer(TrainerMixin, transformers.Trainer):  # type: ignore[misc]
+    """transformers.Trainer with loaders in place of datasets: see TrainerMixin."""

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.transformers under the protocol of Hugging Face's Trainer."""
+import importlib
+import json
+import os
+import sys
+import types
+
+import pytest
+
+import sluice
+from sluice import columns as C
+
+torch = pytest.importorskip("torch")
+import hf_trainers  # noqa: E402
+
+import sluice.torch  # noqa: E402
+
+SAMPLES = 33
+
+
+@pytest.fixture
+def seat(monkeypatch):
+    package = types.ModuleType("transformers")
+    package.TrainerCallback, package.Trainer, package.trainer = hf_trainers.TrainerCallback, hf_trainers.Trainer, hf_trainers
+    for name, module in ("", package), (".trainer", hf_trainers), (".trainer_utils", hf_trainers):
+        monkeypatch.setitem(sys.modules, "transformers" + name, module)
+    monkeypatch.delitem(sys.modules, "sluice.transformers", raising=False)
+    yield importlib.import_module("sluice.transformers")
+    sys.modules.pop("sluice.transformers", None)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "rows"
+    with sluice.Writer(path, {"x": ("tensor", "float32", (2,)), "number": "int"}) as writer:
+        for number in range(SAMPLES):
+            writer.add(x=[number, 0], number=number)
+    return path
+
+
+def open_loader(path, **options):
+    options = {"batch_size": 4, "columns": {"x": C.Tensor("x"), "labels": C.Number("number")}, "num_workers": 1} | options
+    return sluice.torch.DataLoader(path, **options)
+
+
+def trainer(seat, folder, loader, stop=None, evaluation=None, **arguments):
+    arguments = {"per_device_train_batch_size": 4, "per_device_eval_batch_size": 4, "num_train_epochs": 2} | arguments
+    return seat.Trainer(None, hf_trainers.TrainingArguments(folder, **arguments), loader, evaluation, stop=stop)
+
+
+@pytest.mark.parametrize("accumulation", [1, 3, 4])
+def test_every_checkpoint_goes_on(seat, path, tmp_path, accumulation):
+    whole = trainer(seat, tmp_path / "whole", open_loader(path, shuffle=True), gradient_accumulation_steps=accumulation)
+    whole.train()
+    plain = open_loader(path, shuffle=True)
+    rows = [[batch["labels"].tolist() for batch in plain] for _ in range(2)]
+    assert whole.steps == [epoch[at : at + accumulation] for epoch in rows for at in range(0, 9, accumulation)]
+    for stop in range(1, len(whole.steps)):
+        folder = tmp_path / str(stop)
+        trainer(seat, folder, open_loader(path, shuffle=True), stop, gradient_accumulation_steps=accumulation, save_steps=stop).train()
+        rest = trainer(seat, folder, open_loader(path, shuffle=True), gradient_accumulation_steps=accumulation, save_steps=100)
+        rest.train(True if stop % 2 else os.path.join(folder, f"checkpoint-{stop}"))
+        assert rest.steps == whole.steps[stop:], stop
+    with pytest.raises(AssertionError):  # Trainer's own is back
+        hf_trainers.skip_first_batches(None, 1)
+
+
+def test_what_a_checkpoint_refuses(seat, path, tmp_path):
+    trainer(seat, tmp_path, open_loader(path, shuffle=True), 11, save_steps=11).train()
+    state = json.loads((tmp_path / "checkpoint-11" / seat.STATE_NAME).read_text())
+    assert (state["epoch"], state["samples"]) == (1, 8)
+    other = trainer(seat, tmp_path, open_loader(path, shuffle=True, seed=1))
+    with pytest.raises(ValueError, match="different seed"):
+        other.train(True)
+    other = trainer(seat, tmp_path, open_loader(path, shuffle=True, batch_size=2), per_device_train_batch_size=2)
+    with pytest.raises(ValueError, match="behind sample 8 of epoch 1, and Trainer resumes at epoch 0: use the batch size"):
+        other.train(True)
+    again = trainer(seat, tmp_path, open_loader(path, shuffle=True), ignore_data_skip=True, save_steps=100)
+    again.train(True)
+    assert len(again.steps) == 9
+    os.remove(tmp_path / "checkpoint-11" / seat.STATE_NAME)  # made by another loader: the number of batches is enough
+    rest = trainer(seat, tmp_path, open_loader(path, shuffle=True), save_steps=100)
+    rest.train(True)
+    assert len(rest.steps) == 7
+
+
+def test_evaluation(seat, path, tmp_path):
+    made = trainer(seat, tmp_path, None, evaluation={"a": open_loader(path), "b": [1, 2]})
+    assert made.evaluate("a") == made.evaluate("a") == list(range(SAMPLES))
+    assert made.get_eval_dataloader("b") == "Trainer's own" == made.get_train_dataloader() == made.get_test_dataloader([1])
+    assert made.evaluate(open_loader(path)) == list(range(SAMPLES)) and len(made.get_test_dataloader(open_loader(path))) == 9
+    with pytest.raises(ValueError, match="eval loader's batch_size is 8.*write per_device_eval_batch_size=8"):
+        made.evaluate(open_loader(path, batch_size=8))
+
+
+def test_what_is_refused(seat, path, tmp_path):
+    for words, arguments in (
+        ("train loader's batch_size is 4, and TrainingArguments say 8", {"per_device_train_batch_size": 8}),
+        ("open it with lengths=", {"group_by_length": True}),
+        ("open the loader with drop_last=True", {"dataloader_drop_last": True}),
+        ("leave auto_find_batch_size out", {"auto_find_batch_size": True}),
+    ):
+        with pytest.raises(ValueError, match=words):
+            trainer(seat, tmp_path, open_loader(path), **arguments).train()
+    loader = open_loader(path)
+    first = trainer(seat, tmp_path, loader, save_steps=100)
+    first.train()
+    with pytest.raises(sluice.StateError, match="was given to .* before"):
+        trainer(seat, tmp_path, loader).train()
+
+
+def test_without_transformers(run_python):
+    done = run_python("import sys\nsys.modules['transformers'] = None\nimport sluice\ntry: import sluice.transformers\n"
+                      "except ModuleNotFoundError as error: print(error)")  # fmt: skip
+    assert done.stdout == "sluice.transformers needs Hugging Face's transformers and accelerate: pip install transformers accelerate\n"
