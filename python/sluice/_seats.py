@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modules for training frameworks share: a loader has one trainer."""
+"""What the modules for training frameworks share: a loader has one trainer, reads its process's share, and its batches go to a device."""
 from __future__ import annotations
 
 from weakref import WeakKeyDictionary, ref
@@ -49,3 +49,15 @@ def check_ranks(function: str, loader: Loader, rank: int, world_size: int, write
 def needed(module: str, name: str, install: str) -> ModuleNotFoundError:
     """The error of a module without its framework."""
     return ModuleNotFoundError(f"{module} needs {name}: pip install {install}", name=install)
+
+
+def moved(value: Any, device: Any, non_blocking: bool = False) -> Any:
+    """A batch, or what a batch_hook made of it, on a device."""
+    if hasattr(value, "to"):
+        return value.to(device, non_blocking=non_blocking)
+    if isinstance(value, dict):
+        return type(value)((name, moved(part, device, non_blocking)) for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        parts = [moved(part, device, non_blocking) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value

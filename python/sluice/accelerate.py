@@ -161,7 +161,7 @@ class Prepared:
             self.gradient_state._remove_dataloader(self)
 
     def _moved(self, batch):
-        return batch if self.device is None else _moved(batch, self.device, self._non_blocking)
+        return batch if self.device is None else _seats.moved(batch, self.device, self._non_blocking)
 
     def __len__(self) -> int:
         """Batches of an epoch, on this rank."""
@@ -214,18 +214,6 @@ class Prepared:
 
     def __repr__(self) -> str:
         return f"sluice.accelerate.Prepared({self.loader!r})"
-
-
-def _moved(value, device, non_blocking):
-    """The batch, or what a batch_hook made of it, on the device."""
-    if hasattr(value, "to"):
-        return value.to(device, non_blocking=non_blocking)
-    if isinstance(value, dict):
-        return type(value)((name, _moved(part, device, non_blocking)) for name, part in value.items())
-    if isinstance(value, (list, tuple)):
-        parts = [_moved(part, device, non_blocking) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return value
 
 
 def skip_first_batches(loader: Any, num_batches: int = 0) -> Any:

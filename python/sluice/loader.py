@@ -379,7 +379,7 @@ class Loader:
         # What programs ask of a DataLoader.
         self.num_workers, self.prefetch_factor = options.get("workers", 0), options.get("prefetch") or None
         self.drop_last = options["last_batch"] == 0
-        self.sampler, self.batch_sampler, self.collate_fn = Sampler(proxy(self)), None, None
+        self.sampler, self.batch_sampler, self.collate_fn = self._own_sampler(), None, None
         self.pin_memory, self.timeout, self.persistent_workers = bool(pin_memory), 0, False
         self.generator, self.worker_init_fn, self.multiprocessing_context = generator, worker_init_fn, None
 
@@ -399,6 +399,9 @@ class Loader:
             object.__setattr__(self, name, value)
 
     _derive_seed = staticmethod(_seeds.random)
+
+    def _own_sampler(self):
+        return Sampler(proxy(self))
 
     def _open(self):
         options, recipe, columns, *tables = self._opened

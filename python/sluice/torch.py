@@ -13,11 +13,13 @@ except ModuleNotFoundError as error:
         name="torch",
     ) from None
 
+from _weakref import proxy
+
 from . import _check, batch
 from ._names import choice
 from .dataset import argument_hints
 from .functions import Conversion
-from .loader import HINTS, Loader
+from .loader import HINTS, WORDS, Loader, Sampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "DataLoader", "targets"]
 
+SHUFFLE_NONE = WORDS["shuffle"][False]
 LAYOUTS = {
     torch.contiguous_format: "NCHW",
     torch.channels_last: "NHWC",
@@ -65,6 +68,10 @@ class Moved(dict):
         if hasattr(tensor, "to"):
             tensor = self[name] = tensor.to(self.device)
         return tensor
+
+
+class Sequential(Sampler, torch.utils.data.SequentialSampler):
+    """The sampler of a loader that does not shuffle: programs (Lightning's overfit_batches) look for torch's class."""
 
 
 class DataLoader(Loader):
@@ -107,6 +114,15 @@ class DataLoader(Loader):
         if not self._handle.on_device:
             return super()._hook_context()
         return torch.cuda.stream(torch.cuda.current_stream())
+
+    def _own_sampler(self):
+        return Sequential(proxy(self)) if self._is_in_order() else super()._own_sampler()
+
+    def _is_in_order(self):
+        """Whether each epoch is the dataset, in its order."""
+        options, *_, numbers = self._opened
+        others = ("weight_field", "length_field", "buckets", "episode_classes", "repeats")
+        return options["shuffle"] == SHUFFLE_NONE and not numbers and not any(options.get(name) for name in others)
 
     if not TYPE_CHECKING:
         __init__ = _check.named(__init__, Loader.__init__, hints=argument_hints("sluice.torch.DataLoader") | HINTS)

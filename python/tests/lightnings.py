@@ -4,6 +4,15 @@ import copy
 import json
 
 
+class Callback:
+    def setup(self, trainer, module, stage):
+        pass
+
+
+class LightningDataModule:
+    trainer = None
+
+
 class LightningModule:
     trainer = None
 
@@ -18,27 +27,46 @@ class Trainer:
     version: 2.0 makes an iterator for each epoch, and one before. 2.2 makes one before, and others for later epochs that
     do not go on; it keeps the states of loaders, too, and loads them where an epoch goes on. 2.5 goes on behind an epoch's last
     step with the next epoch, and the iterator that it has; it calls no on_train_epoch_start where it goes on.
+    early: the module asks for estimated_stepping_batches, so loaders are made before their states are known, which are not loaded then (#20550).
     """
 
-    def __init__(self, version, epochs):
-        self.version, self.epochs, self.epoch, self.done = version, epochs, 0, 0
+    train_dataloader, global_rank, world_size, overfit_batches = None, 0, 1, 0
+
+    def __init__(self, version=2.5, max_epochs=1, callbacks=(), early=False):
+        self.version, self.epochs, self.epoch, self.done = version, max_epochs, 0, 0
         self.steps, self.checkpoints, self.ends = [], [], []
+        self.callbacks, self.early = callbacks, early
+
+    @property
+    def current_epoch(self):
+        return self.epoch
 
     def save(self, module, kept, epoch, done, loader):
         checkpoint = {"epoch": epoch, "done": done, "loaders": loader.state_dict()}
         if hasattr(module, "on_save_checkpoint"):
             module.on_save_checkpoint(checkpoint)
+        checkpoint["callbacks"] = [callback.state_dict() for callback in self.callbacks]
         kept.append(json.loads(json.dumps(checkpoint)))
 
-    def fit(self, module, checkpoint=None):
+    def fit(self, module, checkpoint=None, datamodule=None):
         module.trainer, restarting = self, False
-        call = lambda name, *given: getattr(module, name, lambda *_: None)(*given)
+        if datamodule is not None:
+            datamodule.trainer = self
+
+        def call(name, *given):
+            getattr(module, name, lambda *_: None)(*given)
+            for callback in self.callbacks:
+                getattr(callback, name, lambda *_: None)(self, module, *given)
+
+        call("setup", "fit")
         if checkpoint:
             checkpoint = copy.deepcopy(checkpoint)
             call("on_load_checkpoint", checkpoint)
+            for callback, state in zip(self.callbacks, checkpoint["callbacks"]):
+                callback.load_state_dict(state)
             self.epoch, self.done, restarting = checkpoint["epoch"], checkpoint["done"], checkpoint["done"] > 0
-        loader = module.train_dataloader()
-        if restarting and self.version >= 2.2:
+        loader = self.train_dataloader = (datamodule or module).train_dataloader()
+        if restarting and self.version >= 2.2 and not self.early:
             loader.load_state_dict(checkpoint["loaders"])
         iterator = iter(loader)
         if restarting and self.version >= 2.5 and self.done == len(loader):

@@ -14,7 +14,10 @@ PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 def test_the_page(photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "lightning", lightnings)
+    monkeypatch.setattr(lightnings, "pytorch", lightnings, raising=False)
+    for name in "lightning", "lightning.pytorch":
+        monkeypatch.setitem(sys.modules, name, lightnings)
+    monkeypatch.delitem(sys.modules, "sluice.lightning", raising=False)
     (tmp_path / "photos").symlink_to(photos)
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 6
@@ -27,20 +30,22 @@ def test_the_page(photos, tmp_path, monkeypatch):
     assert {names["kept"][i]["label"] for i in range(len(names["kept"]))} == {0}
     assert all(sample["label"] > 0 for sample in names["rest"])
     assert names["findings"] == [] and names["result"].samples == 33
-    check_lightning(names["Classifier"])
+    check_lightning(names["module"])
+    del sys.modules["sluice.lightning"]
 
 
 def check_lightning(module):
     """From each checkpoint, after any step and behind any epoch, the rest is what it was, bit for bit."""
+    state = sys.modules["sluice.lightning"].LoaderState
     for version in (2.0, 2.2, 2.5):
-        whole = lightnings.Trainer(version, epochs=3)
-        whole.fit(module())
+        whole = lightnings.Trainer(version=version, max_epochs=3, callbacks=[state()])
+        whole.fit(lightnings.LightningModule(), datamodule=module)
         assert len(whole.steps) == 12
         assert not same(whole.steps[:4], whole.steps[4:8])  # each epoch has an order of its own
         behind = [4 * (end + 1) for end in range(3)]
         for step, checkpoint in [*enumerate(whole.checkpoints, 1), *zip(behind, whole.ends)]:
-            rest = lightnings.Trainer(version, epochs=3)
-            rest.fit(module(), checkpoint)
+            rest = lightnings.Trainer(version=version, max_epochs=3, callbacks=[state()])
+            rest.fit(lightnings.LightningModule(), checkpoint, module)
             assert same(rest.steps, whole.steps[step:]), (version, step, checkpoint)
 
 

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lightning: a DataModule of loaders, a callback that resumes them exactly, and setup() for Fabric.
+
+Works with `lightning` and with `pytorch_lightning`: with the one that the program imported, `lightning` if it imported both.
+"""
+from __future__ import annotations
+
+import sys
+
+from . import _seats
+from .loader import Loader
+
+try:
+    if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:
+        import pytorch_lightning as _lightning
+    else:
+        try:
+            import lightning.pytorch as _lightning
+        except ModuleNotFoundError as error:
+            if error.name not in ("lightning", "lightning.pytorch"):
+                raise
+            import pytorch_lightning as _lightning
+except ModuleNotFoundError as error:
+    if error.name != "pytorch_lightning":
+        raise
+    raise _seats.needed("sluice.lightning", "Lightning", "lightning") from None
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+__all__ = ["DataModule", "LoaderState", "Placed", "setup"]
+
+HERE = "without rank= and world_size=, in the function that DataModule or train_dataloader calls"
+
+
+def _loaders(tree):
+    """The loaders in what a train_dataloader hook returned: one, or lists and dicts of them."""
+    if isinstance(tree, Loader):
+        return [tree]
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (list, tuple)) else ()
+    return [loader for part in parts for loader in _loaders(part)]
+
+
+class LoaderState(_lightning.Callback):  # type: ignore[misc]
+    """Trainer(callbacks=[LoaderState()]): a checkpoint has the state of the training loaders, and fit(ckpt_path=...) continues
+    behind the last batch, in the middle of an epoch, too.
+
+    The loaders are what the train_dataloader hook returns: one sluice.torch.DataLoader, or a list or dict of them. The callback
+    loads their state just before the first batch, so it does not matter when Lightning asked for them
+    (`estimated_stepping_batches` asks early). ValueError: the checkpoint has the states of another number of loaders.
+    """
+
+    def __init__(self) -> None:
+        self._trainer: Any = None
+        self._states: list[dict[str, Any]] | None = None
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Keeps the trainer."""
+        self._trainer = trainer
+
+    def _training(self):
+        return _loaders(self._trainer.train_dataloader) if self._trainer is not None else []
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint holds."""
+        return {"loaders": [loader.state_dict() for loader in self._training()]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Keeps the states until training starts."""
+        self._states = state_dict["loaders"]
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Loads the states."""
+        self._trainer = trainer
+        loaders, states = self._training(), self._states
+        for loader in loaders:
+            _check(trainer, loader)
+        if states:
+            if len(states) != len(loaders):
+                raise ValueError(f"the checkpoint has the states of {len(states)} loaders, and train_dataloader returned {len(loaders)}")
+            for loader, state in zip(loaders, states):
+                loader.load_state_dict(state)
+        self._states = None
+        self.on_train_epoch_start(trainer, pl_module)
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """The loaders begin Lightning's epoch, unless they stand in it."""
+        for loader in _loaders(trainer.train_dataloader):
+            if loader.epoch < trainer.current_epoch:
+                loader.set_epoch(trainer.current_epoch)
+
+
+def _check(trainer, loader):
+    """The loader reads this process's share."""
+    _seats.check_ranks("sluice.lightning", loader, trainer.global_rank, trainer.world_size, HERE)
+
+
+class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
+    """Loaders for Trainer.fit(model, datamodule=...).
+
+    train, val, test, predict: functions without arguments that open a loader, or a list or dict of loaders; None: there is none.
+        Lightning calls them once the ranks are known. Without val, training goes without validation.
+
+    Use it with LoaderState(), which resumes the training loaders. ValueError: a loader has the rank of another process, or
+    `overfit_batches` meets a shuffled training loader, which Lightning would try to rebuild.
+    """
+
+    def __init__(
+        self, train: Callable[[], Any] | None = None, val: Callable[[], Any] | None = None, test: Callable[[], Any] | None = None,
+        predict: Callable[[], Any] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._open = {"train": train, "val": val, "test": test, "predict": predict}
+        for name, function in self._open.items():
+            if function is not None and not callable(function):
+                raise TypeError(f"DataModule: {name}={function!r:.80}: expected a function that opens a loader: write {name}=lambda: DataLoader(...)")
+
+    def _opened(self, name):
+        if self._open[name] is None:
+            if name == "val":
+                return []
+            raise ValueError(f"this DataModule opens no {name} loader: write DataModule({name}=function)")
+        tree = self._open[name]()
+        for loader in _loaders(tree):
+            _check(self.trainer, loader)
+            if name in ("train", "val") and getattr(self.trainer, "overfit_batches", 0) and not _is_sequential(loader):
+                raise ValueError(f"overfit_batches with a shuffled {name} loader: Lightning would rebuild it: open it with shuffle=False")
+        return tree
+
+    def train_dataloader(self) -> Any:
+        """Opens the training loaders."""
+        return self._opened("train")
+
+    def val_dataloader(self) -> Any:
+        """Opens the validation loaders."""
+        return self._opened("val")
+
+    def test_dataloader(self) -> Any:
+        """Opens the test loaders."""
+        return self._opened("test")
+
+    def predict_dataloader(self) -> Any:
+        """Opens the loaders for predictions."""
+        return self._opened("predict")
+
+
+def _is_sequential(loader):
+    from torch.utils.data import SequentialSampler
+
+    return isinstance(loader.sampler, SequentialSampler)
+
+
+class Placed:
+    """A loader whose batches go to a device. setup() makes it. Everything else is the loader's."""
+
+    def __init__(self, loader: Loader, device: Any) -> None:
+        self.loader, self.device = loader, device
+
+    def __iter__(self) -> Iterator[Any]:
+        """Begins an epoch, as the loader does."""
+        batches = iter(self.loader)
+        stays = str(self.device) == "cpu" and not self.loader._handle.on_device
+        return batches if stays else (_seats.moved(batch, self.device) for batch in batches)
+
+    def __len__(self) -> int:
+        """Batches of an epoch, on this rank."""
+        return len(self.loader)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "loader":
+            raise AttributeError(name)
+        return getattr(self.loader, name)
+
+    def __repr__(self) -> str:
+        return f"sluice.lightning.Placed({self.loader!r}, device={str(self.device)!r})"
+
+
+def setup(fabric: Any, loader: Loader, *, move_to_device: bool = True) -> Placed:
+    """Takes the place of fabric.setup_dataloaders(loader), which takes torch's DataLoader only.
+
+    fabric: a launched lightning.Fabric. loader: a sluice.torch.DataLoader, opened after fabric.launch().
+    move_to_device: True moves each batch to fabric.device.
+
+    fabric.save and fabric.load take the returned object by its state_dict(). ValueError: the loader has the rank of another
+    process. StateError: the loader was set up before.
+    """
+    loader = _seats.loader_of("sluice.lightning.setup", loader)
+    _seats.check_ranks("sluice.lightning.setup", loader, fabric.global_rank, fabric.world_size, "after fabric.launch(), without rank= and world_size=")
+    if move_to_device and not hasattr(loader._batch, "to"):
+        raise TypeError("sluice.lightning.setup: batches of sluice.Loader are not tensors: open sluice.torch.DataLoader, or write move_to_device=False")
+    placed = Placed(loader, fabric.device if move_to_device else "cpu")
+    _seats.take("sluice.lightning.setup", loader, placed)
+    return placed
