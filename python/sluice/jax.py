@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JAX: batches as global arrays, made of what each process reads."""
+from __future__ import annotations
+
+from . import _check, _seats
+
+try:
+    import jax
+except ModuleNotFoundError as error:
+    if error.name != "jax":
+        raise
+    raise _seats.needed("sluice.jax", "JAX", "jax") from None
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from .loader import Loader
+
+__all__ = ["GlobalBatches", "global_batches"]
+
+FUNCTION = "sluice.jax.global_batches"
+
+
+def global_batches(loader: Loader, sharding: Any, *, names: Sequence[str] | None = None, model_parallel: int = 1) -> GlobalBatches:
+    """The loader, with batches of global jax.Arrays in place of each process's rows: `for images, labels in batches`.
+
+    loader: a sluice.Loader, opened after jax.distributed.initialize, with rank=jax.process_index() and
+        world_size=jax.process_count(), and with batches of one size on several processes (drop_last=True, last_batch='pad', 'repeat' or 'wrap').
+    sharding: a jax.sharding.Sharding whose first axis is the data axis, for all columns; or a dict of them by column's name.
+    names: columns of a batch, which is a dict of them then [all columns, as a tuple].
+    model_parallel: number of consecutive processes that read the same batches, as the loader's [1].
+
+    A batch has batch_size x world_size rows, over all devices. ValueError: the loader has the rank of another process, a
+    last batch of fewer rows, or a column without a sharding. StateError: the loader has an owner.
+    """
+    loader = _seats.loader_of(FUNCTION, loader)
+    parallel = _check.integer("model_parallel", model_parallel, 1, 2**32 - 1)
+    count = jax.process_count()
+    if count % parallel:
+        raise ValueError(f"{FUNCTION}: model_parallel={parallel} does not divide {count} processes")
+    _seats.check_ranks(
+        FUNCTION, loader, jax.process_index() // parallel, count // parallel,
+        "with " + ("rank=jax.process_index(), world_size=jax.process_count()" if parallel == 1
+                   else f"rank=jax.process_index() // {parallel}, world_size=jax.process_count() // {parallel}"),
+    )  # fmt: skip
+    rows = loader.batch_size * loader.world_size
+    if loader.world_size > 1 and loader._opened[0]["last_batch"] == SHORT and loader._handle.samples % rows:
+        raise ValueError(f"{FUNCTION}: the last batch has fewer rows on some processes: open the loader with drop_last=True or last_batch='pad'")
+    batches = GlobalBatches(loader, sharding, None if names is None else tuple(names))
+    _seats.take(FUNCTION, loader, batches)
+    return batches
+
+
+SHORT = 2  # the library's number of last_batch='short'
+
+
+class GlobalBatches:
+    """A loader whose batches are tuples or dicts of global arrays. global_batches() makes it. Everything else is the loader's."""
+
+    def __init__(self, loader: Loader, sharding: Any, names: tuple[str, ...] | None) -> None:
+        self.loader, self.sharding, self.names = loader, sharding, names
+
+    def __iter__(self) -> Iterator[tuple[Any, ...] | dict[str, Any]]:
+        """Begins an epoch, as the loader does."""
+        batches = iter(self.loader)
+        return (self._global(batch) for batch in batches)
+
+    def _global(self, batch):
+        if self.names is not None:
+            return {name: self._array(name, batch[name]) for name in self.names}
+        return tuple(self._array(name, column) for name, column in batch.items())
+
+    def _array(self, name, column):
+        return jax.make_array_from_process_local_data(self._sharding(name), column.numpy())
+
+    def _sharding(self, name):
+        shardings: Mapping[str, Any] | Any = self.sharding
+        if not isinstance(shardings, dict):
+            return shardings
+        if name not in shardings:
+            raise ValueError(f"{FUNCTION}: column {name!r} has no sharding: the dict has those of {sorted(shardings)}; or leave the column out by names=")
+        return shardings[name]
+
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+        return len(self.loader)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "loader":
+            raise AttributeError(name)
+        return getattr(self.loader, name)
+
+    def __repr__(self) -> str:
+        return f"sluice.jax.GlobalBatches({self.loader!r})"
