@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.torchtitan under the protocol of torchtitan's trainer and of torch.distributed.checkpoint's Stateful."""
+import copy
+import itertools
+import pickle
+
+import numpy
+import pytest
+
+import sluice
+from sluice import columns as C
+
+torch = pytest.importorskip("torch")
+import sluice.torch  # noqa: E402
+import sluice.torchtitan  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tokens") / "tokens.bin"
+    numpy.arange(401, dtype="uint16").tofile(path)
+    return sluice.Dataset(path, flat=("uint16", (401,)))
+
+
+def open_loader(tokens, **options):
+    columns = {"input": C.Window("tensor", length=10, dtype="int64"), "target": C.Window("tensor", length=10, offset=1, dtype="int64")}
+    return sluice.torch.DataLoader(tokens, **{"batch_size": 4, "shuffle": True, "drop_last": True, "columns": columns, "num_workers": 1} | options)
+
+
+def take(batches, steps):
+    """As torchtitan's batch_generator: next() of one iterator, for as many steps as the configuration says."""
+    taken = []
+    for inputs, labels in itertools.islice(batches, steps):
+        assert list(inputs) == ["input"] and (inputs["input"] + 1 == labels).all()
+        taken.append(inputs["input"].tolist())
+    return taken
+
+
+def save(states):
+    """As dcp.save: objects with state_dict() are replaced by it, and what is no tensor is pickled by name."""
+    return {name: {key: pickle.dumps(value) for key, value in thing.state_dict().items()} for name, thing in states.items()}
+
+
+def load(checkpoint, states):
+    """As dcp.load: the object's own state says which names to read."""
+    for name, thing in states.items():
+        thing.load_state_dict({key: pickle.loads(checkpoint[name][key]) for key in thing.state_dict()})
+
+
+def test_steps_go_on_over_epochs(tokens):
+    made = sluice.torchtitan.dataloader(open_loader(tokens))
+    whole = take(made, 25)
+    assert len(made) == 10 and made.epoch == 2 and whole[:10] != whole[10:20]
+    for step in (1, 9, 10, 11, 24):
+        first = sluice.torchtitan.dataloader(open_loader(tokens))
+        take(first, step)
+        checkpoint = copy.deepcopy(save({"dataloader": first}))
+        other = sluice.torchtitan.dataloader(open_loader(tokens))
+        load(checkpoint, {"dataloader": other})
+        assert take(other, 25 - step) == whole[step:]
+
+
+def test_another_number_of_ranks(tokens):
+    one = sluice.torchtitan.dataloader(open_loader(tokens))
+    batches = iter(one)
+    take(batches, 6)
+    state = one.state_dict()
+    rest = take(batches, 4)
+    ranks = [sluice.torchtitan.dataloader(open_loader(tokens, batch_size=2, rank=rank, world_size=2), dp_rank=rank, dp_world_size=2) for rank in (0, 1)]
+    for rank in ranks:
+        rank.load_state_dict(state)
+    assert [a + b for a, b in zip(*(take(rank, 4) for rank in ranks))] == rest
+
+
+def test_arguments(tokens):
+    loader = open_loader(tokens)
+    made = sluice.torchtitan.dataloader(loader, {"tokens": "input", "next": "target"}, "input", infinite=False)
+    assert [list(inputs) for inputs, _ in made] == [["tokens", "next"]] * 10
+    made.load_state_dict({})
+    with pytest.raises(sluice.StateError, match="was given to sluice.torchtitan.dataloader before"):
+        sluice.torchtitan.dataloader(loader)
+    with pytest.raises(ValueError, match="rank 0 of 1, but this process is rank 1 of 2: open the loader with rank=dp_rank"):
+        sluice.torchtitan.dataloader(open_loader(tokens), dp_rank=1, dp_world_size=2)
+    with pytest.raises(ValueError, match="go together"):
+        sluice.torchtitan.dataloader(open_loader(tokens), dp_rank=1)
+    with pytest.raises(KeyError, match="'nonsense'"):
+        next(iter(sluice.torchtitan.dataloader(open_loader(tokens), labels="nonsense")))
+
+
+def test_a_loader_is_stateful(tokens):
+    """torch.distributed.checkpoint and torchdata ask for these two methods."""
+    loader = open_loader(tokens)
+    next(iter(loader))
+    checkpoint, other = save({"loader": loader}), open_loader(tokens)
+    load(checkpoint, {"loader": other})
+    assert other.state_dict() == loader.state_dict()
