@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""timm.data.create_loader, over a folder or shards: the same arguments, defaults and batches (not the same draws). timm is not imported."""
+from __future__ import annotations
+
+import math
+
+import torch
+
+from . import _check, transforms as T
+from .torch import DataLoader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._types import Paths
+    from .dataset import Dataset
+
+__all__ = ["Loader", "create_loader", "create_transform"]
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CROP_PCT = 0.875
+BLUR_KERNEL = 23  # timm's
+
+# create_loader's arguments that are refused: the values that have no effect, and what to write.
+REFUSED = {
+    "re_split": ((False,), "a batch is not split: leave re_split out"),
+    "train_crop_mode": ((None, "rrc"), "only 'rrc' is supported: leave train_crop_mode out"),
+    "num_aug_repeats": ((0,), "leave num_aug_repeats out, and give repeats=3 for DeiT's repeated augmentation"),
+    "num_aug_splits": ((0,), "augmentation splits are not supported: leave num_aug_splits out"),
+    "crop_mode": ((None, "center", "squash"), "only 'center' and 'squash' are supported"),
+    "crop_border_pixels": ((None, 0), "borders are not trimmed: leave crop_border_pixels out"),
+    "tf_preprocessing": ((False,), "leave tf_preprocessing out"),
+    "collate_fn": (
+        (None,),
+        "FastCollateMixup mixes in worker processes: run train.py with --no-prefetcher, which mixes the batch, or open "
+        "sluice.torch.DataLoader with T.MixUp.timm(...) behind sluice.timm.create_transform(...)",
+    ),
+}
+
+
+class Loader(DataLoader):
+    """What create_loader returns: batches are (images, labels), normalized, on the device, as those of timm's PrefetchLoader.
+
+    mean, std: tensors of shape 1 x 3 x 1 x 1, of values 0..255, as timm's. mixup_enabled: False; setting True raises ValueError.
+    """
+
+    mean: torch.Tensor
+    std: torch.Tensor
+
+    @property
+    def mixup_enabled(self) -> bool:
+        """False: this loader does not mix."""
+        return False
+
+    @mixup_enabled.setter
+    def mixup_enabled(self, value: bool) -> None:
+        if value:
+            raise ValueError("mixup_enabled=True: this loader does not mix: " + REFUSED["collate_fn"][1])
+
+
+def create_loader(
+    dataset: Dataset | Paths, input_size: int | Sequence[int], batch_size: int, is_training: bool = False, no_aug: bool = False,
+    re_prob: float = 0.0, re_mode: str = "const", re_count: int = 1, re_split: bool = False, train_crop_mode: str | None = None,
+    scale: Sequence[float] | None = None, ratio: Sequence[float] | None = None, hflip: float = 0.5, vflip: float = 0.0,
+    color_jitter: Any = 0.4, color_jitter_prob: float | None = None, grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0,
+    auto_augment: str | None = None, num_aug_repeats: int = 0, num_aug_splits: int = 0, interpolation: str = "bilinear",
+    mean: Sequence[float] = MEAN, std: Sequence[float] = STD, num_workers: int = 1, distributed: bool = False,
+    crop_pct: float | None = None, crop_mode: str | None = None, crop_border_pixels: int | None = None, collate_fn: Any = None,
+    pin_memory: bool = False, fp16: bool = False, img_dtype: Any = None, device: Any = None, use_prefetcher: bool = True,
+    use_multi_epochs_loader: bool = False, persistent_workers: bool = True, worker_seeding: Any = "all", tf_preprocessing: bool = False,
+    **more: Any,
+) -> Loader:  # fmt: skip
+    """timm's create_loader. Training shuffles and drops the last batch; evaluation is in order, in full.
+
+    dataset: a sluice.Dataset or a path, in place of timm's create_dataset(...).
+    input_size: side, (height, width) or (3, height, width).
+    num_workers: threads [1, as timm: give more]. distributed: True takes this rank's share; evaluation repeats samples to fill up.
+    img_dtype: torch.float32, float16 or bfloat16 [float32]. device: where batches go ['auto': a GPU if there is one].
+    use_prefetcher: no difference: batches are always normalized floats.
+    more: other arguments of sluice.torch.DataLoader, as seed=.
+    pin_memory, persistent_workers, use_multi_epochs_loader, worker_seeding: accepted, without an effect.
+
+    ValueError: an argument that is not supported has another value than its default; the text says what to write.
+    """
+    given = locals()
+    for name, (allowed, words) in REFUSED.items():
+        if given[name] not in allowed:
+            raise ValueError(f"create_loader: {name}={given[name]!r:.60}: {words}")
+    if not isinstance(dataset, str) and hasattr(dataset, "reader"):
+        raise TypeError("create_loader: dataset= is timm's: give the folder itself, or sluice.Dataset(folder)")
+    names = (
+        "is_training", "no_aug", "re_prob", "re_mode", "re_count", "scale", "ratio", "hflip", "vflip", "color_jitter",
+        "color_jitter_prob", "grayscale_prob", "gaussian_blur_prob", "auto_augment", "interpolation", "mean", "std", "crop_pct", "crop_mode",
+    )  # fmt: skip
+    transform = create_transform(input_size, **{name: given[name] for name in names})
+    dtype = torch.float16 if fp16 else img_dtype or torch.float32
+    ranks = {} if _check.flag("distributed", distributed) else {"rank": 0, "world_size": 1}
+    last = "drop" if is_training else "repeat" if distributed else "short"
+    loader = Loader(
+        dataset, batch_size, bool(is_training), transform=transform, num_workers=num_workers, dtype=str(dtype).partition(".")[2],
+        device="auto" if device is None else device, **{"last_batch": last} | ranks | more,
+    )  # fmt: skip
+    loader.mean, loader.std = (torch.tensor([255 * x for x in values]).view(1, 3, 1, 1) for values in (mean, std))
+    return loader
+
+
+def create_transform(
+    input_size: int | Sequence[int] = 224, is_training: bool = False, no_aug: bool = False, *, re_prob: float = 0.0, re_mode: str = "const",
+    re_count: int = 1, scale: Sequence[float] | None = None, ratio: Sequence[float] | None = None, hflip: float = 0.5, vflip: float = 0.0,
+    color_jitter: Any = 0.4, color_jitter_prob: float | None = None, grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0,
+    auto_augment: str | None = None, interpolation: str = "bilinear", mean: Sequence[float] = MEAN, std: Sequence[float] = STD,
+    crop_pct: float | None = None, crop_mode: str | None = None,
+) -> T.Compose:  # fmt: skip
+    """timm's create_transform, of sluice.transforms, with ToTensor, Normalize and erasing at the end; the arguments are create_loader's."""
+    size = _size(input_size)
+    end = [T.ToTensor(), T.Normalize(mean, std)]
+    if not is_training:
+        return T.Compose([*_evaluation(size, crop_pct or CROP_PCT, crop_mode, interpolation), *end])
+    if no_aug:
+        way = "bilinear" if interpolation == "random" else interpolation
+        return T.Compose([T.Resize(size if size[0] != size[1] else size[0], way), T.CenterCrop(size), *end])
+    steps = [_crop(size, scale, ratio, interpolation)]
+    steps += [kind(p) for kind, p in ((T.RandomHorizontalFlip, hflip), (T.RandomVerticalFlip, vflip)) if p > 0]
+    if auto_augment:
+        steps.append(_policy(auto_augment, interpolation, mean))
+    if color_jitter is not None and (not auto_augment or "3a" in auto_augment):
+        steps.append(_jitter(color_jitter, color_jitter_prob))
+    if grayscale_prob:
+        steps.append(T.RandomGrayscale(grayscale_prob))
+    if gaussian_blur_prob:
+        steps.append(T.RandomApply([T.GaussianBlur(BLUR_KERNEL)], gaussian_blur_prob))
+    if re_prob > 0:
+        end.append(T.RandomErasing.timm(re_prob, mode=re_mode, max_count=re_count))
+    return T.Compose(steps + end)
+
+
+def _size(input_size):
+    """(height, width)"""
+    if isinstance(input_size, int):
+        return input_size, input_size
+    size = tuple(input_size)
+    if len(size) == 3 and size[0] != 3:
+        raise ValueError(f"input_size={size!r}: images have 3 channels")
+    return size[-2:]
+
+
+def _crop(size, scale, ratio, interpolation):
+    scale, ratio = tuple(scale or (0.08, 1.0)), tuple(ratio or (3 / 4, 4 / 3))
+    ways = ("bilinear", "bicubic") if interpolation == "random" else (interpolation,)
+    crops = [T.RandomResizedCrop(size, scale, ratio, interpolation=way) for way in ways]
+    return crops[0] if len(crops) == 1 else T.RandomChoice(crops)
+
+
+def _policy(name, interpolation, mean):
+    kind = T.RandAugment if name.startswith("rand") else T.AugMix if name.startswith("augmix") else T.AutoAugment
+    fill = None if tuple(mean) == MEAN else tuple(min(255, round(255 * x)) for x in mean)
+    return kind.timm(name, None if interpolation == "random" else interpolation, fill)
+
+
+def _jitter(values, p):
+    values = tuple(values) if isinstance(values, (list, tuple)) else (float(values),) * 3
+    jitter = T.ColorJitter(*values)
+    return jitter if p is None else T.RandomApply([jitter], p)
+
+
+def _evaluation(size, crop_pct, crop_mode, interpolation):
+    larger = tuple(math.floor(side / crop_pct) for side in size)
+    if crop_mode != "squash":
+        if larger[0] != larger[1]:
+            raise ValueError(f"input_size={size!r} is not square: write crop_mode='squash'")
+        larger = larger[0]
+    return [T.Resize(larger, interpolation), T.CenterCrop(size)]

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.timm.create_loader: what timm's train.py asks of it, its pixels against torchvision's, and its transforms by name."""
+import types
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+from sluice import transforms as T
+
+torch = pytest.importorskip("torch")
+import sluice.timm  # noqa: E402
+
+create = sluice.timm.create_loader
+MEAN = (0.485, 0.456, 0.406)
+
+
+def test_what_train_py_does(data):
+    """The calls of an epoch of training and one of validation."""
+    loader = create(data, (3, 32, 32), 8, is_training=True, num_workers=1, re_prob=0.2, auto_augment="rand-m9-mstd0.5-inc1", device="cpu", seed=3)
+    if loader.mixup_enabled:
+        raise AssertionError
+    loader.mixup_enabled = False
+    seen = []
+    for epoch in range(2):
+        if hasattr(loader.sampler, "set_epoch"):
+            loader.sampler.set_epoch(epoch)
+        for number, (images, labels) in enumerate(loader):
+            assert images.shape == (8, 3, 32, 32) and images.dtype == torch.float32 and labels.dtype == torch.int64
+            seen += labels.tolist()
+        assert number == len(loader) - 1 == 3
+    assert len(seen) == 64 and loader.mean.shape == (1, 3, 1, 1) and loader.mean[0, 0, 0, 0] == torch.tensor(255 * MEAN[0])
+    val = create(data, 32, 8, num_workers=1, device="cpu", img_dtype=torch.float16)
+    assert sum(len(labels) for _, labels in val) == len(data) and next(iter(val))[0].dtype == torch.float16
+    assert [labels.tolist() for _, labels in val][0] == data.targets[:8]
+    with pytest.raises(ValueError, match="this loader does not mix: FastCollateMixup mixes in worker processes: run train.py with --no-prefetcher"):
+        loader.mixup_enabled = True
+
+
+def test_evaluation_is_torchvisions(data):
+    vision = pytest.importorskip("torchvision.transforms")
+    theirs = vision.Compose([vision.Resize(36), vision.CenterCrop(32), vision.ToTensor(), vision.Normalize(MEAN, (0.229, 0.224, 0.225))])
+    images = next(iter(create(data, 32, 8, device="cpu", exact=True)))[0]
+    for i, image in enumerate(images):
+        assert (theirs(Image.open(data.samples[i][0]).convert("RGB")) - image).abs().max() < 0.05
+    squashed = next(iter(create(data, (24, 32), 8, crop_pct=1.0, crop_mode="squash", device="cpu")))[0]
+    assert squashed.shape == (8, 3, 24, 32)
+
+
+def test_transforms():
+    make = lambda **arguments: [type(step).__name__ for step in sluice.timm.create_transform(32, True, **arguments).transforms]
+    end = ["ToTensor", "Normalize"]
+    assert make() == ["RandomResizedCrop", "RandomHorizontalFlip", "ColorJitter", *end]
+    assert make(auto_augment="rand-m9", re_prob=0.1) == ["RandomResizedCrop", "RandomHorizontalFlip", "TimmAugment", *end, "RandomErasing"]
+    assert make(auto_augment="3a", color_jitter=0.3, interpolation="random")[:4] == ["RandomChoice", "RandomHorizontalFlip", "TimmAugment", "ColorJitter"]
+    assert make(hflip=0.0, vflip=0.5, color_jitter=None, grayscale_prob=0.2, gaussian_blur_prob=0.1, mean=(0.5,) * 3, std=(0.5,) * 3) == [
+        "RandomResizedCrop", "RandomVerticalFlip", "RandomGrayscale", "RandomApply", *end]  # fmt: skip
+    assert make(color_jitter=(0.1, 0.2, 0.3, 0.1), color_jitter_prob=0.8)[2] == "RandomApply" and make(no_aug=True) == ["Resize", "CenterCrop", *end]
+    assert make(auto_augment="augmix-m5-w4-d2", mean=(0.5,) * 3, interpolation="bicubic")[2] == "TimmAugment"
+    assert make(auto_augment="original-mstd0.5")[2] == "TimmAugment"
+    assert isinstance(T.Compose(sluice.timm.create_transform(32).transforms), T.Compose)
+
+
+def test_ranks(data, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert create(data, 32, 8, device="cpu").world_size == 1
+    val = create(data, 32, 8, distributed=True, device="cpu")
+    assert (val.rank, val.world_size) == (1, 2) and [len(labels) for _, labels in val] == [8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"collate_fn": print}, "run train.py with --no-prefetcher"),
+        ({"num_aug_repeats": 3}, "num_aug_repeats=3: leave num_aug_repeats out, and give repeats=3"),
+        ({"num_aug_splits": 3}, "leave num_aug_splits out"),
+        ({"re_split": True}, "leave re_split out"),
+        ({"train_crop_mode": "rkrc"}, "only 'rrc'"),
+        ({"crop_mode": "border"}, "only 'center' and 'squash'"),
+        ({"crop_border_pixels": 2}, "leave crop_border_pixels out"),
+        ({"tf_preprocessing": True}, "leave tf_preprocessing out"),
+        ({"input_size": (1, 32, 32)}, "images have 3 channels"),
+        ({"input_size": (24, 32)}, "write crop_mode='squash'"),
+        ({"is_training": True, "re_prob": 0.1, "re_mode": "rand"}, "mode"),
+    ],
+)
+def test_what_is_refused(data, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        create(data, **{"input_size": 32, "batch_size": 8, "device": "cpu"} | arguments)
+
+
+def test_a_dataset_of_timm():
+    with pytest.raises(TypeError, match="give the folder itself"):
+        create(types.SimpleNamespace(reader=numpy), 32, 8)
