@@ -2,6 +2,8 @@
 """sluice.lightning under the protocol of Lightning 2.0, 2.2 and 2.5; with Lightning itself where it is installed."""
 import importlib
 import importlib.util
+import pathlib
+import runpy
 import sys
 import types
 
@@ -15,6 +17,7 @@ torch = pytest.importorskip("torch")
 import sluice.torch  # noqa: E402
 
 SAMPLES = 35
+EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "lightning_train.py"
 
 
 @pytest.fixture
@@ -119,6 +122,15 @@ def test_fabric(seat, path):
     fabric.global_rank, fabric.world_size = 1, 2
     with pytest.raises(ValueError, match="open the loader after fabric.launch"):
         seat.setup(fabric, open_loader(path))
+
+
+def test_the_example(request, photos, tmp_path, monkeypatch):
+    if importlib.util.find_spec("lightning") is None:
+        request.getfixturevalue("seat")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(photos), "--epochs", "2"])
+    trainer = runpy.run_path(str(EXAMPLE), run_name="__main__")["trainer"]
+    assert trainer.current_epoch == 2
 
 
 def test_without_lightning(run_python):

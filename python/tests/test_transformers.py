@@ -3,6 +3,8 @@
 import importlib
 import json
 import os
+import pathlib
+import runpy
 import sys
 import types
 
@@ -17,12 +19,13 @@ import hf_trainers  # noqa: E402
 import sluice.torch  # noqa: E402
 
 SAMPLES = 33
+EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "hf_trainer.py"
 
 
 @pytest.fixture
 def seat(monkeypatch):
     package = types.ModuleType("transformers")
-    package.TrainerCallback, package.Trainer, package.trainer = hf_trainers.TrainerCallback, hf_trainers.Trainer, hf_trainers
+    package.TrainingArguments, package.TrainerCallback, package.Trainer, package.trainer = hf_trainers.TrainingArguments, hf_trainers.TrainerCallback, hf_trainers.Trainer, hf_trainers
     for name, module in ("", package), (".trainer", hf_trainers), (".trainer_utils", hf_trainers):
         monkeypatch.setitem(sys.modules, "transformers" + name, module)
     monkeypatch.delitem(sys.modules, "sluice.transformers", raising=False)
@@ -108,6 +111,15 @@ def test_what_is_refused(seat, path, tmp_path):
     first.train()
     with pytest.raises(sluice.StateError, match="was given to .* before"):
         trainer(seat, tmp_path, loader).train()
+
+
+def test_the_example(seat, photos, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(photos), str(tmp_path / "out"), "--epochs", "2"])
+    whole = runpy.run_path(str(EXAMPLE), run_name="__main__")["trainer"]
+    assert len(whole.steps) == 10
+    monkeypatch.setattr(sys, "argv", [*sys.argv[:3], "--resume"])
+    rest = runpy.run_path(str(EXAMPLE), run_name="__main__")["trainer"]
+    assert rest.state.global_step == 15 and len(rest.steps) == 5
 
 
 def test_without_transformers(run_python):
