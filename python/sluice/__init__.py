@@ -43,8 +43,8 @@ TYPE_CHECKING = False
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        if name == "torch":
-            raise AttributeError("sluice.torch is a module of its own: import sluice.torch")
+        if name in ("accelerate", "jax", "keras", "lightning", "timm", "torch", "torchtitan", "transformers"):
+            raise AttributeError(f"sluice.{name} is a module of its own: import sluice.{name}")
         raise _check.missing_name(__name__, name, __all__)
 
 

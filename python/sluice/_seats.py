@@ -11,6 +11,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+class Over:
+    """Base of objects that iterate a loader for a framework: what they do not define is the loader's."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def __len__(self) -> int:
+        """Batches of an epoch, on this rank."""
+        return len(self.loader)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "loader":
+            raise AttributeError(name)
+        return getattr(self.loader, name)
+
+    def __reduce__(self):
+        raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__module__}.{type(self).__name__}({self.loader!r})"
+
+
 _taken: Any = WeakKeyDictionary()  # loader -> (weak reference to the object that iterates it, function that made it)
 
 

@@ -61,8 +61,14 @@ def _check_accelerator(loader, accelerator, model_parallel):
     )  # fmt: skip
     if getattr(accelerator, "dispatch_batches", None):
         raise ValueError(f"{PREPARE}: dispatch_batches=True: each process reads its own batches: leave dispatch_batches out")
+    if _has_buckets(loader) and not loader.drop_last and (loader.world_size > 1 or loader._opened[0]["last_batch"] != SHORT):
+        raise ValueError(f"{PREPARE}: each bucket ends with a batch that gather_for_metrics does not trim: open the loader with drop_last=True")
     if loader.world_size > 1:
         _check_several(loader, accelerator)
+
+
+def _has_buckets(loader):
+    return bool(loader._opened[0].get("buckets"))
 
 
 def _check_several(loader, accelerator):
@@ -72,10 +78,7 @@ def _check_several(loader, accelerator):
             f"{PREPARE}: split_batches=True makes batch_size that of all processes, a loader's is that of one: open the loader "
             f"with batch_size={max(1, loader.batch_size // loader.world_size)}, and leave split_batches out"
         )
-    options = loader._opened[0]
-    wraps = loader.drop_last or options["last_batch"] == WRAP
-    if options.get("buckets") and not loader.drop_last:
-        raise ValueError(f"{PREPARE}: each bucket ends with a batch that gather_for_metrics does not trim: open the loader with drop_last=True")
+    wraps = loader.drop_last or loader._opened[0]["last_batch"] == WRAP
     rows = loader.batch_size * loader.world_size
     if not wraps and loader._handle.samples % rows and getattr(accelerator, "even_batches", True):
         raise ValueError(
@@ -85,10 +88,10 @@ def _check_several(loader, accelerator):
         )
 
 
-WRAP = 4  # the library's number of last_batch='wrap'
+SHORT, WRAP = 2, 4  # the library's numbers of last_batch
 
 
-class Prepared:
+class Prepared(_seats.Over):
     """A loader that an accelerator knows: iterating it keeps accelerate's GradientState. prepare() makes it.
 
     Attributes and methods that are not listed here are the loader's. It is one batch ahead, since accelerate must know
@@ -96,11 +99,12 @@ class Prepared:
 
     loader: the loader. device: where batches go, None: they stay. gradient_state: the accelerator's.
     end_of_dataloader: True with the last batch of an epoch. remainder: rows of the last global batch that are the epoch's
-        own, 0: all of them, -1: the last batch is dropped.
+        own, 0: all of them, -1: no rows can be cut off its end.
     """
 
     def __init__(self, loader: Loader, accelerator: Any, placed: bool) -> None:
-        self.loader, self.gradient_state = loader, accelerator.gradient_state
+        super().__init__(loader)
+        self.gradient_state = accelerator.gradient_state
         stays = str(accelerator.device) == "cpu" and not loader._handle.on_device
         self.device = accelerator.device if placed and not stays else None
         self.end_of_dataloader, self.remainder = False, -1
@@ -147,9 +151,17 @@ class Prepared:
     def _begin(self, turn):
         self._forget()  # an iteration that was left
         self._turn, self._at, self.end_of_dataloader = turn, None, False
-        rows = self.total_batch_size
-        self.remainder = -1 if self.loader.drop_last else (self.loader._handle.samples - self.loader._place()[1]) % rows
+        self.remainder = self._own_rows()
         self.gradient_state._add_dataloader(self)
+
+    def _own_rows(self):
+        """Rows of the last global batch of the iteration that begins, if added ones come behind them; else -1, or 0: all."""
+        loader = self.loader
+        if loader.drop_last or _has_buckets(loader):
+            return -1
+        rows = (loader._handle.samples - loader._place()[1]) % self.total_batch_size
+        behind = loader.world_size == 1 or loader._opened[0]["last_batch"] == WRAP
+        return rows if behind or rows == 0 else -1
 
     def _end(self, turn):
         if self._turn == turn:
@@ -162,10 +174,6 @@ class Prepared:
 
     def _moved(self, batch):
         return batch if self.device is None else _seats.moved(batch, self.device, self._non_blocking)
-
-    def __len__(self) -> int:
-        """Batches of an epoch, on this rank."""
-        return len(self.loader)
 
     def _place(self):
         current = self._at is not None and self._turn == self.loader._turn
@@ -203,17 +211,6 @@ class Prepared:
         """As the loader's."""
         self.loader.load_state_dict(state)
         self._skip = 0
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "loader":
-            raise AttributeError(name)
-        return getattr(self.loader, name)
-
-    def __reduce__(self):
-        raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
-
-    def __repr__(self) -> str:
-        return f"sluice.accelerate.Prepared({self.loader!r})"
 
 
 def skip_first_batches(loader: Any, num_batches: int = 0) -> Any:

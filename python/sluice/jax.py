@@ -56,11 +56,12 @@ def global_batches(loader: Loader, sharding: Any, *, names: Sequence[str] | None
 SHORT = 2  # the library's number of last_batch='short'
 
 
-class GlobalBatches:
+class GlobalBatches(_seats.Over):
     """A loader whose batches are tuples or dicts of global arrays. global_batches() makes it. Everything else is the loader's."""
 
     def __init__(self, loader: Loader, sharding: Any, names: tuple[str, ...] | None) -> None:
-        self.loader, self.sharding, self.names = loader, sharding, names
+        super().__init__(loader)
+        self.sharding, self.names = sharding, names
 
     def __iter__(self) -> Iterator[tuple[Any, ...] | dict[str, Any]]:
         """Begins an epoch, as the loader does."""
@@ -82,15 +83,3 @@ class GlobalBatches:
         if name not in shardings:
             raise ValueError(f"{FUNCTION}: column {name!r} has no sharding: the dict has those of {sorted(shardings)}; or leave the column out by names=")
         return shardings[name]
-
-    def __len__(self) -> int:
-        """Batches of an epoch."""
-        return len(self.loader)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "loader":
-            raise AttributeError(name)
-        return getattr(self.loader, name)
-
-    def __repr__(self) -> str:
-        return f"sluice.jax.GlobalBatches({self.loader!r})"

@@ -152,29 +152,18 @@ def _is_sequential(loader):
     return isinstance(loader.sampler, SequentialSampler)
 
 
-class Placed:
+class Placed(_seats.Over):
     """A loader whose batches go to a device. setup() makes it. Everything else is the loader's."""
 
     def __init__(self, loader: Loader, device: Any) -> None:
-        self.loader, self.device = loader, device
+        super().__init__(loader)
+        self.device = device
 
     def __iter__(self) -> Iterator[Any]:
         """Begins an epoch, as the loader does."""
         batches = iter(self.loader)
         stays = str(self.device) == "cpu" and not self.loader._handle.on_device
         return batches if stays else (_seats.moved(batch, self.device) for batch in batches)
-
-    def __len__(self) -> int:
-        """Batches of an epoch, on this rank."""
-        return len(self.loader)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "loader":
-            raise AttributeError(name)
-        return getattr(self.loader, name)
-
-    def __repr__(self) -> str:
-        return f"sluice.lightning.Placed({self.loader!r}, device={str(self.device)!r})"
 
 
 def setup(fabric: Any, loader: Loader, *, move_to_device: bool = True) -> Placed:

@@ -46,11 +46,12 @@ def dataloader(
     return made
 
 
-class DataLoader:
+class DataLoader(_seats.Over):
     """Batches for torchtitan; dataloader() makes it. Everything else is the loader's."""
 
     def __init__(self, loader: Loader, inputs: dict[str, str], labels: str, infinite: bool) -> None:
-        self.loader, self.inputs, self.labels, self.infinite = loader, inputs, labels, infinite
+        super().__init__(loader)
+        self.inputs, self.labels, self.infinite = inputs, labels, infinite
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
         """Begins an epoch, as the loader does; infinite: all that follow, too."""
@@ -72,15 +73,3 @@ class DataLoader:
         """The loader's. An empty state, which a checkpoint of before has, changes nothing."""
         if state_dict:
             self.loader.load_state_dict(dict(state_dict))
-
-    def __len__(self) -> int:
-        """Batches of an epoch, on this rank."""
-        return len(self.loader)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "loader":
-            raise AttributeError(name)
-        return getattr(self.loader, name)
-
-    def __repr__(self) -> str:
-        return f"sluice.torchtitan.DataLoader({self.loader!r})"

@@ -41,9 +41,9 @@ def prepared(path, accelerator=None, **options):
     return sluice.accelerate.prepare(open_loader(path, **options), accelerator)
 
 
-def ranks(path, world, accumulation=1, **options):
+def ranks(path, world, accumulation=1, accelerator_options={}, **options):
     """(loaders, accelerators) of all ranks."""
-    made = [accelerates.Accelerator(accumulation, rank, world) for rank in range(world)]
+    made = [accelerates.Accelerator(accumulation, rank, world, **accelerator_options) for rank in range(world)]
     options = {"last_batch": "wrap"} | options
     return [prepared(path, one, rank=one.process_index, world_size=world, **options) for one in made], made
 
@@ -259,6 +259,8 @@ def test_what_is_refused(path):
             make(loader, accelerator)
     make(open_loader(path, rank=0, world_size=2), one(1, 0, 2, even_batches=False))
     make(open_loader(path, rank=0, world_size=2, drop_last=True), one(1, 0, 2))
+    with pytest.raises(AttributeError, match="sluice.nonsense|nonsense"):
+        first.nonsense
     make(open_loader(path, rank=0, world_size=2, drop_last=True), one(1, 1, 4), model_parallel=2)
     with pytest.raises(TypeError, match="cannot be pickled"):
         __import__("pickle").dumps(first)
@@ -272,6 +274,30 @@ def test_a_dropped_last_batch(path):
             seen.append(accelerator.sync_gradients)
         assert len(accelerator.gather_for_metrics(batch["number"])) == 4
     assert seen == [False, False, True, False, False, True, False, True]
+
+
+def test_rows_that_cannot_be_cut_off(path):
+    """Where added rows stand between others, nothing is cut off: no row of the epoch is lost."""
+    loaders, accelerators = ranks(path, 2, last_batch="short", accelerator_options={"even_batches": False})
+    gathered = [accelerators[0].gather_for_metrics(*(batch["number"] for batch in batches)).tolist() for batches in zip(*loaders)]
+    assert sum(gathered, []) == [*range(SAMPLES)] and loaders[0].remainder == -1
+    state = prepared(path, batch_size=3).loader.state_at(0, 1)  # 30 rows are left: 3 batches of 8, and 6 rows
+    loaders, accelerators = ranks(path, 2)
+    for loader in loaders:
+        loader.load_state_dict(state)
+    gathered = [accelerators[0].gather_for_metrics(*(batch["number"] for batch in batches)).tolist() for batches in zip(*loaders)]
+    assert sum(gathered, []) == [*range(3, SAMPLES)]
+
+
+def test_buckets(data):
+    transform = sluice.transforms.BucketCrop()
+    open_buckets = lambda **options: sluice.torch.DataLoader(data, batch_size=4, transform=transform, buckets=[(32, 48), (48, 32)], num_workers=1, **options)
+    accelerator = accelerates.Accelerator()
+    loader = sluice.accelerate.prepare(open_buckets(), accelerator)
+    assert sum(len(accelerator.gather_for_metrics(batch["label"])) for batch in loader) == len(data)
+    for options, accelerator in ({"last_batch": "pad"}, accelerates.Accelerator()), ({"rank": 0, "world_size": 2}, accelerates.Accelerator(1, 0, 2)):
+        with pytest.raises(ValueError, match="each bucket ends with a batch that gather_for_metrics does not trim"):
+            sluice.accelerate.prepare(open_buckets(**options), accelerator)
 
 
 def test_a_loader_is_free_again_with_its_owner(path):
