@@ -110,3 +110,14 @@ def test_torch():
     for name, meant in (("memoryformat", "memory_format"), ("batchsize", "batch_size"), ("transforms", "transform")):
         with pytest.raises(TypeError, match=f"DataLoader.*did you mean '{meant}'"):
             sluice.torch.DataLoader("photos", **{name: 3})
+
+
+def test_modules_of_frameworks():
+    """`import sluice` imports none of them; a module that was not imported says so."""
+    seats = ("accelerate", "jax", "keras", "lightning", "timm", "torchtitan", "transformers")
+    said = run("import sys, sluice\n"
+               f"for name in {seats + ('torch',)}:\n"
+               "    assert name not in sys.modules and 'sluice.' + name not in sys.modules, name\n"
+               "    try: getattr(sluice, name)\n"
+               "    except AttributeError as error: print(error)")  # fmt: skip
+    assert said.splitlines() == [f"sluice.{name} is a module of its own: import sluice.{name}" for name in seats + ("torch",)]
