@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
-from . import _seats
+from . import _check, _seats
 
 try:
     import transformers
@@ -76,7 +76,11 @@ class LoaderCallback(transformers.TrainerCallback):
         """Writes the file, under another name first."""
         if not isinstance(train_dataloader, Named) or not args.should_save:
             return
-        path = os.path.join(args.output_dir, f"checkpoint-{state.global_step}", STATE_NAME)
+        folder = os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
+        if not os.path.isdir(folder):  # a search of hyperparameters has other folders
+            _check.warn(f"the loader's state is not saved: there is no folder {folder}; resuming counts batches instead")
+            return
+        path = os.path.join(folder, STATE_NAME)
         with open(path + ".tmp", "w") as file:
             json.dump(train_dataloader.state_dict(), file)
         os.replace(path + ".tmp", path)

@@ -88,6 +88,12 @@ def test_what_a_checkpoint_refuses(seat, path, tmp_path):
     assert len(rest.steps) == 7
 
 
+def test_a_checkpoint_elsewhere(seat, path, tmp_path):
+    made = trainer(seat, tmp_path, open_loader(path))
+    with pytest.warns(UserWarning, match="state is not saved: there is no folder .*checkpoint-0"):
+        seat.LoaderCallback().on_save(made.args, made.state, None, train_dataloader=made.get_train_dataloader())
+
+
 def test_evaluation(seat, path, tmp_path):
     made = trainer(seat, tmp_path, None, evaluation={"a": open_loader(path), "b": [1, 2]})
     assert made.evaluate("a") == made.evaluate("a") == list(range(SAMPLES))
