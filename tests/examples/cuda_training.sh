@@ -35,11 +35,15 @@ run 0 "${train[@]}" "$work/photos"
 grep -q '^140 images trained$' "$work/out" || fail "not two epochs of 70 images"
 grep '^class ' "$work/out" > "$work/means"
 [ "$(wc -l < "$work/means")" -eq 2 ] || fail "not two classes"
-grep -q '^cuda:0, slots registered, converted on the device$' "$work/out" || fail "no figures"
-run 0 "${train[@]}" --graph "$work/photos"
-grep '^class ' "$work/out" | diff "$work/means" - || fail "graphs compute something else"
+converted=converted
+! grep -q '^cuda:0: .*built without its CUDA kernels$' "$work/out" || converted='not converted'
+grep -q "^cuda:0, slots registered, $converted on the device\$" "$work/out" || fail "no figures"
+if [ "$converted" = converted ]; then
+    run 0 "${train[@]}" --graph "$work/photos"
+    grep '^class ' "$work/out" | diff "$work/means" - || fail "graphs compute something else"
+fi
 run 0 "${train[@]}" --repeat 2 "$work/photos"
 grep -q '^140 images trained$' "$work/out" || fail "repeated steps count twice"
 run 1 "${train[@]}" "$work/missing"
 grep -q missing "$work/err" || fail "the message does not name the folder"
-echo "cuda_training: with streams and with graphs"
+echo "cuda_training: with streams, $converted on the device"
