@@ -236,7 +236,7 @@ static void run_all(const char *path, uint32_t bad_percent)
                                .page_cache = caches[(number + k / 3) % 4 == 3],
                                .buffer_bytes = number % 2 == 0 ? MIB : 3 * MIB,
                                .workers = 1 + number % 3};
-            if (TEST_AMOUNT(0, (number + m) % 3 != 0)) {
+            if (TEST_AMOUNT(0, (number + m) % 6 != 0)) {
                 continue;
             }
             run(path, &v);

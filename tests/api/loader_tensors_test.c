@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 90, BATCH = 8, DAMAGED = 41 };
+enum { SAMPLES = 90, BATCH = 8, DAMAGED = 41, EPOCHS = TEST_AMOUNT(4, 2) };
 
 static sluice_dtype dtype; /* of the tensors of this run */
 
@@ -121,7 +121,7 @@ static void run(const char *path, size_t size, bool damaged)
         sluice_error error = SLUICE_ERROR_INIT;
         assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, &error), SLUICE_OK);
         uint64_t rows = 0;
-        for (uint64_t epoch = 0; epoch < 4; epoch++) {
+        for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
             sluice_batch *batch;
             assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
             while (sluice_loader_next(loader, &batch, -1) == SLUICE_OK) {
@@ -130,7 +130,7 @@ static void run(const char *path, size_t size, bool damaged)
                 sluice_batch_release(batch);
             }
         }
-        assert_int_equal(rows, 4 * SAMPLES);
+        assert_int_equal(rows, EPOCHS * SAMPLES);
         sluice_loader_close(loader);
         sluice_dataset_close(dataset);
     }
