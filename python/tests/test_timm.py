@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.timm.create_loader: what timm's train.py asks of it, its pixels against torchvision's, and its transforms by name."""
+import pathlib
+import runpy
+import sys
 import types
 
 import numpy
@@ -36,6 +39,22 @@ def test_what_train_py_does(data):
     assert [labels.tolist() for _, labels in val][0] == data.targets[:8]
     with pytest.raises(ValueError, match="this loader does not mix: FastCollateMixup mixes in worker processes: run train.py with --no-prefetcher"):
         loader.mixup_enabled = True
+
+
+def test_the_example(tmp_path, monkeypatch, capsys):
+    """Two classes that differ in colour: it learns them."""
+    for split, count in (("train", 16), ("val", 6)):
+        for number in range(2 * count):
+            folder = tmp_path / split / ("red", "blue")[number % 2]
+            folder.mkdir(parents=True, exist_ok=True)
+            pixels = numpy.random.default_rng(number).integers(0, 60, (80, 80, 3), "uint8")
+            pixels[..., 2 * (number % 2)] += 160
+            Image.fromarray(pixels).save(folder / f"{number}.png")
+    program = pathlib.Path(__file__).parents[2] / "examples" / "timm_train.py"
+    monkeypatch.setattr(sys, "argv", [str(program), str(tmp_path / "train"), str(tmp_path / "val"), "--size", "32", "--epochs", "8"])
+    runpy.run_path(str(program), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 8 and lines[-1] == "epoch 7: 12 of 12 right"
 
 
 def test_evaluation_is_torchvisions(data):
