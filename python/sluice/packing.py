@@ -117,9 +117,13 @@ def sample_limit(max_sample_bytes):
 
 
 def _warn_of_array():
+    from ._ranks import ranks
+
     variable, parts = _sluice.look_for_job_array()
     if variable and parts != 1:
         auto = "'auto'" if parts else "('auto', n)"
+        if ranks().world_size > 1:  # with which 'auto' is refused
+            auto = "(i, n), as sluice.ranks() has them,"
         _check.warn(
             f"{variable} is set: each job of the array does all of the work; part={auto} gives each a part, "
             "and part=(0, 1) says that all is meant"

@@ -87,6 +87,9 @@ def test_an_array_without_a_part_warns(photos, tmp_path, monkeypatch, recwarn):
     job(monkeypatch, PBS_ARRAYID=0)
     with pytest.warns(UserWarning, match=r"PBS_ARRAYID is set: .* part=\('auto', n\) gives each a part"):
         sluice.pack(photos, tmp_path / "packed", progress=None)
+    job(monkeypatch, PBS_ARRAYID=0, RANK=0, WORLD_SIZE=2)
+    with pytest.warns(UserWarning, match=r"PBS_ARRAYID is set: .* part=\(i, n\), as sluice.ranks\(\) has them, gives each a part"):
+        sluice.pack(photos, tmp_path / "packed", progress=None)
     assert sluice.pack(photos, tmp_path / "packed", part=(0, 1), progress=None).was_complete
     assert not recwarn.list
 

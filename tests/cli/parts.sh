@@ -74,6 +74,14 @@ rm -r parts
 JOB_COMPLETION_INDEX=0 run 0 pack photos parts --part auto/2 "${size[@]}"
 says out "part 0 of 2: "
 rm -r parts
+# A launcher's processes are the jobs, and share the work; Slurm's are those of one job.
+JOB_COMPLETION_INDEX=0 RANK=0 WORLD_SIZE=2 run 0 pack photos parts "${size[@]}"
+says out "part 0 of 2: "
+[ ! -s err ] || fail "the processes share the work: $(cat err)"
+rm -r parts
+SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_JOB_ID=7 slurm 2 run 0 pack photos parts "${size[@]}"
+says err "does all of the work; start one process in each job and write --part auto, or write --part I/N"
+rm -r parts
 JOB_COMPLETION_INDEX=1 refuses 2 "JOB_COMPLETION_INDEX is set, but no variable has the number of jobs in the array: give it (--part auto/N)" \
     pack photos parts --part auto
 JOB_COMPLETION_INDEX=2 refuses 2 "JOB_COMPLETION_INDEX is 2: with 2 parts it must be from 0 to 1" pack photos parts --part auto/2

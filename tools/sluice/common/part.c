@@ -102,8 +102,19 @@ static int choose_job(const char *given, struct part *part)
 void part_note_array(const char *given)
 {
     sluice_job_array array = SLUICE_JOB_ARRAY_INIT;
+    sluice_ranks ranks = SLUICE_RANKS_INIT;
     const bool known = sluice_job_array_find(&array, 0, NULL) == SLUICE_OK;
     if (given != NULL || array.found == 0 || (known && array.parts == 1)) {
+        return;
+    }
+    /* A launcher's processes share the work, and usually they are the jobs; Slurm's are those of
+     * one job. */
+    if (sluice_ranks_find(&ranks, NULL) == SLUICE_OK && ranks.world_size > 1) {
+        if (strncmp(array.variable, "SLURM", 5) == 0 && strcmp(ranks.launcher, "Slurm") == 0) {
+            report_note("warning: %s is set: each job of the array does all of the work; start one "
+                        "process in each job and write --part auto, or write --part I/N",
+                        array.variable);
+        }
         return;
     }
     report_note("warning: %s is set: each job of the array does all of the work; --part auto%s "
