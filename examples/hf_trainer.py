@@ -29,7 +29,7 @@ class Classifier(torch.nn.Module):
 
 
 def open_loader(folder, steps, **options):
-    columns = {"pixel_values": C.Image("image", transform=steps, dtype="float32", layout="NCHW"), "labels": C.Number("label")}
+    columns = {"pixel_values": C.Image("image", transform=steps, dtype="float32"), "labels": C.Number("label")}
     return sluice.torch.DataLoader(folder, batch_size=BATCH, last_batch="wrap", columns=columns, **options)
 
 
