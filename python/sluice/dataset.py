@@ -469,7 +469,10 @@ class Dataset:
         of = self.fields.get(_check.text("field", field))
         if of is None or of.type != "tensor" or of.shape[:1] != (0,):
             known = [name for name, of in self.fields.items() if of.type == "tensor" and of.shape[:1] == (0,)]
-            raise ValueError(f"field={field!r}: expected a tensor of any length, here one of {known}{_check.near(field, known)}")
+            if of is None:
+                raise ValueError(f"there is no field {field!r}: the fields are {', '.join(self.fields)}{_check.near(field, list(self.fields))}")
+            those = f"which here {', '.join(known)} are" if known else "and this dataset has none"
+            raise ValueError(f"field={field!r}: expected a tensor of any length, {those}")
         counts = array.array("q", _sluice.numbers(self._handle, field, sample_limit(max_sample_bytes))[0])
         return self.subset([index for index, count in enumerate(counts) if least <= count <= most])
 

@@ -103,6 +103,8 @@ def _choose_ranks(rank, world_size, model_parallel):
 def _options(given, copies):
     """Of the arguments, for the library."""
     dropped = _check.flag("drop_last", given["drop_last"])
+    if dropped and given["last_batch"] not in (None, "drop"):
+        raise ValueError(f"drop_last=True and last_batch={given['last_batch']!r} contradict each other: give one")
     given = given | given["self"]._more | {"layout": None, "dtype": None}  # these are a column's
     if given["last_batch"] is None:
         given["last_batch"] = "drop" if dropped else "short"
@@ -338,8 +340,6 @@ class Loader:
     ) -> None:  # fmt: skip
         given = locals()
         _refuse(given)
-        if batch_hook is not None and not callable(batch_hook):
-            raise ValueError(f"batch_hook={batch_hook!r}: expected something that can be called")
         _check.flag("batch_hook_thread", batch_hook_thread)
         copies = choice("hold", "copy" if hold is None else hold, HOLDS)
         self.dataset = opened("dataset", dataset)
@@ -396,6 +396,8 @@ class Loader:
             """AttributeError: the assignment would have no effect. batch_hook has one."""
             if not name.startswith("_"):  # its own, several times a batch
                 _assign.check(self, Loader, name, ATTRIBUTES, ("batch_hook",), Loader.__init__.names, _assign.LOADER)
+                if name == "batch_hook" and value is not None and not callable(value):
+                    raise ValueError(f"batch_hook={value!r}: expected something that can be called")
             object.__setattr__(self, name, value)
 
     _derive_seed = staticmethod(_seeds.random)

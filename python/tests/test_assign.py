@@ -54,6 +54,8 @@ def test_what_has_an_effect(kind, data):
     loader.load_state_dict(loader.state_dict())
     loader._note = "mine"
     assert loader._note == "mine"
+    with pytest.raises(ValueError, match="batch_hook=3: expected something that can be called"):
+        loader.batch_hook = 3
 
 
 def test_a_dataset(data, tmp_path):

@@ -67,6 +67,8 @@ def test_the_last_batch(data):
     assert len(open_loader(data, drop_last=True)) == 8
     padded = list(batch["mask"].numpy().tolist() for batch in open_loader(data, last_batch="pad"))
     assert padded[-1] == [1, 0, 0, 0] and len(padded) == 9
+    with pytest.raises(ValueError, match="drop_last=True and last_batch='pad' contradict each other: give one"):
+        open_loader(data, drop_last=True, last_batch="pad")
 
 
 def test_breaking_out_begins_the_next_epoch(data):

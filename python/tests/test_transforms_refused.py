@@ -159,6 +159,8 @@ def test_dtypes_that_pictures_cannot_have(data, dtype):
         (lambda: steps(T.RandomCrop(3), None), TypeError, "transform: None is of type NoneType: expected .*list of it$"),
         (lambda: steps([T.RandomCrop(3), 224]), TypeError, "transform: 224 is of type int: expected "),
         (lambda: steps(T.CenterCrop), TypeError, r"CenterCrop is a class: expected what is made of it, CenterCrop\(...\)"),
+        (lambda: steps(T.presets.mae), TypeError, r"presets.mae is a function: write presets.mae\("),
+        (lambda: T.MixUp(p=0.5), TypeError, "MixUp has no argument 'p': it has alpha, num_classes, labels_getter, end_epoch; "),
         (lambda: T.presets.mae_eval((32, 32)), TypeError, r"size=\(32, 32\): expected an integer, 1 to 16384"),
         (lambda: T.presets.resnet_strikes_back_eval("a"), TypeError, "size='a': expected an integer"),
         (lambda: T.presets.deit3_eval(224, 0), ValueError, "crop_ratio=0: expected"),

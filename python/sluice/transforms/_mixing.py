@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 def _by_name(function):
     """The __init__, whose TypeError for an argument without its name says what to write."""
 
+    known = function.__code__.co_varnames[1 : 1 + function.__code__.co_kwonlyargcount]
+
     @functools.wraps(function)
     def call(self, *unnamed, **named):
         if unnamed:
             name, given = type(self).__name__, f"{unnamed[0]!r:.80}"
             raise TypeError(f"{name}({given}): arguments are given by their names: {name}(alpha={given})")
+        for name in named:
+            if name not in known:
+                raise TypeError(f"{type(self).__name__} has no argument {name!r}: it has {', '.join(known)}; MixUp.timm(...) has timm's")
         function(self, **named)
 
     return call

@@ -38,6 +38,8 @@ def _advice(transform):
         meant = f"; {named[0]}(...) does {transform!r}" if named else _check.near(transform, known)
         said = f"transform: {transform!r:.80} is of type {type(transform).__name__}"
         return f"{said}: expected what sluice.transforms has, as RandomResizedCrop(224), or a list of it{meant}"
+    if getattr(transform, "__module__", "") == __package__ + ".presets":
+        return f"transform: presets.{name} is a function: write presets.{name}(...)"
     near = difflib.get_close_matches(name, known, 1, 0.6)
     if name in known:
         return f"{name} of another library: sluice.transforms.{name} is the same, done by the library's threads"
