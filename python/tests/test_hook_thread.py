@@ -190,7 +190,7 @@ import sluice
 from sluice import transforms as T
 def hook(batch):
     if batch.index == 1:
-        print("go", flush=True)
+        os.write(1, b"go\\n")
         time.sleep(float(sys.argv[2]))
 loader = sluice.Loader(sys.argv[1], 4, transform=T.RandomResizedCrop(8), batch_hook=hook, batch_hook_thread=True)
 iterator = iter(loader)
@@ -199,7 +199,7 @@ if len(sys.argv) > 3 and os.fork() == 0:
     try:
         next(iterator)
     except sluice.StateError as error:
-        print("child:", error, flush=True)
+        os.write(1, f"child: {error}\\n".encode())
     del iterator
     loader = None
     os._exit(0)
