@@ -115,6 +115,8 @@ def test_what_is_no_image_is_refused(picture):
         ([picture], TypeError, "expected a PIL image"),
         (picture[..., 0], ValueError, "an array of 60 x 91, uint8: expected height x width x 3, uint8"),
         (picture.astype("float32"), ValueError, "float32: expected height x width x 3, uint8"),
+        (picture[:0], ValueError, "an array of 0 x 91 x 3 has no pixels"),
+        (Image.new("I;16", (8, 8)), ValueError, "mode 'I;16', which Pillow would cut off at 255"),
         (b"no image", sluice.CorruptError, "not a picture"),
     ):
         with pytest.raises(kind, match=words):
@@ -125,6 +127,11 @@ def test_what_is_no_image_is_refused(picture):
         T.RandomCrop(200)(picture)
     with pytest.raises(TypeError, match="it is a step of the library"):
         T.Python(crop)
+
+
+def test_pixels_may_be_many():
+    """More than a sample of a dataset may have unasked."""
+    assert (T.Resize((2, 3))(numpy.full((5000, 4600, 3), 7, "uint8")) == 7).all()
 
 
 def test_nothing_is_left(picture, tmp_path, monkeypatch):

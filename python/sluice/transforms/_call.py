@@ -14,6 +14,7 @@ EXPECTED = (
     "a PIL image, uint8 pixels (numpy height x width x 3, torch 3 x height x width), or the bytes of a JPEG, PNG or WebP"
 )
 SIDE_MAX = 16384
+MARGIN = 1 << 24  # bytes of a stored image that the default limit has room for, and beside a larger one
 # Steps that make a row of several samples, or take its size from the batch, and what to write to try them.
 NOT_ALONE = {
     "mosaic": "Mosaic takes other samples of the dataset",
@@ -42,6 +43,8 @@ def _of_array(image):
     if array.dtype != numpy.uint8 or array.ndim != 3 or array.shape[2] != 3:
         shape = " x ".join(map(str, array.shape))
         raise ValueError(f"image: an array of {shape}, {array.dtype}: expected height x width x 3, uint8")
+    if array.size == 0:
+        raise ValueError(f"image: an array of {' x '.join(map(str, array.shape))} has no pixels")
     return numpy.ascontiguousarray(array)
 
 
@@ -50,6 +53,8 @@ def _stored(image):
     if isinstance(image, (bytes, bytearray)) or (isinstance(image, memoryview) and image.ndim == 1):
         return bytes(image)
     if callable(getattr(image, "convert", None)):  # Pillow's
+        if image.mode.partition(";")[0] in ("I", "F"):
+            raise ValueError(f"image: a PIL image of mode {image.mode!r}, which Pillow would cut off at 255: give the bytes of the file")
         return _of_array(image.convert("RGB"))
     if _is_torch(image):
         return _of_torch(image)
@@ -68,13 +73,13 @@ def _refuse_several(recipe, names):
             raise ValueError(f"{what}, and a call has one image: leave it out here, or {LOADER}")
 
 
-def _first(data, column, seed, is_torch):
+def _first(data, column, seed, is_torch, limits):
     """The first row of a loader over the dataset, with memory of its own."""
     if is_torch:
         from ..torch import DataLoader as Loader
     else:
         from ..loader import Loader
-    with Loader(data, columns={"image": column}, seed=seed, num_workers=1, rank=0, world_size=1, io="pread") as loader:
+    with Loader(data, columns={"image": column}, seed=seed, num_workers=1, rank=0, world_size=1, io="pread", **limits) as loader:
         row = next(iter(loader))["image"]
         return row[0].clone() if is_torch else _copied(row)
 
@@ -85,13 +90,12 @@ def _copied(row):
     return numpy.array(numpy.asarray(row)[0])
 
 
-def _sides(data, sized):
+def _sides(shape, sized):
     """What the columns are tried with: a result of any size needs room, which is doubled until it is enough."""
     if sized:
         yield None
         return
-    height, width, _ = data.decode(0).shape
-    side = max(height, width)
+    side = max(shape()[:2])
     while side < SIDE_MAX:
         yield side
         side *= 2
@@ -114,11 +118,14 @@ def call(transform, image, seed):
         with Writer(f"{folder}/image", {"image": "image"}, keep_bytes=True) as writer:
             writer.add(image=stored)
         data = Dataset(f"{folder}/image")
-        for side in _sides(data, not names.isdisjoint(SIZED)):
+        size = getattr(stored, "nbytes", 0)
+        limits = {"max_sample_bytes": min(size + MARGIN, 2**31 - 1)} if size > MARGIN else {}
+        shape = (lambda: stored.shape) if size else (lambda: data.decode(0).shape)
+        for side in _sides(shape, not names.isdisjoint(SIZED)):
             sizes = {} if side is None else {"sizes": "padded", "max_size": side}  # padded to the largest of one: not at all
             column = Image("image", transform=transform, layout="NCHW" if is_torch else "NHWC", **sizes)
             try:
-                return _first(data, column, seed, is_torch)
+                return _first(data, column, seed, is_torch, limits)
             except _sluice.UnsupportedError as error:
                 if side is None or side >= SIDE_MAX or "has space for" not in str(error):
                     raise
