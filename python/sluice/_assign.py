@@ -35,10 +35,11 @@ def check(self, owner, name, own, free=(), arguments=(), hints=None):
     """
     if name.startswith("_") or name in free or (name in own and name not in self.__dict__):
         return
-    of_subclass = any(name in vars(kind) for kind in type(self).__mro__[: type(self).__mro__.index(owner)])
+    kinds = type(self).__mro__[: type(self).__mro__.index(owner)]
+    of_subclass = any(name in vars(kind) or name in vars(kind).get("__annotations__", ()) for kind in kinds)
     known = not of_subclass and (name in own or name in arguments or hasattr(owner, name))
-    is_closed = type(self).__module__ in (owner.__module__, __package__ + ".torch", __package__ + ".dataset")
-    if known or is_closed or (name in hints and not of_subclass):
+    is_closed = type(self).__module__ in (owner.__module__, *(f"{__package__}.{name}" for name in ("torch", "timm", "dataset")))
+    if known or ((is_closed or name in hints) and not of_subclass):
         what = f"{type(self).__name__}.{name} = ... would have no effect"
         raise AttributeError(f"{what}: {_instead(name, owner, known, name in arguments, hints, [*own, *free, *arguments])}")
 
@@ -48,6 +49,8 @@ def _instead(name, owner, known, is_argument, hints, names):
         return hints[name]
     if is_argument:
         return f"open another one with {name}=..., and load_state_dict(loader.state_dict()) goes on in it"
+    if known and callable(getattr(owner, name, None)):
+        return "it is a method, which a subclass may define anew"
     if known:
         return "it can only be read"
     near = _check.near(name, names)

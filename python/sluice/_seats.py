@@ -2,6 +2,8 @@
 """What the modules for training frameworks share: a loader has one trainer, reads its process's share, and its batches go to a device."""
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from weakref import WeakKeyDictionary, ref
 
 from . import _check, _sluice
@@ -25,6 +27,14 @@ class Over:
         if name.startswith("__") or name == "loader":
             raise AttributeError(name)
         return getattr(self.loader, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What is the loader's is assigned there, or refused there."""
+        own = name in vars(self) or name.startswith("_") or name == "loader" or hasattr(type(self), name)
+        if own or not hasattr(self.loader, name):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.loader, name, value)
 
     def __reduce__(self):
         raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
@@ -76,9 +86,15 @@ def needed(module: str, name: str, install: str) -> ModuleNotFoundError:
 def moved(value: Any, device: Any, non_blocking: bool = False) -> Any:
     """A batch, or what a batch_hook made of it, on a device."""
     if hasattr(value, "to"):
-        return value.to(device, non_blocking=non_blocking)
-    if isinstance(value, dict):
-        return type(value)((name, moved(part, device, non_blocking)) for name, part in value.items())
+        try:
+            return value.to(device, non_blocking=non_blocking)
+        except TypeError:  # its `to` takes a device only
+            return value.to(device)
+    if isinstance(value, Mapping):
+        made = copy.copy(value)  # of its own kind, as a defaultdict
+        for name, part in value.items():
+            made[name] = moved(part, device, non_blocking)
+        return made
     if isinstance(value, (list, tuple)):
         parts = [moved(part, device, non_blocking) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.accelerate against torch's DataLoader as accelerate shards it; with accelerate itself where it is installed."""
+import collections
 import gc
 import importlib.util
 import pathlib
@@ -15,6 +16,7 @@ from sluice import columns as C
 
 torch = pytest.importorskip("torch")
 import sluice.accelerate  # noqa: E402
+from sluice import _seats  # noqa: E402
 import sluice.torch  # noqa: E402
 
 SAMPLES = 33
@@ -205,6 +207,17 @@ def test_an_error_belongs_to_its_own_batch(path, monkeypatch):
             seen.append(batch["number"].tolist())
             assert not loader.end_of_dataloader
     assert len(seen) == 2
+
+
+def test_what_a_hook_returns_is_moved():
+    class Narrow:
+        def to(self, device):
+            return device
+
+    made = collections.defaultdict(list, a=[Narrow()])
+    found = _seats.moved({"made": made, "user": collections.UserDict(b=Narrow())}, "there")
+    assert type(found["made"]) is collections.defaultdict and found["made"]["a"] == ["there"] and found["user"]["b"] == "there"
+    assert isinstance(made["a"][0], Narrow)
 
 
 def test_devices(path):

@@ -87,6 +87,14 @@ def test_arguments(tokens):
         next(iter(sluice.torchtitan.dataloader(open_loader(tokens), labels="nonsense")))
 
 
+def test_assignments_reach_the_loader(tokens):
+    made = sluice.torchtitan.dataloader(open_loader(tokens))
+    with pytest.raises(AttributeError, match=r"DataLoader.epoch = \.\.\. would have no effect: call set_epoch"):
+        made.epoch = 5
+    made.batch_hook = lambda batch: {}
+    assert made.loader.batch_hook is made.batch_hook
+
+
 def test_a_loader_is_stateful(tokens):
     """torch.distributed.checkpoint and torchdata ask for these two methods."""
     loader = open_loader(tokens)
