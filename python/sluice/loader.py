@@ -695,6 +695,8 @@ class Loader:
             cursor = bytes.fromhex(state["cursor"])
         except (TypeError, ValueError):
             raise ValueError("the state is damaged: its cursor is no hexadecimal text") from None
+        if self._handle.closed:
+            raise _sluice.StateError("the loader is closed: open another one for this state")
         before = self._reseed(_seeds.of_state(state, self.seed, self._seed_is_derived))
         try:
             # The library says whether the cursor is of such a loader, and its epoch; it is used in __iter__.

@@ -109,3 +109,12 @@ def test_generator_and_worker_init_fn(photos):
             open_loader(photos, generator=torch.Generator(), worker_init_fn=print)
     assert sorted(str(each.message).partition(": ")[0] for each in seen) == ["generator=", "worker_init_fn="]
     assert all(each.filename == __file__ for each in seen)
+
+
+def test_a_closed_loader_takes_no_state(photos):
+    options = {"batch_size": 4, "shuffle": True, "transform": CROP, "seed": None}
+    state = sluice.Loader(photos, **options).state_dict()
+    loader = sluice.Loader(photos, **options)
+    loader.close()
+    with pytest.raises(sluice.StateError, match="the loader is closed"):
+        loader.load_state_dict(state)
