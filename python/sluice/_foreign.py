@@ -77,7 +77,8 @@ def _part(name, value):
 
 def _subset(name, value):
     indices = value.indices
-    listed = indices.tolist() if hasattr(indices, "tolist") else list(indices)
+    # As torch looks them up: a dict's or a Series' by its keys.
+    listed = indices.tolist() if hasattr(indices, "tolist") and not hasattr(indices, "iloc") else [indices[i] for i in range(len(indices))]
     if any(isinstance(index, bool) or type(index).__name__ == "bool_" for index in listed):
         raise _refused(name, value, "its indices are bools, which torch takes for 0 and 1: give dataset.subset(mask)", ValueError)
     return _part(name, value.dataset).subset(listed)

@@ -28,7 +28,7 @@ KEEP = {
     "color_jitter_ranges", "random_grayscale", "random_invert", "random_autocontrast", "random_equalize", "random_posterize",
     "random_solarize", "random_solarize_add", "random_channel_permutation", "random_hsv", "gaussian_blur", "pillow_blur",
     "random_sharpness", "jpeg", "random_erasing", "normalize", "rand_augment", "trivial_augment_wide", "auto_augment", "aug_mix",
-    "timm_augment",
+    "timm_augment", "elastic_transform", "native",
 }  # fmt: skip
 
 

@@ -70,6 +70,7 @@ def test_composition(photos):
     same(sluice.concat([second, first]), ConcatDataset([second, first]))
     data = sluice.Dataset(photos)
     assert numbers_of(Subset(data, [3, 30]))[1] == [data.targets[3], data.targets[30]]
+    assert numbers_of(Subset(data, {0: 30, 1: 3}))[1] == [data.targets[30], data.targets[3]]
     assert numbers_of(ConcatDataset([data, Subset(folder, [32])]))[1] == data.targets + [2]
 
 

@@ -110,5 +110,11 @@ def test_an_image_without_a_size(tmp_path):
         sluice.Loader(tmp_path / "p", 1, columns={"other": C.Image(sizes="padded")})
 
 
+def test_an_elastic_step_keeps_the_size(coco):
+    column = C.Image("image", transform=[T.ElasticTransform(9.0)], sizes="padded")
+    with sluice.Loader(coco, len(SHAPES), columns={"image": column}) as loader:
+        assert next(iter(loader))["image"].shape[1:3] == (80, 90)
+
+
 def test_steps_that_keep_a_size_exist():
-    assert _largest.KEEP | set(_largest.LIMITS) <= {step[0] for step in sluice._sluice.steps()}
+    assert _largest.KEEP | set(_largest.LIMITS) <= {step[0] for step in sluice._sluice.steps()} | {"native"}

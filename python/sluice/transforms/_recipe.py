@@ -174,7 +174,7 @@ def _check_room(transform, steps):
             kind, _, reason = error.reason.partition(": ")
             raise ValueError(
                 f"{one_line(step):.200}, step {number} of transform, is {len(names) - before} of the library's steps; with it there are "
-                f"{len(names)}, {names.count(kind)} of them {kind}: {reason}"
+                f"{len(names)}, {names.count(kind.replace('sluice_augment_', ''))} of them {kind}: {reason}"
             ) from error
         before = len(names)
 
