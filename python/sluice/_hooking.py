@@ -70,7 +70,7 @@ class Ahead:
     def __init__(self, batches: Batches) -> None:
         self._batches, self._worker = batches, Worker(batches)
         self._thread: threading.Thread | None = None
-        self._is_asked = self._is_over = False
+        self._is_asked = self._over = False
         self._lock, self._owner = threading.Lock(), 0
 
     def __iter__(self) -> Ahead:
@@ -90,7 +90,7 @@ class Ahead:
 
     def _next(self, loader: Loader) -> Any:
         self._end_if_elsewhere(loader)
-        if self._is_over:
+        if self._over:
             raise StopIteration
         if not self._is_asked:
             loader._shown = loader._place_made()
@@ -119,15 +119,20 @@ class Ahead:
         self._is_asked = True
         self._worker.wanted.put(loader._hook_context())
 
+    def _is_over(self):
+        """As that of loader.Batches."""
+        self._end_if_elsewhere(self._batches._loader)
+        return self._over
+
     def _end_if_elsewhere(self, loader):
         """Ends the iteration where set_epoch, another iteration or close() have: the batch that is ahead is of the old place."""
-        if not self._is_over and self._batches._turn != loader._turn:
+        if not self._over and self._batches._turn != loader._turn:
             self._end()
             self._batches._over = False
             self._batches._is_over()  # raises, if that is an error
 
     def _end(self):
-        self._is_over = True
+        self._over = True
         self.stop()
 
     def _is_worker(self):

@@ -190,6 +190,23 @@ def test_an_iteration_that_is_left(path):
         break
 
 
+@pytest.mark.parametrize("thread", [False, True])
+def test_an_iteration_that_is_ended(path, thread):
+    loader = prepared(path, batch_hook=lambda batch: None, batch_hook_thread=thread)
+    state = loader.loader.state_at(3, 1)
+    for end in lambda: loader.set_epoch(3), lambda: loader.load_state_dict(state):
+        batches = iter(loader)
+        next(batches)
+        end()
+        assert next(batches, "end") == "end" and loader.epoch == 3
+    for end, words in (lambda: iter(loader), "another one"), (loader.close, "closed"):
+        batches = iter(loader)
+        next(batches)
+        end()
+        with pytest.raises(sluice.StateError, match=words):
+            next(batches)
+
+
 def test_an_error_belongs_to_its_own_batch(path, monkeypatch):
     loader = prepared(path, batch_hook=None)
     take, taken = type(loader.loader)._take, []
