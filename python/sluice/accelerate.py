@@ -110,7 +110,7 @@ class Prepared(_seats.Over):
         self.end_of_dataloader, self.remainder = False, -1
         self._non_blocking = bool(getattr(accelerator, "non_blocking", False))
         self._turn = None  # the loader's, of the iteration that the gradient state knows
-        self._at = None  # place behind the batch that was returned last, in this iteration
+        self._at = None  # place behind the batch that was returned last, in this iteration; None: the loader's own place
         self._skip = 0  # batches to skip in the next iteration
 
     def __iter__(self) -> Iterator[Any]:
@@ -141,10 +141,13 @@ class Prepared(_seats.Over):
                 if turn != loader._turn:
                     break
                 if failure is not None:
+                    self._at = None  # the batch that failed counts, as in the loader
                     raise failure
                 batch = following
             if turn != loader._turn:
                 batches._is_over()  # raises where another iteration was begun
+            else:
+                self._at = None
         finally:
             self._end(turn)
 
@@ -164,8 +167,8 @@ class Prepared(_seats.Over):
         return rows if behind or rows == 0 else -1
 
     def _end(self, turn):
+        """Also where the loop was left: the place stays that of its last batch, without the one that is ahead."""
         if self._turn == turn:
-            self._turn = self._at = None
             self._forget()
 
     def _forget(self):

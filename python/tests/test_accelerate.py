@@ -191,6 +191,29 @@ def test_an_iteration_that_is_left(path):
 
 
 @pytest.mark.parametrize("thread", [False, True])
+def test_the_place_of_a_loop_that_was_left(path, thread):
+    """The batch that was ahead was not returned: a state made after the loop has it still to come."""
+    open_prepared = lambda: prepared(path, shuffle=True, batch_hook=lambda batch: None, batch_hook_thread=thread)
+    whole = [batch["number"].tolist() for _ in range(2) for batch in open_loader(path, shuffle=True)][:9]
+    for taken in 1, 2, 8, 9:
+        loader = open_prepared()
+        with pytest.raises(KeyError):
+            for number, _ in enumerate(loader, 1):
+                if number == taken:
+                    raise KeyError
+        gc.collect()
+        assert (loader.epoch, loader.remaining, loader.state_dict()) == (0, 9 - taken, loader.loader.state_at(0, taken))
+        other = open_prepared()
+        other.load_state_dict(loader.state_dict())
+        assert [batch["number"].tolist() for batch in other] == whole[taken:] and other.epoch == 1
+        assert loader.epoch == 0 and next(iter(loader)) is not None and (loader.epoch, loader.remaining) == (1, 8)
+        loader.set_epoch(5)
+        assert (loader.epoch, loader.state_dict()["samples"]) == (5, 0)
+        loader.load_state_dict(other.loader.state_at(2, 3))
+        assert (loader.epoch, loader.remaining) == (2, 6)
+
+
+@pytest.mark.parametrize("thread", [False, True])
 def test_an_iteration_that_is_ended(path, thread):
     loader = prepared(path, batch_hook=lambda batch: None, batch_hook_thread=thread)
     state = loader.loader.state_at(3, 1)

@@ -94,6 +94,15 @@ def test_a_checkpoint_elsewhere(seat, path, tmp_path):
         seat.LoaderCallback().on_save(made.args, made.state, None, train_dataloader=made.get_train_dataloader())
 
 
+@pytest.mark.parametrize("thread", [False, True])
+def test_the_place_of_a_training_that_was_stopped(seat, path, tmp_path, thread):
+    loader = open_loader(path, shuffle=True, batch_hook=lambda batch: None, batch_hook_thread=thread)
+    made = trainer(seat, tmp_path, loader, 11, save_steps=100)
+    made.train()
+    named = made.get_train_dataloader()
+    assert (named.epoch, named.remaining, named.state_dict()) == (1, 7, loader.state_at(1, 2))
+
+
 def test_evaluation(seat, path, tmp_path):
     made = trainer(seat, tmp_path, None, evaluation={"a": open_loader(path), "b": [1, 2]})
     assert made.evaluate("a") == made.evaluate("a") == list(range(SAMPLES))
