@@ -4,7 +4,8 @@
 Threads: one worker for each iteration. It makes a batch only when the loop has asked, so it owns the inner iterator, and the
 loader's place in the epoch, between `ask` and the answer; `idle` is set otherwise. The worker has no reference to the iterator
 that the loop has, so that a `break` drops that one, which joins the worker. A batch that is ahead holds a slot of the loader.
-What a state says is the place of the last batch that the loop was given, kept as the loader's `_shown`.
+What a state says is the place of the last batch that the loop was given. The loader and the iteration share a list of one that
+has it, `_shown`: set_epoch() of another thread gives the loader a new list, and an iteration that is over writes to the old one.
 """
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ class Ahead:
     """The iterator of a loader whose hook has a thread. It ends as loader.Batches does."""
 
     def __init__(self, batches: Batches) -> None:
-        self._batches, self._worker = batches, Worker(batches)
+        self._batches, self._worker, self._shown = batches, Worker(batches), batches._loader._shown
         self._thread: threading.Thread | None = None
         self._is_asked = self._over = False
         self._lock, self._owner = threading.Lock(), 0
@@ -93,12 +94,12 @@ class Ahead:
         if self._over:
             raise StopIteration
         if not self._is_asked:
-            loader._shown = loader._place_made()
+            self._shown[0] = loader._place_made()
             self._ask(loader)
         kind, value, place = self._worker.ready.get()
         self._is_asked = False
         self._end_if_elsewhere(loader)
-        loader._shown = place
+        self._shown[0] = place
         if kind == END:
             self._end()
             raise StopIteration

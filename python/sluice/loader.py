@@ -370,7 +370,7 @@ class Loader:
         self._untouched = False  # whether there is one, and it was asked for nothing yet
         self._again = False  # it is to begin again when it is
         self._why = ""  # why that is an error; "": it just ends
-        self._shown = None  # with batch_hook_thread: the place of the last batch that the loop was given
+        self._shown = [None]  # with batch_hook_thread: the place of the last batch that the loop was given, which the loop writes
         self._ahead = None  # likewise: a weak reference to the iterator
         self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
         self._process = os.getpid()  # in a forked child the lock may be a thread's that is not there
@@ -521,7 +521,7 @@ class Loader:
         with self._lock:
             if self._start is None:
                 self._start = (self._handle.epoch + 1, 0, b"")
-            self._untouched, self._again, self._shown = True, False, None
+            self._untouched, self._again, self._shown = True, False, [None]
             self._begin()
             self._end_iteration("another one of this loader was begun")
             return self._iterator(Batches(self, self._turn))
@@ -590,9 +590,11 @@ class Loader:
         ahead = self._ahead and self._ahead()
         if ahead is not None:
             ahead.settle()
-        self._shown = None
         self._again = self._untouched
-        if not self._untouched:
+        if self._untouched:
+            self._shown[0] = None
+        else:
+            self._shown = [None]
             self._end_iteration()
 
     def _take(self):
@@ -635,8 +637,9 @@ class Loader:
     @property
     def epoch(self) -> int:
         """The epoch in progress, or the next one between two."""
-        if self._shown is not None:
-            return self._shown[0]
+        shown = self._shown[0]
+        if shown is not None:
+            return shown[0]
         return self._handle.epoch if self._start is None else self._start[0]
 
     def set_epoch(self, epoch: int) -> None:
@@ -650,7 +653,7 @@ class Loader:
 
     def _place(self):
         """(epoch, samples of it that were taken on all ranks, cursor)"""
-        return self._shown or self._place_made()
+        return self._shown[0] or self._place_made()
 
     def _place_made(self):
         """The same of the batches that were made; the loop may not have the last one yet."""

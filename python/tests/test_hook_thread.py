@@ -159,6 +159,26 @@ def test_set_epoch_before_the_first_batch(data):
     assert set(iterator) == {4}
 
 
+def test_set_epoch_while_a_batch_is_given(data, monkeypatch):
+    """Of another thread, between the loop's look at the iteration and its note of the place."""
+    from sluice._hooking import Ahead
+
+    def look(self, loader):
+        end_if_elsewhere(self, loader)
+        calls.append(1)
+        if len(calls) == 4:  # two of each batch
+            there = threading.Thread(target=loader.set_epoch, args=[4])
+            there.start()
+            there.join()
+
+    end_if_elsewhere, calls = Ahead._end_if_elsewhere, []
+    monkeypatch.setattr(Ahead, "_end_if_elsewhere", look)
+    loader = open_loader(data, batch_hook=lambda batch: batch.index)
+    assert list(loader) == [0, 1]
+    assert (loader.epoch, loader.remaining, loader.state_dict()["samples"]) == (4, BATCHES, 0)
+    assert list(loader) == list(range(BATCHES)) and loader.epoch == 5
+
+
 def test_a_bad_sample_comes_at_its_batch(tmp_path):
     for number in range(8):
         folder = tmp_path / "in" / "a"
