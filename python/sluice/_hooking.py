@@ -10,6 +10,7 @@ has it, `_shown`: set_epoch() of another thread gives the loader a new list, and
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import weakref
 from queue import SimpleQueue
@@ -140,8 +141,8 @@ class Ahead:
         return threading.current_thread() is self._thread
 
     def settle(self) -> None:
-        """Waits until the worker has made what it was asked for, so that it does not move the loader."""
-        if not self._is_worker():
+        """Waits until the worker has made what it was asked for, so that it does not move the loader. A forked child has none."""
+        if not self._is_worker() and self._batches._loader._process == os.getpid():
             self._worker.idle.wait()
 
     def stop(self, timeout: float | None = None) -> None:

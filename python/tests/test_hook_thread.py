@@ -228,6 +228,38 @@ if len(sys.argv) > 3:
 """
 
 
+CHILD = """
+import faulthandler, os, sys, threading
+import sluice
+from sluice import transforms as T
+def hook(batch):
+    if batch.index == 1:
+        begun.set()
+        end.wait()
+begun, end = threading.Event(), threading.Event()
+loader = sluice.Loader(sys.argv[1], 4, transform=T.RandomResizedCrop(8), batch_hook=hook, batch_hook_thread=True)
+iterator = iter(loader)
+next(iterator)
+begun.wait()
+child = os.fork()
+if child == 0:
+    faulthandler.dump_traceback_later(60, exit=True)
+    loader.set_epoch(3)
+    assert loader.epoch == 3 and loader.state_dict()["samples"] == 0
+    loader.load_state_dict(loader.state_dict())
+    loader.close()
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+end.set()
+"""
+
+
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="its allocator is not for forks")
+def test_a_child_does_not_wait_for_the_thread(run_python, photos):
+    done = run_python(CHILD, photos)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
 @pytest.mark.parametrize("arguments", [("0",), ("0.3",), ("0.1", "fork")])
 def test_a_program_ends_while_a_hook_runs(photos, arguments):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
