@@ -27,6 +27,7 @@ BATCH, END, ERROR = range(3)
 EXIT_SECONDS = 10  # that a hook may still take when the program ends
 
 _running: weakref.WeakSet[Ahead] = weakref.WeakSet()
+_here = threading.local()  # of a worker's thread: loader
 
 
 class Worker:
@@ -40,8 +41,10 @@ class Worker:
         self.idle.set()
 
     def run(self) -> None:
+        _here.loader = self.batches._loader
         for context in iter(self.wanted.get, None):
             self.ready.put(self._made(context))  # no local, which would keep the batch until the next one
+        del _here.loader
 
     def _made(self, context):
         """(kind, value, the loader's place after it)"""
@@ -157,6 +160,12 @@ class Ahead:
 
     def __del__(self) -> None:
         self.stop()
+
+
+def refuse_worker(loader: Loader) -> None:
+    """StateError: this thread runs the loader's hook. Its iteration would have a thread that begins another one, and so on."""
+    if getattr(_here, "loader", None) is loader:
+        raise _sluice.StateError("batch_hook cannot iterate its own loader: open another loader for the hook")
 
 
 @atexit.register

@@ -517,6 +517,10 @@ class Loader:
 
     def _new_iteration(self):
         self._refuse_itself()
+        if self.batch_hook_thread:
+            from ._hooking import refuse_worker
+
+            refuse_worker(self)
         self._stop_ahead()
         with self._lock:
             if self._start is None:

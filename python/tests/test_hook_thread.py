@@ -107,6 +107,14 @@ def test_what_a_hook_must_not_do(data):
     with pytest.raises(sluice.StateError, match="batch_hook"):
         next(iterator)
     del iterator
+    begin = lambda batch: next(iter(loader)) if len(workers()) < 5 else pytest.fail("threads without end")
+    loader, other = open_loader(data, batch_hook=begin), open_loader(data, batch_hook=lambda batch: batch.index)
+    iterator = iter(loader)
+    with pytest.raises(sluice.StateError, match="batch_hook cannot iterate its own loader: open another loader"):
+        next(iterator)
+    loader.batch_hook = lambda batch: list(other)
+    assert next(iterator) == list(range(BATCHES))  # the iteration goes on, and other loaders are allowed
+    del iterator
     with pytest.raises((TypeError, ValueError), match="batch_hook_thread"):
         open_loader(data, batch_hook_thread="yes")
 
