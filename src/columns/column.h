@@ -111,6 +111,7 @@ typedef struct sl_column_kind {
     bool objects;   /* its field holds shapes of objects: an element is a shape */
     bool places;    /* its values are coordinates, in the units that the request says */
     bool annotated; /* its values were annotated in the image, some way up */
+    bool by_matrix; /* it follows its image by matrices, and by nothing else */
     bool own_size;  /* its values have a size, which may say which way up they are */
     /* The kind for a field that this one does not take. NULL: none. */
     const struct sl_column_kind *otherwise;

@@ -83,5 +83,6 @@ static sluice_status column_geometry_make(const sl_column *column, sl_row *row, 
 
 const sl_column_kind sl_column_geometry = {.name = "geometry",
                                            .of_first = true,
+                                           .by_matrix = true,
                                            .bind = column_geometry_bind,
                                            .make = column_geometry_make};

@@ -217,21 +217,14 @@ static sluice_status check_partners(const sl_column_set *set, sluice_error *erro
     return SLUICE_OK;
 }
 
-/* What follows a picture by a matrix does not follow a field. */
-static bool follows_matrix(const sl_column *column)
-{
-    const bool is_mask = column->kind == &sl_column_mask;
-    return column->kind == &sl_column_boxes || column->kind == &sl_column_points ||
-           column->kind == &sl_column_geometry || column->kind == &sl_column_instances ||
-           column->kind == &sl_column_class_map ||
-           (is_mask && column->request.interpolation == SLUICE_COLUMN_BILINEAR);
-}
-
+/* A step that bends moves pixels by a field. */
 static sluice_status check_bends(const sl_column_set *set, sluice_error *error)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
-        const char *step = follows_matrix(column)
+        const bool by_matrix =
+            column->kind->by_matrix || column->request.interpolation == SLUICE_COLUMN_BILINEAR;
+        const char *step = by_matrix && column->lead != SL_COLUMN_NONE
                                ? sl_recipe_bends(&set->columns[column->lead].request.recipe)
                                : NULL;
         if (step != NULL) {

@@ -95,6 +95,7 @@ INCLUDED = re.compile(r'^\s*#\s*include "(?:.*/)?([\w.]+)"', re.M)
 LEVEL = re.compile(r"(?<=jpeg_)[fi](?=dct)|_(?:scalar|avx2|avx512|neon|vector|loop|x86)$")
 OPTION = re.compile(r'\{"([a-z-]+)", (?:no|required|optional)_argument')
 IMPLICIT_ORDER = re.compile(r"\b(atomic_(?:load|store|exchange|fetch|compare)(?:_(?!explicit)[a-z]+)*)\s*\(")
+COLUMN_KIND = re.compile(r"(?:[!=]=\s*&sl_column_\w+|&sl_column_\w+\s*[!=]=)")
 
 
 class Tree:
@@ -268,6 +269,8 @@ def check_calls(tree, path, text):
         order = IMPLICIT_ORDER.search(line)
         if order:
             tree.report(path, number, "atomic", f"{order.group(1)} without an explicit order")
+        if path.startswith("src/columns/") and COLUMN_KIND.search(line):
+            tree.report(path, number, "kind", "ask for a capability of the kind (sl_column_kind), not for its address")
 
 
 def check_truth(tree, path, text):

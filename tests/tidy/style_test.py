@@ -62,6 +62,7 @@ OFFENCES = {
     "heap": ("src/plan/next.c", HEAD + "void *f(void)\n{\n    return malloc(1);\n}\n"),
     "opens": ("src/formats/tar/part.c", HEAD + "void f(void)\n{\n    x = stat(p, &facts);\n}\n"),
     "atomic": ("src/plan/next.c", HEAD + "int f(void)\n{\n    return atomic_fetch_add(&x, 1);\n}\n"),
+    "kind": ("src/columns/row.c", HEAD + "int f(void)\n{\n    return column->kind == &sl_column_mask;\n}\n"),
     "unlisted": ("src/plan/other.c", HEAD),
     "stale": ("src/plan/next.c", HEAD + "/* as sl_gone does */\n"),
     "uses": ("src/plan/CMakeLists.txt", "sluice_module(plan SOURCES next.c USES base io)\n"),

@@ -208,6 +208,7 @@ sluice_status sl_elastic_apply(const sl_image *in, const sl_elastic *elastic, ui
         opened = sl_elastic_axis_open(&fields[axis], elastic, axis, in->width, in->height, scratch);
     }
     if (!opened) {
+        sl_scratch_release(scratch, mark);
         return sl_no_memory(error, "augment", "to move pixels elastically");
     }
     elastic_line line = {.in = in, .fill = elastic->fill, .dx = moved, .dy = moved + in->width};
