@@ -257,9 +257,9 @@ SLUICE_API sluice_status sluice_augment_normalize(sluice_augment *recipe, const 
  *     again, with the same seed, so the number of calls says nothing.
  *
  * The step changes colours only: masks, boxes, points and other columns that follow the image stay
- * as the other steps leave them. It stands before "normalize", as all steps on pixels do: there are
- * no floating pixels to be had. Behind a mosaic, or where images were mixed, it is called once for
- * the row; before, once for each image.
+ * as the other steps leave them. Like all steps on pixels it must come before "normalize", so it
+ * never gets floating-point pixels. Behind a mosaic, or where images were mixed, it is called once
+ * for the row; before, once for each image.
  */
 typedef int (*sluice_native_function)(uint8_t *pixels, uint32_t width, uint32_t height,
                                       size_t stride, uint64_t seed, void *user_data);

@@ -50,7 +50,7 @@ def _instead(name, owner, known, is_argument, hints, names):
     if is_argument:
         return f"open another one with {name}=..., and load_state_dict(loader.state_dict()) goes on in it"
     if known and callable(getattr(owner, name, None)):
-        return "it is a method, which a subclass may define anew"
+        return "it is a method, which a subclass may override"
     if known:
         return "it can only be read"
     near = _check.near(name, names)

@@ -30,7 +30,7 @@ ARGUMENT = r"open another one with {0}=\.\.\., and load_state_dict\(loader\.stat
     [
         ("batch_size", ARGUMENT), ("seed", ARGUMENT), ("transform", ARGUMENT), ("drop_last", ARGUMENT), ("dataset", ARGUMENT),
         ("num_workers", ARGUMENT), ("weights", ARGUMENT), ("sampler", ARGUMENT), ("mixup_enabled", "end_epoch= of MixUp"),
-        ("epoch", r"call set_epoch\(epoch\)"), ("remaining", "it can only be read"), ("state_dict", "it is a method, which a subclass may define anew"),
+        ("epoch", r"call set_epoch\(epoch\)"), ("remaining", "it can only be read"), ("state_dict", "it is a method, which a subclass may override"),
         ("collate_fn", "batch_hook can be assigned"),
         ("batchsize", "it has no such attribute; did you mean 'batch_size'.*names that begin with _ are free"),
         ("anything", "it has no such attribute; names that begin with _ are free"),
