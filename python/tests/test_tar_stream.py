@@ -183,6 +183,7 @@ def test_goes_on_anywhere(some):
             states = [loader.state_dict() for _ in iter(loader)]
         for number, state in enumerate(states):
             with load(some.folder, 37, seed=3, **options) as loader:
+                assert loader.state_at(0, number + 1) == state
                 loader.load_state_dict(state)
                 assert rows(loader) == whole[0][(number + 1) * 37 :]
                 assert rows(loader) == whole[1]
