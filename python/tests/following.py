@@ -56,9 +56,9 @@ def data(samples, tmp_path_factory):
     return path
 
 
-def rows(data, columns, epochs=1, **options):
+def rows(data, columns, epochs=1, last_batch="short", **options):
     """(sample, {column: its row}) of all rows; of ragged columns what is the row's."""
-    with sluice.Loader(data, batch_size=5, last_batch="short", columns=columns, **options) as loader:
+    with sluice.Loader(data, batch_size=5, last_batch=last_batch, columns=columns, **options) as loader:
         for _ in range(epochs):
             for batch in loader:
                 arrays = {name: batch[name].numpy().copy() for name in [*batch.keys(), *batch.parts(), "index", "mask"]}

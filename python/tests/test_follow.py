@@ -279,7 +279,7 @@ def test_the_same_whoever_makes_it(data):
 def test_mixed_pictures_leave_what_follows(data):
     steps = [T.RandomResizedCrop(32), T.RandomHorizontalFlip()]
     plain, mixed = (
-        {row["index"].item(): (row["seg"].tobytes(), row["boxes"].tobytes()) for _, row in rows(data, followers(s), drop_last=True)}
+        {row["index"].item(): (row["seg"].tobytes(), row["boxes"].tobytes()) for _, row in rows(data, followers(s), last_batch="drop")}
         for s in (steps, [*steps, T.MixUp(alpha=1.0, num_classes=None)])
     )
     assert plain == mixed
