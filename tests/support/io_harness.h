@@ -64,6 +64,11 @@ typedef struct io_harness {
 enum { IO_LOOKUP_FILE = 999, IO_LOOKUP_BYTES = 64 };
 
 uint8_t io_byte(uint32_t file, uint64_t offset);
+/* Writes these bytes of the file to `to`, eight at a time: up to 7 before `to` and behind the end,
+ * too. */
+void io_fill(uint32_t file, uint64_t offset, uint8_t *to, size_t bytes);
+/* Whether these are the file's bytes from `offset` on. */
+bool io_same(uint32_t file, uint64_t offset, const uint8_t *data, size_t bytes);
 
 /* A configuration that is fit for these tests, and an empty folder. */
 void io_harness_init(io_harness *h, sluice_io_backend backend);

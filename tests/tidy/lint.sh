@@ -25,10 +25,10 @@ if [ "${#files[@]}" -eq 0 ]; then
     exit 1
 fi
 status=0
-lint() { # lint SECONDS OPTION...: each file whose name it reads
+lint() { # lint SECONDS OPTION...: each file whose name it reads; to start clang-tidy takes a third of the time of a small file
     local limit=$1
     shift
-    tr '\n' '\0' | timeout "$limit" xargs -0 -r -n 1 -P "$(nproc)" "$tool" -p "$build" "${options[@]}" "$@" 2>/dev/null || status=$?
+    tr '\n' '\0' | timeout "$limit" xargs -0 -r -n 8 -P "$(nproc)" "$tool" -p "$build" "${options[@]}" "$@" 2>/dev/null || status=$?
 }
 # The analyser takes half of the time, and tests need it least: they run under the sanitizers.
 tests="^$root/(tests|fuzz|bench)/"

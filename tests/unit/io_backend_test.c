@@ -34,9 +34,7 @@ static int make_file(void **state)
     fd = mkstemp(path);
     static uint8_t block[65536];
     for (uint64_t at = 0; at < FILE_BYTES; at += sizeof(block)) {
-        for (size_t i = 0; i < sizeof(block); i++) {
-            block[i] = io_byte(0, at + i);
-        }
+        io_fill(0, at, block, sizeof(block));
         if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block)) {
             return -1;
         }
@@ -94,9 +92,10 @@ static void reap_all(sl_backend *backend, uint32_t count)
 
 static void expect_bytes(uint32_t i)
 {
-    for (int64_t k = 0; k < completions[i].result; k++) {
-        if (reads[i].buffer[k] != io_byte(0, reads[i].offset + (uint64_t)k)) {
-            fail_msg("read %u: byte %lld is wrong", i, (long long)k);
+    const size_t bytes = completions[i].result < 0 ? 0 : (size_t)completions[i].result;
+    for (size_t k = 0; !io_same(0, reads[i].offset, reads[i].buffer, bytes); k++) {
+        if (reads[i].buffer[k] != io_byte(0, reads[i].offset + k)) {
+            fail_msg("read %u: byte %zu is wrong", i, k);
         }
     }
 }
@@ -173,7 +172,8 @@ static void fill_reads(int from)
 
 static void expect_poison(void)
 {
-    for (size_t i = 0; i < slab.bytes; i++) {
+    const bool same = memcmp(slab.base, slab.base + 1, slab.bytes - 1) == 0;
+    for (size_t i = 0; i < (same ? 1 : slab.bytes); i++) {
         if (slab.base[i] != 0xa5) {
             fail_msg("byte %zu of the slab was written after close", i);
         }
