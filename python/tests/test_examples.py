@@ -6,10 +6,10 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 
 import numpy
 import pytest
+import warm
 from PIL import Image
 
 import sluice
@@ -21,7 +21,7 @@ EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 def run(name, *arguments, code=0, launcher=()):
     done = subprocess.run(
-        [sys.executable, *launcher, EXAMPLES / name, *map(str, arguments)],
+        [warm.python(), *launcher, EXAMPLES / name, *map(str, arguments)],
         capture_output=True, text=True, timeout=300, env=os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
@@ -44,11 +44,11 @@ def test_killed_and_continued(photos, tmp_path):
 
 
 def test_tokens():
-    assert re.search(r"\d+ million tokens/s", run("tokens.py", "--steps", 60))
+    assert re.search(r"\d+ million tokens/s", run("tokens.py", "--steps", 20))
 
 
 def test_segmentation():
-    assert re.search(r"mean \d+", run("segmentation.py", "--steps", 40))
+    assert re.search(r"mean \d+", run("segmentation.py", "--steps", 30))
 
 
 def test_detection():
@@ -64,7 +64,7 @@ def test_yolo():
 
 
 def test_pairs_of_views():
-    assert re.search(r"the other view is the nearest: \d+", run("simclr.py", "--steps", 80))
+    assert re.search(r"the other view is the nearest: \d+", run("simclr.py", "--steps", 60))
 
 
 def test_a_native_step():

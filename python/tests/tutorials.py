@@ -5,7 +5,8 @@ import pathlib
 import re
 import stat
 import subprocess
-import sys
+
+import warm
 
 PAGES = pathlib.Path(__file__).parents[2] / "docs/tutorials"
 COMMANDS = {
@@ -61,7 +62,7 @@ class Shell:
         self.folder, tools = folder, folder / ".tools"
         tools.mkdir()
         for name, line in COMMANDS.items():
-            (tools / name).write_text(f"#!/bin/sh\nexec {line.format(python=sys.executable)}\n")
+            (tools / name).write_text(f"#!/bin/sh\nexec {line.format(python=warm.python())}\n")
             (tools / name).chmod(stat.S_IRWXU)
         self.environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
 
