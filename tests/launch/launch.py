@@ -22,6 +22,9 @@ import time
 import slurm
 
 HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parents[1] / "python/tests"))
+import warm  # noqa: E402: of the Python tests
+
 PYTHON = "/usr/bin/python3"
 OF_LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "OMPI_", "PMI", "PALS_", "SLURM_", "TORCHELASTIC_")
 
@@ -298,6 +301,7 @@ def missing_mpirun():
 
 
 def main():
+    global PYTHON
     name, tool, package, example = sys.argv[1:]
     launcher = {"mpirun": Mpirun, "srun": Srun}.get(name, Torchrun)
     for variable in [variable for variable in os.environ if variable.startswith(OF_LAUNCHERS)]:
@@ -310,6 +314,8 @@ def main():
     if missing:
         print(f"skipped: {missing}")
         return 77
+    if launcher is Torchrun:
+        PYTHON = warm.python()  # importing torch would take most of the time of launchers and ranks
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         work = pathlib.Path(folder)
         try:
