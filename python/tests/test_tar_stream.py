@@ -76,9 +76,9 @@ def rows(loader, masked=False):
     """[(label, bytes)] of an epoch, with None for rows that are masked, unless these are wanted, too."""
     found = []
     for batch in loader:
-        ends = batch["bin.offsets"] if "bin.offsets" in batch else None
+        ends, whole = (batch["bin.offsets"].tolist(), bytes(batch["bin"])) if "bin.offsets" in batch else (None, None)
         for i, (label, good) in enumerate(zip(batch["label"].tolist(), batch["mask"].tolist())):
-            data = bytes(batch["bin"][ends[i] : ends[i + 1]]) if ends is not None else None
+            data = whole[ends[i] : ends[i + 1]] if ends is not None else None
             found.append((label, data) if good or masked else None)
     return found
 
@@ -103,7 +103,7 @@ def test_the_order_is_the_models(some, world, last):
     for batch, block, window, room in ((16, 16, 1024, 256 << 20), (7, 3, 5, 256 << 20), (32, 1, 1, 1 << 20), (10, 16, 1024, 1 << 20)):
         asked = {"seed": 5, "world": world, "batch": batch, "last": last, "block": block, "window": window, "window_bytes": room}
         order = some.order(**asked)
-        for epoch in (0, 3) if world < 11 else (3,):
+        for epoch in (0, 3) if world < 3 else (3,):
             seen, steps = [], set()
             for rank in range(world):
                 options = {"block_samples": block, "window_blocks": window, "window_bytes": room, "last_batch": last}
@@ -256,7 +256,7 @@ def test_sizes_of_all_kinds(tmp_path):
     for room in (1 << 20, 3 << 20):
         order = data.order(window_bytes=room)
         with load(data.folder, 8, room=400000, window_bytes=room) as loader:
-            for epoch in range(4):
+            for epoch in range(2):
                 assert rows(loader) == [(n, data.bytes[n]) for n in order.rows(epoch)]
             assert loader.stats()["unpack_restarts"] == 0
             assert loader.stats()["memory_bytes"] < room + (64 << 20)

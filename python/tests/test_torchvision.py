@@ -18,7 +18,7 @@ from torchvision.transforms import functional as F  # noqa: E402
 import sluice  # noqa: E402
 from sluice import transforms as T  # noqa: E402
 
-ROUNDS = int(os.environ.get("SLUICE_ORACLE_ROUNDS", "20"))  # sets of parameters for each operation
+ROUNDS = int(os.environ.get("SLUICE_ORACLE_ROUNDS", "10"))  # sets of parameters for each operation
 SIZES = [(43, 61), (32, 32), (7, 90), (3, 2), (1, 1)]  # height, width
 MODES = {mode: InterpolationMode(mode) for mode in ("nearest", "bilinear", "bicubic", "lanczos")}
 
@@ -52,7 +52,8 @@ class Pictures:
     def through(self, *transforms, seed=0, exact=True):
         """All of them, rows x height x width x 3."""
         steps = [T.CenterCrop(self.size), *transforms]
-        with sluice.Loader(self.data, batch_size=len(self.pictures), transform=steps, exact=exact, seed=seed, num_workers=1) as loader:
+        small = {"read_buffer_bytes": 1 << 20, "prefetch_factor": 1}  # memory that a loader takes is most of its start
+        with sluice.Loader(self.data, batch_size=len(self.pictures), transform=steps, exact=exact, seed=seed, num_workers=1, **small) as loader:
             return next(iter(loader))["image"].numpy().copy()
 
 
