@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py PACKAGE_FOLDER TEST_FILE...: pytest of the files, with the package that was built there.
+"""run.py PACKAGE_FOLDER [--torch] TEST_FILE...: pytest of the files, with the package that was built there.
 
 Several files share one start of the interpreter: each runs in a fork of it, and has a line "python_NAME: passed in SECONDS s" of its
-own. A file that crashes does not end the others.
+own. A file that crashes does not end the others. --torch: they share an imported torch, too, and so do the programs that they start with
+warm.py. Nothing that is imported before a fork starts a thread: OMP_NUM_THREADS is 1, for OpenBLAS and OpenMP.
 
 run.py PACKAGE_FOLDER --stubs: mypy's stubtest, and mypy of a program that uses the package (typed.py). Exits with 77, and says why, where what it needs is not
 installed.
 """
+import gc
 import importlib
 import importlib.util
 import os
-import pathlib
-import re
 import signal
 import subprocess
 import sys
 import time
+
+import warm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -49,10 +51,10 @@ def word_of(status):
 
 
 def run_forked(file):
-    """Runs pytest of the file in a fork of this process. Returns how it ended."""
+    """Runs pytest of the file in a fork of this process. Returns how it ended, and its CPU seconds."""
     absent = missing(*needs_of(file))
     if absent:
-        return f"skipped, without {' and '.join(absent)}"
+        return f"skipped, without {' and '.join(absent)}", 0
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -63,23 +65,27 @@ def run_forked(file):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)  # the parent's own end is not run twice
-    return word_of(os.waitpid(child, 0)[1])
+    _, status, used = os.wait4(child, 0)
+    return word_of(status), used.ru_utime + used.ru_stime
 
 
-def run_group(files):
+def run_group(with_torch, *files):
     """Exit code of several files. What most of them import is imported once."""
-    imported = ["pytest", "numpy", "PIL.Image"]
-    if any(re.search(r"\btorch\b", pathlib.Path(file).read_text()) for file in files):
-        imported.append("torch")
-    for name in imported:
+    for name in ["pytest", "numpy", "PIL.Image"]:
         if not missing(name.partition(".")[0]):
             importlib.import_module(name)
-    ends = []
+    gc.freeze()  # no collection of a fork looks at them
+    if with_torch == "--torch":
+        warm.import_all()
+        warm.start()
+    ends, used = [], {}
     for file in files:
         begin = time.monotonic()
-        ends.append(run_forked(file))
         name = os.path.basename(file).removeprefix("test_").removesuffix(".py")
-        print(f"python_{name}: {ends[-1]} in {time.monotonic() - begin:.2f} s", flush=True)
+        end, used[name] = run_forked(file)
+        ends.append(end)
+        print(f"python_{name}: {end} in {time.monotonic() - begin:.2f} s", flush=True)
+    print("CPU seconds, without programs of warm.py:", ", ".join(f"{name} {cpu:.1f}" for name, cpu in used.items()))
     if all(end.startswith("skipped") for end in ends):
         return SKIPPED
     return 0 if all(end.startswith(("passed", "skipped")) for end in ends) else 1
@@ -92,9 +98,10 @@ def main():
         "MYPYPATH": package,
         "MYPY_CACHE_DIR": f"{package}/.mypy_cache",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
     }
     if what[0] == "--forked":
-        return run_group(what[1:])
+        return run_group(*what[1:])
     if what == ["--stubs"]:
         need("mypy", "numpy")
         settings = f"{HERE}/mypy.ini"
@@ -108,7 +115,8 @@ def main():
         need(*needs_of(what[0]))
         command = ["-m", "pytest", *OPTIONS, what[0]]
     else:
-        command = [__file__, package, "--forked", *what]
+        with_torch = [] if what[0] == "--torch" else ["--numpy"]
+        command = [__file__, package, "--forked", *with_torch, *what]
     os.chdir(package)
     sys.stdout.flush()
     os.execve(sys.executable, [sys.executable, *command], environment)

@@ -84,6 +84,7 @@ CI='' SLUICE_TEST_BUDGET_S=1 try 0
 echo 1.2 > "$work/seconds"
 CI=true SLUICE_TEST_BUDGET_S=1 try 0 --preset release --preset debug
 CI=true SLUICE_TEST_BUDGET_S=0 try 0 -R part --preset release
+ran '-LE tidy|fuzz|group$'
 echo 0 > "$work/seconds"
 
 # A sanitizer's preset builds what its tests need, and all is built while the first tests run.
@@ -96,6 +97,7 @@ ran "cmake --build --preset release -j $(nproc)"
 ran_no 'preset release .*--target'
 ran 'ctest --test-dir build/asan --output-on-failure -j '
 ran "-LE tidy|unsanitized|grouped"
+ran "-LE tidy|fuzz|grouped"
 try 1 --preset nothing
 
 # Files of one test have lines of their own, and one that crashes is named.
