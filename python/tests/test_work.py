@@ -61,11 +61,16 @@ def test_honest_rows_are_made(tmp_path, shape, count):
     assert batch["b"].shape == (count, 4) and (numpy.asarray(batch["m"]) == 255).all()
 
 
+@pytest.fixture(scope="module", params=[(WHOLE, 20000), (AROUND, 20000), (COMB, 30)], ids=["runs", "polygons", "comb"])
+def hostile(request, tmp_path_factory):
+    shape, count = request.param
+    return write(tmp_path_factory.mktemp("hostile") / "d", [shape] * count), count
+
+
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("shape, count", [(WHOLE, 20000), (AROUND, 20000), (COMB, 30)], ids=["runs", "polygons", "comb"])
-def test_hostile_shapes_take_no_time(tmp_path, use, shape, count):
+def test_hostile_shapes_take_no_time(hostile, use):
     """Each of them is fine, and there are many: a second or so, and either the row or its error."""
-    data = write(tmp_path / "d", [shape] * count)
+    data, count = hostile
     start = time.process_time()
     columns = {"image": C.Image("image", transform=TURNED)} | USES[use](count)
     with sluice.Loader(data, batch_size=1, num_workers=1, columns=columns, max_sample_bytes=1 << 28) as loader:
