@@ -15,7 +15,7 @@ COMMANDS = {
     # 9:1 is the default, no redirection, in a form that torch 1.13 understands under Python 3.11.
     "torchrun": '"{python}" -m torch.distributed.run --monitor_interval=0.1 --redirects=9:1 --tee=9:1 "$@"',
 }
-PROGRESS = re.compile(r"^sluice \w+: \d.*(?:/s|left|%).*\n", re.MULTILINE)  # every ten seconds, on a slow machine
+PROGRESS = re.compile(r"^sluice \w+: +\d.*(?:/s|left|%).*\n", re.MULTILINE)  # every ten seconds, on a slow machine
 
 
 def text(page):
