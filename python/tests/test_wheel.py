@@ -95,35 +95,44 @@ def test_it_is_small_and_whole(wheel):
         assert licenses == {"LICENSE", "copyright"} | {f"{name}.txt" for name in libraries}
 
 
-def environment(folder, wheel, *options):
-    """Python of a new environment that has the wheel."""
-    if subprocess.run([sys.executable, "-m", "venv", *options, folder], capture_output=True).returncode != 0:
+@pytest.fixture(scope="module")
+def with_pip(tmp_path_factory):
+    """Python of an environment that has its own pip, which takes most of the time to make one."""
+    folder = tmp_path_factory.mktemp("with_pip") / "venv"
+    if subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True).returncode != 0:
         pytest.skip("python3 has no venv here (python3-venv)")
-    run(folder / "bin" / "python", "-m", "pip", "install", "--no-index", wheel)
     return folder / "bin" / "python"
 
 
-def test_torch_of_the_distribution(wheel, tmp_path):
+def environment(with_pip, folder, wheel, *options):
+    """Python of a new environment that has the wheel, installed by another's pip."""
+    run(sys.executable, "-m", "venv", "--without-pip", *options, folder)
+    run(with_pip, "-m", "pip", "--python", folder / "bin" / "python", "install", "--no-index", wheel)
+    return folder / "bin" / "python"
+
+
+def test_torch_of_the_distribution(wheel, with_pip, tmp_path):
     torch = pytest.importorskip("torch")
-    said = run(environment(tmp_path / "empty", wheel), "-c", "try: import sluice.torch\nexcept ImportError as error: print(error)")
+    said = run(environment(with_pip, tmp_path / "empty", wheel), "-c", "try: import sluice.torch\nexcept ImportError as error: print(error)")
     assert "--system-site-packages" in said
-    python = environment(tmp_path / "seeing", wheel, "--system-site-packages")
+    python = environment(with_pip, tmp_path / "seeing", wheel, "--system-site-packages")
     said = run(python, "-c", "import sluice.torch, torch; print(torch.__file__, sluice.__file__)").split()
     assert said[0] == torch.__file__ and said[1].startswith(str(tmp_path / "seeing"))
 
 
-def test_it_installs_and_runs(wheel, photos, tmp_path):
-    python = environment(tmp_path / "venv", wheel)
+def test_it_installs_and_runs(wheel, with_pip, photos, tmp_path):
+    python, venv = with_pip, with_pip.parents[1]
+    run(python, "-m", "pip", "install", "--no-index", wheel)
     rows, where = run(python, "-c", PROGRAM, photos).split()
-    assert rows == "33" and where.startswith(str(tmp_path / "venv"))
+    assert rows == "33" and where.startswith(str(venv))
     assert run(python, "-m", "sluice", "--version").startswith("sluice ")
     assert "33" in run(python, "-m", "sluice", "info", photos)
-    check_command(tmp_path / "venv" / "bin" / "sluice", photos, tmp_path)
+    check_command(venv / "bin" / "sluice", photos, tmp_path)
     # A program without CUDA is run, and there is nothing to measure: the library to measure with was found.
     said = run(python, "-m", "sluice", "idle", "--", "echo", "it ran", code=1)
     assert "it ran" in said and "did not start CUDA" in said
     run(python, "-m", "pip", "uninstall", "--yes", "sluice")
-    left = [path for path in (tmp_path / "venv").rglob("*sluice*") if path.name != "__pycache__"]
+    left = [path for path in venv.rglob("*sluice*") if path.name != "__pycache__"]
     assert left == [], left
 
 
