@@ -6,61 +6,25 @@ import os
 import sys
 from _thread import allocate_lock
 from _weakref import proxy
-from array import array
 
-from . import _assign, _buckets, _check, _seeds, _sluice, transforms as _transforms
-from ._names import EXIFS, choice, keywords, layout_number, picture_dtype_number, seconds, values
-from ._ranks import ranks
+from . import _assign, _buckets, _check, _loader_options as _options, _seeds, _sluice
+from ._loader_columns import Contents, views
+from ._loader_options import integer
+from ._names import choice, keywords, seconds
 from .batch import FACTS, Batch, made_of, named, parts_of
-from .columns import Column, Image, MixedImage, Number, OneHot, Tensor, Window
 from .dataset import argument_hints, opened
-from .functions import Conversion, Functions, called
+from .functions import Conversion, called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, Self
 
     from ._types import Columns, Dtype, Hook, Source, Steps
     from .dataset import Dataset
 
-WORDS = {"shuffle": {True: 0, False: 2}, "exif": EXIFS}  # besides the library's
-HOLDS = {"copy": 1, "wait": 0}
-LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a loop still has, and one being made
 STATE_VERSION = 1
 BEGINNING = (0, 0, b"")
-
-# DataLoader's arguments that are refused, and what takes their place.
-INSTEAD = {
-    "sampler": "shuffle=, rank= and world_size= give the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
-    "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler), repeats= is DeiT's RASampler",
-    "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
-    "collate_fn": "columns= says what a batch holds, and what batch_hook= returns replaces the batch",
-}
-
-# What the library and other loaders call arguments.
-HINTS = {
-    "weight_field": "weights= also takes the name of a field",
-    "weighted_samples": "it is num_samples=",
-    "length_field": "lengths= also takes the name of a field",
-    "group_by_length": "it is lengths=, an array or the name of a field",
-    "num_repeats": "it is repeats=",
-    "replacement": "weights= always draws with replacement",
-    "backend": "it is io=, or io={'backend': ...}",
-}
-
-# Arguments that may be given together, in a dict: what they are called there, and by themselves.
-GROUPS = {
-    "order": {name: name for name in (
-        "partners", "classes", "buckets", "sizes", "episode", "episodes", "weights", "num_samples", "lengths", "length_groups",
-        "repeats", "block_samples", "window_blocks", "window_bytes",
-    )},
-    "limits": {name: name for name in (
-        "read_buffer_bytes", "max_sample_bytes", "max_pixels", "memory_bytes", "resident_bytes", "stall_warn", "stall_fail",
-    )},
-    "io": {"backend": "io"} | {name: name for name in ("page_cache", "io_depth", "io_threads", "whole_samples", "any_numa_node")},
-}  # fmt: skip
-
 
 # Attributes that programs ask of a loader: its constructor sets them.
 ATTRIBUTES = frozenset((
@@ -69,170 +33,10 @@ ATTRIBUTES = frozenset((
 ))  # fmt: skip
 
 
-def _refuse(arguments):
-    for name, instead in INSTEAD.items():
-        if arguments[name] is not None:
-            raise TypeError(f"{name}= is not supported: {instead}")
-
-
 def _warn(handle):
     """What the library says of the columns, of the line that opened the loader."""
     for text in iter(handle.warning, None):
         _check.warn(text)
-
-
-def _integer(name, value, least=0, most=2**63 - 1):
-    """An int, also of numpy, in range; a ValueError whatever else it is."""
-    try:
-        return _check.integer(name, value, least, most)
-    except TypeError as error:
-        raise ValueError(str(error)) from None
-
-
-def _choose_ranks(rank, world_size, model_parallel):
-    """(rank, world_size), checked."""
-    if rank is None and world_size is None:
-        return ranks(model_parallel)[:2]
-    if rank is None or world_size is None:
-        raise ValueError("rank and world_size go together")
-    if model_parallel != 1:
-        raise ValueError("rank= and world_size= are data-parallel numbers, which model_parallel= does not divide")
-    return _integer("rank", rank, 0, 2**32 - 1), _integer("world_size", world_size, 1, 2**32 - 1)
-
-
-def _options(given, copies):
-    """Of the arguments, for the library."""
-    dropped = _check.flag("drop_last", given["drop_last"])
-    if dropped and given["last_batch"] not in (None, "drop"):
-        raise ValueError(f"drop_last=True and last_batch={given['last_batch']!r} contradict each other: give one")
-    given = given | given["self"]._more | {"layout": None, "dtype": None}  # these are a column's
-    if given["last_batch"] is None:
-        given["last_batch"] = "drop" if dropped else "short"
-    if given["device"] is not None:
-        given["device"] = "host" if str(given["device"]) == "cpu" else str(given["device"])
-    if given["partners"] is not None and not isinstance(given["partners"], str):
-        names = _check.items("partners", given["partners"], "names of rules")
-        given["partners"] = ",".join(_check.text("partners", name) for name in names)
-    _integer("batch_size", given["batch_size"], 1, 65536)
-    classes, given["episode"] = _episode(given["episode"])
-    if given["episodes"] and not classes:
-        raise ValueError(f"episodes={given['episodes']!r}: of which episode=(classes, samples)?")
-    if given["buckets"] is not None:
-        given["buckets"] = _buckets.text(given["buckets"])
-    options = values(Loader.__init__, "loader", given, WORDS, _integer)
-    options |= {"episode_classes": classes, "episode_samples": given["episode"]}
-    if options["ignore_index"] == 0:
-        raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
-    for name in ("prefetch", "device_slots"):
-        least = LEAST_SLOTS + bool(given["batch_hook_thread"])  # and the one that is ahead
-        if copies and (options.get(name) or (name == "device_slots" and least > LEAST_SLOTS)):  # 0: the library's choice, 4, and 3 on a device
-            options[name] = max(options.get(name, 0), least)
-    return options
-
-
-def _episode(episode):
-    """(classes, samples of each), 0 where there are none."""
-    if episode is None:
-        return 0, 0
-    numbers = _check.items("episode", episode, "(classes, samples of each)")
-    if len(numbers) != 2:
-        raise ValueError(f"episode={episode!r}: expected (classes, samples of each)")
-    return tuple(_integer("episode", number, 1, 65536) for number in numbers)
-
-
-def _classes(classes):
-    """As C takes them."""
-    if classes is None:
-        return None
-    numbers = _check.series("classes", classes, "an int for each sample")
-    return array("I", (_check.integer("classes", number, 0, 2**24 - 1) for number in numbers))
-
-
-def _numbers(given, *names):
-    """Of the arguments of these names, arrays of a number for each sample, as C takes them; one that is a text names a field, and stays."""
-    arrays = {}
-    for name in names:
-        numbers = given[name]
-        if numbers is not None and not isinstance(numbers, str):
-            wanted = "a number for each sample, or the name of a field"
-            arrays[name] = array("d", (_check.number(name, number) for number in _check.series(name, numbers, wanted)))
-            given[name] = None
-    return arrays
-
-
-def _without_images(dataset):
-    """The error of transform= over a dataset that has none."""
-    fields = {name: of.type for name, of in dataset.fields.items()}
-    said = ", ".join(f"{name!r} ({kind})" for name, kind in fields.items())
-    encoded = [name for name, kind in fields.items() if kind == "bytes"]
-    tensors = [name for name, kind in fields.items() if kind == "tensor"]
-    advice = ""
-    if encoded:
-        advice = f"; if {encoded[0]!r} holds encoded images, open it with sluice.Dataset(path, fields={{'image': '{encoded[0]}:image', ...}})"
-    elif tensors:
-        advice = f"; tensors are columns={{{tensors[0]!r}: sluice.columns.Tensor(), ...}}, without transform="
-    return ValueError(f"transform= is for images, and the dataset has none: its fields are {said}{advice}")
-
-
-def _check_uint8(name, column, field):
-    """The library takes uint8, which is 0, for "as it is by nature"."""
-    asked = column._values.get("dtype") == 0 and type(column).__name__ not in ("Image", "OneHot")
-    natural = {"int": "int64", "float": "float64", "tensor": field and field.dtype}.get(field and field.type, "uint8")
-    if asked and natural != "uint8":
-        raise ValueError(f"columns[{name!r}]: {natural} does not become uint8")
-
-
-def _shown(
-    self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, num_workers: int | None = None,
-    transform: Steps | Mapping[str, Steps] | None = None, columns: Columns | None = None, drop_last: bool = False,
-    last_batch: str | None = None, seed: int | None = 0, dtype: Dtype = None, layout: str | None = None, device: Any = None,
-    on_bad_sample: str = "fail", rank: int | None = None, world_size: int | None = None, prefetch_factor: int | None = None,
-    order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, io: str | Mapping[str, Any] = "auto", **rare: Any,
-) -> None:  # fmt: skip
-    """help(sluice.Loader) describes the arguments above. `rare` stands for these:
-
-    ignore_index: label of rows without a sample [-1].
-    quarantine: path of a file to which bad samples are written.
-    model_parallel: number of consecutive ranks that get the same batches [1].
-    device_slots: batches in GPU memory [3].
-    exact: True decodes every JPEG at its full size.
-    exif: orientation of images: 'auto' (as annotated), 'apply' or 'ignore'.
-    batch_hook: a function of a batch. What it returns replaces the batch in the loop; None keeps the
-        batch. It is called on the thread that takes the batch.
-    batch_hook_thread: True calls it on a thread of its own, one batch ahead of the loop, in the same
-        order: for tokenizers. An error is raised in the loop, at its batch [False].
-    hold, hold_timeout: for a program that keeps all batches except one: 'copy' (the next ones are
-        copies, the default), or 'wait', for hold_timeout seconds, then StateError. Small columns are
-        always copies.
-
-    order: which samples are in a batch (docs/orders.md, docs/several.md, docs/buckets.md)
-        partners, classes: rule of each partner sample ('any', 'same_class', 'other_class'), and the
-            class of each sample
-        episode, episodes: (classes, samples of each) of a few-shot episode with classes=, and
-            episodes per epoch
-        buckets, sizes: (height, width) of batches for transforms.BucketCrop, and of all images
-        weights, num_samples: weights of samples (an array or a field) that are drawn with
-            replacement, and draws per epoch
-        lengths, length_groups: lengths of samples (an array or a field), which are similar in a
-            batch, and groups of lengths [50]
-        repeats: times that each sample comes in an epoch, with draws of its own, as of DeiT's
-            RASampler; num_samples cuts the epoch
-        block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024]
-        window_bytes: of shuffle='shards' [256 MiB]
-    limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in
-            sluice/loader.h
-        stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples
-    io: 'auto', 'uring' or 'pread', which in the dict is its backend
-        page_cache: 'auto', 'buffered', 'direct' or 'drop'
-        io_depth, io_threads: reads in flight, and threads of the pread backend
-        whole_samples: True reads whole samples also where columns take parts of tensors
-        any_numa_node: True lets threads run on any NUMA node
-
-    Arguments of torch's DataLoader: pin_memory, pin_memory_device, persistent_workers, timeout and
-    multiprocessing_context are accepted and have no effect, and so is worker_init_fn, with a
-    warning. generator gives its initial_seed(). sampler, batch_sampler and collate_fn raise a
-    TypeError that names the argument to use instead.
-    """
 
 
 class Sampler:
@@ -339,25 +143,25 @@ class Loader:
         generator: Any = None,
     ) -> None:  # fmt: skip
         given = locals()
-        _refuse(given)
+        _options.refuse(given)
         _check.flag("batch_hook_thread", batch_hook_thread)
-        copies = choice("hold", "copy" if hold is None else hold, HOLDS)
+        copies = choice("hold", "copy" if hold is None else hold, _options.HOLDS)
         self.dataset = opened("dataset", dataset)
-        self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
+        self.rank, self.world_size = _options.choose_ranks(rank, world_size, model_parallel)
         given["seed"], self._seed_is_derived = _seeds.choose(given, self._derive_seed, self.world_size)
-        numbers = _numbers(given, "lengths", "weights")
-        options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
+        numbers = _options.number_arrays(given, "lengths", "weights")
+        options = _options.library_options(Loader.__init__, given | {"rank": self.rank, "world_size": self.world_size}, copies)
         self.batch_size, self.batch_hook, self.batch_hook_thread = options["batch_size"], batch_hook, bool(batch_hook_thread)
         table = None if sizes is None else _buckets.table(sizes, len(self.dataset))
-        self._functions = {}  # of transforms.Python, by column
-        views = self._views(columns)
-        recipe, columns = self._columns(transform, columns, dtype, layout, options)
+        contents = Contents(self.dataset, self._layout)
+        self._functions, kept = contents.functions, views(self.dataset, columns)
+        recipe, columns = contents.chosen(transform, columns, dtype, layout, options)
         natural = self.dataset._natural_columns().values() if columns is None else ()
         self._requested = {column["name"] for column in columns or ()} | {name for _, name in natural}  # the rest are parts
         self._about = self.dataset, columns, recipe  # for the pages of batches
-        self._opened = (options, recipe, columns, _classes(classes), table, numbers)
+        self._opened = (options, recipe, columns, _options.class_numbers(classes), table, numbers)
         hold_ms = round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000)
-        self._holds = (hold_ms, views, bool(copies))
+        self._holds = (hold_ms, kept, bool(copies))
         self._open()
         if hold == "copy" and not self._copies_on_device and self._handle.on_device:
             self._handle.close()
@@ -384,7 +188,9 @@ class Loader:
         self.generator, self.worker_init_fn, self.multiprocessing_context = generator, worker_init_fn, None
 
     if not TYPE_CHECKING:
-        __init__ = _check.named(__init__, more=keywords("loader"), hints=argument_hints("sluice.Loader") | HINTS, groups=GROUPS, shown=_shown)
+        __init__ = _check.named(
+            __init__, more=keywords("loader"), hints=argument_hints("sluice.Loader") | _options.HINTS, groups=_options.GROUPS, shown=_options.shown,
+        )  # fmt: skip
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
@@ -418,95 +224,6 @@ class Loader:
             self._opened = (self._opened[0] | {"seed": seed}, *self._opened[1:])
             self._open()
         return before
-
-    def _views(self, columns):
-        """Names of the columns that are never small."""
-        if isinstance(columns, dict):
-            return [name for name, column in columns.items() if isinstance(column, (Image, Tensor, Window))]
-        return [name for name, field in self.dataset.fields.items() if field.type in ("image", "tensor")]
-
-    def _columns(self, transform, columns, dtype, layout, options):
-        """(recipe, columns) for the library."""
-        if columns is not None:
-            if not isinstance(columns, dict):
-                raise TypeError(f"columns={columns!r}: expected a dict of sluice.columns by name")
-            if transform is not None or dtype is not None or layout is not None:
-                raise TypeError("with columns=, each column has its own transform, dtype and layout")
-            for name, column in columns.items():
-                _check.text("columns: name", name)
-                if not isinstance(column, Column):
-                    raise TypeError(f"columns[{name!r}]: expected one of sluice.columns, got {column!r}")
-                _check_uint8(name, column, self.dataset.fields.get(column.field or name))
-            for name, column in columns.items():
-                self._add_functions(name, column._functions)
-            return None, [column._dict(name) | self._image_defaults(name, column, options) for name, column in columns.items()]
-        images = [name for name, field in self.dataset.fields.items() if field.type == "image"]
-        if isinstance(transform, dict):
-            if any(isinstance(value, Column) for value in transform.values()):
-                raise TypeError("transform= is a dict of columns, as presets of several views are: give it as columns=")
-            for name in transform.keys() - images:
-                raise ValueError(f"transform[{name!r}]: the dataset's pictures are {images}")
-            if len(images) > 1:
-                raise TypeError("of several pictures, say columns=")
-            transform = next(iter(transform.values()), None)
-        if transform is None:
-            if images:
-                raise TypeError(
-                    f"the pictures in {images} differ in size: transform=sluice.transforms.RandomResizedCrop(224), "
-                    "or columns=, says what a batch holds"
-                )
-            return None, None
-        if not images:
-            raise _without_images(self.dataset)
-        recipe = _transforms.recipe(transform)
-        self._add_functions(images[0], recipe.functions)
-        number = picture_dtype_number(recipe.dtype if dtype is None else dtype)
-        if recipe.mixing is not None and recipe.mixing.num_classes is not None:
-            return None, self._soft_columns(transform, recipe.mixing, dtype, layout)
-        if recipe.mixing is not None and recipe.mixing._smoothing:
-            raise ValueError(f"{recipe.mixing!r}: without num_classes there is nothing to smooth: set label_smoothing=0")
-        options["dtype"] = number
-        options["layout"] = layout_number("NHWC" if layout is None else layout)
-        return recipe.steps, None
-
-    def _image_defaults(self, name, column, options):
-        """Of an Image column what it leaves open: its layout, and the space for images of several sizes."""
-        defaults = {}
-        if isinstance(column, Image):
-            if "layout" not in column._values:
-                defaults["layout"] = layout_number(self._layout)
-            if column._values["sizes"] != 0 and "max_height" not in column._values:
-                from ._largest import largest
-
-                defaults["max_height"], defaults["max_width"] = largest(name, column, self.dataset, options)
-        return defaults
-
-    def _soft_columns(self, transform, mixing, dtype, layout):
-        """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing."""
-        fields = self.dataset.fields
-        natural = self.dataset._natural_columns()
-        images = [name for name, field in fields.items() if field.type == "image"]
-        numbers = [name for name in natural if fields[name].type == "int"]
-        label = mixing.labels_getter or ("label" if "label" in numbers or len(numbers) != 1 else numbers[0])
-        if label not in numbers:
-            raise ValueError(f"{mixing!r}: the dataset's labels are in {label!r}? labels_getter= names one of {numbers}")
-        if len(images) > 1:
-            raise TypeError("of several pictures, say columns=, with OneHot(..., mixes=)")
-        picture = natural[images[0]][1]
-        columns = {}
-        for name, (kind, called) in natural.items():
-            if kind == "image":
-                column = MixedImage(name, transform=transform, dtype=dtype, layout="NHWC" if layout is None else layout)
-            elif name == label:
-                column = OneHot(mixing.num_classes, name, mixes=picture, smoothing=mixing._smoothing)
-            else:
-                column = Number(name) if kind == "number" else Tensor(name)
-            columns[called] = column
-        return [column._dict(name) for name, column in columns.items()]
-
-    def _add_functions(self, name, functions):
-        if functions:
-            self._functions[name] = Functions(name, functions)
 
     # ---- iterating ----
 
@@ -649,7 +366,7 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on). An
         iteration in progress ends; one that has given no batch yet is of this epoch, too."""
-        epoch = _integer("epoch", epoch)
+        epoch = integer("epoch", epoch)
         if self._start and self._start[2] and epoch == self._start[0]:
             return
         self._leave()
@@ -685,7 +402,7 @@ class Loader:
     def state_at(self, epoch: int, batches: int) -> dict[str, int | str]:
         """What state_dict() would return after `batches` batches of an epoch: load_state_dict(state_at(3, 100)) skips 100
         batches of epoch 3, which are neither read nor decoded. ValueError: the epoch has fewer batches."""
-        epoch, batches = _integer("epoch", epoch), _integer("batches", batches)
+        epoch, batches = integer("epoch", epoch), integer("batches", batches)
         return self._state((epoch, batches * self.batch_size * self.world_size, self._handle.cursor(epoch, batches)))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -696,8 +413,8 @@ class Loader:
         missing = {"epoch", "samples", "cursor"} - state.keys()
         if missing:
             raise ValueError(f"the state is damaged: it has no {sorted(missing)[0]!r}")
-        epoch = _integer("the state's epoch", state["epoch"])
-        samples = _integer("the state's samples", state["samples"])
+        epoch = integer("the state's epoch", state["epoch"])
+        samples = integer("the state's samples", state["samples"])
         try:
             cursor = bytes.fromhex(state["cursor"])
         except (TypeError, ValueError):

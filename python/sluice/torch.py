@@ -16,10 +16,11 @@ except ModuleNotFoundError as error:
 from _weakref import proxy
 
 from . import _check, batch
+from ._loader_options import HINTS, WORDS
 from ._names import choice
 from .dataset import argument_hints
 from .functions import Conversion
-from .loader import HINTS, WORDS, Loader, Sampler
+from .loader import Loader, Sampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

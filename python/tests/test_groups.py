@@ -7,7 +7,7 @@ import pytest
 
 import sluice
 from sluice import columns as C
-from sluice.loader import GROUPS
+from sluice._loader_options import GROUPS
 
 COUNT = 24
 WEIGHTS = [i % 3 for i in range(COUNT)]

@@ -10,10 +10,10 @@ import textwrap
 import pytest
 
 import sluice
-from sluice import loader
+from sluice import _loader_options
 
 WIDTH, HEIGHT = 100, 60
-SHOWN = inspect.signature(loader._shown).parameters
+SHOWN = inspect.signature(_loader_options.shown).parameters
 # The function that takes the arguments, behind what named() makes of it.
 TAKEN = next(cell.cell_contents for cell in sluice.Loader.__init__.__closure__ if inspect.isfunction(cell.cell_contents))
 

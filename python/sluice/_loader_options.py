@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a loader, checked and turned into the library's options. No function here has state."""
+from __future__ import annotations
+
+from array import array
+
+from . import _buckets, _check
+from ._names import EXIFS, values
+from ._ranks import ranks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ._types import Columns, Dtype, Source, Steps
+    from .dataset import Dataset
+
+WORDS = {"shuffle": {True: 0, False: 2}, "exif": EXIFS}  # besides the library's
+HOLDS = {"copy": 1, "wait": 0}
+LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a loop still has, and one being made
+
+# DataLoader's arguments that are refused, and what takes their place.
+INSTEAD = {
+    "sampler": "shuffle=, rank= and world_size= give the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
+    "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler), repeats= is DeiT's RASampler",
+    "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
+    "collate_fn": "columns= says what a batch holds, and what batch_hook= returns replaces the batch",
+}
+
+# What the library and other loaders call arguments.
+HINTS = {
+    "weight_field": "weights= also takes the name of a field",
+    "weighted_samples": "it is num_samples=",
+    "length_field": "lengths= also takes the name of a field",
+    "group_by_length": "it is lengths=, an array or the name of a field",
+    "num_repeats": "it is repeats=",
+    "replacement": "weights= always draws with replacement",
+    "backend": "it is io=, or io={'backend': ...}",
+}
+
+# Arguments that may be given together, in a dict: what they are called there, and by themselves.
+GROUPS = {
+    "order": {name: name for name in (
+        "partners", "classes", "buckets", "sizes", "episode", "episodes", "weights", "num_samples", "lengths", "length_groups",
+        "repeats", "block_samples", "window_blocks", "window_bytes",
+    )},
+    "limits": {name: name for name in (
+        "read_buffer_bytes", "max_sample_bytes", "max_pixels", "memory_bytes", "resident_bytes", "stall_warn", "stall_fail",
+    )},
+    "io": {"backend": "io"} | {name: name for name in ("page_cache", "io_depth", "io_threads", "whole_samples", "any_numa_node")},
+}  # fmt: skip
+
+
+def refuse(arguments):
+    for name, instead in INSTEAD.items():
+        if arguments[name] is not None:
+            raise TypeError(f"{name}= is not supported: {instead}")
+
+
+def integer(name, value, least=0, most=2**63 - 1):
+    """An int, also of numpy, in range; a ValueError whatever else it is."""
+    try:
+        return _check.integer(name, value, least, most)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def choose_ranks(rank, world_size, model_parallel):
+    """(rank, world_size), checked."""
+    if rank is None and world_size is None:
+        return ranks(model_parallel)[:2]
+    if rank is None or world_size is None:
+        raise ValueError("rank and world_size go together")
+    if model_parallel != 1:
+        raise ValueError("rank= and world_size= are data-parallel numbers, which model_parallel= does not divide")
+    return integer("rank", rank, 0, 2**32 - 1), integer("world_size", world_size, 1, 2**32 - 1)
+
+
+def library_options(call, given, copies):
+    """The library's options, of the arguments that were given to `call` (_check.named)."""
+    dropped = _check.flag("drop_last", given["drop_last"])
+    if dropped and given["last_batch"] not in (None, "drop"):
+        raise ValueError(f"drop_last=True and last_batch={given['last_batch']!r} contradict each other: give one")
+    given = given | given["self"]._more | {"layout": None, "dtype": None}  # these are a column's
+    if given["last_batch"] is None:
+        given["last_batch"] = "drop" if dropped else "short"
+    if given["device"] is not None:
+        given["device"] = "host" if str(given["device"]) == "cpu" else str(given["device"])
+    if given["partners"] is not None and not isinstance(given["partners"], str):
+        names = _check.items("partners", given["partners"], "names of rules")
+        given["partners"] = ",".join(_check.text("partners", name) for name in names)
+    integer("batch_size", given["batch_size"], 1, 65536)
+    classes, given["episode"] = _episode(given["episode"])
+    if given["episodes"] and not classes:
+        raise ValueError(f"episodes={given['episodes']!r}: of which episode=(classes, samples)?")
+    if given["buckets"] is not None:
+        given["buckets"] = _buckets.text(given["buckets"])
+    made = values(call, "loader", given, WORDS, integer)
+    made |= {"episode_classes": classes, "episode_samples": given["episode"]}
+    if made["ignore_index"] == 0:
+        raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
+    for name in ("prefetch", "device_slots"):
+        least = LEAST_SLOTS + bool(given["batch_hook_thread"])  # and the one that is ahead
+        if copies and (made.get(name) or (name == "device_slots" and least > LEAST_SLOTS)):  # 0: the library's choice, 4, and 3 on a device
+            made[name] = max(made.get(name, 0), least)
+    return made
+
+
+def _episode(episode):
+    """(classes, samples of each), 0 where there are none."""
+    if episode is None:
+        return 0, 0
+    numbers = _check.items("episode", episode, "(classes, samples of each)")
+    if len(numbers) != 2:
+        raise ValueError(f"episode={episode!r}: expected (classes, samples of each)")
+    return tuple(integer("episode", number, 1, 65536) for number in numbers)
+
+
+def class_numbers(classes):
+    """The classes of samples, as C takes them."""
+    if classes is None:
+        return None
+    numbers = _check.series("classes", classes, "an int for each sample")
+    return array("I", (_check.integer("classes", number, 0, 2**24 - 1) for number in numbers))
+
+
+def number_arrays(given, *names):
+    """Of the arguments of these names, arrays of a number for each sample, as C takes them; one that is a text names a field, and stays."""
+    arrays = {}
+    for name in names:
+        numbers = given[name]
+        if numbers is not None and not isinstance(numbers, str):
+            wanted = "a number for each sample, or the name of a field"
+            arrays[name] = array("d", (_check.number(name, number) for number in _check.series(name, numbers, wanted)))
+            given[name] = None
+    return arrays
+
+
+def shown(
+    self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *, num_workers: int | None = None,
+    transform: Steps | Mapping[str, Steps] | None = None, columns: Columns | None = None, drop_last: bool = False,
+    last_batch: str | None = None, seed: int | None = 0, dtype: Dtype = None, layout: str | None = None, device: Any = None,
+    on_bad_sample: str = "fail", rank: int | None = None, world_size: int | None = None, prefetch_factor: int | None = None,
+    order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, io: str | Mapping[str, Any] = "auto", **rare: Any,
+) -> None:  # fmt: skip
+    """help(sluice.Loader) describes the arguments above. `rare` stands for these:
+
+    ignore_index: label of rows without a sample [-1].
+    quarantine: path of a file to which bad samples are written.
+    model_parallel: number of consecutive ranks that get the same batches [1].
+    device_slots: batches in GPU memory [3].
+    exact: True decodes every JPEG at its full size.
+    exif: orientation of images: 'auto' (as annotated), 'apply' or 'ignore'.
+    batch_hook: a function of a batch. What it returns replaces the batch in the loop; None keeps the
+        batch. It is called on the thread that takes the batch.
+    batch_hook_thread: True calls it on a thread of its own, one batch ahead of the loop, in the same
+        order: for tokenizers. An error is raised in the loop, at its batch [False].
+    hold, hold_timeout: for a program that keeps all batches except one: 'copy' (the next ones are
+        copies, the default), or 'wait', for hold_timeout seconds, then StateError. Small columns are
+        always copies.
+
+    order: which samples are in a batch (docs/orders.md, docs/several.md, docs/buckets.md)
+        partners, classes: rule of each partner sample ('any', 'same_class', 'other_class'), and the
+            class of each sample
+        episode, episodes: (classes, samples of each) of a few-shot episode with classes=, and
+            episodes per epoch
+        buckets, sizes: (height, width) of batches for transforms.BucketCrop, and of all images
+        weights, num_samples: weights of samples (an array or a field) that are drawn with
+            replacement, and draws per epoch
+        lengths, length_groups: lengths of samples (an array or a field), which are similar in a
+            batch, and groups of lengths [50]
+        repeats: times that each sample comes in an epoch, with draws of its own, as of DeiT's
+            RASampler; num_samples cuts the epoch
+        block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024]
+        window_bytes: of shuffle='shards' [256 MiB]
+    limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in
+            sluice/loader.h
+        stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples
+    io: 'auto', 'uring' or 'pread', which in the dict is its backend
+        page_cache: 'auto', 'buffered', 'direct' or 'drop'
+        io_depth, io_threads: reads in flight, and threads of the pread backend
+        whole_samples: True reads whole samples also where columns take parts of tensors
+        any_numa_node: True lets threads run on any NUMA node
+
+    Arguments of torch's DataLoader: pin_memory, pin_memory_device, persistent_workers, timeout and
+    multiprocessing_context are accepted and have no effect, and so is worker_init_fn, with a
+    warning. generator gives its initial_seed(). sampler, batch_sampler and collate_fn raise a
+    TypeError that names the argument to use instead.
+    """
