@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .loader import Batches, Loader
 
-BATCH, END, ERROR = range(3)
+BATCH, END, ERROR, STOPPED = range(4)
 EXIT_SECONDS = 10  # that a hook may still take when the program ends
 
 _running: weakref.WeakSet[Ahead] = weakref.WeakSet()
@@ -45,6 +45,7 @@ class Worker:
         for context in iter(self.wanted.get, None):
             self.ready.put(self._made(context))  # no local, which would keep the batch until the next one
         del _here.loader
+        self.ready.put((STOPPED, None, None))  # for a loop that asked too late
 
     def _made(self, context):
         """(kind, value, the loader's place after it)"""
@@ -102,7 +103,12 @@ class Ahead:
             self._ask(loader)
         kind, value, place = self._worker.ready.get()
         self._is_asked = False
+        if kind == ERROR and isinstance(value, _sluice.CanceledError):  # the loader was closed: as without the thread
+            raise value
         self._end_if_elsewhere(loader)
+        if kind == STOPPED:
+            self._over = True
+            raise _sluice.StateError("this iteration is over: another thread began another one of this loader, or closed it")
         self._shown[0] = place
         if kind == END:
             self._end()

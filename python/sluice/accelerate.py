@@ -88,6 +88,14 @@ def _check_several(loader, accelerator):
         )
 
 
+def _next(batches):
+    """(the next batch or None, its error or None). An error belongs to that batch: the one before is whole."""
+    try:
+        return next(batches, None), None
+    except Exception as error:
+        return None, error
+
+
 SHORT, WRAP = 2, 4  # the library's numbers of last_batch
 
 
@@ -127,28 +135,28 @@ class Prepared(_seats.Over):
         self._begin(turn)
         try:
             batch = next(batches, None)
-            turn = self._turn = loader._turn  # a state that was loaded before the first batch
             while batch is not None:
                 batch, place = self._moved(batch), loader._place()
-                try:
-                    following = next(batches, None)
-                except Exception as error:  # belongs to the next batch: this one is whole
-                    following, failure = None, error
+                following, failure = _next(batches)
                 if turn != loader._turn:
                     break
                 self._at, self.end_of_dataloader = place, following is None and failure is None
                 yield batch
                 if turn != loader._turn:
+                    failure = None  # of a batch that nobody asked for
                     break
                 if failure is not None:
                     self._at = None  # the batch that failed counts, as in the loader
-                    raise failure
+                    break
                 batch = following
+            if failure is not None:
+                raise failure
             if turn != loader._turn:
-                batches._is_over()  # raises where another iteration was begun
+                batches._is_over()
             else:
                 self._at = None
         finally:
+            failure = None  # its traceback has this frame
             self._end(turn)
 
     def _begin(self, turn):

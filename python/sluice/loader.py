@@ -275,7 +275,8 @@ class Loader:
         self._refuse_itself()
         with self._lock:
             batch = None if batches._is_over() else self._take()
-            if batch is None or batches._is_over():
+            ended = batches._is_over()  # raises where another thread closed the loader meanwhile
+            if batch is None or ended:
                 batches._over = True
                 return None
             return batch
@@ -452,7 +453,8 @@ class Loader:
         }
 
     def close(self) -> None:
-        """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""
+        """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too. A loop of another thread
+        raises CanceledError if it waits for a batch, else StateError at its next one."""
         self._end_iteration("the loader was closed")
         self._handle.close()
         self._stop_ahead()
