@@ -132,6 +132,9 @@ class Prepared(_seats.Over):
     def _iterate(self, batches, turn):
         """The batches of one iteration, each returned once the next one is there, or is known to fail."""
         loader, failure = self.loader, None
+        if turn != loader._turn:  # it was ended before its first batch: the iteration that is in progress stays
+            batches._is_over()  # raises where another one was begun, or the loader closed
+            return
         self._begin(turn)
         try:
             batch = next(batches, None)

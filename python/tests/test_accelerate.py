@@ -191,6 +191,37 @@ def test_an_iteration_that_is_left(path):
 
 
 @pytest.mark.parametrize("thread", [False, True])
+@pytest.mark.parametrize("started", [False, True])
+def test_two_iterators_at_once(path, started, thread):
+    """The one that was begun first ends with an error; accelerate still sees the end of the other one."""
+    accelerator = accelerates.Accelerator(4)
+    loader = prepared(path, accelerator, batch_hook=lambda batch: None, batch_hook_thread=thread)
+    first = iter(loader)
+    if started:
+        next(first)
+    second, seen = iter(loader), []
+    for number, batch in enumerate(second):
+        if number == 1:
+            with pytest.raises(sluice.StateError, match="another one of this loader was begun"):
+                next(first)
+        with accelerator.accumulate():
+            seen.append(accelerator.sync_gradients)
+        assert accelerator.gradient_state.active_dataloader is loader
+    assert seen == [False, False, False, True, False, False, False, True, True]
+    assert accelerator.gradient_state.active_dataloader is None
+
+
+def test_two_loaders_at_once(path):
+    """As accelerate's own: the one whose loop was begun last is active, until that loop ends."""
+    accelerator = accelerates.Accelerator()
+    long, short = prepared(path, accelerator), prepared(path, accelerator, drop_last=True)
+    for number, batches in enumerate(zip(long, short)):
+        assert accelerator.gradient_state.active_dataloader is short
+        assert (accelerator.gradient_state.end_of_dataloader, long.end_of_dataloader) == (number == 7, False)
+    assert number == 7 and accelerator.gradient_state.active_dataloader is None
+
+
+@pytest.mark.parametrize("thread", [False, True])
 def test_the_place_of_a_loop_that_was_left(path, thread):
     """The batch that was ahead was not returned: a state made after the loop has it still to come."""
     open_prepared = lambda: prepared(path, shuffle=True, batch_hook=lambda batch: None, batch_hook_thread=thread)
