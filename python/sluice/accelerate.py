@@ -190,13 +190,19 @@ class Prepared(_seats.Over):
         return batch if self.device is None else _seats.moved(batch, self.device, self._non_blocking)
 
     def _place(self):
-        current = self._at is not None and self._turn == self.loader._turn
-        return self._at if current else self.loader._place()
+        if not self._is_behind():
+            return self.loader._place()
+        self.loader._check_process()
+        return self._at
+
+    def _is_behind(self):
+        """True if the place is that of the last batch that was returned, not the loader's own."""
+        return self._at is not None and self._turn == self.loader._turn
 
     @property
     def epoch(self) -> int:
         """The epoch in progress, or the next one."""
-        return self._place()[0]
+        return self._at[0] if self._is_behind() else self.loader.epoch
 
     @property
     def remaining(self) -> int:

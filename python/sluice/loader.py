@@ -375,7 +375,10 @@ class Loader:
 
     def _place(self):
         """(epoch, samples of it that were taken on all ranks, cursor)"""
-        return self._shown[0] or self._place_made()
+        if self._shown[0] is None:
+            return self._place_made()
+        self._check_process()  # as the library does
+        return self._shown[0]
 
     def _place_made(self):
         """The same of the batches that were made; the loop may not have the last one yet."""

@@ -3,6 +3,7 @@
 import collections
 import gc
 import importlib.util
+import os
 import pathlib
 import runpy
 import sys
@@ -259,6 +260,21 @@ def test_an_iteration_that_is_ended(path, thread):
         end()
         with pytest.raises(sluice.StateError, match=words):
             next(batches)
+
+
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="its allocator is not for forks")
+def test_a_forked_child_has_no_place(path):
+    loader = prepared(path)
+    batches = iter(loader)
+    next(batches)
+    child = os.fork()
+    if child == 0:
+        try:
+            loader.state_dict()
+        except sluice.StateError:
+            os._exit(7 if loader.epoch == 0 else 1)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 def test_an_error_belongs_to_its_own_batch(path, monkeypatch):

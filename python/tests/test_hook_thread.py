@@ -252,6 +252,14 @@ begun.wait()
 child = os.fork()
 if child == 0:
     faulthandler.dump_traceback_later(60, exit=True)
+    assert loader.epoch == 0
+    for ask in lambda: loader.state_dict(), lambda: loader.remaining:
+        try:
+            ask()
+        except sluice.StateError as error:
+            assert "before the fork" in str(error)
+        else:
+            os._exit(1)  # the place is the parent's
     loader.set_epoch(3)
     assert loader.epoch == 3 and loader.state_dict()["samples"] == 0
     loader.load_state_dict(loader.state_dict())
