@@ -13,8 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+
 class Over:
     """Base of objects that iterate a loader for a framework: what they do not define is the loader's."""
+
+    _made_by = ""  # name of the function that makes such an object, for errors
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -63,9 +66,13 @@ def already(function: str, by: str) -> _sluice.StateError:
 
 
 def loader_of(function: str, loader: Any) -> Loader:
-    """The argument, if it is a loader. TypeError: it is something else."""
+    """The argument, if it is an open loader. TypeError: it is something else. StateError: it is closed, or a trainer's already."""
+    if isinstance(loader, Over):
+        raise already(function, loader._made_by)
     if not isinstance(loader, Loader):
         raise _check.wrong(f"{function}: loader", loader, "a sluice.torch.DataLoader or a sluice.Loader")
+    if loader._handle.closed:
+        raise _sluice.StateError(f"{function}: the loader is closed: open another one")
     return loader
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "prepare", "skip_first_batches"]
 
-PREPARE = "sluice.accelerate.prepare"
+PREPARE, SKIP = "sluice.accelerate.prepare", "sluice.accelerate.skip_first_batches"
 
 
 def prepare(loader: Loader, accelerator: Any, *, device_placement: bool | None = None, model_parallel: int = 1) -> Prepared:
@@ -28,22 +28,22 @@ def prepare(loader: Loader, accelerator: Any, *, device_placement: bool | None =
     device_placement: True moves each batch to accelerator.device [the accelerator's device_placement].
     model_parallel: number of consecutive processes that get the same batches, as the loader's [1].
 
-    TypeError, ValueError: one of them does not fit; the text says what to write. StateError: the loader was prepared before.
+    TypeError, ValueError: one of them does not fit; the text says what to write. StateError: the loader has a trainer
+    already, or is closed.
     """
     return _prepare(loader, accelerator, device_placement, model_parallel)
 
 
 def _prepare(loader, accelerator, device_placement=None, model_parallel=1, kind=None):
-    if isinstance(loader, Prepared):
-        raise _seats.already(PREPARE, PREPARE)
-    loader = _seats.loader_of(PREPARE, loader)
+    kind = kind or Prepared
+    loader = _seats.loader_of(kind._made_by, loader)
     _check_accelerator(loader, accelerator, _check.integer("model_parallel", model_parallel, 1, 2**32 - 1))
     placed = getattr(accelerator, "device_placement", True) if device_placement is None else device_placement
     placed = _check.flag("device_placement", placed)
     if placed and not hasattr(loader._batch, "to"):
         raise TypeError(f"{PREPARE}: batches of sluice.Loader are not tensors: open sluice.torch.DataLoader, or write device_placement=False")
-    prepared = (kind or Prepared)(loader, accelerator, placed)
-    _seats.take(PREPARE, loader, prepared)
+    prepared = kind(loader, accelerator, placed)
+    _seats.take(kind._made_by, loader, prepared)
     accelerator.register_for_checkpointing(prepared)
     return prepared
 
@@ -109,6 +109,8 @@ class Prepared(_seats.Over):
     end_of_dataloader: True with the last batch of an epoch. remainder: rows of the last global batch that are the epoch's
         own, 0: all of them, -1: no rows can be cut off its end.
     """
+
+    _made_by = PREPARE
 
     def __init__(self, loader: Loader, accelerator: Any, placed: bool) -> None:
         super().__init__(loader)
@@ -183,8 +185,11 @@ class Prepared(_seats.Over):
             self._forget()
 
     def _forget(self):
-        if any(known is self for known in self.gradient_state.dataloader_references):
+        if self._is_iterated():
             self.gradient_state._remove_dataloader(self)
+
+    def _is_iterated(self):
+        return any(known is self for known in self.gradient_state.dataloader_references)
 
     def _moved(self, batch):
         return batch if self.device is None else _seats.moved(batch, self.device, self._non_blocking)
@@ -244,7 +249,9 @@ def skip_first_batches(loader: Any, num_batches: int = 0) -> Any:
     """
     count = _check.integer("num_batches", num_batches, 0, 2**63 - 1)
     if not isinstance(loader, Prepared):
-        loader = _seats.loader_of("sluice.accelerate.skip_first_batches", loader)
+        if isinstance(loader, _seats.Over):
+            raise _check.wrong(f"{SKIP}: loader", loader, "what sluice.accelerate.prepare returned, or a loader")
+        loader = _seats.loader_of(SKIP, loader)
         loader.load_state_dict(loader.state_at(loader.epoch, count))
         return loader
     loader.loader.state_at(loader.epoch, count)  # raises where there are fewer

@@ -33,9 +33,11 @@ def global_batches(loader: Loader, sharding: Any, *, names: Sequence[str] | None
     model_parallel: number of consecutive processes that read the same batches, as the loader's [1].
 
     A batch has batch_size x world_size rows, over all devices. ValueError: the loader has the rank of another process, a
-    last batch of fewer rows, or a column without a sharding. StateError: the loader has an owner.
+    last batch of fewer rows, or a column without a sharding. StateError: the loader has a trainer already, or is closed.
     """
     loader = _seats.loader_of(FUNCTION, loader)
+    if names is not None:
+        names = tuple(_check.texts("names", names, "names of columns, in a list"))
     parallel = _check.integer("model_parallel", model_parallel, 1, 2**32 - 1)
     count = jax.process_count()
     if count % parallel:
@@ -48,7 +50,7 @@ def global_batches(loader: Loader, sharding: Any, *, names: Sequence[str] | None
     rows = loader.batch_size * loader.world_size
     if loader.world_size > 1 and loader._opened[0]["last_batch"] == SHORT and loader._handle.samples % rows:
         raise ValueError(f"{FUNCTION}: the last batch has fewer rows on some processes: open the loader with drop_last=True or last_batch='pad'")
-    batches = GlobalBatches(loader, sharding, None if names is None else tuple(names))
+    batches = GlobalBatches(loader, sharding, names)
     _seats.take(FUNCTION, loader, batches)
     return batches
 
@@ -58,6 +60,8 @@ SHORT = 2  # the library's number of last_batch='short'
 
 class GlobalBatches(_seats.Over):
     """A loader whose batches are tuples or dicts of global arrays. global_batches() makes it. Everything else is the loader's."""
+
+    _made_by = FUNCTION
 
     def __init__(self, loader: Loader, sharding: Any, names: tuple[str, ...] | None) -> None:
         super().__init__(loader)

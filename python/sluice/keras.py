@@ -39,12 +39,14 @@ def feed(
     sample_weight: name of a column; 'mask' gives rows without a sample of their own the weight 0 [none].
 
     ValueError: a batch has more than two columns and nothing says which are what; a name is not a column's. StateError: the
-    loader belongs to another feed, or another trainer.
+    loader belongs to another feed, or another trainer, or is closed.
     """
     loader = _seats.loader_of(FEED, loader)
     if epochs is not None:
         epochs = _check.integer("epochs", epochs, 1, 2**63 - 1)
-    parts = [inputs, targets, sample_weight]
+    parts = [_part("inputs", inputs), _part("targets", targets), None]
+    if sample_weight is not None:
+        parts[2] = _check.text("sample_weight", sample_weight)
     if inputs is None and (targets is not None or sample_weight is not None):
         raise ValueError("inputs= names the columns of the model's inputs: it is needed where targets= or sample_weight= is given")
     if targets is None and sample_weight is not None:
@@ -54,18 +56,25 @@ def feed(
     return generator
 
 
+def _part(name, part):
+    """Checked."""
+    return part if part is None or isinstance(part, str) else _check.texts(name, part, "the name of a column, or a list of names")
+
+
 def _batches(loader, epochs, parts):
     convert = _converter()
     given = done = 0
-    while epochs is None or done < epochs:
-        for batch in loader:
-            made = _tuple(batch, parts)
-            copies = given < PEEKED
-            yield tuple({name: convert(column, copies) for name, column in part.items()} if isinstance(part, dict) else convert(part, copies)
-                        for part in made)  # fmt: skip
-            given += 1
-        done += 1
-    _seats.release(loader)
+    try:
+        while epochs is None or done < epochs:
+            for batch in loader:
+                made = _tuple(batch, parts)
+                copies = given < PEEKED
+                yield tuple({name: convert(column, copies) for name, column in part.items()} if isinstance(part, dict) else convert(part, copies)
+                            for part in made)  # fmt: skip
+                given += 1
+            done += 1
+    finally:  # also after an error, which a generator does not survive
+        _seats.release(loader)
 
 
 def _tuple(batch, parts):

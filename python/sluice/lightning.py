@@ -5,9 +5,11 @@ Works with `lightning` and with `pytorch_lightning`: with the one that the progr
 """
 from __future__ import annotations
 
+import os
 import sys
+from weakref import WeakKeyDictionary, ref
 
-from . import _seats
+from . import _check, _seats, _sluice
 from .loader import Loader
 
 try:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataModule", "LoaderState", "Placed", "setup"]
 
+SETUP = "sluice.lightning.setup"
 HERE = "without rank= and world_size=, in the function that DataModule or train_dataloader calls"
 
 
@@ -76,7 +79,7 @@ class LoaderState(_lightning.Callback):  # type: ignore[misc]
         self._trainer = trainer
         loaders, states = self._training(), self._states
         for loader in loaders:
-            _check(trainer, loader)
+            _check_rank(trainer, loader)
         if states:
             if len(states) != len(loaders):
                 raise ValueError(f"the checkpoint has the states of {len(states)} loaders, and train_dataloader returned {len(loaders)}")
@@ -92,7 +95,7 @@ class LoaderState(_lightning.Callback):  # type: ignore[misc]
                 loader.set_epoch(trainer.current_epoch)
 
 
-def _check(trainer, loader):
+def _check_rank(trainer, loader):
     """The loader reads this process's share."""
     _seats.check_ranks("sluice.lightning", loader, trainer.global_rank, trainer.world_size, HERE)
 
@@ -103,8 +106,9 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
     train, val, test, predict: functions without arguments that open a loader, or a list or dict of loaders; None: there is none.
         Lightning calls them once the ranks are known. Without val, training goes without validation.
 
-    Use it with LoaderState(), which resumes the training loaders. ValueError: a loader has the rank of another process, or
-    `overfit_batches` meets a shuffled training loader, which Lightning would try to rebuild.
+    Use it with LoaderState(), which resumes the training loaders. ValueError: a loader has the rank of another process; two
+    functions return the same loader; or `overfit_batches` meets a shuffled training loader, which Lightning would try to rebuild.
+    TypeError: a function returns something that is not a loader. StateError: it returns a closed one.
     """
 
     def __init__(
@@ -123,11 +127,24 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
                 return []
             raise ValueError(f"this DataModule opens no {name} loader: write DataModule({name}=function)")
         tree = self._open[name]()
+        _check_tree(name, tree)
         for loader in _loaders(tree):
-            _check(self.trainer, loader)
+            self._take(name, loader)
             if name in ("train", "val") and getattr(self.trainer, "overfit_batches", 0) and not _is_sequential(loader):
                 raise ValueError(f"overfit_batches with a shuffled {name} loader: Lightning would rebuild it: open it with shuffle=False")
         return tree
+
+    def _take(self, name, loader):
+        if loader._handle.closed:
+            raise _sluice.StateError(f"DataModule: the loader that {name} returned is closed: open it in the function")
+        module, other = _opened_by.get(loader, (None, name))
+        if module is not None and module() is self and other != name:
+            raise ValueError(
+                f"DataModule: {name} and {other} return the same loader, which has one loop at a time: open a loader for each"
+            )
+        _opened_by[loader] = (ref(self), name)
+        if self.trainer is not None:
+            _check_rank(self.trainer, loader)
 
     def train_dataloader(self) -> Any:
         """Opens the training loaders."""
@@ -146,6 +163,15 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
         return self._opened("predict")
 
 
+_opened_by: Any = WeakKeyDictionary()  # loader -> (weak reference to the DataModule, "train", "val", "test" or "predict")
+
+
+def _check_tree(name, tree):
+    """TypeError: the function returned something that Lightning cannot iterate."""
+    if isinstance(tree, (str, bytes, os.PathLike)) or not hasattr(tree, "__iter__"):
+        raise TypeError(f"DataModule: {name} returned {tree!r:.80}: expected a loader, or a list or dict of loaders")
+
+
 def _is_sequential(loader):
     from torch.utils.data import SequentialSampler
 
@@ -154,6 +180,8 @@ def _is_sequential(loader):
 
 class Placed(_seats.Over):
     """A loader whose batches go to a device. setup() makes it. Everything else is the loader's."""
+
+    _made_by = SETUP
 
     def __init__(self, loader: Loader, device: Any) -> None:
         super().__init__(loader)
@@ -173,12 +201,14 @@ def setup(fabric: Any, loader: Loader, *, move_to_device: bool = True) -> Placed
     move_to_device: True moves each batch to fabric.device.
 
     fabric.save and fabric.load take the returned object by its state_dict(). ValueError: the loader has the rank of another
-    process. StateError: the loader was set up before.
+    process. StateError: the loader has a trainer already, or is closed.
     """
-    loader = _seats.loader_of("sluice.lightning.setup", loader)
-    _seats.check_ranks("sluice.lightning.setup", loader, fabric.global_rank, fabric.world_size, "after fabric.launch(), without rank= and world_size=")
-    if move_to_device and not hasattr(loader._batch, "to"):
-        raise TypeError("sluice.lightning.setup: batches of sluice.Loader are not tensors: open sluice.torch.DataLoader, or write move_to_device=False")
+    loader = _seats.loader_of(SETUP, loader)
+    if not hasattr(fabric, "device") or not all(isinstance(getattr(fabric, name, None), int) for name in ("global_rank", "world_size")):
+        raise _check.wrong(f"{SETUP}: fabric", fabric, "a lightning.Fabric")
+    _seats.check_ranks(SETUP, loader, fabric.global_rank, fabric.world_size, "after fabric.launch(), without rank= and world_size=")
+    if _check.flag("move_to_device", move_to_device) and not hasattr(loader._batch, "to"):
+        raise TypeError(f"{SETUP}: batches of sluice.Loader are not tensors: open sluice.torch.DataLoader, or write move_to_device=False")
     placed = Placed(loader, fabric.device if move_to_device else "cpu")
-    _seats.take("sluice.lightning.setup", loader, placed)
+    _seats.take(SETUP, loader, placed)
     return placed

@@ -34,20 +34,27 @@ def dataloader(
     The object is Stateful for torch.distributed.checkpoint: dcp.save({"dataloader": it}, ...). Its state is the loader's, the same on
     every rank, so the data-parallel size may change between runs.
 
-    ValueError: the loader has another rank. StateError: it has an owner.
+    ValueError: the loader has another rank. StateError: it has a trainer already, or is closed.
     """
     loader = _seats.loader_of(FUNCTION, loader)
     if (dp_rank is None) != (dp_world_size is None):
         raise ValueError("dp_rank and dp_world_size go together")
     if dp_rank is not None and dp_world_size is not None:
+        dp_rank, dp_world_size = _check.integer("dp_rank", dp_rank), _check.integer("dp_world_size", dp_world_size, 1)
         _seats.check_ranks(FUNCTION, loader, dp_rank, dp_world_size, "with rank=dp_rank, world_size=dp_world_size")
-    made = DataLoader(loader, dict(inputs or {"input": "input"}), _check.text("labels", labels), _check.flag("infinite", infinite))
+    wanted = "a dict of columns' names by the names that the model knows"
+    inputs = {"input": "input"} if inputs is None else dict(_check.mapping("inputs", inputs, wanted))
+    if not inputs or not all(isinstance(column, str) for column in inputs.values()):
+        raise _check.wrong("inputs", inputs, wanted)
+    made = DataLoader(loader, inputs, _check.text("labels", labels), _check.flag("infinite", infinite))
     _seats.take(FUNCTION, loader, made)
     return made
 
 
 class DataLoader(_seats.Over):
     """Batches for torchtitan; dataloader() makes it. Everything else is the loader's."""
+
+    _made_by = FUNCTION
 
     def __init__(self, loader: Loader, inputs: dict[str, str], labels: str, infinite: bool) -> None:
         super().__init__(loader)

@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
-from . import _check, _seats
+from . import _check, _seats, _sluice
 
 try:
     import transformers
@@ -33,6 +33,7 @@ STATE_NAME = "sluice_loader.json"  # in a checkpoint's folder
 class Named(accelerate.Prepared):
     """A prepared loader whose batches are dicts, as Trainer passes them to the model."""
 
+    _made_by = "sluice.transformers.Trainer"
     _saved: dict[str, Any] | None = None  # a state that was loaded and not used yet
 
     def _moved(self, batch):
@@ -112,7 +113,7 @@ class TrainerMixin:
     def get_train_dataloader(self) -> Any:
         """The training loader, prepared, at the checkpoint's place."""
         loader = self.train_dataset  # type: ignore[attr-defined]
-        if not isinstance(loader, Loader):
+        if not _is_loader(loader):
             return super().get_train_dataloader()  # type: ignore[misc]
         _check_arguments(self.args, loader)  # type: ignore[attr-defined]
         prepared = self._prepare_loader(loader, "train", self.args.train_batch_size)  # type: ignore[attr-defined]
@@ -125,13 +126,13 @@ class TrainerMixin:
         """A loader for evaluation, prepared."""
         own = self.eval_dataset  # type: ignore[attr-defined]
         loader = own[eval_dataset] if isinstance(eval_dataset, str) else own if eval_dataset is None else eval_dataset
-        if not isinstance(loader, Loader):
+        if not _is_loader(loader):
             return super().get_eval_dataloader(eval_dataset)  # type: ignore[misc]
         return self._prepare_loader(loader, "eval", self.args.eval_batch_size)  # type: ignore[attr-defined]
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
         """A loader for predictions, prepared."""
-        if not isinstance(test_dataset, Loader):
+        if not _is_loader(test_dataset):
             return super().get_test_dataloader(test_dataset)  # type: ignore[misc]
         return self._prepare_loader(test_dataset, "eval", self.args.eval_batch_size)  # type: ignore[attr-defined]
 
@@ -145,8 +146,19 @@ class TrainerMixin:
         if prepared is None:
             prepared = self._prepared_loaders[loader] = accelerate._prepare(loader, self.accelerator, kind=Named)
         if kind == "eval":
+            if prepared._is_iterated():
+                raise _sluice.StateError(
+                    "evaluation of the loader that is being trained on would end its epoch: open another loader for evaluation"
+                )
             prepared.set_epoch(0)
         return prepared
+
+
+def _is_loader(dataset):
+    """False: Trainer goes its own way with it. StateError: it was given to another trainer."""
+    if isinstance(dataset, _seats.Over):
+        raise _seats.already(Named._made_by, dataset._made_by)
+    return isinstance(dataset, Loader)
 
 
 def _check_arguments(args, loader):
