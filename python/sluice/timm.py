@@ -22,6 +22,7 @@ __all__ = ["Loader", "create_loader", "create_transform"]
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CROP_PCT = 0.875
 BLUR_KERNEL = 23  # timm's
+DTYPES = ("float32", "float16", "bfloat16")
 
 # create_loader's arguments that are refused: the values that have no effect, and what to write.
 REFUSED = {
@@ -79,10 +80,11 @@ def create_loader(
     num_workers: threads [1, as timm: give more]. distributed: True takes this rank's share; evaluation repeats samples to fill up.
     img_dtype: torch.float32, float16 or bfloat16 [float32]. device: where batches go ['auto': a GPU if there is one].
     use_prefetcher: no difference: batches are always normalized floats.
-    more: other arguments of sluice.torch.DataLoader, as seed=.
+    more: other arguments of sluice.torch.DataLoader, as seed= or drop_last=.
     pin_memory, persistent_workers, use_multi_epochs_loader, worker_seeding: accepted, without an effect.
 
     ValueError: an argument that is not supported has another value than its default; the text says what to write.
+    TypeError: an argument of another type, as is_training="False".
     """
     given = locals()
     for name, (allowed, words) in REFUSED.items():
@@ -95,12 +97,12 @@ def create_loader(
         "color_jitter_prob", "grayscale_prob", "gaussian_blur_prob", "auto_augment", "interpolation", "mean", "std", "crop_pct", "crop_mode",
     )  # fmt: skip
     transform = create_transform(input_size, **{name: given[name] for name in names})
-    dtype = torch.float16 if fp16 else img_dtype or torch.float32
+    dtype = "float16" if _check.flag("fp16", fp16) else _dtype(img_dtype)
     ranks = {} if _check.flag("distributed", distributed) else {"rank": 0, "world_size": 1}
-    last = "drop" if is_training else "repeat" if distributed else "short"
+    last = {} if "drop_last" in more else {"last_batch": "drop" if is_training else "repeat" if distributed else "short"}
     loader = Loader(
-        dataset, batch_size, bool(is_training), transform=transform, num_workers=num_workers, dtype=str(dtype).partition(".")[2],
-        device="auto" if device is None else device, **{"last_batch": last} | ranks | more,
+        dataset, batch_size, bool(is_training), transform=transform, num_workers=num_workers, dtype=dtype,
+        device="auto" if device is None else device, **last | ranks | more,
     )  # fmt: skip
     loader.mean, loader.std = (torch.tensor([255 * x for x in values]).view(1, 3, 1, 1) for values in (mean, std))
     return loader
@@ -115,10 +117,13 @@ def create_transform(
 ) -> T.Compose:  # fmt: skip
     """timm's create_transform, of sluice.transforms, with ToTensor, Normalize and erasing at the end; the arguments are create_loader's."""
     size = _size(input_size)
+    probabilities = {"re_prob": re_prob, "hflip": hflip, "vflip": vflip, "grayscale_prob": grayscale_prob}
+    for name, p in (probabilities | {"gaussian_blur_prob": gaussian_blur_prob}).items():
+        _check.number(name, p)
     end = [T.ToTensor(), T.Normalize(mean, std)]
-    if not is_training:
-        return T.Compose([*_evaluation(size, crop_pct or CROP_PCT, crop_mode, interpolation), *end])
-    if no_aug:
+    if not _check.flag("is_training", is_training):
+        return T.Compose([*_evaluation(size, _check.number("crop_pct", crop_pct or CROP_PCT), crop_mode, interpolation), *end])
+    if _check.flag("no_aug", no_aug):
         way = "bilinear" if interpolation == "random" else interpolation
         return T.Compose([T.Resize(size if size[0] != size[1] else size[0], way), T.CenterCrop(size), *end])
     steps = [_crop(size, scale, ratio, interpolation)]
@@ -138,30 +143,49 @@ def create_transform(
 
 def _size(input_size):
     """(height, width)"""
-    if isinstance(input_size, int):
-        return input_size, input_size
-    size = tuple(input_size)
+    wanted = "a side, (height, width) or (3, height, width)"
+    given = [input_size] * 2 if hasattr(input_size, "__index__") else _check.items("input_size", input_size, wanted)
+    size = tuple(_check.integer("input_size", side, 1, 65535) for side in given)
+    if len(size) not in (2, 3):
+        raise ValueError(f"input_size={size!r}: expected {wanted}")
     if len(size) == 3 and size[0] != 3:
         raise ValueError(f"input_size={size!r}: images have 3 channels")
     return size[-2:]
 
 
+def _pair(name, value, default):
+    """(least, most)"""
+    numbers = tuple(_check.number(name, number) for number in _check.items(name, value or default, "two numbers"))
+    if len(numbers) != 2:
+        raise ValueError(f"{name}={value!r}: expected two numbers")
+    return numbers
+
+
+def _dtype(img_dtype):
+    """Its name, of a torch.dtype or a text; None: float32."""
+    named = "float32" if img_dtype is None else str(img_dtype).removeprefix("torch.")
+    if named not in DTYPES:
+        raise ValueError(f"img_dtype={img_dtype!r}: expected {', '.join(f'torch.{name}' for name in DTYPES)}")
+    return named
+
+
 def _crop(size, scale, ratio, interpolation):
-    scale, ratio = tuple(scale or (0.08, 1.0)), tuple(ratio or (3 / 4, 4 / 3))
+    scale, ratio = _pair("scale", scale, (0.08, 1.0)), _pair("ratio", ratio, (3 / 4, 4 / 3))
     ways = ("bilinear", "bicubic") if interpolation == "random" else (interpolation,)
     crops = [T.RandomResizedCrop(size, scale, ratio, interpolation=way) for way in ways]
     return crops[0] if len(crops) == 1 else T.RandomChoice(crops)
 
 
 def _policy(name, interpolation, mean):
+    _check.text("auto_augment", name)
     kind = T.RandAugment if name.startswith("rand") else T.AugMix if name.startswith("augmix") else T.AutoAugment
     fill = None if tuple(mean) == MEAN else tuple(min(255, round(255 * x)) for x in mean)
     return kind.timm(name, None if interpolation == "random" else interpolation, fill)
 
 
 def _jitter(values, p):
-    values = tuple(values) if isinstance(values, (list, tuple)) else (float(values),) * 3
-    jitter = T.ColorJitter(*values)
+    values = values if isinstance(values, (list, tuple)) else (values,) * 3
+    jitter = T.ColorJitter(*(_check.number("color_jitter", value) for value in values))
     return jitter if p is None else T.RandomApply([jitter], p)
 
 

@@ -103,11 +103,41 @@ def test_ranks(data, monkeypatch):
         ({"input_size": (1, 32, 32)}, "images have 3 channels"),
         ({"input_size": (24, 32)}, "write crop_mode='squash'"),
         ({"is_training": True, "re_prob": 0.1, "re_mode": "rand"}, "mode"),
+        ({"input_size": (3, 3, 32, 32)}, r"expected a side, \(height, width\) or \(3, height, width\)"),
+        ({"img_dtype": torch.int8}, "img_dtype=torch.int8: expected torch.float32, torch.float16, torch.bfloat16"),
+        ({"is_training": True, "ratio": (1, 2, 3)}, r"ratio=\(1, 2, 3\): expected two numbers"),
     ],
 )
 def test_what_is_refused(data, arguments, words):
     with pytest.raises(ValueError, match=words):
         create(data, **{"input_size": 32, "batch_size": 8, "device": "cpu"} | arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"input_size": "32"}, "expected a side, "),
+        ({"is_training": "False"}, "is_training='False': expected True or False"),
+        ({"fp16": "yes"}, "fp16='yes': expected True or False"),
+        ({"crop_pct": "0.9"}, "crop_pct='0.9': expected a number"),
+        ({"is_training": True, "hflip": "0.5"}, "hflip='0.5': expected a number"),
+        ({"is_training": True, "scale": 0.5}, "scale=0.5: expected two numbers"),
+        ({"is_training": True, "color_jitter": "0.4"}, "color_jitter='0.4': expected a number"),
+        ({"is_training": True, "auto_augment": 7}, "auto_augment=7: expected a text"),
+    ],
+)
+def test_another_type(data, arguments, words):
+    with pytest.raises(TypeError, match=words):
+        create(data, **{"input_size": 32, "batch_size": 8, "device": "cpu"} | arguments)
+
+
+def test_drop_last(data):
+    assert len(create(data, 32, 8, device="cpu", drop_last=True)) == 4 and len(create(data, 32, 8, True, device="cpu", drop_last=False)) == 5
+
+
+def test_a_loader_is_no_dataset(data):
+    with pytest.raises(TypeError, match="expected a sluice.Dataset, a path or a list of paths"):
+        create(create(data, 32, 8, device="cpu"), 32, 8)
 
 
 def test_a_dataset_of_timm():
