@@ -517,7 +517,7 @@ int pack_main(int argc, char **argv)
         {LIBRARY_ROW(PACK, args.options, "on-bad"), .metavar = "ACTION", .common = true,
          .help = "at a bad sample: fail|skip|skip-all [fail]"},
         LIBRARY_ROWS(PACK, args.options),
-        PART_ROW(args.given),
+        PART_ROW(args.given, true),
         {"join", 0, OPTION_FLAG, &args.join,
          .help = "join the parts in OUT, if the last process did not"},
         DATA_FOLDER_ROWS(args.folder),

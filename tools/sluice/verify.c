@@ -199,7 +199,7 @@ int verify_main(int argc, char **argv)
         {LIBRARY_ROW(VERIFY, args.options, "decode"), .letter = 'd', .common = true},
         {LIBRARY_ROW(VERIFY, args.options, "workers"), .letter = 'w', .common = true},
         LIBRARY_ROWS(VERIFY, args.options),
-        PART_ROW(args.given),
+        PART_ROW(args.given, false),
         DATA_FOLDER_ROWS(args.folder),
         OPTION_GROUP("Output"),
         {"json", 0, OPTION_FLAG, &args.json, .common = true,

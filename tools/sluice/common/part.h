@@ -16,12 +16,12 @@ struct part {
     uint32_t local_size;  /* processes on this machine; 0: not known */
 };
 
-/* The row of the option table for it; `given` is a const char *. */
-#define PART_ROW(given)                                                                \
-    {                                                                                  \
-        "part", 0, OPTION_TEXT, &(given),                                              \
-            .metavar = "auto|I/N",                                                     \
-            .help = "part I of N; auto[/N]: of a job array [the launcher's, else all]" \
+/* The row of the option table for it; `given` is a const char *, `is_common` a bool. */
+#define PART_ROW(given, is_common)                                           \
+    {                                                                        \
+        "part", 0, OPTION_TEXT, &(given),                                    \
+            .metavar = "auto|I/N", .common = (is_common),                    \
+            .help = "part I of N; auto: of a job array [launcher's, or all]" \
     }
 
 /* `given` is "I/N", "auto", "auto/N" or NULL. An exit code; what is wrong is reported. */
