@@ -42,8 +42,14 @@ from .writer import Writer
 TYPE_CHECKING = False
 if not TYPE_CHECKING:
 
+    # Modules for frameworks, which this one does not import.
+    _MODULES = ("accelerate", "jax", "keras", "lightning", "timm", "torch", "torchtitan", "transformers")
+
+    def __dir__():
+        return sorted({*globals(), *_MODULES})
+
     def __getattr__(name):
-        if name in ("accelerate", "jax", "keras", "lightning", "timm", "torch", "torchtitan", "transformers"):
+        if name in _MODULES:
             raise AttributeError(f"sluice.{name} is a module of its own: import sluice.{name}")
         raise _check.missing_name(__name__, name, __all__)
 

@@ -116,6 +116,12 @@ def test_modules_of_frameworks():
     """`import sluice` imports none of them; a module that was not imported says so."""
     seats = ("accelerate", "jax", "keras", "lightning", "timm", "torchtitan", "transformers")
     said = run("import sys, sluice\n"
+               "import os, rlcompleter\n"
+               "shown = dir(sluice)\n"
+               "words = rlcompleter.Completer({'sluice': sluice}).attr_matches('sluice.t')\n"
+               "assert {'sluice.timm', 'sluice.torch', 'sluice.torchtitan', 'sluice.transformers'} <= set(words), words\n"
+               "files = {name[:-3] for name in os.listdir(os.path.dirname(sluice.__file__)) if name.endswith('.py') and name[0] != '_'} - {'notebook'}\n"
+               "assert shown == sorted(shown) and files <= set(shown) and {'Loader', '__version__'} <= set(shown), files - set(shown)\n"
                f"for name in {seats + ('torch',)}:\n"
                "    assert name not in sys.modules and 'sluice.' + name not in sys.modules, name\n"
                "    try: getattr(sluice, name)\n"
