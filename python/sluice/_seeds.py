@@ -8,7 +8,7 @@ from . import _check
 
 IGNORED = {
     "generator": "its initial_seed() is the loader's seed, and nothing is drawn from it",
-    "worker_init_fn": "it is never called, since there are no worker processes; seed= gives all randomness",
+    "worker_init_fn": "it is never called, since there are no worker processes; seed= decides all random draws",
 }
 said = set()  # the arguments that this process was warned of
 

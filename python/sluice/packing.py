@@ -125,8 +125,8 @@ def _warn_of_array():
         if ranks().world_size > 1:  # with which 'auto' is refused
             auto = "(i, n), as sluice.ranks() has them,"
         _check.warn(
-            f"{variable} is set: each job of the array does all of the work; part={auto} gives each a part, "
-            "and part=(0, 1) says that all is meant"
+            f"{variable} is set: each job of the array does all of the work; write part={auto} to give each job a part, "
+            "or part=(0, 1) if each is to do all"
         )
 
 

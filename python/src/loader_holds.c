@@ -31,9 +31,9 @@ static int warn_of_holds(loader_object *self, unsigned own, const char *outcome,
     self->warned = true;
     hold_count_describe(self->count, who, sizeof(who));
     return PyErr_WarnFormat(PyExc_RuntimeWarning, LOOP_LEVEL,
-                            "%s%u batches that the loader has room for are held by columns that "
-                            "are still alive, as tensors or as arrays made from them (%s), so %s: "
-                            "let go of them, copy what is to stay, or ask for more with %s",
+                            "%s%u batches of the loader are held by columns that are still alive, "
+                            "as tensors or as arrays made from them (%s), so %s: release these "
+                            "columns, copy those that you keep, or raise %s",
                             own > 0 ? "all but one of " : "all ", (unsigned)self->slots, who,
                             outcome, self->on_device ? "device_slots" : "prefetch_factor");
 }
@@ -45,8 +45,8 @@ static int raise_holds(loader_object *self)
     hold_count_describe(self->count, who, sizeof(who));
     (void)snprintf(text, sizeof(text),
                    "all %u batches of the loader are held by columns that are still alive, as "
-                   "tensors or as arrays made from them (%s): let go of them, or copy what is to "
-                   "stay%s",
+                   "tensors or as arrays made from them (%s): release these columns, or copy those "
+                   "that you keep%s",
                    (unsigned)self->slots, who,
                    self->on_device ? "" : ", or open the loader with hold='copy'");
     (void)sluice_raise_status(extension_of(self), SLUICE_STATE, text);
@@ -78,8 +78,8 @@ static int ask_for_memory(loader_object *self, uint64_t bytes)
     (void)snprintf(
         text, sizeof(text),
         "out of memory for a copy of a batch: it takes %llu MiB, and %llu MiB are left; all "
-        "batches but one are held by their columns (%s), and copies of others: let go "
-        "of what is not needed any more",
+        "batches but one are held by their columns (%s), and copies of others: release the "
+        "batches that you do not need",
         (unsigned long long)(bytes >> 20), (unsigned long long)(available >> 20), who);
     (void)sluice_raise_status(extension_of(self), SLUICE_NOMEM, text);
     return -1;

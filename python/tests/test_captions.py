@@ -40,7 +40,7 @@ def test_some_pictures_lack_a_caption(tmp_path):
     text(tmp_path / "10_b/3.txt")
     with pytest.warns(UserWarning) as warned:
         data = sluice.Dataset(tmp_path)
-    assert "1 images have no caption" in " ".join(str(one.message) for one in warned)
+    assert "1 images have no file with a caption" in " ".join(str(one.message) for one in warned)
     assert {sample["key"]: sample["caption"] for sample in data if sample["label"] == 1} == {
         "10_b/0.jpg": "a «10_b», 0\n", "10_b/0.png": "a «10_b», 0\n", "10_b/1.jpg": "a «10_b», 1\n", "10_b/2.jpg": ""}  # fmt: skip
     assert all(count == 1 for count, *_ in left_out(data).values())
@@ -67,7 +67,7 @@ def test_few_captions_that_name_their_picture(tmp_path, count):
     data = sluice.Dataset(tmp_path)
     assert [each["txt"] for each in data] == [f"a picture {i}a.jpg of a cat" for i in range(count)] and left_out(data) == {}
     text(tmp_path / "more.csv", "".join(f"{i}a.jpg,{i},cat\n" for i in range(count)))
-    with pytest.warns(UserWarning, match="more.csv: it says something of the images, too"):
+    with pytest.warns(UserWarning, match="more.csv: it also describes the images"):
         assert left_out(sluice.Dataset(tmp_path))["lists of the images"] == (1, False, "more.csv")
 
 

@@ -222,7 +222,7 @@ def test_lists_among_many_texts(tmp_path):
     refused(tmp_path, "labels.csv")
     for i in range(40):
         (tmp_path / f"note-{i:02}.txt").rename(tmp_path / f"{i:02}.txt")
-    with pytest.warns(UserWarning, match="labels.csv: it says something of the images, too"):
+    with pytest.warns(UserWarning, match="labels.csv: it also describes the images"):
         assert len(sluice.Dataset(tmp_path)) == 40
 
 
@@ -274,7 +274,7 @@ def test_labels_of_yolo_beside_coco_are_said(tmp_path, below):
         text(tmp_path / f"labels{below}/{i}.txt", "0 .5 .5 .1 .1\n")
     (tmp_path / "annotations").mkdir()
     text(tmp_path / "annotations/instances_train.json", coco([f"{i}.jpg" for i in NUMBERS]))
-    with pytest.warns(UserWarning, match="labels: it has texts, as YOLO's labels are, and was not read"):
+    with pytest.warns(UserWarning, match="labels: the folder has .txt files, as YOLO's labels are, and was not read"):
         assert sluice.Dataset(tmp_path).format == "coco"
 
 
@@ -289,9 +289,9 @@ def test_lists_beside_annotations_are_said(tmp_path, kind, name):
     text(tmp_path / name, csv([f"{i}.jpg" for i in NUMBERS]).replace(",", "\t" if name.endswith("tsv") else ","))
     for other in ("README.md", "classes.txt", "md5sums.txt"):
         text(tmp_path / other, HARMLESS[other] if other != "classes.txt" else "a\n")
-    with pytest.warns(UserWarning, match=f"{name}: it says something of the images, too") as said:
+    with pytest.warns(UserWarning, match=f"{name}: it also describes the images") as said:
         data = sluice.Dataset(tmp_path)
-    assert data.format == kind and len([w for w in said if "says something" in str(w.message)]) == 1
+    assert data.format == kind and len([w for w in said if "also describes" in str(w.message)]) == 1
     assert ("lists of the images", 1, False, name) in [tuple(entry) for entry in data.left_out]
 
 
@@ -421,7 +421,7 @@ def test_a_table_beside_splits(tmp_path):
     for split in ("train", "test"):
         pictures(tmp_path / split, 3, split + "{}.jpg")
     (tmp_path / "train.csv").write_text("id,label\n" + "".join(f"train{i},{i}\n" for i in range(3)))
-    with pytest.warns(UserWarning, match="have no labels, and train.csv beside it is not read: open that file"):
+    with pytest.warns(UserWarning, match="have no labels, and train.csv beside its folder is not read: open that file"):
         data = sluice.Dataset(tmp_path, split="train")
     assert len(data) == 3 and "label" not in data.fields
 

@@ -103,16 +103,18 @@ def test_an_argument_that_contradicts(yolo):
             pass
     texts = [str(warning.message) for warning in told]
     assert texts == [
-        "column \"boxes\": format is xywh, but the dataset says that \"boxes\" is cxcywh; leave it out to go by the dataset",
-        "column \"boxes\": relative is pixels, but the dataset says that \"boxes\" is relative; leave it out to go by the dataset",
+        "column \"boxes\": format says xywh, but the dataset says cxcywh for \"boxes\"; the loader follows format: "
+        "leave it out to follow the dataset",
+        "column \"boxes\": relative says pixels, but the dataset says fractions of the image size for \"boxes\"; the loader "
+        "follows relative: leave it out to follow the dataset",
     ]
     assert all(warning.filename == __file__ for warning in told)
 
 
 def test_a_batch_without_a_box(yolo):
-    with pytest.warns(UserWarning, match="says that"):
+    with pytest.warns(UserWarning, match="relative says pixels, but the dataset says fractions"):
         loader = sluice.Loader(yolo, 4, columns={"image": whole(), "boxes": C.Boxes(format="cxcywh", relative=False)})
-    with pytest.warns(UserWarning, match="left none of the 4 boxes of a whole batch; .* cxcywh in pixels: write relative=True") as told:
+    with pytest.warns(UserWarning, match="dropped all 4 boxes of a batch; .* cxcywh in pixels: write relative=True") as told:
         for batch in loader:
             assert not numpy.asarray(batch["boxes"]).size
     assert len(told) == 1 and told[0].filename == __file__
@@ -120,7 +122,7 @@ def test_a_batch_without_a_box(yolo):
 
 def test_a_warning_that_is_an_error_loses_no_batch(yolo):
     """It is raised before the next batch is taken."""
-    with pytest.warns(UserWarning, match="says that"):
+    with pytest.warns(UserWarning, match="relative says pixels, but the dataset says fractions"):
         loader = sluice.Loader(yolo, 1, shuffle=False, columns={"image": whole(), "boxes": C.Boxes(format="cxcywh", relative=False)})
     wanted, seen, raised = list(range(len(loader.dataset))), [], 0
     with warnings.catch_warnings():
@@ -139,7 +141,7 @@ def test_a_warning_that_is_an_error_loses_no_batch(yolo):
 def test_warnings_as_errors(yolo):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="format is xywh"):
+        with pytest.raises(UserWarning, match="format says xywh"):
             sluice.Loader(yolo, 4, columns={"image": whole(), "boxes": C.Boxes(format="xywh")})
 
 

@@ -188,7 +188,7 @@ def test_annotations_beside_a_list(voc):
     for name in all_names()[3:]:
         page = voc / f"Annotations/{name}.xml"
         page.write_text(page.read_text()[:-5])
-    with pytest.warns(UserWarning, match=f"classes may lack names: {SAMPLES - 3} annotations .*{all_names()[3]}.xml; correct them"):
+    with pytest.warns(UserWarning, match=f"class names may be missing: {SAMPLES - 3} annotations .*{all_names()[3]}.xml; correct them"):
         check(sluice.Dataset(voc / "ImageSets/Main/val.txt"), voc, all_names()[1:3])
     with pytest.raises(CORRUPT):
         sluice.Dataset(voc)

@@ -10,16 +10,17 @@
 #include <string.h>
 
 static const char *const format_words[] = {"auto", "xyxy", "xywh", "cxcywh"};
-static const char *const coordinate_words[] = {"auto", "relative", "pixels", "indices"};
+static const char *const coordinate_words[] = {"auto", "fractions of the image size", "pixels",
+                                               "pixel indices"};
 static const char *const orientation_words[] = {"auto", "stored", "upright", "by size"};
 
 static void note_contradiction(const sl_column_set *set, const sl_column *column,
                                const char *option, const char *asked, const char *known)
 {
     sl_notices_add(set->notices,
-                   "column \"%s\": %s is %s, but the dataset says that \"%s\" is %s; "
-                   "leave it out to go by the dataset",
-                   column->request.name, option, asked, column->field.name, known);
+                   "column \"%s\": %s says %s, but the dataset says %s for \"%s\"; the loader "
+                   "follows %s: leave it out to follow the dataset",
+                   column->request.name, option, asked, known, column->field.name, option);
 }
 
 /* ---- boxes and points ---- */

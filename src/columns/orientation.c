@@ -58,11 +58,12 @@ static bool is_led_by(const sl_column *column, const sl_column *lead)
 /* Nobody knows the size that was annotated: all is as it is decoded, which is as stored. */
 static void go_without_sizes(sl_column_set *set, sl_column *lead)
 {
-    sl_notices_add(set->notices,
-                   "\"%s\" was annotated the way up that its size says, and the dataset has no "
-                   "fields of its width and height; images are decoded as stored unless "
-                   "" SL_OPTION("exif") " says apply",
-                   lead->field.name);
+    sl_notices_add(
+        set->notices,
+        "the annotated width and height of \"%s\" decide its orientation, and the dataset "
+        "has no fields of them; images are decoded as stored unless " SL_OPTION(
+            "exif") " says apply",
+        lead->field.name);
     if (lead->orientation == SLUICE_ORIENTATION_BY_SIZE) {
         lead->orientation = SLUICE_ORIENTATION_STORED;
     }

@@ -122,21 +122,21 @@ static void note_dropped(const sl_column *column, uint64_t had)
     const sl_box_rule *rule = &column->request.boxes;
     if (is_as_known(column)) {
         sl_notices_add(column->set->notices,
-                       "column \"%s\": the transform left none of the %llu boxes of a whole batch: "
-                       "look at the crop and at what boxes have to have (" SL_OPTION(
-                           "min_size") ", " SL_OPTION("min_area") ")",
+                       "column \"%s\": the transform dropped all %llu boxes of a batch: check the "
+                       "crop and the least size of boxes (" SL_OPTION("min_size") ", " SL_OPTION(
+                           "min_area") ")",
                        column->request.name, (unsigned long long)had);
         return;
     }
-    sl_notices_add(column->set->notices,
-                   "column \"%s\": the transform left none of the %llu boxes of a whole batch; "
-                   "they were read as %s in %s: write %s if they are "
-                   "stored in %s, or look at the crop and at what boxes have to have "
-                   "(" SL_OPTION("min_size") ", " SL_OPTION("min_area") ")",
-                   column->request.name, (unsigned long long)had, format_words[rule->format],
-                   rule->relative ? "shares" : "pixels",
-                   rule->relative ? SL_OPTION("relative 0") : SL_OPTION("relative 1"),
-                   rule->relative ? "pixels" : "shares of the image's width and height");
+    sl_notices_add(
+        column->set->notices,
+        "column \"%s\": the transform dropped all %llu boxes of a batch; they were read "
+        "as %s in %s: write %s if they are stored in %s, or check the crop and the least "
+        "size of boxes (" SL_OPTION("min_size") ", " SL_OPTION("min_area") ")",
+        column->request.name, (unsigned long long)had, format_words[rule->format],
+        rule->relative ? "fractions of the image size" : "pixels",
+        rule->relative ? SL_OPTION("relative 0") : SL_OPTION("relative 1"),
+        rule->relative ? "pixels" : "fractions of the image size");
 }
 
 void sl_watch_batch(const sl_column *column, uint32_t rows, sl_part_view parts)

@@ -18,7 +18,7 @@ enum { SL_BOXES_HAD = 2 }; /* u32: boxes of the row before the draw; only where 
 void sl_watch_boxes(const sl_column *column, const sl_box_list *list);
 /* Notes the length of a row of a column that follows no boxes. */
 void sl_watch_length(const sl_column *column, const sl_row *row, uint64_t length);
-/* Looks at a batch whose rows are made: whether geometry left none of their boxes. */
+/* Looks at a batch whose rows are made: whether geometry dropped all of their boxes. */
 void sl_watch_batch(const sl_column *column, uint32_t rows, sl_part_view parts);
 
 #endif

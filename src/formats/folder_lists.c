@@ -264,7 +264,7 @@ static sluice_status open_label_list(sl_dataset **dataset, const lists *found, c
         sl_dataset_close(list);
         return status;
     }
-    folder_lists_warn(list, &found->unreadable, "it describes the images, too, and was not read");
+    folder_lists_warn(list, &found->unreadable, "it also describes the images, and was not read");
     sl_dataset_close(*dataset);
     *dataset = list;
     return SLUICE_OK;
@@ -283,9 +283,10 @@ static sluice_status decide_beside_classes(sl_dataset *dataset, const lists *fou
     folder_lists_warn(dataset, &found->unreadable,
                       "it describes the images in a form that cannot be read: labels are the names "
                       "of the class folders");
-    folder_lists_warn(dataset, &found->otherwise,
-                      "it lists the images, but calls them otherwise than their files are called, "
-                      "and was not read: labels are the names of the class folders");
+    folder_lists_warn(
+        dataset, &found->otherwise,
+        "it lists the images by names that their files do not have, and was not read: "
+        "labels are the names of the class folders");
     folder_lists_warn(dataset, &found->closed,
                       "it is beside the class folders and cannot be read: labels are the names of "
                       "the folders");
@@ -297,7 +298,7 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
                                          sluice_error *error)
 {
     folder_lists_warn(*dataset, &found->annotations,
-                      "it has annotations of images, and was not read: open it by its path to have "
+                      "it has annotations of images, and was not read: open it by its path to use "
                       "them");
     if (has_classes(*dataset)) {
         return decide_beside_classes(*dataset, found, folder, error);
@@ -318,7 +319,7 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
         return refuse_otherwise(folder, found, error);
     }
     folder_lists_warn(*dataset, &found->unclear,
-                      "it is called as labels are, but nothing in it is known to be of the images, "
+                      "it is named like a list of labels, but nothing in it matches the images, "
                       "and it was not read: if it has their labels, write them as metadata.csv "
                       "(file_name,label)");
     folder_lists_warn(*dataset, &found->lines,
@@ -357,9 +358,10 @@ static void warn_label_folder(sl_dataset *dataset, const char *folder)
         sl_store_list((sl_file_name){STAGE, path}, lists_find_label_text, path, NULL) ==
             SLUICE_END) {
         sl_omit(&dataset->omissions, SL_OMITTED_THINGS, "folders of labels", "labels");
-        sl_warnings_add(&dataset->warnings,
-                        "labels: it has texts, as YOLO's labels are, and was not read: move the "
-                        "other annotations elsewhere to have them");
+        sl_warnings_add(
+            &dataset->warnings,
+            "labels: the folder has .txt files, as YOLO's labels are, and was not read: "
+            "move the other annotations elsewhere to open it");
     }
 }
 
@@ -439,8 +441,8 @@ sluice_status sl_folder_lists_beside(sl_dataset *dataset, const sl_folder_look *
         }
     }
     folder_lists_warn(dataset, found,
-                      "it says something of the images, too, and was not read: open it by its path "
-                      "to have what it says");
+                      "it also describes the images, and was not read: open it by its path to use "
+                      "it");
     sl_free(found);
     return SLUICE_OK;
 }

@@ -305,10 +305,11 @@ static sluice_status warn_of_tables(sl_dataset *dataset, const char *folder, slu
     const sluice_status status = sl_folder_look_at(look, folder, error);
     for (uint32_t i = 0; i < look->list_count && i < SL_FOLDER_LISTS_MAX; i++) {
         if (sl_list_is_table(look->lists[i]) || sl_list_says_labels(look->lists[i])) {
-            sl_warnings_add(&dataset->warnings,
-                            "the images of the split have no labels, and %.255s beside it is not "
-                            "read: open that file for the labels in it",
-                            look->lists[i]);
+            sl_warnings_add(
+                &dataset->warnings,
+                "the images of the split have no labels, and %.255s beside its folder is not "
+                "read: open that file to use its labels",
+                look->lists[i]);
         }
     }
     sl_free(look);

@@ -173,9 +173,9 @@ TEST_WITH(an_argument_wins_and_is_told, meaning_setup, meaning_teardown)
                            .relative = SLUICE_COORDINATES_PIXELS,
                            .orientation = SLUICE_ORIENTATION_STORED});
     must_bind(m->rig);
-    has_notice(m, 0, "box_format is xywh, but the dataset says that \"boxes\" is cxcywh");
-    has_notice(m, 1, "relative is pixels, but the dataset says that \"boxes\" is relative");
-    has_notice(m, 2, "orientation is stored, but the dataset says that \"boxes\" is upright");
+    has_notice(m, 0, "box_format says xywh, but the dataset says cxcywh for \"boxes\"");
+    has_notice(m, 1, "relative says pixels, but the dataset says fractions of the image size");
+    has_notice(m, 2, "orientation says stored, but the dataset says upright for \"boxes\"");
     has_notices(m, 3);
     give(m, BOXES, (const float[]){2, 1, 10, 5}, 1, 4, sizeof(float));
     must_make(m->rig, 0);
@@ -336,8 +336,8 @@ TEST_WITH(a_batch_that_lost_its_boxes, meaning_setup, meaning_teardown)
         has_notices(m, 1 - kept);
     }
     has_notice(m, 0,
-               "left none of the 1 boxes of a whole batch; they were read as cxcywh in "
-               "pixels: write relative 1 if they are stored in shares");
+               "dropped all 1 boxes of a batch; they were read as cxcywh in pixels: write "
+               "relative 1 if they are stored in fractions");
     give(m, BOXES, shares, 0, 4, sizeof(float)); /* nothing was there to be lost; and only once */
     must_make(m->rig, 0);
     sl_columns_finish(&m->rig->set, 1, 0, m->rig->parts, sizes);

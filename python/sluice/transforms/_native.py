@@ -83,7 +83,7 @@ def _of_ctypes(function):
         raise _wrong(function, "it is NULL")
     if any(type(kept).__name__ == "CThunkObject" for kept in (function._objects or {}).values()):
         _check.warn(
-            f"function={function!r:.80}: it calls a function of Python, which takes Python's lock for each sample on the worker: "
+            f"function={function!r:.80}: it calls a Python function, which takes Python's lock for each sample on the worker: "
             "compile it (numba's @cfunc, C), or use transforms.Python"
         )
     if type(function)._flags_ & ctypes._FUNCFLAG_PYTHONAPI:

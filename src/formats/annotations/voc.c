@@ -499,7 +499,7 @@ static void voc_warn_of_names(opener *o)
 {
     if (o->classes.unreadable > 0) {
         sl_warnings_add(&o->own->base.warnings,
-                        "the classes may lack names: %u annotations that the list does not have "
+                        "class names may be missing: %u annotations that are not in the list "
                         "cannot be read, such as %.256s; correct them, or move them elsewhere",
                         o->classes.unreadable, o->classes.example);
     }

@@ -390,8 +390,8 @@ static void describe_captions(folder *own)
     if (without > 0) {
         sl_warnings_add(
             &own->base.warnings,
-            "%llu images have no caption (a .txt or .caption file of their name): their "
-            "caption is absent",
+            "%llu images have no file with a caption (their name, with .txt or .caption): these "
+            "samples lack the field \"caption\"",
             (unsigned long long)without);
     }
 }
@@ -509,8 +509,8 @@ static sluice_status folder_join_splits(sl_dataset *dataset, const sl_file_list 
     if (added.count > 0) {
         sl_seen_names_write(&added, names, sizeof(names));
         sl_warnings_add(&dataset->warnings,
-                        "this split has no pictures of %llu of the %u classes of all splits (%s): "
-                        "they stay classes, so that labels are the same in all splits",
+                        "%llu of the %u classes have no images in this split (%s): they keep their "
+                        "numbers, so that labels are the same in all splits",
                         (unsigned long long)added.count, own->list.class_count, names);
     }
     return SLUICE_OK;

@@ -118,7 +118,7 @@ void part_note_array(const char *given)
         return;
     }
     report_note("warning: %s is set: each job of the array does all of the work; --part auto%s "
-                "gives each a part, and --part 0/1 says that all is meant",
+                "gives each job a part, --part 0/1 is for jobs that each do all",
                 array.variable, known ? "" : "/N");
 }
 
