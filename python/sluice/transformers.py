@@ -95,7 +95,8 @@ class TrainerMixin:
     batch are the model's arguments, by name: columns={"pixel_values": ..., "labels": ...}. Batches are dicts.
 
     A checkpoint has the loader's state; train(resume_from_checkpoint=...) continues behind the last batch, and neither reads nor
-    decodes what came before. ValueError: an argument does not fit the loader; the text says what to write.
+    decodes what came before. ValueError: an argument does not fit the loader; the text says what to write. StateError: a loader
+    has another trainer, or is evaluated while it is trained on.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
