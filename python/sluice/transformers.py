@@ -35,6 +35,7 @@ class Named(accelerate.Prepared):
 
     _made_by = "sluice.transformers.Trainer"
     _saved: dict[str, Any] | None = None  # a state that was loaded and not used yet
+    _accumulation = 1  # batches of an optimizer step
 
     def _moved(self, batch):
         batch = super()._moved(batch)
@@ -46,14 +47,14 @@ class Named(accelerate.Prepared):
         if saved is not None and epoch != saved["epoch"]:
             behind = saved["epoch"] + (saved["samples"] >= self.total_dataset_length)
             if epoch != behind:
-                raise _elsewhere(saved, f"epoch {epoch}")
+                raise self._elsewhere(saved, f"epoch {epoch}")
         super().set_epoch(epoch)
 
     def _skip_to(self, batches):
         """Trainer's skip_first_batches."""
         saved, self._saved = self._saved, None
         if saved is not None and saved["samples"] != batches * self.total_batch_size:
-            raise _elsewhere(saved, f"batch {batches} of epoch {self.epoch}")
+            raise self._elsewhere(saved, f"batch {batches} of epoch {self.epoch}")
         return accelerate.skip_first_batches(self, batches)
 
     def __iter__(self) -> Iterator[Any]:
@@ -61,13 +62,24 @@ class Named(accelerate.Prepared):
         self._saved = None
         return super().__iter__()
 
+    def _elsewhere(self, saved, where):
+        """The error of a Trainer that resumes at another place than the checkpoint's."""
+        advice = "use the batch size, accumulation and number of processes that the checkpoint was made with"
+        if len(self) % self._accumulation and _resumes_elsewhere():
+            advice = (
+                f"gradient_accumulation_steps={self._accumulation} does not divide the {len(self)} batches of an epoch, and "
+                f"transformers {transformers.__version__} then resumes at the wrong place: install transformers 4.57 or newer"
+            )
+        return ValueError(
+            f"the checkpoint's loader stands behind sample {saved['samples']} of epoch {saved['epoch']}, and Trainer resumes at {where}: "
+            f"{advice}, or write ignore_data_skip=True, which begins the epoch again"
+        )
 
-def _elsewhere(saved, where):
-    return ValueError(
-        f"the checkpoint's loader stands behind sample {saved['samples']} of epoch {saved['epoch']}, and Trainer resumes at {where}: "
-        "use the batch size, accumulation and number of processes that the checkpoint was made with, or ignore_data_skip=True, "
-        "which begins the epoch again"
-    )
+
+def _resumes_elsewhere():
+    """True before transformers 4.52: where accumulation does not divide the batches of an epoch, Trainer resumes at a wrong place."""
+    major, minor = transformers.__version__.split(".")[:2]
+    return (int(major), int(minor)) < (4, 52)
 
 
 class LoaderCallback(transformers.TrainerCallback):
@@ -118,6 +130,7 @@ class TrainerMixin:
             return super().get_train_dataloader()  # type: ignore[misc]
         _check_arguments(self.args, loader)  # type: ignore[attr-defined]
         prepared = self._prepare_loader(loader, "train", self.args.train_batch_size)  # type: ignore[attr-defined]
+        prepared._accumulation = self.args.gradient_accumulation_steps  # type: ignore[attr-defined]
         if self._loader_state is not None:
             prepared.load_state_dict(self._loader_state)
             prepared._saved, self._loader_state = self._loader_state, None

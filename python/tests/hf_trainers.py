@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Hugging Face's Trainer (4.46 to 4.57) does with its loaders, as modules transformers, transformers.trainer and .trainer_utils. transformers itself is not needed."""
+"""What Hugging Face's Trainer (4.57; resume_rounds_down: 4.47 to 4.51) does with its loaders, as modules transformers, transformers.trainer and .trainer_utils. transformers itself is not needed."""
 import json
 import os
 import types
@@ -31,6 +31,8 @@ def skip_first_batches(loader, batches):
 class Trainer:
     """Trains nothing: `steps` are the lists of batches of each optimizer step."""
 
+    resume_rounds_down = False  # resuming ignores the step of fewer batches at the end of an epoch
+
     def __init__(self, model=None, args=None, train_dataset=None, eval_dataset=None, stop=None):
         self.model, self.args, self.train_dataset, self.eval_dataset, self.stop = model, args, train_dataset, eval_dataset, stop
         assert train_dataset is None or len(train_dataset) > 0
@@ -55,7 +57,7 @@ class Trainer:
                 resume_from_checkpoint = get_last_checkpoint(args.output_dir)
             with open(os.path.join(resume_from_checkpoint, "trainer_state.json")) as file:
                 self.state.global_step = json.load(file)["global_step"]
-            epochs_trained, skipped = divmod(self.state.global_step, updates)
+            epochs_trained, skipped = divmod(self.state.global_step, max(1, length // accumulation) if self.resume_rounds_down else updates)
             skipped = 0 if args.ignore_data_skip else skipped * accumulation
         for epoch in range(epochs_trained, args.num_train_epochs):
             batches, step = loader, skipped

@@ -25,6 +25,7 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "hf_trainer.py"
 @pytest.fixture
 def seat(monkeypatch):
     package = types.ModuleType("transformers")
+    package.__version__ = "4.57.6"
     package.TrainingArguments, package.TrainerCallback, package.Trainer, package.trainer = hf_trainers.TrainingArguments, hf_trainers.TrainerCallback, hf_trainers.Trainer, hf_trainers
     for name, module in ("", package), (".trainer", hf_trainers), (".trainer_utils", hf_trainers):
         monkeypatch.setitem(sys.modules, "transformers" + name, module)
@@ -86,6 +87,22 @@ def test_what_a_checkpoint_refuses(seat, path, tmp_path):
     rest = trainer(seat, tmp_path, open_loader(path, shuffle=True), save_steps=100)
     rest.train(True)
     assert len(rest.steps) == 7
+
+
+def test_a_trainer_that_counts_whole_steps(seat, path, tmp_path, monkeypatch):
+    """transformers before 4.52 resumes elsewhere where accumulation does not divide the batches: the error says so."""
+    monkeypatch.setattr(sys.modules["transformers"], "__version__", "4.51.3")
+    monkeypatch.setattr(hf_trainers.Trainer, "resume_rounds_down", True)
+    for accumulation, advice in (4, "gradient_accumulation_steps=4 does not divide the 9 batches.*install transformers 4.57"), (3, None):
+        folder, arguments = tmp_path / str(accumulation), {"gradient_accumulation_steps": accumulation, "save_steps": 2}
+        trainer(seat, folder, open_loader(path, shuffle=True), 2, **arguments).train()
+        rest = trainer(seat, folder, open_loader(path, shuffle=True), **arguments | {"save_steps": 100})
+        if advice is None:
+            rest.train(True)
+            assert rest.state.global_step == 6
+        else:
+            with pytest.raises(ValueError, match=advice):
+                rest.train(True)
 
 
 def test_a_checkpoint_elsewhere(seat, path, tmp_path):
