@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 from collections.abc import Mapping
 from weakref import WeakKeyDictionary, ref
 
@@ -52,8 +53,10 @@ _taken: Any = WeakKeyDictionary()  # loader -> (weak reference to the object tha
 def take(function: str, loader: Any, owner: object) -> None:
     """Notes that `owner`, made by `function`, iterates the loader. StateError: another living object does."""
     other, by = _taken.get(loader, (None, ""))
-    if other is not None and other() is not None and other() is not owner:
-        raise already(function, by)
+    if other is not None and other() not in (None, owner):
+        gc.collect()  # frameworks leave cycles with the owner in them
+        if other() is not None:
+            raise already(function, by)
     _taken[loader] = (ref(owner), function)
 
 

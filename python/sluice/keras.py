@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras 3, on every backend: model.fit(sluice.keras.feed(loader), steps_per_epoch=len(loader))."""
+"""Keras 3, on every backend: model.fit(sluice.keras.feed(loader, 1), epochs=9, shuffle=False)."""
 from __future__ import annotations
+
+import threading
 
 from . import _check, _seats
 
@@ -20,26 +22,28 @@ if TYPE_CHECKING:
 
     from .loader import Loader
 
-__all__ = ["feed"]
+__all__ = ["Feed", "feed"]
 
 FEED = "sluice.keras.feed"
-PEEKED = 2  # batches that Keras takes to learn their shapes, and keeps as long as it trains
+KEPT = 2  # batches that Keras reads at most to learn their shapes; the pass that it begins after that has them, too
+REPEATS = 2  # times that it does so: once to learn the shapes, once to build the model
 
 
 def feed(
     loader: Loader, epochs: int | None = None, *, inputs: str | Sequence[str] | None = None, targets: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
-) -> Iterator[tuple[Any, ...]]:  # fmt: skip
-    """A generator of batches for fit, evaluate and predict, which need the number of steps as well:
-    fit(feed(train), steps_per_epoch=len(train), validation_data=feed(val), validation_steps=len(val), epochs=9).
+) -> Feed:  # fmt: skip
+    """Batches for fit, evaluate and predict: fit(feed(train, 1), validation_data=feed(val, 1), epochs=9, shuffle=False).
 
     loader: a sluice.Loader or sluice.torch.DataLoader. Batches become numpy arrays; torch tensors stay so on Keras's torch backend.
-    epochs: epochs to give out [endless, as fit wants it].
+    epochs: the loader's epochs in one epoch of Keras; fit needs shuffle=False then. Without it, fit needs steps_per_epoch and
+        validation_steps, and evaluate needs steps [endless].
     inputs, targets: names of columns; a list of names makes a dict of arrays [the first column; the second].
     sample_weight: name of a column; 'mask' gives rows without a sample of their own the weight 0 [none].
 
-    ValueError: a batch has more than two columns and nothing says which are what; a name is not a column's. StateError: the
-    loader belongs to another feed, or another trainer, or is closed.
+    ValueError: a batch has more than two columns and nothing says which are what; Keras asks for batches in another order;
+    epochs is given and the loader stands inside an epoch.
+    KeyError: a name is not a column's. StateError: the loader belongs to another feed, or another trainer, or is closed.
     """
     loader = _seats.loader_of(FEED, loader)
     if epochs is not None:
@@ -51,9 +55,11 @@ def feed(
         raise ValueError("inputs= names the columns of the model's inputs: it is needed where targets= or sample_weight= is given")
     if targets is None and sample_weight is not None:
         raise ValueError("sample_weight= needs targets=")
-    generator = _batches(loader, epochs, parts)
-    _seats.take(FEED, loader, generator)
-    return generator
+    if epochs is not None and loader.remaining not in (0, len(loader)):
+        raise ValueError(f"the loader stands inside epoch {loader.epoch}, and epochs={epochs} needs whole ones: write loader.set_epoch({loader.epoch})")
+    made = Feed(loader, epochs, parts)
+    _seats.take(FEED, loader, made)
+    return made
 
 
 def _part(name, part):
@@ -61,20 +67,90 @@ def _part(name, part):
     return part if part is None or isinstance(part, str) else _check.texts(name, part, "the name of a column, or a list of names")
 
 
-def _batches(loader, epochs, parts):
-    convert = _converter()
-    given = done = 0
-    try:
-        while epochs is None or done < epochs:
-            for batch in loader:
-                made = _tuple(batch, parts)
-                copies = given < PEEKED
-                yield tuple({name: convert(column, copies) for name, column in part.items()} if isinstance(part, dict) else convert(part, copies)
-                            for part in made)  # fmt: skip
-                given += 1
-            done += 1
-    finally:  # also after an error, which a generator does not survive
-        _seats.release(loader)
+class Feed(keras.utils.PyDataset):
+    """Batches of a loader, by their index in a pass; feed() makes it.
+
+    Keras begins a pass for fit and one for each evaluation, and asks for batch 0, 1, 2 and so on, on one thread at a time. Each
+    pass begins with an epoch, the next one. Where Keras left a pass after its first batches, which it read to learn their
+    shapes, the next pass has these batches again.
+    """
+
+    def __init__(self, loader: Loader, epochs: int | None, parts: list[Any]) -> None:
+        super().__init__(workers=1, use_multiprocessing=False)
+        self.loader = loader
+        self._parts, self._convert, self._lock = parts, _converter(), threading.Lock()
+        self._batches: Any = None  # the iterator of the epoch in progress
+        self._length = None if epochs is None else epochs * len(loader)
+        self._at = 0  # index that Keras asks for next
+        self._taken = 0  # batches of the pass that the loader returned
+        self._kept: list[Any] = []  # the first KEPT of them
+        self._repeats = 0  # times that they were the beginning of a pass again
+
+    @property
+    def num_batches(self) -> int | None:
+        """Batches of a pass. None: it is endless."""
+        return self._length
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        """Batch `index` of the pass; index 0 begins one."""
+        with self._lock:
+            try:
+                return self._batch(index)
+            except Exception:
+                _seats.release(self.loader)  # another feed may have it
+                raise
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """The batches of a pass."""
+        index = 0
+        while index == 0 or index != self._length:
+            yield self[index]
+            index += 1
+
+    def _batch(self, index):
+        if index == 0:
+            self._begin_pass()
+        if index != self._at:
+            raise ValueError(f"{FEED}: Keras asks for batch {index} in place of {self._at}: write shuffle=False in fit")
+        self._at += 1
+        if index < self._taken:
+            return self._kept[index]
+        made = self._converted(self._take(), copies=index < KEPT)
+        self._taken += 1
+        if index < KEPT:
+            self._kept.append(made)
+        if self._taken == self._length:
+            self._batches = next(self._batches, None)  # ends the epoch
+            _seats.release(self.loader)
+        return made
+
+    def _begin_pass(self):
+        self._at = 0
+        if 0 < self._taken <= KEPT and self._taken != self._length and self._repeats < REPEATS:
+            self._repeats += 1
+            return
+        loader = self.loader
+        _seats.take(FEED, loader, self)
+        if self._taken and loader.remaining not in (0, len(loader)):
+            loader.set_epoch(loader.epoch + 1)
+            self._batches = None
+        self._taken, self._repeats, self._kept = 0, 0, []
+
+    def _take(self):
+        """The loader's next batch, of the next epoch where one ends."""
+        for _ in range(2):
+            if self._batches is None:
+                self._batches = iter(self.loader)
+            batch = next(self._batches, None)
+            if batch is not None:
+                return batch
+            self._batches = None
+        raise ValueError(f"{FEED}: an epoch of the loader has no batch")
+
+    def _converted(self, batch, copies):
+        convert = self._convert
+        return tuple({name: convert(column, copies) for name, column in part.items()} if isinstance(part, dict) else convert(part, copies)
+                     for part in _tuple(batch, self._parts))  # fmt: skip
 
 
 def _tuple(batch, parts):
@@ -84,7 +160,7 @@ def _tuple(batch, parts):
     if len(batch) > 2:
         names = ", ".join(map(repr, batch.keys()))
         raise ValueError(f"a batch has the columns {names}: write feed(loader, inputs='image', targets='label'), with these names")
-    return tuple(batch)
+    return tuple(batch.values()) if isinstance(batch, dict) else tuple(batch)
 
 
 def _named(batch, part):

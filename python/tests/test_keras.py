@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.keras under the protocol of Keras 3's generators; with Keras itself where it is installed."""
+"""sluice.keras under the protocol of Keras 3's PyDatasetAdapter; with Keras itself where it is installed."""
 import importlib
 import importlib.util
 import itertools
@@ -16,6 +16,35 @@ from sluice import columns as C
 SAMPLES = 33
 
 
+class PyDataset:
+    """What Keras has of keras.utils.PyDataset before the adapter reads it."""
+
+    def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
+        assert workers == 1 and not use_multiprocessing  # else other threads or processes ask for batches
+
+
+class Adapter:
+    """One epoch iterator of fit, or of all validations of a fit: a pass is begun at first, after building, and in each validation."""
+
+    def __init__(self, feed, steps=None):
+        self.feed, self.steps, self.current = feed, steps, None
+
+    def batches(self):
+        count = self.feed.num_batches
+        for index in itertools.count() if count is None else range(count):
+            yield self.feed[index]
+
+    def build(self):
+        """Keras reads a batch to learn the shapes, and resets the iterator."""
+        next(self.batches())
+        self.current = None
+
+    def epoch(self, reset=False):
+        if self.current is None or reset or self.steps is None:
+            self.current = self.batches()
+        return list(itertools.islice(self.current, self.steps))
+
+
 @pytest.fixture(params=["jax", "torch"])
 def backend(request):
     return request.param
@@ -25,6 +54,7 @@ def backend(request):
 def seat(monkeypatch, backend):
     fake = types.ModuleType("keras")
     fake.config, fake.__version__ = types.SimpleNamespace(backend=lambda: backend), "3.12"
+    fake.utils = types.SimpleNamespace(PyDataset=PyDataset)
     monkeypatch.setitem(sys.modules, "keras", fake)
     monkeypatch.delitem(sys.modules, "sluice.keras", raising=False)
     yield importlib.import_module("sluice.keras")
@@ -50,46 +80,105 @@ def numbers(batch):
     return numpy.asarray(batch[1]).tolist()
 
 
-def test_epochs(seat, path):
-    loader, plain = open_loader(path), open_loader(path)
-    wanted = [[batch["number"].tolist() for batch in plain] for _ in range(3)]
-    taken = []
+def rows(path, epochs, **options):
+    plain = open_loader(path, **options)
+    return [[batch["number"].tolist() for batch in plain] for _ in range(epochs)]
+
+
+@pytest.mark.parametrize("epochs, steps", [(None, 9), (1, None)])
+def test_training(seat, path, epochs, steps):
+    loader = open_loader(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # what Keras keeps are copies: the loader's memory stays free
-        generator = seat.feed(loader)
-        peeked = list(itertools.islice(generator, 2))
-        for batch in itertools.islice(itertools.chain(peeked, generator), 27):
-            assert isinstance(batch, tuple) and all(isinstance(column, numpy.ndarray) for column in batch)
-            taken.append(numbers(batch))
-    assert taken == sum(wanted, [])
-    assert len(next(generator)) == 2  # endless
+        adapter = Adapter(seat.feed(loader, epochs), steps)
+        adapter.build()
+        assert [[numbers(batch) for batch in adapter.epoch()] for _ in range(3)] == rows(path, 3)
+    assert isinstance(adapter.feed[0], tuple) and all(isinstance(column, numpy.ndarray) for column in adapter.feed[0])
+
+
+@pytest.mark.parametrize("epochs, steps", [(None, 9), (1, None), (None, 5)])
+@pytest.mark.parametrize("built", [False, True])
+def test_each_validation_is_the_whole_of_it(seat, path, epochs, steps, built):
+    adapter = Adapter(seat.feed(open_loader(path, shuffle=False), epochs), steps)
+    if built:
+        adapter.build()
+    (whole,) = rows(path, 1, shuffle=False)
+    for _ in range(3):
+        assert [numbers(batch) for batch in adapter.epoch(reset=True)] == whole[:steps]
+
+
+def test_epochs_of_fewer_steps(seat, path):
+    adapter = Adapter(seat.feed(open_loader(path)), 5)
+    taken = [numbers(batch) for _ in range(4) for batch in adapter.epoch()]
+    assert taken == sum(rows(path, 3), [])[:20]
+
+
+@pytest.mark.parametrize("epochs, steps", [(None, 2), (1, None)])
+def test_short_passes_do_not_repeat_forever(seat, path, epochs, steps):
+    """A pass of as many batches as Keras reads to learn their shapes."""
+    feed, taken = seat.feed(open_loader(path, batch_size=17), epochs), []
+    for _ in range(8):  # fit, again and again
+        taken += [sum((numbers(batch) for batch in Adapter(feed, steps).epoch()), [])]
+    assert all(sorted(epoch) == list(range(SAMPLES)) for epoch in taken) and len(set(map(str, taken))) == (8 if epochs else 3)
+
+
+def test_tensorflow_reads_two_batches_first(seat, path):
+    feed = seat.feed(open_loader(path), 1)
+    first = [numbers(feed[index]) for index in range(2)]
+    assert [numbers(batch) for batch in Adapter(feed).epoch()] == rows(path, 1)[0] and first == rows(path, 1)[0][:2]
+
+
+def test_a_loader_that_goes_on(seat, path):
+    loader = open_loader(path)
+    loader.load_state_dict(loader.state_at(1, 4))
+    with pytest.raises(ValueError, match=r"stands inside epoch 1, and epochs=1 needs whole ones: write loader.set_epoch\(1\)"):
+        seat.feed(loader, 1)
+    adapter = Adapter(seat.feed(loader), 9)
+    adapter.build()
+    assert [numbers(batch) for batch in adapter.epoch()] == sum(rows(path, 3), [])[13:22]
+    other = open_loader(path)
+    other.set_epoch(1)
+    assert [[numbers(batch) for batch in Adapter(seat.feed(other, 1)).epoch()] for _ in range(2)] == rows(path, 3)[1:]
+
+
+def test_another_order(seat, path):
+    feed = seat.feed(open_loader(path), 1)
+    with pytest.raises(ValueError, match="Keras asks for batch 3 in place of 0: write shuffle=False in fit"):
+        feed[3]
 
 
 def test_a_given_number_of_epochs(seat, path):
     loader = open_loader(path)
-    generator = seat.feed(loader, 2)
+    feed = seat.feed(loader, 2)
     with pytest.raises(sluice.StateError, match="was given to sluice.keras.feed before"):
         seat.feed(loader)
-    assert sum(len(numbers(batch)) for batch in generator) == 2 * SAMPLES
+    assert sum(len(numbers(batch)) for batch in feed) == 2 * SAMPLES
     assert sum(1 for _ in seat.feed(loader, 1)) == 9 and loader.epoch == 3  # it is free again
+
+
+def test_a_feed_that_only_a_cycle_holds(seat, path):
+    loader, cycle = open_loader(path), []
+    cycle += [cycle, seat.feed(loader)]
+    del cycle
+    assert seat.feed(loader).loader is loader
 
 
 def test_a_loader_that_waits(seat, path):
     loader = open_loader(path, hold="wait", hold_timeout=0.5, prefetch_factor=3)
-    generator = seat.feed(loader, 1)
-    peeked = list(itertools.islice(generator, 2))
-    assert sum(len(numbers(batch)) for batch in itertools.chain(peeked, generator)) == SAMPLES
+    assert sum(len(numbers(batch)) for batch in Adapter(seat.feed(loader, 1)).batches()) == SAMPLES
 
 
 def test_names(seat, path):
-    x, y, weight = next(seat.feed(open_loader(path), inputs=["x"], targets="number", sample_weight="mask"))
+    x, y, weight = seat.feed(open_loader(path), inputs=["x"], targets="number", sample_weight="mask")[0]
     assert list(x) == ["x"] and x["x"].shape == (4, 2048) and y.shape == (4,) and weight.tolist() == [1] * 4
     columns = {"x": C.Tensor("x"), "number": C.Number("number"), "more": C.Number("number")}
     with pytest.raises(ValueError, match="columns 'x', 'number', 'more': write feed.loader, inputs='image'"):
-        next(seat.feed(open_loader(path, columns=columns)))
+        seat.feed(open_loader(path, columns=columns))[0]
     with pytest.raises(KeyError, match="'nonsense'"):
-        next(seat.feed(open_loader(path), inputs="nonsense"))
-    assert len(next(seat.feed(open_loader(path, columns={"x": C.Tensor("x")})))) == 1
+        seat.feed(open_loader(path), inputs="nonsense")[0]
+    assert len(seat.feed(open_loader(path, columns={"x": C.Tensor("x")}))[0]) == 1
+    hooked = seat.feed(open_loader(path, batch_hook=lambda batch: {"a": batch["x"], "b": batch["number"]}))[0]
+    assert len(hooked) == 2 and len(numbers(hooked)) == 4
     for words, arguments in ("inputs= names", {"targets": "x"}), ("needs targets=", {"inputs": "x", "sample_weight": "mask"}):
         with pytest.raises(ValueError, match=words):
             seat.feed(open_loader(path), **arguments)
@@ -124,5 +213,5 @@ def test_keras_itself(path):
     model = keras.Sequential([keras.Input((2048,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     loader, val = open_loader(path), open_loader(path, shuffle=False)
-    history = model.fit(sluice.keras.feed(loader), steps_per_epoch=9, epochs=2, validation_data=sluice.keras.feed(val), validation_steps=9, verbose=0)
+    history = model.fit(sluice.keras.feed(loader, 1), epochs=2, shuffle=False, validation_data=sluice.keras.feed(val, 1), verbose=0)
     assert len(history.history["loss"]) == 2
