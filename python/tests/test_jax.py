@@ -2,11 +2,14 @@
 """sluice.jax under the protocol of jax.make_array_from_process_local_data; with JAX itself where it is installed."""
 import importlib
 import importlib.util
+import pathlib
+import runpy
 import sys
 import types
 
 import numpy
 import pytest
+import training
 
 import sluice
 from sluice import columns as C
@@ -108,3 +111,13 @@ def test_jax_itself(path):
     loader = open_loader(path, batch_size=4 * len(jax.devices()), drop_last=True)
     total = sum(float(jax.jit(lambda x: x[:, 0].sum())(x)) for x, _ in sluice.jax.global_batches(loader, sharding))
     assert total == sum(sum(batch["number"].tolist()) for batch in open_loader(path, batch_size=4 * len(jax.devices()), drop_last=True))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="without JAX: its gradients are no part of the protocol")
+def test_the_example(tmp_path, monkeypatch, capsys):
+    training.colours(tmp_path, "train", 40)
+    program = pathlib.Path(__file__).parents[2] / "examples" / "jax_train.py"
+    monkeypatch.setattr(sys, "argv", [str(program), str(tmp_path / "train")])
+    runpy.run_path(str(program), run_name="__main__")
+    losses = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()]
+    assert len(losses) == 8 and losses[-1] < losses[0] / 2

@@ -3,12 +3,15 @@
 import importlib
 import importlib.util
 import itertools
+import pathlib
+import runpy
 import sys
 import types
 import warnings
 
 import numpy
 import pytest
+import training
 
 import sluice
 from sluice import columns as C
@@ -215,3 +218,13 @@ def test_keras_itself(path):
     loader, val = open_loader(path), open_loader(path, shuffle=False)
     history = model.fit(sluice.keras.feed(loader, 1), epochs=2, shuffle=False, validation_data=sluice.keras.feed(val, 1), verbose=0)
     assert len(history.history["loss"]) == 2
+
+
+@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="without Keras: its layers are no part of the protocol")
+def test_the_example(tmp_path, monkeypatch, capsys):
+    training.colours(tmp_path, "train", 16)
+    training.colours(tmp_path, "val", 6)
+    program = pathlib.Path(__file__).parents[2] / "examples" / "keras_train.py"
+    monkeypatch.setattr(sys, "argv", [str(program), str(tmp_path / "train"), str(tmp_path / "val"), "--epochs", "8"])
+    runpy.run_path(str(program), run_name="__main__")
+    assert capsys.readouterr().out.splitlines()[-1].endswith("100% right")

@@ -7,6 +7,7 @@ import types
 
 import numpy
 import pytest
+import training
 from PIL import Image
 
 import sluice
@@ -43,13 +44,8 @@ def test_what_train_py_does(data):
 
 def test_the_example(tmp_path, monkeypatch, capsys):
     """Two classes that differ in colour: it learns them."""
-    for split, count in (("train", 16), ("val", 6)):
-        for number in range(2 * count):
-            folder = tmp_path / split / ("red", "blue")[number % 2]
-            folder.mkdir(parents=True, exist_ok=True)
-            pixels = numpy.random.default_rng(number).integers(0, 60, (80, 80, 3), "uint8")
-            pixels[..., 2 * (number % 2)] += 160
-            Image.fromarray(pixels).save(folder / f"{number}.png")
+    training.colours(tmp_path, "train", 16)
+    training.colours(tmp_path, "val", 6)
     program = pathlib.Path(__file__).parents[2] / "examples" / "timm_train.py"
     monkeypatch.setattr(sys, "argv", [str(program), str(tmp_path / "train"), str(tmp_path / "val"), "--size", "32", "--epochs", "8"])
     runpy.run_path(str(program), run_name="__main__")

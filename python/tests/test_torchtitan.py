@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.torchtitan under the protocol of torchtitan's trainer and of torch.distributed.checkpoint's Stateful."""
 import copy
+import dataclasses
 import itertools
+import pathlib
 import pickle
+import runpy
+import sys
+import types
 
 import numpy
 import pytest
@@ -13,6 +18,9 @@ from sluice import columns as C
 torch = pytest.importorskip("torch")
 import sluice.torch  # noqa: E402
 import sluice.torchtitan  # noqa: E402
+
+
+EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "torchtitan_train.py"
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +110,38 @@ def test_a_loader_is_stateful(tokens):
     checkpoint, other = save({"loader": loader}), open_loader(tokens)
     load(checkpoint, {"loader": other})
     assert other.state_dict() == loader.state_dict()
+
+
+@dataclasses.dataclass
+class TrainSpec:
+    build_dataloader_fn: object = None
+    build_validator_fn: object = print
+
+
+def test_the_example(tmp_path, monkeypatch):
+    """Under what torchtitan 0.2 does with a train spec, on rank 1 of 2."""
+    numpy.arange(401, dtype="uint16").tofile(tmp_path / "tokens.bin")
+    training = types.SimpleNamespace(dataset_path=str(tmp_path / "tokens.bin"), seq_len=10, local_batch_size=4)
+    specs, taken = {"llama3": TrainSpec()}, []
+
+    def main(trainer):
+        build = specs["llama3_tokens"].build_dataloader_fn
+        made = build(dp_world_size=2, dp_rank=1, tokenizer=None, job_config=types.SimpleNamespace(training=training))
+        taken.extend(take(iter(made), 8))
+
+    for name, members in (
+        ("torchtitan", {}), ("torchtitan.protocols", {}), ("torchtitan.train", {"Trainer": object, "main": main}),
+        ("torchtitan.protocols.train_spec", {"get_train_spec": specs.get, "register_train_spec": specs.__setitem__}),
+    ):  # fmt: skip
+        module = types.ModuleType(name)
+        module.__dict__.update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    assert specs["llama3_tokens"].build_validator_fn is None and len(taken) == 8 and all(len(batch) == 4 for batch in taken)
+
+
+@pytest.mark.parametrize("name, words", [("keras", "Keras 3 and a backend: pip install keras torch"), ("jax", "JAX: pip install jax"), ("torchtitan", "torchtitan: pip install torchtitan")])
+def test_examples_without_their_framework(name, words, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SystemExit, match=f"{name}_train.py needs {words}"):
+        runpy.run_path(str(EXAMPLE.parent / f"{name}_train.py"), run_name="__main__")

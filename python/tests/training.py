@@ -21,6 +21,16 @@ def make_photos(tmp_path):
     return paths
 
 
+def colours(folder, split, count):
+    """Class folders red and blue in folder/split, of `count` pictures each, which differ in colour."""
+    for number in range(2 * count):
+        name = folder / split / ("red", "blue")[number % 2] / f"{number}.png"
+        name.parent.mkdir(parents=True, exist_ok=True)
+        pixels = numpy.random.default_rng(number).integers(0, 60, (80, 80, 3), "uint8")
+        pixels[..., 2 * (number % 2)] += 160
+        Image.fromarray(pixels).save(name)
+
+
 def loader(source):
     columns = {"image": sluice.columns.Image(transform=T.RandomResizedCrop(16)), "label": sluice.columns.Number()}
     return sluice.Loader(source, batch_size=5, shuffle=True, seed=3, num_workers=2, columns=columns)

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""torchtitan 0.2 over a file of tokens: llama3 with a data loader of sluice's, which its checkpoints contain.
+
+    torchrun --nproc_per_node N torchtitan_train.py --model.name llama3_tokens --training.dataset_path FILE [options of torchtitan]
+
+FILE: tokens as 16-bit unsigned numbers, one after the other, as nanoGPT's *.bin. It is read as samples of --training.seq_len tokens,
+in random order; labels are the same tokens, one further.
+"""
+import dataclasses
+import os
+
+try:
+    from torchtitan.protocols.train_spec import get_train_spec, register_train_spec
+    from torchtitan.train import Trainer, main
+except ModuleNotFoundError as error:
+    if error.name.partition(".")[0] != "torchtitan":
+        raise
+    raise SystemExit("torchtitan_train.py needs torchtitan: pip install torchtitan") from None
+
+import sluice
+import sluice.torch
+import sluice.torchtitan
+from sluice import columns as C
+
+
+def build_dataloader(dp_world_size, dp_rank, job_config, **_):
+    """What torchtitan calls once its ranks are known."""
+    training = job_config.training
+    tokens = sluice.Dataset(training.dataset_path, flat=("uint16", (os.path.getsize(training.dataset_path) // 2,)))
+    window = {"length": training.seq_len, "dtype": "int64"}
+    loader = sluice.torch.DataLoader(
+        tokens, batch_size=training.local_batch_size, shuffle=True, drop_last=True, seed=7, rank=dp_rank, world_size=dp_world_size,
+        columns={"input": C.Window("tensor", **window), "target": C.Window("tensor", offset=1, **window)},
+    )  # fmt: skip
+    return sluice.torchtitan.dataloader(loader, {"input": "input"}, "target", dp_rank=dp_rank, dp_world_size=dp_world_size)
+
+
+if __name__ == "__main__":
+    spec = get_train_spec("llama3")
+    register_train_spec("llama3_tokens", dataclasses.replace(spec, build_dataloader_fn=build_dataloader, build_validator_fn=None))
+    main(Trainer)
