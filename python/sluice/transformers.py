@@ -52,9 +52,9 @@ class Named(accelerate.Prepared):
 
     def _skip_to(self, batches):
         """Trainer's skip_first_batches."""
-        saved, self._saved = self._saved, None
+        saved = self._saved  # stays for set_epoch, which Trainer 5 calls after this
         if saved is not None and saved["samples"] != batches * self.total_batch_size:
-            raise self._elsewhere(saved, f"batch {batches} of epoch {self.epoch}")
+            raise self._elsewhere(saved, f"batch {batches} of an epoch")
         return accelerate.skip_first_batches(self, batches)
 
     def __iter__(self) -> Iterator[Any]:

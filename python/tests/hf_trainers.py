@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Hugging Face's Trainer (4.57; resume_rounds_down: 4.47 to 4.51) does with its loaders, as modules transformers, transformers.trainer and .trainer_utils. transformers itself is not needed."""
+"""What Hugging Face's Trainer (4.57; resume_rounds_down: 4.47 to 4.51; skips_first: 5.0 and 5.1) does with its loaders, as modules transformers, transformers.trainer and .trainer_utils. transformers itself is not needed."""
 import json
 import os
 import types
@@ -32,6 +32,7 @@ class Trainer:
     """Trains nothing: `steps` are the lists of batches of each optimizer step."""
 
     resume_rounds_down = False  # resuming ignores the step of fewer batches at the end of an epoch
+    skips_first = False  # skip_first_batches comes before set_epoch
 
     def __init__(self, model=None, args=None, train_dataset=None, eval_dataset=None, stop=None):
         self.model, self.args, self.train_dataset, self.eval_dataset, self.stop = model, args, train_dataset, eval_dataset, stop
@@ -61,10 +62,12 @@ class Trainer:
             skipped = 0 if args.ignore_data_skip else skipped * accumulation
         for epoch in range(epochs_trained, args.num_train_epochs):
             batches, step = loader, skipped
-            if hasattr(batches, "set_epoch"):
+            if hasattr(batches, "set_epoch") and not self.skips_first:
                 batches.set_epoch(epoch)
             if skipped > 0:
                 batches, skipped = skip_first_batches(batches, skipped), 0
+            if hasattr(batches, "set_epoch") and self.skips_first:
+                batches.set_epoch(epoch)
             iterator = iter(batches)
             for update in range(updates):
                 count = accumulation if update != updates - 1 else length % accumulation or accumulation

@@ -70,7 +70,9 @@ def test_every_checkpoint_goes_on(seat, path, tmp_path, accumulation):
         hf_trainers.skip_first_batches(None, 1)
 
 
-def test_what_a_checkpoint_refuses(seat, path, tmp_path):
+@pytest.mark.parametrize("skips_first", [False, True])
+def test_what_a_checkpoint_refuses(seat, path, tmp_path, monkeypatch, skips_first):
+    monkeypatch.setattr(hf_trainers.Trainer, "skips_first", skips_first)
     trainer(seat, tmp_path, open_loader(path, shuffle=True), 11, save_steps=11).train()
     state = json.loads((tmp_path / "checkpoint-11" / seat.STATE_NAME).read_text())
     assert (state["epoch"], state["samples"]) == (1, 8)
@@ -78,8 +80,13 @@ def test_what_a_checkpoint_refuses(seat, path, tmp_path):
     with pytest.raises(ValueError, match="different seed"):
         other.train(True)
     other = trainer(seat, tmp_path, open_loader(path, shuffle=True, batch_size=2), per_device_train_batch_size=2)
-    with pytest.raises(ValueError, match="behind sample 8 of epoch 1, and Trainer resumes at epoch 0: use the batch size"):
+    with pytest.raises(ValueError, match="behind sample 8 of epoch 1, and Trainer resumes at (epoch 0|batch 11 of an epoch): use the batch size"):
         other.train(True)
+    (tmp_path / "checkpoint-11" / "trainer_state.json").write_text('{"global_step": 2}')
+    other = trainer(seat, tmp_path, open_loader(path, shuffle=True))
+    with pytest.raises(ValueError, match="behind sample 8 of epoch 1, and Trainer resumes at epoch 0"):
+        other.train(True)
+    (tmp_path / "checkpoint-11" / "trainer_state.json").write_text('{"global_step": 11}')
     again = trainer(seat, tmp_path, open_loader(path, shuffle=True), ignore_data_skip=True, save_steps=100)
     again.train(True)
     assert len(again.steps) == 9
