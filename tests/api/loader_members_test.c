@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 120, BATCH = 16, BYTES = 32 << 10, NUMBER_BITS = 16, MEMBERS_MAX = 9 };
-#define MIB         (UINT64_C(1) << 20)
+enum { SAMPLES = 120, BATCH = 16, NUMBER_BITS = 16, MEMBERS_MAX = 9 };
+/* A buffer holds 32 or 96 samples: fewer than the batches ahead need. */
+enum { BYTES = 32 << 10, BUFFER = 32 * BYTES };
 #define DEADLINE_NS INT64_C(20000000000)
 
 /* A tensor of bools begins with the bits of its sample's number; that of a bad one ends in no
@@ -234,9 +235,9 @@ static void run_all(const char *path, uint32_t bad_percent)
                                .shuffle = shuffles[k % 3],
                                .policy = policies[k / 3],
                                .page_cache = caches[(number + k / 3) % 4 == 3],
-                               .buffer_bytes = number % 2 == 0 ? MIB : 3 * MIB,
+                               .buffer_bytes = number % 2 == 0 ? BUFFER : 3 * BUFFER,
                                .workers = 1 + number % 3};
-            if (TEST_AMOUNT(0, (number + m) % 6 != 0)) {
+            if (TEST_AMOUNT(0, (number + m + bad_percent / 10) % 12 != 0)) {
                 continue;
             }
             run(path, &v);
@@ -289,7 +290,7 @@ TEST(episodes_have_no_sample_twice)
                            .policy = SLUICE_BAD_REPLACE,
                            .shuffle = SLUICE_SHUFFLE_FULL,
                            .page_cache = i % 4 < 2 ? SLUICE_CACHE_BUFFERED : SLUICE_CACHE_AUTO,
-                           .buffer_bytes = MIB,
+                           .buffer_bytes = BUFFER,
                            .workers = 1 + i % 3,
                            .episodes = true};
         run(path, &v);

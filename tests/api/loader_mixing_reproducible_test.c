@@ -10,7 +10,7 @@
 TEST_WITH(any_number_of_workers, mixed_data_make, mixed_data_remove)
 {
     static const uint32_t workers[] = {1, 2, 7};
-    for (size_t i = 0; i < MIXED_STEPS; i++) {
+    for (size_t i = 0; i < MIXED_STEPS; i += TEST_AMOUNT(1, 2)) {
         mixed_epoch runs[3];
         const mixed_form how = {.dtype = (sluice_dtype)(i % 4),
                                 .layout = (sluice_layout)(i / 2 % 2)};
@@ -101,7 +101,7 @@ TEST_WITH(devices_make_the_same, mixed_data_make, mixed_data_remove)
         skip();
         return; /* not reached */
     }
-    for (size_t i = 0; i < (size_t)MIXED_STEPS * 4; i++) {
+    for (size_t i = 0; i < (size_t)MIXED_STEPS * 4; i += TEST_AMOUNT(1, 3)) {
         const mixed_form how = {.dtype = (sluice_dtype)(i % 4),
                                 .layout = (sluice_layout)((i + i / 4) % 2),
                                 .smoothing = 0.1,

@@ -14,7 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES = 5, D = 80, H = 128, W = 160, EPOCHS = 3, LOCAL = 30, ENTRY = 46, HEADER = 128 };
+enum {
+    SAMPLES = 5,
+    D = 80,
+    H = 128,
+    W = 160,
+    EPOCHS = TEST_AMOUNT(3, 2),
+    LOCAL = 30,
+    ENTRY = 46,
+    HEADER = 128
+};
 
 static char folder[256];
 static char paths[4][300]; /* flat, npy, npz, shards */
@@ -372,7 +381,7 @@ TEST(every_form)
     static const int64_t forms[][3] = {{9, H, W},     {9, 17, W}, {9, 17, W - 6},
                                        {D, 2, 150},   {1, 1, 1},  {D - 1, H, 2},
                                        {1, 100, 100}, {D, H, W},  {40, 120, 160}};
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i += TEST_AMOUNT(1, 2)) {
         asked a = crop_of(SHARDS);
         memcpy(a.shape, forms[i], sizeof(a.shape));
         same_epochs(&a, UINT64_MAX);

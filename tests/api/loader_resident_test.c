@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 5, PER_CLASS = 40, SAMPLES = CLASSES * PER_CLASS, EPOCHS = 5 };
+enum { CLASSES = 5, PER_CLASS = 40, SAMPLES = CLASSES * PER_CLASS, EPOCHS = TEST_AMOUNT(5, 3) };
 
 static photo_folder photos;
 static char packed[300], damaged[300];

@@ -157,7 +157,7 @@ static const int32_t shuffles[] = {SLUICE_SHUFFLE_SHARDS, SLUICE_SHUFFLE_NONE};
 TEST(each_once)
 {
     for (uint32_t s = 0; s < 2; s++) {
-        for (uint32_t world = 1; world < 5; world++) {
+        for (uint32_t world = 1; world < 5; world += TEST_AMOUNT(1, 2)) {
             sluice_loader *loaders[4];
             sluice_loader_options options = options_of(shuffles[s]);
             options.world_size = world;
@@ -185,7 +185,7 @@ TEST(cut_short)
 {
     static int64_t labels[ALL];
     for (uint32_t s = 0; s < 2; s++) {
-        for (uint32_t round = 0; round < 12; round++) {
+        for (uint32_t round = 0; round < 12; round += TEST_AMOUNT(1, 3)) {
             const sluice_loader_options options = options_of(shuffles[s]);
             sluice_loader *loader = open_loader(&options);
             for (uint32_t i = 0; i < round % 4; i++) {
@@ -212,7 +212,7 @@ TEST(goes_on)
         const sluice_loader_options options = options_of(shuffles[s]);
         sluice_loader *loader = open_loader(&options);
         sluice_loader *other = open_loader(&options);
-        for (uint32_t batches = 1; batches < 50; batches += 7) {
+        for (uint32_t batches = 1; batches < 50; batches += TEST_AMOUNT(7, 14)) {
             uint8_t cursor[SLUICE_CURSOR_BYTES];
             size_t bytes = sizeof(cursor);
             uint64_t epoch = 0;

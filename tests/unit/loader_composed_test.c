@@ -85,7 +85,7 @@ static void check_epochs(const char *path, const composed_case *of, int32_t on_b
 
 TEST(rows_are_as_the_model_says)
 {
-    for (uint32_t i = 0; i < composed_case_count; i++) {
+    for (uint32_t i = TEST_AMOUNT(0, 1); i < composed_case_count; i += TEST_AMOUNT(1, 2)) {
         const composed_case *of = &composed_cases[i];
         uint64_t seen[COMPOSED_SEEN] = {0};
         check_epochs(test_path("good"), of, SLUICE_BAD_FAIL, seen);
@@ -98,7 +98,7 @@ TEST(rows_are_as_the_model_says)
 
 TEST(bad_samples_are_replaced)
 {
-    for (uint32_t i = 0; i < composed_case_count; i++) {
+    for (uint32_t i = 0; i < composed_case_count; i += TEST_AMOUNT(1, 2)) {
         uint64_t seen[COMPOSED_SEEN] = {0};
         check_epochs(test_path("spoiled"), &composed_cases[i], SLUICE_BAD_REPLACE, seen);
         assert_true(seen[SLUICE_ROW_REPLACED] > 0);
@@ -108,7 +108,7 @@ TEST(bad_samples_are_replaced)
 
 TEST(bad_samples_are_masked)
 {
-    for (uint32_t i = 0; i < composed_case_count; i++) {
+    for (uint32_t i = TEST_AMOUNT(0, 1); i < composed_case_count; i += TEST_AMOUNT(1, 2)) {
         uint64_t seen[COMPOSED_SEEN] = {0};
         check_epochs(test_path("spoiled"), &composed_cases[i], SLUICE_BAD_MASK, seen);
         assert_true(seen[SLUICE_ROW_OK] > 0 && seen[SLUICE_ROW_BAD] > 0);
@@ -134,7 +134,7 @@ static void nap(uint32_t us)
 
 TEST(a_cursor_goes_on_in_another_loader)
 {
-    for (uint32_t i = 0; i < composed_case_count; i++) {
+    for (uint32_t i = 0; i < composed_case_count; i += TEST_AMOUNT(1, 2)) {
         const composed_case *of = &composed_cases[i];
         composed_options options = {
             .workers = WORKERS, .on_bad_sample = SLUICE_BAD_REPLACE, .seed = 5};
@@ -225,7 +225,7 @@ static void close_somewhere(sluice_loader *loader, const epoch_digests *expected
 
 TEST(cancel_and_close_at_any_moment)
 {
-    for (uint32_t i = 0; i < composed_case_count; i++) {
+    for (uint32_t i = TEST_AMOUNT(0, 1); i < composed_case_count; i += TEST_AMOUNT(1, 2)) {
         const composed_case *of = &composed_cases[i];
         const composed_options options = {
             .workers = WORKERS, .on_bad_sample = SLUICE_BAD_REPLACE, .seed = 3};

@@ -207,7 +207,7 @@ TEST(killed_at_every_call)
     while (pack_and_die(&f, point)) {
         assert_true(folder_is_part_of(f.path, f.whole));
         go_on(&f, point);
-        point += TEST_AMOUNT(1, 3);
+        point += TEST_AMOUNT(1, 5);
     }
     print_message("killed at %llu calls\n", (unsigned long long)point - 1);
     assert_true(point > 40);
@@ -236,7 +236,7 @@ TEST(killed_at_any_moment)
     fixture f;
     fixture_make(&f);
     uint64_t kills = 0;
-    for (useconds_t delay = 0; delay < 40000; delay += TEST_AMOUNT(2000, 5000)) {
+    for (useconds_t delay = 0; delay < 40000; delay += TEST_AMOUNT(2000, 8000)) {
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
@@ -262,7 +262,7 @@ TEST(disk_full_at_every_call)
     fixture f;
     fixture_make(&f);
     const sluice_pack_options options = pack_options();
-    for (uint64_t point = 1;; point += TEST_AMOUNT(1, 3)) {
+    for (uint64_t point = 1;; point += TEST_AMOUNT(1, 5)) {
         sluice_error error = SLUICE_ERROR_INIT;
         accident = DISK_FULL;
         calls_left = point;

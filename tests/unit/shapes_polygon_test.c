@@ -154,7 +154,7 @@ static void walk_part(const double *points, uint32_t count)
 
 TEST_WITH(masks_are_those_of_a_walk, open_scratch, close_scratch)
 {
-    enum { AGAIN = 6000, HUGE_MAX = 10 };
+    enum { AGAIN = TEST_AMOUNT(6000, 1500), HUGE_MAX = 10 };
     for (uint32_t i = POLYGON_CASES; i < POLYGON_CASES + AGAIN; i++) {
         if (i % POLYGON_KINDS == HUGE_KIND && i > POLYGON_CASES + 10 * HUGE_MAX)
             continue;
@@ -219,7 +219,7 @@ TEST_WITH(vertices_that_are_none_are_refused, open_scratch, close_scratch)
 
 TEST_WITH(many_points_take_bounded_time, open_scratch, close_scratch)
 {
-    enum { POINTS = 1 << 22 };
+    enum { POINTS = TEST_AMOUNT(1 << 22, 1 << 20) };
     sluice_error error = SLUICE_ERROR_INIT;
     double *points = malloc(sizeof(double) * 2 * POINTS);
     const clock_t begin = clock();
@@ -240,7 +240,7 @@ TEST_WITH(many_points_take_bounded_time, open_scratch, close_scratch)
 /* Each part is small, all of them together are not. */
 TEST_WITH(many_parts_take_bounded_time, open_scratch, close_scratch)
 {
-    enum { PARTS = 1 << 18 };
+    enum { PARTS = TEST_AMOUNT(1 << 18, 1 << 16) };
     static const double square[] = {0, 0, 64, 0, 64, 64, 0, 64};
     const sl_mask mask = {drawn, 64, 64, 64, 1, NULL, NULL};
     sl_polygon *parts = malloc(sizeof(*parts) * PARTS);
