@@ -5,9 +5,10 @@ import pathlib
 
 import numpy
 import pytest
+import layouts
 
 import sluice
-from sluice import columns as C
+from sluice import columns as C, transforms as T
 
 COUNT = 40
 WEIGHTS = [0.0 if i % 4 == 3 else 1.0 + i % 7 for i in range(COUNT)]
@@ -192,6 +193,35 @@ def test_the_sampler_of_torch(data):
         sluice.torch.DataLoader(data, 8, "block", columns=COLUMNS, sampler=sampler)
     with pytest.raises(TypeError, match="sampler= is not supported: .*weights="):
         sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=torch.utils.data.SequentialSampler(WEIGHTS))
+
+
+def test_each_draw_is_augmented_on_its_own(tmp_path):
+    """As if the dataset stood behind itself once per position; the same on ranks, and behind a state."""
+    layouts.classes(tmp_path, "photos", 2, 4)
+    photos, count, draws = sluice.Dataset(tmp_path / "photos"), 8, 24
+
+    def made(source, batch_size=4, start=None, **options):
+        options = {"seed": 3, "shuffle": True, "transform": T.RandomResizedCrop(8)} | options
+        with sluice.Loader(source, batch_size, **options) as own:
+            if start:
+                own.load_state_dict(own.state_at(0, start))
+            return [(int(n), image) for batch in own for n, image in zip(batch["index"], batch["image"].numpy().copy())]
+
+    weighted = {"weights": [1.0] * count, "num_samples": draws}
+    alone = made(photos, **weighted)
+    joined = dict(made(sluice.concat([photos] * draws), 32))
+    for position, (number, image) in enumerate(alone):
+        assert (image == joined[number + count * position]).all()
+    of_sample = [image for number, image in alone if number == alone[0][0]]
+    assert len(of_sample) > 1 and all((image != of_sample[0]).any() for image in of_sample[1:])
+
+    def is_same(found, wanted):
+        return len(found) == len(wanted) and all(a[0] == b[0] and (a[1] == b[1]).all() for a, b in zip(found, wanted))
+
+    for rank in range(3):
+        own = [one for step in range(0, draws, 6) for one in alone[step + 2 * rank : step + 2 * rank + 2]]
+        assert is_same(made(photos, 2, rank=rank, world_size=3, **weighted), own)
+    assert is_same(made(photos, start=2, **weighted), alone[8:])
 
 
 def test_weights_are_closed_with_the_loader(data):

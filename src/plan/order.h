@@ -79,8 +79,8 @@ struct sl_order_kind {
     sl_order (*make)(const sl_order_source *source, uint64_t seed, uint64_t epoch);
     /* The samples at `first` and the positions behind it. NULL: a walk says. */
     void (*samples)(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples);
-    /* Number of a sample's repetition at `position`, which draws of its own go by. NULL: always 0.
-     */
+    /* Number of a sample's repetition at `position`, which its augmentation is drawn by; a sample
+     * has each number at most once. NULL: always 0. */
     uint64_t (*repetition)(const sl_order *order, uint64_t position);
     /* NULL: global batches are cut from all positions in a row. */
     const sl_order_groups *groups;

@@ -136,6 +136,13 @@ static void weighted_samples(const sl_order *order, uint64_t first, uint32_t cou
     }
 }
 
+/* A sample may be drawn at any position, so each position is a repetition of its own. */
+static uint64_t weighted_repetition(const sl_order *order, uint64_t position)
+{
+    (void)order;
+    return position;
+}
+
 static uint64_t weighted_choices(const sl_order *order, uint64_t position)
 {
     const sl_weight_set *set = order->set;
@@ -179,6 +186,7 @@ static sl_order weighted_make(const sl_order_source *source, uint64_t seed, uint
 const sl_order_kind sl_weighted_order = {.name = "weighted",
                                          .make = weighted_make,
                                          .samples = weighted_samples,
+                                         .repetition = weighted_repetition,
                                          .choices = weighted_choices,
                                          .substitute = weighted_substitute,
                                          .fits = weighted_fits};

@@ -7,8 +7,9 @@
  * sum of about 2^62, rounded, at least 1 for a weight above 0 and 0 for a weight of 0; a draw is a
  * 64-bit number scaled to their sum, and a binary search in the prefix sums. So a sample of weight
  * 0 is never drawn, and the probability of another is w / sum to within 2^-52 of it, and 2^-62. A
- * bad sample is replaced by another draw, from all weights except its own. Memory: 8 bytes a
- * sample. Time: O(log n) a draw. Threads: pure; a set is immutable once made.
+ * sample is augmented by its position as well, so its draws in one epoch differ. A bad sample is
+ * replaced by another draw, from all weights except its own. Memory: 8 bytes a sample. Time:
+ * O(log n) a draw. Threads: pure; a set is immutable once made.
  */
 #ifndef SL_WEIGHTED_ORDER_H
 #define SL_WEIGHTED_ORDER_H

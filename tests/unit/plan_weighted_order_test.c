@@ -76,6 +76,20 @@ TEST(draws_follow_the_weights)
     sl_weight_set_close(&set);
 }
 
+/* Draws of one sample differ: no two positions have the same number. */
+TEST(each_position_is_a_repetition_of_its_own)
+{
+    sl_weight_set set;
+    fill();
+    assert_int_equal(sl_weight_set_open(&set, weights, SAMPLES, DRAWS, NULL), SLUICE_OK);
+    const sl_order order = order_of(&set, 5, 2);
+    assert_non_null(order.kind->repetition);
+    for (uint64_t p = 0; p < DRAWS; p += 997) {
+        assert_int_equal(order.kind->repetition(&order, p), p);
+    }
+    sl_weight_set_close(&set);
+}
+
 TEST(a_draw_is_a_function_of_its_position)
 {
     uint64_t run[256];
