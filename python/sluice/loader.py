@@ -395,13 +395,24 @@ class Loader:
         number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with lengths,
         that, lengths and length_groups; with repeats, that, repeats and num_samples; with weights, weights and num_samples; with
         episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
+        A state saved between epochs has the same conditions; where one has changed, set_epoch(state["epoch"]) begins that epoch.
         """
         return self._state(self._place())
 
     def _state(self, place):
-        epoch, samples, cursor = place
+        epoch, samples, cursor = self._with_cursor(place)
         derived = {"seed": self.seed} if self._seed_is_derived else {}
         return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()} | derived
+
+    def _with_cursor(self, place):
+        """The place; one between epochs with the cursor of its epoch's beginning, which says what loader it is of."""
+        epoch, samples, cursor = place
+        if cursor or self._handle.closed or self._process != os.getpid():
+            return place
+        try:
+            return epoch, samples, self._handle.cursor(epoch, 0)
+        except _sluice.InvalidError:  # a mix has fewer epochs
+            return place
 
     def state_at(self, epoch: int, batches: int) -> dict[str, int | str]:
         """What state_dict() would return after `batches` batches of an epoch: load_state_dict(state_at(3, 100)) skips 100
@@ -459,6 +470,7 @@ class Loader:
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too. A loop of another thread
         raises CanceledError if it waits for a batch, else StateError at its next one."""
         self._end_iteration("the loader was closed")
+        self._start = self._start and self._with_cursor(self._start)  # for state_dict(), which stays
         self._handle.close()
         self._stop_ahead()
 

@@ -274,6 +274,40 @@ def test_states_of_something_else_are_refused(data):
         loader.load_state_dict(state | {"cursor": "00" * (len(state["cursor"]) // 2)})
 
 
+def test_states_between_epochs_of_something_else_are_refused(data):
+    """As those in the middle of an epoch: before the first one, behind one, at one that was chosen, and of a closed loader."""
+    def states():
+        loader = open_loader(data)
+        yield loader.state_dict()
+        assert len(list(loader)) == 9
+        yield loader.state_dict()
+        loader.set_epoch(4)
+        yield loader.state_dict()
+        loader.close()
+        yield loader.state_dict()
+
+    for state, epoch in zip(states(), (0, 1, 4, 4)):
+        others = {"seed": (data, {"seed": 99}), "shuffle": (data, {"shuffle": False}), "dataset": (data.subset(range(20)), {})}
+        for different, (source, options) in others.items():
+            with pytest.raises(sluice.InvalidError, match=f"a different {different}"):
+                open_loader(source, **options).load_state_dict(state)
+        for before in (state, state | {"cursor": ""}):  # as earlier versions saved it
+            loader = open_loader(data, batch_size=5)
+            loader.load_state_dict(before)
+            assert (loader.epoch, loader.remaining) == (epoch, 7) and loader.state_dict() == state
+            plain = open_loader(data, batch_size=5)
+            plain.set_epoch(epoch)
+            assert indices(loader) == indices(plain)
+
+
+def test_a_state_behind_the_last_epoch_of_a_mix(data):
+    loader = open_loader(sluice.mix([data, data]))
+    loader.set_epoch(2**62)
+    other = open_loader(loader.dataset)
+    other.load_state_dict(loader.state_dict())
+    assert other.epoch == 2**62
+
+
 @pytest.fixture
 def broken(tmp_path, photos):
     import shutil
