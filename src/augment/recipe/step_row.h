@@ -25,6 +25,9 @@
 
 enum { SL_SIDE_MAX = 16384 };
 
+/* Far more than the rounding of a bound's sides (sl_step_kind.largest), far less than a pixel. */
+#define SL_SIDE_SLACK 1e-6
+
 /* A preset: there is none. */
 #define SL_ARG_GIVEN                            ((double)NAN)
 #define SL_ARG_REAL(name, least, most, preset)  name, SL_NUMBER_REAL, false, least, most, preset

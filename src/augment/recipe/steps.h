@@ -77,6 +77,13 @@ typedef enum sl_group {
     SL_GROUP_ORDER     /* all, in a random order */
 } sl_group;
 
+/* A bound of images' sizes (largest_size.h). Sides are whole numbers. */
+typedef struct sl_bound {
+    double width, height;
+} sl_bound;
+
+enum { SL_STEP_BOUNDS = 3 };
+
 /* Of the numbers of the arguments in the table's order, which are in range. NaN ends a list that is
  * shorter than it may be. */
 typedef sluice_status sl_step_draw(const double *arguments, sl_drawing *drawing);
@@ -93,6 +100,10 @@ typedef struct sl_step_kind {
     /* The size behind the step, from the one before it; 0 x 0: it depends on the picture;
      * SL_SIZE_OF_BATCH, which is never the one before. NULL: as before. */
     void (*size)(const double *arguments, uint32_t *width, uint32_t *height);
+    /* Bounds all that the step makes of images that `from` bounds (NULL: nothing does), in `to`.
+     * Returns how many bounds that takes; 0, only without `from`: nothing bounds them. NULL: all
+     * have the size that `size` says. */
+    uint32_t (*largest)(const double *arguments, const sl_bound *from, sl_bound to[SL_STEP_BOUNDS]);
     sl_step_draw *draw; /* NULL: of no sample */
     /* Of how many samples a row is made, in an epoch; NULL: one. Such a step is a recipe's first:
      * it is drawn for the picture of each (sl_draw_tile). */

@@ -149,6 +149,24 @@ static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t
     return sl_draw_resize(drawing, (uint32_t)to[0], (uint32_t)to[1], interpolation);
 }
 
+/* Where the shorter side becomes `size`, and the longer one at most `limit`; 0: any. */
+static uint32_t shorter_largest(uint32_t size, uint32_t limit, const sl_bound *from, sl_bound *to)
+{
+    uint64_t sides[2] = {limit, limit};
+    if (from != NULL) {
+        shorter_sides(size, limit,
+                      (const uint32_t[]){(uint32_t)from->width, (uint32_t)from->height}, sides);
+    }
+    *to = (sl_bound){(double)sides[0], (double)sides[1]};
+    return from != NULL || limit > 0 ? 1 : 0;
+}
+
+static uint32_t resize_shorter_largest(const double *arguments, const sl_bound *from,
+                                       sl_bound to[SL_STEP_BOUNDS])
+{
+    return shorter_largest((uint32_t)arguments[0], (uint32_t)arguments[1], from, to);
+}
+
 /* Known where that of the picture is. */
 static void resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *height)
 {
@@ -197,7 +215,14 @@ SL_STEP(resize_shorter) = {
                   {SL_ARG_RESIZED(SL_BILINEAR)}},
     .mismatch = resize_shorter_mismatch,
     .size = resize_shorter_size,
+    .largest = resize_shorter_largest,
     .draw = draw_resize_shorter};
+
+static uint32_t random_resize_largest(const double *arguments, const sl_bound *from,
+                                      sl_bound to[SL_STEP_BOUNDS])
+{
+    return shorter_largest((uint32_t)fmax(arguments[1] - 1, arguments[0]), 0, from, to);
+}
 
 /* torchvision's RandomResize: the upper end is not drawn, unless it is the only one. */
 static sluice_status draw_random_resize(const double *arguments, sl_drawing *drawing)
@@ -222,6 +247,7 @@ SL_STEP(random_resize) = {.name = "random_resize",
                                         {SL_ARG_RESIZED(SL_BILINEAR)}},
                           .mismatch = random_resize_mismatch,
                           .size = sl_step_size_unknown,
+                          .largest = random_resize_largest,
                           .draw = draw_random_resize};
 
 /* ---- centre ---- */
@@ -367,6 +393,17 @@ static void pad_size(const double *arguments, uint32_t *width, uint32_t *height)
     }
 }
 
+static uint32_t pad_largest(const double *arguments, const sl_bound *from,
+                            sl_bound to[SL_STEP_BOUNDS])
+{
+    if (from == NULL) {
+        return 0;
+    }
+    to[0] = (sl_bound){from->width + arguments[PAD_LEFT] + arguments[PAD_RIGHT],
+                       from->height + arguments[PAD_TOP] + arguments[PAD_BOTTOM]};
+    return 1;
+}
+
 SL_STEP(pad) = {.name = "pad",
                 .text = "pixels are added around the picture",
                 .stage = SL_STAGE_GEOMETRY,
@@ -377,6 +414,7 @@ SL_STEP(pad) = {.name = "pad",
                               {SL_ARG_WORD("padding_mode", sl_pad_words, SL_PAD_CONSTANT)},
                               SL_ARG_FILL(0)},
                 .size = pad_size,
+                .largest = pad_largest,
                 .draw = draw_pad};
 
 /* ---- random crop ---- */

@@ -49,6 +49,29 @@ static sluice_status draw_random_shortest_size(const double *arguments, sl_drawi
                      arguments[SHORTEST_INTERPOLATION], "random_shortest_size");
 }
 
+static uint32_t random_shortest_size_largest(const double *arguments, const sl_bound *from,
+                                             sl_bound to[SL_STEP_BOUNDS])
+{
+    const double limit = arguments[SHORTEST_MAX_SIZE];
+    const double *sizes = arguments + SHORTEST_SIZES;
+    const uint32_t count = sl_draw_list_count(sizes, SHORTEST_MOST);
+    double size = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size = fmax(size, sizes[i]);
+    }
+    if (from == NULL) {
+        to[0] = (sl_bound){limit, limit};
+        return limit > 0 ? 1 : 0;
+    }
+    double ratio = size / fmin(from->width, from->height);
+    if (limit > 0) {
+        ratio = fmin(ratio, limit / fmax(from->width, from->height));
+    }
+    to[0] = (sl_bound){fmax(floor(from->width * ratio + SL_SIDE_SLACK), 1),
+                       fmax(floor(from->height * ratio + SL_SIDE_SLACK), 1)};
+    return 1;
+}
+
 SL_STEP(random_shortest_size) = {
     .name = "random_shortest_size",
     .text =
@@ -59,6 +82,7 @@ SL_STEP(random_shortest_size) = {
                   {SL_ARG_RESIZED(SL_BILINEAR)},
                   {SL_ARG_WHOLE_LIST("min_sizes", 1, SL_SIDE_MAX, SHORTEST_MOST)}},
     .size = sl_step_size_unknown,
+    .largest = random_shortest_size_largest,
     .draw = draw_random_shortest_size};
 
 /* ---- letter box ---- */
@@ -138,6 +162,15 @@ static const char *scale_jitter_mismatch(const double *arguments)
                                                          : NULL;
 }
 
+static uint32_t scale_jitter_largest(const double *arguments, const sl_bound *from,
+                                     sl_bound to[SL_STEP_BOUNDS])
+{
+    (void)from;
+    to[0] = (sl_bound){ceil(arguments[JITTER_WIDTH] * arguments[JITTER_MAX]),
+                       ceil(arguments[JITTER_HEIGHT] * arguments[JITTER_MAX])};
+    return 1;
+}
+
 SL_STEP(scale_jitter) = {.name = "scale_jitter",
                          .text = "resized to fit into one size, times a random factor",
                          .stage = SL_STAGE_GEOMETRY,
@@ -149,6 +182,7 @@ SL_STEP(scale_jitter) = {.name = "scale_jitter",
                                        {SL_ARG_RESIZED(SL_BILINEAR)}},
                          .mismatch = scale_jitter_mismatch,
                          .size = sl_step_size_unknown,
+                         .largest = scale_jitter_largest,
                          .draw = draw_scale_jitter};
 
 /* ---- fixed size crop ---- */
@@ -226,6 +260,23 @@ static const char *random_zoom_out_mismatch(const double *arguments)
     return arguments[ZOOM_MIN] > arguments[ZOOM_MAX] ? "side_min must be at most side_max" : NULL;
 }
 
+/* Sides are cut to whole numbers after they are scaled, which changes their ratio the most where
+ * the smaller one is cut just below its next pixel. */
+static uint32_t random_zoom_out_largest(const double *arguments, const sl_bound *from,
+                                        sl_bound to[SL_STEP_BOUNDS])
+{
+    if (from == NULL) {
+        return 0;
+    }
+    const double most = arguments[ZOOM_MAX];
+    const double width = from->width;
+    const double height = from->height;
+    to[0] = (sl_bound){ceil(width * most), ceil(height * most)};
+    to[1] = (sl_bound){fmin(width + ceil(width / height), to[0].width), height};
+    to[2] = (sl_bound){width, fmin(height + ceil(height / width), to[0].height)};
+    return 3;
+}
+
 SL_STEP(random_zoom_out) = {.name = "random_zoom_out",
                             .text = "the picture at a random place of a larger canvas",
                             .stage = SL_STAGE_GEOMETRY,
@@ -236,4 +287,5 @@ SL_STEP(random_zoom_out) = {.name = "random_zoom_out",
                                           SL_ARG_FILL(0)},
                             .mismatch = random_zoom_out_mismatch,
                             .size = sl_step_size_unknown,
+                            .largest = random_zoom_out_largest,
                             .draw = draw_random_zoom_out};

@@ -125,6 +125,27 @@ static const char *random_iou_crop_mismatch(const double *arguments)
                : NULL;
 }
 
+/* The picture as it is, and the widest and the highest windows that have the shape. */
+static uint32_t random_iou_crop_largest(const double *arguments, const sl_bound *from,
+                                        sl_bound to[SL_STEP_BOUNDS])
+{
+    if (from == NULL) {
+        return 0;
+    }
+    const double width =
+        fmax(fmin(from->width, floor(from->height * arguments[IOU_ASPECT_MAX] + SL_SIDE_SLACK)), 1);
+    const double height =
+        fmax(fmin(from->height, floor(from->width / arguments[IOU_ASPECT_MIN] + SL_SIDE_SLACK)), 1);
+    to[0] = *from;
+    to[1] = (sl_bound){
+        width,
+        fmax(fmin(from->height, ceil(width / arguments[IOU_ASPECT_MAX] - SL_SIDE_SLACK)), 1)};
+    to[2] = (sl_bound){
+        fmax(fmin(from->width, ceil(height * arguments[IOU_ASPECT_MIN] - SL_SIDE_SLACK)), 1),
+        height};
+    return 3;
+}
+
 SL_STEP(random_iou_crop) = {
     .name = "random_iou_crop",
     .text = "a random window that has enough of one box; without boxes the picture as it is",
@@ -140,5 +161,6 @@ SL_STEP(random_iou_crop) = {
                    preset_options, sizeof(preset_options) / sizeof(preset_options[0])}},
     .mismatch = random_iou_crop_mismatch,
     .size = sl_step_size_unknown,
+    .largest = random_iou_crop_largest,
     .looks = true,
     .draw = draw_random_iou_crop};

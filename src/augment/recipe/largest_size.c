@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* largest_size: a list is sorted, and freed of what it has twice, whenever it is full. */
+#include "largest_size.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Above this no image can be drawn, so larger sides do not matter. */
+#define SIDE_MOST 2147483647.0
+/* Different bounds of a list, 64 MiB: steps that may be left out can double them each time. */
+#define BOUNDS_MOST (UINT64_C(1) << 22)
+
+enum { FIRST_CAPACITY = 64 };
+
+/* ---- lists ---- */
+
+static int compare_bounds(const void *a, const void *b)
+{
+    const sl_bound *one = a;
+    const sl_bound *two = b;
+    const bool same = one->width == two->width;
+    const double x = same ? one->height : one->width;
+    const double y = same ? two->height : two->width;
+    return (x > y) - (x < y);
+}
+
+static void drop_doubles(sl_bounds *bounds)
+{
+    uint64_t kept = 0;
+    if (bounds->count > 1) {
+        qsort(bounds->of, bounds->count, sizeof(*bounds->of), compare_bounds);
+    }
+    for (uint64_t i = 0; i < bounds->count; i++) {
+        if (kept == 0 || compare_bounds(&bounds->of[kept - 1], &bounds->of[i]) != 0) {
+            bounds->of[kept++] = bounds->of[i];
+        }
+    }
+    bounds->count = kept;
+}
+
+sluice_status sl_bounds_add(sl_bounds *bounds, sl_bound bound, sluice_error *error)
+{
+    if (bounds->count == bounds->capacity) {
+        drop_doubles(bounds);
+        const uint64_t needed =
+            2 * bounds->count > FIRST_CAPACITY ? 2 * bounds->count : FIRST_CAPACITY;
+        if (!sl_grow(&bounds->of, &bounds->capacity, needed, sizeof(*bounds->of))) {
+            return sl_no_memory(error, "augment", "for the sizes of images");
+        }
+    }
+    bounds->of[bounds->count++] =
+        (sl_bound){fmin(bound.width, SIDE_MOST), fmin(bound.height, SIDE_MOST)};
+    return SLUICE_OK;
+}
+
+void sl_bounds_close(sl_bounds *bounds)
+{
+    sl_free(bounds->of);
+    *bounds = (sl_bounds){.count = 0};
+}
+
+static void make_any(sl_bounds *bounds)
+{
+    sl_bounds_close(bounds);
+    bounds->is_any = true;
+}
+
+/* Adds all of `other`. */
+static sluice_status join_bounds(sl_bounds *bounds, const sl_bounds *other, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (bounds->is_any || other->is_any) {
+        make_any(bounds);
+    }
+    for (uint64_t i = 0; i < other->count && !bounds->is_any && status == SLUICE_OK; i++) {
+        status = sl_bounds_add(bounds, other->of[i], error);
+    }
+    return status;
+}
+
+/* ---- steps ---- */
+
+typedef struct bounds_walk {
+    const sl_recipe_step *steps;
+    const sl_step_kind *open; /* as sl_recipe_largest says */
+    sluice_error *error;
+} bounds_walk;
+
+/* How many of a group's steps change sizes, those in a group of its own together. */
+static uint32_t changing_steps(const bounds_walk *walk, uint32_t group)
+{
+    const sl_recipe_step *steps = walk->steps;
+    uint32_t changing = 0;
+    for (uint32_t i = group + 1; i <= group + steps[group].inside; i += 1 + steps[i].inside) {
+        bool changes = false;
+        for (uint32_t k = i; k <= i + steps[i].inside; k++) {
+            changes = changes || steps[k].kind->size != NULL;
+        }
+        changing += changes;
+    }
+    return changing;
+}
+
+/* By the step's function for one bound after the other. */
+static sluice_status largest_of_each(bounds_walk *walk, const sl_recipe_step *step,
+                                     sl_bounds *bounds)
+{
+    sl_bound to[SL_STEP_BOUNDS];
+    sl_bounds made = {.count = 0};
+    sluice_status status = SLUICE_OK;
+    const uint64_t rounds = bounds->is_any ? 1 : bounds->count;
+    for (uint64_t i = 0; i < rounds && status == SLUICE_OK; i++) {
+        const uint32_t count =
+            step->kind->largest(step->arguments, bounds->is_any ? NULL : &bounds->of[i], to);
+        made.is_any = count == 0;
+        for (uint32_t k = 0; k < count && status == SLUICE_OK; k++) {
+            status = sl_bounds_add(&made, to[k], walk->error);
+        }
+    }
+    sl_bounds_close(bounds);
+    *bounds = made;
+    return status;
+}
+
+static sluice_status plain_step(bounds_walk *walk, const sl_recipe_step *step, sl_bounds *bounds)
+{
+    uint32_t width = 0;
+    uint32_t height = 0;
+    if (step->kind->largest != NULL) {
+        return largest_of_each(walk, step, bounds);
+    }
+    if (step->kind->size == NULL) {
+        return SLUICE_OK;
+    }
+    step->kind->size(step->arguments, &width, &height);
+    if (width == 0 || width == SL_SIZE_OF_BATCH) {
+        walk->open = step->kind;
+        make_any(bounds);
+        return SLUICE_OK;
+    }
+    sl_bounds_close(bounds);
+    return sl_bounds_add(bounds, (sl_bound){width, height}, walk->error);
+}
+
+static sluice_status walk_steps(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds);
+
+/* Replaces a list by those of the steps at `begin`, each applied to it: by their sum. */
+static sluice_status walk_choice(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds)
+{
+    sl_bounds whole = {.count = 0};
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = begin; i < end && status == SLUICE_OK; i += 1 + walk->steps[i].inside) {
+        sl_bounds own = {.is_any = bounds->is_any};
+        status = join_bounds(&own, bounds, walk->error);
+        if (status == SLUICE_OK) {
+            status = walk_steps(walk, i, i + 1 + walk->steps[i].inside, &own);
+        }
+        if (status == SLUICE_OK) {
+            status = join_bounds(&whole, &own, walk->error);
+        }
+        sl_bounds_close(&own);
+    }
+    sl_bounds_close(bounds);
+    *bounds = whole;
+    return status;
+}
+
+/* Of steps that are drawn or not. */
+static sluice_status walk_apply(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds)
+{
+    sl_bounds made = {.is_any = bounds->is_any};
+    sluice_status status = join_bounds(&made, bounds, walk->error);
+    if (status == SLUICE_OK) {
+        status = walk_steps(walk, begin, end, &made);
+    }
+    if (status == SLUICE_OK) {
+        status = join_bounds(bounds, &made, walk->error);
+    }
+    sl_bounds_close(&made);
+    return status;
+}
+
+static sluice_status walk_step(bounds_walk *walk, uint32_t at, sl_bounds *bounds)
+{
+    const sl_recipe_step *step = &walk->steps[at];
+    const uint32_t end = at + 1 + step->inside;
+    switch (step->kind->group) {
+    case SL_GROUP_SEQUENCE:
+        return walk_steps(walk, at + 1, end, bounds);
+    case SL_GROUP_APPLY:
+        return walk_apply(walk, at + 1, end, bounds);
+    case SL_GROUP_CHOICE:
+        return walk_choice(walk, at + 1, end, bounds);
+    case SL_GROUP_ORDER:
+        if (changing_steps(walk, at) <= 1) {
+            return walk_steps(walk, at + 1, end, bounds);
+        }
+        walk->open = step->kind;
+        make_any(bounds);
+        return SLUICE_OK;
+    case SL_GROUP_NO:
+        break;
+    }
+    return plain_step(walk, step, bounds);
+}
+
+static sluice_status walk_steps(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t at = begin; at < end && status == SLUICE_OK && walk->open == NULL;
+         at += 1 + walk->steps[at].inside) {
+        status = walk_step(walk, at, bounds);
+        drop_doubles(bounds);
+        if (bounds->count > BOUNDS_MOST) {
+            walk->open = walk->steps[at].kind;
+        }
+    }
+    return status;
+}
+
+sluice_status sl_recipe_largest(const sluice_augment *recipe, sl_bounds *bounds,
+                                const sl_step_kind **open, sluice_error *error)
+{
+    bounds_walk walk = {.steps = recipe->steps, .error = error};
+    const sluice_status status = walk_steps(&walk, 0, recipe->count, bounds);
+    if (walk.open != NULL) {
+        make_any(bounds);
+    }
+    *open = walk.open;
+    return status;
+}
