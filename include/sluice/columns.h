@@ -252,15 +252,17 @@ typedef enum sluice_column_too_long {
  * RAGGED: NAME has the pictures of all rows back to back, and NAME.offsets (i64, rows + 1) says
  * where a row begins: of NHWC NAME is pixels x 3, in pixels; of NCHW it has one dimension, of
  * values, each picture's 3 x height x width. Slots have space for max_width x max_height pixels a
- * row: what is wider or higher (PADDED), or has more pixels (RAGGED), is a bad sample. Converted on
- * the host; rows are moved together, or apart, by one thread when the last one is made. Not with
- * mixing, `outputs` or bucket_crop. A MASK that follows them is like its picture, of one value a
- * pixel, or `channels`: PADDED with its fill, or RAGGED, with NAME.sizes and NAME.offsets of its
- * own. INSTANCES are RAGGED, also behind PADDED ones: NAME has the pixels of all masks (u8), of
- * which NAME.offsets says where a row begins, and NAME.shapes (i32, rows x 3) how many masks it
- * has, their height and width; slots have space for `length` masks of max_width x max_height a row.
- * With pictures of a bucket a MASK is rows x height x width of the batch's, and INSTANCES are as
- * here.
+ * row: what is wider or higher (PADDED), or has more pixels (RAGGED), is a bad sample. Without them
+ * it is the largest that the recipe makes of the dataset's images, whose sizes a packed dataset and
+ * annotations name; else steps must limit the result (resize_shorter's max_size). Of a packed
+ * dataset each sample is read once for that when a loader is opened. Converted on the host; rows
+ * are moved together, or apart, by one thread when the last one is made. Not with mixing, `outputs`
+ * or bucket_crop. A MASK that follows them is like its picture, of one value a pixel, or
+ * `channels`: PADDED with its fill, or RAGGED, with NAME.sizes and NAME.offsets of its own.
+ * INSTANCES are RAGGED, also behind PADDED ones: NAME has the pixels of all masks (u8), of which
+ * NAME.offsets says where a row begins, and NAME.shapes (i32, rows x 3) how many masks it has,
+ * their height and width; slots have space for `length` masks of max_width x max_height a row. With
+ * pictures of a bucket a MASK is rows x height x width of the batch's, and INSTANCES are as here.
  */
 typedef enum sluice_column_sizes {
     SLUICE_SIZES_ONE = 0,    /* the recipe's, or that of the batch's bucket */
@@ -327,9 +329,11 @@ typedef struct sluice_column {
     /* 0: of the row's own sample. 1 .. 31: of that partner of it (loader option `partners`). What
      * follows a column is of the sample that it is of [0] */
     uint32_t partner;
-    int32_t overlap;    /* MASK of shapes: a sluice_column_overlap [LAST] */
-    int32_t sizes;      /* IMAGE: a sluice_column_sizes [ONE] */
-    uint32_t max_width; /* IMAGE, of several sizes: pixels of a row, 1 to 65535 (below) */
+    int32_t overlap; /* MASK of shapes: a sluice_column_overlap [LAST] */
+    int32_t sizes;   /* IMAGE: a sluice_column_sizes [ONE] */
+    /* IMAGE, of several sizes: pixels of a row, 1 to 65535, both or neither [what the recipe makes
+     * of the dataset's largest image; INVALID at opening where its size is not known] */
+    uint32_t max_width;
     uint32_t max_height;
     uint32_t reserved;     /* 0 */
     const char *shapes;    /* BOXES: the field of shapes that they are computed from [none] */

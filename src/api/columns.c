@@ -148,9 +148,9 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (c->reserved != 0 || c->reserved_end != 0) {
         return "reserved must be 0";
     }
-    if ((c->sizes == SLUICE_SIZES_ONE) != (c->max_width == 0) ||
+    if ((c->sizes == SLUICE_SIZES_ONE && c->max_width != 0) ||
         (c->max_width == 0) != (c->max_height == 0)) {
-        return "an image of several sizes needs max_width and max_height, and no other has them";
+        return "max_width and max_height go together, and only an image of several sizes has them";
     }
     if (!shape_is_good(c)) {
         return "a shape has at most 8 dimensions, each 1 or more";

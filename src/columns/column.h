@@ -18,6 +18,7 @@
 #include "boxes.h"
 #include "cast.h"
 #include "decoder.h"
+#include "largest_size.h"
 #include "notices.h"
 #include "parts.h"
 #include "recipe.h"
@@ -198,6 +199,13 @@ typedef struct sl_windows {
     uint32_t element_bytes; /* as stored */
 } sl_windows;
 
+/* Bounds the sizes of all images of a field, as they are decoded: adds them to an empty list, or
+ * leaves it any. Errors: IO, NOMEM. */
+typedef struct sl_image_sizes {
+    sluice_status (*find)(void *ctx, uint32_t field, sl_bounds *bounds, sluice_error *error);
+    void *ctx;
+} sl_image_sizes;
+
 struct sl_column_set {
     sl_column *columns;
     uint32_t count;
@@ -214,10 +222,11 @@ struct sl_column_set {
     const sluice_size *buckets; /* image sizes by bucket of a batch; NULL: no buckets */
     uint32_t bucket_count;
     sluice_exif exif;
-    sl_notices *notices; /* of the opener's; NULL: nobody reads them */
-    sl_watch *watches;   /* by column; NULL: nobody reads notices */
-    bool redraws;        /* True if a column may want a whole row drawn again */
-    bool apart;          /* True if columns decode their image for themselves, to compare with */
+    sl_notices *notices;               /* of the opener's; NULL: nobody reads them */
+    const sl_image_sizes *image_sizes; /* while binding; NULL: they are not known */
+    sl_watch *watches;                 /* by column; NULL: nobody reads notices */
+    bool redraws;                      /* True if a column may want a whole row drawn again */
+    bool apart; /* True if columns decode their image for themselves, to compare with */
 };
 
 /* What a set is bound to. */
@@ -233,7 +242,8 @@ typedef struct sl_columns_config {
     const sluice_size *buckets; /* outlive the set; NULL: no buckets */
     uint32_t bucket_count;
     sluice_exif exif;
-    sl_notices *notices; /* outlive the set; NULL: nobody reads them */
+    sl_notices *notices;               /* outlive the set; NULL: nobody reads them */
+    const sl_image_sizes *image_sizes; /* while binding; NULL: they are not known */
 } sl_columns_config;
 
 /* Adds a part NAME + suffix; NULL with an error: there are too many. The caller fills in rows,

@@ -177,9 +177,10 @@ static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_er
                                 "most");
     }
     if (several) {
+        const sluice_status status = sl_column_settle_space(column, set, error);
         converter->width = column->request.max_width;
         converter->height = column->request.max_height;
-        return SLUICE_OK;
+        return status;
     }
     const sluice_size *largest = largest_bucket(set);
     converter->width = largest->width;

@@ -340,7 +340,8 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
                            .buckets = config->buckets,
                            .bucket_count = config->bucket_count,
                            .exif = config->exif,
-                           .notices = config->notices};
+                           .notices = config->notices,
+                           .image_sizes = config->image_sizes};
     set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
     set->watches =
         config->notices != NULL ? sl_calloc(SL_COLUMNS_MAX, sizeof(*set->watches)) : NULL;

@@ -15,6 +15,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { SIDE_MOST = 65535 };
+
 static bool is_ragged(const sl_column *column)
 {
     return column->request.sizes == SLUICE_SIZES_RAGGED;
@@ -72,6 +74,53 @@ sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_par
     sizes->shape[0] = 2;
     sizes->row_bytes = 2 * sizeof(int32_t);
     return is_ragged(column) ? add_offsets(column, set, error) : SLUICE_OK;
+}
+
+/* The largest that a request may name, too. */
+static uint32_t side_of(double side)
+{
+    return side < SIDE_MOST ? (uint32_t)side : SIDE_MOST;
+}
+
+static sluice_status refuse_any_size(const sl_column *column, const sl_step_kind *open,
+                                     sluice_error *error)
+{
+    return sl_error_set(
+        error, SLUICE_INVALID, "columns",
+        "column \"%s\" needs " SL_OPTION(
+            "max_width and max_height") ", the largest image of a "
+                                        "batch: %s%s%s; space that images do not use takes no "
+                                        "memory, so choose it generously",
+        column->request.name,
+        open != NULL ? "the result of the step "
+                     : "the dataset does not say how large its images are",
+        open != NULL ? open->name : "", open != NULL ? " has no bound" : "");
+}
+
+sluice_status sl_column_settle_space(sl_column *column, const sl_column_set *set,
+                                     sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    sl_bounds bounds = {.is_any = set->image_sizes == NULL};
+    const sl_step_kind *open = NULL;
+    sluice_status status = SLUICE_OK;
+    if (request->max_width > 0) {
+        return SLUICE_OK;
+    }
+    if (set->image_sizes != NULL) {
+        status =
+            set->image_sizes->find(set->image_sizes->ctx, column->field_number, &bounds, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_recipe_largest(&request->recipe, &bounds, &open, error);
+    }
+    for (uint64_t i = 0; i < bounds.count; i++) {
+        request->max_width = sl_max_u32(request->max_width, side_of(bounds.of[i].width));
+        request->max_height = sl_max_u32(request->max_height, side_of(bounds.of[i].height));
+    }
+    sl_bounds_close(&bounds);
+    return status == SLUICE_OK && request->max_width == 0 ? refuse_any_size(column, open, error)
+                                                          : status;
 }
 
 /* In the batch's size, by its bucket. */

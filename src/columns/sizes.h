@@ -14,6 +14,10 @@
 
 #include "row.h"
 
+/* Once: finds the space of an IMAGE of several sizes that its request leaves open, by the sizes of
+ * the field's images and its recipe. INVALID: nothing bounds them; IO, NOMEM. */
+sluice_status sl_column_settle_space(sl_column *column, const sl_column_set *set,
+                                     sluice_error *error);
 /* Once: adds the parts of an IMAGE or MASK of several sizes in a batch; `rows` is the part of its
  * pixels, and column->pixel_bytes is known. */
 sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_part *rows,

@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "error.h"
+#include "known_sizes.h"
 #include "mixing.h"
 #include "option_text.h"
 #include "options.h"
@@ -62,6 +63,8 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
             "with option " SL_OPTION("columns") ", recipe, " SL_OPTION("dtype") " and " SL_OPTION(
                 "layout") " belong to each image column, not to the loader");
     }
+    sl_known_sizes sizes = {loader->dataset, (sluice_exif)o->exif};
+    const sl_image_sizes image_sizes = {sl_known_sizes_find, &sizes};
     const sl_columns_config config = {.asked = o->columns,
                                       .recipe = recipe,
                                       .dtype = (sluice_dtype)o->dtype,
@@ -73,8 +76,9 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
                                       .buckets =
                                           loader->buckets.count > 0 ? loader->buckets.sizes : NULL,
                                       .bucket_count = loader->buckets.count,
-                                      .exif = (sluice_exif)o->exif,
-                                      .notices = loader->notices};
+                                      .exif = sizes.exif,
+                                      .notices = loader->notices,
+                                      .image_sizes = &image_sizes};
     const sluice_status status = sl_columns_bind(&loader->columns, &config, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < loader->columns.count; i++) {
         sl_recipe_limit(&loader->columns.columns[i].request.recipe, o->max_pixels);

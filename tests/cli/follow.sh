@@ -110,6 +110,10 @@ refuses 2 "does not bring pictures to one size" view instances.json "${chosen[@]
 refuses 2 "the pipeline has no step" view instances.json "${chosen[@]}" --pipeline none --each-step
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --size 200 -o whole.png \
     --column image:image,crop=none,sizes=padded,max-width=900,max-height=900
+# Space for images of any size: by a step's limit, or as it is asked for.
+run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 -o limited.png --column image:image,crop=none,sizes=padded,augment=resize_shorter:32:64
+refuses 2 'needs --column NAME:image,max_height=H,max_width=W, the largest image of a batch: the dataset does not say' \
+    view instances.json "${chosen[@]}" --column image:image,crop=none,sizes=padded
 refuses 2 'copy_paste goes by the shapes of objects' view instances.json "${chosen[@]}" --column image:image,size=64,augment=resize:64:64+copy_paste
 run 0 bench instances.json "${chosen[@]}" --epochs 1 --batch 1 "${image[@]}" "${shapes[@]}" --column map=segmentation:mask,labels=labels
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * known_sizes: the sizes of a field's images, as far as the dataset names them.
+ *
+ * Purpose: a column of images of several sizes takes its space from them (columns/sizes.h). Sizes
+ * are known of packed images, whose records have them, and of images that are files, if their
+ * annotations have roles of width and height. Nothing is decoded, and no file of an image is
+ * opened; records are read once. An image that cannot be read will be a bad sample, and does not
+ * count. Images that EXIF may turn count either way up.
+ * Threads: opening only; blocks, and reads with several threads. Memory: that of the bounds.
+ */
+#ifndef SL_KNOWN_SIZES_H
+#define SL_KNOWN_SIZES_H
+
+#include "dataset.h"
+#include "largest_size.h"
+
+#include <sluice/loader.h>
+
+typedef struct sl_known_sizes {
+    const sl_dataset *dataset;
+    sluice_exif exif;
+} sl_known_sizes;
+
+/* Adds the sizes to empty bounds, or leaves them any: one of them is not known. An sl_image_sizes'
+ * `find`, whose ctx is an sl_known_sizes. Errors: IO, NOMEM. */
+sluice_status sl_known_sizes_find(void *ctx, uint32_t field, sl_bounds *bounds,
+                                  sluice_error *error);
+
+#endif
