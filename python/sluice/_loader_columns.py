@@ -59,7 +59,7 @@ class Contents:
             _check_uint8(name, column, self.dataset.fields.get(column.field or name))
         for name, column in columns.items():
             self._add_functions(name, column._functions)
-        return None, [column._dict(name) | self._image_defaults(name, column, options) for name, column in columns.items()]
+        return None, [column._dict(name) | self._image_defaults(column) for name, column in columns.items()]
 
     def _of_transform(self, transform, dtype, layout, options):
         """The same, where the dataset's natural columns are taken. A recipe's dtype and layout go to `options`."""
@@ -92,17 +92,10 @@ class Contents:
         options["layout"] = layout_number("NHWC" if layout is None else layout)
         return recipe.steps, None
 
-    def _image_defaults(self, name, column, options):
-        """Of an Image column what it leaves open: its layout, and the space for images of several sizes."""
-        defaults = {}
-        if isinstance(column, Image):
-            if "layout" not in column._values:
-                defaults["layout"] = layout_number(self._natural_layout)
-            if column._values["sizes"] != 0 and "max_height" not in column._values:
-                from ._largest import largest
-
-                defaults["max_height"], defaults["max_width"] = largest(name, column, self.dataset, options)
-        return defaults
+    def _image_defaults(self, column):
+        """The layout of an Image column that leaves it open."""
+        open_layout = isinstance(column, Image) and "layout" not in column._values
+        return {"layout": layout_number(self._natural_layout)} if open_layout else {}
 
     def _soft_columns(self, transform, mixing, dtype, layout):
         """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing."""
