@@ -24,6 +24,21 @@ def is_foreign(value):
     return data is not None and isinstance(value, (data.Dataset, data.DataLoader))
 
 
+def refuse_datasets(name, value, own, wanted, write="{}"):
+    """Raises TypeError, with the line to write, for a dataset, and for a list that has one: of class `own`, or of torch.
+
+    wanted: what the argument is. write: the line, with {} for the sluice.Dataset that the value can become.
+    """
+    listed = isinstance(value, (list, tuple))
+    values = list(value) if listed else [value]
+    if not any(isinstance(one, own) or is_foreign(one) for one in values):
+        return
+    kinds = ", ".join(type(one).__name__ for one in values[:3]) + ", ..." * (len(values) > 3)
+    shown = f"[{kinds}]" if listed else kinds
+    what, given = ("several datasets", "[first, second]") if listed else ("a dataset", "[dataset]")
+    raise TypeError(f"{name}={shown}: expected {wanted}: for {what}, write {write.format(f'sluice.concat({given})')}")
+
+
 def opened(name, value):
     """The sluice.Dataset of a torch dataset. Raises TypeError or ValueError with what to write instead."""
     for kinds, take in ((_torch_kinds, _TORCH), (_vision_kinds, _VISION)):

@@ -107,8 +107,10 @@ def opened(name, value):
         return value
     if _foreign.is_foreign(value):
         return _foreign.opened(name, value)
+    wanted = "a sluice.Dataset, a path or a list of paths"
     if not isinstance(value, (str, bytes, os.PathLike, list, tuple)):
-        raise _check.wrong(name, value, "a sluice.Dataset, a path or a list of paths")
+        raise _check.wrong(name, value, wanted)
+    _foreign.refuse_datasets(name, value, Dataset, wanted)
     return Dataset(value)
 
 
@@ -163,6 +165,7 @@ class Dataset:
         allow_case_duplicates: bool = False, allow_outside: bool = False, memory_bytes: int = 0,
         unpacked_dir: str | bytes | os.PathLike[Any] | None = None, split: str | None = None,
     ) -> None:  # fmt: skip
+        _foreign.refuse_datasets("path", path, Dataset, "a path or a list of paths")
         if isinstance(path, (str, bytes, os.PathLike)):
             path = [path]
         elif not isinstance(path, (list, tuple)):
@@ -573,7 +576,9 @@ def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = 
     number in `field`. Reads every sample once, as Dataset.where does. Samples that lack it, or where it is not a
     number (NaN), are left out."""
     if not isinstance(data, Dataset):
-        raise _check.wrong("data", data, "a sluice.Dataset")
+        _foreign.refuse_datasets("data", data, Dataset, "a sluice.Dataset", "sluice.balance({})")
+        path = ": for a path, write sluice.balance(sluice.Dataset(path))" if isinstance(data, (str, bytes, os.PathLike)) else ""
+        raise _check.wrong("data", data, f"a sluice.Dataset{path}")
     classes: dict[int | float, list[int]] = {}
     for index, number in enumerate(data.numbers(field)):
         if number is not None and number == number:
@@ -585,10 +590,13 @@ def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = 
 
 def _datasets(datasets):
     wanted = "a list of sluice.Dataset, or of paths"
-    if isinstance(datasets, Dataset):  # which could be gone through as well, sample by sample
-        raise _check.wrong("datasets", datasets, wanted)
+    if not isinstance(datasets, (list, tuple)):  # a dataset could be gone through as well, sample by sample
+        _foreign.refuse_datasets("datasets", datasets, Dataset, wanted)
     datasets = _check.items("datasets", datasets, wanted)
     if not all(isinstance(one, (Dataset, str, bytes, os.PathLike)) or _foreign.is_foreign(one) for one in datasets):
+        for one in datasets:
+            if isinstance(one, (list, tuple)):
+                _foreign.refuse_datasets("datasets: one of them", one, Dataset, "a sluice.Dataset or a path")
         raise _check.wrong("datasets", datasets, wanted)
     return [opened("datasets", one) for one in datasets]
 

@@ -229,3 +229,31 @@ def test_torch_is_not_imported(run_python, photos):
         photos,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_lists_of_datasets_are_told_to_be_joined(photos):
+    """Each error names the line, and the line does it."""
+    folder, data = vision.ImageFolder(str(photos)), sluice.Dataset(photos)
+    joined = r"for several datasets, write sluice\.concat\(\[first, second\]\)"
+    for pair in ([folder, folder], [data, folder], (data, str(photos))):
+        for call in (sluice.Dataset, lambda given: sluice.Loader(given, transform=CROP), lambda given: sluice.pack(given, photos / "never")):
+            with pytest.raises(TypeError, match=joined):
+                call(pair)
+        with pytest.raises(TypeError, match=r"expected a sluice.Dataset: for several datasets, write sluice\.balance\(sluice\.concat\(\[first, second\]\)\)"):
+            sluice.balance(pair)
+        assert len(sluice.concat(pair)) == len(sluice.balance(sluice.concat(pair))) == 2 * len(data)
+    with pytest.raises(TypeError, match=rf"one of them=\[ImageFolder, ImageFolder\].*{joined}"):
+        sluice.mix([[folder, folder], data])
+
+
+def test_a_dataset_in_place_of_a_list_or_a_path(photos):
+    folder = vision.ImageFolder(str(photos))
+    for call, line in (
+        (sluice.Dataset, r"sluice\.concat\(\[dataset\]\)"), (sluice.concat, r"sluice\.concat\(\[dataset\]\)"),
+        (sluice.mix, r"sluice\.concat\(\[dataset\]\)"), (sluice.balance, r"sluice\.balance\(sluice\.concat\(\[dataset\]\)\)"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"=ImageFolder: expected .*: for a dataset, write {line}"):
+            call(folder)
+    with pytest.raises(TypeError, match=r"for a path, write sluice\.balance\(sluice\.Dataset\(path\)\)"):
+        sluice.balance(str(photos))
+    assert len(sluice.balance(sluice.concat([folder]))) == len(folder)
