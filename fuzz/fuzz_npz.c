@@ -125,11 +125,10 @@ static void run_file(const uint8_t *data, size_t size)
     if (sl_npz_file_read(&file, path, &error) == SLUICE_OK) {
         (void)make_fields(&fields, &file);
         look_at_heads(&fields, &file, (sl_bytes){data, size});
-        const sl_listed_file listed = {.path = path, .file = file.file};
         for (uint32_t i = 0; i < file.count; i++) {
             uint8_t *array;
             if (file.entries[i].refused == NULL && file.entries[i].member.bytes <= UNPACKED_MOST &&
-                sl_npz_file_load(&file.entries[i], &listed, &array, NULL) == SLUICE_OK)
+                sl_npz_file_load(&file, &file.entries[i], &array, NULL) == SLUICE_OK)
                 sl_free(array);
         }
         sl_npz_file_close(&file);

@@ -51,7 +51,7 @@ static const allowed rows[] = {
     {"beton", OPENS, STATS, 0, NULL},
     {"lmdb", 3, 36, 1, "a folder: each format looks for its files by name"},
     {"npz", 5, 41, 1, "a folder: each format looks for its files by name"},
-    {"npz_rows", OPENS, STATS, 0, NULL},
+    {"npz_rows", 1, STATS, 0, NULL},
     {"npy", OPENS, STATS, 0, NULL},
     {"megatron", 3, 0, 0, "two files"},
     {"table", 4, 48, 1, "a folder: each format looks for its files by name"},

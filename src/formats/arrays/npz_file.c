@@ -28,7 +28,6 @@ enum {
 typedef struct reader {
     sl_npz_file *file;
     const char *path;
-    sl_handle from;
     uint64_t limit; /* where the directory begins */
 } reader;
 
@@ -54,7 +53,7 @@ static sluice_status find_end(reader *r, uint8_t *tail, size_t bytes, sl_zip_end
 {
     const uint64_t all = r->file->file.bytes;
     bytes = bytes < all ? bytes : (size_t)all;
-    const sluice_status status = sl_handle_read(&r->from, tail, bytes, all - bytes, error);
+    const sluice_status status = sl_handle_read(&r->file->handle, tail, bytes, all - bytes, error);
     if (status < 0) {
         return status;
     }
@@ -91,7 +90,7 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
     if (r->file->directory == NULL || r->file->entries == NULL) {
         return npz_file_no_memory(r->path, error);
     }
-    return sl_handle_read(&r->from, r->file->directory, end->bytes, end->offset, error);
+    return sl_handle_read(&r->file->handle, r->file->directory, end->bytes, end->offset, error);
 }
 
 /* ---- members ---- */
@@ -102,7 +101,7 @@ static sluice_status npz_file_read_at(const reader *r, uint64_t from, uint8_t *c
 {
     const uint64_t left = r->limit - from;
     *bytes = (sl_bytes){capacity, left < ENTRY_BYTES ? (size_t)left : ENTRY_BYTES};
-    return sl_handle_read(&r->from, capacity, bytes->size, from, error);
+    return sl_handle_read(&r->file->handle, capacity, bytes->size, from, error);
 }
 
 static sluice_status npz_file_enter(const reader *r, sl_npz_entry *entry, uint8_t *capacity,
@@ -260,11 +259,12 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
     sl_zip_end end = {.offset = 0};
     *file = (sl_npz_file){.count = 0};
     reader r = {.file = file, .path = path};
-    sluice_status status = sl_handle_open(&r.from, (sl_file_name){STAGE, path}, &file->file, error);
+    sluice_status status =
+        sl_handle_open(&file->handle, (sl_file_name){STAGE, path}, &file->file, error);
     if (status < 0) {
         return status;
     }
-    sl_handle_advise(&r.from, SL_ADVICE_RANDOM, 0, 0); /* arrays are not wanted */
+    sl_handle_advise(&file->handle, SL_ADVICE_RANDOM, 0, 0); /* arrays are not wanted */
     status = read_directory(&r, &end, error);
     if (status == SLUICE_OK) {
         status = read_entries(&r, &end, error);
@@ -275,7 +275,6 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
     if (status == SLUICE_OK) {
         status = npz_file_check_places(&r, error);
     }
-    sl_handle_close(&r.from);
     if (status < 0) {
         sl_npz_file_close(file);
     }
@@ -284,6 +283,7 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
 
 void sl_npz_file_close(sl_npz_file *file)
 {
+    sl_handle_close(&file->handle);
     sl_free(file->directory);
     sl_free(file->entries);
     *file = (sl_npz_file){.count = 0};
@@ -331,27 +331,17 @@ static sluice_status npz_file_load(const sl_npz_entry *entry, const sl_handle *f
     return status;
 }
 
-sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *of, uint8_t **data,
+sluice_status sl_npz_file_load(const sl_npz_file *file, const sl_npz_entry *entry, uint8_t **data,
                                sluice_error *error)
 {
-    sl_handle from;
-    const char *path = of->path;
-    *data = NULL;
-    sluice_status status =
-        sl_handle_open_again(&from, (sl_file_name){STAGE, path}, &of->file, error);
-    if (status < 0) {
-        return status;
-    }
     sluice_error reason;
+    *data = NULL;
     sl_error_clear(&reason);
-    status = npz_file_load(entry, &from, data, &reason);
-    sl_handle_close(&from);
-    if (status < 0) {
-        return sl_error_file(error, status, STAGE, reason.sys_errno, path,
-                             (int64_t)entry->member.data, "member \"%.256s\": %s", entry->name,
-                             reason.text);
-    }
-    return status;
+    const sluice_status status = npz_file_load(entry, &file->handle, data, &reason);
+    return status >= 0 ? status
+                       : sl_error_file(error, status, STAGE, reason.sys_errno,
+                                       file->handle.name.path, (int64_t)entry->member.data,
+                                       "member \"%.256s\": %s", entry->name, reason.text);
 }
 
 static sluice_status npz_file_check(const sl_zip_member *member, const sl_handle *from,

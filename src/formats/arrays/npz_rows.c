@@ -201,12 +201,12 @@ static sluice_status npz_rows_keep_rows(rows *own, uint32_t number, const sl_npz
     return SLUICE_OK;
 }
 
-static sluice_status npz_rows_load(rows *own, uint32_t number, const sl_npz_entry *entry,
-                                   sluice_error *error)
+static sluice_status npz_rows_load(rows *own, uint32_t number, const sl_npz_file *file,
+                                   const sl_npz_entry *entry, sluice_error *error)
 {
     uint8_t *data;
     const char *path = own->list.files[0].path;
-    sluice_status status = sl_npz_file_load(entry, &own->list.files[0], &data, error);
+    sluice_status status = sl_npz_file_load(file, entry, &data, error);
     if (status == SLUICE_OK) {
         status = npz_rows_keep_rows(own, number, entry, data, error);
         if (status < 0 && error != NULL) {
@@ -246,7 +246,7 @@ static sluice_status load_all(rows *own, const sl_npz_file *file, const sl_npz_e
         const sl_npz_entry *entry = &file->entries[own->fields.column[i]];
         own->is_main[i] = entry == main;
         if (entry != main) {
-            status = npz_rows_load(own, i, entry, error);
+            status = npz_rows_load(own, i, file, entry, error);
         }
     }
     return status;
