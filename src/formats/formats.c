@@ -12,6 +12,7 @@
 #include "folder_split.h"
 #include "foreign.h"
 #include "format_table.h"
+#include "kept_look.h"
 #include "list_scan.h"
 #include "memory.h"
 #include "split_labels.h"
@@ -491,13 +492,10 @@ static sluice_status formats_open_file(sl_dataset **dataset, given *of,
     return status;
 }
 
-sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
-                              const sluice_dataset_options *options, sluice_error *error)
+static sluice_status formats_open_paths(sl_dataset **dataset, const char *const *paths,
+                                        size_t count, const sluice_dataset_options *options,
+                                        sluice_error *error)
 {
-    *dataset = NULL;
-    if (count == 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path given");
-    }
     given of = {.paths = paths, .count = count};
     (void)sl_store_note_doubts(&of.doubt);
     sl_look_begin(&of.look, paths[0]);
@@ -512,4 +510,20 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     default:
         return formats_open_file(dataset, &of, options, error);
     }
+}
+
+sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    sl_kept_look look;
+    *dataset = NULL;
+    if (count == 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path given");
+    }
+    sl_kept_look_begin(&look);
+    sl_kept_look *before = sl_store_keep_look(&look);
+    const sluice_status status = formats_open_paths(dataset, paths, count, options, error);
+    (void)sl_store_keep_look(before);
+    sl_kept_look_end(&look);
+    return status;
 }

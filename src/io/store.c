@@ -6,6 +6,7 @@
 #include "checksum.h"
 #include "error.h"
 #include "kept_listing.h"
+#include "kept_look.h"
 #include "memory.h"
 #include "stop.h"
 
@@ -239,12 +240,26 @@ static bool take_offered(sl_handle *handle, sl_file_name name, sl_file_identity 
     return true;
 }
 
+static bool take_kept(sl_handle *handle, sl_file_name name, sl_file_identity *identity)
+{
+    sl_open_file file;
+    if (!sl_kept_look_take(sl_store_kept_look(), name.path, &file)) {
+        return false;
+    }
+    *handle = file.handle;
+    handle->name = name;
+    if (identity != NULL) {
+        *identity = file.identity;
+    }
+    return true;
+}
+
 sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_identity *identity,
                              sluice_error *error)
 {
     const sl_open_how how = {.direct = false};
     sl_store_facts facts = {.kind = SL_ENTRY_OTHER};
-    if (take_offered(handle, name, identity)) {
+    if (take_offered(handle, name, identity) || take_kept(handle, name, identity)) {
         return SLUICE_OK;
     }
     const int failed = open_any(handle, name.path, &how, &facts);
@@ -382,14 +397,20 @@ void sl_handle_advise(const sl_handle *handle, sl_advice advice, uint64_t offset
 
 size_t sl_store_look(const char *path, void *head, size_t most)
 {
-    sl_handle handle;
-    sl_file_identity file = {0};
-    if (sl_handle_open(&handle, (sl_file_name){"file", path}, &file, NULL) < 0) {
+    sl_open_file file;
+    sl_kept_look *kept = sl_store_kept_look();
+    size_t bytes = 0;
+    if (sl_kept_look_copy(kept, path, head, most, &bytes)) {
+        return bytes;
+    }
+    if (sl_open_file_open(&file, (sl_file_name){"file", path}, NULL) < 0) {
         return 0;
     }
-    const size_t bytes = file.bytes < most ? (size_t)file.bytes : most;
-    const bool read = sl_handle_read(&handle, head, bytes, 0, NULL) == SLUICE_OK;
-    sl_handle_close(&handle);
+    bytes = file.identity.bytes < most ? (size_t)file.identity.bytes : most;
+    const bool read = sl_handle_read(&file.handle, head, bytes, 0, NULL) == SLUICE_OK;
+    if (!read || !sl_kept_look_put(kept, path, &file, head, bytes)) {
+        sl_handle_close(&file.handle);
+    }
     return read ? bytes : 0;
 }
 

@@ -243,7 +243,7 @@ void sl_handle_advise(const sl_handle *handle, sl_advice advice, uint64_t offset
 /* ---- objects as a whole ---- */
 
 /* The first bytes of an object, `most` at most; how many there are. 0 where it is not a file, or
- * cannot be read: to find out what an address is. */
+ * cannot be read: to find out what an address is. The file may be kept (kept_look.h). */
 size_t sl_store_look(const char *path, void *head, size_t most);
 /* All of an object, which the caller frees (sl_free). Errors: as of open and read; UNSUPPORTED: it
  * has more than `most` bytes; NOMEM. */

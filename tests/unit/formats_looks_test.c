@@ -53,15 +53,15 @@ static const allowed rows[] = {
     {"npz", 5, 41, 1, "a folder: each format looks for its files by name"},
     {"npz_rows", 1, STATS, 0, NULL},
     {"npy", OPENS, STATS, 0, NULL},
-    {"megatron", 3, 0, 0, "two files"},
+    {"megatron", 2, 0, 0, "two files"},
     {"table", 4, 48, 1, "a folder: each format looks for its files by name"},
     {"lines", 4, 48, 1, "a folder: each format looks for its files by name"},
     {"coco", 1, 12, 1, "images are looked for beside it"},
-    {"voc", 13, 88, 9, "a folder: each format looks for its files by name"},
+    {"voc", 11, 88, 9, "a folder: each format looks for its files by name"},
     {"masks", 6, 35, 5, "a folder: each format looks for its files by name"},
     {"yolo", 15, 89, 6, "a folder: each format looks for its files by name"},
     {"yolo_list", 7, 23, 0, "a list: labels and annotations are looked for beside it"},
-    {"voc_masks", 10, 58, 4, "a list: annotations and masks are looked for beside it"},
+    {"voc_masks", 7, 58, 4, "a list: annotations and masks are looked for beside it"},
 };
 
 static uint32_t findings;

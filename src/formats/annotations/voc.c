@@ -6,6 +6,7 @@
  */
 #include "annotated.h"
 #include "beside.h"
+#include "kept_look.h"
 #include "listed_classes.h"
 #include "meanings.h"
 #include "memory.h"
@@ -105,6 +106,7 @@ typedef struct opener {
     const char *prefix;            /* of their paths, from the dataset's root */
     bool has_masks[INSTANCES + 1]; /* of a source */
     sl_boundary *boundary; /* of annotations that a list names; NULL: they may be anywhere */
+    sl_kept_look *look;    /* of the opening thread's */
     const char *path;
     sl_listed *own;
     sl_source_column sources[SOURCES];
@@ -163,9 +165,8 @@ static const page *page_of(const opener *o, uint32_t sample)
     return &o->pages[o->repeats.first[sample]];
 }
 
-static sluice_status voc_read_page(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status voc_read_own_page(opener *o, uint32_t number, sluice_error *error)
 {
-    opener *o = ctx;
     page *own = &o->pages[number];
     if (o->repeats.first[number] != number) {
         return sl_boundary_check(o->boundary, o->path, o->files.list.files[number].path, error);
@@ -182,6 +183,16 @@ static sluice_status voc_read_page(void *ctx, uint32_t number, sluice_error *err
     own->height = found.height;
     own->filename = sl_strdup(found.filename);
     return own->filename != NULL ? SLUICE_OK : voc_no_memory(error);
+}
+
+/* One of the threads reads the file that the opener looked at. */
+static sluice_status voc_read_page(void *ctx, uint32_t number, sluice_error *error)
+{
+    opener *o = ctx;
+    sl_kept_look *before = sl_store_keep_look(o->look);
+    const sluice_status status = voc_read_own_page(o, number, error);
+    (void)sl_store_keep_look(before);
+    return status;
 }
 
 static sluice_status voc_find_picture(void *ctx, uint32_t number, sluice_error *error)
@@ -564,6 +575,7 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
     if (o == NULL) {
         return voc_no_memory(error);
     }
+    o->look = sl_store_kept_look();
     o->path = paths[0];
     o->prefix = "";
     o->files.anywhere = options->allow_outside != 0;

@@ -112,21 +112,23 @@ static bool megatron_name_file(char *name, const char *path, const char *suffix)
 static bool is_index(sl_look *look)
 {
     const sl_bytes head = sl_look_head(look, SL_MEGATRON_HEAD_BYTES);
-    return head.size == SL_MEGATRON_HEAD_BYTES && sl_megatron_is(head.data, head.size);
+    return sl_megatron_is(head.data, head.size);
+}
+
+/* The same of a file beside the one that is looked at. */
+static bool is_index_beside(const char *path)
+{
+    uint8_t head[SL_MEGATRON_HEAD_BYTES];
+    return sl_megatron_is(head, sl_store_look(path, head, sizeof(head)));
 }
 
 static bool megatron_probe(sl_look *look)
 {
     char name[SL_PATH_BYTES];
-    sl_look index;
     if (!megatron_name_file(name, look->path, ".idx")) {
         return false;
     }
-    if (strcmp(name, look->path) == 0) {
-        return is_index(look);
-    }
-    sl_look_begin(&index, name);
-    return is_index(&index);
+    return strcmp(name, look->path) == 0 ? is_index(look) : is_index_beside(name);
 }
 
 /* One of the two tells, the other is beside it. */
