@@ -23,6 +23,7 @@ def modules():
     jax.process_index, jax.process_count = lambda: 0, lambda: 1
     jax.make_array_from_process_local_data = lambda sharding, local: local
     keras.config, keras.__version__ = types.SimpleNamespace(backend=lambda: "jax"), "3.12"
+    keras.utils = types.SimpleNamespace(PyDataset=type("PyDataset", (), {"__init__": lambda self, **options: None}))
     for name in ("TrainingArguments", "TrainerCallback", "Trainer"):
         setattr(transformers, name, getattr(hf_trainers, name))
     transformers.trainer = hf_trainers

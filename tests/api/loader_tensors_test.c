@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 90, BATCH = 8, DAMAGED = 41, EPOCHS = TEST_AMOUNT(4, 2) };
+enum { SAMPLES = 90, BATCH = 8, DAMAGED = 41, EPOCHS = TEST_AMOUNT(4, 1) };
 
 static sluice_dtype dtype; /* of the tensors of this run */
 

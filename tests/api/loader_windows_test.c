@@ -168,7 +168,7 @@ static void every_window_once(const char *path, uint64_t windows)
             options.page_cache = cache;
             options.shuffle = shuffle;
             sluice_loader *loader = open_windows(path, options);
-            for (uint64_t epoch = 0; epoch < 3; epoch++) {
+            for (uint64_t epoch = 0; epoch < TEST_AMOUNT(3, 1); epoch++) {
                 memset(seen, 0, sizeof(seen));
                 assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
                 assert_int_equal(run(loader, UINT64_MAX, seen), windows);

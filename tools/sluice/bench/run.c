@@ -23,6 +23,7 @@ struct pass {
     const struct bench_plan *plan;
     sluice_loader *loader;
     double deadline;                /* on clock_seconds' scale; INFINITY: none */
+    double first_limit;             /* how long after it the first batch may come, in seconds */
     double first_batch, last_batch; /* when they came; 0: none yet */
     uint64_t samples, batches, bytes;
     struct box_counts boxes;
@@ -65,6 +66,12 @@ static void use_batch(struct pass *pass, sluice_batch *batch)
     sluice_batch_release(batch);
 }
 
+static bool is_over(const struct pass *pass)
+{
+    const double limit = pass->batches == 0 ? pass->first_limit : 0;
+    return clock_seconds() >= pass->deadline + limit;
+}
+
 static int run_epoch(struct pass *pass, uint64_t epoch)
 {
     sluice_status status = sluice_loader_start_epoch(pass->loader, epoch);
@@ -79,7 +86,7 @@ static int run_epoch(struct pass *pass, uint64_t epoch)
             use_batch(pass, batch);
             show_progress(pass);
         }
-        pass->stopped = interrupt_pending() || clock_seconds() >= pass->deadline;
+        pass->stopped = interrupt_pending() || is_over(pass);
     }
     return status < 0 ? bench_loader_failed(pass->loader, status) : TOOL_FINE;
 }
@@ -167,6 +174,7 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     pass->start = start;
     if (pass->plan->seconds > 0) {
         pass->deadline = start + pass->plan->seconds;
+        pass->first_limit = warm_up_limit_s; /* a busy machine gives none in a short time */
     }
     int code = run_epochs(pass, result);
     /* CPU time and decoded rows at one moment: what was decoded ahead is in both. */
