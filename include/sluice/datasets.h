@@ -195,7 +195,8 @@ typedef struct sluice_mix_options {
  * sample of its share. Its samples come in an order that a loader's `shuffle` says (SHUFFLE_FULL: a
  * permutation of them), which is another each time that they are used up: none comes again before
  * all of them have come, and an epoch goes on where the one before ended: for 2^63 positions, so a
- * mix has 2^63 / epoch_samples epochs. The mix of samples in
+ * mix has 2^63 / epoch_samples epochs. A sample that comes again in an epoch is augmented
+ * differently; random parts of tensors are the same. The mix of samples in
  * each global batch is near the weights, regardless of the number of ranks; a rank's own batch is
  * some rows of it.
  *

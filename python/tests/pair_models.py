@@ -318,8 +318,8 @@ def check_partners(batches):
 def check_view(batches, alone):
     for row in used(batches):
         assert (sample_of(row.of("view")[..., 2]) == row.sample).all()
-        # With repeats and weights, a sample has a draw of its own each time.
-        if row.index < COUNT and "repeats" not in row.plan.options and "weights" not in row.plan.tables:
+        # With repeats, weights and episodes, a sample has a draw of its own each time.
+        if row.index < COUNT and not {"repeats", "episode"} & set(row.plan.options) and "weights" not in row.plan.tables:
             assert (row.of("view") == alone[row.index]).all()
 
 

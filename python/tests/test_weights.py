@@ -212,6 +212,13 @@ def test_each_draw_is_augmented_on_its_own(tmp_path):
     joined = dict(made(sluice.concat([photos] * draws), 32))
     for position, (number, image) in enumerate(alone):
         assert (image == joined[number + count * position]).all()
+    times = {}
+    for number, image in made(sluice.mix([photos], [1], epoch_samples=draws)):
+        times[number] = times.get(number, -1) + 1
+        assert (image == joined[number + count * times[number]]).all()
+    assert set(times.values()) == {2}
+    for place, (number, image) in enumerate(made(photos, episode=(2, 2), episodes=6, classes=[i // 4 for i in range(count)])):
+        assert (image == joined[number + count * (place // 4)]).all()
     of_sample = [image for number, image in alone if number == alone[0][0]]
     assert len(of_sample) > 1 and all((image != of_sample[0]).any() for image in of_sample[1:])
 

@@ -173,9 +173,16 @@ static uint64_t episode_unit(const sl_order *order)
     return sl_episode_positions(order->set);
 }
 
+/* A sample comes once in an episode. */
+static uint64_t episode_repetition(const sl_order *order, uint64_t position)
+{
+    return position / sl_episode_positions(order->set);
+}
+
 const sl_order_kind sl_episode_order = {.name = "episodes",
                                         .make = episode_make,
                                         .samples = sl_episode_order_samples,
+                                        .repetition = episode_repetition,
                                         .unit = episode_unit,
                                         .choices = sl_episode_choices,
                                         .substitute = sl_episode_substitute,

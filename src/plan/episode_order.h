@@ -8,11 +8,11 @@
  * each as likely; samples   of each the first n places of a permutation of its samples, drawn for
  * (seed, epoch, e, class): n different ones, each as likely; so that classes and samples of an
  * episode depend neither on other episodes, nor on batch or rank. A sample may be in several
- * episodes of an epoch, or in none. A bad sample at item i of the n is replaced by those at places
- * n + i, 2 n + i and so on, which no other item tries before its own have run out; then by the
- * others behind the first n places (the loader passes over those that are in the episode by then),
- * then by one of its class in the episode. Memory: 4 bytes a
- * class. Threads: pure; a set is immutable once made.
+ * episodes of an epoch, augmented differently in each, or in none. A bad sample at item i of the n
+ * is replaced by those at places n + i, 2 n + i and so on, which no other item tries before its own
+ * have run out; then by the others behind the first n places (the loader passes over those that are
+ * in the episode by then), then by one of its class in the episode. Memory: 4 bytes a class.
+ * Threads: pure; a set is immutable once made.
  */
 #ifndef SL_EPISODE_ORDER_H
 #define SL_EPISODE_ORDER_H

@@ -419,14 +419,35 @@ static const sl_mix_row *row_of(const sl_mix *mix, uint64_t epoch)
     return &mix->row[sl_last_at_or_before(&mix->row->epoch, sizeof(*mix->row), mix->rows, epoch)];
 }
 
+/* Samples of a source that come before position `all` of a row, where it has that source. */
+static uint64_t taken_before(const sl_mix_row *row, uint64_t all)
+{
+    const uint32_t at = (uint32_t)(all % row->period);
+    const uint32_t source = row->source[at];
+    return row->before[source] + all / row->period * row->share[source] + row->rank[at];
+}
+
 sl_mix_place sl_mix_find(const sl_mix *mix, uint64_t epoch, uint64_t position)
 {
     const sl_mix_row *row = row_of(mix, epoch);
     const uint64_t all = (epoch - row->epoch) * mix->epoch_samples + position;
-    const uint32_t at = (uint32_t)(all % row->period);
-    const uint32_t source = row->source[at];
-    const uint64_t taken =
-        row->before[source] + all / row->period * row->share[source] + row->rank[at];
+    const uint32_t source = row->source[all % row->period];
+    const uint64_t taken = taken_before(row, all);
     const uint64_t size = mix->first[source + 1] - mix->first[source];
     return (sl_mix_place){source, taken / size, taken % size};
+}
+
+uint64_t sl_mix_repetition(const sl_mix *mix, uint64_t epoch, uint64_t position)
+{
+    const sl_mix_row *row = row_of(mix, epoch);
+    const sl_mix_place place = sl_mix_find(mix, epoch, position);
+    uint64_t first = (epoch - row->epoch) * mix->epoch_samples;
+    if (place.epoch == 0) {
+        return 0;
+    }
+    while (row->source[first % row->period] != place.source) {
+        first++;
+    }
+    const uint64_t size = mix->first[place.source + 1] - mix->first[place.source];
+    return place.epoch - taken_before(row, first) / size;
 }

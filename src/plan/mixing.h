@@ -64,4 +64,9 @@ typedef struct sl_mix_place {
 /* position < epoch_samples. Exact in epochs below sl_mix_epochs, and for 2^63 positions more. */
 sl_mix_place sl_mix_find(const sl_mix *mix, uint64_t epoch, uint64_t position);
 
+/* How often the source at a position began anew in this epoch before it: a sample has each number
+ * at most once in an epoch, 0 where no source comes to its end. Time: as many entries of the
+ * schedule as there are sources, on average over the positions. */
+uint64_t sl_mix_repetition(const sl_mix *mix, uint64_t epoch, uint64_t position);
+
 #endif

@@ -164,6 +164,11 @@ static void plain_samples(const sl_order *order, uint64_t first, uint32_t count,
     }
 }
 
+static uint64_t mixed_repetition(const sl_order *order, uint64_t position)
+{
+    return sl_mix_repetition(order->set, order->epoch, position);
+}
+
 /* ---- kinds ---- */
 
 static sl_order make_plain(const sl_order_source *source, uint64_t seed, uint64_t epoch)
@@ -190,7 +195,10 @@ static sl_order make_shards(const sl_order_source *source, uint64_t seed, uint64
 const sl_order_kind sl_plain_order = {.name = "plain",
                                       .make = make_plain,
                                       .samples = plain_samples};
-const sl_order_kind sl_mixed_order = {.name = "mixed", .make = make_mixed, .samples = mixed_runs};
+const sl_order_kind sl_mixed_order = {.name = "mixed",
+                                      .make = make_mixed,
+                                      .samples = mixed_runs,
+                                      .repetition = mixed_repetition};
 const sl_order_kind sl_shards_order = {.name = "shards", .make = make_shards};
 
 void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)

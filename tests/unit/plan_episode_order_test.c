@@ -80,6 +80,8 @@ TEST(episodes_have_different_classes_and_samples)
             for (uint64_t e = 0; e < 7; e++) {
                 sl_order_samples(&order, e * k * n, k * n, samples);
                 check_episode(samples, k, n);
+                assert_int_equal(order.kind->repetition(&order, e * k * n), e);
+                assert_int_equal(order.kind->repetition(&order, (e + 1) * k * n - 1), e);
             }
         }
         close_set(&f);

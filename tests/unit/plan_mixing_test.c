@@ -185,6 +185,30 @@ TEST(test_samples_come_once_before_they_come_again)
     sl_mix_close(mix);
 }
 
+/* A source that ends before its epoch of the mix does goes on with the next number, from 0 in each
+ * epoch. */
+TEST(test_repetitions_in_an_epoch)
+{
+    sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
+    const sl_order shape = {.shuffle = SLUICE_SHUFFLE_FULL};
+    uint64_t highest = 0;
+    for (uint64_t epoch = 0; epoch < 12; epoch++) {
+        uint64_t before[ORDERED];
+        bool seen[ORDERED] = {false};
+        const sl_order order = sl_order_make_mixed(mix, &shape, 42, epoch);
+        for (uint64_t p = 0; p < EPOCH; p++) {
+            const sl_mix_place place = sl_mix_find(mix, epoch, p);
+            before[place.source] = seen[place.source] ? before[place.source] : place.epoch;
+            seen[place.source] = true;
+            const uint64_t found = order.kind->repetition(&order, p);
+            assert_int_equal(found, place.epoch - before[place.source]);
+            highest = found > highest ? found : highest;
+        }
+    }
+    assert_true(highest > 10); /* the source of one sample */
+    sl_mix_close(mix);
+}
+
 TEST(test_runs_are_what_positions_are)
 {
     uint64_t run[EPOCH];
