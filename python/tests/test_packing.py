@@ -82,13 +82,13 @@ def test_parts_of_an_array(photos, tmp_path, monkeypatch, recwarn):
 
 def test_an_array_without_a_part_warns(photos, tmp_path, monkeypatch, recwarn):
     job(monkeypatch, AWS_BATCH_JOB_ARRAY_INDEX=0, AWS_BATCH_JOB_ARRAY_SIZE=2)
-    with pytest.warns(UserWarning, match="AWS_BATCH_JOB_ARRAY_INDEX is set: .* part='auto' gives each a part"):
+    with pytest.warns(UserWarning, match="AWS_BATCH_JOB_ARRAY_INDEX is set: .* write part='auto' to give each job a part"):
         sluice.pack(photos, tmp_path / "packed", progress=None)
     job(monkeypatch, PBS_ARRAYID=0)
-    with pytest.warns(UserWarning, match=r"PBS_ARRAYID is set: .* part=\('auto', n\) gives each a part"):
+    with pytest.warns(UserWarning, match=r"PBS_ARRAYID is set: .* write part=\('auto', n\) to give each job a part"):
         sluice.pack(photos, tmp_path / "packed", progress=None)
     job(monkeypatch, PBS_ARRAYID=0, RANK=0, WORLD_SIZE=2)
-    with pytest.warns(UserWarning, match=r"PBS_ARRAYID is set: .* part=\(i, n\), as sluice.ranks\(\) has them, gives each a part"):
+    with pytest.warns(UserWarning, match=r"PBS_ARRAYID is set: .* part=\(i, n\), as sluice.ranks\(\) has them, to give each job a part"):
         sluice.pack(photos, tmp_path / "packed", progress=None)
     assert sluice.pack(photos, tmp_path / "packed", part=(0, 1), progress=None).was_complete
     assert not recwarn.list
