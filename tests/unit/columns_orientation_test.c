@@ -383,7 +383,8 @@ TEST_WITH(nobody_knows_the_size, turned_setup, turned_teardown)
     t->fields[HIGH].meaning.role = SLUICE_ROLE_NONE;
     bind_all(t, &(asked){AUTO, BY_SIZE, UNKNOWN});
     assert_true(sl_notices_get(t->rig->notices, 0, &notice));
-    assert_non_null(strstr(notice.text, "the dataset has no fields of its width and height"));
+    assert_non_null(
+        strstr(notice.text, "the dataset has no fields of them; images are decoded as stored"));
     give_sample(t, &s, 6, false);
     must_make(t->rig, 0);
     check_sample(t, 6, false, false);
