@@ -55,8 +55,8 @@ def feed(
         raise ValueError("inputs= names the columns of the model's inputs: it is needed where targets= or sample_weight= is given")
     if targets is None and sample_weight is not None:
         raise ValueError("sample_weight= needs targets=")
-    if epochs is not None and loader.remaining not in (0, len(loader)):
-        raise ValueError(f"the loader stands inside epoch {loader.epoch}, and epochs={epochs} needs whole ones: write loader.set_epoch({loader.epoch})")
+    if epochs is not None:
+        _check_whole(loader)
     made = Feed(loader, epochs, parts)
     _seats.take(FEED, loader, made)
     return made
@@ -67,12 +67,26 @@ def _part(name, part):
     return part if part is None or isinstance(part, str) else _check.texts(name, part, "the name of a column, or a list of names")
 
 
+def _stands_inside(loader):
+    return loader.remaining not in (0, len(loader))
+
+
+def _check_whole(loader):
+    """ValueError: the loader stands inside an epoch."""
+    if _stands_inside(loader):
+        epoch = loader.epoch
+        raise ValueError(
+            f"the loader stands inside epoch {epoch}, and feed(loader, epochs) needs whole ones: write loader.set_epoch({epoch + 1}), or "
+            f"loader.load_state_dict(loader.state_at({epoch}, 0)) for epoch {epoch} from its beginning"
+        )
+
+
 class Feed(keras.utils.PyDataset):
     """Batches of a loader, by their index in a pass; feed() makes it.
 
     Keras begins a pass for fit and one for each evaluation, and asks for batch 0, 1, 2 and so on, on one thread at a time. Each
-    pass begins with an epoch, the next one. Where Keras left a pass after its first batches, which it read to learn their
-    shapes, the next pass has these batches again.
+    pass begins with an epoch, the next one, or where set_epoch or load_state_dict moved the loader. Where Keras left a pass after
+    its first one or two batches, which it reads to learn their shapes, the next pass has these batches again, up to two times.
     """
 
     def __init__(self, loader: Loader, epochs: int | None, parts: list[Any]) -> None:
@@ -84,6 +98,7 @@ class Feed(keras.utils.PyDataset):
         self._at = 0  # index that Keras asks for next
         self._taken = 0  # batches of the pass that the loader returned
         self._kept: list[Any] = []  # the first KEPT of them
+        self._turn = 0  # the loader's, of the last of them; it has another one where something else moved or closed it
         self._repeats = 0  # times that they were the beginning of a pass again
 
     @property
@@ -112,6 +127,9 @@ class Feed(keras.utils.PyDataset):
             self._begin_pass()
         if index != self._at:
             raise ValueError(f"{FEED}: Keras asks for batch {index} in place of {self._at}: write shuffle=False in fit")
+        if self._is_moved():
+            self._taken = index
+            del self._kept[index:]
         self._at += 1
         if index < self._taken:
             return self._kept[index]
@@ -120,27 +138,37 @@ class Feed(keras.utils.PyDataset):
         if index < KEPT:
             self._kept.append(made)
         if self._taken == self._length:
-            self._batches = next(self._batches, None)  # ends the epoch
+            next(self._batches, None)  # ends the epoch
+            self._batches = None
             _seats.release(self.loader)
         return made
 
     def _begin_pass(self):
+        loader, is_moved = self.loader, self._is_moved()
         self._at = 0
-        if 0 < self._taken <= KEPT and self._taken != self._length and self._repeats < REPEATS:
+        if not is_moved and 0 < self._taken <= KEPT and self._taken != self._length and self._repeats < REPEATS:
             self._repeats += 1
             return
-        loader = self.loader
         _seats.take(FEED, loader, self)
-        if self._taken and loader.remaining not in (0, len(loader)):
+        if self._taken and not is_moved and _stands_inside(loader):
             loader.set_epoch(loader.epoch + 1)
+            is_moved = True
+        if is_moved:
             self._batches = None
+        if self._length is not None:
+            _check_whole(loader)
         self._taken, self._repeats, self._kept = 0, 0, []
+
+    def _is_moved(self):
+        """True if set_epoch, load_state_dict, close or another loop moved the loader since the last batch of this pass."""
+        return self._taken > 0 and self._turn != self.loader._turn
 
     def _take(self):
         """The loader's next batch, of the next epoch where one ends."""
         for _ in range(2):
             if self._batches is None:
                 self._batches = iter(self.loader)
+            self._turn = self.loader._turn  # before the batch: another thread may move the loader then
             batch = next(self._batches, None)
             if batch is not None:
                 return batch

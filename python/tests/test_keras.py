@@ -134,7 +134,7 @@ def test_tensorflow_reads_two_batches_first(seat, path):
 def test_a_loader_that_goes_on(seat, path):
     loader = open_loader(path)
     loader.load_state_dict(loader.state_at(1, 4))
-    with pytest.raises(ValueError, match=r"stands inside epoch 1, and epochs=1 needs whole ones: write loader.set_epoch\(1\)"):
+    with pytest.raises(ValueError, match=r"stands inside epoch 1, and feed.loader, epochs. needs whole ones: write loader.set_epoch\(2\), or loader.load"):
         seat.feed(loader, 1)
     adapter = Adapter(seat.feed(loader), 9)
     adapter.build()
@@ -142,6 +142,57 @@ def test_a_loader_that_goes_on(seat, path):
     other = open_loader(path)
     other.set_epoch(1)
     assert [[numbers(batch) for batch in Adapter(seat.feed(other, 1)).epoch()] for _ in range(2)] == rows(path, 3)[1:]
+
+
+@pytest.mark.parametrize("peeked", [0, 1, 2])
+@pytest.mark.parametrize("move", [lambda loader, epoch: loader.set_epoch(epoch), lambda loader, epoch: loader.load_state_dict(loader.state_at(epoch, 0))])
+def test_a_loader_that_is_moved(seat, path, peeked, move):
+    """Before fit, after Keras read ahead, and by a callback at the beginning of each epoch."""
+    loader, expected = open_loader(path), rows(path, 7)
+    feed = seat.feed(loader, 1)
+    for epoch in 5, 0, 1, 2, 6, 6:
+        for index in range(peeked):
+            feed[index]
+        move(loader, epoch)
+        assert [numbers(batch) for batch in Adapter(feed).epoch()] == expected[epoch]
+
+
+def test_a_loader_that_is_moved_inside_a_pass(seat, path):
+    loader, expected = open_loader(path), rows(path, 7)
+    feed = seat.feed(loader, 1)
+    numbers(feed[0]), numbers(feed[1]), numbers(feed[0])
+    loader.set_epoch(5)  # batch 1 is kept, of another epoch
+    assert [numbers(feed[index]) for index in range(1, 9)] == expected[5][:8]
+    assert [numbers(batch) for batch in Adapter(feed).epoch()] == expected[6]
+
+
+@pytest.mark.parametrize("peeked", [False, True])
+def test_a_state_inside_an_epoch(seat, path, peeked):
+    loader, expected = open_loader(path), rows(path, 4)
+    feed = seat.feed(loader, 1)
+    if peeked:
+        feed[0]
+    loader.load_state_dict(loader.state_at(2, 4))
+    with pytest.raises(ValueError, match=r"inside epoch 2.*write loader.set_epoch\(3\), or loader.load_state_dict\(loader.state_at\(2, 0\)\)"):
+        feed[0]
+    loader.load_state_dict(loader.state_at(2, 0))  # as the error says
+    assert [[numbers(batch) for batch in Adapter(feed).epoch()] for _ in range(2)] == expected[2:]
+    endless = seat.feed(other := open_loader(path))
+    if peeked:
+        endless[0]
+    other.load_state_dict(other.state_at(2, 4))
+    assert [numbers(batch) for batch in Adapter(endless, 14).epoch()] == sum(expected[2:], [])[4:]
+
+
+@pytest.mark.parametrize("peeked", [False, True])
+def test_a_loader_that_is_closed(seat, path, peeked):
+    loader = open_loader(path)
+    feed = seat.feed(loader, 1)
+    if peeked:
+        feed[0]
+    loader.close()
+    with pytest.raises(sluice.StateError, match="closed"):
+        feed[0]
 
 
 def test_another_order(seat, path):
