@@ -87,6 +87,8 @@ class Feed(keras.utils.PyDataset):
     Keras begins a pass for fit and one for each evaluation, and asks for batch 0, 1, 2 and so on, on one thread at a time. Each
     pass begins with an epoch, the next one, or where set_epoch or load_state_dict moved the loader. Where Keras left a pass after
     its first one or two batches, which it reads to learn their shapes, the next pass has these batches again, up to two times.
+    So fit(steps_per_epoch=2) over an endless feed, called again and again, trains three times on the same batches:
+    loader.set_epoch(n) before each fit prevents that.
     """
 
     def __init__(self, loader: Loader, epochs: int | None, parts: list[Any]) -> None:

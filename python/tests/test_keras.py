@@ -195,6 +195,17 @@ def test_a_loader_that_is_closed(seat, path, peeked):
         feed[0]
 
 
+def test_two_steps_in_each_fit(seat, path):
+    """As docs/trainers.md says."""
+    loader, expected = open_loader(path), rows(path, 4)
+    feed = seat.feed(loader)
+    fits = [[numbers(batch) for batch in Adapter(feed, 2).epoch()] for _ in range(4)]
+    assert fits == [expected[epoch][:2] for epoch in (0, 0, 0, 1)]
+    for epoch in 2, 3:
+        loader.set_epoch(epoch)
+        assert [numbers(batch) for batch in Adapter(feed, 2).epoch()] == expected[epoch][:2]
+
+
 def test_another_order(seat, path):
     feed = seat.feed(open_loader(path), 1)
     with pytest.raises(ValueError, match="Keras asks for batch 3 in place of 0: write shuffle=False in fit"):
