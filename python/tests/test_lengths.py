@@ -112,9 +112,16 @@ def test_a_state_goes_on_after_each_batch(data):
     with loader(data, 50, rank=1, world_size=2) as own:  # the same global batch
         own.load_state_dict(state)
         assert batches_of(own) == [alone[-1][50:]]
+    with loader(data, 100, last_batch="short") as own:
+        between = own.state_at(3, 0)
     for other in ({"batch_size": 50}, {"length_groups": 2}, {"lengths": LENGTHS + numpy.arange(COUNT)}):
-        with loader(data, **({"batch_size": 100} | other)) as own, pytest.raises(ValueError, match="batch_size x world_size"):
-            own.load_state_dict(state)
+        with loader(data, **({"batch_size": 100} | other)) as own:
+            with pytest.raises(ValueError, match="batch_size x world_size[^;]*$"):
+                own.load_state_dict(state)
+            with pytest.raises(ValueError, match=r"batch_size x world_size.*; it stands at the beginning of an epoch.*: use set_epoch\(3\) in its place$"):
+                own.load_state_dict(between)
+            own.set_epoch(between["epoch"])
+            assert own.epoch == 3
 
 
 def test_fields_and_arrays_are_the_same(data):

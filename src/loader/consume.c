@@ -287,8 +287,8 @@ static sluice_status consume_take(sluice_loader *loader, sluice_batch **batch, i
     sl_error_clear(&error);
     if (!loader->started) {
         sl_error_set(&error, SLUICE_STATE, "loader",
-                     "no epoch has been started: call sluice_loader_start_epoch or "
-                     "sluice_loader_start_endless before sluice_loader_next");
+                     "no epoch has been started: before sluice_loader_next call "
+                     "sluice_loader_start_endless or " SL_OPTION("sluice_loader_start_epoch"));
         return sl_loader_refuse(loader, &error);
     }
     if (loader->watch.found) {
@@ -470,6 +470,20 @@ static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
     return sl_order_option_misfit(loader, cursor);
 }
 
+/* INVALID. An epoch can begin in the order of this loader, but not continue in it. */
+static sluice_status refuse_misfit(const sl_cursor *at, const char *what, sluice_error *error)
+{
+    if (at->position > 0) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "the cursor is from a loader with a different %s", what);
+    }
+    return sl_error_set(error, SLUICE_INVALID, "loader",
+                        "the cursor is from a loader with a different %s; it stands at the "
+                        "beginning of an epoch, which needs no cursor: "
+                        "use " SL_OPTION("sluice_loader_start_epoch") "(%llu) in its place",
+                        what, (unsigned long long)at->epoch);
+}
+
 static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *from, sl_cursor *at,
                                  sluice_error *error)
 {
@@ -482,9 +496,7 @@ static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *fr
         return sl_error_set(error, status, "loader", "the cursor is corrupt, or not a cursor");
     }
     const char *what = misfit(loader, at);
-    return what == NULL ? SLUICE_OK
-                        : sl_error_set(error, SLUICE_INVALID, "loader",
-                                       "the cursor is from a loader with a different %s", what);
+    return what == NULL ? SLUICE_OK : refuse_misfit(at, what, error);
 }
 
 static sluice_status restore(sluice_loader *loader, const sl_bytes *from, uint64_t *epoch)

@@ -27,6 +27,7 @@ static const struct phrase {
     {"relative 1", {"--column NAME:boxes,relative=1", "relative=True"}},
     {"size_count", {NULL, NULL}},
     {"sluice_dataset_concat", {"--with", "sluice.concat"}},
+    {"sluice_loader_start_epoch", {NULL, "set_epoch"}},
     {"the number of parts", {"--part auto/N", "part=(\"auto\", n)"}},
     {"the option allow_outside", {"--allow-outside", "allow_outside=True"}},
     {"the option fields", {"--field NAME=KEY", "fields={...}"}},

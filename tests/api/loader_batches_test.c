@@ -357,6 +357,10 @@ TEST(wrong_cursors_are_refused)
     other = options;
     other.shuffle = SLUICE_SHUFFLE_NONE;
     expect_refused(photos.path, &other, &cursor, SLUICE_INVALID, "different shuffle");
+    const saved first = save_after(0, &options, &begin);
+    expect_refused(photos.path, &other, &first, SLUICE_INVALID,
+                   "different shuffle; it stands at the beginning of an epoch, which needs no "
+                   "cursor: use sluice_loader_start_epoch(4) in its place");
     cursor.bytes[20] ^= 1;
     expect_refused(photos.path, &options, &cursor, SLUICE_CORRUPT, "corrupt");
     cursor.bytes[7] = '9';
