@@ -106,9 +106,11 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
     train, val, test, predict: functions without arguments that open a loader, or a list or dict of loaders; None: there is none.
         Lightning calls them once the ranks are known. Without val, training goes without validation.
 
-    Use it with LoaderState(), which resumes the training loaders. ValueError: a loader has the rank of another process; two
-    functions return the same loader; or `overfit_batches` meets a shuffled training loader, which Lightning would try to rebuild.
-    TypeError: a function returns something that is not a loader. StateError: it returns a closed one.
+    Use it with LoaderState(), which resumes the training loaders. val, test and predict may return the same loader.
+
+    ValueError: a loader has the rank of another process; train returns a loader that another function returns, too; or
+    `overfit_batches` meets a shuffled training loader, which Lightning would try to rebuild. TypeError: a function returns a path
+    or something that cannot be iterated, alone or in a list or dict. StateError: it returns a closed loader.
     """
 
     def __init__(
@@ -138,7 +140,7 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
         if loader._handle.closed:
             raise _sluice.StateError(f"DataModule: the loader that {name} returned is closed: open it in the function")
         module, other = _opened_by.get(loader, (None, name))
-        if module is not None and module() is self and other != name:
+        if module is not None and module() is self and other != name and "train" in (name, other):  # others never overlap
             raise ValueError(
                 f"DataModule: {name} and {other} return the same loader, which has one loop at a time: open a loader for each"
             )
@@ -166,10 +168,13 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
 _opened_by: Any = WeakKeyDictionary()  # loader -> (weak reference to the DataModule, "train", "val", "test" or "predict")
 
 
-def _check_tree(name, tree):
-    """TypeError: the function returned something that Lightning cannot iterate."""
-    if isinstance(tree, (str, bytes, os.PathLike)) or not hasattr(tree, "__iter__"):
-        raise TypeError(f"DataModule: {name} returned {tree!r:.80}: expected a loader, or a list or dict of loaders")
+def _check_tree(name, tree, inside=""):
+    """TypeError: the function returned something that Lightning cannot iterate, alone or inside a list or dict."""
+    if isinstance(tree, (dict, list, tuple)):
+        for part in tree.values() if isinstance(tree, dict) else tree:
+            _check_tree(name, part, inside or f"a {type(tree).__name__} with ")
+    elif isinstance(tree, (str, bytes, os.PathLike)) or not hasattr(tree, "__iter__"):
+        raise TypeError(f"DataModule: {name} returned {inside}{tree!r:.80}: expected a loader, or a list or dict of loaders")
 
 
 def _is_sequential(loader):

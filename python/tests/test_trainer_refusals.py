@@ -131,6 +131,12 @@ def test_functions_of_a_data_module(seats, path, loader):
     for wrong in None, str(path), pathlib.Path(path), 7:
         with pytest.raises(TypeError, match="DataModule: train returned .*: expected a loader, or a list or dict of loaders"):
             module(train=lambda: wrong).train_dataloader()
+    for wrong, words in ([1, 2], "a list with 1"), ({"a": [loader, "/data/x"]}, "a dict with '/data/x'"), ((loader, None), "a tuple with None"):
+        with pytest.raises(TypeError, match=f"train returned {words}: expected a loader, or a list or dict of loaders"):
+            module(train=lambda: wrong).train_dataloader()
+    shared = module(val=lambda: loader, test=lambda: [loader], predict=lambda: loader)
+    for _ in range(2):
+        assert shared.val_dataloader() is shared.test_dataloader()[0] is shared.predict_dataloader() is loader
     made = module(train=lambda: loader, val=lambda: {"a": [loader]})
     assert made.train_dataloader() is made.train_dataloader() is loader
     with pytest.raises(ValueError, match="val and train return the same loader, which has one loop at a time: open a loader for each"):
