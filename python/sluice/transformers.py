@@ -68,7 +68,8 @@ class Named(accelerate.Prepared):
         if len(self) % self._accumulation and _resumes_elsewhere():
             advice = (
                 f"gradient_accumulation_steps={self._accumulation} does not divide the {len(self)} batches of an epoch, and "
-                f"transformers {transformers.__version__} then resumes at the wrong place: install transformers 4.57 or newer"
+                f"transformers {transformers.__version__} then resumes at the wrong place: install transformers 4.57 or newer (4.52 to "
+                "4.56 leave out the last step of the epoch in progress)"
             )
         return ValueError(
             f"the checkpoint's loader stands behind sample {saved['samples']} of epoch {saved['epoch']}, and Trainer resumes at {where}: "
@@ -108,7 +109,7 @@ class TrainerMixin:
 
     A checkpoint has the loader's state; train(resume_from_checkpoint=...) continues behind the last batch, and neither reads nor
     decodes what came before. ValueError: an argument does not fit the loader; the text says what to write. StateError: a loader
-    has another trainer, or is evaluated while it is trained on.
+    has another trainer, or is evaluated while it is trained on or in another loop of evaluation.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
