@@ -36,6 +36,7 @@ class Named(accelerate.Prepared):
     _made_by = "sluice.transformers.Trainer"
     _saved: dict[str, Any] | None = None  # a state that was loaded and not used yet
     _accumulation = 1  # batches of an optimizer step
+    _kind = _loop = ""  # "train" or "eval": what Trainer asked for it for last, and in the loop that began last
 
     def _moved(self, batch):
         batch = super()._moved(batch)
@@ -59,7 +60,7 @@ class Named(accelerate.Prepared):
 
     def __iter__(self) -> Iterator[Any]:
         """Begins an epoch, as the loader does."""
-        self._saved = None
+        self._saved, self._loop = None, self._kind
         return super().__iter__()
 
     def _elsewhere(self, saved, where):
@@ -78,7 +79,8 @@ class Named(accelerate.Prepared):
 
 
 def _resumes_elsewhere():
-    """True before transformers 4.52: where accumulation does not divide the batches of an epoch, Trainer resumes at a wrong place."""
+    """True before transformers 4.52: where accumulation does not divide the batches of an epoch, Trainer resumes at a wrong place.
+    Up to 4.56 it resumes at the right one, and leaves out the last step of that epoch."""
     major, minor = transformers.__version__.split(".")[:2]
     return (int(major), int(minor)) < (4, 52)
 
@@ -162,11 +164,17 @@ class TrainerMixin:
             prepared = self._prepared_loaders[loader] = accelerate._prepare(loader, self.accelerator, kind=Named)
         if kind == "eval":
             if prepared._is_iterated():
-                raise _sluice.StateError(
-                    "evaluation of the loader that is being trained on would end its epoch: open another loader for evaluation"
-                )
+                raise _sluice.StateError(BUSY[prepared._loop])
             prepared.set_epoch(0)
+        prepared._kind = kind
         return prepared
+
+
+BUSY = {
+    "train": "evaluation of the loader that is being trained on would end its epoch: open another loader for evaluation",
+    "eval": "another loop of this evaluation loader is in progress, and evaluation would end it: close that loop's iterator, or open "
+    "another loader",
+}
 
 
 def _is_loader(dataset):

@@ -155,3 +155,15 @@ def test_evaluation_of_the_loader_that_is_trained_on(seats, loader, tmp_path):
         trainer.get_eval_dataloader()
     assert sum((numbers(batch) for batch in batches), seen) == list(range(SAMPLES))
     assert len(list(trainer.get_eval_dataloader())) == 9  # after the training
+
+
+def test_evaluation_in_another_loop_of_it(seats, loader, tmp_path):
+    trainer = seats["transformers"].Trainer(None, hf_trainers.TrainingArguments(tmp_path, ROWS, ROWS), loader, loader)
+    batches = iter(trainer.get_eval_dataloader())
+    next(batches)
+    trainer.get_train_dataloader()  # nothing trains yet
+    for again in trainer.get_eval_dataloader, lambda: trainer.get_test_dataloader(loader):
+        with pytest.raises(sluice.StateError, match="another loop of this evaluation loader is in progress.*: close that loop's iterator, or open"):
+            again()
+    batches.close()  # as the error says
+    assert sum(map(numbers, trainer.get_eval_dataloader()), []) == list(range(SAMPLES))
