@@ -104,7 +104,10 @@ class Ahead:
         kind, value, place = self._worker.ready.get()
         self._is_asked = False
         if kind == ERROR and isinstance(value, _sluice.CanceledError):  # the loader was closed: as without the thread
-            raise value
+            try:
+                raise value
+            finally:
+                del value  # whose traceback has this frame
         self._end_if_elsewhere(loader)
         if kind == STOPPED:
             self._over = True
@@ -117,7 +120,7 @@ class Ahead:
             try:
                 raise value
             finally:
-                del value  # whose traceback has this frame
+                del value  # as above
         self._ask(loader)
         return value
 

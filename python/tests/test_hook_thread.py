@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import weakref
 
 import pytest
 
@@ -117,6 +118,27 @@ def test_what_a_hook_must_not_do(data):
     del iterator
     with pytest.raises((TypeError, ValueError), match="batch_hook_thread"):
         open_loader(data, batch_hook_thread="yes")
+
+
+@pytest.mark.parametrize("kind", [ValueError, sluice.CanceledError])
+def test_an_error_leaves_no_cycle(data, kind):
+    class Failed(kind):  # to which a weak reference is possible
+        pass
+
+    def fail(batch):
+        raise Failed("hook")
+
+    iterator = iter(open_loader(data, batch_hook=fail))
+    gc.collect()
+    gc.disable()
+    try:
+        try:
+            next(iterator)
+        except Failed as raised:
+            error = weakref.ref(raised)
+        assert error() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("taken", [0, 1, 4, BATCHES - 1, BATCHES])
