@@ -396,6 +396,7 @@ class Loader:
         that, lengths and length_groups; with repeats, that, repeats and num_samples; with weights, weights and num_samples; with
         episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
         A state saved between epochs has the same conditions; where one has changed, set_epoch(state["epoch"]) begins that epoch.
+        StateError: this process is a forked child of the loader's.
         """
         return self._state(self._place())
 
@@ -405,9 +406,13 @@ class Loader:
         return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()} | derived
 
     def _with_cursor(self, place):
-        """The place; one between epochs with the cursor of its epoch's beginning, which says what loader it is of."""
+        """The place; one between epochs with the cursor of its epoch's beginning, which says what loader it is of.
+        StateError: this is a forked child, which cannot ask the library for it."""
         epoch, samples, cursor = place
-        if cursor or self._handle.closed or self._process != os.getpid():
+        if cursor:
+            return place
+        self._check_process()
+        if self._handle.closed:
             return place
         try:
             return epoch, samples, self._handle.cursor(epoch, 0)
@@ -470,7 +475,8 @@ class Loader:
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too. A loop of another thread
         raises CanceledError if it waits for a batch, else StateError at its next one."""
         self._end_iteration("the loader was closed")
-        self._start = self._start and self._with_cursor(self._start)  # for state_dict(), which stays
+        if self._start and self._process == os.getpid():
+            self._start = self._with_cursor(self._start)  # for state_dict(), which stays
         self._handle.close()
         self._stop_ahead()
 

@@ -206,6 +206,32 @@ except KeyboardInterrupt:
     assert out == "interrupted True\n" and code == 0
 
 
+def test_a_forked_child_has_no_state(run_python, photos):
+    """Neither at the parent's place nor between epochs, where its state would lack the cursor, before and after close()."""
+    done = run_python(
+        OPEN
+        + """
+import os
+def refuses():
+    try:
+        loader.state_dict()
+    except sluice.StateError as error:
+        return "before the fork" in str(error)
+child = os.fork()
+if child == 0:
+    refused = [refuses()]
+    loader.set_epoch(3)
+    refused.append(refuses())
+    loader.close()
+    os._exit(7 if refused + [refuses()] == [True] * 3 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+loader.load_state_dict(loader.state_dict())
+""",
+        photos,
+    )
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
 def test_a_forked_child_is_told(run_python, photos):
     done = run_python(
         OPEN
