@@ -22,6 +22,10 @@ typedef struct known_reader {
     sl_bounds *bounds;
 } known_reader;
 
+typedef struct known_pair {
+    double width, height;
+} known_pair;
+
 static double annotated_side(const sl_values *values, uint32_t field)
 {
     const bool found = field != SL_FIELD_NONE && values->of[field].present &&
@@ -31,25 +35,25 @@ static double annotated_side(const sl_values *values, uint32_t field)
 
 /* Width 0: it is not known. False: the sample has no image, or none that can be read. */
 static bool known_size(const known_reader *r, const sl_sample *sample, const sl_values *values,
-                       sl_bound *size)
+                       known_pair *size)
 {
     const sl_value *image = &values->of[r->field];
     const bool is_file = sample->place.bytes == 0 && sample->files == 0;
-    *size = (sl_bound){image->width, image->height};
+    *size = (known_pair){image->width, image->height};
     if ((!image->present || image->width == 0) && is_file) {
-        *size = (sl_bound){annotated_side(values, r->width_field),
-                           annotated_side(values, r->height_field)};
+        *size = (known_pair){annotated_side(values, r->width_field),
+                             annotated_side(values, r->height_field)};
         return true;
     }
     return image->present;
 }
 
-static sluice_status add_known_size(const known_reader *r, sl_bounds *bounds, sl_bound size,
+static sluice_status add_known_size(const known_reader *r, sl_bounds *bounds, known_pair size,
                                     sluice_error *error)
 {
-    sluice_status status = sl_bounds_add(bounds, size, error);
+    sluice_status status = sl_bounds_add(bounds, sl_bound_of_size(size.width, size.height), error);
     if (status == SLUICE_OK && r->sizes->exif != SLUICE_EXIF_IGNORE) {
-        status = sl_bounds_add(bounds, (sl_bound){size.height, size.width}, error);
+        status = sl_bounds_add(bounds, sl_bound_of_size(size.height, size.width), error);
     }
     return status;
 }
@@ -59,7 +63,7 @@ static sluice_status find_size_of(known_reader *r, uint64_t index, sl_bounds *bo
 {
     sl_sample sample;
     sl_values values;
-    sl_bound size;
+    known_pair size;
     const sluice_status status =
         sl_dataset_describe(r->sizes->dataset, index, &sample, &values, error);
     if (status != SLUICE_OK) {

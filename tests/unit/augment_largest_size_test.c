@@ -4,6 +4,7 @@
  * follows from the image's, by limits where no size is known, and where there is no bound.
  */
 #include "largest_size.h"
+#include "philox.h"
 #include "recipes.h"
 #include "test.h"
 #include "whole_params.h"
@@ -15,7 +16,7 @@ typedef struct made_step {
     const char *name;
     bool begin;
     uint32_t count;
-    double arguments[5];
+    double arguments[6];
 } made_step;
 
 #define END         \
@@ -41,10 +42,14 @@ static sluice_augment *made_recipe(const made_step *steps)
     return r;
 }
 
+typedef struct sides {
+    double width, height;
+} sides;
+
 /* The largest width and height of a list. */
-static sl_bound sides_of(const sl_bounds *bounds)
+static sides sides_of(const sl_bounds *bounds)
 {
-    sl_bound most = {0, 0};
+    sides most = {0, 0};
     for (uint64_t i = 0; i < bounds->count; i++) {
         most.width = bounds->of[i].width > most.width ? bounds->of[i].width : most.width;
         most.height = bounds->of[i].height > most.height ? bounds->of[i].height : most.height;
@@ -59,7 +64,7 @@ static const char *bound_of(const sluice_augment *r, const uint32_t (*sizes)[2],
     const sl_step_kind *open = NULL;
     *bounds = (sl_bounds){.is_any = count == 0};
     for (uint32_t i = 0; i < count; i++) {
-        assert_int_equal(sl_bounds_add(bounds, (sl_bound){sizes[i][0], sizes[i][1]}, NULL),
+        assert_int_equal(sl_bounds_add(bounds, sl_bound_of_size(sizes[i][0], sizes[i][1]), NULL),
                          SLUICE_OK);
     }
     assert_int_equal(sl_recipe_largest(r, bounds, &open, NULL), SLUICE_OK);
@@ -67,12 +72,12 @@ static const char *bound_of(const sluice_augment *r, const uint32_t (*sizes)[2],
 }
 
 static void expect_bound(const made_step *steps, const uint32_t (*sizes)[2], uint32_t count,
-                         sl_bound wanted)
+                         sides wanted)
 {
     sl_bounds bounds;
     sluice_augment *r = made_recipe(steps);
     assert_null(bound_of(r, sizes, count, &bounds));
-    const sl_bound most = sides_of(&bounds);
+    const sides most = sides_of(&bounds);
     assert_true(bounds.is_any == (wanted.width == 0));
     assert_true(most.width == wanted.width && most.height == wanted.height);
     sl_bounds_close(&bounds);
@@ -85,7 +90,7 @@ TEST(sizes_that_follow_from_the_image)
 {
     const struct {
         made_step steps[STEPS + 1];
-        sl_bound wanted;
+        sides wanted;
     } cases[] = {
         {{{.name = "random_flip"}}, {64, 70}},
         {{{"pad", false, 4, {1, 2, 3, 4}}}, {68, 76}},
@@ -119,7 +124,7 @@ TEST(limits_bound_images_of_any_size)
 {
     const struct {
         made_step steps[STEPS + 1];
-        sl_bound wanted; /* 0: any */
+        sides wanted; /* 0: any */
     } cases[] = {
         {{{.name = "random_flip"}}, {0, 0}},
         {{{"resize_shorter", false, 1, {24}}}, {0, 0}},
@@ -165,7 +170,7 @@ static void expect_all_fit(const sluice_augment *r, const uint32_t (*sizes)[2],
                            const sl_bounds *bounds)
 {
     STATIC_PARAMS(params);
-    const sl_bound most = sides_of(bounds);
+    const sides most = sides_of(bounds);
     for (uint64_t i = 0; i < DRAWS; i++) {
         const sl_draw_key key = {
             .seed = 3, .sample = i, .boxes = boxes, .box_count = 2, .any_size = true};
@@ -203,6 +208,83 @@ TEST(no_draw_is_larger)
     }
 }
 
+/* ---- random recipes ---- */
+
+enum { RECIPES = 3000, RECIPE_DRAWS = 40 };
+
+static double random_from(sl_random *random, uint32_t least, uint32_t most)
+{
+    return least + sl_random_below(random, most - least + 1);
+}
+
+/* One of the steps whose result depends on the image, with small sides, where rounding matters. */
+static made_step random_step(sl_random *random)
+{
+    const double a = random_from(random, 1, 60);
+    const double b = random_from(random, 1, 60);
+    switch (sl_random_below(random, 7)) {
+    case 0:
+        return (made_step){"pad", false, 4, {a, 0, 0, random_from(random, 0, 3)}};
+    case 1:
+        return (made_step){"resize_shorter", false, 1, {a}};
+    case 2:
+        return (made_step){"resize_shorter", false, 2, {a, a + b}};
+    case 3:
+        return (made_step){"random_resize", false, 2, {a, a + b}};
+    case 4:
+        return (made_step){
+            "random_shortest_size", false, 4, {random_from(random, 0, 1) * (a + b), 1, a, b}};
+    case 5:
+        return (made_step){"scale_jitter", false, 4, {a, b, 0.5, 1.5}};
+    default:
+        return sl_random_below(random, 2) > 0
+                   ? (made_step){"random_zoom_out", false, 3, {1, 1 + a / 20, 1}}
+                   : (made_step){"random_iou_crop", false, 6, {0.3, 1, 0.5, 2, 40, 0}};
+    }
+}
+
+/* The recipe may enlarge so much that a draw fails: there is no result to bound. */
+static void expect_draws_fit(const sluice_augment *r, const uint32_t size[2],
+                             const sl_bounds *bounds, uint64_t seed)
+{
+    STATIC_PARAMS(params);
+    const sides most = sides_of(bounds);
+    const float box[4] = {0, 0, (float)size[0], (float)size[1]};
+    for (uint64_t i = 0; i < RECIPE_DRAWS; i++) {
+        const sl_draw_key key = {
+            .seed = seed, .sample = i, .boxes = &box, .box_count = 1, .any_size = true};
+        if (sl_draw(r, &key, size[0], size[1], &params, NULL) == SLUICE_OK) {
+            assert_true(params.width <= most.width && params.height <= most.height);
+        }
+    }
+}
+
+/* Of an image of known size, and where the recipe has a limit, of an unknown one. */
+TEST(no_draw_of_a_random_recipe_is_larger)
+{
+    for (uint32_t k = 0; k < RECIPES; k++) {
+        sl_random random = sl_random_for(7, 0, k, 0);
+        made_step steps[STEPS] = {{.name = NULL}};
+        const uint32_t count = 1 + sl_random_below(&random, STEPS - 1);
+        for (uint32_t i = 0; i < count; i++) {
+            steps[i] = random_step(&random);
+        }
+        const uint32_t size[1][2] = {
+            {(uint32_t)random_from(&random, 1, 120), (uint32_t)random_from(&random, 1, 120)}};
+        sl_bounds bounds;
+        sluice_augment *r = made_recipe(steps);
+        assert_null(bound_of(r, size, 1, &bounds));
+        expect_draws_fit(r, size[0], &bounds, k);
+        sl_bounds_close(&bounds);
+        assert_null(bound_of(r, size, 0, &bounds));
+        if (!bounds.is_any) {
+            expect_draws_fit(r, size[0], &bounds, k);
+        }
+        sl_bounds_close(&bounds);
+        sluice_augment_destroy(r);
+    }
+}
+
 /* Else batches of several sizes would need to be given theirs. */
 TEST(each_step_has_a_bound)
 {
@@ -220,7 +302,7 @@ TEST(a_list_has_a_size_once)
     sl_bounds bounds = {.count = 0};
     sluice_augment *r = made_recipe(steps);
     for (uint32_t i = 0; i < 400; i++) {
-        assert_int_equal(sl_bounds_add(&bounds, (sl_bound){1 + i % 200, 7}, NULL), SLUICE_OK);
+        assert_int_equal(sl_bounds_add(&bounds, sl_bound_of_size(1 + i % 200, 7), NULL), SLUICE_OK);
     }
     assert_int_equal(sl_recipe_largest(r, &bounds, &open, NULL), SLUICE_OK);
     assert_int_equal(bounds.count, 200);

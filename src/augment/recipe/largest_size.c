@@ -10,7 +10,7 @@
 
 /* Above this no image can be drawn, so larger sides do not matter. */
 #define SIDE_MOST 2147483647.0
-/* Different bounds of a list, 64 MiB: steps that may be left out can double them each time. */
+/* Different bounds of a list, 192 MiB: steps that may be left out can double them each time. */
 #define BOUNDS_MOST (UINT64_C(1) << 22)
 
 enum { FIRST_CAPACITY = 64 };
@@ -21,10 +21,15 @@ static int compare_bounds(const void *a, const void *b)
 {
     const sl_bound *one = a;
     const sl_bound *two = b;
-    const bool same = one->width == two->width;
-    const double x = same ? one->height : one->width;
-    const double y = same ? two->height : two->width;
-    return (x > y) - (x < y);
+    const double x[] = {one->width,        one->height, one->least_width,
+                        one->least_height, one->wide,   one->tall};
+    const double y[] = {two->width,        two->height, two->least_width,
+                        two->least_height, two->wide,   two->tall};
+    size_t i = 0;
+    while (i < sizeof(x) / sizeof(x[0]) - 1 && x[i] == y[i]) {
+        i++;
+    }
+    return (x[i] > y[i]) - (x[i] < y[i]);
 }
 
 static void drop_doubles(sl_bounds *bounds)
@@ -51,8 +56,9 @@ sluice_status sl_bounds_add(sl_bounds *bounds, sl_bound bound, sluice_error *err
             return sl_no_memory(error, "augment", "for the sizes of images");
         }
     }
-    bounds->of[bounds->count++] =
-        (sl_bound){fmin(bound.width, SIDE_MOST), fmin(bound.height, SIDE_MOST)};
+    bound.width = fmin(bound.width, SIDE_MOST);
+    bound.height = fmin(bound.height, SIDE_MOST);
+    bounds->of[bounds->count++] = bound;
     return SLUICE_OK;
 }
 
@@ -142,7 +148,7 @@ static sluice_status plain_step(bounds_walk *walk, const sl_recipe_step *step, s
         return SLUICE_OK;
     }
     sl_bounds_close(bounds);
-    return sl_bounds_add(bounds, (sl_bound){width, height}, walk->error);
+    return sl_bounds_add(bounds, sl_bound_of_size(width, height), walk->error);
 }
 
 static sluice_status walk_steps(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds);

@@ -3,12 +3,11 @@
  * largest_size: bounds of the sizes that a recipe makes of images.
  *
  * Purpose: a batch of images of several sizes needs to know how large they can become before any of
- * them is drawn. A list of bounds is of images where each side, and the ratio of the sides, is at
- * most that of one of the bounds. The list goes through the steps of a recipe in their order: a
- * step that leaves the size leaves the list, others change it by their `largest` (steps.h), and
- * steps that may be left out keep the bounds from before them as well.
- * Threads: a list belongs to one thread. Memory: 16 bytes for each different bound, which the list
- * owns.
+ * them is drawn. A list of bounds (bound.h) is of images each of which one of them bounds. The list
+ * goes through the steps of a recipe in their order: a step that leaves the size leaves the list,
+ * others change it by their `largest` (steps.h), and steps that may be left out keep the bounds
+ * from before them as well. Threads: a list belongs to one thread. Memory: 48 bytes for each
+ * different bound, which the list owns.
  */
 #ifndef SL_LARGEST_SIZE_H
 #define SL_LARGEST_SIZE_H

@@ -21,6 +21,7 @@
 #define SL_STEPS_H
 
 #include "batch_mixing.h"
+#include "bound.h"
 #include "geometry.h"
 
 #include <sluice/augment.h>
@@ -77,12 +78,7 @@ typedef enum sl_group {
     SL_GROUP_ORDER     /* all, in a random order */
 } sl_group;
 
-/* A bound of images' sizes (largest_size.h). Sides are whole numbers. */
-typedef struct sl_bound {
-    double width, height;
-} sl_bound;
-
-enum { SL_STEP_BOUNDS = 3 };
+enum { SL_STEP_BOUNDS = 2 };
 
 /* Of the numbers of the arguments in the table's order, which are in range. NaN ends a list that is
  * shorter than it may be. */

@@ -149,22 +149,63 @@ static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t
     return sl_draw_resize(drawing, (uint32_t)to[0], (uint32_t)to[1], interpolation);
 }
 
-/* Where the shorter side becomes `size`, and the longer one at most `limit`; 0: any. */
-static uint32_t shorter_largest(uint32_t size, uint32_t limit, const sl_bound *from, sl_bound *to)
+/* The sides that shorter_sides makes of images whose longer side is `ratio` times the other one.
+ * `limit` infinite: none. With the ratio the longer one grows, and the shorter one shrinks. */
+static double longer_of(double size, double limit, double ratio)
 {
-    uint64_t sides[2] = {limit, limit};
-    if (from != NULL) {
-        shorter_sides(size, limit,
+    return fmin(floor(size * ratio), limit);
+}
+
+static double shorter_of(double size, double limit, double ratio)
+{
+    const double longer = floor(size * ratio);
+    return longer > limit ? fmax(floor(limit * size / longer), 1) : size;
+}
+
+/* The greatest width, and the least height below, of images that are at most so wide. Slack is
+ * for the rounding of the ratio. */
+static double widest_of(double size, double limit, double wide)
+{
+    return wide >= 1 ? longer_of(size, limit, wide + SL_SIDE_SLACK / size)
+                     : shorter_of(size, limit, 1 / wide - SL_SIDE_SLACK / size);
+}
+
+static double lowest_of(double size, double limit, double wide)
+{
+    return wide >= 1 ? shorter_of(size, limit, wide + SL_SIDE_SLACK / size)
+                     : longer_of(size, limit, 1 / wide - SL_SIDE_SLACK / size);
+}
+
+static sl_bound shorter_bound(double size, double limit, const sl_bound *from)
+{
+    if (from->width == from->least_width && from->height == from->least_height) {
+        uint64_t sides[2];
+        shorter_sides((uint32_t)size, isinf(limit) ? 0 : (uint32_t)limit,
                       (const uint32_t[]){(uint32_t)from->width, (uint32_t)from->height}, sides);
+        return sl_bound_of_size((double)sides[0], (double)sides[1]);
     }
-    *to = (sl_bound){(double)sides[0], (double)sides[1]};
-    return from != NULL || limit > 0 ? 1 : 0;
+    const sl_bound to = {.width = widest_of(size, limit, from->wide),
+                         .height = widest_of(size, limit, from->tall),
+                         .least_width = lowest_of(size, limit, from->tall),
+                         .least_height = lowest_of(size, limit, from->wide)};
+    return (sl_bound){to.width,
+                      to.height,
+                      to.least_width,
+                      to.least_height,
+                      to.width / to.least_height,
+                      to.height / to.least_width};
 }
 
 static uint32_t resize_shorter_largest(const double *arguments, const sl_bound *from,
                                        sl_bound to[SL_STEP_BOUNDS])
 {
-    return shorter_largest((uint32_t)arguments[0], (uint32_t)arguments[1], from, to);
+    const sl_bound any = sl_bound_of_any();
+    const double limit = arguments[1] > 0 ? arguments[1] : (double)INFINITY;
+    if (from == NULL && arguments[1] == 0) {
+        return 0;
+    }
+    to[0] = sl_bound_tighten(shorter_bound(arguments[0], limit, from != NULL ? from : &any));
+    return 1;
 }
 
 /* Known where that of the picture is. */
@@ -218,10 +259,26 @@ SL_STEP(resize_shorter) = {
     .largest = resize_shorter_largest,
     .draw = draw_resize_shorter};
 
+/* The greatest ratio behind a resize to a shorter side of at least `size`. Only the longer side is
+ * cut, by less than a pixel. */
+static double rounded_ratio(double ratio, double size)
+{
+    return ratio >= 1 ? ratio : fmin(1 / (1 / ratio - 1 / size), 1);
+}
+
 static uint32_t random_resize_largest(const double *arguments, const sl_bound *from,
                                       sl_bound to[SL_STEP_BOUNDS])
 {
-    return shorter_largest((uint32_t)fmax(arguments[1] - 1, arguments[0]), 0, from, to);
+    if (from == NULL) {
+        return 0;
+    }
+    const sl_bound least = shorter_bound(arguments[0], INFINITY, from);
+    const sl_bound most = shorter_bound(fmax(arguments[1] - 1, arguments[0]), INFINITY, from);
+    to[0] = sl_bound_of_both(least, most);
+    to[0].wide = rounded_ratio(from->wide, arguments[0]);
+    to[0].tall = rounded_ratio(from->tall, arguments[0]);
+    to[0] = sl_bound_tighten(to[0]);
+    return 1;
 }
 
 /* torchvision's RandomResize: the upper end is not drawn, unless it is the only one. */
@@ -393,14 +450,34 @@ static void pad_size(const double *arguments, uint32_t *width, uint32_t *height)
     }
 }
 
+/* The greatest ratio of sides behind a padding that adds `to_side` and `to_other`: that of an
+ * image as small or as large as it can be, at its greatest ratio. */
+static double padded_ratio(double side, double ratio, const double other[2], double to_side,
+                           double to_other)
+{
+    const double turn = fmin(fmax(side / ratio, other[0]), other[1]);
+    const double small = (fmin(side, ratio * other[0]) + to_side) / (other[0] + to_other);
+    const double large = (fmin(side, ratio * turn) + to_side) / (turn + to_other);
+    return fmax(small, large);
+}
+
 static uint32_t pad_largest(const double *arguments, const sl_bound *from,
                             sl_bound to[SL_STEP_BOUNDS])
 {
     if (from == NULL) {
         return 0;
     }
-    to[0] = (sl_bound){from->width + arguments[PAD_LEFT] + arguments[PAD_RIGHT],
-                       from->height + arguments[PAD_TOP] + arguments[PAD_BOTTOM]};
+    const double x = arguments[PAD_LEFT] + arguments[PAD_RIGHT];
+    const double y = arguments[PAD_TOP] + arguments[PAD_BOTTOM];
+    const double widths[2] = {from->least_width, from->width};
+    const double heights[2] = {from->least_height, from->height};
+    to[0] =
+        sl_bound_tighten((sl_bound){.width = widths[1] + x,
+                                    .height = heights[1] + y,
+                                    .least_width = widths[0] + x,
+                                    .least_height = heights[0] + y,
+                                    .wide = padded_ratio(widths[1], from->wide, heights, x, y),
+                                    .tall = padded_ratio(heights[1], from->tall, widths, y, x)});
     return 1;
 }
 

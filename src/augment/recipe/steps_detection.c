@@ -33,6 +33,12 @@ enum {
     SHORTEST_MOST = SL_STEP_ARGUMENTS_MAX - SHORTEST_SIZES
 };
 
+static double shortest_factor(double size, double limit, double width, double height)
+{
+    const double factor = size / fmin(width, height);
+    return limit > 0 ? fmin(factor, limit / fmax(width, height)) : factor;
+}
+
 /* torchvision's RandomShortestSize */
 static sluice_status draw_random_shortest_size(const double *arguments, sl_drawing *drawing)
 {
@@ -41,12 +47,48 @@ static sluice_status draw_random_shortest_size(const double *arguments, sl_drawi
     const double width = drawing->width;
     const double height = drawing->height;
     const double size = sizes[sl_random_below(&drawing->random, count)];
-    double ratio = size / fmin(width, height);
-    if (arguments[SHORTEST_MAX_SIZE] > 0) {
-        ratio = fmin(ratio, arguments[SHORTEST_MAX_SIZE] / fmax(width, height));
-    }
+    const double ratio = shortest_factor(size, arguments[SHORTEST_MAX_SIZE], width, height);
     return resize_to(drawing, floor(width * ratio), floor(height * ratio),
                      arguments[SHORTEST_INTERPOLATION], "random_shortest_size");
+}
+
+/* The side that one size makes, before it is cut, of a side that is `ratio` times the other one.
+ * `limit` infinite: none. */
+static double shortest_side(double size, double limit, double ratio)
+{
+    return ratio >= 1 ? fmin(size * ratio, limit) : fmin(size, limit * ratio);
+}
+
+/* A side that is cut to a whole number, at most and at least: products of doubles are rounded. */
+static double cut_greatest(double side)
+{
+    return fmax(floor(side + SL_SIDE_SLACK), 1);
+}
+
+static double cut_least(double side)
+{
+    return fmax(floor(side - SL_SIDE_SLACK), 1);
+}
+
+static sl_bound shortest_bound(double size, double limit, const sl_bound *from)
+{
+    const bool limited = limit > 0;
+    if (from->width == from->least_width && from->height == from->least_height) {
+        const double factor = shortest_factor(size, limit, from->width, from->height);
+        return sl_bound_of_size(fmax(floor(from->width * factor), 1),
+                                fmax(floor(from->height * factor), 1));
+    }
+    const double most = limited ? limit : (double)INFINITY;
+    const sl_bound to = {.width = cut_greatest(shortest_side(size, most, from->wide)),
+                         .height = cut_greatest(shortest_side(size, most, from->tall)),
+                         .least_width = cut_least(shortest_side(size, most, 1 / from->tall)),
+                         .least_height = cut_least(shortest_side(size, most, 1 / from->wide))};
+    return (sl_bound){to.width,
+                      to.height,
+                      to.least_width,
+                      to.least_height,
+                      to.width / to.least_height,
+                      to.height / to.least_width};
 }
 
 static uint32_t random_shortest_size_largest(const double *arguments, const sl_bound *from,
@@ -55,20 +97,15 @@ static uint32_t random_shortest_size_largest(const double *arguments, const sl_b
     const double limit = arguments[SHORTEST_MAX_SIZE];
     const double *sizes = arguments + SHORTEST_SIZES;
     const uint32_t count = sl_draw_list_count(sizes, SHORTEST_MOST);
-    double size = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        size = fmax(size, sizes[i]);
+    const sl_bound any = sl_bound_of_any();
+    if (from == NULL && limit == 0) {
+        return 0;
     }
-    if (from == NULL) {
-        to[0] = (sl_bound){limit, limit};
-        return limit > 0 ? 1 : 0;
+    to[0] = shortest_bound(sizes[0], limit, from != NULL ? from : &any);
+    for (uint32_t i = 1; i < count; i++) {
+        to[0] =
+            sl_bound_of_both(to[0], shortest_bound(sizes[i], limit, from != NULL ? from : &any));
     }
-    double ratio = size / fmin(from->width, from->height);
-    if (limit > 0) {
-        ratio = fmin(ratio, limit / fmax(from->width, from->height));
-    }
-    to[0] = (sl_bound){fmax(floor(from->width * ratio + SL_SIDE_SLACK), 1),
-                       fmax(floor(from->height * ratio + SL_SIDE_SLACK), 1)};
     return 1;
 }
 
@@ -162,12 +199,32 @@ static const char *scale_jitter_mismatch(const double *arguments)
                                                          : NULL;
 }
 
+/* The greatest ratio, whose sides are `side` and `other` before the factor. Cutting them to whole
+ * numbers changes it the most where the other one is smallest; each becomes 1 at least. */
+static double jittered_ratio(double side, double other, double factor)
+{
+    const double least = cut_least(other * factor);
+    return fmax(side / other * (least + 1), 1) / least;
+}
+
 static uint32_t scale_jitter_largest(const double *arguments, const sl_bound *from,
                                      sl_bound to[SL_STEP_BOUNDS])
 {
-    (void)from;
-    to[0] = (sl_bound){ceil(arguments[JITTER_WIDTH] * arguments[JITTER_MAX]),
-                       ceil(arguments[JITTER_HEIGHT] * arguments[JITTER_MAX])};
+    const sl_bound any = sl_bound_of_any();
+    const double wide = from != NULL ? from->wide : any.wide;
+    const double tall = from != NULL ? from->tall : any.tall;
+    const double width = arguments[JITTER_WIDTH];
+    const double height = arguments[JITTER_HEIGHT];
+    const double widest[2] = {fmin(width, height * wide), fmin(height, width / wide)};
+    const double tallest[2] = {fmin(width, height / tall), fmin(height, width * tall)};
+    const double least = arguments[JITTER_MIN];
+    const double most = arguments[JITTER_MAX];
+    to[0] = sl_bound_tighten((sl_bound){.width = cut_greatest(widest[0] * most),
+                                        .height = cut_greatest(tallest[1] * most),
+                                        .least_width = cut_least(tallest[0] * least),
+                                        .least_height = cut_least(widest[1] * least),
+                                        .wide = jittered_ratio(widest[0], widest[1], least),
+                                        .tall = jittered_ratio(tallest[1], tallest[0], least)});
     return 1;
 }
 
@@ -269,12 +326,13 @@ static uint32_t random_zoom_out_largest(const double *arguments, const sl_bound 
         return 0;
     }
     const double most = arguments[ZOOM_MAX];
-    const double width = from->width;
-    const double height = from->height;
-    to[0] = (sl_bound){ceil(width * most), ceil(height * most)};
-    to[1] = (sl_bound){fmin(width + ceil(width / height), to[0].width), height};
-    to[2] = (sl_bound){width, fmin(height + ceil(height / width), to[0].height)};
-    return 3;
+    to[0] = sl_bound_tighten((sl_bound){.width = floor(from->width * most + SL_SIDE_SLACK),
+                                        .height = floor(from->height * most + SL_SIDE_SLACK),
+                                        .least_width = from->least_width,
+                                        .least_height = from->least_height,
+                                        .wide = from->wide * (1 + 1 / from->least_height),
+                                        .tall = from->tall * (1 + 1 / from->least_width)});
+    return 1;
 }
 
 SL_STEP(random_zoom_out) = {.name = "random_zoom_out",

@@ -125,25 +125,24 @@ static const char *random_iou_crop_mismatch(const double *arguments)
                : NULL;
 }
 
-/* The picture as it is, and the widest and the highest windows that have the shape. */
+/* The picture as it is, and all windows that have the shape. */
 static uint32_t random_iou_crop_largest(const double *arguments, const sl_bound *from,
                                         sl_bound to[SL_STEP_BOUNDS])
 {
     if (from == NULL) {
         return 0;
     }
-    const double width =
-        fmax(fmin(from->width, floor(from->height * arguments[IOU_ASPECT_MAX] + SL_SIDE_SLACK)), 1);
-    const double height =
-        fmax(fmin(from->height, floor(from->width / arguments[IOU_ASPECT_MIN] + SL_SIDE_SLACK)), 1);
+    const double least = arguments[IOU_SCALE_MIN];
+    const double most = arguments[IOU_SCALE_MAX];
     to[0] = *from;
-    to[1] = (sl_bound){
-        width,
-        fmax(fmin(from->height, ceil(width / arguments[IOU_ASPECT_MAX] - SL_SIDE_SLACK)), 1)};
-    to[2] = (sl_bound){
-        fmax(fmin(from->width, ceil(height * arguments[IOU_ASPECT_MIN] - SL_SIDE_SLACK)), 1),
-        height};
-    return 3;
+    to[1] = sl_bound_tighten(
+        (sl_bound){.width = floor(from->width * most + SL_SIDE_SLACK),
+                   .height = floor(from->height * most + SL_SIDE_SLACK),
+                   .least_width = floor(from->least_width * least - SL_SIDE_SLACK),
+                   .least_height = floor(from->least_height * least - SL_SIDE_SLACK),
+                   .wide = arguments[IOU_ASPECT_MAX],
+                   .tall = 1 / arguments[IOU_ASPECT_MIN]});
+    return 2;
 }
 
 SL_STEP(random_iou_crop) = {
