@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default of max_size: what the transform makes of the dataset's largest image."""
 import json
+import shutil
 
 import numpy
 import pytest
@@ -119,6 +120,19 @@ def test_bad_samples_and_missing_images_do_not_count(tmp_path):
         writer.add(image=None)
     with sluice.Loader(tmp_path / "p", 2, columns={"image": C.Image(sizes="padded", missing="blank")}) as loader:
         assert next(iter(loader))["image"].sizes.numpy().tolist() == [[8, 9], [0, 0]]
+
+
+def test_samples_that_cannot_be_read_end_opening_only_where_they_end_an_epoch(packed, tmp_path):
+    lost = shutil.copytree(packed.paths[0], tmp_path / "lost")
+    both = sluice.concat([packed, sluice.Dataset(lost)])
+    for shard in lost.glob("shard*"):
+        shard.unlink()
+    columns = {"image": C.Image(sizes="padded")}
+    with sluice.Loader(both, 2, columns=columns, on_bad_sample="mask", num_workers=1) as loader:
+        assert max(batch["image"].shape[2] for batch in loader) == 90
+        assert loader.stats()["bad_samples"] >= len(SHAPES)
+    with pytest.raises(sluice.IOError, match="shard"):
+        sluice.Loader(both, 2, columns=columns, num_workers=1)
 
 
 def test_an_elastic_step_keeps_the_size(coco):

@@ -58,6 +58,13 @@ static sluice_status add_known_size(const known_reader *r, sl_bounds *bounds, kn
     return status;
 }
 
+/* Other samples that cannot be read will be bad ones. */
+static bool ends_opening(const sl_known_sizes *sizes, sluice_status status)
+{
+    return status == SLUICE_NOMEM || status == SLUICE_CANCELED ||
+           (status == SLUICE_IO && !sizes->skips);
+}
+
 static sluice_status find_size_of(known_reader *r, uint64_t index, sl_bounds *bounds,
                                   sluice_error *error)
 {
@@ -67,7 +74,7 @@ static sluice_status find_size_of(known_reader *r, uint64_t index, sl_bounds *bo
     const sluice_status status =
         sl_dataset_describe(r->sizes->dataset, index, &sample, &values, error);
     if (status != SLUICE_OK) {
-        return status == SLUICE_IO || status == SLUICE_NOMEM ? status : SLUICE_OK;
+        return ends_opening(r->sizes, status) ? status : SLUICE_OK;
     }
     if (!known_size(r, &sample, &values, &size)) {
         return SLUICE_OK;

@@ -5,9 +5,10 @@
  * Purpose: a column of images of several sizes takes its space from them (columns/sizes.h). Sizes
  * are known of packed images, whose records have them, and of images that are files, if their
  * annotations have roles of width and height. Nothing is decoded, and no file of an image is
- * opened; records are read once. An image that cannot be read will be a bad sample, and does not
- * count. Images that EXIF may turn count either way up.
- * Threads: opening only; blocks, and reads with several threads. Memory: that of the bounds.
+ * opened; records are read once. A sample that cannot be read ends opening as it would end an epoch
+ * (on_bad_sample); else it will be a bad sample, and does not count. Images that EXIF may turn
+ * count either way up. Threads: opening only; blocks, and reads with several threads. Memory: that
+ * of the bounds.
  */
 #ifndef SL_KNOWN_SIZES_H
 #define SL_KNOWN_SIZES_H
@@ -20,10 +21,11 @@
 typedef struct sl_known_sizes {
     const sl_dataset *dataset;
     sluice_exif exif;
+    bool skips; /* True if the loader goes on where a sample cannot be read */
 } sl_known_sizes;
 
 /* Adds the sizes to empty bounds, or leaves them any: one of them is not known. An sl_image_sizes'
- * `find`, whose ctx is an sl_known_sizes. Errors: IO, NOMEM. */
+ * `find`, whose ctx is an sl_known_sizes. Errors: IO, NOMEM, CANCELED. */
 sluice_status sl_known_sizes_find(void *ctx, uint32_t field, sl_bounds *bounds,
                                   sluice_error *error);
 

@@ -63,7 +63,8 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
             "with option " SL_OPTION("columns") ", recipe, " SL_OPTION("dtype") " and " SL_OPTION(
                 "layout") " belong to each image column, not to the loader");
     }
-    sl_known_sizes sizes = {loader->dataset, (sluice_exif)o->exif};
+    sl_known_sizes sizes = {loader->dataset, (sluice_exif)o->exif,
+                            o->on_bad_sample != SLUICE_BAD_FAIL};
     const sl_image_sizes image_sizes = {sl_known_sizes_find, &sizes};
     const sl_columns_config config = {.asked = o->columns,
                                       .recipe = recipe,
