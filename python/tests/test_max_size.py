@@ -83,12 +83,26 @@ def test_a_limit_is_enough_where_sizes_are_not_known(photos):
             sluice.Loader(photos, 2, columns={"image": C.Image(transform=steps, sizes="padded")})
 
 
-def test_images_turned_by_exif_fit(coco):
+def test_images_turned_by_exif_fit(coco, packed):
     def wanted(height, width):
-        return row_bytes(coco, C.Image(sizes="padded", max_size=(height, width)))
+        return row_bytes(packed, C.Image(sizes="padded", max_size=(height, width)))
 
-    assert row_bytes(coco, C.Image(sizes="padded")) == wanted(90, 90)
-    assert row_bytes(coco, C.Image(sizes="padded"), exif="ignore") == wanted(80, 90) < wanted(90, 90)
+    for data in (coco, packed):
+        assert row_bytes(data, C.Image(sizes="padded")) == wanted(90, 90)
+    assert row_bytes(packed, C.Image(sizes="padded"), exif="ignore") == wanted(80, 90) < wanted(90, 90)
+
+
+@pytest.mark.parametrize("exif", ["apply", "ignore"])
+def test_annotations_may_be_of_images_turned_or_not(coco, tmp_path, exif):
+    listed = json.loads(open(coco.paths[0]).read())
+    turned = Image.Exif()
+    turned[0x112] = 6
+    for image, (height, width) in zip(listed["images"], SHAPES, strict=True):
+        image["width"], image["height"] = height, width  # as it is with exif="apply"
+        Image.new("RGB", (width, height)).save(tmp_path / image["file_name"], exif=turned)
+    (tmp_path / "a.json").write_text(json.dumps(listed))
+    with sluice.Loader(tmp_path / "a.json", len(SHAPES), columns={"image": C.Image(sizes="padded")}, exif=exif) as loader:
+        assert next(iter(loader))["image"].shape[1:3] == ((80, 90) if exif == "ignore" else (90, 80))
 
 
 def test_annotations_that_lie_make_bad_samples_that_name_max_size(coco, tmp_path):

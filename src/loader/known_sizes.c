@@ -24,6 +24,7 @@ typedef struct known_reader {
 
 typedef struct known_pair {
     double width, height;
+    bool annotated; /* by a file beside the image, which may mean it turned by EXIF or not */
 } known_pair;
 
 static double annotated_side(const sl_values *values, uint32_t field)
@@ -39,10 +40,10 @@ static bool known_size(const known_reader *r, const sl_sample *sample, const sl_
 {
     const sl_value *image = &values->of[r->field];
     const bool is_file = sample->place.bytes == 0 && sample->files == 0;
-    *size = (known_pair){image->width, image->height};
+    *size = (known_pair){image->width, image->height, false};
     if ((!image->present || image->width == 0) && is_file) {
         *size = (known_pair){annotated_side(values, r->width_field),
-                             annotated_side(values, r->height_field)};
+                             annotated_side(values, r->height_field), true};
         return true;
     }
     return image->present;
@@ -52,7 +53,7 @@ static sluice_status add_known_size(const known_reader *r, sl_bounds *bounds, kn
                                     sluice_error *error)
 {
     sluice_status status = sl_bounds_add(bounds, sl_bound_of_size(size.width, size.height), error);
-    if (status == SLUICE_OK && r->sizes->exif != SLUICE_EXIF_IGNORE) {
+    if (status == SLUICE_OK && (size.annotated || r->sizes->exif != SLUICE_EXIF_IGNORE)) {
         status = sl_bounds_add(bounds, sl_bound_of_size(size.height, size.width), error);
     }
     return status;

@@ -7,8 +7,9 @@
  * annotations have roles of width and height. Nothing is decoded, and no file of an image is
  * opened; records are read once. A sample that cannot be read ends opening as it would end an epoch
  * (on_bad_sample); else it will be a bad sample, and does not count. Images that EXIF may turn
- * count either way up. Threads: opening only; blocks, and reads with several threads. Memory: that
- * of the bounds.
+ * count either way up. So do annotated ones, even where EXIF is ignored: annotations may mean the
+ * image turned or not.
+ * Threads: opening only; blocks, and reads with several threads. Memory: that of the bounds.
  */
 #ifndef SL_KNOWN_SIZES_H
 #define SL_KNOWN_SIZES_H
