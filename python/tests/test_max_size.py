@@ -149,6 +149,23 @@ def test_samples_that_cannot_be_read_end_opening_only_where_they_end_an_epoch(pa
         sluice.Loader(both, 2, columns=columns, num_workers=1)
 
 
+def test_sizes_are_read_only_where_they_are_needed_and_once(packed, tmp_path):
+    lost = shutil.copytree(packed.paths[0], tmp_path / "lost")
+    data = sluice.Dataset(lost)
+    known = sluice.Dataset(lost)
+    padded = C.Image(sizes="padded")
+    sluice.Loader(known, 2, columns={"image": padded}, num_workers=1).close()
+    for shard in lost.glob("shard*"):
+        shard.unlink()
+    sluice.Loader(known, 2, columns={"image": padded, "view": C.Image("image", sizes="ragged")}, num_workers=1).close()
+    for fixed in (T.RandomCrop(32, pad_if_needed=True), T.Resize((20, 30))):
+        sluice.Loader(data, 2, columns={"image": C.Image(transform=fixed, sizes="padded")}, num_workers=1).close()
+    with pytest.raises(ValueError, match="labell"):
+        sluice.Loader(data, 2, columns={"image": padded, "typo": C.Number("labell")}, num_workers=1)
+    with pytest.raises(sluice.IOError, match="shard"):
+        sluice.Loader(data, 2, columns={"image": padded}, num_workers=1)
+
+
 def test_an_elastic_step_keeps_the_size(coco):
     column = C.Image("image", transform=[T.ElasticTransform(9.0)], sizes="padded")
     with sluice.Loader(coco, len(SHAPES), columns={"image": column}) as loader:

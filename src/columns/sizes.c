@@ -97,6 +97,21 @@ static sluice_status refuse_any_size(const sl_column *column, const sl_step_kind
         open != NULL ? open->name : "", open != NULL ? " has no bound" : "");
 }
 
+/* False: images of any size become of sizes that the recipe names, or a step leaves them open. */
+static bool depends_on_images(const sluice_augment *recipe)
+{
+    const sl_step_kind *open = NULL;
+    sl_bounds bounds = {.is_any = true};
+    bool depends = sl_recipe_largest(recipe, &bounds, &open, NULL) != SLUICE_OK ||
+                   (bounds.is_any && open == NULL);
+    for (uint64_t i = 0; i < bounds.count; i++) {
+        const sl_bound *of = &bounds.of[i];
+        depends = depends || of->width > of->least_width || of->height > of->least_height;
+    }
+    sl_bounds_close(&bounds);
+    return depends;
+}
+
 sluice_status sl_column_settle_space(sl_column *column, const sl_column_set *set,
                                      sluice_error *error)
 {
@@ -107,9 +122,11 @@ sluice_status sl_column_settle_space(sl_column *column, const sl_column_set *set
     if (request->max_width > 0) {
         return SLUICE_OK;
     }
-    if (set->image_sizes != NULL) {
+    if (set->image_sizes != NULL && depends_on_images(&request->recipe)) {
         status =
             set->image_sizes->find(set->image_sizes->ctx, column->field_number, &bounds, error);
+    } else {
+        bounds.is_any = true;
     }
     if (status == SLUICE_OK) {
         status = sl_recipe_largest(&request->recipe, &bounds, &open, error);

@@ -56,6 +56,34 @@ sl_dataset *sl_dataset_share(const sl_dataset *dataset)
     return sl_dataset_ref(own);
 }
 
+const sl_memo *sl_dataset_find_memo(const sl_dataset *dataset, uint64_t key)
+{
+    /* acquire: what a memo says was written before it was kept */
+    const sl_memo *memo = atomic_load_explicit(&dataset->memos, memory_order_acquire);
+    while (memo != NULL && memo->key != key) {
+        memo = memo->next;
+    }
+    return memo;
+}
+
+void sl_dataset_keep(sl_dataset *dataset, sl_memo *memo)
+{
+    memo->next = atomic_load_explicit(&dataset->memos, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&dataset->memos, &memo->next, memo,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+    }
+}
+
+static void close_memos(sl_dataset *dataset)
+{
+    sl_memo *memo = atomic_load_explicit(&dataset->memos, memory_order_acquire);
+    while (memo != NULL) {
+        sl_memo *next = memo->next;
+        memo->close(memo);
+        memo = next;
+    }
+}
+
 void sl_dataset_close(sl_dataset *dataset)
 {
     if (dataset == NULL) {
@@ -65,6 +93,7 @@ void sl_dataset_close(sl_dataset *dataset)
     uint32_t before = atomic_fetch_sub_explicit(&dataset->references, 1, memory_order_acq_rel);
     assert(before > 0);
     if (before == 1) {
+        close_memos(dataset);
         sl_omissions_close(&dataset->omissions);
         sl_warnings_close(&dataset->warnings);
         dataset->ops->close(dataset);

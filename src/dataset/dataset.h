@@ -181,6 +181,14 @@ typedef struct sl_check_ops {
 
 typedef struct sl_over sl_over; /* over.h */
 
+/* What was found of a dataset by reading it, for those who look for it again: the first part of a
+ * struct of theirs. Constant once it is kept. */
+typedef struct sl_memo {
+    struct sl_memo *next;
+    uint64_t key;
+    void (*close)(struct sl_memo *memo);
+} sl_memo;
+
 /* The part that every format's dataset begins with. */
 struct sl_dataset {
     const sl_dataset_ops *ops;
@@ -205,9 +213,15 @@ struct sl_dataset {
     /* What it is, and what it was known by: a sentence for people. Behind "; " how it is stored, if
      * that makes it slow, and what to do. */
     char kind[256];
-    sl_omissions omissions; /* while it is opened; then constant */
-    sl_warnings warnings;   /* likewise */
+    sl_omissions omissions;   /* while it is opened; then constant */
+    sl_warnings warnings;     /* likewise */
+    _Atomic(sl_memo *) memos; /* the newest first */
 };
+
+/* Any thread. Finds what was kept under a key, until the dataset is closed; NULL: nothing. */
+const sl_memo *sl_dataset_find_memo(const sl_dataset *dataset, uint64_t key);
+/* Any thread. The dataset closes the memo. Of two with one key, either is found. */
+void sl_dataset_keep(sl_dataset *dataset, sl_memo *memo);
 
 /*
  * For formats: zeros of `bytes`, which begin with an sl_dataset of these ops, with one reference.

@@ -18,6 +18,7 @@ typedef struct known_reader {
     const sl_known_sizes *sizes;
     uint32_t field, width_field, height_field;
     _Atomic bool unknown; /* the size of an image */
+    _Atomic bool skipped; /* a sample, which may be readable the next time */
     pthread_mutex_t mutex;
     sl_bounds *bounds;
 } known_reader;
@@ -74,8 +75,13 @@ static sluice_status find_size_of(known_reader *r, uint64_t index, sl_bounds *bo
     known_pair size;
     const sluice_status status =
         sl_dataset_describe(r->sizes->dataset, index, &sample, &values, error);
+    if (status != SLUICE_OK && !ends_opening(r->sizes, status)) {
+        /* Relaxed: a flag that nothing goes by but itself. */
+        atomic_store_explicit(&r->skipped, true, memory_order_relaxed);
+        return SLUICE_OK;
+    }
     if (status != SLUICE_OK) {
-        return ends_opening(r->sizes, status) ? status : SLUICE_OK;
+        return status;
     }
     if (!known_size(r, &sample, &values, &size)) {
         return SLUICE_OK;
@@ -130,11 +136,72 @@ static sluice_status look_at_first(known_reader *r, sluice_error *error)
     return status;
 }
 
+/* ---- once for a dataset ---- */
+
+typedef struct sizes_memo {
+    sl_memo memo;
+    sl_bounds bounds;
+} sizes_memo;
+
+static void close_sizes_memo(sl_memo *memo)
+{
+    sizes_memo *own = (sizes_memo *)memo;
+    sl_bounds_close(&own->bounds);
+    sl_free(own);
+}
+
+static uint64_t sizes_key(const sl_known_sizes *sizes, uint32_t field)
+{
+    return (uint64_t)field << 1 | (sizes->exif == SLUICE_EXIF_IGNORE);
+}
+
+static sluice_status copy_bounds(const sl_bounds *from, sl_bounds *to, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    to->is_any = from->is_any;
+    for (uint64_t i = 0; i < from->count && status == SLUICE_OK; i++) {
+        status = sl_bounds_add(to, from->of[i], error);
+    }
+    return status;
+}
+
+/* Without memory they are found again the next time. */
+static void keep_sizes(const sl_known_sizes *sizes, uint32_t field, const sl_bounds *bounds)
+{
+    sizes_memo *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return;
+    }
+    own->memo.key = sizes_key(sizes, field);
+    own->memo.close = close_sizes_memo;
+    if (copy_bounds(bounds, &own->bounds, NULL) != SLUICE_OK) {
+        close_sizes_memo(&own->memo);
+        return;
+    }
+    sl_dataset_keep(sizes->dataset, &own->memo);
+}
+
+static sluice_status read_all_sizes(known_reader *r, sluice_error *error)
+{
+    const sl_dataset *dataset = r->sizes->dataset;
+    sluice_status status = known_is_over(r) ? SLUICE_OK : look_at_first(r, error);
+    if (status == SLUICE_OK && !known_is_over(r)) {
+        status = sl_open_many((uint32_t)((dataset->info.samples - 1) / SIZES_RUN + 1), known_run, r,
+                              error);
+    }
+    if (status != SLUICE_OK || known_is_over(r) || r->bounds->count == 0) {
+        sl_bounds_close(r->bounds);
+        r->bounds->is_any = true;
+    }
+    return status;
+}
+
 sluice_status sl_known_sizes_find(void *ctx, uint32_t field, sl_bounds *bounds, sluice_error *error)
 {
     const sl_known_sizes *sizes = ctx;
     const sl_dataset *dataset = sizes->dataset;
     const char *name = dataset->fields[field].name;
+    const sl_memo *memo = sl_dataset_find_memo(dataset, sizes_key(sizes, field));
     known_reader r = {.sizes = sizes,
                       .field = field,
                       .width_field = sl_field_of_role(dataset->fields, dataset->info.fields, name,
@@ -143,16 +210,14 @@ sluice_status sl_known_sizes_find(void *ctx, uint32_t field, sl_bounds *bounds, 
                                                        SLUICE_ROLE_HEIGHT),
                       .unknown = dataset->info.front_to_back != 0,
                       .bounds = bounds};
-    sl_mutex_init(&r.mutex);
-    sluice_status status = known_is_over(&r) ? SLUICE_OK : look_at_first(&r, error);
-    if (status == SLUICE_OK && !known_is_over(&r)) {
-        status = sl_open_many((uint32_t)((dataset->info.samples - 1) / SIZES_RUN + 1), known_run,
-                              &r, error);
+    if (memo != NULL) {
+        return copy_bounds(&((const sizes_memo *)memo)->bounds, bounds, error);
     }
+    sl_mutex_init(&r.mutex);
+    const sluice_status status = read_all_sizes(&r, error);
     sl_mutex_destroy(&r.mutex);
-    if (status != SLUICE_OK || known_is_over(&r) || bounds->count == 0) {
-        sl_bounds_close(bounds);
-        bounds->is_any = true;
+    if (status == SLUICE_OK && !atomic_load_explicit(&r.skipped, memory_order_relaxed)) {
+        keep_sizes(sizes, field, bounds);
     }
     return status;
 }

@@ -5,11 +5,14 @@
  * Purpose: a column of images of several sizes takes its space from them (columns/sizes.h). Sizes
  * are known of packed images, whose records have them, and of images that are files, if their
  * annotations have roles of width and height. Nothing is decoded, and no file of an image is
- * opened; records are read once. A sample that cannot be read ends opening as it would end an epoch
+ * opened; records are read once for each field of images, and as a whole, with what their other
+ * fields have. What was found is kept with the dataset, for the loaders that it has later, unless a
+ * sample could not be read. A sample that cannot be read ends opening as it would end an epoch
  * (on_bad_sample); else it will be a bad sample, and does not count. Images that EXIF may turn
  * count either way up. So do annotated ones, even where EXIF is ignored: annotations may mean the
  * image turned or not.
- * Threads: opening only; blocks, and reads with several threads. Memory: that of the bounds.
+ * Threads: opening only; blocks, and reads with several threads. Memory: 48 bytes for each
+ * different size, while the dataset is open; no limit counts them.
  */
 #ifndef SL_KNOWN_SIZES_H
 #define SL_KNOWN_SIZES_H
@@ -20,7 +23,7 @@
 #include <sluice/loader.h>
 
 typedef struct sl_known_sizes {
-    const sl_dataset *dataset;
+    sl_dataset *dataset;
     sluice_exif exif;
     bool skips; /* True if the loader goes on where a sample cannot be read */
 } sl_known_sizes;

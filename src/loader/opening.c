@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "error.h"
 #include "known_sizes.h"
+#include "memory.h"
 #include "mixing.h"
 #include "option_text.h"
 #include "options.h"
@@ -52,6 +53,47 @@ static sluice_status read_buckets(sl_loader_opening *opening, sluice_error *erro
                               : SLUICE_OK;
 }
 
+/* The sizes that bind_columns asks for. */
+typedef struct opening_sizes {
+    sl_known_sizes known;
+    const sl_columns_config *config;
+    bool checked; /* the columns */
+} opening_sizes;
+
+static sluice_status size_of_one_pixel(void *ctx, uint32_t field, sl_bounds *bounds,
+                                       sluice_error *error)
+{
+    (void)ctx;
+    (void)field;
+    return sl_bounds_add(bounds, sl_bound_of_size(1, 1), error);
+}
+
+/* Whether columns bind if sizes are known: finding them may read the dataset. */
+static sluice_status check_columns(const sl_columns_config *config, sluice_error *error)
+{
+    static const sl_image_sizes one_pixel = {size_of_one_pixel, NULL};
+    sl_columns_config without = *config;
+    sl_column_set *set = sl_calloc(1, sizeof(*set));
+    without.image_sizes = &one_pixel;
+    without.notices = NULL;
+    if (set == NULL) {
+        return sl_no_memory(error, "loader", "for columns");
+    }
+    const sluice_status status = sl_columns_bind(set, &without, error);
+    sl_columns_close(set);
+    sl_free(set);
+    return status;
+}
+
+static sluice_status opening_find_sizes(void *ctx, uint32_t field, sl_bounds *bounds,
+                                        sluice_error *error)
+{
+    opening_sizes *sizes = ctx;
+    const sluice_status status = sizes->checked ? SLUICE_OK : check_columns(sizes->config, error);
+    sizes->checked = true;
+    return status == SLUICE_OK ? sl_known_sizes_find(&sizes->known, field, bounds, error) : status;
+}
+
 static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *error)
 {
     sluice_loader *loader = opening->loader;
@@ -63,9 +105,9 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
             "with option " SL_OPTION("columns") ", recipe, " SL_OPTION("dtype") " and " SL_OPTION(
                 "layout") " belong to each image column, not to the loader");
     }
-    sl_known_sizes sizes = {loader->dataset, (sluice_exif)o->exif,
-                            o->on_bad_sample != SLUICE_BAD_FAIL};
-    const sl_image_sizes image_sizes = {sl_known_sizes_find, &sizes};
+    opening_sizes sizes = {
+        .known = {loader->dataset, (sluice_exif)o->exif, o->on_bad_sample != SLUICE_BAD_FAIL}};
+    const sl_image_sizes image_sizes = {opening_find_sizes, &sizes};
     const sl_columns_config config = {.asked = o->columns,
                                       .recipe = recipe,
                                       .dtype = (sluice_dtype)o->dtype,
@@ -77,9 +119,10 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
                                       .buckets =
                                           loader->buckets.count > 0 ? loader->buckets.sizes : NULL,
                                       .bucket_count = loader->buckets.count,
-                                      .exif = sizes.exif,
+                                      .exif = (sluice_exif)o->exif,
                                       .notices = loader->notices,
                                       .image_sizes = &image_sizes};
+    sizes.config = &config;
     const sluice_status status = sl_columns_bind(&loader->columns, &config, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < loader->columns.count; i++) {
         sl_recipe_limit(&loader->columns.columns[i].request.recipe, o->max_pixels);
