@@ -166,6 +166,19 @@ def test_sizes_are_read_only_where_they_are_needed_and_once(packed, tmp_path):
         sluice.Loader(data, 2, columns={"image": padded}, num_workers=1)
 
 
+def test_a_size_that_no_image_can_have_is_that_of_a_bad_sample(coco, tmp_path):
+    listed = json.loads(open(coco.paths[0]).read())
+    listed["images"][0]["width"] = 70000
+    for name in range(len(SHAPES)):
+        (tmp_path / f"{name}.jpg").write_bytes(coco.read(name, "image"))
+    (tmp_path / "a.json").write_text(json.dumps(listed))
+    columns = {"image": C.Image(sizes="padded")}
+    with sluice.Loader(tmp_path / "a.json", 1, columns=columns, on_bad_sample="mask") as loader:
+        assert max(batch["image"].shape[1] for batch in loader) == 80
+    with pytest.raises(sluice.OutOfMemoryError, match=r"in each row, by max_size=\(height, width\), or their default"):
+        sluice.Loader(coco, 8192, columns=columns, memory_bytes=16 << 20, num_workers=1)
+
+
 def test_an_elastic_step_keeps_the_size(coco):
     column = C.Image("image", transform=[T.ElasticTransform(9.0)], sizes="padded")
     with sluice.Loader(coco, len(SHAPES), columns={"image": column}) as loader:

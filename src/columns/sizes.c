@@ -82,6 +82,18 @@ static uint32_t side_of(double side)
     return side < SIDE_MOST ? (uint32_t)side : SIDE_MOST;
 }
 
+/* Images that cannot fit in any space do not count: they will be bad samples. */
+static void take_bounds(sl_column_request *request, const sl_bounds *bounds)
+{
+    for (uint64_t i = 0; i < bounds->count; i++) {
+        const sl_bound *of = &bounds->of[i];
+        if (of->least_width <= SIDE_MOST && of->least_height <= SIDE_MOST) {
+            request->max_width = sl_max_u32(request->max_width, side_of(of->width));
+            request->max_height = sl_max_u32(request->max_height, side_of(of->height));
+        }
+    }
+}
+
 static sluice_status refuse_any_size(const sl_column *column, const sl_step_kind *open,
                                      sluice_error *error)
 {
@@ -131,10 +143,7 @@ sluice_status sl_column_settle_space(sl_column *column, const sl_column_set *set
     if (status == SLUICE_OK) {
         status = sl_recipe_largest(&request->recipe, &bounds, &open, error);
     }
-    for (uint64_t i = 0; i < bounds.count; i++) {
-        request->max_width = sl_max_u32(request->max_width, side_of(bounds.of[i].width));
-        request->max_height = sl_max_u32(request->max_height, side_of(bounds.of[i].height));
-    }
+    take_bounds(request, &bounds);
     sl_bounds_close(&bounds);
     return status == SLUICE_OK && request->max_width == 0 ? refuse_any_size(column, open, error)
                                                           : status;

@@ -53,12 +53,15 @@ sluice_status sl_loader_check_slots(const sluice_loader *loader, sluice_error *e
     const sl_column *largest = sl_columns_largest(columns);
     return sl_error_set(error, SLUICE_NOMEM, "loader",
                         "%u slots of %u rows need %llu bytes, and %llu are left of %s: column "
-                        "\"%s\" has %llu bytes in each row",
+                        "\"%s\" has %llu bytes in each row%s",
                         o->prefetch, o->batch_size, (unsigned long long)needed,
                         (unsigned long long)(budget < available ? budget : available),
                         budget < available ? SL_OPTION("memory_bytes") : "the system's memory",
                         largest->request.name,
-                        (unsigned long long)sl_column_row_bytes(columns, largest));
+                        (unsigned long long)sl_column_row_bytes(columns, largest),
+                        largest->request.sizes == SLUICE_SIZES_ONE
+                            ? ""
+                            : ", by " SL_OPTION("max_width and max_height") ", or their default");
 }
 
 /* A copy of the dataset that was not asked for goes without the memory that there is not. */
