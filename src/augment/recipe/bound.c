@@ -10,6 +10,13 @@ sl_bound sl_bound_of_size(double width, double height)
     return (sl_bound){width, height, width, height, width / height, height / width};
 }
 
+sl_bound sl_bound_of_sides(sl_bound sides)
+{
+    sides.wide = sides.width / sides.least_height;
+    sides.tall = sides.height / sides.least_width;
+    return sides;
+}
+
 sl_bound sl_bound_of_any(void)
 {
     return (sl_bound){INFINITY, INFINITY, 1, 1, INFINITY, INFINITY};

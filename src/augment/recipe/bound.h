@@ -19,6 +19,8 @@ typedef struct sl_bound {
 
 /* Of images of one size. */
 sl_bound sl_bound_of_size(double width, double height);
+/* Of images whose sides are these, in any combination: sets the ratios. */
+sl_bound sl_bound_of_sides(sl_bound sides);
 /* Of all images: from 1 to infinity. */
 sl_bound sl_bound_of_any(void);
 /* Returns the least bound of images that either of them bounds. */

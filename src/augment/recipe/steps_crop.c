@@ -188,12 +188,7 @@ static sl_bound shorter_bound(double size, double limit, const sl_bound *from)
                          .height = widest_of(size, limit, from->tall),
                          .least_width = lowest_of(size, limit, from->tall),
                          .least_height = lowest_of(size, limit, from->wide)};
-    return (sl_bound){to.width,
-                      to.height,
-                      to.least_width,
-                      to.least_height,
-                      to.width / to.least_height,
-                      to.height / to.least_width};
+    return sl_bound_of_sides(to);
 }
 
 static uint32_t resize_shorter_largest(const double *arguments, const sl_bound *from,

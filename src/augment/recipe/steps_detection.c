@@ -83,12 +83,7 @@ static sl_bound shortest_bound(double size, double limit, const sl_bound *from)
                          .height = cut_greatest(shortest_side(size, most, from->tall)),
                          .least_width = cut_least(shortest_side(size, most, 1 / from->tall)),
                          .least_height = cut_least(shortest_side(size, most, 1 / from->wide))};
-    return (sl_bound){to.width,
-                      to.height,
-                      to.least_width,
-                      to.least_height,
-                      to.width / to.least_height,
-                      to.height / to.least_width};
+    return sl_bound_of_sides(to);
 }
 
 static uint32_t random_shortest_size_largest(const double *arguments, const sl_bound *from,
