@@ -382,6 +382,99 @@ TEST(white_stays_white)
     sl_scratch_close(&scratch);
 }
 
+/* ---- bicubic and Lanczos over many pixels: both passes are in binary32 ---- */
+
+enum { LONG_SIDE = 4096, SHORT_SIDE = 3, FEW = 2 };
+
+static double lobes(sl_interpolation kind, double x)
+{
+    x = fabs(x);
+    if (kind == SL_BICUBIC) { /* a = -0.5 */
+        return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
+    }
+    const double pi = acos(-1);
+    const double sinc = x > 0 ? sin(pi * x) / (pi * x) : 1;
+    return x >= 3 ? 0 : x > 0 ? sinc * sin(pi * x / 3) / (pi * x / 3) : 1;
+}
+
+/* Output `i` of `count`, of `size` samples that are `step` apart. */
+static double along(sl_interpolation kind, const double *in, uint32_t size, uint32_t step,
+                    uint32_t i, uint32_t count)
+{
+    const double scale = (double)size / count;
+    const double reach = scale > 1 ? scale : 1;
+    double sum = 0;
+    double weights = 0;
+    for (uint32_t x = 0; x < size; x++) {
+        const double w = lobes(kind, (x + 0.5 - (i + 0.5) * scale) / reach);
+        sum += w * in[(size_t)x * step];
+        weights += w;
+    }
+    return sum / weights;
+}
+
+static void check_reduction(sl_interpolation kind, const uint8_t *pixels, uint32_t width,
+                            uint32_t height)
+{
+    static double in[LONG_SIDE * SHORT_SIDE * 3];
+    static double rows[FEW * LONG_SIDE * 3];
+    static uint8_t first[FEW * FEW * 3];
+    static uint8_t out[FEW * FEW * 3];
+    sl_scratch scratch;
+    sl_mapping mapping = {.source = {0, 0, width, height},
+                          .virtual_width = FEW,
+                          .virtual_height = FEW,
+                          .width = FEW,
+                          .height = FEW};
+    const sl_image view = {.pixels = pixels,
+                           .width = width,
+                           .height = height,
+                           .channels = 3,
+                           .stride_bytes = (size_t)width * 3,
+                           .picture_width = width,
+                           .picture_height = height,
+                           .denominator = 1};
+    sl_mapping_interpolate(&mapping, kind);
+    assert_int_equal(sl_scratch_open(&scratch, 8 << 20, 8 << 20, NULL), SLUICE_OK);
+    for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
+        assert_int_equal(sl_resample((sl_simd)level, &view, &mapping, out, &scratch, NULL),
+                         SLUICE_OK);
+        if (level == SL_SIMD_SCALAR) {
+            memcpy(first, out, sizeof(first));
+        }
+        assert_memory_equal(out, first, sizeof(out));
+    }
+    sl_scratch_close(&scratch);
+    for (size_t k = 0; k < (size_t)width * height * 3; k++) {
+        in[k] = pixels[k];
+    }
+    for (uint32_t y = 0; y < height; y++) {
+        for (uint32_t k = 0; k < FEW * 3; k++) {
+            rows[y * FEW * 3 + k] =
+                along(kind, in + (size_t)y * width * 3 + k % 3, width, 3, k / 3, FEW);
+        }
+    }
+    for (uint32_t k = 0; k < FEW * FEW * 3; k++) {
+        const double exact = along(kind, rows + k % (FEW * 3), height, FEW * 3, k / (FEW * 3), FEW);
+        assert_true(fabs(fmin(fmax(exact, 0), 255) - out[k]) < 1);
+    }
+}
+
+TEST(large_reductions_match_the_definition)
+{
+    static uint8_t pixels[LONG_SIDE * SHORT_SIDE * 3];
+    sl_random random = sl_random_for(31, 0, 0, 0);
+    for (uint32_t round = 0; round < 6; round++) {
+        for (size_t k = 0; k < sizeof(pixels); k++) {
+            const uint32_t shade = sl_random_below(&random, 256);
+            pixels[k] = (uint8_t)(round < 2 ? shade : round < 4 ? 255 * (shade & 1) : 255);
+        }
+        const sl_interpolation kind = round % 2 == 0 ? SL_BICUBIC : SL_LANCZOS;
+        check_reduction(kind, pixels, LONG_SIDE, SHORT_SIDE);
+        check_reduction(kind, pixels, SHORT_SIDE, LONG_SIDE);
+    }
+}
+
 TEST_WITH(too_little_scratch_is_an_error, setup, teardown)
 {
     fixture *f = *state;
