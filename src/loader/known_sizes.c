@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "minmax.h"
 #include "open_many.h"
+#include "stop.h"
 #include "thread.h"
 
 #include <pthread.h>
@@ -118,7 +119,10 @@ static sluice_status known_run(void *ctx, uint32_t number, sluice_error *error)
     const uint64_t end = sl_min_u64(first + SIZES_RUN, r->sizes->dataset->info.samples);
     sluice_status status = SLUICE_OK;
     for (uint64_t i = first; i < end && status == SLUICE_OK && !known_is_over(r); i++) {
-        status = find_size_of(r, i, &found, error);
+        status = sl_stop_check("loader", error); /* a record may have megabytes */
+        if (status == SLUICE_OK) {
+            status = find_size_of(r, i, &found, error);
+        }
     }
     if (status == SLUICE_OK) {
         status = join_sizes(r, &found, error);
