@@ -3,6 +3,7 @@
 
 tests/api/loader_native_test.c has the steps, groups and seeds themselves.
 """
+import _ctypes
 import copy
 import ctypes
 import gc
@@ -92,6 +93,46 @@ def test_cffi(data, library):
             T.Native(wrong)
     with pytest.raises(TypeError, match="it is NULL"):
         T.Native(ffi.cast(f"int (*)({arguments})", 0))
+
+
+def unload_by_ctypes(path):
+    opened = ctypes.CDLL(path)
+    native = T.Native(opened.add)
+    _ctypes.dlclose(opened._handle)
+    return native
+
+
+def open_by_cffi(path):
+    ffi = pytest.importorskip("cffi").FFI()
+    ffi.cdef("int add(uint8_t *, uint32_t, uint32_t, size_t, uint64_t, void *);")
+    return ffi, ffi.dlopen(path)
+
+
+def unload_by_cffi(path):
+    ffi, opened = open_by_cffi(path)
+    native = T.Native(opened.add)
+    ffi.dlclose(opened)
+    return native
+
+
+def drop_of_cffi(path):
+    return T.Native(open_by_cffi(path)[1].add)
+
+
+def unload_behind_an_address(path):
+    opened = ctypes.CDLL(path)
+    native = T.Native(ctypes.cast(opened.add, ctypes.c_void_p).value, keep="its owner")
+    _ctypes.dlclose(opened._handle)
+    return native
+
+
+@pytest.mark.parametrize("make", [unload_by_ctypes, unload_by_cffi, drop_of_cffi, unload_behind_an_address])
+def test_a_library_stays_loaded(data, library, tmp_path, make):
+    path = shutil.copy(library, tmp_path / "libgone.so")
+    native = make(str(path))
+    gc.collect()
+    assert str(path) in pathlib.Path("/proc/self/maps").read_text()  # else the call below ends the process
+    assert (images(data, native) == images(data) + 1).all()
 
 
 def test_user_data(data, steps):

@@ -152,6 +152,22 @@ def _resolve(function, keep):
     raise _wrong(function, f"expected {WANTED}")
 
 
+def _hold_library(address):
+    """Keeps the library that has the code loaded: cffi unloads one together with its object. Code that no library has is its owner's."""
+    import ctypes
+
+    class Place(ctypes.Structure):  # Dl_info of dlfcn.h
+        _fields_ = [("path", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+
+    place, locate = Place(), getattr(ctypes.CDLL(None), "dladdr", None)
+    if locate is None or not locate(ctypes.c_void_p(address), ctypes.byref(place)) or not place.path:
+        return
+    try:
+        ctypes.CDLL(os.fsdecode(place.path), os.RTLD_NOLOAD | os.RTLD_NODELETE)
+    except OSError:  # the program itself, which stays
+        pass
+
+
 def _is_ctypes_function(function):
     import ctypes
 
@@ -192,6 +208,8 @@ class Native(Transform):
     name: for errors, up to 63 bytes ['native', or the symbol].
     keep: an object to be kept as long as user_data. With an address as `function`: the owner of its code.
 
+    The library of the function stays loaded until the process ends, also where ctypes or cffi is asked to close it.
+
     It changes the 8-bit RGB pixels in place; row y begins at pixels + y * stride. The size stays. It stands where other
     steps on pixels stand, so before ToDtype and Normalize, also in groups. Masks, boxes and points stay as they are. `seed`
     has 64 random bits of the row and the step, the same in every run. A result that is not 0 makes a bad sample
@@ -214,6 +232,7 @@ class Native(Transform):
             raise ValueError(f"name={name!r:.80}: expected 1 to {LONGEST} bytes of printable text")
         self._data = _data(user_data)
         self._address, owner = _resolve(function, keep)
+        _hold_library(self._address)
         self._kept = (function, owner, user_data, keep)
 
     @staticmethod
