@@ -139,7 +139,7 @@ class Prepared(_seats.Over):
             return
         self._begin(turn)
         try:
-            batch = next(batches, None)
+            batch, failure = _next(batches)
             while batch is not None:
                 batch, place = self._moved(batch), loader._place()
                 following, failure = _next(batches)
@@ -151,10 +151,11 @@ class Prepared(_seats.Over):
                     failure = None  # of a batch that nobody asked for
                     break
                 if failure is not None:
-                    self._at = None  # the batch that failed counts, as in the loader
                     break
                 batch = following
             if failure is not None:
+                if turn == loader._turn:
+                    self._at = None  # the batch that failed counts, as in the loader
                 raise failure
             if turn != loader._turn:
                 batches._is_over()
@@ -166,7 +167,7 @@ class Prepared(_seats.Over):
 
     def _begin(self, turn):
         self._forget()  # an iteration that was left
-        self._turn, self._at, self.end_of_dataloader = turn, None, False
+        self._turn, self._at, self.end_of_dataloader = turn, self.loader._place(), False
         self.remainder = self._own_rows()
         self.gradient_state._add_dataloader(self)
 
@@ -202,7 +203,7 @@ class Prepared(_seats.Over):
 
     def _is_behind(self):
         """True if the place is that of the last batch that was returned, not the loader's own."""
-        return self._at is not None and self._turn == self.loader._turn
+        return self._at is not None and self._turn in (self.loader._turn, self.loader._closed_turn)
 
     @property
     def epoch(self) -> int:

@@ -174,6 +174,7 @@ class Loader:
         self._untouched = False  # whether there is one, and it was asked for nothing yet
         self._again = False  # it is to begin again when it is
         self._why = ""  # why that is an error; "": it just ends
+        self._closed_turn = self._closed_at = None  # turn and place that close() found; None: it is open, or has no place
         self._shown = [None]  # with batch_hook_thread: the place of the last batch that the loop was given, which the loop writes
         self._ahead = None  # likewise: a weak reference to the iterator
         self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
@@ -233,6 +234,7 @@ class Loader:
         return self._new_iteration()
 
     def _new_iteration(self):
+        self._refuse_closed()
         self._refuse_itself()
         if self.batch_hook_thread:
             from ._hooking import refuse_worker
@@ -291,6 +293,10 @@ class Loader:
                     "set a flag in the handler, and look at it between batches"
                 )
             frame = frame.f_back
+
+    def _refuse_closed(self):
+        if self._closed_turn is not None:
+            raise _sluice.StateError("the loader is closed")
 
     def _check_process(self):
         if self._process != os.getpid():
@@ -358,16 +364,17 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """The epoch in progress, or the next one between two."""
-        shown = self._shown[0]
+        """The epoch in progress, or the next one between two. Behind close(), the one that was."""
+        shown = self._closed_at or self._shown[0]
         if shown is not None:
             return shown[0]
         return self._handle.epoch if self._start is None else self._start[0]
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on). An
-        iteration in progress ends; one that has given no batch yet is of this epoch, too."""
+        iteration in progress ends; one that has given no batch yet is of this epoch, too. StateError: the loader is closed."""
         epoch = integer("epoch", epoch)
+        self._refuse_closed()
         if self._start and self._start[2] and epoch == self._start[0]:
             return
         self._leave()
@@ -375,10 +382,18 @@ class Loader:
 
     def _place(self):
         """(epoch, samples of it that were taken on all ranks, cursor)"""
-        if self._shown[0] is None:
+        shown = self._closed_at or self._shown[0]
+        if shown is None:
             return self._place_made()
         self._check_process()  # as the library does
-        return self._shown[0]
+        return shown
+
+    def _place_at_end(self):
+        """The place for state_dict() behind close(). A forked child cannot ask the library for it."""
+        try:
+            return self._with_cursor(self._place()) if self._process == os.getpid() else (self.epoch, 0, b"")
+        except _sluice.Error:
+            return None
 
     def _place_made(self):
         """The same of the batches that were made; the loop may not have the last one yet."""
@@ -387,7 +402,7 @@ class Loader:
     # ---- state ----
 
     def state_dict(self) -> dict[str, int | str]:
-        """Where this loader stands: every batch that was given out counts as consumed.
+        """Where this loader stands: every batch that was given out counts as consumed. Behind close(), where it stood then.
 
         A dict of ints and strings, the same on every rank. It has the seed if the loader was opened with seed=None or generator=;
         load_state_dict of a loader that was opened so takes that seed. Another loader of the same dataset, seed and
@@ -472,11 +487,12 @@ class Loader:
         }
 
     def close(self) -> None:
-        """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too. A loop of another thread
-        raises CanceledError if it waits for a batch, else StateError at its next one."""
+        """Ends the threads. Batches, tensors and state_dict() stay readable; everything that needs the threads raises StateError.
+        Called by `del` and `with`, too. A loop of another thread raises CanceledError if it waits for a batch, else StateError
+        at its next one."""
+        if self._closed_turn is None:
+            self._closed_at, self._closed_turn = self._place_at_end(), self._turn
         self._end_iteration("the loader was closed")
-        if self._start and self._process == os.getpid():
-            self._start = self._with_cursor(self._start)  # for state_dict(), which stays
         self._handle.close()
         self._stop_ahead()
 
