@@ -44,7 +44,7 @@ REFUSED = {
 class Loader(DataLoader):
     """What create_loader returns: batches are (images, labels), normalized, on the device, as those of timm's PrefetchLoader.
 
-    mean, std: tensors of shape 1 x 3 x 1 x 1, of values 0..255, as timm's. mixup_enabled: False; setting True raises ValueError.
+    mean, std: tensors of shape 1 x 3 x 1 x 1, of values 0..255, with the dtype and on the device of the images, as timm's. mixup_enabled: False; setting True raises ValueError.
     """
 
     mean: torch.Tensor
@@ -104,8 +104,18 @@ def create_loader(
         dataset, batch_size, bool(is_training), transform=transform, num_workers=num_workers, dtype=dtype,
         device="auto" if device is None else device, **last | ranks | more,
     )  # fmt: skip
-    loader.mean, loader.std = (torch.tensor([255 * x for x in values]).view(1, 3, 1, 1) for values in (mean, std))
+    loader.mean, loader.std = (_channels(values, dtype, _place(loader)) for values in (mean, std))
     return loader
+
+
+def _place(loader):
+    """The device of its batches."""
+    return torch.device(loader.stats()["device"] if loader._handle.on_device else "cpu")
+
+
+def _channels(values, dtype, device):
+    """A number for each channel, as timm's PrefetchLoader has it."""
+    return torch.tensor([255 * x for x in values], dtype=getattr(torch, dtype), device=device).view(1, 3, 1, 1)
 
 
 def create_transform(

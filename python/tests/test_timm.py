@@ -42,6 +42,17 @@ def test_what_train_py_does(data):
         loader.mixup_enabled = True
 
 
+def test_mean_and_std_are_as_the_images(data):
+    for arguments, dtype in (({}, torch.float32), ({"fp16": True}, torch.float16), ({"img_dtype": torch.bfloat16}, torch.bfloat16)):
+        loader = create(data, 32, 8, device="cpu", **arguments)
+        images, _ = next(iter(loader))
+        assert {tensor.dtype for tensor in (images, loader.mean, loader.std)} == {dtype}
+        assert {tensor.device.type for tensor in (images, loader.mean, loader.std)} == {"cpu"}
+    there = types.SimpleNamespace(_handle=types.SimpleNamespace(on_device=True), stats=lambda: {"device": "cuda:1"})
+    assert sluice.timm._place(there) == torch.device("cuda:1")
+    assert sluice.timm._channels(MEAN, "float16", torch.device("meta")).device.type == "meta"
+
+
 def test_the_example(tmp_path, monkeypatch, capsys):
     """Two classes that differ in colour: it learns them."""
     training.colours(tmp_path, "train", 16)
