@@ -11,7 +11,7 @@ from sluice import transforms as T
 BAD = {
     "mask": (png(numpy.zeros((10, 11), "uint8")), '"mask" is 10 x 11 .* and "image", whose pixels it is for, 10 x 10'),
     "boxes": (numpy.array([[1, 1, 5, 5], [1, numpy.nan, 5, 5]], "float32"), 'box 1 of "boxes" is not of finite numbers'),
-    "boxes ": (numpy.array([[4, 1, 2, 5]], "float32"), 'box 0 of "boxes" has its right or lower edge before the other'),
+    "boxes ": (numpy.array([[4, 1, 2, 5]], "float32"), 'box 0 of "boxes" has its right or lower edge before the other: it is 4, 1, 2, 5 .xyxy.; if that is left, .* write format=.xywh'),
     "boxes  ": (numpy.zeros((4, 4), "float32"), '"boxes" has a length of 4, the column holds 3'),
     "labels": (numpy.zeros(2, "int64"), '"labels" has a length of 2, and there are 1 boxes'),
     "points": (numpy.array([[1, numpy.inf, 2]], "float32"), 'number 1 of "points" is not finite'),

@@ -80,6 +80,12 @@ void sl_boxes_unsee(sl_box_list *list)
 
 /* ---- formats ---- */
 
+const char *sl_box_format_word(sluice_box_format format)
+{
+    static const char *const words[] = {"auto", "xyxy", "xywh", "cxcywh"};
+    return words[format];
+}
+
 static void box_from(const float from[4], sluice_box_format format, float box[4])
 {
     const float half[2] = {from[2] / 2, from[3] / 2};
@@ -114,31 +120,43 @@ static bool box_is_finite(const float box[4])
     return isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) && isfinite(box[3]);
 }
 
-/* A box whose corners are valid in another format only. */
-static const char *order_fault(const sl_box_rule *rule)
+/* What a box of a sample is, and what to do about it. */
+#define CORRECT \
+    "correct it, or write " SL_OPTION("on_bad_sample mask") " to go on without its sample"
+static const sl_box_fault not_finite = {.text = "is not of finite numbers", .advice = CORRECT};
+static const sl_box_fault not_finite_pixels = {.text = "is not of finite numbers, in pixels",
+                                               .advice = CORRECT};
+static const sl_box_fault negative = {.text = "has a width or height below 0", .advice = CORRECT};
+/* Its corners are valid in another format only. */
+static const sl_box_fault disordered = {
+    .text = "has its right or lower edge before the other",
+    .advice = "if that is left, top, width, height, write " SL_OPTION("box_format xywh")};
+static const sl_box_fault disordered_shares = {
+    .text = "has its right or lower edge before the other",
+    .advice = "if that is center, width, height, write " SL_OPTION("box_format cxcywh")};
+
+static const sl_box_fault *order_fault(const sl_box_rule *rule)
 {
     if (rule->format > SLUICE_BOX_XYXY) {
-        return "has a width or height below 0";
+        return &negative;
     }
-    return rule->relative ? "has its right or lower edge before the other: if it is stored as "
-                            "center, width, height, "
-                            "write " SL_OPTION("box_format cxcywh")
-                          : "has its right or lower edge before the other: if it is stored as "
-                            "left, top, width, height, "
-                            "write " SL_OPTION("box_format xywh");
+    return rule->relative ? &disordered_shares : &disordered;
 }
 
-const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which)
+const sl_box_fault *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which)
 {
-    const char *first = NULL;
+    const sl_box_fault *first = NULL;
     list->faults = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         float *box = list->boxes[i];
         const float stored[4] = {box[0], box[1], box[2], box[3]};
         box_from(stored, rule->format, box);
-        const char *fault = !box_is_finite(box)                  ? "is not of finite numbers"
-                            : box[2] < box[0] || box[3] < box[1] ? order_fault(rule)
-                                                                 : NULL;
+        const sl_box_fault *fault = !box_is_finite(box)                  ? &not_finite
+                                    : box[2] < box[0] || box[3] < box[1] ? order_fault(rule)
+                                                                         : NULL;
+        if (fault != NULL) {
+            memcpy(box, stored, sizeof(stored));
+        }
         if (fault != NULL && list->faults++ == 0) {
             first = fault;
             *which = i;
@@ -154,17 +172,20 @@ void sl_boxes_turn(sl_box_list *list, const sl_turn *turn)
     }
 }
 
-const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which)
+const sl_box_fault *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height,
+                                   uint32_t *which)
 {
     const float sides[2] = {(float)width, (float)height};
     for (uint32_t i = 0; i < list->count; i++) {
+        float scaled[4];
         for (size_t k = 0; k < 4; k++) {
-            list->boxes[i][k] *= sides[k % 2];
+            scaled[k] = list->boxes[i][k] * sides[k % 2];
         }
-        if (!box_is_finite(list->boxes[i])) {
+        if (!box_is_finite(scaled)) {
             *which = i;
-            return "is not of finite numbers, in pixels";
+            return &not_finite_pixels;
         }
+        memcpy(list->boxes[i], scaled, sizeof(scaled));
     }
     return NULL;
 }

@@ -33,6 +33,11 @@ typedef struct sl_box_rule {
     double max_aspect; /* 0: any */
 } sl_box_rule;
 
+/* Why four numbers are not a box: "box 3 TEXT: ...; ADVICE". */
+typedef struct sl_box_fault {
+    const char *text, *advice;
+} sl_box_fault;
+
 /* Of some objects a part is taken, each with a chance, by a key and its number; those without a
  * shape are not. */
 typedef struct sl_box_choice {
@@ -64,6 +69,9 @@ typedef struct sl_box_list {
     struct sl_work *work;       /* likewise */
 } sl_box_list;
 
+/* The option's word for it. */
+const char *sl_box_format_word(sluice_box_format format);
+
 /* Room for `most` boxes. NOMEM. A zeroed list may be closed. */
 sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error);
 void sl_boxes_close(sl_box_list *list);
@@ -79,13 +87,15 @@ void sl_boxes_leave_out(sl_box_list *list, uint32_t number, bool leaves);
 /* Takes the member's boxes out of those that are seen: the row has other boxes, too. */
 void sl_boxes_unsee(sl_box_list *list);
 
-/* From what is stored, but for `relative`; a sentence about box `*which` if it is none, else NULL.
- */
-const char *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
+/* Converts the stored boxes to left, top, right, bottom; `relative` ones stay shares. Returns the
+ * fault of box `*which`, the first that is none, else NULL. Such boxes stay as stored. */
+const sl_box_fault *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
 /* They were annotated in the picture the other way up. */
 void sl_boxes_turn(sl_box_list *list, const sl_turn *turn);
-/* Of shares of the picture's sides, to pixels; likewise. */
-const char *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height, uint32_t *which);
+/* Scales shares of the picture's sides to pixels. Returns the fault of box `*which`, which stays
+ * as it was, or NULL. */
+const sl_box_fault *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height,
+                                   uint32_t *which);
 /* Those that are not left out, until the next sample's. */
 const float (*sl_boxes_show(const sl_box_list *list, uint32_t *count))[4];
 /* Fills `moved` behind `before`, `kept` and kept_count. Errors, with shapes: NOMEM (scratch), those

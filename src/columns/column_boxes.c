@@ -60,11 +60,16 @@ static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sl
 
 /* ---- each row ---- */
 
-static sluice_status box_fault(const sl_column *column, uint32_t which, const char *fault,
+/* Box `which` of the sample, counted from 0; its numbers are in `format`. */
+static sluice_status box_fault(const sl_column *column, const sl_box_list *list, uint32_t which,
+                               sluice_box_format format, const sl_box_fault *fault,
                                sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_CORRUPT, "columns", "box %u of \"%s\" %s", which,
-                        column->field.name, fault);
+    const float *box = list->boxes[which];
+    return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                        "box %u of \"%s\" %s: it is %g, %g, %g, %g (%s); %s", which,
+                        column->field.name, fault->text, (double)box[0], (double)box[1],
+                        (double)box[2], (double)box[3], sl_box_format_word(format), fault->advice);
 }
 
 /* Crowds are none that may be kept. */
@@ -114,10 +119,11 @@ sluice_status sl_column_read_boxes(const sl_column *column, sl_row *row, sluice_
         return status;
     }
     sl_boxes_add(list, stored, count);
-    const char *fault = sl_boxes_take(list, &column->request.boxes, &which);
+    const sl_box_rule *rule = &column->request.boxes;
+    const sl_box_fault *fault = sl_boxes_take(list, rule, &which);
     sl_watch_boxes(column, list);
     status = fault == NULL ? read_crowds(column, row, list, error)
-                           : box_fault(column, which, fault, error);
+                           : box_fault(column, list, which, rule->format, fault, error);
     list->count = status == SLUICE_OK ? list->count : 0;
     return status;
 }
@@ -127,9 +133,9 @@ sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, sluice
     sl_box_list *list = &row->boxes[column->box_list];
     uint32_t which = 0;
     const sl_turn turn = sl_column_turn(column, row);
-    const char *fault = column->request.boxes.relative
-                            ? sl_boxes_scale(list, turn.width, turn.height, &which)
-                            : NULL;
+    const sl_box_fault *fault = column->request.boxes.relative
+                                    ? sl_boxes_scale(list, turn.width, turn.height, &which)
+                                    : NULL;
     if (fault == NULL) {
         if (!sl_turn_is_none(&turn)) {
             sl_boxes_turn(list, &turn);
@@ -137,7 +143,7 @@ sluice_status sl_column_scale_boxes(const sl_column *column, sl_row *row, sluice
         return SLUICE_OK;
     }
     list->count = 0;
-    return box_fault(column, which, fault, error);
+    return box_fault(column, list, which, SLUICE_BOX_XYXY, fault, error);
 }
 
 static void note_had(const sl_column *column, uint32_t number, sl_part_view parts, uint64_t boxes)

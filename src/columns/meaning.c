@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-static const char *const format_words[] = {"auto", "xyxy", "xywh", "cxcywh"};
 static const char *const coordinate_words[] = {"auto", "fractions of the image size", "pixels",
                                                "pixel indices"};
 static const char *const orientation_words[] = {"auto", "stored", "upright", "by size"};
@@ -33,8 +32,8 @@ static sluice_status take_box_format(const sl_column_set *set, sl_column *column
     sl_box_rule *rule = &column->request.boxes;
     const sluice_box_format known = column->field.meaning.box_format;
     if (rule->format != SLUICE_BOX_AUTO && known != SLUICE_BOX_AUTO && rule->format != known) {
-        note_contradiction(set, column, SL_OPTION("box_format"), format_words[rule->format],
-                           format_words[known]);
+        note_contradiction(set, column, SL_OPTION("box_format"), sl_box_format_word(rule->format),
+                           sl_box_format_word(known));
     }
     if (rule->format == SLUICE_BOX_AUTO && known == SLUICE_BOX_AUTO &&
         column->field.meaning.role == SLUICE_ROLE_BOXES) {

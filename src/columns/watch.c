@@ -16,8 +16,6 @@
  * many rows, of so many lengths. */
 enum { ROWS_LOOKED = 64, ROWS_FEW = 4, LENGTHS_MANY = 3, ROWS_MANY = 8, LENGTHS_FEW = 2 };
 
-static const char *const format_words[] = {"auto", "xyxy", "xywh", "cxcywh"};
-
 static sl_watch *watch_of(const sl_column *column)
 {
     const sl_column_set *set = column->set;
@@ -36,7 +34,7 @@ static void note_invalid(const sl_column *column, uint32_t invalid, uint32_t loo
                    "column \"%s\": %u of the first %u boxes of \"%s\" are invalid in the format "
                    "%s; they are likely stored as %s (" SL_OPTION("box_format") ")",
                    column->request.name, invalid, looked, column->field.name,
-                   format_words[rule->format], likely);
+                   sl_box_format_word(rule->format), likely);
 }
 
 void sl_watch_boxes(const sl_column *column, const sl_box_list *list)
@@ -133,7 +131,7 @@ static void note_dropped(const sl_column *column, uint64_t had)
         "column \"%s\": the transform dropped all %llu boxes of a batch; they were read "
         "as %s in %s: write %s if they are stored in %s, or check the crop and the least "
         "size of boxes (" SL_OPTION("min_size") ", " SL_OPTION("min_area") ")",
-        column->request.name, (unsigned long long)had, format_words[rule->format],
+        column->request.name, (unsigned long long)had, sl_box_format_word(rule->format),
         rule->relative ? "fractions of the image size" : "pixels",
         rule->relative ? SL_OPTION("relative 0") : SL_OPTION("relative 1"),
         rule->relative ? "pixels" : "fractions of the image size");

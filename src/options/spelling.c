@@ -19,6 +19,7 @@ static const struct phrase {
     {"max_width and max_height",
      {"--column NAME:image,max_height=H,max_width=W", "max_size=(height, width)"}},
     {"memory_bytes of opening", {"--open-memory", "memory_bytes of the Dataset"}},
+    {"on_bad_sample mask", {"--on-bad mask", "on_bad_sample=\"mask\""}},
     {"option fields of joining", {"--common NAME", "fields=[...]"}},
     {"output_count", {NULL, NULL}},
     {"outputs", {NULL, NULL}},

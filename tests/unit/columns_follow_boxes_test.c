@@ -118,7 +118,7 @@ TEST_WITH(boxes_that_are_none, follow_setup, follow_teardown)
         {{0, 0, INFINITY, 1}, "box 1 of \"boxes\" is not of finite numbers"},
         {{0, NAN, 1, 1}, "is not of finite numbers"},
         {{-INFINITY, 0, 1, 1}, "is not of finite numbers"},
-        {{5, 0, 4, 1}, "has its right or lower edge before the other"},
+        {{5, 0, 4, 1.5}, "has its right or lower edge before the other: it is 5, 0, 4, 1.5 (xyxy)"},
     };
     add_whole_image(f);
     add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = BOXES_MAX});
@@ -129,6 +129,22 @@ TEST_WITH(boxes_that_are_none, follow_setup, follow_teardown)
         set_boxes(f, (const float(*)[4])boxes, 2);
         says(f, SLUICE_CORRUPT, BOXES, bad[i].words);
     }
+}
+
+/* The error has the numbers as they are stored, also of a format that is converted. */
+TEST_WITH(boxes_of_negative_size, follow_setup, follow_teardown)
+{
+    const follow_rig *f = *state;
+    const float boxes[][4] = {{1, 1, 2, 2}, {5, 0, -0.5F, 1}};
+    add_whole_image(f);
+    add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES,
+                           .field = "boxes",
+                           .length = BOXES_MAX,
+                           .box_format = SLUICE_BOX_XYWH});
+    must_bind(f->rig);
+    set_boxes(f, boxes, 2);
+    says(f, SLUICE_CORRUPT, BOXES,
+         "box 1 of \"boxes\" has a width or height below 0: it is 5, 0, -0.5, 1 (xywh); correct");
 }
 
 /* Of binary64, or in shares of a picture: too large once they are of binary32, and in pixels. */

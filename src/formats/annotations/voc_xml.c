@@ -78,7 +78,7 @@ typedef struct reader {
     char text[1024]; /* of the element that is open */
     size_t text_bytes;
     sl_cell_buffer numbers;
-    char message[160];
+    char message[224];
     sl_refusal why; /* its offset is not used */
     int64_t offset; /* of it */
     uint64_t line;
@@ -222,13 +222,23 @@ static void voc_xml_take_text(reader *r, place what)
     }
 }
 
+static void voc_refuse_box(reader *r)
+{
+    const sl_voc_object *object = &r->object;
+    (void)snprintf(r->message, sizeof(r->message),
+                   "a bndbox ends before it begins: \"%.32s\" has xmin %g, ymin %g, xmax %g, ymax "
+                   "%g; correct the box, or remove the object",
+                   object->name, object->xmin, object->ymin, object->xmax, object->ymax);
+    stop(r, SLUICE_CORRUPT, r->message);
+}
+
 static void voc_xml_take_object(reader *r)
 {
     const uint32_t needed = BIT(NAME) | BIT(XMIN) | BIT(YMIN) | BIT(XMAX) | BIT(YMAX);
     if ((r->seen & needed) != needed) {
         stop(r, SLUICE_CORRUPT, "an object lacks its name, or a bndbox with four edges");
     } else if (r->object.xmin > r->object.xmax || r->object.ymin > r->object.ymax) {
-        stop(r, SLUICE_CORRUPT, "a bndbox ends before it begins: xmin > xmax or ymin > ymax");
+        voc_refuse_box(r);
     } else if (!r->page->take(r->page->ctx, &r->object)) {
         stop(r, SLUICE_NOMEM, "out of memory for its objects");
     }

@@ -99,7 +99,7 @@ static sluice_status yolo_check_range(const reader *r, uint64_t first, uint64_t 
             return sl_error_file(
                 r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(r->at - r->text),
                 "line %llu: %g is not from 0 to 1, as parts of the picture's width "
-                "and height are",
+                "and height are; divide pixels by these",
                 (unsigned long long)r->line, r->numbers[i]);
         }
     }
@@ -111,9 +111,14 @@ static sluice_status yolo_take_box(const reader *r, sl_yolo_object *object)
     for (uint32_t i = 0; i < 4; i++) {
         object->box[i] = (float)r->numbers[1 + i];
     }
-    return r->numbers[3] < 0 || r->numbers[4] < 0
-               ? yolo_labels_refuse(r, "its width or height is less than 0")
-               : yolo_check_range(r, 1, BOX_NUMBERS, 1, 1);
+    if (r->numbers[3] < 0 || r->numbers[4] < 0) {
+        return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path,
+                             (int64_t)(r->at - r->text),
+                             "line %llu: its width or height is less than 0: %g x %g; correct the "
+                             "line, or remove it",
+                             (unsigned long long)r->line, r->numbers[3], r->numbers[4]);
+    }
+    return yolo_check_range(r, 1, BOX_NUMBERS, 1, 1);
 }
 
 /* In single precision, as others compute it. */
