@@ -255,10 +255,10 @@ typedef enum sluice_column_too_long {
  * row: what is wider or higher (PADDED), or has more pixels (RAGGED), is a bad sample. Without them
  * it is the largest that the recipe makes of the dataset's images, whose sizes a packed dataset and
  * annotations name; else steps must limit the result (resize_shorter's max_size). Unless the
- * recipe gives one size, the first loader that needs it of a packed dataset reads all of its
- * samples for that, once for each field of images, when it is opened. Converted on the host; rows
- * are moved together, or apart, by one thread when the last one is made. Not with mixing, `outputs`
- * or bucket_crop. A MASK that follows them is like its picture, of one value a pixel, or
+ * recipe gives one size, the first loader that needs it of a packed dataset reads the heads of all
+ * its samples for that when it is opened, and the first sample of each size. Converted on the host;
+ * rows are moved together, or apart, by one thread when the last one is made. Not with mixing,
+ * `outputs` or bucket_crop. A MASK that follows them is like its picture, of one value a pixel, or
  * `channels`: PADDED with its fill, or RAGGED, with NAME.sizes and NAME.offsets of its own.
  * INSTANCES are RAGGED, also behind PADDED ones: NAME has the pixels of all masks (u8), of which
  * NAME.offsets says where a row begins, and NAME.shapes (i32, rows x 3) how many masks it has,

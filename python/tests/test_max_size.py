@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default of max_size: what the transform makes of the dataset's largest image."""
+import io
 import json
+import pathlib
 import shutil
+import struct
 
 import numpy
 import pytest
@@ -134,6 +137,75 @@ def test_bad_samples_and_missing_images_do_not_count(tmp_path):
         writer.add(image=None)
     with sluice.Loader(tmp_path / "p", 2, columns={"image": C.Image(sizes="padded", missing="blank")}) as loader:
         assert next(iter(loader))["image"].sizes.numpy().tolist() == [[8, 9], [0, 0]]
+
+
+def noise(seed, width=150, height=100):
+    """A picture that does not shrink: about 45 kB."""
+    file = io.BytesIO()
+    Image.fromarray(numpy.random.RandomState(seed).randint(0, 256, (height, width, 3)).astype("uint8")).save(file, "PNG")
+    return file.getvalue()
+
+
+def read_bytes(data, **options):
+    """Bytes that opening a loader over both fields reads."""
+    def count():
+        return int(pathlib.Path("/proc/self/io").read_text().partition("rchar: ")[2].split()[0])
+
+    sluice.Loader(data, 2, columns={"image": C.Image(sizes="padded", max_size=9)}, num_workers=1).close()  # imports what it needs
+    columns = {name: C.Image(sizes="padded") for name in ("image", "other")}
+    before = count()
+    sluice.Loader(data, 2, columns=columns, num_workers=1, **options).close()
+    return count() - before
+
+
+def test_heads_are_read(tmp_path):
+    """Once for both fields, and of samples only the first of each size; also through a subset and joined datasets."""
+    with sluice.Writer(tmp_path / "p", {"image": "image", "note": "text", "other": "image"}) as writer:
+        for number in range(60):
+            writer.add(image=noise(number), note="x" * number, other=noise(number, *((150, 100) if number < 50 else (100, 150))))
+    with sluice.Writer(tmp_path / "q", {"other": "image", "image": "image"}) as writer:
+        for number in range(10):
+            writer.add(image=noise(number, 120, 140), other=noise(number))
+    whole = sum(file.stat().st_size for file in (tmp_path / "p").glob("shard*"))
+    assert whole > 60 * 80_000
+    opening = read_bytes(sluice.Dataset(tmp_path / "p"), exif="ignore") - 2 * whole / 60
+    assert 0 <= opening < whole / 10
+    subset = sluice.Dataset(tmp_path / "p").subset(range(60))
+    assert read_bytes(subset) < whole / 6 and read_bytes(subset) < whole / 50  # known by then
+    for parts, size in (("pq", (140, 150)), ("qp", (140, 150))):
+        both = sluice.concat([sluice.Dataset(tmp_path / part) for part in parts], fields=["image", "other"])
+        assert read_bytes(both) < whole / 5
+        for name, wanted in (("image", size), ("other", (150, 150))):
+            made, given = (C.Image(name, sizes="padded", max_size=value) for value in (None, wanted))
+            assert row_bytes(both, made, exif="ignore") == row_bytes(both, given, exif="ignore")
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_a_damaged_head_is_a_bad_sample(tmp_path, at):
+    """The sizes of a record are not believed without its checksum: of each byte of width and height, the highest bit."""
+    with sluice.Writer(tmp_path / "p", {"image": "image"}) as writer:
+        for number in range(3):
+            writer.add(image=noise(number))
+    shard = next((tmp_path / "p").glob("shard*"))
+    content = bytearray(shard.read_bytes())
+    record = content.index(struct.pack("<II", 150, 100), 4096 + 60)  # of the second sample
+    content[record + at] ^= 0x80
+    shard.write_bytes(content)
+    given, made = (C.Image(sizes="padded", max_size=size) for size in ((100, 150), None))
+    data, options = sluice.Dataset(tmp_path / "p"), {"exif": "ignore", "on_bad_sample": "mask"}
+    assert row_bytes(data, made, **options) == row_bytes(data, given, **options)
+    with sluice.Loader(data, 3, columns={"image": made}, **options) as loader:
+        assert next(iter(loader))["mask"].numpy().tolist() == [1, 0, 1]
+
+
+def test_memory_is_refused_before_heads_are_read(tmp_path):
+    with sluice.Writer(tmp_path / "p", {"image": "image", "x": ("tensor", "float32", (1000,))}) as writer:
+        writer.add(image=noise(0), x=[0] * 1000)
+    columns = {"image": C.Image(sizes="padded"), "x": C.Tensor()}
+    for shard in (data := sluice.Dataset(tmp_path / "p")) and (tmp_path / "p").glob("shard*"):
+        shard.unlink()
+    with pytest.raises(sluice.OutOfMemoryError, match="need at least 131072000 bytes besides images, and memory_bytes is 104857600"):
+        sluice.Loader(data, 8192, columns=columns, memory_bytes=100 << 20, num_workers=1)
 
 
 def test_samples_that_cannot_be_read_end_opening_only_where_they_end_an_epoch(packed, tmp_path):

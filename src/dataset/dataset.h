@@ -113,6 +113,13 @@ typedef struct sl_dataset_ops {
      */
     sl_refusal (*unpack)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values);
+    /*
+     * Presence, width and height of the pictures that are wanted, by a located sample's first
+     * head_bytes. `*sum`: the checksum (checksum.h) that these state of the sample's bytes from the
+     * 8th on; it is not checked. A refusal says that they do not tell. NULL: head_bytes is 0.
+     */
+    sl_refusal (*unpack_head)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes head,
+                              sl_values *values, uint64_t *sum);
     /* Name of class `label`; NULL when there is none. NULL: no class has a name. */
     const char *(*class_name)(const sl_dataset *dataset, int64_t label);
     /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does
@@ -202,6 +209,7 @@ struct sl_dataset {
     bool whole_objects;       /* samples may be objects of their own: places without bytes */
     bool shares_pages;        /* samples are with others in pages that are unpacked as a whole */
     uint32_t pieces;          /* that a sample has, at most */
+    uint32_t head_bytes;      /* first bytes of a sample that unpack_head needs; 0: it has none */
     uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
     const sl_mix *mix;        /* it has an order of its own, of which an epoch is a part; NULL */
     /* What has no checksum, whatever is found of it: said by the format, which leaves pictures that

@@ -134,6 +134,21 @@ static sl_refusal joined_unpack(const sl_dataset *dataset, const sl_sample *samp
     return why.text == NULL && p->checks_labels ? joined_check_label(own, values) : why;
 }
 
+static sl_refusal joined_unpack_head(const sl_dataset *dataset, const sl_sample *sample,
+                                     sl_bytes head, sl_values *values, uint64_t *sum)
+{
+    const joined *own = sl_joined_of(dataset);
+    const part *p = joined_part_of(own, sample->index);
+    const uint64_t wanted = values->wanted;
+    values->wanted = p->reorders ? local_wanted(own, p, wanted) : wanted;
+    const sl_refusal why = sl_over_unpack_head(dataset, sample, head, values, sum);
+    values->wanted = wanted;
+    if (why.text == NULL && p->reorders) {
+        put_in_order(own, p, values);
+    }
+    return why;
+}
+
 /* ---- checking ---- */
 
 static sluice_status joined_check_object(const sl_dataset *dataset, uint32_t object,
@@ -240,6 +255,7 @@ const sl_dataset_ops sl_joined_ops = {
     .piece = sl_over_piece,
     .learn = sl_over_learn,
     .unpack = joined_unpack,
+    .unpack_head = joined_unpack_head,
     .class_name = joined_class_name,
     .key = sl_over_key,
     .has_folder = joined_has_folder,

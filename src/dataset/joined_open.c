@@ -71,6 +71,8 @@ static sluice_status joined_add_part(joined *own, sl_dataset *of, sl_label_map *
     own->base.shares_pages = own->base.shares_pages || of->shares_pages;
     info->front_to_back = info->front_to_back | of->info.front_to_back;
     own->base.pieces = of->pieces > own->base.pieces ? of->pieces : own->base.pieces;
+    own->base.head_bytes =
+        of->head_bytes > own->base.head_bytes ? of->head_bytes : own->base.head_bytes;
     if (of->depth >= own->base.depth) {
         own->base.depth = of->depth + 1;
     }

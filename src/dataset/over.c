@@ -63,6 +63,16 @@ sl_refusal sl_over_learn(const sl_dataset *dataset, const sl_place *lookup, sl_b
     return inner.of->ops->learn(inner.of, &there, bytes);
 }
 
+sl_refusal sl_over_unpack_head(const sl_dataset *dataset, const sl_sample *sample, sl_bytes head,
+                               sl_values *values, uint64_t *sum)
+{
+    const sl_inner inner = sl_inner_of_sample(dataset, sample->index);
+    const sl_sample there = sl_inner_sample(&inner, sample);
+    return inner.of->ops->unpack_head != NULL
+               ? inner.of->ops->unpack_head(inner.of, &there, head, values, sum)
+               : sl_refuse_unknown("the sample has no head", 0);
+}
+
 sl_refusal sl_over_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                           sl_values *values)
 {

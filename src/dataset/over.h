@@ -66,6 +66,9 @@ sl_refusal sl_over_learn(const sl_dataset *dataset, const sl_place *lookup, sl_b
 /* Of datasets whose fields are in the same order there. */
 sl_refusal sl_over_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                           sl_values *values);
+/* Likewise. */
+sl_refusal sl_over_unpack_head(const sl_dataset *dataset, const sl_sample *sample, sl_bytes head,
+                               sl_values *values, uint64_t *sum);
 sluice_status sl_over_key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes);
 /* These two of datasets over one other. */
 const char *sl_over_class_name(const sl_dataset *dataset, int64_t label);

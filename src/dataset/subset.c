@@ -54,6 +54,7 @@ static const sl_dataset_ops subset_ops = {
     .piece = sl_over_piece,
     .learn = sl_over_learn,
     .unpack = sl_over_unpack,
+    .unpack_head = sl_over_unpack_head,
     .class_name = sl_over_class_name,
     .key = sl_over_key,
     .has_folder = sl_over_has_folder,
@@ -87,6 +88,7 @@ static void subset_describe(subset *own)
 {
     const sl_dataset *of = own->of;
     own->base.unchecked = of->unchecked;
+    own->base.head_bytes = of->head_bytes;
     if (of->sums_are_of_files) {
         sl_unchecked_add(&own->base.unchecked,
                          "checksums of whole files, since only some of their samples are read");

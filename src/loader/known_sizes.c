@@ -1,62 +1,130 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_sizes: threads of open_many take runs of samples; the mutex guards the bounds. */
+/* known_sizes: threads of open_many take runs of samples; the mutex guards what is found. */
 #include "known_sizes.h"
 
+#include "error.h"
 #include "memory.h"
 #include "minmax.h"
 #include "open_many.h"
+#include "sample_head.h"
+#include "size_set.h"
 #include "stop.h"
 #include "thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
-/* Samples of a job. */
-enum { SIZES_RUN = 256 };
+enum {
+    SIZES_RUN = 256,          /* samples of a job */
+    SIZES_PIECE_BYTES = 32768 /* of a sample that is checked, by a thread */
+};
+
+/* A field of images. */
+typedef struct known_field {
+    uint32_t field, width_field, height_field;
+    _Atomic bool unknown; /* the size of an image */
+    sl_size_set seen[2];  /* not annotated; annotated */
+    sl_bounds bounds;
+} known_field;
 
 typedef struct known_reader {
     const sl_known_sizes *sizes;
-    uint32_t field, width_field, height_field;
-    _Atomic bool unknown; /* the size of an image */
+    const sl_dataset *dataset;
+    known_field *fields, *asked;
+    uint32_t count;
+    uint64_t wanted;      /* these fields, as in sl_values */
     _Atomic bool skipped; /* a sample, which may be readable the next time */
     pthread_mutex_t mutex;
-    sl_bounds *bounds;
 } known_reader;
 
 typedef struct known_pair {
-    double width, height;
+    uint32_t width, height;
     bool annotated; /* by a file beside the image, which may mean it turned by EXIF or not */
 } known_pair;
 
-static double annotated_side(const sl_values *values, uint32_t field)
+/* A sample at hand, and the thread's memory for it. */
+typedef struct known_sample {
+    sl_sample sample;
+    sl_values values;
+    sl_buffer piece;
+    uint64_t sum;
+    bool is_checked; /* else its values are a head's, which `sum` is of */
+} known_sample;
+
+static uint32_t annotated_side(const sl_values *values, uint32_t field)
 {
     const bool found = field != SL_FIELD_NONE && values->of[field].present &&
                        values->of[field].integer > 0 && values->of[field].integer <= INT32_MAX;
-    return found ? (double)values->of[field].integer : 0;
+    return found ? (uint32_t)values->of[field].integer : 0;
 }
 
 /* Width 0: it is not known. False: the sample has no image, or none that can be read. */
-static bool known_size(const known_reader *r, const sl_sample *sample, const sl_values *values,
-                       known_pair *size)
+static bool known_size(const known_field *f, const known_sample *s, known_pair *size)
 {
-    const sl_value *image = &values->of[r->field];
-    const bool is_file = sample->place.bytes == 0 && sample->files == 0;
+    const sl_value *image = &s->values.of[f->field];
+    const bool is_file = s->sample.place.bytes == 0 && s->sample.files == 0;
     *size = (known_pair){image->width, image->height, false};
     if ((!image->present || image->width == 0) && is_file) {
-        *size = (known_pair){annotated_side(values, r->width_field),
-                             annotated_side(values, r->height_field), true};
+        *size = (known_pair){annotated_side(&s->values, f->width_field),
+                             annotated_side(&s->values, f->height_field), true};
         return true;
     }
     return image->present;
 }
 
-static sluice_status add_known_size(const known_reader *r, sl_bounds *bounds, known_pair size,
+/* Under the mutex. */
+static sluice_status put_known_size(const known_reader *r, known_field *f, known_pair size,
                                     sluice_error *error)
 {
-    sluice_status status = sl_bounds_add(bounds, sl_bound_of_size(size.width, size.height), error);
+    sl_size_set *seen = &f->seen[size.annotated];
+    if (sl_size_set_has(seen, size.width, size.height)) {
+        return SLUICE_OK;
+    }
+    if (!sl_size_set_add(seen, size.width, size.height)) {
+        return sl_no_memory(error, "loader", "for the sizes of images");
+    }
+    sluice_status status =
+        sl_bounds_add(&f->bounds, sl_bound_of_size(size.width, size.height), error);
     if (status == SLUICE_OK && (size.annotated || r->sizes->exif != SLUICE_EXIF_IGNORE)) {
-        status = sl_bounds_add(bounds, sl_bound_of_size(size.height, size.width), error);
+        status = sl_bounds_add(&f->bounds, sl_bound_of_size(size.height, size.width), error);
+    }
+    return status;
+}
+
+static bool is_known_size(known_reader *r, const known_field *f, known_pair size)
+{
+    sl_lock(&r->mutex);
+    const bool known = sl_size_set_has(&f->seen[size.annotated], size.width, size.height);
+    sl_unlock(&r->mutex);
+    return known;
+}
+
+/* A head may be damaged, and its sample a bad one: a size counts once the checksum says so. One
+ * that is known already changes nothing. */
+static sluice_status take_size_of(known_reader *r, known_field *f, known_sample *s,
+                                  sluice_error *error)
+{
+    known_pair size;
+    sluice_status status = SLUICE_OK;
+    if (!known_size(f, s, &size)) {
+        return SLUICE_OK;
+    }
+    if (size.width == 0 || size.height == 0) {
+        /* Relaxed: a flag that nothing goes by but itself. */
+        atomic_store_explicit(&f->unknown, true, memory_order_relaxed);
+        return SLUICE_OK;
+    }
+    if (is_known_size(r, f, size)) {
+        return SLUICE_OK;
+    }
+    if (!s->is_checked) {
+        status = sl_sample_head_check(r->dataset, &s->sample, s->piece, s->sum, error);
+        s->is_checked = status == SLUICE_OK;
+    }
+    if (status == SLUICE_OK) {
+        sl_lock(&r->mutex);
+        status = put_known_size(r, f, size, error);
+        sl_unlock(&r->mutex);
     }
     return status;
 }
@@ -68,75 +136,73 @@ static bool ends_opening(const sl_known_sizes *sizes, sluice_status status)
            (status == SLUICE_IO && !sizes->skips);
 }
 
-static sluice_status find_size_of(known_reader *r, uint64_t index, sl_bounds *bounds,
-                                  sluice_error *error)
+static sluice_status describe_known(const known_reader *r, uint64_t index, known_sample *s,
+                                    sluice_error *error)
 {
-    sl_sample sample;
-    sl_values values;
-    known_pair size;
-    const sluice_status status =
-        sl_dataset_describe(r->sizes->dataset, index, &sample, &values, error);
-    if (status != SLUICE_OK && !ends_opening(r->sizes, status)) {
-        /* Relaxed: a flag that nothing goes by but itself. */
-        atomic_store_explicit(&r->skipped, true, memory_order_relaxed);
-        return SLUICE_OK;
+    sl_values_begin(&s->values, r->wanted);
+    sluice_status status = sl_dataset_find(r->dataset, index, &s->sample, error);
+    if (status == SLUICE_OK) {
+        status = sl_sample_head_read(r->dataset, &s->sample, s->piece, &s->values, &s->sum, error);
     }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    if (!known_size(r, &sample, &values, &size)) {
-        return SLUICE_OK;
-    }
-    if (size.width == 0 || size.height == 0) {
-        /* Relaxed: a flag that nothing goes by but itself. */
-        atomic_store_explicit(&r->unknown, true, memory_order_relaxed);
-        return SLUICE_OK;
-    }
-    return add_known_size(r, bounds, size, error);
+    s->is_checked = status == SLUICE_AGAIN;
+    return s->is_checked ? sl_dataset_describe(r->dataset, index, &s->sample, &s->values, error)
+                         : status;
 }
 
-static sluice_status join_sizes(known_reader *r, const sl_bounds *found, sluice_error *error)
+static sluice_status find_sizes_of(known_reader *r, uint64_t index, known_sample *s,
+                                   sluice_error *error)
 {
-    sluice_status status = SLUICE_OK;
-    sl_lock(&r->mutex);
-    for (uint64_t i = 0; i < found->count && status == SLUICE_OK; i++) {
-        status = sl_bounds_add(r->bounds, found->of[i], error);
+    sluice_status status = describe_known(r, index, s, error);
+    for (uint32_t i = 0; i < r->count && status == SLUICE_OK; i++) {
+        status = take_size_of(r, &r->fields[i], s, error);
     }
-    sl_unlock(&r->mutex);
-    return status;
+    if (status == SLUICE_OK || ends_opening(r->sizes, status)) {
+        return status;
+    }
+    /* Relaxed: a flag that nothing goes by but itself. */
+    atomic_store_explicit(&r->skipped, true, memory_order_relaxed);
+    return SLUICE_OK;
 }
 
 static bool known_is_over(known_reader *r)
 {
-    return atomic_load_explicit(&r->unknown, memory_order_relaxed);
+    return atomic_load_explicit(&r->asked->unknown, memory_order_relaxed);
+}
+
+/* Of the samples from `first` to `end`. */
+static sluice_status find_sizes_between(known_reader *r, uint64_t first, uint64_t end,
+                                        sluice_error *error)
+{
+    known_sample s = {.piece = {sl_malloc(SIZES_PIECE_BYTES), SIZES_PIECE_BYTES}};
+    sluice_status status = s.piece.data != NULL
+                               ? SLUICE_OK
+                               : sl_no_memory(error, "loader", "for the heads of samples");
+    for (uint64_t i = first; i < end && status == SLUICE_OK && !known_is_over(r); i++) {
+        status = sl_stop_check("loader", error); /* a record may have megabytes */
+        if (status == SLUICE_OK) {
+            status = find_sizes_of(r, i, &s, error);
+        }
+    }
+    sl_free(s.piece.data);
+    return status;
 }
 
 static sluice_status known_run(void *ctx, uint32_t number, sluice_error *error)
 {
     known_reader *r = ctx;
-    sl_bounds found = {.count = 0};
     const uint64_t first = (uint64_t)number * SIZES_RUN;
-    const uint64_t end = sl_min_u64(first + SIZES_RUN, r->sizes->dataset->info.samples);
-    sluice_status status = SLUICE_OK;
-    for (uint64_t i = first; i < end && status == SLUICE_OK && !known_is_over(r); i++) {
-        status = sl_stop_check("loader", error); /* a record may have megabytes */
-        if (status == SLUICE_OK) {
-            status = find_size_of(r, i, &found, error);
-        }
-    }
-    if (status == SLUICE_OK) {
-        status = join_sizes(r, &found, error);
-    }
-    sl_bounds_close(&found);
-    return status;
+    const uint64_t end = sl_min_u64(first + SIZES_RUN, r->dataset->info.samples);
+    return find_sizes_between(r, first, end, error);
 }
 
-/* By the first sample, so that a dataset that names no sizes is not read. */
-static sluice_status look_at_first(known_reader *r, sluice_error *error)
+/* The first sample by itself, so that a dataset that names no sizes is not read. */
+static sluice_status read_all_sizes(known_reader *r, sluice_error *error)
 {
-    sl_bounds found = {.count = 0};
-    const sluice_status status = find_size_of(r, 0, &found, error);
-    sl_bounds_close(&found);
+    sluice_status status = find_sizes_between(r, 0, 1, error);
+    if (status == SLUICE_OK && !known_is_over(r)) {
+        status = sl_open_many((uint32_t)((r->dataset->info.samples - 1) / SIZES_RUN + 1), known_run,
+                              r, error);
+    }
     return status;
 }
 
@@ -185,43 +251,98 @@ static void keep_sizes(const sl_known_sizes *sizes, uint32_t field, const sl_bou
     sl_dataset_keep(sizes->dataset, &own->memo);
 }
 
-static sluice_status read_all_sizes(known_reader *r, sluice_error *error)
+/* Of a field that was asked for, or of the others: these are whole unless reading ended early. */
+static void settle_known(const known_reader *r, known_field *f)
 {
-    const sl_dataset *dataset = r->sizes->dataset;
-    sluice_status status = known_is_over(r) ? SLUICE_OK : look_at_first(r, error);
-    if (status == SLUICE_OK && !known_is_over(r)) {
-        status = sl_open_many((uint32_t)((dataset->info.samples - 1) / SIZES_RUN + 1), known_run, r,
-                              error);
+    if (f->bounds.count == 0 || atomic_load_explicit(&f->unknown, memory_order_relaxed)) {
+        sl_bounds_close(&f->bounds);
+        f->bounds.is_any = true;
     }
-    if (status != SLUICE_OK || known_is_over(r) || r->bounds->count == 0) {
-        sl_bounds_close(r->bounds);
-        r->bounds->is_any = true;
+    if (!atomic_load_explicit(&r->skipped, memory_order_relaxed)) {
+        keep_sizes(r->sizes, f->field, &f->bounds);
     }
+}
+
+/* The sizes of all fields of images, which the opening keeps. */
+static void give_known(known_reader *r, sl_known_sizes *sizes)
+{
+    const bool is_over = known_is_over(r);
+    for (uint32_t i = 0; i < r->count; i++) {
+        known_field *f = &r->fields[i];
+        if (f == r->asked || !is_over) {
+            settle_known(r, f);
+            sl_bounds_close(&sizes->found[f->field]);
+            sizes->found[f->field] = f->bounds;
+            sizes->known |= UINT64_C(1) << f->field;
+            f->bounds = (sl_bounds){.count = 0};
+        }
+    }
+}
+
+static void add_known_field(known_reader *r, uint32_t field, uint32_t asked)
+{
+    const sl_dataset *dataset = r->dataset;
+    const char *name = dataset->fields[field].name;
+    known_field *f = &r->fields[r->count++];
+    f->field = field;
+    f->width_field =
+        sl_field_of_role(dataset->fields, dataset->info.fields, name, SLUICE_ROLE_WIDTH);
+    f->height_field =
+        sl_field_of_role(dataset->fields, dataset->info.fields, name, SLUICE_ROLE_HEIGHT);
+    atomic_init(&f->unknown, dataset->info.front_to_back != 0);
+    r->wanted |= UINT64_C(1) << field;
+    r->asked = field == asked ? f : r->asked;
+}
+
+static sluice_status find_all_sizes(sl_known_sizes *sizes, uint32_t asked, sluice_error *error)
+{
+    const sl_dataset *dataset = sizes->dataset;
+    known_reader r = {.sizes = sizes, .dataset = dataset};
+    r.fields = sl_calloc(dataset->info.fields, sizeof(*r.fields));
+    sizes->found = sizes->found != NULL ? sizes->found
+                                        : sl_calloc(dataset->info.fields, sizeof(*sizes->found));
+    if (r.fields == NULL || sizes->found == NULL) {
+        sl_free(r.fields);
+        return sl_no_memory(error, "loader", "for the sizes of images");
+    }
+    for (uint32_t i = 0; i < dataset->info.fields; i++) {
+        if (i == asked || sl_type_is_media(dataset->fields[i].type)) {
+            add_known_field(&r, i, asked);
+        }
+    }
+    sl_mutex_init(&r.mutex);
+    const sluice_status status = read_all_sizes(&r, error);
+    sl_mutex_destroy(&r.mutex);
+    if (status == SLUICE_OK) {
+        give_known(&r, sizes);
+    }
+    for (uint32_t i = 0; i < r.count; i++) {
+        sl_size_set_close(&r.fields[i].seen[0]);
+        sl_size_set_close(&r.fields[i].seen[1]);
+        sl_bounds_close(&r.fields[i].bounds);
+    }
+    sl_free(r.fields);
     return status;
 }
 
 sluice_status sl_known_sizes_find(void *ctx, uint32_t field, sl_bounds *bounds, sluice_error *error)
 {
-    const sl_known_sizes *sizes = ctx;
-    const sl_dataset *dataset = sizes->dataset;
-    const char *name = dataset->fields[field].name;
-    const sl_memo *memo = sl_dataset_find_memo(dataset, sizes_key(sizes, field));
-    known_reader r = {.sizes = sizes,
-                      .field = field,
-                      .width_field = sl_field_of_role(dataset->fields, dataset->info.fields, name,
-                                                      SLUICE_ROLE_WIDTH),
-                      .height_field = sl_field_of_role(dataset->fields, dataset->info.fields, name,
-                                                       SLUICE_ROLE_HEIGHT),
-                      .unknown = dataset->info.front_to_back != 0,
-                      .bounds = bounds};
+    sl_known_sizes *sizes = ctx;
+    const sl_memo *memo = sl_dataset_find_memo(sizes->dataset, sizes_key(sizes, field));
     if (memo != NULL) {
         return copy_bounds(&((const sizes_memo *)memo)->bounds, bounds, error);
     }
-    sl_mutex_init(&r.mutex);
-    const sluice_status status = read_all_sizes(&r, error);
-    sl_mutex_destroy(&r.mutex);
-    if (status == SLUICE_OK && !atomic_load_explicit(&r.skipped, memory_order_relaxed)) {
-        keep_sizes(sizes, field, bounds);
+    const sluice_status status =
+        (sizes->known >> field & 1) != 0 ? SLUICE_OK : find_all_sizes(sizes, field, error);
+    return status == SLUICE_OK ? copy_bounds(&sizes->found[field], bounds, error) : status;
+}
+
+void sl_known_sizes_close(sl_known_sizes *sizes)
+{
+    for (uint32_t i = 0; sizes->found != NULL && i < sizes->dataset->info.fields; i++) {
+        sl_bounds_close(&sizes->found[i]);
     }
-    return status;
+    sl_free(sizes->found);
+    sizes->found = NULL;
+    sizes->known = 0;
 }

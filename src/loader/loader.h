@@ -118,6 +118,10 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
 /* Whether memory_bytes, less what was taken of it, and the system leave the slots theirs. Errors:
  * NOMEM, with the column that has the most of it. */
 sluice_status sl_loader_check_slots(const sluice_loader *loader, sluice_error *error);
+/* The same before the sizes of images are known, of columns whose rows do not depend on them. `set`
+ * is bound to some sizes. */
+sluice_status sl_loader_check_fixed_slots(const sluice_loader *loader, const sl_column_set *set,
+                                          sluice_error *error);
 /*
  * Whether there is memory for all that the budget was charged with and for fetch, which is still to
  * come; before any of it is touched, so that none is counted twice. Gives up the copy of the

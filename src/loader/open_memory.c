@@ -64,6 +64,33 @@ sluice_status sl_loader_check_slots(const sluice_loader *loader, sluice_error *e
                             : ", by " SL_OPTION("max_width and max_height") ", or their default");
 }
 
+static bool has_fixed_rows(const sl_column *column)
+{
+    return !sl_column_varies(column) && !sl_column_varies(sl_column_lead_of(column));
+}
+
+sluice_status sl_loader_check_fixed_slots(const sluice_loader *loader, const sl_column_set *set,
+                                          sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
+    uint64_t row_bytes = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        row_bytes +=
+            has_fixed_rows(&set->columns[i]) ? sl_column_row_bytes(set, &set->columns[i]) : 0;
+    }
+    const uint64_t needed = times(row_bytes, rows);
+    if (needed <= o->memory_bytes) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(
+        error, SLUICE_NOMEM, "loader",
+        "%u slots of %u rows need at least %llu bytes besides images, and " SL_OPTION(
+            "memory_bytes") " is %llu",
+        o->prefetch, o->batch_size, (unsigned long long)needed,
+        (unsigned long long)o->memory_bytes);
+}
+
 /* A copy of the dataset that was not asked for goes without the memory that there is not. */
 static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t available,
                                 sluice_error *error)

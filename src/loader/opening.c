@@ -57,6 +57,7 @@ static sluice_status read_buckets(sl_loader_opening *opening, sluice_error *erro
 typedef struct opening_sizes {
     sl_known_sizes known;
     const sl_columns_config *config;
+    const sluice_loader *loader;
     bool checked; /* the columns */
 } opening_sizes;
 
@@ -68,8 +69,10 @@ static sluice_status size_of_one_pixel(void *ctx, uint32_t field, sl_bounds *bou
     return sl_bounds_add(bounds, sl_bound_of_size(1, 1), error);
 }
 
-/* Whether columns bind if sizes are known: finding them may read the dataset. */
-static sluice_status check_columns(const sl_columns_config *config, sluice_error *error)
+/* Whether columns bind if sizes are known, and whether there is memory for those columns that do
+ * not depend on sizes: finding these may read the dataset. */
+static sluice_status check_columns(const sluice_loader *loader, const sl_columns_config *config,
+                                   sluice_error *error)
 {
     static const sl_image_sizes one_pixel = {size_of_one_pixel, NULL};
     sl_columns_config without = *config;
@@ -79,7 +82,10 @@ static sluice_status check_columns(const sl_columns_config *config, sluice_error
     if (set == NULL) {
         return sl_no_memory(error, "loader", "for columns");
     }
-    const sluice_status status = sl_columns_bind(set, &without, error);
+    sluice_status status = sl_columns_bind(set, &without, error);
+    if (status == SLUICE_OK) {
+        status = sl_loader_check_fixed_slots(loader, set, error);
+    }
     sl_columns_close(set);
     sl_free(set);
     return status;
@@ -89,7 +95,8 @@ static sluice_status opening_find_sizes(void *ctx, uint32_t field, sl_bounds *bo
                                         sluice_error *error)
 {
     opening_sizes *sizes = ctx;
-    const sluice_status status = sizes->checked ? SLUICE_OK : check_columns(sizes->config, error);
+    const sluice_status status =
+        sizes->checked ? SLUICE_OK : check_columns(sizes->loader, sizes->config, error);
     sizes->checked = true;
     return status == SLUICE_OK ? sl_known_sizes_find(&sizes->known, field, bounds, error) : status;
 }
@@ -105,8 +112,9 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
             "with option " SL_OPTION("columns") ", recipe, " SL_OPTION("dtype") " and " SL_OPTION(
                 "layout") " belong to each image column, not to the loader");
     }
-    opening_sizes sizes = {
-        .known = {loader->dataset, (sluice_exif)o->exif, o->on_bad_sample != SLUICE_BAD_FAIL}};
+    opening_sizes sizes = {.known = {loader->dataset, (sluice_exif)o->exif,
+                                     o->on_bad_sample != SLUICE_BAD_FAIL, NULL, 0},
+                           .loader = loader};
     const sl_image_sizes image_sizes = {opening_find_sizes, &sizes};
     const sl_columns_config config = {.asked = o->columns,
                                       .recipe = recipe,
@@ -124,6 +132,7 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
                                       .image_sizes = &image_sizes};
     sizes.config = &config;
     const sluice_status status = sl_columns_bind(&loader->columns, &config, error);
+    sl_known_sizes_close(&sizes.known);
     for (uint32_t i = 0; status == SLUICE_OK && i < loader->columns.count; i++) {
         sl_recipe_limit(&loader->columns.columns[i].request.recipe, o->max_pixels);
     }

@@ -190,6 +190,42 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
     return sl_accept();
 }
 
+/* The cell of a picture whose blob is elsewhere. */
+static sl_refusal decode_head_image(const uint8_t *cell, uint64_t blobs, sl_value *value)
+{
+    const uint32_t bytes = sl_load32(cell);
+    if (cell[4] > SL_BLOB_ZSTD || bytes > blobs) {
+        return sl_refuse("the picture's cell is not valid", 0);
+    }
+    value->packing = cell[4] == SL_BLOB_ZSTD ? &sl_value_packing_zstd : NULL;
+    value->bytes = (sl_bytes){NULL, bytes};
+    return decode_image(cell, value);
+}
+
+sl_refusal sl_record_head_decode(const sl_schema *schema, sl_bytes head, uint64_t bytes,
+                                 sl_values *values, uint64_t *sum)
+{
+    if (head.size < schema->head_bytes || bytes < schema->head_bytes) {
+        return sl_refuse("the sample is truncated", 0);
+    }
+    const uint64_t presence = sl_load64(head.data + 8);
+    *sum = sl_load64(head.data);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        sl_value *value = &values->of[i];
+        if (!sl_values_want(values, i) || !sl_type_is_media(schema->fields[i].type)) {
+            continue;
+        }
+        *value = (sl_value){.present = (presence >> i & 1) != 0};
+        const sl_refusal why = value->present ? decode_head_image(head.data + schema->cells[i],
+                                                                  bytes - schema->head_bytes, value)
+                                              : sl_accept();
+        if (why.text != NULL) {
+            return why;
+        }
+    }
+    return sl_accept();
+}
+
 static sl_refusal shard_record_decode_fields(walk *w, uint64_t presence, sl_values *values)
 {
     const sl_schema *schema = w->schema;

@@ -25,6 +25,10 @@
 void sl_record_head_encode(const sl_schema *schema, const sl_values *values, uint8_t *head);
 /* What a sample adds to the identity of its shard: these sums are added up. */
 uint64_t sl_record_identity(uint64_t number_in_shard, uint64_t checksum);
+/* Presence, width and height of the pictures that are wanted, and the checksum of the bytes from
+ * the 8th on, by the head of a record of `bytes`. The checksum is not checked. */
+sl_refusal sl_record_head_decode(const sl_schema *schema, sl_bytes head, uint64_t bytes,
+                                 sl_values *values, uint64_t *sum);
 /* Checks all of a record and gives every field's value; spans are in `record`. */
 sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values *values);
 

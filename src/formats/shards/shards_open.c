@@ -198,6 +198,7 @@ static sluice_status take_metadata(sl_shards *shards, const opened *file, const 
     shards->meta_bytes = where->at.bytes;
     const bool first = where->version == 1;
     shards->base.ops = first ? &sl_shards_ops_1 : &sl_shards_ops_2;
+    shards->base.head_bytes = first ? 0 : shards->schema.head_bytes;
     shards->base.tensors = first ? NULL : &sl_shards_tensors_2;
     shards->base.checks = first ? &sl_shards_checks_1 : &sl_shards_checks_2;
     return SLUICE_OK;

@@ -101,6 +101,13 @@ static sl_refusal shards_version2_unpack(const sl_dataset *dataset, const sl_sam
     return sl_record_decode(&sl_shards_of(dataset)->schema, bytes, values);
 }
 
+static sl_refusal shards_version2_unpack_head(const sl_dataset *dataset, const sl_sample *sample,
+                                              sl_bytes head, sl_values *values, uint64_t *sum)
+{
+    return sl_record_head_decode(&sl_shards_of(dataset)->schema, head, sample->place.bytes, values,
+                                 sum);
+}
+
 static uint64_t shards_version2_sum(const sl_dataset *dataset, const sl_sample *sample,
                                     sl_bytes bytes)
 {
@@ -122,6 +129,7 @@ const sl_dataset_ops sl_shards_ops_2 = {
     .locate = shards_version2_locate,
     .learn = sl_shards_learn,
     .unpack = shards_version2_unpack,
+    .unpack_head = shards_version2_unpack_head,
     .class_name = sl_shards_class_name,
     .close = sl_shards_close,
 };
