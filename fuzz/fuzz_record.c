@@ -60,6 +60,32 @@ static void look_at(const sl_schema *schema, sl_bytes record, const sl_values *v
     fuzz_expect(at == record.size, "spans cover the record");
 }
 
+/* The head alone says of images what the record does; `whole` NULL: the record was refused. */
+static void look_at_head(const sl_schema *schema, sl_bytes record, const sl_values *whole)
+{
+    static sl_values values = {.wanted = SL_VALUES_ALL};
+    const size_t size = record.size < schema->head_bytes ? record.size : schema->head_bytes;
+    uint64_t sum = 0;
+    uint8_t *head = malloc(size); /* of just that size, for the sanitizer */
+    fuzz_expect(head != NULL, "memory");
+    memcpy(head, record.data, size);
+    const sl_refusal refusal =
+        sl_record_head_decode(schema, (sl_bytes){head, size}, record.size, &values, &sum);
+    fuzz_expect(refusal.text == NULL || refusal.status < 0, "a refusal has a status");
+    fuzz_expect(whole == NULL || refusal.text == NULL, "a good record has a good head");
+    for (unsigned i = 0; whole != NULL && i < schema->field_count; i++) {
+        const sl_value *a = &values.of[i];
+        const sl_value *b = &whole->of[i];
+        if (schema->fields[i].type == SLUICE_FIELD_IMAGE) {
+            fuzz_expect(a->present == b->present && a->width == b->width && a->height == b->height,
+                        "the head has the sizes of images");
+        }
+    }
+    fuzz_expect(whole == NULL || sum == sl_checksum(record.data + 8, record.size - 8),
+                "the head has the checksum");
+    free(head);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static sl_values values;
@@ -77,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect(refusal.text == NULL || refusal.status < 0, "a refusal has a status");
     if (refusal.text == NULL)
         look_at(schema, record, &values);
+    look_at_head(schema, record, refusal.text == NULL ? &values : NULL);
     free(copy);
     return 0;
 }
