@@ -245,6 +245,18 @@ static sluice_status file_set_find_index(opener *o, sl_file_index *index, const 
     return status;
 }
 
+/* Closes the file, or leaves it to the opener, who looks at samples next. */
+static void close_walked(sl_file_set *set, sl_open_file *file)
+{
+    if (set->list.count == 1 && set->kind->packing == NULL &&
+        sl_handle_may_stay(&file->handle, 0)) {
+        sl_handle_close(&set->lone.handle); /* of a first try */
+        set->lone = *file;
+    } else {
+        sl_handle_close(&file->handle);
+    }
+}
+
 /* Everything that is asked of the file is asked of one handle. */
 static sluice_status file_set_open_index(opener *o, sl_file_index *index, const char *path,
                                          sluice_error *error)
@@ -255,7 +267,7 @@ static sluice_status file_set_open_index(opener *o, sl_file_index *index, const 
         return status;
     }
     status = file_set_find_index(o, index, &file, error);
-    sl_handle_close(&file.handle);
+    close_walked(o->set, &file);
     return status == SLUICE_OK ? file_set_check_sizes(index, path, error) : status;
 }
 
@@ -423,6 +435,7 @@ void sl_file_set_keep(sl_file_set *set, uint32_t file, uint64_t first, uint64_t 
 
 void sl_file_set_close(sl_file_set *set)
 {
+    sl_handle_close(&set->lone.handle);
     for (uint32_t i = 0; set->indexes != NULL && i < set->list.count; i++) {
         sl_file_index_close(&set->indexes[i]);
     }

@@ -49,6 +49,9 @@ typedef struct sl_file_set {
     const char *split;        /* likewise: the split to open; NULL: there may be one alone */
     sl_omissions
         *omissions; /* likewise: where files that are left out are counted; NULL: nowhere */
+    /* While it is opened: the only file, which was walked, of a kind that is never compressed;
+     * closed: there are several. The opener may take it over. */
+    sl_open_file lone;
 } sl_file_set;
 
 /* Whether a path is a file of the kind. Of folders the table of formats asks for names. */

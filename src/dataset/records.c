@@ -51,6 +51,24 @@ static const sl_dataset_ops records_ops = {
     .close = records_close,
 };
 
+/* The file that was walked is read from now on, without another opening. Where that fails, reading
+ * says why. */
+static void read_walked_file(sl_records *records)
+{
+    sl_open_file *lone = &records->set.lone;
+    sl_objects *objects = records->base.objects;
+    sl_pin pin;
+    if (lone->handle.store == NULL) {
+        return;
+    }
+    sl_open_file *before = sl_store_offer_file(lone);
+    if (sl_objects_pin(objects, 0, (sl_pin_how){.direct = false}, &pin, NULL) == SLUICE_OK) {
+        sl_objects_unpin(objects, &pin);
+    }
+    (void)sl_store_offer_file(before);
+    sl_handle_close(&lone->handle);
+}
+
 static sluice_status records_open_files(sl_records *records, const char *const *paths, size_t count,
                                         const sluice_dataset_options *options, sluice_error *error)
 {
@@ -69,6 +87,7 @@ static sluice_status records_open_files(sl_records *records, const char *const *
     if (status == SLUICE_OK) {
         sl_file_set_describe(set, &records->base.info);
         records->base.pieces = sl_file_set_pieces(set);
+        read_walked_file(records);
         status = records->reader->find_fields(records, options, error);
     }
     return status;

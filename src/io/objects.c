@@ -242,7 +242,13 @@ static opened objects_open_file(sl_objects *objects, const char *path, const sl_
 {
     opened file = {.direct = direct};
     sl_open_how how = {boundary, direct};
-    file.failed = sl_handle_open_how(&file.handle, path, &how, &file.found);
+    sl_open_file offered;
+    if (boundary == NULL && !direct && sl_store_take_file(path, &offered)) {
+        file.handle = offered.handle;
+        file.found.identity = offered.identity;
+    } else {
+        file.failed = sl_handle_open_how(&file.handle, path, &how, &file.found);
+    }
     if (direct && file.failed == 0 && (file.handle.fd < 0 || !direct_works(objects, &file))) {
         sl_handle_close(&file.handle);
         file.failed = -EINVAL;

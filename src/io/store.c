@@ -225,18 +225,28 @@ bool sl_store_offers_file(const char *path)
            strcmp(offered->handle.name.path, path) == 0;
 }
 
-static bool take_offered(sl_handle *handle, sl_file_name name, sl_file_identity *identity)
+bool sl_store_take_file(const char *path, sl_open_file *file)
 {
-    sl_open_file *offered = offered_file;
-    if (!sl_store_offers_file(name.path)) {
+    if (!sl_store_offers_file(path)) {
         return false;
     }
-    *handle = offered->handle;
+    *file = *offered_file;
+    file->handle.name = (sl_file_name){NULL, NULL};
+    offered_file->handle = (sl_handle){.fd = -1};
+    return true;
+}
+
+static bool take_offered(sl_handle *handle, sl_file_name name, sl_file_identity *identity)
+{
+    sl_open_file file;
+    if (!sl_store_take_file(name.path, &file)) {
+        return false;
+    }
+    *handle = file.handle;
     handle->name = name;
     if (identity != NULL) {
-        *identity = offered->identity;
+        *identity = file.identity;
     }
-    offered->handle = (sl_handle){.fd = -1};
     return true;
 }
 

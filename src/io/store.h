@@ -206,6 +206,8 @@ typedef struct sl_open_file {
 sl_open_file *sl_store_offer_file(sl_open_file *file);
 /* Whether a file of this address is offered, and not taken over: then it need not be asked for. */
 bool sl_store_offers_file(const char *path);
+/* Takes the offered file over, if it is of this address. Its handle has no name then. */
+bool sl_store_take_file(const char *path, sl_open_file *file);
 /* IO. Close the handle. */
 sluice_status sl_open_file_open(sl_open_file *file, sl_file_name name, sluice_error *error);
 /* Whether the handle of file `number` may stay open from one step of opening a dataset to the next:
