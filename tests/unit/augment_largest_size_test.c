@@ -143,6 +143,38 @@ TEST(limits_bound_images_of_any_size)
     }
 }
 
+/* Behind a step that limits images of any size, the largest one is made of an image that is one
+ * pixel high or wide: no smaller bound is right. */
+TEST(bounds_of_images_of_any_size_are_attained)
+{
+    static const made_step recipes[][STEPS + 1] = {
+        {{"scale_jitter", false, 4, {60, 60, 2, 2}}, {"resize_shorter", false, 1, {50}}},
+        {{"scale_jitter", false, 4, {60, 40, 2, 2}}, {"random_resize", false, 2, {50, 51}}},
+        {{"scale_jitter", false, 4, {60, 60, 2, 2}},
+         {"pad", false, 1, {7}},
+         {"resize_shorter", false, 1, {50}}},
+        {{"resize_shorter", false, 2, {20, 90}}, {"resize_shorter", false, 1, {30}}},
+    };
+    STATIC_PARAMS(params);
+    for (size_t k = 0; k < sizeof(recipes) / sizeof(recipes[0]); k++) {
+        sl_bounds bounds;
+        sides made = {0, 0};
+        sluice_augment *r = made_recipe(recipes[k]);
+        assert_null(bound_of(r, NULL, 0, &bounds));
+        for (uint32_t n = 1; n <= 800; n++) {
+            const uint32_t size[] = {n <= 400 ? n : 1, n <= 400 ? 1 : n - 400};
+            const sl_draw_key key = {.seed = 3, .sample = n, .any_size = true};
+            assert_int_equal(sl_draw(r, &key, size[0], size[1], &params, NULL), SLUICE_OK);
+            made.width = params.width > made.width ? params.width : made.width;
+            made.height = params.height > made.height ? params.height : made.height;
+        }
+        const sides most = sides_of(&bounds);
+        assert_true(made.width == most.width && made.height == most.height);
+        sl_bounds_close(&bounds);
+        sluice_augment_destroy(r);
+    }
+}
+
 TEST(steps_without_a_bound_are_named)
 {
     sl_bounds bounds;
