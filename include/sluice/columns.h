@@ -235,7 +235,7 @@ typedef enum sluice_column_interpolation {
 typedef enum sluice_column_part {
     SLUICE_PART_WHOLE = 0,  /* the field's shape is the column's */
     SLUICE_PART_CENTER = 1, /* the middle of a larger one */
-    SLUICE_PART_RANDOM = 2  /* a random part of a larger one, drawn again in every epoch */
+    SLUICE_PART_RANDOM = 2  /* a random part of a larger one, another each time */
 } sluice_column_part;
 
 typedef enum sluice_column_too_long {

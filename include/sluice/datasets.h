@@ -196,7 +196,7 @@ typedef struct sluice_mix_options {
  * permutation of them), which is another each time that they are used up: none comes again before
  * all of them have come, and an epoch goes on where the one before ended: for 2^63 positions, so a
  * mix has 2^63 / epoch_samples epochs. A sample that comes again in an epoch is augmented
- * differently; random parts of tensors are the same. The mix of samples in
+ * differently, and other random parts of tensors are taken. The mix of samples in
  * each global batch is near the weights, regardless of the number of ranks; a rank's own batch is
  * some rows of it.
  *

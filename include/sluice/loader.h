@@ -248,8 +248,8 @@ typedef struct sluice_loader_options {
      * samples. A sample's probability at each position is its weight / the sum of weights; one of
      * weight 0 is never drawn, not even in place of a bad sample. The draw at a position is a
      * function of (seed, epoch, position), so any rank, batch_size or cursor may take over. A
-     * sample that is drawn again is augmented differently, by its position; random parts of tensors
-     * are the same. Copied by open. Or, instead of the array, the name of an int or float field,
+     * sample that is drawn again is augmented differently, by its position; so are random parts of
+     * tensors. Copied by open. Or, instead of the array, the name of an int or float field,
      * which open reads of all samples. Partner samples are not drawn by weight. Memory: 8 bytes a
      * sample. INVALID: wrong weights; UNSUPPORTED with shuffles other than FULL, with a mix (which
      * has weights of its own), buckets, episodes, windows, and what is read from front to back

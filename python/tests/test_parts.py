@@ -101,6 +101,28 @@ def test_the_middle(tmp_path, make):
             assert (arrays["x"] == slice_at(volumes[index], begin)).all()
 
 
+@pytest.mark.parametrize("whole_samples", [False, True])
+def test_samples_that_come_again_have_other_parts(tmp_path, whole_samples):
+    """As if the dataset stood behind itself once per repetition."""
+    data, volumes, field = shards_of(tmp_path)
+    options, count = {"shuffle": True, "whole_samples": whole_samples}, len(volumes)
+
+    def begins(source, order, **more):
+        with loader_of(source, field, **options | more | order) as loader:
+            return [(index, int(arrays["x"].flat[0])) for index, arrays in crops(loader, 1)]
+
+    joined = dict(begins(sluice.concat([data] * 12), {}))
+    for order, repetition in (
+        ({"weights": [1.0] * count, "num_samples": 12}, lambda position: position), ({"repeats": 3}, lambda position: position % 3),
+    ):  # fmt: skip
+        drawn = begins(data, order)
+        assert len(drawn) == 12
+        assert [begin for _, begin in drawn] == [joined[index + count * repetition(i)] for i, (index, _) in enumerate(drawn)]
+    assert len(set(drawn)) == 12
+    mixed = begins(sluice.mix([data], [1], epoch_samples=12), {})
+    assert len(set(mixed)) == 12 and {index for index, _ in mixed} == set(range(count))
+
+
 def test_joined_and_chosen(tmp_path):
     """Files and shards as one dataset, and some of its samples."""
     for name in ("a", "b"):

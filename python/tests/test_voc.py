@@ -240,7 +240,7 @@ def test_pack_and_load(voc, tmp_path):
 def test_what_is_wrong(voc):
     page = voc / "Annotations/2008_000005.xml"
     page.write_text(annotate("2008_000005", [("dog", 0, (5, 5, 4, 9))]))
-    with pytest.raises(CORRUPT, match="xmin > xmax") as told:
+    with pytest.raises(CORRUPT, match='"dog" has xmin 5, ymin 5, xmax 4, ymax 9; correct the box') as told:
         sluice.Dataset(voc)
     assert "2008_000005.xml" in str(told.value)
     page.unlink()

@@ -46,7 +46,7 @@ typedef struct sl_subvolumes {
     sl_subvolume of[SL_SUBVOLUMES_MAX];
 } sl_subvolumes;
 
-/* Whose part it is. */
+/* Whose part it is. Of a sample that comes again in an epoch `index` is behind all samples. */
 typedef struct sl_subvolume_key {
     uint64_t seed, epoch, index;
 } sl_subvolume_key;

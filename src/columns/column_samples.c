@@ -122,8 +122,10 @@ static sluice_status column_samples_decode(const sl_column *column, sl_row *row,
     if (status != SLUICE_OK) {
         return status;
     }
-    sl_subvolume_begin(&taken, form.shape,
-                       &(sl_subvolume_key){row->seed, row->epoch, (uint64_t)row->at.index}, begin);
+    sl_subvolume_begin(
+        &taken, form.shape,
+        &(sl_subvolume_key){row->seed, row->epoch, (uint64_t)row->at.index + row->repetition},
+        begin);
     status = sl_decoder_values(row->decoder, begin[HEIGHT], taken.shape[HEIGHT], &rows, error);
     if (status == SLUICE_OK) {
         copy_rows(column, &form, begin[WIDTH], rows, to);

@@ -107,8 +107,10 @@ static sluice_status place_part(const sl_column *column, const sl_row *row, cons
                                 (unsigned long long)wanted);
         }
     }
-    sl_subvolume_begin(&taken, whole,
-                       &(sl_subvolume_key){row->seed, row->epoch, (uint64_t)row->at.index}, begin);
+    sl_subvolume_begin(
+        &taken, whole,
+        &(sl_subvolume_key){row->seed, row->epoch, (uint64_t)row->at.index + row->repetition},
+        begin);
     for (uint32_t i = 0; i < request->dims; i++) {
         begin[i] = value->shape[i] == whole[i] ? begin[i] : 0;
     }

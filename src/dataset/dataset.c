@@ -124,7 +124,7 @@ sluice_status sl_dataset_refuse_field(const sl_dataset *dataset, const char *nam
                         sl_name_list_fields(&known, dataset->fields, dataset->info.fields));
 }
 
-sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
+sluice_status sl_dataset_locate_at(const sl_dataset *dataset, sl_visit visit, uint64_t index,
                                    sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     assert(index < dataset->info.samples);
@@ -133,32 +133,32 @@ sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, ui
     sample->cut = false;
     const sluice_status status =
         dataset->ops->locate_at != NULL
-            ? dataset->ops->locate_at(dataset, epoch, index, sample, lookup, why)
+            ? dataset->ops->locate_at(dataset, visit, index, sample, lookup, why)
             : dataset->ops->locate(dataset, index, sample, lookup, why);
     sample->index = index;
-    sample->epoch = epoch;
+    sample->visit = visit;
     return status;
 }
 
 sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                 sl_place *lookup, sl_refusal *why)
 {
-    return sl_dataset_locate_at(dataset, 0, index, sample, lookup, why);
+    return sl_dataset_locate_at(dataset, (sl_visit){0}, index, sample, lookup, why);
 }
 
 sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     const sl_place found = *lookup;
-    const uint64_t epoch = sample->epoch;
-    const sluice_status status = sl_dataset_locate_at(dataset, epoch, index, sample, lookup, why);
+    const sl_visit visit = sample->visit;
+    const sluice_status status = sl_dataset_locate_at(dataset, visit, index, sample, lookup, why);
     if (status != SLUICE_AGAIN || found.offset != lookup->offset ||
         found.object != lookup->object) {
         return status; /* a neighbour's lookup was the same */
     }
     *why = dataset->ops->learn(dataset, lookup, bytes);
     return why->text != NULL ? why->status
-                             : sl_dataset_locate_at(dataset, epoch, index, sample, lookup, why);
+                             : sl_dataset_locate_at(dataset, visit, index, sample, lookup, why);
 }
 
 bool sl_dataset_field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field,

@@ -33,10 +33,16 @@ typedef struct sl_place {
     bool once; /* of a lookup: this process will not look there again */
 } sl_place;
 
+/* What a sample is located for, where that makes a difference: random parts of it. */
+typedef struct sl_visit {
+    uint64_t epoch;
+    uint64_t repetition; /* added to the sample's number for draws: 0, or behind all samples */
+} sl_visit;
+
 /* One sample, located. */
 typedef struct sl_sample {
     uint64_t index;
-    uint64_t epoch; /* that it was located for; 0 where that makes no difference */
+    sl_visit visit; /* that it was located for; 0 where that makes no difference */
     sl_place place;
     uint32_t pieces; /* byte ranges of the object that place.bytes are in; 0: one */
     uint32_t files;  /* of its object, in which all its values are; 0: except for a picture, nothing
@@ -93,8 +99,8 @@ typedef struct sl_dataset_ops {
      */
     sluice_status (*locate)(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why);
-    /* As locate, in an epoch. NULL: it makes no difference. */
-    sluice_status (*locate_at)(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
+    /* As locate, for a visit. NULL: it makes no difference. */
+    sluice_status (*locate_at)(const sl_dataset *dataset, sl_visit visit, uint64_t index,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);
     /*
      * Where piece `number` (below sample->pieces) of a located sample is: unpack gets them one
@@ -359,12 +365,12 @@ static inline uint64_t sl_dataset_epoch_samples(const sl_dataset *dataset)
 /* ops->locate, with the index in `sample`, which must be in range. */
 sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                 sl_place *lookup, sl_refusal *why);
-/* The same in an epoch, which `sample` has afterwards, too, whatever the outcome. */
-sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
+/* The same for a visit, which `sample` has afterwards, too, whatever the outcome. */
+sluice_status sl_dataset_locate_at(const sl_dataset *dataset, sl_visit visit, uint64_t index,
                                    sl_sample *sample, sl_place *lookup, sl_refusal *why);
 /*
  * Takes in what the look-up at `*lookup` found, unless it is known by now, and locates again: as
- * sl_dataset_locate_at, for sample->epoch.
+ * sl_dataset_locate_at, for sample->visit.
  */
 sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);

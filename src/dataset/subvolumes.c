@@ -98,13 +98,13 @@ static sluice_status find_tensor(const subvolumes *own, uint64_t index, uint32_t
 static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number);
 
 /* Cuts what was located as a whole, if that pays; AGAIN: a look-up comes first. */
-static sluice_status cut_sample(const subvolumes *own, uint64_t epoch, uint64_t index,
+static sluice_status cut_sample(const subvolumes *own, sl_visit visit, uint64_t index,
                                 sl_sample *sample, sl_place *lookup)
 {
     uint64_t cost = 0;
     uint64_t bytes = 0;
     sl_sample cut = {
-        .index = index, .epoch = epoch, .cut = true, .place = {.object = sample->place.object}};
+        .index = index, .visit = visit, .cut = true, .place = {.object = sample->place.object}};
     if (sample->place.bytes < SAMPLE_LEAST || sample->pieces > 0) {
         return SLUICE_OK;
     }
@@ -128,24 +128,25 @@ static sluice_status cut_sample(const subvolumes *own, uint64_t epoch, uint64_t 
     return SLUICE_OK;
 }
 
-static sluice_status locate_at(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
+static sluice_status locate_at(const sl_dataset *dataset, sl_visit visit, uint64_t index,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     const subvolumes *own = subvolumes_of(dataset);
     const sluice_status status = sl_dataset_locate(own->of, index, sample, lookup, why);
-    return status == SLUICE_OK ? cut_sample(own, epoch, index, sample, lookup) : status;
+    return status == SLUICE_OK ? cut_sample(own, visit, index, sample, lookup) : status;
 }
 
 static sluice_status subvolumes_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                        sl_place *lookup, sl_refusal *why)
 {
-    return locate_at(dataset, 0, index, sample, lookup, why);
+    return locate_at(dataset, (sl_visit){0}, index, sample, lookup, why);
 }
 
 static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
 {
     const subvolumes *own = subvolumes_of(dataset);
-    const sl_subvolume_key key = {own->taken.seed, sample->epoch, sample->index};
+    const sl_subvolume_key key = {own->taken.seed, sample->visit.epoch,
+                                  sample->index + sample->visit.repetition};
     uint64_t begin[SLUICE_TENSOR_DIMS_MAX] = {0};
     uint32_t which = 0;
     tensor t;

@@ -4,15 +4,14 @@
  * takes.
  *
  * Purpose: the samples are those of the base, by the same numbers. What a random part of a tensor
- * is follows from (seed, epoch, sample) and the tensor's shape (subvolume.h), so it is drawn when a
- * sample is located in an epoch; the sample is CUT then: its place are the pieces that hold the
- * parts, each with the head before the tensor that says what it is, if there is one. The values
- * that unpack gives are boxes around the parts (sl_value.whole).
- * A sample is as the base has it, and read whole, where one of its tensors cannot be located, has
- * not got the part, is in another object than the sample, or where that costs no more.
- * A part is not all that its sample's checksum covers, so it comes unchecked: sluice_dataset_verify
- * is for that.
- * Threads: as any dataset. Ownership: holds a reference to the base. Memory: none for samples.
+ * is follows from (seed, epoch, sample, repetition) and the tensor's shape (subvolume.h), so it is
+ * drawn when a sample is located for a visit; the sample is CUT then: its place are the pieces that
+ * hold the parts, each with the head before the tensor that says what it is, if there is one. The
+ * values that unpack gives are boxes around the parts (sl_value.whole). A sample is as the base has
+ * it, and read whole, where one of its tensors cannot be located, has not got the part, is in
+ * another object than the sample, or where that costs no more. A part is not all that its sample's
+ * checksum covers, so it comes unchecked: sluice_dataset_verify is for that. Threads: as any
+ * dataset. Ownership: holds a reference to the base. Memory: none for samples.
  */
 #ifndef SL_SUBVOLUMES_H
 #define SL_SUBVOLUMES_H

@@ -245,8 +245,8 @@ static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot)
         sl_sample sample;
         sl_place lookup;
         sl_refusal why;
-        const bool found = sl_dataset_locate_at(feed->dataset, slot->epoch, samples[at], &sample,
-                                                &lookup, &why) == SLUICE_OK;
+        const bool found = sl_dataset_locate_at(feed->dataset, (sl_visit){slot->epoch, 0},
+                                                samples[at], &sample, &lookup, &why) == SLUICE_OK;
         rows[row] = (sl_paged_row){.offset = found ? sample.place.offset : samples[at],
                                    .sample = samples[at],
                                    .object = found ? sample.place.object : UINT32_MAX,

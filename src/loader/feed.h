@@ -69,6 +69,7 @@ typedef struct sl_feed_cursor {
 /* One row that wants a sample. */
 typedef struct sl_row_want {
     uint64_t epoch, ticket, position;
+    uint64_t repetition; /* as sl_visit has it */
     uint32_t row;
     uint32_t member;  /* 0: the row's own sample; else the partner of that number */
     uint32_t attempt; /* 0: the plan's own sample; else the attempt-th substitute */
@@ -289,6 +290,21 @@ void sl_feed_drop_parked(sl_feed *feed);
  * try. It fits what else depends on the row's own sample: the bucket of its batch, the class of its
  * episode, and the class that its partners go by. */
 bool sl_feed_other(const sl_feed *feed, const sl_row_want *want, uint64_t *sample);
+
+/* As if the dataset stood several times behind itself: a sample that comes again in an epoch is
+ * drawn as another one. */
+static inline uint64_t sl_feed_repetition(const sl_feed *feed, const sl_order *order,
+                                          uint64_t position)
+{
+    return order->kind->repetition == NULL
+               ? 0
+               : order->kind->repetition(order, position) * feed->dataset->info.samples;
+}
+
+static inline sl_visit sl_feed_visit(const sl_row_want *want)
+{
+    return (sl_visit){want->epoch, want->repetition};
+}
 
 static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket)
 {

@@ -106,6 +106,7 @@ static bool ask_in_order(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     want->ticket = ask->ticket;
     want->row = ask->row;
     want->position = sl_step_position(&ask->at, &ask->plan.order, ask->row);
+    want->repetition = sl_feed_repetition(feed, &ask->plan.order, want->position);
     want->member = ask->member;
     want->sample.index = sl_order_sample(&ask->plan.order, want->position);
     if (want->member > 0) {

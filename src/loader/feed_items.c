@@ -33,8 +33,8 @@ static void feed_items_locate(const sl_feed *feed, sl_row_want *want, sl_fetch_i
     const uint64_t index = want->sample.index;
     sl_place lookup;
     sl_refusal why;
-    const sluice_status status =
-        sl_dataset_locate_at(feed->dataset, want->epoch, index, &want->sample, &lookup, &why);
+    const sluice_status status = sl_dataset_locate_at(feed->dataset, sl_feed_visit(want), index,
+                                                      &want->sample, &lookup, &why);
     if (status != SLUICE_OK) {
         feed_items_aim(item, &lookup, SLUICE_AGAIN);
         return;

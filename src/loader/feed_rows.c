@@ -16,8 +16,8 @@ static bool feed_rows_locate(const sl_feed *feed, const sl_resident *resident, s
     const uint64_t index = want->sample.index;
     sl_place lookup;
     sl_refusal why;
-    sluice_status status =
-        sl_dataset_locate_at(feed->dataset, want->epoch, index, &want->sample, &lookup, &why);
+    sluice_status status = sl_dataset_locate_at(feed->dataset, sl_feed_visit(want), index,
+                                                &want->sample, &lookup, &why);
     while (status == SLUICE_AGAIN) {
         const sl_bytes bytes = {
             sl_resident_at(resident, lookup.object, lookup.offset, lookup.bytes), lookup.bytes};
@@ -68,11 +68,14 @@ static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint64_t missin
 
 bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *jobs)
 {
+    const uint64_t position = sl_step_position(&slot->step, &slot->order, row);
+    const uint64_t repetition = sl_feed_repetition(feed, &slot->order, position);
     uint64_t missing = 0;
     for (uint32_t i = 0; i < slot->members; i++) {
         jobs[i] = (sl_job){.want = {.epoch = slot->epoch,
                                     .ticket = slot->ticket,
-                                    .position = sl_step_position(&slot->step, &slot->order, row),
+                                    .position = position,
+                                    .repetition = repetition,
                                     .row = row,
                                     .member = i,
                                     .sample = {.index = index}},

@@ -230,15 +230,6 @@ static uint8_t status_of(const sl_job *jobs, bool again)
     return again ? SLUICE_ROW_REPEATED : SLUICE_ROW_OK;
 }
 
-/* As if the dataset stood several times behind itself. */
-static uint64_t repetition_of(const sl_feed *feed, const sl_job *job)
-{
-    const sl_order *order = &job->slot->order;
-    return order->kind->repetition == NULL
-               ? 0
-               : order->kind->repetition(order, job->want.position) * feed->dataset->info.samples;
-}
-
 static void row_prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
 {
     const bool again = job->want.row >= job->slot->step.own;
@@ -252,7 +243,7 @@ static void row_prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
                              .again = again,
                              .meeting = sl_feed_meeting(feed, job->slot),
                              .bucket = job->slot->step.bucket};
-    row->repetition = repetition_of(feed, job);
+    row->repetition = job->want.repetition;
     sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 

@@ -118,7 +118,8 @@ TEST_WITH(boxes_that_are_none, follow_setup, follow_teardown)
         {{0, 0, INFINITY, 1}, "box 1 of \"boxes\" is not of finite numbers"},
         {{0, NAN, 1, 1}, "is not of finite numbers"},
         {{-INFINITY, 0, 1, 1}, "is not of finite numbers"},
-        {{5, 0, 4, 1.5}, "has its right or lower edge before the other: it is 5, 0, 4, 1.5 (xyxy)"},
+        {{5, 0, 4, 1.5F},
+         "has its right or lower edge before the other: it is 5, 0, 4, 1.5 (xyxy)"},
     };
     add_whole_image(f);
     add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = BOXES_MAX});
