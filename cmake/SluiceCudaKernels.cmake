@@ -5,6 +5,8 @@ set(SLUICE_CUDA_KERNELS AUTO CACHE STRING "Build the CUDA kernels: AUTO (where n
 set_property(CACHE SLUICE_CUDA_KERNELS PROPERTY STRINGS AUTO ON OFF)
 set(SLUICE_CUDA_ARCHS "" CACHE STRING
     "Compute capabilities to build them for, as 75;90 [what the toolkit has, PTX of the newest]")
+set(SLUICE_CUDA_IMAGES "" CACHE PATH
+    "A build folder of this tree whose kernels are embedded, as built there last, instead of building them again")
 
 set(SLUICE_HAS_CUDA_KERNELS FALSE)
 if(NOT SLUICE_CUDA_KERNELS STREQUAL "OFF")
@@ -73,12 +75,25 @@ function(sluice_ptx_archs out)
   set(${out} ${archs} PARENT_SCOPE)
 endfunction()
 
+# sluice_embed_images(NAME DEFINITION FATBIN PTX): gives NAME_kernel.c the paths, which lack .zst and .size.
+function(sluice_embed_images name definition fatbin ptx)
+  set_source_files_properties(${name}_kernel.c PROPERTIES
+    OBJECT_DEPENDS "${fatbin}.zst;${fatbin}.size;${ptx}.zst;${ptx}.size"
+    COMPILE_DEFINITIONS "${definition}=\"${fatbin}\";${definition}_PTX=\"${ptx}\"")
+endfunction()
+
 # sluice_embed_cuda(TARGET NAME DEFINITION DEPENDS file ...): compiles NAME.cu of the current folder
 # and gives NAME_kernel.c of TARGET the path of the fatbin as DEFINITION, of the PTX as DEFINITION_PTX: each stands there
 # as FILE.zst, and FILE.size is the assembler's for how many bytes it has. What ptxas says of registers is in FILE.log.
 function(sluice_embed_cuda target name definition)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT SLUICE_HAS_CUDA_KERNELS)
+    return()
+  endif()
+  if(SLUICE_CUDA_IMAGES)
+    file(RELATIVE_PATH inside ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+    set(image ${SLUICE_CUDA_IMAGES}/${inside}/${name})
+    sluice_embed_images(${name} ${definition} ${image}.fatbin ${image}.ptx)
     return()
   endif()
   sluice_cuda_flags(flags)
@@ -111,8 +126,6 @@ function(sluice_embed_cuda target name definition)
       DEPENDS ${image} ${PROJECT_SOURCE_DIR}/cmake/SluicePackImage.cmake VERBATIM)
     list(APPEND packed ${image}.zst ${image}.size)
   endforeach()
-  set_source_files_properties(${name}_kernel.c PROPERTIES
-    OBJECT_DEPENDS "${packed}"
-    COMPILE_DEFINITIONS "${definition}=\"${fatbin}\";${definition}_PTX=\"${ptx}\"")
+  sluice_embed_images(${name} ${definition} ${fatbin} ${ptx})
   target_sources(${target} PRIVATE ${packed})
 endfunction()
