@@ -63,6 +63,7 @@ function(sluice_folder target)
     target_include_directories(${target} SYSTEM PRIVATE
       $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
   endforeach()
+  sluice_unity(${target})
 endfunction()
 
 # sluice_internal_headers(TARGET): every module's headers, whatever the picture says.
