@@ -98,7 +98,15 @@ ran_no 'preset release .*--target'
 ran 'ctest --test-dir build/asan --output-on-failure -j '
 ran "-LE tidy|unsanitized|grouped"
 ran "-LE tidy|fuzz|grouped"
+ran_no 'SLUICE_UNITY=[1-9]|IMAGES=/'
 try 1 --preset nothing
+
+# CI compiles once: several files as one, and no kernels of CUDA that release has.
+CI=true try 0
+ran "cmake --preset asan -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=OFF -DSLUICE_UNITY=16 -DSLUICE_CUDA_IMAGES=$tree/build/release "
+ran "cmake --preset release -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=ON -DSLUICE_UNITY=0 -DSLUICE_CUDA_IMAGES= "
+CI=true try 0 --preset tsan --preset release
+ran "-DSLUICE_UNITY=16 -DSLUICE_CUDA_IMAGES= "
 
 # Files of one test have lines of their own, and one that crashes is named.
 printf '%s\n' 'python_tar: passed in 55.25 s' 'python_mds: ended by SIGABRT in 3.00 s' > "$work/log"
