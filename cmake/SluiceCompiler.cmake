@@ -5,6 +5,9 @@ if(SLUICE_SANITIZE MATCHES "address")
   if(SLUICE_GOLD AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     add_link_options(-fuse-ld=gold)
   endif()
+  # The sanitizer describes each place in the code, with pointers: of a program that can be anywhere, 350,000 are
+  # relocated at each start.
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 
 # sluice_compile_options(TARGET): warnings, sanitizers and the feature macro, for our own targets.
