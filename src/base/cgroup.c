@@ -37,9 +37,6 @@ static uint64_t number_in(const char *group, const char *name, const char *key)
 
 static void limit_memory(sl_cgroup *all, uint64_t limit, uint64_t used, uint64_t droppable)
 {
-    if (limit == NONE) {
-        return;
-    }
     used = used == NONE ? 0 : used;
     droppable = droppable == NONE ? 0 : sl_min_u64(droppable, used);
     const uint64_t held = used - droppable;
@@ -64,11 +61,14 @@ static uint64_t pages_of_files(const char *group, const char *inactive, const ch
     return first == NONE ? second : first + (second == NONE ? 0 : second);
 }
 
+/* Most groups have no limit, and what they use does not matter then. */
 static void read_memory_v1(sl_cgroup *all, const char *group)
 {
-    limit_memory(all, number_in(group, "memory.limit_in_bytes", ""),
-                 number_in(group, "memory.usage_in_bytes", ""),
-                 pages_of_files(group, "total_inactive_file ", "total_active_file "));
+    const uint64_t limit = number_in(group, "memory.limit_in_bytes", "");
+    if (limit != NONE) {
+        limit_memory(all, limit, number_in(group, "memory.usage_in_bytes", ""),
+                     pages_of_files(group, "total_inactive_file ", "total_active_file "));
+    }
 }
 
 static void read_cpu_v1(sl_cgroup *all, const char *group)
@@ -81,8 +81,10 @@ static void read_v2(sl_cgroup *all, const char *group)
 {
     const uint64_t limit =
         sl_min_u64(number_in(group, "memory.max", ""), number_in(group, "memory.high", ""));
-    limit_memory(all, limit, number_in(group, "memory.current", ""),
-                 pages_of_files(group, "inactive_file ", "active_file "));
+    if (limit != NONE) {
+        limit_memory(all, limit, number_in(group, "memory.current", ""),
+                     pages_of_files(group, "inactive_file ", "active_file "));
+    }
     char path[PATH_MAX + 64];
     snprintf(path, sizeof(path), "%s/cpu.max", group);
     uint64_t quota = NONE;
