@@ -36,9 +36,12 @@ static void draw(const sl_instances *all, const sl_shape_view *view, sl_scratch 
     fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "a refusal has a reason");
     fuzz_expect(sl_scratch_mark(scratch) == 0, "scratch is given back");
     for (size_t i = 0; i < sizeof(pixels); i++) {
+        if (pixels[i] == 9) {
+            continue;
+        }
         const bool inside =
             i >= GUARD && (i - GUARD) % stride < view->width && (i - GUARD) / stride < view->height;
-        fuzz_expect(pixels[i] == 9 || (inside && pixels[i] == 1), "only the mask is drawn to");
+        fuzz_expect(inside && pixels[i] == 1, "only the mask is drawn to");
     }
 }
 

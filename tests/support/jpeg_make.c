@@ -153,21 +153,34 @@ static uint32_t mix(uint32_t value)
 void pattern_fill(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
                   uint32_t seed)
 {
+    double *across_at = malloc(((size_t)width + height + 1) * sizeof(double));
+    if (across_at == NULL) {
+        abort();
+    }
+    double *down_at = across_at + width;
     for (uint32_t c = 0; c < channels; c++) {
         uint32_t random = mix(seed * 16 + c + 1);
         double across = 0.02 + (random & 63) * 0.002;
         double down = 0.02 + (random >> 6 & 63) * 0.002;
         double base = 90 + (random >> 12 & 63);
+        for (uint32_t x = 0; x < width; x++) {
+            across_at[x] = 60 * sin(x * across);
+        }
+        for (uint32_t y = 0; y < height; y++) {
+            down_at[y] = cos(y * down);
+        }
         for (uint32_t y = 0; y < height; y++) {
             for (uint32_t x = 0; x < width; x++) {
                 double edge = ((x / 37) ^ (y / 29)) & 1 ? 30 : 0;
                 double noise = mix(random ^ (y * 65537 + x)) & 7;
-                double value = base + 60 * sin(x * across) * cos(y * down) + edge + noise;
+                double value = base + across_at[x] * down_at[y] + edge + noise;
+                value = value < 0 ? 0 : value;
                 pixels[((size_t)y * width + x) * channels + c] =
-                    (uint8_t)fmin(fmax(value, 0.0), 255.0);
+                    (uint8_t)(value > 255 ? 255 : value);
             }
         }
     }
+    free(across_at);
 }
 
 typedef struct plain_errors {

@@ -76,11 +76,13 @@ png_file png_make_begin(uint32_t width, uint32_t height, uint32_t depth, uint32_
     return file;
 }
 
+/* What is large need not be small then. */
 static uint8_t *deflated(const void *content, size_t size, uLongf *bytes)
 {
+    const int level = size > (size_t)1 << 20 ? 1 : 6;
     *bytes = compressBound((uLong)size);
     uint8_t *packed = need(malloc(*bytes));
-    if (compress2(packed, bytes, content, (uLong)size, 6) != Z_OK) {
+    if (compress2(packed, bytes, content, (uLong)size, level) != Z_OK) {
         abort();
     }
     return packed;
