@@ -45,7 +45,7 @@ static size_t count_of(const int64_t *shape)
     return (size_t)(shape[0] * shape[1] * shape[2]);
 }
 
-static void fill(uint64_t sample, size_t count)
+TEST_OWN_MEMORY static void fill(uint64_t sample, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         volume[i] = (uint16_t)(i * 40503 + sample * 977 + (i >> 12));
@@ -53,7 +53,7 @@ static void fill(uint64_t sample, size_t count)
     }
 }
 
-static void put_text(uint8_t *to, const char *text, size_t bytes)
+TEST_OWN_MEMORY static void put_text(uint8_t *to, const char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
         to[i] = (uint8_t)text[i];
@@ -74,7 +74,7 @@ static size_t put_npy(uint8_t *to, const char *descr, const char *shape)
 
 /* ---- zip ---- */
 
-static uint32_t crc_of(const uint8_t *bytes, size_t size)
+TEST_OWN_MEMORY static uint32_t crc_of(const uint8_t *bytes, size_t size)
 {
     static uint32_t table[256];
     for (uint32_t i = 0; i < 256 && table[255] == 0; i++) {

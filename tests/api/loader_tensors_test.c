@@ -14,13 +14,13 @@ enum { SAMPLES = 90, BATCH = 8, DAMAGED = 41, EPOCHS = TEST_AMOUNT(4, 1) };
 
 static sluice_dtype dtype; /* of the tensors of this run */
 
-static uint8_t byte_of(uint64_t sample, uint64_t at)
+TEST_OWN_MEMORY static uint8_t byte_of(uint64_t sample, uint64_t at)
 {
     const uint64_t any = sample * 37 + at * 11 + (at >> 8) * sample;
     return (uint8_t)(dtype == SLUICE_BOOL ? any & 1 : any);
 }
 
-static void fill(uint8_t *bytes, uint64_t sample, size_t size)
+TEST_OWN_MEMORY static void fill(uint8_t *bytes, uint64_t sample, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         bytes[i] = byte_of(sample, i);

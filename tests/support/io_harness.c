@@ -17,7 +17,7 @@
 #define WAIT_NS TEST_PATIENCE_NS
 #define MIB     ((uint64_t)1 << 20)
 
-static uint64_t word_at(uint32_t file, uint64_t number)
+TEST_OWN_MEMORY static uint64_t word_at(uint32_t file, uint64_t number)
 {
     uint64_t x = (number + 1) * UINT64_C(0x9e3779b97f4a7c15) + file * UINT64_C(0x1234567);
     x ^= x >> 29;
@@ -30,7 +30,7 @@ uint8_t io_byte(uint32_t file, uint64_t offset)
     return (uint8_t)(word_at(file, offset / 8) >> (offset % 8 * 8));
 }
 
-void io_fill(uint32_t file, uint64_t offset, uint8_t *to, size_t bytes)
+TEST_OWN_MEMORY void io_fill(uint32_t file, uint64_t offset, uint8_t *to, size_t bytes)
 {
     to -= offset % 8;
     for (uint64_t at = offset - offset % 8; at < offset + bytes; at += 8, to += 8) {

@@ -131,7 +131,7 @@ TEST(all_threads_that_open_see_it)
 /* ---- what takes long ---- */
 
 /* Bytes that compress a little, the same in each run. */
-static uint8_t *make_bytes(size_t count)
+TEST_OWN_MEMORY static uint8_t *make_bytes(size_t count)
 {
     uint8_t *bytes = malloc(count);
     uint32_t number = 1;

@@ -58,7 +58,7 @@ static struct {
     bool holds; /* handles are released by who waits */
 } t;
 
-static uint32_t below(uint32_t *seed, uint32_t bound)
+TEST_OWN_MEMORY static uint32_t below(uint32_t *seed, uint32_t bound)
 {
     *seed = *seed * 1664525U + 1013904223U;
     return (*seed >> 8) % bound;
@@ -118,7 +118,7 @@ static sl_packed object_packed(void *ctx, uint32_t object)
                        .file = t.identities[object]};
 }
 
-static int set_up(void **state)
+TEST_OWN_MEMORY static int set_up(void **state)
 {
     uint32_t seed = 5;
     temporary_directory(folder, sizeof(folder));

@@ -152,7 +152,7 @@ static void take_objects(const sluice_batch *batch, const composed_case *of, uin
     }
 }
 
-static void paint(painted *canvas, const placed *place)
+TEST_OWN_MEMORY static void paint(painted *canvas, const placed *place)
 {
     const uint32_t number = canvas->count++;
     canvas->places[number] = *place;
@@ -169,7 +169,8 @@ static void paint(painted *canvas, const placed *place)
 }
 
 /* The scene that a code is of, and its object or -1. */
-static const scene *scene_of_code(const painted *canvas, uint8_t code, int32_t *object)
+TEST_OWN_MEMORY static const scene *scene_of_code(const painted *canvas, uint8_t code,
+                                                  int32_t *object)
 {
     *object = (code - 1) % CODES - 1;
     return &canvas->places[(code - 1) / CODES].of;
@@ -245,7 +246,7 @@ static bool paint_pasted(painted *canvas, const painted *partner, const composed
     return any;
 }
 
-static void colour_at(const painted *canvas, uint32_t i, uint8_t rgb[3])
+TEST_OWN_MEMORY static void colour_at(const painted *canvas, uint32_t i, uint8_t rgb[3])
 {
     memset(rgb, FILL, 3);
     if (canvas->codes[i] != 0) {
@@ -301,7 +302,7 @@ static void check_maps(const composed_row *row, const painted *canvas)
 }
 
 /* The box about the pixels of a code; false: there are none. */
-static bool bounds_of(const painted *canvas, uint8_t code, float box[4])
+TEST_OWN_MEMORY static bool bounds_of(const painted *canvas, uint8_t code, float box[4])
 {
     bool any = false;
     for (uint32_t i = 0; i < canvas->width * canvas->height; i++) {
