@@ -30,6 +30,13 @@
 #endif
 /* How many rounds, or how far apart: `plain`, or with a sanitizer `sanitized`. */
 #define TEST_AMOUNT(plain, sanitized) (TEST_SANITIZED ? (sanitized) : (plain))
+/* The same with an amount for AddressSanitizer and one for ThreadSanitizer, for which repetitions
+ * in one thread are all alike. */
+#if defined(__SANITIZE_THREAD__)
+#    define TEST_AMOUNTS(plain, address, thread) (thread)
+#else
+#    define TEST_AMOUNTS(plain, address, thread) TEST_AMOUNT(plain, address)
+#endif
 
 /* A function that makes or compares bytes in memory of its own thread only. ThreadSanitizer, which
  * makes such loops ten times slower, does not look into it. */

@@ -207,7 +207,7 @@ TEST(killed_at_every_call)
     while (pack_and_die(&f, point)) {
         assert_true(folder_is_part_of(f.path, f.whole));
         go_on(&f, point);
-        point += TEST_AMOUNT(1, 5);
+        point += TEST_AMOUNTS(1, 5, 11);
     }
     print_message("killed at %llu calls\n", (unsigned long long)point - 1);
     assert_true(point > 40);
@@ -221,7 +221,7 @@ TEST(killed_many_times_on_the_way)
     fixture f;
     fixture_make(&f);
     uint64_t kills = 0;
-    for (uint64_t point = 12; pack_and_die(&f, point); point++) {
+    for (uint64_t point = 12; pack_and_die(&f, point); point += TEST_AMOUNTS(1, 2, 3)) {
         assert_true(folder_is_part_of(f.path, f.whole));
         assert_true(++kills < 200);
     }
@@ -262,7 +262,7 @@ TEST(disk_full_at_every_call)
     fixture f;
     fixture_make(&f);
     const sluice_pack_options options = pack_options();
-    for (uint64_t point = 1;; point += TEST_AMOUNT(1, 5)) {
+    for (uint64_t point = 1;; point += TEST_AMOUNTS(1, 5, 11)) {
         sluice_error error = SLUICE_ERROR_INIT;
         accident = DISK_FULL;
         calls_left = point;

@@ -162,7 +162,7 @@ TEST(every_byte_damaged)
     static const uint8_t flips[] = {0x01, 0x80};
     lmdb_file file;
     make_two_leaves(&file, 512);
-    for (size_t at = 0; at < (size_t)5 * 512 + 16; at += TEST_AMOUNT(1, 3)) {
+    for (size_t at = 0; at < (size_t)5 * 512 + 16; at += TEST_AMOUNTS(1, 3, 41)) {
         for (size_t i = 0; i < sizeof(flips); i++) {
             file.data[at] ^= flips[i];
             read_damaged(&file);

@@ -310,7 +310,7 @@ static void cut_short_anywhere(void **state)
 {
     parquet_made file;
     parquet_make(&file, &small);
-    for (size_t size = 0; size < file.size; size += TEST_AMOUNT(1, 3)) {
+    for (size_t size = 0; size < file.size; size += TEST_AMOUNTS(1, 3, 31)) {
         expect_corrupt(file.data, size);
     }
     parquet_free(&file);
@@ -362,7 +362,7 @@ static unsigned read_all(const char *path)
 static void flip_and_read(parquet_made *file, const parquet_page *page)
 {
     const size_t begin = page->at + page->header;
-    for (size_t at = begin; at < begin + page->bytes; at += TEST_AMOUNT(1, 7)) {
+    for (size_t at = begin; at < begin + page->bytes; at += TEST_AMOUNTS(1, 7, 61)) {
         file->data[at] ^= (uint8_t)(1U << at % 8);
         if (read_all(bad_file(file->data, file->size)) == 0) {
             fail_msg("byte %zu, of leaf %u, was not noticed", at, page->leaf);
@@ -392,14 +392,14 @@ static void flips_elsewhere_do_no_harm(void **state)
     parquet_made file;
     unsigned noticed = 0;
     parquet_make(&file, &small);
-    for (size_t at = 0; at < file.size; at += TEST_AMOUNT(1, 3)) {
+    for (size_t at = 0; at < file.size; at += TEST_AMOUNTS(1, 3, 31)) {
         file.data[at] ^= (uint8_t)(1U << at % 8);
         if (at >= file.footer || at < file.pages[4].at) {
             noticed += read_all(bad_file(file.data, file.size)) > 0;
         }
         file.data[at] ^= (uint8_t)(1U << at % 8);
     }
-    assert_true(noticed > TEST_AMOUNT(300, 100));
+    assert_true(noticed > TEST_AMOUNTS(300, 100, 5));
     parquet_free(&file);
 }
 
@@ -446,7 +446,7 @@ static void claims_are_noticed_for_little(void **state)
     static const int64_t claims[] = {0, 1, 1000, 100000000, INT32_MAX, -1};
     static const unsigned liars[] = {PARQUET_IMAGE, PARQUET_LABEL, PARQUET_LIST};
     enum { CLAIMS = sizeof(claims) / sizeof(*claims), LIARS = sizeof(liars) / sizeof(*liars) };
-    for (unsigned i = 0; i < (PARQUET_CLAIMS - 1) * CLAIMS * LIARS; i += TEST_AMOUNT(1, 5)) {
+    for (unsigned i = 0; i < (PARQUET_CLAIMS - 1) * CLAIMS * LIARS; i += TEST_AMOUNTS(1, 5, 29)) {
         const parquet_claim claim = (parquet_claim)(1 + i / (CLAIMS * LIARS));
         parquet_made file;
         parquet_options options = small;
