@@ -5,7 +5,10 @@
 Names are marked in src (SL_OPTION). Each is in the table of options (src/options/*_table.c), or a phrase of
 src/options/spelling.c, and what it is called in Python and by the tool is there. Prints one line per finding and
 exits 1 when there is any.
+
+What is found in one text is remembered (`of_text`): option_names_test.py asks for trees that differ by a file.
 """
+import functools
 import pathlib
 import re
 import sys
@@ -19,19 +22,20 @@ MARK = re.compile(r'SL_OPTION\(\s*"[^"]*"\s*\)')
 NAMED = re.compile(r"\boptions? +\\?\"?([a-z]\w*)")
 SENTENCE = re.compile(r"\b(?:sl_error_\w+|sl_refuse\w*)\((?:[^()]|\([^()]*\))*\)", re.S)
 
+of_text = functools.lru_cache(maxsize=None)
+
 
 def read(root, pattern):
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(root.glob(pattern))}
 
 
+@of_text
+def marked_in(text):
+    return frozenset(re.findall(r'SL_OPTION\(\s*"([^"]*)"\s*\)', text.replace("\\\n", "\n")))
+
+
 def marked(sources):
-    names = set()
-    for path, text in sources.items():
-        if path.startswith(("src/base/option_text", "src/options/")):
-            continue
-        text = re.sub(r"\\\n", "\n", text)
-        names |= set(re.findall(r'SL_OPTION\(\s*"([^"]*)"\s*\)', text))
-    return names
+    return set().union(*(marked_in(text) for path, text in sources.items() if not path.startswith(("src/base/option_text", "src/options/"))))
 
 
 def table(text):
@@ -56,21 +60,32 @@ def check_phrases(rows, names):
         yield f"{PHRASES}: {name!r} is in no sentence of the library"
 
 
+@of_text
+def words_of_tool(text):
+    return re.findall(r'\{\s*"([a-z][a-z-]*)"', text.replace("\\\n", "\n"))
+
+
 def check_flags(root, rows, known):
     """Rows of the table are options of the tool by themselves; phrases are of those, or of the tool's own."""
     known = {flag for _, flag, _ in known if flag}
     for text in (read(root, "tools/sluice/**/*.c") | read(root, "tools/sluice/**/*.h")).values():
-        known |= {f"--{name}" for name in re.findall(r'\{\s*"([a-z][a-z-]*)"', text.replace("\\\n", "\n"))}
+        known |= {f"--{name}" for name in words_of_tool(text)}
     for name, flag, _ in rows:
         if flag and flag.split()[0] not in known:
             yield f"{PHRASES}: {flag!r}, for {name!r}, is no option of the tool"
 
 
+@of_text
+def arguments_in(text):
+    """Names with a type, and functions."""
+    return {*re.findall(r"\b(\w+): ", text), *re.findall(r"def (\w+)\(", text)}
+
+
 def check_keywords(root, rows):
-    text = "\n".join(read(root, "python/sluice/**/*.py").values())
+    known = set().union(*map(arguments_in, read(root, "python/sluice/**/*.py").values()))
     for name, _, keyword in rows:
         word = re.match(r"(?:sluice\.)?(\w+)", keyword or "")
-        if word and not re.search(rf"\b{word[1]}: |def {word[1]}\(", text):
+        if word and word[1] not in known:
             yield f"{keyword!r}, for {name!r}, is no argument of the package"
 
 
@@ -80,6 +95,29 @@ def members_of(headers):
     return {name for body in bodies for name in re.findall(r"\b(\w+)(?:\[\w*\])?(?:, \w+)*;", re.sub(r"/\*.*?\*/", "", body, flags=re.S))}
 
 
+@of_text
+def flags_in(text):
+    """Options of the tool, by their own words, in literals."""
+    found = (re.search(r"(?<![\w-])--[a-z][a-z-]+", literal) for literal in LITERAL.findall(COMMENT.sub("", text)))
+    return [flag[0] for flag in found if flag]
+
+
+@of_text
+def words_of_sentences(text):
+    """Of each call that makes an error: words without a mark."""
+    return [frozenset(re.findall(r"\w+", " ".join(LITERAL.findall(MARK.sub("", sentence))))) for sentence in SENTENCE.findall(text)]
+
+
+@of_text
+def unmarked_literals(text):
+    return LITERAL.findall(MARK.sub('"\\\\x"', COMMENT.sub("", text)))
+
+
+@of_text
+def named_as_options(*literals):
+    return NAMED.findall(" ".join(literals))
+
+
 def check_sentences(sources, names, members):
     """Nothing names an option without a mark. The interface's own checks of structs speak to C alone."""
     plain_words = {name for name in names | members if "_" in name and " " not in name}
@@ -87,18 +125,15 @@ def check_sentences(sources, names, members):
         if path.startswith("src/options/"):
             continue
         text = text.replace("\\\n", "\n")
-        for literal in LITERAL.findall(COMMENT.sub("", text)):
-            flag = re.search(r"(?<![\w-])--[a-z][a-z-]+", literal)
-            if flag and MAY_SAY_FLAGS.get(path) != flag[0]:
-                yield f"{path}: {flag[0]} is the tool's word: mark the library's"
+        for flag in flags_in(text):
+            if MAY_SAY_FLAGS.get(path) != flag:
+                yield f"{path}: {flag} is the tool's word: mark the library's"
         if path.startswith("src/api/"):
             continue
-        for sentence in SENTENCE.findall(text):
-            plain = " ".join(LITERAL.findall(MARK.sub("", sentence)))
-            for name in sorted(plain_words & set(re.findall(r"\w+", plain))):
+        for words in words_of_sentences(text):
+            for name in sorted(plain_words & words):
                 yield f"{path}: {name} stands in a sentence without a mark"
-        literals = LITERAL.findall(MARK.sub('"\\\\x"', COMMENT.sub("", text)))
-        for name in NAMED.findall(" ".join(literal for literal in literals if literal not in names)):
+        for name in named_as_options(*(literal for literal in unmarked_literals(text) if literal not in names)):
             if name in members | names:
                 yield f"{path}: option {name} is named without a mark"
 
