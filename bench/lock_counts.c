@@ -27,8 +27,7 @@ static _Atomic uint32_t threads;
 static _Thread_local counter_set *own;
 
 /* The linker's names. */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-/* NOLINTBEGIN(readability-identifier-naming) */
+/* NOLINTBEGIN(clang-diagnostic-reserved-identifier,readability-identifier-naming) */
 void __real_sl_lock(pthread_mutex_t *mutex);
 void __real_sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 bool __real_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
@@ -40,8 +39,7 @@ bool __wrap_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uin
 void __wrap_sl_cond_signal(pthread_cond_t *cond);
 void __wrap_sl_cond_broadcast(pthread_cond_t *cond);
 
-/* NOLINTEND(readability-identifier-naming) */
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTEND(clang-diagnostic-reserved-identifier,readability-identifier-naming) */
 
 static lock_counts_role role_of(const char *name)
 {
@@ -93,8 +91,7 @@ static bool take_waiters(const pthread_cond_t *cond, uint32_t most)
     return there > 0;
 }
 
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-/* NOLINTBEGIN(readability-identifier-naming) */
+/* NOLINTBEGIN(clang-diagnostic-reserved-identifier,readability-identifier-naming) */
 void __wrap_sl_lock(pthread_mutex_t *mutex)
 {
     counter_set *c = mine();
@@ -144,8 +141,7 @@ void __wrap_sl_cond_broadcast(pthread_cond_t *cond)
     __real_sl_cond_broadcast(cond);
 }
 
-/* NOLINTEND(readability-identifier-naming) */
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTEND(clang-diagnostic-reserved-identifier,readability-identifier-naming) */
 
 /* ---- reading ---- */
 

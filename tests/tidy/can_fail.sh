@@ -37,4 +37,7 @@ printf 'int it(int x);\n\nint it(int x) { return x; }\n' > "$work/src/it.c"
 expect fail "$here/format.sh" "$work"
 printf 'int it(int x);\n\nint it(int x)\n{\n    int y;\n    return x + y;\n}\n' > "$work/src/it.c"
 expect fail "$here/lint.sh" "$work" "$work/build" 60
+printf 'int _It(int x);\n\nint _It(int x)\n{\n    return x;\n}\n' > "$work/src/it.c"
+expect fail "$here/lint.sh" "$work" "$work/build" 60
+grep -q 'reserved-identifier' "$work/output" || { echo "a reserved name was not found"; exit 1; }
 echo "format.sh and lint.sh can fail"

@@ -4,6 +4,7 @@
 
 Prints one line per finding, `file:line: [rule] message`, and exits 1 when there is any.
 """
+import functools
 import os
 import re
 import sys
@@ -80,6 +81,8 @@ OPENS = re.compile(r"(?<![\w.>])(open|openat|openat2|creat|fopen|fdopen|freopen|
                    r"pread|preadv|posix_fadvise|sl_file_open|sl_file_read)\s*\(")
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NAME = re.compile(r"\b(?:sl|sluice)_\w+")
+NUMBER = re.compile(r"(?<![\w.])\.?\d(?:[eEpP][+-]|[\w.])*")
+SMALL_SUFFIX = re.compile(r"(?<![uUlL])ll?[uU]?$")
 # What has a star without a blank behind it is a pointer: clang-format puts blanks around products.
 POINTER = re.compile(r"[\s(*]\*(?:const )?([a-z]\w*)\b(?!\()")
 AS_TRUTH = re.compile(r"!(\w+)\b(?![\[(.]|->)|\b(?:if|while) \((\w+)\)|"
@@ -133,6 +136,7 @@ class Tree:
         return None if b"\0" in data else data.decode("utf-8", "replace")
 
 
+@functools.lru_cache(maxsize=1)  # several rules ask for a file's
 def without_comments(text):
     """The code with comments and string contents blanked, line numbers kept."""
     def blank(match):
@@ -254,6 +258,18 @@ def check_includes(tree, path, text):
         for pattern, places in FOREIGN.items():
             if quote == "<" and re.fullmatch(pattern, name) and not path.startswith(places):
                 tree.report(path, number, "foreign", f"<{name}> does not belong here")
+
+
+def check_tokens(tree, path, text):
+    """Of the code without comments and strings."""
+    code = without_comments(text)
+    for match in NUMBER.finditer(code):
+        if SMALL_SUFFIX.search(match[0]):
+            number = code.count("\n", 0, match.start()) + 1
+            tree.report(path, number, "suffix", f"{match[0]}: write L, which does not look like a 1")
+    for number, line in enumerate(code.split("\n") if not code.isascii() else (), 1):
+        if not line.isascii():
+            tree.report(path, number, "ascii", "a letter that is not ASCII, in code")
 
 
 def check_calls(tree, path, text):
@@ -458,6 +474,7 @@ def check(root):
             check_code_head(tree, path, text)
             check_lengths(tree, path, text)
             check_includes(tree, path, text)
+            check_tokens(tree, path, text)
             check_calls(tree, path, text)
             check_truth(tree, path, text)
             check_usage(tree, path, text)

@@ -18,7 +18,7 @@ GOOD = {
     "src/base/part.c": HEAD + '#include "part.h"\n/* malloc() in words is fine, as are sl_good and '
                               'sl_good_* */\nint sl_good, sl_good_too;\n',
     "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c)\n",
-    "src/io/read.c": HEAD + '#include "part.h"\n',
+    "src/io/read.c": HEAD + '#include "part.h"\nlong f = 10L + 2ul + 0xe1L; /* caf\u00e9 10l */\n',
     "src/io/CMakeLists.txt": "sluice_module(io SOURCES read.c USES base)\n",
     "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n'
                               "struct sl_next {\n    int a;\n};\ntypedef struct sl_next sl_next;\n"
@@ -62,6 +62,8 @@ OFFENCES = {
     "heap": ("src/plan/next.c", HEAD + "void *f(void)\n{\n    return malloc(1);\n}\n"),
     "opens": ("src/formats/tar/part.c", HEAD + "void f(void)\n{\n    x = stat(p, &facts);\n}\n"),
     "atomic": ("src/plan/next.c", HEAD + "int f(void)\n{\n    return atomic_fetch_add(&x, 1);\n}\n"),
+    "suffix": ("src/plan/next.c", HEAD + "long f(void)\n{\n    return 3 + 10l;\n}\n"),
+    "ascii": ("src/plan/next.c", HEAD + "int f(void)\n{\n    int caf\u00e9 = 1;\n    return caf\u00e9;\n}\n"),
     "kind": ("src/columns/row.c", HEAD + "int f(void)\n{\n    return column->kind == &sl_column_mask;\n}\n"),
     "unlisted": ("src/plan/other.c", HEAD),
     "stale": ("src/plan/next.c", HEAD + "/* as sl_gone does */\n"),
