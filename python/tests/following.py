@@ -9,6 +9,8 @@ from PIL import Image
 import sluice
 from sluice import transforms as T
 
+# A loader of few small samples takes most of its time for the memory that it reads into, and for epochs that nobody asks for.
+SMALL = {"read_buffer_bytes": 1 << 20, "prefetch_factor": 1}
 COUNT, BOXES = 12, 9
 NEAREST, BILINEAR = "nearest", "bilinear"
 
@@ -58,7 +60,7 @@ def data(samples, tmp_path_factory):
 
 def rows(data, columns, epochs=1, last_batch="short", **options):
     """(sample, {column: its row}) of all rows; of ragged columns what is the row's."""
-    with sluice.Loader(data, batch_size=5, last_batch=last_batch, columns=columns, **options) as loader:
+    with sluice.Loader(data, batch_size=5, last_batch=last_batch, columns=columns, **SMALL | options) as loader:
         for _ in range(epochs):
             for batch in loader:
                 arrays = {name: batch[name].numpy().copy() for name in [*batch.keys(), *batch.parts(), "index", "mask"]}

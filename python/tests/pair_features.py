@@ -6,6 +6,7 @@ import functools
 
 import pair_compare as compare
 import pair_models as models
+from following import SMALL
 from pair_rows import CLASSES, COUNT, FEW, FILL, LARGE, MOST, NEAREST, SEED, SIZE, class_of, length_of, size_of, weight_of
 
 import sluice
@@ -50,7 +51,7 @@ class Plan:
             columns["boxes.labels"] = C.Ragged("labels", length=MOST, follows="boxes")
         columns |= {name: column() for name, column in self.columns.items()} | self.partners()
         tables = {name: [of(i % COUNT) for i in range(self.copies * COUNT)] for name, of in self.tables.items()}
-        options = {"seed": SEED, "num_workers": 1, "last_batch": "short", "shuffle": True, "ignore_index": -9} | self.options | tables | options
+        options = {"seed": SEED, "num_workers": 1, "last_batch": "short", "shuffle": True, "ignore_index": -9, **SMALL} | self.options | tables | options
         return sluice.Loader(self.dataset(data) if self.dataset else data, self.batch, columns=columns, **options)
 
 

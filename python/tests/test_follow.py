@@ -125,8 +125,9 @@ def test_geometry_is_where_pixels_are(data):
             to, weight = moved(row["g"], places)
             assert (weight > 0).all()
             # the nearest pixel of each of up to six steps: half a pixel of each, at its scale
-            back, _ = moved(numpy.linalg.inv(row["g"]), numpy.stack([x + 0.5, y + 0.5], axis=-1))
-            off = numpy.minimum(numpy.abs(back - places).max(axis=-1), numpy.abs(to - [*zip(x + 0.5, y + 0.5)]).max(axis=-1))
+            centres = numpy.stack([x + 0.5, y + 0.5], axis=-1)
+            back, _ = moved(numpy.linalg.inv(row["g"]), centres)
+            off = numpy.minimum(numpy.abs(back - places).max(axis=-1), numpy.abs(to - centres).max(axis=-1))
             assert numpy.median(off) <= 1.2, seed
             box = row["g.box"]
             assert (places >= box[:2] - 2).all() and (places <= box[2:] + 2).all(), seed
@@ -296,7 +297,7 @@ def test_policies(data, policy):
             turned += bool(numpy.abs(row["g"][:2, :2] - numpy.diag(numpy.diag(row["g"])[:2])).max() > 1e-6)
             y, x = numpy.nonzero(row["places"][..., 0] >= 0)
             to, _ = moved(row["g"], row["places"][y, x].astype(float))
-            assert len(x) == 0 or numpy.median(numpy.abs(to - [*zip(x + 0.5, y + 0.5)]).max(axis=-1)) < 2
+            assert len(x) == 0 or numpy.median(numpy.abs(to - numpy.stack([x + 0.5, y + 0.5], axis=-1)).max(axis=-1)) < 2
             stored = sample(index)["mask"]
             at = row["places"][y, x].astype(int)
             assert (row["seg"][y, x] == stored[at[:, 1], at[:, 0]]).all()

@@ -2,6 +2,7 @@
 """Boxes and class maps made of moved shapes: brute force over edges, and over places between pixels."""
 import numpy
 import pytest
+from following import SMALL
 from test_follow_instances import RECIPES, SHAPES, even_odd, png, sample, write
 
 import sluice
@@ -22,7 +23,7 @@ def data(samples, tmp_path_factory):
 
 
 def rows(data, columns, **options):
-    with sluice.Loader(data, batch_size=4, columns=columns, **options) as loader:
+    with sluice.Loader(data, batch_size=4, columns=columns, **SMALL | options) as loader:
         for batch in loader:
             arrays = {name: batch[name].numpy() for name in [*columns, "index"]}
             for row, index in enumerate(arrays["index"].tolist()):

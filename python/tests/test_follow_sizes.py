@@ -5,6 +5,7 @@ import json
 
 import numpy
 import pytest
+from following import SMALL
 from test_mosaic import COUNT, FILL, NEAREST, label_of, png, sample, write
 
 import sluice
@@ -36,10 +37,10 @@ def columns(image, **more):
 
 def fixed(data, row, steps):
     """What belongs to a sample where all pictures have the size that this one came to, and nothing is drawn."""
-    with sluice.Loader(data, batch_size=1, columns=columns(C.Image(transform=steps)), exact=True) as loader:
-        for number, batch in enumerate(loader):
-            if number == row:
-                return {name: batch[name].numpy().copy() for name in ("image", "seg", "wide", "masks", "classes", "labels", "boxes")}
+    one = sluice.Dataset(data).subset([row])
+    with sluice.Loader(one, batch_size=1, columns=columns(C.Image(transform=steps)), exact=True, num_workers=1, **SMALL) as loader:
+        (batch,) = loader
+        return {name: batch[name].numpy().copy() for name in ("image", "seg", "wide", "masks", "classes", "labels", "boxes")}
 
 
 RECIPES = {

@@ -6,6 +6,7 @@ import json
 
 import numpy
 import pytest
+from following import SMALL
 from PIL import Image
 
 import sluice
@@ -89,7 +90,7 @@ def following(steps, **boxes):
 
 def rows(data, columns, epochs=(0,), **options):
     """(epoch, {column: its row}) of all rows; of ragged columns what is the row's."""
-    with sluice.Loader(data, batch_size=7, shuffle=True, last_batch="short", columns=columns, **options) as loader:
+    with sluice.Loader(data, batch_size=7, shuffle=True, last_batch="short", columns=columns, **SMALL | options) as loader:
         for epoch in epochs:
             loader.set_epoch(epoch)
             for batch in loader:
