@@ -328,6 +328,17 @@ def encode(leaf, encoding, values):
 
 # ---- compression ----
 
+def alike(data, one, other):
+    """Bytes that are the same from two places on, of which `other` is the later."""
+    length, step = 0, 1 << 16
+    while step:
+        if other + length + step <= len(data) and data[one + length:one + length + step] == data[other + length:other + length + step]:
+            length += step
+        else:
+            step >>= 1
+    return length
+
+
 def snappy(data):
     """Snappy's raw format: literals and copies of all three kinds."""
     out, seen, at, start = bytearray(varint(len(data))), {}, 0, 0
@@ -357,8 +368,9 @@ def snappy(data):
             at += 1
             continue
         length = 4
-        while at + length < len(data) and data[before + length] == data[at + length]:
+        while length < 16 and at + length < len(data) and data[before + length] == data[at + length]:
             length += 1
+        length += alike(data, before + length, at + length) if length == 16 else 0
         literal(data[start:at])
         copy(at - before, length)
         at += length
