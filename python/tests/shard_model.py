@@ -96,11 +96,11 @@ class Order:
         todo, at = [], 0
         for k in range(len(self.units)):
             shard = line[k]
-            taken = [i for i in range(len(self.units[shard])) if begin <= at + i < end]
+            taken = {i for i in range(len(self.units[shard])) if begin <= at + i < end}
             at += len(self.units[shard])
             if taken:
                 blocks = blocks_of(self.units[shard], self.block, self.limit)
-                cut = [([i for i in numbers if i in set(taken)], units) for numbers, units in blocks]
+                cut = [([i for i in numbers if i in taken], units) for numbers, units in blocks]
                 todo.append([([self.firsts[shard] + i for i in numbers], units) for numbers, units in cut if numbers])
         lanes, turn, read = [[] for _ in range(LANES)], 0, []
         while todo or any(lanes):
