@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a loader takes of memory, against what memory_bytes says, of formats whose samples have to be unpacked."""
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,15 +22,15 @@ BUDGET = 48 * MIB
 ASAN = "asan" in os.environ.get("LD_PRELOAD", "")
 WORKERS = [1, 16]
 
-# In a process of its own. What is loaded for the first picture is so before it is measured, and peaks of before are forgotten.
+# Each is measured in a process of its own, forked of one that has imported what is needed and has opened nothing. What is loaded for
+# the first picture is so before it is measured, and peaks of before are forgotten.
 PROGRAM = """
-import json, sys
+import json, os, sys
 import numpy, sluice
-path, warm, arguments, columns, options, budget = json.loads(sys.argv[1])
 def status(name):
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith(name))
-def run(path, memory_bytes, workers):
+def run(path, memory_bytes, workers, arguments, columns, options):
     data = sluice.Dataset(path, **arguments)
     made = columns and {name: getattr(sluice.columns, kind)(**more) for name, (kind, more) in columns.items()}
     crop = None if made else sluice.transforms.RandomResizedCrop(32)
@@ -44,26 +46,49 @@ def run(path, memory_bytes, workers):
             most = max(most, loader.stats()["memory_bytes"])
     loader.close()
     return sorted(bad), most, sums
-workers = options[2]
-run(warm, 0, workers)
-open("/proc/self/clear_refs", "w").write("5")
-before = status("VmRSS")
-try:
-    bad, most, sums = run(path, budget, workers)
-except sluice.OutOfMemoryError as error: # whatever becomes of bad samples
-    assert "use fewer num_workers" in str(error), error
-    bad, most, sums = "refused", 0, []
-print(json.dumps([status("VmHWM") - before, bad, most, sums]))
+def measured(path, warm, arguments, columns, options, budget):
+    workers = options[2]
+    run(warm, 0, workers, arguments, columns, options)
+    open("/proc/self/clear_refs", "w").write("5")
+    before = status("VmRSS")
+    try:
+        bad, most, sums = run(path, budget, workers, arguments, columns, options)
+    except sluice.OutOfMemoryError as error: # whatever becomes of bad samples
+        assert "use fewer num_workers" in str(error), error
+        bad, most, sums = "refused", 0, []
+    return [status("VmHWM") - before, bad, most, sums]
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        print(json.dumps(measured(*json.loads(line))), flush=True)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code:
+        print(json.dumps(f"exit code {code}, see above"), flush=True)
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server():
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        SERVER.append(process)
+        yield
+        SERVER.pop()
+        process.stdin.close()
+
+
+SERVER = []
 
 
 def measure(path, warm, workers, budget, columns=None, arguments=None, epochs=1, **options):
     """Bytes that a loader takes at its peak, rows that were bad, what its statistics say, sums of batches."""
     options = {"batch_size": 2, "prefetch_factor": 2, "read_buffer_bytes": 8 * MIB, **options}
     given = json.dumps([str(path), str(warm), arguments or {}, columns, [options, epochs, workers], budget])
-    ran = subprocess.run([sys.executable, "-c", PROGRAM, given], capture_output=True, text=True, timeout=300)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    SERVER[0].stdin.write(given + "\n")
+    SERVER[0].stdin.flush()
+    found = json.loads(SERVER[0].stdout.readline())
+    assert not isinstance(found, str), found
+    return found
 
 
 def budget_holds(path, warm, workers, budget=BUDGET, **options):
@@ -181,16 +206,28 @@ def test_pages_of_nothing(tmp_path, workers):
     assert bad == []
 
 
-@pytest.mark.parametrize("shuffle", (False, "shards"))
-def test_compressed_archives(tmp_path, shuffle):
-    """Twelve of them, and a window of samples: what is unpacked is counted."""
-    (tmp_path / "set").mkdir()
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory):
+    """Folders of twelve and of one."""
+    few, many = (tmp_path_factory.mktemp("archives") / name for name in ("few", "many"))
+    few.mkdir(), many.mkdir()
     for archive in range(12):
-        with tarfile.open(tmp_path / "set" / f"{archive}.tar.gz", "w:gz", compresslevel=1) as tar:
+        with tarfile.open(many / f"{archive}.tar.gz", "w:gz", compresslevel=1) as tar:
             for i in range(8):
-                Image.fromarray(noise(archive * 8 + i, (300, 300, 3))).save(tmp_path / "x.png", compress_level=0)
-                tar.add(tmp_path / "x.png", f"{archive}-{i}.png")
-    folder = tmp_path / "set"
+                png = io.BytesIO()
+                Image.fromarray(noise(archive * 8 + i, (300, 300, 3))).save(png, "PNG", compress_level=0)
+                member = tarfile.TarInfo(f"{archive}-{i}.png")
+                member.size = png.tell()
+                png.seek(0)
+                tar.addfile(member, png)
+    shutil.copy(many / "0.tar.gz", few)
+    return few, many
+
+
+@pytest.mark.parametrize("shuffle", (False, "shards"))
+def test_compressed_archives(archives, shuffle):
+    """Twelve of them, and a window of samples: what is unpacked is counted."""
+    few, many = archives
     for workers in (1, 4):
-        bad, _ = budget_holds(folder, folder, workers, 80 * MIB, shuffle=shuffle, window_bytes=12 * MIB, read_buffer_bytes=16 * MIB)
+        bad, _ = budget_holds(many, few, workers, 80 * MIB, shuffle=shuffle, window_bytes=12 * MIB, read_buffer_bytes=16 * MIB)
         assert bad == []
