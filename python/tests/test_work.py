@@ -25,13 +25,19 @@ PHOTO = (800, 1333)
 WHOLE_PHOTO = {"size": [*PHOTO], "counts": [0, PHOTO[0] * PHOTO[1]]}
 
 
+def json_of(shapes):
+    """Shapes that are the same object are put into words once."""
+    texts = {number: json.dumps(shape) for number, shape in {id(shape): shape for shape in shapes}.items()}
+    return f"[{', '.join(texts[id(shape)] for shape in shapes)}]"
+
+
 def write(path, shapes, side=SIDE, others=0, size=None):
     """A sample of these shapes, and `others` without any."""
     fields = {"image": "image", "seg": "text", "labels": ("tensor", "uint8", (0,)), "boxes": ("tensor", "float32", (0, 4))}
     with sluice.Writer(path, fields) as writer:
         for some in [shapes] + [[]] * others:
             writer.add(
-                image=png(numpy.zeros(size or (side, side), "uint8")), seg=json.dumps(some), labels=numpy.ones(len(some), "uint8"),
+                image=png(numpy.zeros(size or (side, side), "uint8")), seg=json_of(some), labels=numpy.ones(len(some), "uint8"),
                 boxes=numpy.tile(numpy.array([[0, 0, (size or [side])[-1], (size or [side])[0]]], "float32"), (len(some), 1)),
             )  # fmt: skip
     return path
