@@ -88,21 +88,21 @@ def contents(extension, programs, libraries):
         yield f"sluice/lib/{name}", pathlib.Path(path), False
 
 
-def package_of(path):
-    """Debian's package that a file is of, or None: a package may know it by its name from before /lib went into /usr."""
-    for name in (path, path.removeprefix("/usr")):
-        found = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.split(":")[0]
-    return None
+def packages_of(paths):
+    """Debian's package that each file is of, by path. A package may know a file by its name from before /lib went into /usr."""
+    names = {name: path for path in paths for name in (path.removeprefix("/usr"), path)}
+    lines = subprocess.run(["dpkg-query", "-S", *names], capture_output=True, text=True).stdout.splitlines()
+    found = [line.rpartition(": ") for line in lines if not line.startswith("diversion by ")]
+    return {names[name]: owners.split(":")[0] for owners, _, name in found if name in names}
 
 
 def licenses(libraries):
     """(name, text) of the licences of what the wheel carries, where Debian's packages have them."""
     yield "LICENSE", (ROOT / "LICENSE").read_text()
     yield "copyright", (ROOT / "cmake/debian/copyright").read_text()  # has the licence of the tool's letters
+    packages = packages_of([os.path.realpath(path) for path in libraries.values()])
     for name, path in sorted(libraries.items()):
-        package = package_of(os.path.realpath(path))
+        package = packages.get(os.path.realpath(path))
         text = pathlib.Path("/usr/share/doc") / (package or "") / "copyright"
         if package and text.exists():
             yield f"{name}.txt", text.read_text()
