@@ -69,15 +69,20 @@ def run_forked(file):
     return word_of(status), used.ru_utime + used.ru_stime
 
 
-def run_group(with_torch, *files):
-    """Exit code of several files. What most of them import is imported once."""
-    for name in ["pytest", "numpy", "PIL.Image"]:
+def import_modules(*names):
+    for name in names:
         if not missing(name.partition(".")[0]):
             importlib.import_module(name)
-    gc.freeze()  # no collection of a fork looks at them
+
+
+def run_group(with_torch, *files):
+    """Exit code of several files. What most of them import is imported once."""
+    import_modules("pytest", "numpy", "PIL.Image")
     if with_torch == "--torch":
         warm.import_all()
         warm.start()
+    import_modules("sluice")  # which the programs of warm.py begin without
+    gc.freeze()  # no collection of a fork looks at them
     ends, used = [], {}
     for file in files:
         begin = time.monotonic()
@@ -99,6 +104,7 @@ def main():
         "MYPY_CACHE_DIR": f"{package}/.mypy_cache",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # each file would load what is installed here, and uses none of it
     }
     if what[0] == "--forked":
         return run_group(*what[1:])
