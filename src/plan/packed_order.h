@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packed_order: the order of the rows of a packing (packing.h) in an epoch.
+ *
+ * Purpose: `sl_order_samples` gives numbers of rows. Rows stay as they are in every epoch, so an
+ * epoch has as many as any other; an epoch draws
+ *   windows   their order, by (seed, epoch);
+ *   groups    SL_PACKING_GROUP windows in a row of that order; the rows of a group stand in a
+ *             permutation by (seed, epoch, group).
+ * So a position's row follows from the position, without a table of the epoch's rows, and rows that
+ * are read at about the same time are of at most two groups, whose plans are kept. A packing that
+ * is not shuffled has its rows in their order.
+ * Memory: 8 bytes a group for each of the SL_PACKED_EPOCHS epochs that were used last. Threads:
+ * any; a lock is held while a group is looked up, or the table of an epoch is made: 20 ns a window.
+ * Ownership: `set` of the order is the packing, which must stay.
+ */
+#ifndef SL_PACKED_ORDER_H
+#define SL_PACKED_ORDER_H
+
+#include "order.h"
+
+#define SL_PACKED_EPOCHS 4U
+
+extern const sl_order_kind sl_packed_order; /* of an sl_packed_rows; `count` is its rows */
+
+#endif

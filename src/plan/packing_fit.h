@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packing_fit: finds the fullest row that has space for a length.
+ *
+ * Purpose: rows are in a stack for each amount of free space, and a tree of 64-bit words says which
+ * stacks have any, so that finding, adding and taking a row are a few operations each. Threads:
+ * none. Memory: 4 bytes for each amount of space, and 4 a row.
+ */
+#ifndef SL_PACKING_FIT_H
+#define SL_PACKING_FIT_H
+
+#include <sluice/common.h>
+
+#include <stdint.h>
+
+#define SL_PACKING_NO_ROW UINT32_MAX
+#define SL_PACKING_LEVELS 5 /* 64^5 > 2^24 */
+
+typedef struct sl_packing_fit {
+    uint32_t space;  /* of an empty row */
+    uint32_t levels; /* of the tree, of which the last has one word */
+    uint64_t *words[SL_PACKING_LEVELS];
+    uint32_t *heads; /* of each amount of space: the row that came last; if the tree has its bit */
+    uint32_t *next;  /* of each row: the one below it in its stack, or NO_ROW */
+} sl_packing_fit;
+
+/* For at most `rows` rows of `space` <= 2^24 each. Errors: NOMEM. A zeroed one may be closed. */
+sluice_status sl_packing_fit_open(sl_packing_fit *fit, uint32_t space, uint32_t rows,
+                                  sluice_error *error);
+void sl_packing_fit_close(sl_packing_fit *fit);
+
+/* Forgets all rows. */
+void sl_packing_fit_clear(sl_packing_fit *fit);
+/* Adds a row with `space` >= 1 free. */
+void sl_packing_fit_add(sl_packing_fit *fit, uint32_t row, uint32_t space);
+/* Takes out the row with the least space that is at least `need`, of several the one that was added
+ * last. Sets `*space` to what it has. NO_ROW: there is none. */
+uint32_t sl_packing_fit_take(sl_packing_fit *fit, uint32_t need, uint32_t *space);
+
+#endif

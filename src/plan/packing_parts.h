@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packing_parts: what a packing consists of, for packing.c and packed_order.c. Threads and memory:
+ * packing.h. All but the two pointed to is constant once opened.
+ */
+#ifndef SL_PACKING_PARTS_H
+#define SL_PACKING_PARTS_H
+
+#include "packing_plan.h"
+
+typedef struct sl_packing_cache sl_packing_cache; /* packing.c */
+typedef struct sl_packed_epochs sl_packed_epochs; /* packed_order.c */
+
+struct sl_packed_rows {
+    sl_packing_windows windows;
+    sl_packing_facts facts;
+    uint64_t *before; /* rows in front of each window, and the number of all */
+    sl_packing_cache *cache;
+    sl_packed_epochs *epochs; /* NULL if rows stand in their order */
+};
+
+/* packed_order.c, for opening and closing. Errors: NOMEM. */
+sluice_status sl_packed_epochs_open(sl_packed_rows *packing, sluice_error *error);
+void sl_packed_epochs_close(sl_packed_rows *packing);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packing_plan: the rows of one window of documents.
+ *
+ * Purpose: packing.h says what the rows are; this makes them, and takes them apart again. A plan
+ * keeps the window's documents and lengths by their place, and of rows
+ *   NONE, LONG   the entries of each fitted row; LONG's whole pieces as prefix counts;
+ *   SPLIT        where each document begins,
+ * so its size depends on the window alone, not on how long documents are.
+ * Threads: none; a planner, and a plan while it is made, belong to one thread. Memory: a planner
+ * and a plan allocate when they are opened, and never later.
+ */
+#ifndef SL_PACKING_PLAN_H
+#define SL_PACKING_PLAN_H
+
+#include "packing.h"
+#include "packing_fit.h"
+#include "permutation.h"
+
+/* What stays the same for all windows. */
+typedef struct sl_packing_windows {
+    sl_packing_shape shape;
+    sl_packing_lengths lengths;
+    bool shuffled;
+    sl_permutation order; /* of entries; if shuffled */
+    uint64_t entries;     /* in all */
+    uint32_t each;        /* entries of a window; the last one may have fewer */
+    uint64_t windows;
+} sl_packing_windows;
+
+typedef struct sl_packing_plan {
+    uint64_t rows;
+    uint32_t entries;    /* of the window */
+    uint64_t *documents; /* by place: entries x unit of them */
+    uint64_t *lengths;   /* likewise; elements, not aligned */
+    /* LONG: whole pieces in front of each place, and the end. SPLIT: row that each place begins in.
+     * NONE: NULL. */
+    uint64_t *begins;
+    uint32_t *fills;   /* SPLIT: element of its row that each place begins at */
+    uint32_t fitted;   /* NONE, LONG: rows besides the whole pieces */
+    uint32_t *firsts;  /* of each fitted row: its first one of `members`; and the end */
+    uint32_t *members; /* entries, row after row */
+} sl_packing_plan;
+
+/* What the windows seen so far hold: parts of sl_packing_facts, and what is wrong. */
+typedef struct sl_packing_count {
+    sl_packing_facts facts; /* rows, pieces, tokens, ... ; not documents, windows and hash */
+    uint64_t aligned;       /* elements of all documents, aligned */
+    uint64_t torn;          /* a document of an entry with empty and other documents; UINT64_MAX */
+    uint64_t widest;        /* aligned elements of the longest entry */
+    uint64_t widest_document; /* its first document */
+} sl_packing_count;
+
+typedef struct sl_packing_planner {
+    uint32_t *needs;   /* of each entry of a window: aligned elements / align; 0: none to fit */
+    uint32_t *rows;    /* of each entry: its row, in the order in which rows were opened */
+    uint32_t *sorted;  /* entries to fit, by length */
+    uint32_t *swapped; /* of the sort */
+    uint32_t *numbers; /* of each row: its number in the plan */
+    uint64_t *drawn;   /* entries of a window */
+    sl_packing_fit fit;
+} sl_packing_planner;
+
+/* Errors: NOMEM. Zeroed ones may be closed. */
+sluice_status sl_packing_planner_open(sl_packing_planner *planner, const sl_packing_shape *shape,
+                                      sluice_error *error);
+void sl_packing_planner_close(sl_packing_planner *planner);
+sluice_status sl_packing_plan_open(sl_packing_plan *plan, const sl_packing_shape *shape,
+                                   sluice_error *error);
+void sl_packing_plan_close(sl_packing_plan *plan);
+
+/* No window yet. */
+sl_packing_count sl_packing_count_begin(void);
+/* Plans a window, and adds it to `count`, which may be NULL. Where `count` says later that
+ * documents are not good (torn; longer than a row), the plan leaves these out. */
+void sl_packing_plan_make(sl_packing_plan *plan, sl_packing_planner *planner,
+                          const sl_packing_windows *windows, uint64_t window,
+                          sl_packing_count *count);
+/* As sl_packing_row, by the row's number in the window. */
+uint32_t sl_packing_plan_row(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                             uint64_t row, sl_packed_piece *pieces);
+
+#endif

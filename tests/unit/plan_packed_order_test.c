@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of packed rows: each once in an epoch, within its group of windows, from any position
+ * on, by any thread and epoch; unshuffled rows in their order. */
+#include "memory.h"
+#include "packed_order.h"
+#include "packing.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DOCUMENTS = 5000, WINDOW = 20, MOST_ROWS = 20000 };
+
+static uint32_t lengths[DOCUMENTS];
+
+static sl_packed_rows *open_rows(uint32_t documents, bool shuffled)
+{
+    const sl_packing_shape shape = {64, 8, 1, 1, WINDOW, SL_PACKING_CUT_LONG};
+    const sl_packing_source source = {.lengths = sl_packing_lengths_of_array(lengths, documents),
+                                      .shuffled = shuffled};
+    sl_packed_rows *packing;
+    uint32_t state = 99;
+    for (uint32_t i = 0; i < documents; i++) {
+        state = state * 1664525U + 1013904223U;
+        lengths[i] = (state >> 8) % 90;
+        lengths[i] = i / 100 % 3 == 1 ? 0 : lengths[i]; /* also windows without a row */
+    }
+    assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
+    return packing;
+}
+
+static sl_order order_of(const sl_packed_rows *packing, uint64_t seed, uint64_t epoch)
+{
+    const sl_order_source source = {.kind = &sl_packed_order,
+                                    .set = packing,
+                                    .shuffle = SLUICE_SHUFFLE_FULL,
+                                    .count = sl_packing_facts_of(packing)->rows};
+    return sl_order_of(&source, seed, epoch);
+}
+
+/* The window of a row: rows are numbered window by window, and unshuffled windows are runs of
+ * documents. */
+static uint32_t window_of(const sl_packed_rows *packing, uint64_t row)
+{
+    sl_packed_piece pieces[8];
+    (void)sl_packing_row(packing, row, pieces);
+    return (uint32_t)(pieces[0].document / WINDOW);
+}
+
+TEST(every_row_once_and_from_any_position)
+{
+    static uint64_t rows[MOST_ROWS];
+    static uint64_t part[MOST_ROWS];
+    static uint8_t found[MOST_ROWS];
+    sl_packed_rows *packing = open_rows(DOCUMENTS, true);
+    const uint64_t count = sl_packing_facts_of(packing)->rows;
+    assert_true(count > 500 && count <= MOST_ROWS);
+    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+        const sl_order order = order_of(packing, 7, epoch);
+        memset(found, 0, count);
+        sl_order_samples(&order, 0, (uint32_t)count, rows);
+        for (uint64_t i = 0; i < count; i++) {
+            assert_true(rows[i] < count);
+            assert_int_equal(found[rows[i]]++, 0);
+        }
+        for (uint64_t first = 0; first < count; first += 37) {
+            const uint32_t left = (uint32_t)(count - first < 300 ? count - first : 300);
+            sl_order_samples(&order, first, left, part);
+            assert_memory_equal(part, &rows[first], left * sizeof(*part));
+            assert_int_equal(sl_order_sample(&order, first), rows[first]);
+        }
+    }
+    sl_packing_close(packing);
+}
+
+/* Tables of more epochs than are kept come and go. */
+TEST(epochs_and_seeds_differ_and_repeat)
+{
+    static uint64_t rows[12][MOST_ROWS];
+    sl_packed_rows *packing = open_rows(DOCUMENTS, true);
+    const uint32_t count = (uint32_t)sl_packing_facts_of(packing)->rows;
+    const uint64_t allocations = sl_memory_allocations();
+    for (uint64_t i = 0; i < 24; i++) {
+        const sl_order order = order_of(packing, i % 12 / 6, i % 6);
+        static uint64_t again[MOST_ROWS];
+        sl_order_samples(&order, 0, count, i < 12 ? rows[i] : again);
+        if (i >= 12) {
+            assert_memory_equal(again, rows[i - 12], count * sizeof(*again));
+        }
+        for (uint64_t k = 0; k < i && i < 12; k++) {
+            assert_memory_not_equal(rows[i], rows[k], count * sizeof(**rows));
+        }
+    }
+    assert_int_equal(sl_memory_allocations(), allocations);
+    sl_packing_close(packing);
+}
+
+/* Packed unshuffled, so that a row's documents tell its window. */
+TEST(unshuffled_rows_are_in_their_order)
+{
+    sl_packed_rows *packing = open_rows(DOCUMENTS, false);
+    const uint64_t count = sl_packing_facts_of(packing)->rows;
+    const sl_order order = order_of(packing, 3, 2);
+    uint32_t window = 0;
+    assert_int_equal(order.count, count);
+    for (uint64_t i = 0; i < count; i++) {
+        assert_int_equal(sl_order_sample(&order, i), i);
+        const uint32_t own = window_of(packing, i);
+        assert_true(own >= window);
+        window = own;
+    }
+    sl_packing_close(packing);
+}
+
+/* Rows of a group of windows stand together, mixed: in runs as long as the group, rows come from
+ * 16 windows at most. Windows are told apart by the row numbers of each, which are together. */
+TEST(rows_stay_in_their_group_of_windows)
+{
+    static uint64_t rows[MOST_ROWS];
+    const sl_packing_shape shape = {64, 1, 1, 1, WINDOW, SL_PACKING_CUT_NONE};
+    const sl_packing_source source = {.lengths = sl_packing_lengths_of_array(lengths, 4000),
+                                      .shuffled = true};
+    sl_packed_rows *packing;
+    uint32_t in_order = 0;
+    for (uint32_t i = 0; i < 4000; i++) {
+        lengths[i] = 1; /* a row each, so a window has as many rows as documents */
+    }
+    assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
+    const sl_order order = order_of(packing, 1, 1);
+    sl_order_samples(&order, 0, 4000, rows);
+    for (uint32_t first = 0; first < 4000; first += WINDOW * SL_PACKING_GROUP) {
+        uint8_t windows[4000 / WINDOW] = {0};
+        uint32_t different = 0;
+        const uint32_t end =
+            first + WINDOW * SL_PACKING_GROUP < 4000 ? first + WINDOW * SL_PACKING_GROUP : 4000;
+        for (uint32_t i = first; i < end; i++) {
+            different += windows[rows[i] / WINDOW]++ == 0;
+            in_order += i > first && rows[i] == rows[i - 1] + 1;
+        }
+        assert_int_equal(different, (end - first) / WINDOW);
+    }
+    assert_true(in_order < 100); /* 12 expected */
+    sl_packing_close(packing);
+}
+
+typedef struct asker {
+    const sl_packed_rows *packing;
+    uint64_t epoch;
+    uint64_t rows[MOST_ROWS];
+} asker;
+
+static void *ask_rows(void *argument)
+{
+    asker *a = argument;
+    const uint64_t count = sl_packing_facts_of(a->packing)->rows;
+    for (uint64_t i = 0; i < count; i++) {
+        const sl_order order = order_of(a->packing, 7, a->epoch + i % 6);
+        a->rows[i] = sl_order_sample(&order, i);
+    }
+    return NULL;
+}
+
+/* Each works in six epochs, of which four are kept. */
+TEST(threads_get_the_same_order)
+{
+    static asker askers[2];
+    static asker alone;
+    pthread_t threads[2];
+    sl_packed_rows *packing = open_rows(1000, true);
+    for (uint32_t i = 0; i < 2; i++) {
+        askers[i].packing = packing;
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_rows, &askers[i]), 0);
+    }
+    alone.packing = packing;
+    (void)ask_rows(&alone);
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)pthread_join(threads[i], NULL);
+        assert_memory_equal(askers[i].rows, alone.rows, sizeof(alone.rows));
+    }
+    sl_packing_close(packing);
+}
