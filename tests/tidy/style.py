@@ -40,7 +40,7 @@ MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "for
                   "unpack", "verify", *AUGMENT, *STAGES}
 # The same for tools/. A family of the tool (a command and its parts) knows no other family.
 TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
-                 for family in ("bench", "idle", "synth", "view")}
+                 for family in ("bench", "idle", "info", "synth", "view")}
 TOOLS_MAY_USE["tools/sluice/idle"].add("tools/inject")
 TOOLS_MAY_USE["tools/sluice"] = {"tools/sluice/common"}
 TOOLS_MAY_USE["tools/sluice/common"] = set()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice info: what a dataset holds, one sample of it, or what this machine offers. */
+#include "../command.h"
 #include "about.h"
 #include "column_set.h"
-#include "command.h"
 #include "data.h"
 #include "exit_code.h"
 #include "field_text.h"
