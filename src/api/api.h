@@ -56,6 +56,9 @@ sluice_status sl_api_write_struct(void *to, const void *from, size_t size);
 sluice_status sl_api_write_optional(void *result, const void *from, size_t size);
 /* Takes over a caller's field, checked as far as its struct goes. Errors: INVALID, UNSUPPORTED. */
 sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, sluice_error *error);
+/* Takes over how samples are scanned; `given` may be NULL. Errors: INVALID, UNSUPPORTED. */
+sluice_status sl_api_read_scan(sluice_scan_options *own, const sluice_scan_options *given,
+                               sluice_error *error);
 /* Hands `reason` out through `error` (may be NULL) and returns its status. */
 sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason);
 

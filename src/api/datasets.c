@@ -99,8 +99,8 @@ sluice_status sluice_dataset_concat(sluice_dataset **joined, sluice_dataset *con
 
 enum { SCAN_WORKERS_MAX = 1024 };
 
-static sluice_status read_scan_options(sluice_scan_options *own, const sluice_scan_options *given,
-                                       sluice_error *error)
+sluice_status sl_api_read_scan(sluice_scan_options *own, const sluice_scan_options *given,
+                               sluice_error *error)
 {
     const sluice_status status =
         sl_api_read_struct(own, sizeof(*own), given, "sluice_scan_options", error);
@@ -141,7 +141,7 @@ static sluice_status datasets_read_numbers(const sl_dataset *dataset, const char
                                            const sluice_scan_options *options, sluice_error *error)
 {
     sluice_scan_options own;
-    const sluice_status status = read_scan_options(&own, options, error);
+    const sluice_status status = sl_api_read_scan(&own, options, error);
     if (status < 0) {
         return status;
     }
@@ -209,7 +209,7 @@ static sluice_status choose_by_condition(sl_index_map *map, const sl_dataset *da
     sluice_scan_options options;
     sl_condition *condition = NULL;
     const uint64_t samples = dataset->info.samples;
-    sluice_status status = read_scan_options(&options, own->scan, error);
+    sluice_status status = sl_api_read_scan(&options, own->scan, error);
     if (status == SLUICE_OK) {
         status = sl_condition_make(&condition, own->where, dataset, error);
     }

@@ -51,6 +51,8 @@ static void check_all()
     const sluice_writer_options writer_options = SLUICE_WRITER_OPTIONS_INIT;
     const sluice_writer_sample writer_sample = SLUICE_WRITER_SAMPLE_INIT;
     const sluice_value value = SLUICE_VALUE_INIT;
+    const sluice_packing_options packing_options = SLUICE_PACKING_OPTIONS_INIT;
+    const sluice_packing_report packing_report = SLUICE_PACKING_REPORT_INIT;
     const sluice_pack_options pack_options = SLUICE_PACK_OPTIONS_INIT;
     const sluice_pack_progress pack_progress = SLUICE_PACK_PROGRESS_INIT;
     const sluice_pack_result pack_result = SLUICE_PACK_RESULT_INIT;
@@ -73,6 +75,8 @@ static void check_all()
     check(subset_options, "subset_options");
     check(scan_options, "scan_options");
     check(mix_options, "mix_options");
+    check(packing_options, "packing_options");
+    check(packing_report, "packing_report");
     check(field, "field");
     check(left_out, "left_out");
     check(format, "format");

@@ -47,6 +47,14 @@ static sluice_status fill_job_array(void *tagged)
     return sluice_job_array_find(tagged, 0, NULL);
 }
 
+static sluice_status fill_packing(void *tagged)
+{
+    static const uint64_t lengths[2] = {3, 4};
+    sluice_packing_options options = SLUICE_PACKING_OPTIONS_INIT;
+    options.length = 8;
+    return sluice_packing_count(lengths, 2, &options, tagged, NULL);
+}
+
 static sluice_status fill_info(void *tagged)
 {
     return sluice_dataset_get_info(f.dataset, tagged);
@@ -290,6 +298,21 @@ static sluice_status fail_numbers(void *tagged)
     return sluice_dataset_read_numbers(f.dataset, "caption", values, NULL, NULL, tagged);
 }
 
+static sluice_status fail_lengths(void *tagged)
+{
+    uint64_t lengths[CLASSES * PER_CLASS];
+    return sluice_dataset_read_lengths(f.dataset, "caption", lengths, NULL, tagged);
+}
+
+static sluice_status fail_packing(void *tagged)
+{
+    static const uint64_t lengths[1] = {9};
+    sluice_packing_options options = SLUICE_PACKING_OPTIONS_INIT;
+    sluice_packing_report report = SLUICE_PACKING_REPORT_INIT;
+    options.length = 8;
+    return sluice_packing_count(lengths, 1, &options, &report, tagged);
+}
+
 static sluice_status fail_ranks(void *tagged)
 {
     sluice_ranks ranks = SLUICE_RANKS_INIT;
@@ -306,6 +329,7 @@ static const struct filler {
     {"system_get_info", fill_system, sizeof(sluice_system), SLUICE_OK, 20},
     {"option_get", fill_option, sizeof(sluice_option), SLUICE_OK, 4},
     {"ranks_find", fill_ranks, sizeof(sluice_ranks), SLUICE_OK, 4},
+    {"packing_count", fill_packing, sizeof(sluice_packing_report), SLUICE_OK, 8},
     {"job_array_find", fill_job_array, sizeof(sluice_job_array), SLUICE_OK, 4},
     {"dataset_get_info", fill_info, sizeof(sluice_dataset_info), SLUICE_OK, 4},
     {"dataset_get_field", fill_field, sizeof(sluice_field), SLUICE_OK, 4},
@@ -339,6 +363,8 @@ static const struct filler {
     {"error of dataset_subset", fail_subset, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of dataset_mix", fail_mix, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of dataset_read_numbers", fail_numbers, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of dataset_read_lengths", fail_lengths, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of packing_count", fail_packing, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of ranks_divide", fail_ranks, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of option_set", fail_option, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of unpack", fail_unpack, sizeof(sluice_error), SLUICE_INVALID, 4},
