@@ -8,14 +8,14 @@
 #include "field_text.h"
 #include "files.h"
 #include "json.h"
+#include "lengths.h"
 #include "options.h"
-#include "outcome.h"
 #include "report.h"
 #include "safe_text.h"
+#include "system.h"
 #include "units.h"
 
 #include <sluice/common.h>
-#include <sluice/ranks.h>
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -27,6 +27,7 @@ static const uint64_t no_sample = UINT64_MAX;
 struct info_args {
     uint64_t sample;
     struct data_folder folder;
+    struct lengths_args lengths;
     bool system, formats, json;
     const char *dataset;
 };
@@ -96,7 +97,7 @@ static void write_fields(struct json *json, const sluice_dataset *dataset,
 }
 
 static void print_dataset_json(const sluice_dataset *dataset, const sluice_dataset_info *info,
-                               bool sized)
+                               bool sized, const struct lengths_found *lengths)
 {
     struct json json;
     char fingerprint[24];
@@ -114,6 +115,7 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
     json_unsigned(&json, "shards", info->shards);
     json_bool(&json, "front_to_back", info->front_to_back != 0);
     write_fields(&json, dataset, info);
+    lengths_write(&json, lengths);
     about_write_left_out(&json, dataset);
     about_write_warnings(&json, dataset);
     json_unsigned(&json, "classes", info->classes);
@@ -204,7 +206,7 @@ static void print_followers(const sluice_dataset *dataset)
 }
 
 static void print_dataset_text(const sluice_dataset *dataset, const sluice_dataset_info *info,
-                               bool sized)
+                               bool sized, const struct lengths_found *lengths)
 {
     char bytes[48] = "not known without reading the files";
     char mean[32] = "?";
@@ -225,6 +227,7 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
     }
     print_fields(dataset, info);
     print_followers(dataset);
+    lengths_print(lengths);
     about_print_left_out(dataset);
     printf("classes      %" PRIu32, info->classes);
     for (uint32_t label = 0; label < info->classes && label < 3; label++) {
@@ -235,18 +238,23 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
            info->fingerprint);
 }
 
-static int show_dataset(const sluice_dataset *dataset, bool as_json)
+static int show_dataset(const sluice_dataset *dataset, const struct info_args *args)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
+    struct lengths_found lengths;
     if (sluice_dataset_get_info(dataset, &info) < 0) {
         report("cannot read the dataset's properties: please report this as a bug");
         return TOOL_FAILED;
     }
+    const int code = lengths_measure(dataset, &args->lengths, &lengths);
+    if (code != TOOL_FINE) {
+        return code;
+    }
     bool sized = info.bytes > 0 || sum_files(dataset, info.samples, &info.bytes);
-    if (as_json) {
-        print_dataset_json(dataset, &info, sized);
+    if (args->json) {
+        print_dataset_json(dataset, &info, sized, &lengths);
     } else {
-        print_dataset_text(dataset, &info, sized);
+        print_dataset_text(dataset, &info, sized, &lengths);
     }
     return TOOL_FINE;
 }
@@ -297,109 +305,6 @@ static int show_sample(const sluice_dataset *dataset, const struct info_args *ar
     return TOOL_FINE;
 }
 
-static void print_limit(const char *name, uint64_t bytes)
-{
-    char text[32] = "unlimited";
-    if (bytes != UINT64_MAX) {
-        units_format_bytes(text, sizeof text, bytes);
-    }
-    printf("%-12s %s\n", name, text);
-}
-
-/* `ranks` NULL: what the launcher says is not clear. */
-static void write_ranks(struct json *json, const sluice_ranks *ranks)
-{
-    if (ranks == NULL) {
-        json_null(json, "ranks");
-        return;
-    }
-    json_open_object(json, "ranks");
-    json_unsigned(json, "rank", ranks->rank);
-    json_unsigned(json, "world_size", ranks->world_size);
-    if (ranks->local_rank < 0) {
-        json_null(json, "local_rank");
-    } else {
-        json_signed(json, "local_rank", ranks->local_rank);
-    }
-    if (ranks->local_size == 0) {
-        json_null(json, "local_size");
-    } else {
-        json_unsigned(json, "local_size", ranks->local_size);
-    }
-    json_text(json, "launcher", ranks->found != 0 ? ranks->launcher : NULL);
-    json_text(json, "job", ranks->job[0] != '\0' ? ranks->job : NULL);
-    json_text(json, "text", ranks->text);
-    json_close_object(json);
-}
-
-static void print_system_json(const sluice_system *system, const sluice_ranks *ranks, int code)
-{
-    struct json json;
-    json_begin(&json, stdout);
-    json_open_object(&json, NULL);
-    json_text(&json, "version", sluice_version());
-    json_unsigned(&json, "cpus", system->cpus);
-    json_text(&json, "cpu_features", system->cpu_text);
-    json_unsigned(&json, "memory_bytes", system->memory_bytes);
-    if (system->memlock_bytes == UINT64_MAX) {
-        json_null(&json, "memlock_bytes");
-    } else {
-        json_unsigned(&json, "memlock_bytes", system->memlock_bytes);
-    }
-    json_unsigned(&json, "open_files", system->open_files);
-    json_text(&json, "huge_pages", system->huge_pages_text);
-    json_bool(&json, "io_uring", system->io_uring != 0);
-    json_text(&json, "io_uring_text", system->io_uring_text);
-    json_bool(&json, "cuda", system->cuda != 0);
-    json_text(&json, "cuda_text", system->cuda_text);
-    write_ranks(&json, ranks);
-    if (code != TOOL_FINE) {
-        outcome_write(&json, code);
-    }
-    json_close_object(&json);
-}
-
-static void print_system_text(const sluice_system *system, const sluice_ranks *ranks)
-{
-    printf("sluice       %s\nprocessors   %" PRIu32 ", %s\n", sluice_version(), system->cpus,
-           system->cpu_text);
-    print_limit("memory", system->memory_bytes);
-    print_limit("memlock", system->memlock_bytes);
-    printf("open files   %" PRIu64 "\nhuge pages   %s\n", system->open_files,
-           system->huge_pages_text);
-    printf("io_uring     %s: %s\ncuda         %s: %s\n", system->io_uring != 0 ? "yes" : "no",
-           system->io_uring_text, system->cuda != 0 ? "yes" : "no", system->cuda_text);
-    printf("ranks        %s", ranks == NULL ? "not clear: the error says why" : ranks->text);
-    if (ranks != NULL && ranks->found != 0 && ranks->local_rank >= 0 && ranks->local_size > 0) {
-        printf("; %" PRId32 " of %" PRIu32 " on this machine", ranks->local_rank,
-               ranks->local_size);
-    }
-    printf("\n");
-}
-
-static int show_system(bool as_json)
-{
-    sluice_system system = {.struct_size = sizeof system};
-    sluice_ranks found = SLUICE_RANKS_INIT;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_system_get_info(&system) < 0) {
-        report("cannot read the properties of this machine");
-        return TOOL_FAILED;
-    }
-    const sluice_ranks *ranks = &found;
-    int code = TOOL_FINE;
-    if (sluice_ranks_find(&found, &error) < 0) {
-        code = report_error(&error, NULL);
-        ranks = NULL;
-    }
-    if (as_json) {
-        print_system_json(&system, ranks, code);
-    } else {
-        print_system_text(&system, ranks);
-    }
-    return code;
-}
-
 static int show_formats(bool as_json)
 {
     struct json json;
@@ -436,26 +341,33 @@ static int run(const struct info_args *args)
         report("give a DATASET, --system or --formats, for example `sluice info photos`");
         return TOOL_USAGE;
     }
+    const bool of_dataset = args->dataset != NULL && args->sample == no_sample;
+    if (!of_dataset && lengths_are_asked(&args->lengths)) {
+        report("--lengths and --pack-length show a DATASET: leave out --sample, --system and "
+               "--formats");
+        return TOOL_USAGE;
+    }
     if (args->formats) {
         return show_formats(args->json);
     }
     if (args->system) {
-        return show_system(args->json);
+        return system_show(args->json);
     }
     int code;
     sluice_dataset *dataset = data_open(args->dataset, &args->folder, &code);
     if (dataset == NULL) {
         return code;
     }
-    code =
-        args->sample == no_sample ? show_dataset(dataset, args->json) : show_sample(dataset, args);
+    code = args->sample == no_sample ? show_dataset(dataset, args) : show_sample(dataset, args);
     sluice_dataset_close(dataset);
     return code;
 }
 
 int info_main(int argc, char **argv)
 {
-    struct info_args args = {.sample = no_sample, .folder = DATA_FOLDER_INIT};
+    struct info_args args = {
+        .sample = no_sample, .folder = DATA_FOLDER_INIT, .lengths = LENGTHS_ARGS_INIT};
+    static const char *const cuts[] = {"none", "long", "split", NULL};
     const struct option_row rows[] = {
         OPTION_GROUP("What is shown"),
         {"sample", 's', OPTION_COUNT, &args.sample, .max = no_sample - 1, .metavar = "N",
@@ -464,6 +376,17 @@ int info_main(int argc, char **argv)
          .help = "show this machine: io_uring, memory, CPU, CUDA, rank"},
         {"formats", 0, OPTION_FLAG, &args.formats, .common = true,
          .help = "list the supported formats"},
+        OPTION_GROUP("Sequences"),
+        {"lengths", 0, OPTION_TEXT, &args.lengths.field, .metavar = "FIELD", .common = true,
+         .help = "show lengths of FIELD [tokens, if in the index]"},
+        {"pack-length", 0, OPTION_TEXT, &args.lengths.rows, .metavar = "N[,N]", .common = true,
+         .help = "show what packing into rows of N tokens gives"},
+        {"align", 0, OPTION_COUNT, &args.lengths.align, .min = 1, .max = 1 << 24, .metavar = "N",
+         .help = "round each sample's length up to a multiple of N tokens [1]"},
+        {"max-documents", 0, OPTION_COUNT, &args.lengths.max_documents, .min = 1, .max = 65536,
+         .metavar = "N", .help = "most samples in a row [32]"},
+        {"cut", 0, OPTION_CHOICE, &args.lengths.cut, .choices = cuts,
+         .help = "samples to cut: longer than a row, or at each row's end [none]"},
         DATA_FOLDER_ROWS(args.folder),
         OPTION_GROUP("Output"),
         {"json", 0, OPTION_FLAG, &args.json, .common = true, .help = "print JSON"},
@@ -473,9 +396,10 @@ int info_main(int argc, char **argv)
         .arguments = "[DATASET]",
         .summary =
             "Shows the samples, fields and classes of a dataset and the format it was taken\n"
-            "for; or a sample of it, this machine, or the formats that sluice reads.",
+            "for, and how long token sequences are; or a sample of it, this machine, or the\n"
+            "formats that sluice reads.",
         .examples = "  sluice info photos\n"
-                    "  sluice info packed --sample 17\n"
+                    "  sluice info tokens --pack-length 2048,8192 --cut long\n"
                     "  sluice info --system\n",
         .rows = rows,
         .operands_max = 1,
@@ -484,6 +408,7 @@ int info_main(int argc, char **argv)
     if (code != OPTIONS_GO_ON) {
         return code;
     }
+    args.lengths.max_sample = args.folder.max_sample;
     args.dataset = usage.operand_count > 0 ? usage.operands[0] : NULL;
     return run(&args);
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* system: what this machine offers, and the rank of this process. One thread. */
+#ifndef INFO_SYSTEM_H
+#define INFO_SYSTEM_H
+
+#include <stdbool.h>
+
+/* Prints it; returns the exit code. */
+int system_show(bool as_json);
+
+#endif
