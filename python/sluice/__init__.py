@@ -33,6 +33,7 @@ from . import _check, columns, transforms
 from ._buckets import buckets
 from .batch import Batch
 from ._ranks import Ranks, ranks
+from ._sequences import PackedRows, packed_rows
 from .dataset import Dataset, Field, balance, concat, mix
 from .loader import Loader
 from .packing import PackResult, UnpackResult, pack, pack_join, unpack
@@ -70,6 +71,7 @@ __all__ = [
     "Marks",
     "OutOfMemoryError",
     "PackResult",
+    "PackedRows",
     "Profile",
     "Ranks",
     "StateError",
@@ -85,6 +87,7 @@ __all__ = [
     "mix",
     "pack",
     "pack_join",
+    "packed_rows",
     "profile",
     "ranks",
     "transforms",

@@ -71,6 +71,29 @@ class Ranks(NamedTuple):
     source: str
 
 
+class _PackedRows(NamedTuple):
+    documents: int
+    tokens: int
+    targets: int
+    rows: int
+    pieces: int
+    align_padding: int
+    end_padding: int
+    cut: int
+    empty: int
+    closed: int
+    longest: int
+    longest_document: int
+    most_documents: int
+    length: int
+
+
+class PackedRows(_PackedRows):
+    @property
+    def padding(self) -> float:
+        return 0.0
+
+
 class PackResult(NamedTuple):
     path: str
     samples: int

@@ -448,6 +448,24 @@ class Dataset:
         found = array.array("q" if kind == "int" else "d", values)
         return [value if there else None for value, there in zip(found, present)] if 0 in present else found.tolist()
 
+    def lengths(self, field: str, *, max_sample_bytes: int = 0) -> numpy.ndarray[Any, Any]:
+        """How many elements a tensor has in each sample (rows, of several dimensions): a numpy array of int64 (without numpy an
+        array.array); 0 where a sample lacks it. `sluice.packed_rows` takes them, and a loader's `lengths=`.
+
+        field: of tensors whose first dimension differs from sample to sample, as tokens. Reads the index where that says
+        where the tensor lies (Megatron, .npy, .npz, MDS, LitData, shards written with zstd="off"), else every sample, whole:
+        `lengths_source` says which. max_sample_bytes: as of `where`. ValueError: there is no such field."""
+        from ._sequences import lengths_of
+        from .packing import sample_limit
+
+        return lengths_of(self, _check.text("field", field), sample_limit(max_sample_bytes))
+
+    def lengths_source(self, field: str) -> str:
+        """What `lengths(field)` reads: 'known' (nothing), 'index' (the dataset's index) or 'samples' (every sample, whole);
+        'none' if the field has no lengths. Looks at the first sample."""
+        words = ("none", "known", "index", "samples")
+        return words[_sluice.lengths_source(self._handle, _check.text("field", field))]
+
     def filter(self, keep: Callable[[dict[str, int | float | None]], Any]) -> Dataset:
         """Those samples for which `keep` says so, of a dict of their numbers: data.filter(lambda n: n["label"] < 10).
         Reads as `where` does, once for each such field, and calls `keep` in this thread."""

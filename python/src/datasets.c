@@ -231,9 +231,17 @@ static void read_numbers(waiting_job *job)
                                             &r->scan, &r->error);
 }
 
-PyObject *datasets_numbers(PyObject *module, PyObject *arguments)
+static void read_lengths(waiting_job *job)
 {
-    const extension *e = PyModule_GetState(module);
+    reading *r = (reading *)job;
+    r->status =
+        sluice_dataset_read_lengths(r->of->dataset, r->field, r->values, &r->scan, &r->error);
+}
+
+/* 8 bytes of each sample, and a byte. */
+static PyObject *read_values(const extension *e, PyObject *arguments,
+                             void (*work)(waiting_job *job))
+{
     PyObject *of;
     const char *field;
     unsigned long long most;
@@ -241,7 +249,7 @@ PyObject *datasets_numbers(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OsK", &of, &field, &most)) {
         return NULL;
     }
-    reading *r = reading_new(e, of, read_numbers);
+    reading *r = reading_new(e, of, work);
     if (r == NULL) {
         return NULL;
     }
@@ -263,6 +271,35 @@ PyObject *datasets_numbers(PyObject *module, PyObject *arguments)
                                    (const char *)r->present, (Py_ssize_t)info.samples);
     drop_reading(&r->job);
     return made;
+}
+
+PyObject *datasets_numbers(PyObject *module, PyObject *arguments)
+{
+    return read_values(PyModule_GetState(module), arguments, read_numbers);
+}
+
+PyObject *datasets_lengths(PyObject *module, PyObject *arguments)
+{
+    return read_values(PyModule_GetState(module), arguments, read_lengths);
+}
+
+PyObject *datasets_lengths_source(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    PyObject *of;
+    const char *field;
+    if (!PyArg_ParseTuple(arguments, "Os", &of, &field)) {
+        return NULL;
+    }
+    dataset_handle *handle = dataset_share(e, of);
+    if (handle == NULL) {
+        return NULL;
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    const int32_t source = sluice_dataset_lengths_source(handle->dataset, field);
+    dataset_drop(handle);
+    PyEval_RestoreThread(thread);
+    return PyLong_FromLong(source);
 }
 
 /* ---- mixes ---- */

@@ -14,6 +14,11 @@ PyObject *datasets_subset(PyObject *module, PyObject *arguments);
 /* numbers(dataset, field): (8 bytes of each sample's number, a byte of each: whether it is there).
  */
 PyObject *datasets_numbers(PyObject *module, PyObject *arguments);
+/* lengths(dataset, field, max_sample_bytes): (8 bytes of each sample's length, a byte of each: 0).
+ */
+PyObject *datasets_lengths(PyObject *module, PyObject *arguments);
+/* lengths_source(dataset, field): a sluice_lengths_source. */
+PyObject *datasets_lengths_source(PyObject *module, PyObject *arguments);
 /* mix(datasets, weights, epochs, epoch_samples, fields): doubles and uint64 as bytes, a row of
  * weights for each epoch. */
 PyObject *datasets_mix(PyObject *module, PyObject *arguments);

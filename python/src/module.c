@@ -4,6 +4,7 @@
 #include "extension.h"
 #include "options.h"
 #include "recipe.h"
+#include "sequences.h"
 #include "whole.h"
 
 static PyObject *version(PyObject *module, PyObject *unused)
@@ -173,6 +174,11 @@ static PyMethodDef methods[] = {
      "concat(datasets, fields, labels): a dataset of them all"},
     {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},
     {"numbers", datasets_numbers, METH_VARARGS, "numbers(dataset, field): (values, present)"},
+    {"lengths", datasets_lengths, METH_VARARGS, "lengths(dataset, field): (values, zeros)"},
+    {"lengths_source", datasets_lengths_source, METH_VARARGS,
+     "lengths_source(dataset, field): what lengths are read from"},
+    {"packing_count", sequences_count, METH_VARARGS,
+     "packing_count(lengths, length, max_documents, align, unit, window, cut, seed): a dict"},
     {"mix", datasets_mix, METH_VARARGS, "mix(datasets, weights, epochs, epoch_samples, fields)"},
     {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
     {"pack_join", whole_pack_join, METH_O, "pack_join(path)"},
