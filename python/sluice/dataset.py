@@ -453,8 +453,8 @@ class Dataset:
         array.array); 0 where a sample lacks it. `sluice.packed_rows` takes them, and a loader's `lengths=`.
 
         field: of tensors whose first dimension differs from sample to sample, as tokens. Reads the index where that says
-        where the tensor lies (Megatron, .npy, .npz, MDS, LitData, shards written with zstd="off"), else every sample, whole:
-        `lengths_source` says which. max_sample_bytes: as of `where`. ValueError: there is no such field."""
+        where the tensor lies (Megatron's does, and that of shards with only numbers beside it, written with zstd="off"), else
+        every sample, whole: `lengths_source` says which. max_sample_bytes: as of `where`. ValueError: there is no such field."""
         from ._sequences import lengths_of
         from .packing import sample_limit
 

@@ -103,8 +103,10 @@ static void take_length(void *ctx, uint64_t index, const sl_values *values)
     r->lengths[index] = value->present ? value->shape[0] : 0;
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): written to, by way of `r`
 sluice_status sl_field_lengths_read(const sl_dataset *dataset, uint32_t field, uint64_t *lengths,
                                     const sluice_scan_options *options, sluice_error *error)
+// NOLINTEND(readability-non-const-parameter)
 {
     length_reader r = {.dataset = dataset, .field = field, .lengths = lengths};
     const uint64_t samples = dataset->info.samples;

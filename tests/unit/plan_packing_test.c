@@ -136,7 +136,7 @@ static void check_row(const sl_packed_rows *packing, uint64_t row, const packing
         assert_int_equal(pieces[i].first, next_element[pieces[i].document]);
         next_element[pieces[i].document] += pieces[i].count;
         all->tokens += pieces[i].count;
-        fill += (pieces[i].count + shape->align - 1) / shape->align * shape->align;
+        fill += ((uint64_t)pieces[i].count + shape->align - 1) / shape->align * shape->align;
     }
     assert_true(*at == model->pieces || model->piece[*at].row == own + 1);
     assert_true(fill <= shape->length);

@@ -16,7 +16,7 @@ enum { USUAL_DOCUMENTS = 32 };
 
 static const char *const cut_words[] = {"none", "long", "split"};
 /* Samples that are looked up unasked: at most some tenths of a second. */
-static const uint64_t unasked_samples = 1U << 20;
+static const uint64_t unasked_samples = 1U << 17;
 
 /* ---- which field ---- */
 

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""packing_texts.py [LENGTH ...]: what packing gives for texts of this machine, beside packers that work from a buffer.
+
+Texts: the docstrings of Python's library (/usr/lib/python3.*), in words and in bytes, and the manual pages of /usr/share/man, in bytes.
+Rows of LENGTH [2048 8192] tokens, at most 32 or 4096 documents in a row, each padded to a multiple of 1 or 16. Prints a table in Markdown: padding,
+documents cut, tokens in rows over tokens read; the last row is packing_greedy.py's `crop`, which loses tokens. Needs the sluice package in PYTHONPATH.
+"""
+import ast
+import glob
+import gzip
+import sys
+
+import packing_greedy
+
+import sluice
+
+
+def docstrings():
+    found = []
+    for path in sorted(glob.glob("/usr/lib/python3.*/**/*.py", recursive=True)):
+        try:
+            with open(path, encoding="utf-8") as file:
+                tree = ast.parse(file.read())
+        except (SyntaxError, UnicodeDecodeError, ValueError):
+            continue
+        nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        found += [text for node in ast.walk(tree) if isinstance(node, nodes) and (text := ast.get_docstring(node))]
+    return found
+
+
+def manuals():
+    found = []
+    for path in sorted(glob.glob("/usr/share/man/man*/*.gz")):
+        with gzip.open(path) as file:
+            found.append(file.read())
+    return found
+
+
+def percent(share):
+    return f"{100 * share:.2f} %"
+
+
+def show(name, lengths, length):
+    for cut, most, align in (("long", 32, 1), ("long", 4096, 1), ("long", 4096, 16), ("split", 4096, 1)):
+        made = sluice.packed_rows(lengths, length, cut=cut, max_documents=most, align=align)
+        cells = [percent(made.padding), percent(made.cut / made.documents), percent(1)]  # no token is lost
+        print(f"| {name} | {length} | {cut}, {most} a row, align {align} | {made.rows} | {' | '.join(cells)} |")
+    rows, used, cut = packing_greedy.pack(lengths, length, 1000, True)
+    cells = [percent(1 - used / rows / length), percent(cut / len(lengths)), percent(used / sum(lengths))]
+    print(f"| {name} | {length} | a buffer of 1,000 that crops | {rows} | {' | '.join(cells)} |")
+
+
+def main():
+    texts, pages = docstrings(), manuals()
+    print("| tokens | row | packed | rows | padding | documents cut | tokens in rows |\n|---|---|---|---|---|---|---|")
+    for name, lengths in (
+        ("words of docstrings", [len(text.split()) for text in texts]),
+        ("bytes of docstrings", [len(text.encode()) for text in texts]),
+        ("bytes of manual pages", [len(page) for page in pages]),
+    ):
+        lengths = [length for length in lengths if length]
+        ordered = sorted(lengths)
+        print(f"{name}: {len(lengths)}, median {ordered[len(ordered) // 2]}, longest {ordered[-1]}, {sum(lengths)} in all", file=sys.stderr)
+        for length in [int(given) for given in sys.argv[1:]] or [2048, 8192]:
+            show(name, lengths, length)
+
+
+if __name__ == "__main__":
+    main()
