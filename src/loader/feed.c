@@ -171,10 +171,26 @@ uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t 
                                               .attempt = want->attempt});
 }
 
+uint64_t sl_feed_member(const sl_feed *feed, const sl_row_want *want, uint64_t own)
+{
+    if (feed->order->kind->members != NULL) {
+        return own * feed->members + want->member;
+    }
+    return want->member > 0 ? sl_feed_partner(feed, want, own) : own;
+}
+
+uint32_t sl_feed_members(const sl_step *step, const sl_order *order, uint32_t row, uint32_t usual)
+{
+    return order->kind->members == NULL
+               ? usual
+               : order->kind->members(order, sl_step_position(step, order, row));
+}
+
 /* ---- slots ---- */
 
-/* Fills a slot that is begun, for the step at the cursor, with the rows that want no sample. */
-static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *cursor)
+/* Fills a slot that is begun, for the step at the cursor, with the rows that want no sample.
+ * Returns how many samples the others want. */
+static uint64_t open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *cursor)
 {
     const sl_step *step = &cursor->at;
     slot->rows = step->rows;
@@ -193,8 +209,11 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
     atomic_store_explicit(&slot->dropped, false, memory_order_relaxed);
     sl_feed_begin_finals(feed, slot);
     sl_gathering *gatherings = &feed->gatherings[sl_feed_row_of(feed, slot->ticket, 0)];
+    uint64_t items = 0;
     for (uint32_t row = 0; row < step->filled; row++) {
-        atomic_store_explicit(&gatherings[row].waiting, slot->members, memory_order_relaxed);
+        const uint32_t members = sl_feed_members(step, &slot->order, row, slot->members);
+        items += members;
+        atomic_store_explicit(&gatherings[row].waiting, members, memory_order_relaxed);
         atomic_store_explicit(&gatherings[row].failed, false, memory_order_relaxed);
         atomic_store_explicit(&gatherings[row].canceled, false, memory_order_relaxed);
         gatherings[row].parked = false;
@@ -207,6 +226,7 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
             slot->parts);
     }
     sl_feed_done(feed, slot, step->rows - step->filled + 1);
+    return items;
 }
 
 void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count)
@@ -245,8 +265,9 @@ static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot)
         sl_sample sample;
         sl_place lookup;
         sl_refusal why;
-        const bool found = sl_dataset_locate_at(feed->dataset, (sl_visit){slot->epoch, 0},
-                                                samples[at], &sample, &lookup, &why) == SLUICE_OK;
+        const uint64_t first = sl_feed_member(feed, &(sl_row_want){.member = 0}, samples[at]);
+        const bool found = sl_dataset_locate_at(feed->dataset, (sl_visit){slot->epoch, 0}, first,
+                                                &sample, &lookup, &why) == SLUICE_OK;
         rows[row] = (sl_paged_row){.offset = found ? sample.place.offset : samples[at],
                                    .sample = samples[at],
                                    .object = found ? sample.place.object : UINT32_MAX,
@@ -289,9 +310,8 @@ static bool begin_step_locked(sl_feed *feed)
     if (sl_staging_begin(feed->staging, &facts, &slot->number, &slot->parts) != SLUICE_OK) {
         return false;
     }
-    const uint64_t items = (uint64_t)cursor->at.filled * cursor->members;
     const bool is_short = cursor->ticket >= feed->short_from;
-    open_slot(feed, slot, cursor);
+    const uint64_t items = open_slot(feed, slot, cursor);
     sl_feed_next_step(feed, cursor);
     if (is_short) {
         begin_short(feed, slot);

@@ -12,11 +12,13 @@
  * hands batches out in their order. `first_ticket` is the run's first.
  *
  * Rows of several samples: a row may want MEMBERS, its own sample, number 0, and partners of it
- * (plan/partners.h), as many as its epoch's columns make rows of. Each is an item of the sequence,
- * a row's one behind the other, and has a job; the row is handed over when the last of them is
- * there. A row that waits never holds the fetch's reserve: what came by the reserve is copied where
- * its row waits for other members, and where it waits for a substitute, since these may have no
- * other memory to come by. A bad member alone is replaced: the others wait for it.
+ * (plan/partners.h), as many as its epoch's columns make rows of. An order may also give each row a
+ * number of members of its own (sl_order_kind.members): they have no partners, and the row is lost
+ * as a whole if one of them is bad. Each member is an item of the sequence, a row's one behind the
+ * other, and has a job; the row is handed over when the last of them is there. A row that waits
+ * never holds the fetch's reserve: what came by the reserve is copied where its row waits for other
+ * members, and where it waits for a substitute, since these may have no other memory to come by. A
+ * bad member alone is replaced: the others wait for it.
  *
  * Walk of one sample: ask (and learn, when an index entry had to be read) -> fetch reads -> deliver
  * (fetch thread; its slot is begun, or there would be no credit) -> its job, in a task for the
@@ -62,8 +64,9 @@ typedef struct sl_feed_cursor {
     sl_step at;   /* of `step` */
     uint64_t epoch, step, steps, ticket;
     uint32_t row, member;
-    uint32_t members; /* of a row of the epoch */
-    bool done;        /* behind the last epoch */
+    uint32_t members;     /* of a row of the epoch, as the columns say */
+    uint32_t row_members; /* of the row at hand; set when its first member is asked for */
+    bool done;            /* behind the last epoch */
 } sl_feed_cursor;
 
 /* One row that wants a sample. */
@@ -72,6 +75,7 @@ typedef struct sl_row_want {
     uint64_t repetition; /* as sl_visit has it */
     uint32_t row;
     uint32_t member;  /* 0: the row's own sample; else the partner of that number */
+    uint32_t members; /* of the row */
     uint32_t attempt; /* 0: the plan's own sample; else the attempt-th substitute */
     sl_sample sample; /* its number alone, until it is located */
 } sl_row_want;
@@ -80,7 +84,7 @@ typedef struct sl_row_want {
 typedef struct sl_feed_slot {
     uint32_t number; /* staging's */
     uint32_t rows;
-    uint32_t members;        /* of a row */
+    uint32_t members;        /* of a row, as the columns say */
     _Atomic uint32_t left;   /* rows that are not done */
     _Atomic uint32_t parked; /* of those: feed_parking.c */
     _Atomic bool dropped;    /* some of them were not made: nobody will see the step */
@@ -159,7 +163,8 @@ typedef struct sl_feed {
     /* Of episodes, else NULL: the sample that each row of each slot came to, UINT64_MAX: none. */
     uint64_t *finals;
     sl_gathering *gatherings; /* of each row of each slot: [slot x batch + row] */
-    sl_job *jobs;             /* of each member: [(slot x batch + row) x members + member] */
+    sl_job *jobs; /* of each member: [(slot x batch + row) x members + member]; rows with fewer
+                     members leave the rest unused */
     /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
      * the short path, in the order of their pages. And jobs that are delivered and not in a task
      * yet; fetch thread. */
@@ -268,6 +273,11 @@ void sl_feed_blank(sl_feed *feed, const sl_job *job);
 void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row);
 /* The sample that is partner `want->member` of a row's own, as planned. */
 uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own);
+/* The dataset's sample that member `want->member` of a row is; `own`: the order's sample at the
+ * row's position. */
+uint64_t sl_feed_member(const sl_feed *feed, const sl_row_want *want, uint64_t own);
+/* Members of a row of a step of the order; `usual`: as the columns say. */
+uint32_t sl_feed_members(const sl_step *step, const sl_order *order, uint32_t row, uint32_t usual);
 
 /* ---- feed_parking.c: rows of episodes ---- */
 
@@ -323,6 +333,13 @@ static inline sl_paged_row *sl_feed_by_page(const sl_feed *feed, const sl_feed_s
 static inline sl_meeting *sl_feed_meeting(const sl_feed *feed, sl_feed_slot *slot)
 {
     return feed->columns->mixers > 0 ? &slot->meeting : NULL;
+}
+
+/* The number of a row's sample that its batch shows: the one that the order has. */
+static inline int64_t sl_feed_shown(const sl_feed *feed, const sl_row_want *want)
+{
+    const uint64_t index = want->sample.index;
+    return (int64_t)(feed->order->kind->members != NULL ? index / feed->members : index);
 }
 
 /* Number of a row of a slot, and of the job of its first member. */

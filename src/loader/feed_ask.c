@@ -108,14 +108,16 @@ static bool ask_in_order(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     want->position = sl_step_position(&ask->at, &ask->plan.order, ask->row);
     want->repetition = sl_feed_repetition(feed, &ask->plan.order, want->position);
     want->member = ask->member;
-    want->sample.index = sl_order_sample(&ask->plan.order, want->position);
-    if (want->member > 0) {
-        want->sample.index = sl_feed_partner(feed, want, want->sample.index);
+    if (ask->member == 0) {
+        ask->row_members = sl_feed_members(&ask->at, &ask->plan.order, ask->row, ask->members);
     }
+    want->members = ask->row_members;
+    want->sample.index =
+        sl_feed_member(feed, want, sl_order_sample(&ask->plan.order, want->position));
     if (feed->shards != NULL) {
         tell_pass(feed, want->sample.index, item);
     }
-    if (++ask->member == ask->members) {
+    if (++ask->member == ask->row_members) {
         ask->member = 0;
         ask->row++;
     }
@@ -187,6 +189,7 @@ static bool ask_by_shards(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     want->ticket = ask->ticket + row / ask->plan.batch;
     want->row = (uint32_t)(row % ask->plan.batch);
     want->position = next.position;
+    want->members = ask->members;
     want->sample.index = next.sample;
     item->due = feed->rows_before + row;
     item->pass = ask->epoch * feed->shards->count + next.shard;

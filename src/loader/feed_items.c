@@ -160,7 +160,7 @@ static void add_to_task(sl_feed *feed, uint32_t number, uint64_t bytes)
 static uint64_t row_bytes(const sl_feed *feed, uint32_t number)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < feed->jobs[number].slot->members; i++) {
+    for (uint32_t i = 0; i < feed->jobs[number].want.members; i++) {
         bytes += feed->jobs[number + i].bytes.bytes.size;
     }
     return bytes;
@@ -301,10 +301,10 @@ void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row)
     const sl_gathering *gathering = sl_feed_gathering(feed, &jobs->want);
     sl_feed_slot *slot = jobs->slot;
     if (atomic_load_explicit(&gathering->canceled, memory_order_relaxed)) {
-        sl_feed_release(feed, jobs, slot->members);
+        sl_feed_release(feed, jobs, jobs->want.members);
         sl_feed_drop(feed, slot, 1);
     } else if (atomic_load_explicit(&gathering->failed, memory_order_relaxed)) {
-        sl_feed_release(feed, jobs, slot->members);
+        sl_feed_release(feed, jobs, jobs->want.members);
         sl_feed_blank(feed, jobs);
     } else {
         add_job(feed, number);

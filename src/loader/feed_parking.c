@@ -179,8 +179,8 @@ void sl_feed_drop_parked(sl_feed *feed)
                 atomic_fetch_sub_explicit(&slot->parked, 1, memory_order_seq_cst);
             }
             if (parked && !is_unasked(feed, slot, row)) {
-                sl_feed_release(feed, &feed->jobs[sl_feed_job_of(feed, slot->ticket, row)],
-                                slot->members);
+                sl_job *jobs = &feed->jobs[sl_feed_job_of(feed, slot->ticket, row)];
+                sl_feed_release(feed, jobs, jobs->want.members);
                 sl_feed_drop(feed, slot, 1);
             }
         }

@@ -47,7 +47,7 @@ static bool feed_rows_find(const sl_feed *feed, sl_job *job)
 static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint64_t missing)
 {
     const sl_row_want *want = &found->want;
-    const uint32_t count = found->slot->members;
+    const uint32_t count = found->want.members;
     sl_gathering *gathering = sl_feed_gathering(feed, want);
     sl_job *jobs = &feed->jobs[sl_feed_job_of(feed, want->ticket, want->row)];
     uint32_t refused = 0;
@@ -71,17 +71,18 @@ bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t inde
     const uint64_t position = sl_step_position(&slot->step, &slot->order, row);
     const uint64_t repetition = sl_feed_repetition(feed, &slot->order, position);
     uint64_t missing = 0;
-    for (uint32_t i = 0; i < slot->members; i++) {
+    const uint32_t members = sl_feed_members(&slot->step, &slot->order, row, slot->members);
+    for (uint32_t i = 0; i < members; i++) {
         jobs[i] = (sl_job){.want = {.epoch = slot->epoch,
                                     .ticket = slot->ticket,
                                     .position = position,
                                     .repetition = repetition,
                                     .row = row,
                                     .member = i,
-                                    .sample = {.index = index}},
+                                    .members = members},
                            .slot = slot,
                            .bytes = {.handle = SL_HANDLE_NONE}};
-        const uint64_t sample = i > 0 ? sl_feed_partner(feed, &jobs[i].want, index) : index;
+        const uint64_t sample = sl_feed_member(feed, &jobs[i].want, index);
         jobs[i].want.sample.index = sample;
         if (!feed_rows_find(feed, &jobs[i])) {
             jobs[i].want.sample = (sl_sample){.index = sample};
@@ -133,7 +134,7 @@ void sl_feed_blank(sl_feed *feed, const sl_job *job)
 {
     const sl_row_want *want = &job->want;
     sl_columns_blank(feed->columns,
-                     &(sl_row_place){.index = (int64_t)want->sample.index,
+                     &(sl_row_place){.index = sl_feed_shown(feed, want),
                                      .number = want->row,
                                      .status = SLUICE_ROW_BAD,
                                      .bucket = job->slot->step.bucket,
@@ -165,7 +166,7 @@ static sluice_status keep_others(const sl_feed *feed, sl_job *jobs, sluice_error
     if (feed->config->options.on_bad_sample != SLUICE_BAD_REPLACE) {
         return SLUICE_OK;
     }
-    for (uint32_t i = 0; i < jobs->slot->members && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < jobs->want.members && status == SLUICE_OK; i++) {
         status = sl_feed_keep(feed, &jobs[i], error);
     }
     return status;
@@ -173,7 +174,7 @@ static sluice_status keep_others(const sl_feed *feed, sl_job *jobs, sluice_error
 
 void sl_feed_bad(sl_feed *feed, sl_job *jobs, uint32_t bad, const sluice_error *error)
 {
-    const uint32_t count = jobs->slot->members;
+    const uint32_t count = jobs->want.members;
     const sl_row_want *want = &jobs->want;
     sl_job *kept = &feed->jobs[sl_feed_job_of(feed, want->ticket, want->row)];
     sluice_error why;
@@ -195,7 +196,7 @@ void sl_feed_bad(sl_feed *feed, sl_job *jobs, uint32_t bad, const sluice_error *
 void sl_feed_fail(sl_feed *feed, sl_job *jobs, const sluice_error *error)
 {
     assert(error->status < 0);
-    sl_feed_release(feed, jobs, jobs->slot->members);
+    sl_feed_release(feed, jobs, jobs->want.members);
     sl_staging_fail(feed->staging, jobs->slot->number, error);
     sl_feed_blank(feed, jobs);
 }

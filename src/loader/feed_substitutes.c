@@ -231,7 +231,8 @@ static bool of_partner(const sl_feed *feed, const sl_row_want *want, uint64_t *s
 
 bool sl_feed_other(const sl_feed *feed, const sl_row_want *want, uint64_t *sample)
 {
-    if (want->attempt > ATTEMPTS_MAX || feed->dataset->info.samples < 2) {
+    if (want->attempt > ATTEMPTS_MAX || feed->dataset->info.samples < 2 ||
+        feed->order->kind->members != NULL) {
         return false;
     }
     return want->member > 0 ? of_partner(feed, want, sample) : of_own(feed, want, sample);

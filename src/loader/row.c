@@ -216,7 +216,7 @@ static void row_settle(progress *p)
 static bool is_replaced(const sl_job *jobs)
 {
     bool replaced = false;
-    for (uint32_t i = 0; i < jobs->slot->members; i++) {
+    for (uint32_t i = 0; i < jobs->want.members; i++) {
         replaced = replaced || jobs[i].want.attempt > 0;
     }
     return replaced;
@@ -237,7 +237,7 @@ static void row_prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
     row->decode_ns = 0;
     row->epoch = job->want.epoch;
     row->attempt = 0;
-    row->at = (sl_row_place){.index = (int64_t)job->want.sample.index,
+    row->at = (sl_row_place){.index = sl_feed_shown(feed, &job->want),
                              .number = job->want.row,
                              .status = status_of(job, again),
                              .again = again,
@@ -284,7 +284,7 @@ static sluice_status make_members(progress *p, const sl_job *jobs, sluice_error 
 {
     const _Atomic bool *stop = &p->maker->feed->stopping;
     sl_row *row = p->row;
-    row->members = jobs->slot->members;
+    row->members = jobs->want.members;
     for (uint32_t i = 0; i < row->members; i++) {
         if (atomic_load_explicit(stop, memory_order_relaxed)) {
             return SLUICE_CANCELED;
@@ -319,7 +319,7 @@ static void drop_one(progress *p, sl_job *jobs)
 {
     sl_feed *feed = p->maker->feed;
     row_settle(p);
-    sl_feed_release(feed, jobs, jobs->slot->members);
+    sl_feed_release(feed, jobs, jobs->want.members);
     sl_feed_drop(feed, jobs->slot, 1);
 }
 
@@ -355,7 +355,7 @@ static void row_advise(const progress *p, sluice_error *error)
 /* The jobs' bytes, when all that is made of them by now is settled. Copies are few. */
 static void release_later(progress *p, sl_job *jobs)
 {
-    const uint32_t count = jobs->slot->members;
+    const uint32_t count = jobs->want.members;
     for (uint32_t i = 0; i < count; i++) {
         p->handles[p->handle_count++] = jobs[i].bytes.handle;
         sl_free(jobs[i].copy);
@@ -420,7 +420,7 @@ static void run_list(progress *p, const sl_task *task)
     uint32_t number = task->first;
     for (uint32_t i = 0; i < task->count; i++) {
         sl_job jobs[MEMBERS]; /* their place is another's once the slot is full */
-        memcpy(jobs, &feed->jobs[number], feed->jobs[number].slot->members * sizeof(*jobs));
+        memcpy(jobs, &feed->jobs[number], feed->jobs[number].want.members * sizeof(*jobs));
         number = jobs->next;
         run_job(p, jobs);
     }
@@ -471,7 +471,7 @@ static void run_short(progress *p, const sl_task *task)
                 bring(next);
             }
         }
-        for (uint32_t k = 0; have && k < job->slot->members; k++) {
+        for (uint32_t k = 0; have && k < job->want.members; k++) {
             p->short_bytes += job[k].bytes.bytes.size;
         }
         if (have) {
@@ -488,7 +488,7 @@ static void drop_list(sl_feed *feed, const sl_task *task)
     for (uint32_t i = 0; i < task->count; i++) {
         sl_job *jobs = &feed->jobs[number];
         number = jobs->next;
-        sl_feed_release(feed, jobs, jobs->slot->members);
+        sl_feed_release(feed, jobs, jobs->want.members);
     }
     number = task->first;
     for (uint32_t i = 0; i < task->count; i++) {

@@ -82,6 +82,13 @@ struct sl_order_kind {
     /* Number of a sample's repetition at `position`, which its augmentation is drawn by; a sample
      * has each number at most once. NULL: always 0. */
     uint64_t (*repetition)(const sl_order *order, uint64_t position);
+    /*
+     * Members of the row at `position`, 1 to the most that a row of the columns has: for an order
+     * whose rows are made of different numbers of samples. Member m of row number r (`samples`) is
+     * then sample r * most + m of the dataset, and no row has a substitute. NULL: every row of an
+     * epoch has as many as the columns say, its own sample and partners of it.
+     */
+    uint32_t (*members)(const sl_order *order, uint64_t position);
     /* NULL: global batches are cut from all positions in a row. */
     const sl_order_groups *groups;
     /* Positions that a rank's share of a last step keeps together. NULL: 1. */

@@ -3,7 +3,8 @@
  * The feed alone: staging, fetch and workers are played by the test (--wrap), which delivers,
  * makes, spoils and drops rows in any order. Whatever it does, each row of each step is asked for
  * once, handed over once and told once, with the samples that the plan says; what was read is given
- * back once, and the reserve is never kept by a row that waits for more.
+ * back once, and the reserve is never kept by a row that waits for more. Rows have a number of
+ * members each, either the same one or, in an order that says so (uneven), one of their own.
  */
 #include "feed.h"
 #include "test.h"
@@ -183,12 +184,44 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
 }
 
 static const sl_dataset_ops ops = {.locate = locate};
-static const sl_dataset dataset = {.ops = &ops, .info = {.samples = SAMPLES}};
+static sl_dataset dataset = {.ops = &ops};
 /* A column that shows nothing of a partner, so that rows have it; parts: index, mask, status. */
 static const sl_column_kind nothing = {.name = "nothing"};
 static sl_column column = {.kind = &nothing};
 static sl_column_set columns = {.columns = &column, .count = 1, .part_count = 3};
 static const sl_partners partners;
+
+/* ---- an order of rows with 1 to columns.members members ---- */
+
+static uint32_t members_of(uint64_t number)
+{
+    return 1 + (uint32_t)(number * 2654435761U >> 7) % columns.members;
+}
+
+static uint32_t members_at(const sl_order *order, uint64_t position)
+{
+    return members_of(sl_order_sample(order, position));
+}
+
+static void uneven_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
+{
+    sl_permutation_apply_run(&order->outer, first, count, samples);
+}
+
+static sl_order uneven_make(const sl_order_source *source, uint64_t seed, uint64_t epoch);
+
+static const sl_order_kind uneven_kind = {.name = "uneven",
+                                          .make = uneven_make,
+                                          .samples = uneven_samples,
+                                          .members = members_at};
+static const sl_order_source uneven_source = {.kind = &uneven_kind, .count = SAMPLES};
+
+static sl_order uneven_make(const sl_order_source *source, uint64_t seed, uint64_t epoch)
+{
+    return (sl_order){.kind = source->kind,
+                      .count = source->count,
+                      .outer = sl_permutation_make(source->count, seed + 7 * epoch)};
+}
 
 /* ---- the run of a feed ---- */
 
@@ -197,6 +230,7 @@ typedef struct rig {
     sl_feed feed;
     sl_quarantine quarantine;
     uint32_t seed;
+    bool uneven;
     sl_fetch_item waiting[LOOKAHEAD]; /* asked for, not delivered */
     uint32_t waiting_count;
     uint64_t asked;
@@ -211,9 +245,10 @@ static uint32_t below(rig *r, uint32_t bound)
     return (r->seed >> 8) % bound;
 }
 
-static void rig_open(rig *r, int32_t on_bad, uint32_t seed)
+static void rig_open(rig *r, bool uneven, int32_t on_bad, uint32_t seed)
 {
     memset(r, 0, sizeof(*r));
+    r->uneven = uneven;
     memset(&played, 0, sizeof(played));
     for (uint32_t i = 0; i < 3; i++) {
         part_arrays[i] = memory + (size_t)i * 4096;
@@ -236,6 +271,8 @@ static void rig_open(rig *r, int32_t on_bad, uint32_t seed)
     columns.members = column.member + 1;
     r->feed.columns = &columns;
     r->feed.partners = &partners;
+    r->feed.order = uneven ? &uneven_source : NULL;
+    dataset.info.samples = (uint64_t)SAMPLES * (uneven ? columns.members : 1);
     assert_int_equal(sl_feed_open(&r->feed, &r->config, &dataset, NULL), SLUICE_OK);
     r->feed.quarantine = &r->quarantine;
 }
@@ -321,9 +358,12 @@ static bool deliver_any(rig *r, sluice_status status)
 }
 
 /* The plan's own sample, or one of the order that partners of that number have. */
-static uint64_t planned(const sl_job *job)
+static uint64_t planned(const rig *r, const sl_job *job)
 {
     const sl_order *own = &job->slot->order;
+    if (r->uneven) {
+        return sl_order_sample(own, job->want.position) * columns.members + job->want.member;
+    }
     const sl_order order = sl_order_make(SLUICE_SHUFFLE_FULL, SAMPLES, 0, 0,
                                          sl_partner_seed(0, job->want.member), job->want.epoch);
     return sl_order_sample(job->want.member == 0 ? own : &order, job->want.position);
@@ -331,9 +371,10 @@ static uint64_t planned(const sl_job *job)
 
 static void end_row(rig *r, sl_job *jobs, uint32_t bad_percent)
 {
-    const uint32_t members = jobs->slot->members;
+    const uint32_t members = jobs->want.members;
     bool has_reserve = false;
-    assert_int_equal(members, columns.members);
+    const uint64_t number = (uint64_t)sl_feed_shown(&r->feed, &jobs->want);
+    assert_int_equal(members, r->uneven ? members_of(number) : columns.members);
     for (uint32_t i = 0; i < members; i++) {
         const sl_row_want *want = &jobs[i].want;
         assert_int_equal(want->member, i);
@@ -341,7 +382,7 @@ static void end_row(rig *r, sl_job *jobs, uint32_t bad_percent)
         assert_int_equal(want->position,
                          sl_step_position(&jobs->slot->step, &jobs->slot->order, want->row));
         if (want->attempt == 0) {
-            assert_int_equal(want->sample.index, planned(&jobs[i]));
+            assert_int_equal(want->sample.index, planned(r, &jobs[i]));
         }
         assert_non_null(jobs[i].bytes.bytes.data);
         has_reserve = has_reserve || jobs[i].bytes.handle == RESERVE;
@@ -356,7 +397,7 @@ static void end_row(rig *r, sl_job *jobs, uint32_t bad_percent)
         return;
     }
     for (uint32_t i = 0; i < members; i++) {
-        r->seen[i][jobs[i].want.sample.index]++;
+        r->seen[i][sl_feed_shown(&r->feed, &jobs[i].want)]++;
     }
     r->rows++;
     sl_feed_release(&r->feed, jobs, members);
@@ -430,16 +471,17 @@ static void expect_each_twice(const rig *r)
 {
     for (uint32_t i = 0; i < SAMPLES; i++) {
         for (uint32_t member = 0; member < columns.members; member++) {
-            assert_int_equal(r->seen[member][i], 2); /* once in each epoch */
+            const bool has = !r->uneven || member < members_of(i);
+            assert_int_equal(r->seen[member][i], has ? 2 : 0); /* once in each epoch */
         }
     }
 }
 
-TEST(every_row_once)
+static void make_every_row_once(bool uneven)
 {
     static rig r;
     for (uint32_t seed = 1; seed <= 20; seed++) {
-        rig_open(&r, SLUICE_BAD_FAIL, seed);
+        rig_open(&r, uneven, SLUICE_BAD_FAIL, seed);
         start(&r);
         while (step(&r, 0, 0)) {
         }
@@ -450,18 +492,28 @@ TEST(every_row_once)
     }
 }
 
+TEST(every_row_once)
+{
+    make_every_row_once(false);
+}
+
+TEST(every_uneven_row_once)
+{
+    make_every_row_once(true);
+}
+
 /* The copy in memory is complete somewhere on the way. */
-TEST(the_short_road)
+static void go_the_short_road(bool uneven)
 {
     static rig r;
-    static uint8_t copy[(size_t)SAMPLES * BYTES];
+    static uint8_t copy[(size_t)SAMPLES * BYTES * MEMBERS_MAX];
     static uint64_t starts[] = {0, sizeof(copy)};
     resident = (sl_resident){.slab = {.base = copy, .bytes = sizeof(copy)},
                              .starts = starts,
                              .objects = 1,
                              .loaded = sizeof(copy)};
     for (uint32_t seed = 1; seed <= 20; seed++) {
-        rig_open(&r, SLUICE_BAD_FAIL, seed);
+        rig_open(&r, uneven, SLUICE_BAD_FAIL, seed);
         start(&r);
         for (uint32_t steps = 0; steps < seed * 90; steps++) {
             (void)step(&r, 0, 0);
@@ -476,20 +528,34 @@ TEST(the_short_road)
     }
 }
 
-/* Bad ones are replaced, by way of more reads; masked; or fail their step. */
-TEST(bad_rows)
+TEST(the_short_road)
+{
+    go_the_short_road(false);
+}
+
+TEST(the_short_road_of_uneven_rows)
+{
+    go_the_short_road(true);
+}
+
+/* Bad ones are replaced, by way of more reads; masked; or fail their step. Uneven rows are not
+ * replaced. */
+static void meet_bad_rows(bool uneven)
 {
     static rig r;
     for (uint32_t seed = 0; seed < 12; seed++) {
         const int32_t policy = SLUICE_BAD_FAIL + (int32_t)(seed % 3);
-        rig_open(&r, policy, seed + 7);
+        rig_open(&r, uneven, policy, seed + 7);
         start(&r);
         while (step(&r, 20, 10)) {
         }
         assert_int_equal(played.filled, 2 * steps_of_epoch());
         const uint64_t bad = atomic_load_explicit(&r.feed.bad, memory_order_relaxed);
         assert_true(bad > 0);
-        if (policy == SLUICE_BAD_REPLACE) {
+        if (uneven) { /* of a row all may be bad */
+            assert_in_range(r.rows, UINT64_C(2) * SAMPLES - bad,
+                            UINT64_C(2) * SAMPLES - bad / MEMBERS_MAX);
+        } else if (policy == SLUICE_BAD_REPLACE) {
             assert_in_range(r.rows, 2 * SAMPLES - 20, 2 * SAMPLES);
         } else if (columns.members == 1) {
             assert_int_equal(r.rows, UINT64_C(2) * SAMPLES - bad);
@@ -503,12 +569,22 @@ TEST(bad_rows)
     }
 }
 
+TEST(bad_rows)
+{
+    meet_bad_rows(false);
+}
+
+TEST(bad_uneven_rows)
+{
+    meet_bad_rows(true);
+}
+
 /* Given up anywhere: all slots are filled all the same, and nothing is lost of the next run. */
-TEST(given_up_anywhere)
+static void give_up_anywhere(bool uneven)
 {
     static rig r;
     for (uint32_t seed = 1; seed <= 60; seed++) {
-        rig_open(&r, SLUICE_BAD_REPLACE, seed);
+        rig_open(&r, uneven, SLUICE_BAD_REPLACE, seed);
         start(&r);
         for (uint32_t steps = 0; steps < seed * 17; steps++) {
             (void)step(&r, 5, 5);
@@ -539,4 +615,14 @@ TEST(given_up_anywhere)
         sl_feed_stop(&r.feed);
         rig_close(&r);
     }
+}
+
+TEST(given_up_anywhere)
+{
+    give_up_anywhere(false);
+}
+
+TEST(uneven_rows_given_up_anywhere)
+{
+    give_up_anywhere(true);
 }
