@@ -43,8 +43,8 @@ static bool feed_rows_find(const sl_feed *feed, sl_job *job)
     return data != NULL;
 }
 
-/* Has the row wait for those of its members that are not found. */
-static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint64_t missing)
+/* Has the row wait for those of its members that are not found: `missing` have no bytes. */
+static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint32_t missing)
 {
     const sl_row_want *want = &found->want;
     const uint32_t count = found->want.members;
@@ -52,10 +52,9 @@ static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint64_t missin
     sl_job *jobs = &feed->jobs[sl_feed_job_of(feed, want->ticket, want->row)];
     uint32_t refused = 0;
     memcpy(jobs, found, count * sizeof(*jobs));
-    atomic_store_explicit(&gathering->waiting, (uint32_t)__builtin_popcountll(missing),
-                          memory_order_relaxed);
+    atomic_store_explicit(&gathering->waiting, missing, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++) {
-        refused += (missing >> i & 1) != 0 && !sl_feed_insert(feed, &found[i].want);
+        refused += found[i].bytes.bytes.data == NULL && !sl_feed_insert(feed, &found[i].want);
     }
     if (refused == 0) {
         return;
@@ -68,6 +67,7 @@ static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint64_t missin
 
 bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *jobs)
 {
+    uint32_t missing = 0;
     const uint64_t position = sl_step_position(&slot->step, &slot->order, row);
     const uint64_t repetition = sl_feed_repetition(feed, &slot->order, position);
     uint64_t missing = 0;
@@ -86,7 +86,7 @@ bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t inde
         jobs[i].want.sample.index = sample;
         if (!feed_rows_find(feed, &jobs[i])) {
             jobs[i].want.sample = (sl_sample){.index = sample};
-            missing |= UINT64_C(1) << i;
+            missing++;
         }
     }
     if (missing != 0) {

@@ -18,8 +18,8 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
                 loader->columns.mixers * sizeof(uint8_t)) +
         config->lookahead * sizeof(sl_row_want) + o->prefetch * sizeof(sl_feed_slot) +
         o->workers *
-            (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN + sl_draw_memory_bytes(&loader->columns) +
-             sl_composition_bytes(&loader->columns)) +
+            (sizeof(sl_row_worker) + sl_row_jobs_bytes(loader->columns.members) + SL_ROW_BYTES_MIN +
+             sl_draw_memory_bytes(&loader->columns) + sl_composition_bytes(&loader->columns)) +
         loader->classes.samples * (uint64_t)12 + loader->classes.count * sizeof(uint64_t) +
         loader->order.bytes;
     if (sl_budget_take(&loader->budget, bytes)) {

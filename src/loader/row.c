@@ -18,12 +18,10 @@
 /* More would push out what it was brought for. */
 #define BRING_MOST ((size_t)8 << 10)
 
-/* Of a task's rows, released together; of rows of several samples fewer of them. */
-enum { MEMBERS = SL_MEMBERS_MAX, HANDLES = SL_TASK_ROWS + MEMBERS };
-
 sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t workers,
                                 sluice_error *error)
 {
+    const size_t jobs_bytes = sl_row_jobs_bytes(feed->members);
     maker->feed = feed;
     const size_t draws_bytes = sl_draw_memory_bytes(feed->columns);
     maker->workers = sl_calloc(workers, sizeof(*maker->workers));
@@ -35,12 +33,16 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
     for (uint32_t i = 0; i < workers; i++) {
         sl_row_worker *w = &maker->workers[i];
         sl_draw_memory_place(feed->columns, &w->row, maker->draws + i * draws_bytes);
-        const sluice_status status = sl_row_open(feed->columns, &w->row, error);
+        w->jobs = sl_calloc(1, jobs_bytes);
+        const sluice_status status = w->jobs != NULL ? sl_row_open(feed->columns, &w->row, error)
+                                                     : sl_no_memory(error, "loader", "for rows");
         if (status != SLUICE_OK) {
+            sl_free(w->jobs);
             sl_row_maker_close(maker);
             return status;
         }
         maker->worker_count++;
+        w->handles = (uint32_t *)(void *)(w->jobs + (size_t)2 * feed->members);
         sl_values_begin(&w->row.values, feed->columns->wanted);
         w->row.seed = feed->config->options.seed;
         w->row.exact = feed->config->options.exact != 0;
@@ -85,9 +87,10 @@ void sl_row_maker_share(sl_row_maker *maker, uint64_t bytes)
 
 void sl_row_maker_close(sl_row_maker *maker)
 {
-    for (uint32_t i = 0; i < maker->worker_count; i++) {
+    for (uint32_t i = 0; maker->workers != NULL && i < maker->worker_count; i++) {
         sl_values_end(&maker->workers[i].row.values);
         sl_row_close(maker->feed->columns, &maker->workers[i].row);
+        sl_free(maker->workers[i].jobs);
     }
     sl_free(maker->workers);
     sl_free(maker->draws);
@@ -151,9 +154,8 @@ typedef struct progress {
     uint32_t rows, replaced;
     sl_feed_slot *slot; /* of the `good` rows that are done */
     uint32_t good;
-    uint32_t handle_count; /* to be released */
-    uint32_t handles[HANDLES];
-    sluice_error error; /* of the row; clear before it */
+    uint32_t handle_count; /* of the worker's, to be released */
+    sluice_error error;    /* of the row; clear before it */
 } progress;
 
 static void row_add(_Atomic uint64_t *counter, uint64_t more)
@@ -203,7 +205,7 @@ static void row_settle(progress *p)
     row_add(&feed->samples, p->good);
     row_add(&feed->replaced, p->replaced);
     row_add(&feed->short_bytes, p->short_bytes);
-    sl_fetch_release(feed->fetch, p->handles, p->handle_count);
+    sl_fetch_release(feed->fetch, p->worker->handles, p->handle_count);
     if (p->good > 0) {
         sl_feed_done(feed, p->slot, p->good);
     }
@@ -357,10 +359,10 @@ static void release_later(progress *p, sl_job *jobs)
 {
     const uint32_t count = jobs->want.members;
     for (uint32_t i = 0; i < count; i++) {
-        p->handles[p->handle_count++] = jobs[i].bytes.handle;
+        p->worker->handles[p->handle_count++] = jobs[i].bytes.handle;
         sl_free(jobs[i].copy);
     }
-    if (p->handle_count > HANDLES - MEMBERS) {
+    if (p->handle_count > SL_TASK_ROWS) { /* the next row's might have no place */
         row_settle(p);
     }
 }
@@ -419,7 +421,7 @@ static void run_list(progress *p, const sl_task *task)
     const sl_feed *feed = p->maker->feed;
     uint32_t number = task->first;
     for (uint32_t i = 0; i < task->count; i++) {
-        sl_job jobs[MEMBERS]; /* their place is another's once the slot is full */
+        sl_job *jobs = p->worker->jobs; /* their place is another's once the slot is full */
         memcpy(jobs, &feed->jobs[number], feed->jobs[number].want.members * sizeof(*jobs));
         number = jobs->next;
         run_job(p, jobs);
@@ -456,7 +458,7 @@ static void list_short(const sl_feed *feed, const sl_task *task, uint32_t *rows,
 static void run_short(progress *p, const sl_task *task)
 {
     sl_feed *feed = p->maker->feed;
-    sl_job jobs[2][MEMBERS];
+    sl_job *jobs[2] = {p->worker->jobs, p->worker->jobs + feed->members};
     uint32_t rows[SL_TASK_ROWS] = {0};
     uint64_t samples[SL_TASK_ROWS] = {0};
     list_short(feed, task, rows, samples);

@@ -24,10 +24,12 @@
 /* A worker's. */
 typedef struct sl_row_worker {
     sl_row row;
-    sl_allowance allowance;    /* of row.values */
-    uint64_t share;            /* bytes for what is unpacked and decoded; UINT64_MAX: any */
-    uint64_t bound;            /* what the decoder was left of it last */
-    bool starved;              /* the pages of the row at hand did not fit */
+    sl_allowance allowance; /* of row.values */
+    sl_job *jobs;           /* of two rows, with the most members: that at hand, and the next one */
+    uint32_t *handles; /* of a task's rows, released together: SL_TASK_ROWS, and those of a row */
+    uint64_t share;    /* bytes for what is unpacked and decoded; UINT64_MAX: any */
+    uint64_t bound;    /* what the decoder was left of it last */
+    bool starved;      /* the pages of the row at hand did not fit */
     _Atomic uint64_t unpacked; /* bytes that the buffers held last, for statistics */
 } sl_row_worker;
 
@@ -40,6 +42,12 @@ typedef struct sl_row_maker {
     _Atomic uint64_t operation_ns[SL_OPERATION_NUMBERS]; /* parts of `augment` */
 } sl_row_maker;
 
+/* Bytes of a worker's jobs and handles, with rows of at most so many members. */
+static inline size_t sl_row_jobs_bytes(uint32_t members)
+{
+    return (size_t)members * 2 * sizeof(sl_job) +
+           ((size_t)SL_TASK_ROWS + members) * sizeof(uint32_t);
+}
 /* For `workers` workers. Errors: NOMEM. A zeroed maker may be closed. */
 sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t workers,
                                 sluice_error *error);
