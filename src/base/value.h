@@ -109,6 +109,8 @@ typedef struct sl_value {
     double number;
     sl_bytes bytes;                         /* images, tensors, bytes, texts */
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors */
+    uint64_t first; /* tensors of which a piece is meant (dataset/pieces.h): elements of the content
+                       in front of it; 0 of others */
     /* tensors of which only a box was read (subvolume.h): the shape of all, that of `bytes` being
      * `shape`; NULL: they are all of it */
     const uint64_t *whole;

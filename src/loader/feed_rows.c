@@ -70,7 +70,6 @@ bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t inde
     uint32_t missing = 0;
     const uint64_t position = sl_step_position(&slot->step, &slot->order, row);
     const uint64_t repetition = sl_feed_repetition(feed, &slot->order, position);
-    uint64_t missing = 0;
     const uint32_t members = sl_feed_members(&slot->step, &slot->order, row, slot->members);
     for (uint32_t i = 0; i < members; i++) {
         jobs[i] = (sl_job){.want = {.epoch = slot->epoch,

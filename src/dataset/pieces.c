@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pieces: the ops of a dataset of parts of documents. Any thread: immutable once opened. A piece
+ * that is read alone has `cut` set, and what it is in its facts; the facts of others are the
+ * base's, so that they are found again.
+ */
+#include "pieces.h"
+
+#include "dtype.h"
+#include "error.h"
+#include "memory.h"
+#include "over.h"
+
+#define STAGE "dataset"
+
+enum { FACT_DOCUMENT, FACT_COUNT };
+
+typedef struct pieces {
+    sl_dataset base; /* as a dataset */
+    sl_dataset *of;  /* whose samples are the documents */
+    sl_pieces_shape shape;
+    uint32_t element_bytes;
+} pieces;
+
+static const pieces *pieces_from(const sl_dataset *dataset)
+{
+    return (const pieces *)(const void *)dataset;
+}
+
+static const char *field_name(const pieces *own)
+{
+    return own->of->fields[own->shape.field].name;
+}
+
+/* ---- one piece ---- */
+
+static sl_refusal refuse_length(const pieces *own)
+{
+    sl_refusal why = sl_refuse("the document does not have the length that it was packed by", 0);
+    why.field = field_name(own);
+    return why;
+}
+
+/* Locates the piece alone. UNSUPPORTED: it can only be read with its document. */
+static sluice_status locate_piece(const pieces *own, const sl_document_piece *piece,
+                                  sl_sample *sample, sl_place *lookup, sl_refusal *why)
+{
+    const sl_dataset *of = own->of;
+    sl_place *place = &sample->place;
+    if (own->shape.whole || of->tensors == NULL) {
+        return SLUICE_UNSUPPORTED;
+    }
+    const sluice_status status =
+        of->tensors->locate_field(of, piece->document, own->shape.field, place, lookup, why);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const uint64_t behind = piece->first + piece->count < piece->length;
+    const uint64_t bytes = (piece->count + behind) * own->element_bytes;
+    if (place->bytes != piece->length * own->element_bytes) {
+        *lookup = *place;
+        *why = refuse_length(own);
+        return why->status;
+    }
+    place->offset += piece->first * own->element_bytes;
+    place->bytes = (uint32_t)bytes; /* no more than the document's, which are as many */
+    sample->cut = true;
+    sample->facts[FACT_DOCUMENT] = piece->document;
+    sample->facts[FACT_COUNT] = piece->count;
+    return SLUICE_OK;
+}
+
+static sluice_status pieces_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                   sl_place *lookup, sl_refusal *why)
+{
+    const pieces *own = pieces_from(dataset);
+    sl_document_piece piece;
+    *sample = (sl_sample){.index = index};
+    if (!own->shape.find(own->shape.ctx, index, &piece)) {
+        *lookup = (sl_place){.object = 0};
+        *why = sl_refuse("there is no piece of that number", 0);
+        return why->status;
+    }
+    const sluice_status status = locate_piece(own, &piece, sample, lookup, why);
+    return status != SLUICE_UNSUPPORTED
+               ? status
+               : sl_dataset_locate(own->of, piece.document, sample, lookup, why);
+}
+
+static sl_refusal unpack_cut(const pieces *own, const sl_sample *sample, sl_bytes bytes,
+                             sl_values *values)
+{
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the document is truncated", 0);
+    }
+    sl_value *value = &values->of[own->shape.field];
+    *value = (sl_value){.present = true, .bytes = bytes};
+    value->shape[0] = sample->facts[FACT_COUNT];
+    return sl_accept();
+}
+
+static sl_refusal pieces_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                sl_values *values)
+{
+    const pieces *own = pieces_from(dataset);
+    sl_value *value = &values->of[own->shape.field];
+    sl_document_piece piece;
+    if (sample->cut) {
+        return unpack_cut(own, sample, bytes, values);
+    }
+    const sl_refusal why = sl_over_unpack(dataset, sample, bytes, values);
+    if (why.text != NULL || !value->present || !sl_values_want(values, own->shape.field)) {
+        return why;
+    }
+    if (!own->shape.find(own->shape.ctx, sample->index, &piece) ||
+        value->shape[0] != piece.length) {
+        return refuse_length(own);
+    }
+    value->shape[0] = piece.count;
+    value->first = piece.first;
+    return why;
+}
+
+static sl_inner pieces_sample(const sl_dataset *dataset, uint64_t index)
+{
+    const pieces *own = pieces_from(dataset);
+    sl_document_piece piece;
+    const bool found = own->shape.find(own->shape.ctx, index, &piece);
+    return (sl_inner){.of = own->of, .index = found ? piece.document : 0};
+}
+
+static sl_inner pieces_object(const sl_dataset *dataset, uint32_t object)
+{
+    (void)object;
+    return (sl_inner){.of = pieces_from(dataset)->of};
+}
+
+static const sl_over pieces_over = {.sample = pieces_sample, .object = pieces_object};
+
+static void close_pieces(sl_dataset *dataset)
+{
+    pieces *own = (pieces *)(void *)dataset;
+    sl_dataset_close(own->of);
+    if (own->shape.close != NULL) {
+        own->shape.close(own->shape.ctx);
+    }
+    sl_free(own);
+}
+
+static const sl_dataset_ops pieces_ops = {
+    .locate = pieces_locate,
+    .piece = sl_over_piece,
+    .learn = sl_over_learn,
+    .unpack = pieces_unpack,
+    .class_name = sl_over_class_name,
+    .key = sl_over_key,
+    .close = close_pieces,
+};
+
+/* ---- opening ---- */
+
+static sluice_status check_base(const sl_dataset *base, uint32_t number, sluice_error *error)
+{
+    const sl_field *field = &base->fields[number];
+    if (field->type != SLUICE_FIELD_TENSOR || field->dims != 1) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "\"%s\" cannot be packed: expected a tensor of one dimension",
+                            field->name);
+    }
+    if (base->mix != NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "documents of a mix cannot be packed in rows: pack each dataset of it");
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_pieces_open(sl_dataset **dataset, sl_dataset *base, const sl_pieces_shape *shape,
+                             sluice_error *error)
+{
+    const sluice_status status = check_base(base, shape->field, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    pieces *own = sl_over_new(sizeof(*own), &pieces_ops, &pieces_over, base, error);
+    if (own == NULL) {
+        return SLUICE_NOMEM;
+    }
+    sl_dataset *made = &own->base;
+    const uint64_t mean =
+        shape->piece_bytes > 0 ? shape->piece_bytes : base->info.bytes / base->info.samples;
+    made->whole_objects = base->whole_objects;
+    made->shares_pages = base->shares_pages;
+    made->pieces = base->pieces;
+    made->info.samples = shape->samples;
+    if (__builtin_mul_overflow(mean, shape->samples, &made->info.bytes)) {
+        made->info.bytes = INT64_MAX;
+    }
+    own->of = sl_dataset_ref(base);
+    own->shape = *shape;
+    own->element_bytes = (uint32_t)sl_dtype_bytes(base->fields[shape->field].dtype);
+    *dataset = made;
+    return SLUICE_OK;
+}
