@@ -257,6 +257,15 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         return put_points(buffer);
     case 7:
         return put_shapes(buffer);
+    case 8:
+        return put(buffer,
+                   (sluice_column){.kind = SLUICE_COLUMN_PACKED,
+                                   .length = 24,
+                                   .align = 8,
+                                   .max_documents = 4,
+                                   .cut = SLUICE_CUT_LONG,
+                                   .dtype = SLUICE_I32},
+                   TOKENS, 0);
     default:
         return 0;
     }

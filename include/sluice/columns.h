@@ -84,8 +84,9 @@ typedef enum sluice_column_kind {
     SLUICE_COLUMN_BOXES = 9,   /* a tensor [any, 4] of boxes in a picture, which follow it: f32, as
                                   RAGGED, or as PADDED (below) */
     SLUICE_COLUMN_POINTS = 10, /* a tensor [any, ...] of points in a picture, likewise (below) */
-    SLUICE_COLUMN_GEOMETRY = 11, /* of no field: where the recipe of an image took it (below) */
-    SLUICE_COLUMN_INSTANCES = 12 /* a text field of shapes in a picture: a mask of each (below) */
+    SLUICE_COLUMN_GEOMETRY = 11,  /* of no field: where the recipe of an image took it (below) */
+    SLUICE_COLUMN_INSTANCES = 12, /* a text field of shapes in a picture: a mask of each (below) */
+    SLUICE_COLUMN_PACKED = 13 /* sequences of any length, packed into rows of `length` (below) */
 } sluice_column_kind;
 
 /*
@@ -238,6 +239,40 @@ typedef enum sluice_column_part {
     SLUICE_PART_RANDOM = 2  /* a random part of a larger one, another each time */
 } sluice_column_part;
 
+/*
+ * PACKED: a tensor [any] of ints, such as tokens: each sample is a document. A row has documents
+ * back to back, `length` elements and `max_documents` documents at most; what the loader counts,
+ * shuffles and splits are rows. Which documents share a row depends on their lengths, these options
+ * and the seed alone, so that every epoch has the same rows, in another order. Documents of no
+ * elements stand in no row. There are no other columns. NAME.x of the row's `count` documents:
+ *
+ *   NAME                    rows x length     elements, `dtype` I32 or I64 [I64]; padding: `pad`
+ *   NAME.targets            rows x length     `dtype`: the element behind each in its document;
+ *                                             the loader's ignore_index at a document's end and on
+ *                                             padding
+ *   NAME.positions          rows x length     i32: number of each element in its document's part
+ *   NAME.documents          rows x length     i32: number of its document in the row; padding:
+ *                                             `count`
+ *   NAME.lengths            rows x max_documents, i32: elements of each document, 0 behind `count`
+ *   NAME.cu_seqlens         rows x (max_documents + 1), i32: sums of `lengths` before each; behind
+ *                                             `count` the sum of all
+ *   NAME.cu_seqlens_padded  the same with each length rounded up to `align`: where documents begin
+ *   NAME.count              rows              i32
+ *   NAME.max_seqlen         rows              i32: the largest of `lengths`
+ *
+ * Each document's elements begin at a multiple of `align`. Padding, between documents and at the
+ * row's end, counts its positions from 0. A row without a sample (mask 0) is all padding. A bad
+ * document makes its whole row a bad one: SLUICE_BAD_REPLACE is refused, since a row that had other
+ * documents would be another row.
+ */
+#define SLUICE_PACKED_DOCUMENTS_MAX 1024 /* most documents of a row that can be asked for */
+
+typedef enum sluice_column_cut {
+    SLUICE_CUT_NONE = 0, /* no document is cut: one that is longer than a row is refused */
+    SLUICE_CUT_LONG = 1, /* one that is longer than a row is cut into rows and a rest */
+    SLUICE_CUT_SPLIT = 2 /* documents are concatenated, and cut wherever a row ends */
+} sluice_column_cut;
+
 typedef enum sluice_column_too_long {
     SLUICE_TOO_LONG_BAD = 0,     /* a bad sample */
     SLUICE_TOO_LONG_TRUNCATE = 1 /* the rest is cut off */
@@ -292,7 +327,7 @@ typedef struct sluice_column {
     uint64_t length;  /* WINDOW, PADDED, ONE_HOT: elements of a row; RAGGED: most elements of one;
                          BOXES, POINTS, INSTANCES: most that a sample has [BOXES, POINTS: 1024 for
                          each sample of a row; what follows BOXES: theirs; PADDED, `padded`, and
-                         INSTANCES have no default] */
+                         INSTANCES have no default]; PACKED: of a row */
     uint64_t stride;  /* WINDOW: elements from one window to the next [length] */
     uint64_t offset;  /* WINDOW: elements from a window's beginning to the column's first [0] */
     int32_t part;     /* TENSOR: a sluice_column_part [WHOLE] */
@@ -347,13 +382,19 @@ typedef struct sluice_column {
                               image's; of a MASK that is an image or a tensor, what its own size
                               says] */
     uint32_t reserved_end; /* 0 */
+    int64_t pad;           /* PACKED: element where a row has no document [0] */
+    int32_t cut;           /* PACKED: a sluice_column_cut [NONE] */
+    uint32_t max_documents; /* PACKED: most documents of a row, 1 to 1024 [32] */
+    uint32_t align;         /* PACKED: elements; documents begin at multiples of it, and `length` is
+                               one [1] */
+    uint32_t unit; /* PACKED: so many documents in a row, such as pairs, stay together [1] */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
             NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, \
-            0, 0, 0, 0                                                                             \
+            0, 0, 0, 0, 0, 0, 0, 0, 0                                                              \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

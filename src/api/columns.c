@@ -155,8 +155,9 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (!shape_is_good(c)) {
         return "a shape has at most 8 dimensions, each 1 or more";
     }
-    if (c->length == 0 && (c->kind == SLUICE_COLUMN_WINDOW || c->kind == SLUICE_COLUMN_ONE_HOT ||
-                           c->kind == SLUICE_COLUMN_INSTANCES || c->padded != 0)) {
+    if (c->length == 0 &&
+        (c->kind == SLUICE_COLUMN_WINDOW || c->kind == SLUICE_COLUMN_ONE_HOT ||
+         c->kind == SLUICE_COLUMN_INSTANCES || c->kind == SLUICE_COLUMN_PACKED || c->padded != 0)) {
         return "this kind needs a length";
     }
     return NULL;
@@ -235,6 +236,11 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .sizes = (sluice_column_sizes)c->sizes,
         .max_width = c->max_width,
         .max_height = c->max_height,
+        .max_documents = c->max_documents,
+        .align = c->align,
+        .unit = c->unit,
+        .cut = (sluice_column_cut)c->cut,
+        .pad = c->pad,
     };
     request->smoothing = c->smoothing;
     request->partner = c->partner;

@@ -68,6 +68,9 @@ typedef struct sl_column_request {
     uint32_t partner; /* member of the row to read; a column that follows takes its lead's */
     sluice_column_sizes sizes;
     uint32_t max_width, max_height;
+    uint32_t max_documents, align, unit; /* PACKED; binding fills in defaults */
+    sluice_column_cut cut;
+    int64_t pad;
 } sl_column_request;
 
 struct sluice_columns {
@@ -107,6 +110,7 @@ typedef struct sl_column_kind {
     bool composes;  /* it is called for missing members, too (composition.h) */
     bool of_first;  /* it is made of its group's first member alone */
     bool windows;   /* its rows are windows of a tensor */
+    bool packs;     /* its rows are pieces of documents, each a member of the row */
     bool boxes;     /* its rows are boxes, which it keeps in a list: others may belong to them */
     bool per_box;   /* its rows may belong to boxes, if its field has an element for each */
     bool objects;   /* its field holds shapes of objects: an element is a shape */
@@ -199,6 +203,14 @@ typedef struct sl_windows {
     uint32_t element_bytes; /* as stored */
 } sl_windows;
 
+/* What rows of packed sequences are made of. The plan counts rows if a set has any. */
+typedef struct sl_packed_shape {
+    uint32_t field;  /* SL_FIELD_NONE: the set has none */
+    uint64_t length; /* elements of a row, a multiple of align */
+    uint32_t max_documents, align, unit;
+    sluice_column_cut cut;
+} sl_packed_shape;
+
 /* Bounds the sizes of all images of a field, as they are decoded: adds them to an empty list, or
  * leaves it any. Errors: IO, NOMEM. */
 typedef struct sl_image_sizes {
@@ -209,14 +221,15 @@ typedef struct sl_image_sizes {
 struct sl_column_set {
     sl_column *columns;
     uint32_t count;
-    uint32_t order[SL_COLUMNS_MAX]; /* order of making: leads first */
-    uint64_t wanted;                /* fields, as in sl_values */
-    uint64_t wanted_of[SL_MEMBERS_MAX];
-    uint32_t members; /* most members of a row */
+    uint32_t order[SL_COLUMNS_MAX];     /* order of making: leads first */
+    uint64_t wanted;                    /* fields, as in sl_values */
+    uint64_t wanted_of[SL_MEMBERS_MAX]; /* by member, of rows that are not packed */
+    uint32_t members;                   /* most members of a row */
     sl_part parts[SL_PARTS_MAX];
     uint32_t part_count, ragged_count, pictures, groups, mixers, box_lists;
     uint32_t batch; /* rows; 0: not known */
     sl_windows windows;
+    sl_packed_shape packed;
     uint32_t copied; /* column to copy while unpacking, whose rows are its field's bytes; NONE */
     int64_t ignore;  /* integer of a row without one */
     const sluice_size *buckets; /* image sizes by bucket of a batch; NULL: no buckets */
@@ -261,6 +274,11 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
 {
     const uint32_t number = column->first_part + part;
     return parts[number] + row * column->set->parts[number].row_bytes;
+}
+/* Returns the fields of a member of a row that a column looks at, as in sl_values. */
+static inline uint64_t sl_column_set_wanted(const sl_column_set *set, uint32_t member)
+{
+    return set->packed.field != SL_FIELD_NONE ? set->wanted : set->wanted_of[member];
 }
 /* True if its images have several sizes in a batch. */
 static inline bool sl_column_varies(const sl_column *column)

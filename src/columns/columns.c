@@ -36,6 +36,7 @@ static const sl_column_kind *const kinds[] = {
     [SLUICE_COLUMN_POINTS] = &sl_column_points,
     [SLUICE_COLUMN_GEOMETRY] = &sl_column_geometry,
     [SLUICE_COLUMN_INSTANCES] = &sl_column_instances,
+    [SLUICE_COLUMN_PACKED] = &sl_column_packed,
 };
 
 bool sl_columns_have_kind(int64_t kind)
@@ -102,7 +103,8 @@ static void want_fields(sl_column_set *set, const sl_column *column)
     for (uint32_t i = column->member; i < end; i++) {
         set->wanted_of[i] |= fields;
     }
-    set->members = end > set->members ? end : set->members;
+    const uint32_t members = column->kind->packs ? column->request.max_documents : end;
+    set->members = members > set->members ? members : set->members;
 }
 
 /* A field beside the column's own; "": none. */
@@ -194,6 +196,20 @@ static sluice_status check_windows(const sl_column_set *set, sluice_error *error
             return sl_error_set(error, SLUICE_INVALID, STAGE,
                                 "column \"%s\": with windows there are no other columns, since "
                                 "only the window's bytes are read of a sample",
+                                set->columns[i].request.name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Nor of a row that has pieces of many. */
+static sluice_status columns_check_packed(const sl_column_set *set, sluice_error *error)
+{
+    for (uint32_t i = 0; i < set->count && set->packed.field != SL_FIELD_NONE; i++) {
+        if (!set->columns[i].kind->packs) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "column \"%s\": beside packed sequences there are no other "
+                                "columns, since a row has pieces of several samples",
                                 set->columns[i].request.name);
         }
     }
@@ -333,6 +349,7 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
                               sluice_error *error)
 {
     *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE},
+                           .packed = {.field = SL_FIELD_NONE},
                            .members = 1,
                            .copied = SL_COLUMN_NONE,
                            .ignore = config->ignore_index,
@@ -353,6 +370,9 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
         config->asked != NULL ? bind_asked(set, config, error) : bind_natural(set, config, error);
     if (status == SLUICE_OK) {
         status = check_windows(set, error);
+    }
+    if (status == SLUICE_OK) {
+        status = columns_check_packed(set, error);
     }
     if (status == SLUICE_OK) {
         status = check_partners(set, error);

@@ -219,6 +219,9 @@ sluice_status sl_composition_end(const sl_column_set *set, sl_row *row, sl_part_
 
 bool sl_composition_wants(const sl_column *column, const sl_row *row)
 {
+    if (column->kind->packs) {
+        return true;
+    }
     if (column->group == SL_GROUP_NONE || column->kind->of_first) {
         return row->member == column->member;
     }

@@ -36,9 +36,10 @@
  *
  * Lock: `mutex` guards both cursors, running, credit and tickets. It may be held while the lock of
  * staging, fetch or the workers' queue is taken, never the other way round; never during reads or
- * decoding. pending[] and what collects tasks belong to the fetch thread. A row's job belongs to
- * the thread that has the row: the fetch thread until its task is submitted, the worker until it is
- * done or inserted again. `waiting` of a row says who has it: whoever brings it to 0 goes on.
+ * decoding. An order may plan a window of documents under it (packing.h), about 1 ms. pending[] and
+ * what collects tasks belong to the fetch thread. A row's job belongs to the thread that has the
+ * row: the fetch thread until its task is submitted, the worker until it is done or inserted again.
+ * `waiting` of a row says who has it: whoever brings it to 0 goes on.
  */
 #ifndef SL_FEED_H
 #define SL_FEED_H

@@ -4,6 +4,7 @@
 #include "feed.h"
 
 #include "error.h"
+#include "over.h"
 
 #include <assert.h>
 #include <string.h>
@@ -118,6 +119,18 @@ void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
     sl_feed_done(feed, slot, rows);
 }
 
+/* What is wrong with a member of a row that an order has put together is told of the dataset's
+ * sample that the member is a piece of. */
+static sluice_error feed_rows_told(const sl_feed *feed, const sl_row_want *want,
+                                   const sluice_error *error)
+{
+    sluice_error told = *error;
+    if (feed->order->kind->members != NULL && feed->dataset->over != NULL) {
+        told.sample = (int64_t)sl_inner_of_sample(feed->dataset, want->sample.index).index;
+    }
+    return told;
+}
+
 /* Asks for another sample in place of the want's; false when there is no more to try. */
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
@@ -146,14 +159,15 @@ bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *er
 {
     const sl_row_want *want = &job->want;
     assert(error->status < 0);
+    const sluice_error told = feed_rows_told(feed, want, error);
     atomic_fetch_add_explicit(&feed->bad, 1, memory_order_relaxed);
-    sl_quarantine_add(feed->quarantine, want->epoch, error);
+    sl_quarantine_add(feed->quarantine, want->epoch, &told);
     const int32_t policy = feed->config->options.on_bad_sample;
     if (policy == SLUICE_BAD_REPLACE && insert_substitute(feed, want)) {
         return true;
     }
     if (policy == SLUICE_BAD_FAIL) {
-        sl_staging_fail(feed->staging, job->slot->number, error);
+        sl_staging_fail(feed->staging, job->slot->number, &told);
     }
     return false;
 }

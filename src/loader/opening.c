@@ -184,6 +184,16 @@ static sluice_status cut_windows(sl_loader_opening *opening, sluice_error *error
     return make_config(opening, error);
 }
 
+/* With packed sequences they are pieces of these. */
+static sluice_status pack_rows(sl_loader_opening *opening, sluice_error *error)
+{
+    if (opening->loader->columns.packed.field == SL_FIELD_NONE) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sl_loader_open_packing(opening, error);
+    return status == SLUICE_OK ? make_config(opening, error) : status;
+}
+
 static sluice_status use_columns(sl_loader_opening *opening, sluice_error *error)
 {
     sluice_loader *loader = opening->loader;
@@ -345,6 +355,7 @@ static opening_step *const steps[] = {
     check_reading,
     sl_loader_open_partners,
     cut_windows,
+    pack_rows,
     use_columns,
     cut_parts,
     opening_shards,

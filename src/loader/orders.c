@@ -123,13 +123,14 @@ static const sl_order_row plain_row = {.kind = &sl_plain_order,
                                        .is_asked = asks_plain,
                                        .misfit = misfit_of_plain};
 
-/* open_episodes.c, open_weights.c, open_lengths.c, open_repeats.c */
-extern const sl_order_row sl_episodes_row, sl_weights_row, sl_lengths_row, sl_repeats_row;
+/* open_episodes.c, open_weights.c, open_lengths.c, open_repeats.c, open_packing.c */
+extern const sl_order_row sl_episodes_row, sl_weights_row, sl_lengths_row, sl_repeats_row,
+    sl_packing_row_of_orders;
 
 /* The first that is asked for. Those with an option come first, and refuse what does not go with
  * them; then those that the shuffle or the dataset asks for. */
 static const sl_order_row *const rows[] = {
-    &sl_episodes_row, &sl_weights_row, &sl_lengths_row, &sl_repeats_row,
+    &sl_episodes_row, &sl_weights_row, &sl_lengths_row, &sl_repeats_row, &sl_packing_row_of_orders,
     &buckets_row,     &shards_row,     &mixed_row,      &plain_row,
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

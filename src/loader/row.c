@@ -115,7 +115,7 @@ static sluice_status row_unpack(sl_row_worker *w, const sl_dataset *dataset, con
                                 sluice_error *error)
 {
     sl_row *row = &w->row;
-    row->values.wanted = w->row.columns->wanted_of[job->want.member];
+    row->values.wanted = sl_column_set_wanted(w->row.columns, job->want.member);
     const sluice_status status =
         sl_dataset_unpack(dataset, &job->want.sample, job->bytes.bytes, &row->values, error);
     w->starved = status == SLUICE_NOMEM;

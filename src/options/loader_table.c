@@ -126,13 +126,14 @@ const sl_options_table sl_loader_table = SL_TABLE(loader_rows);
 
 static const char *const kinds[] = {"image",    "number",    "tensor", "window", "ragged",
                                     "padded",   "one_hot",   "mask",   "boxes",  "points",
-                                    "geometry", "instances", NULL};
+                                    "geometry", "instances", "packed", NULL};
 static const char *const box_formats[] = {"auto", "xyxy", "xywh", "cxcywh", NULL};
 static const char *const coordinates[] = {"auto", "relative", "pixels", "indices", NULL};
 static const char *const orientations[] = {"auto", "stored", "upright", NULL};
 static const char *const interpolations[] = {"nearest", "bilinear", NULL};
 static const char *const overlaps[] = {"last", "ignore", NULL};
 static const char *const parts[] = {"whole", "center", "random", NULL};
+static const char *const cuts[] = {"none", "long", "split", NULL};
 static const char *const too_longs[] = {"bad", "truncate", NULL};
 static const char *const missings[] = {"bad", "blank", NULL};
 
@@ -157,7 +158,7 @@ static const sluice_option column_rows[] = {
      .help = "largest width with padded or ragged sizes [what the dataset needs]"},
     {NUMBER(max_height, 1, 65535), .kinds = OF(IMAGE), .value = "PIXELS",
      .help = "largest height with padded or ragged sizes [what the dataset needs]"},
-    {NUMBER(length, 1, UINT64_MAX), .kinds = LENGTHS | OF(WINDOW) | OF(ONE_HOT),
+    {NUMBER(length, 1, UINT64_MAX), .kinds = LENGTHS | OF(WINDOW) | OF(ONE_HOT) | OF(PACKED),
      .keyword = "length", .value = "N",
      .help = "elements per row; ragged, boxes, points: the maximum"},
     {NUMBER(partner, 0, SLUICE_PARTNERS_MAX),
@@ -172,7 +173,7 @@ static const sluice_option column_rows[] = {
      .help = "part to take of a larger tensor [whole]"},
     {WORD(too_long, too_longs, 0), .kinds = LENGTHS, .keyword = "too_long",
      .help = "action when a value has more elements: bad|truncate [bad]"},
-    {WORD(missing, missings, 0), .kinds = OF_FIELD, .keyword = "missing",
+    {WORD(missing, missings, 0), .kinds = OF_FIELD & ~OF(PACKED), .keyword = "missing",
      .help = "action when the field is missing: bad|blank [bad]"},
     {SL_TEXT(sluice_column, mixes), .kinds = OF(ONE_HOT), .keyword = "mixes", .value = "COLUMN",
      .help = "image column whose mixing the labels follow [none]"},
@@ -224,5 +225,15 @@ static const sluice_option column_rows[] = {
      .keyword = "ignore", .value = "NUMBER", .help = "value that a loss ignores [255]"},
     {WORD(overlap, overlaps, 0), .kinds = OF(MASK), .keyword = "overlap",
      .help = "value where shapes overlap [last]"},
+    {NUMBER(pad, -(INT64_C(1) << 53), INT64_C(1) << 53), .kinds = OF(PACKED), .keyword = "pad",
+     .value = "NUMBER", .help = "element where a row has no document [0]"},
+    {WORD(cut, cuts, 0), .kinds = OF(PACKED), .keyword = "cut",
+     .help = "documents to cut: none, those longer than a row, or where a row ends [none]"},
+    {NUMBER(max_documents, 1, SLUICE_PACKED_DOCUMENTS_MAX), .kinds = OF(PACKED),
+     .keyword = "max_documents", .value = "N", .help = "most documents of a row [32]"},
+    {NUMBER(align, 1, 1 << 24), .kinds = OF(PACKED), .keyword = "align", .value = "N",
+     .help = "elements of which each document's beginning is a multiple [1]"},
+    {NUMBER(unit, 1, SLUICE_PACKED_DOCUMENTS_MAX), .kinds = OF(PACKED), .keyword = "unit",
+     .value = "N", .help = "consecutive documents that stay in one row [1]"},
 };
 const sl_options_table sl_column_table = SL_TABLE(column_rows);

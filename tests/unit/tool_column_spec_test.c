@@ -54,7 +54,7 @@ TEST(test_nothing_given)
         assert_int_equal(spec.column.dims, 0);
     }
     assert_string_equal(column_kind_name(0), "unknown");
-    assert_string_equal(column_kind_name(SLUICE_COLUMN_INSTANCES + 1), "unknown");
+    assert_string_equal(column_kind_name(SLUICE_COLUMN_PACKED + 1), "unknown");
 }
 
 TEST(test_image)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step that makes rows of packed sequences the loader's samples, and their row of orders.
+ * Opening only; the finder is called by any thread.
+ *
+ * The loader's dataset becomes one of pieces (pieces.h): piece number n is member n % most of row
+ * n / most of the packing, which the dataset owns with the lengths that it goes by. `most` is what
+ * the fullest row has, which may be far below max_documents: the loader's tables have so many jobs
+ * a row.
+ */
+#include "opening.h"
+
+#include "document_lengths.h"
+#include "dtype.h"
+#include "error.h"
+#include "memory.h"
+#include "option_text.h"
+#include "packed_order.h"
+#include "packing.h"
+#include "pieces.h"
+
+#include <assert.h>
+
+#define STAGE "loader"
+
+/* What the finder goes by. */
+typedef struct packed_documents {
+    sl_packed_rows *packing;
+    uint32_t *lengths;
+    uint32_t most; /* pieces of a row */
+} packed_documents;
+
+static bool find_packed_piece(const void *ctx, uint64_t number, sl_document_piece *piece)
+{
+    const packed_documents *own = ctx;
+    sl_packed_piece pieces[SLUICE_PACKED_DOCUMENTS_MAX];
+    const uint32_t count = sl_packing_row(own->packing, number / own->most, pieces);
+    const uint32_t member = (uint32_t)(number % own->most);
+    if (member >= count) {
+        return false;
+    }
+    *piece = (sl_document_piece){.document = pieces[member].document,
+                                 .first = pieces[member].first,
+                                 .count = pieces[member].count,
+                                 .length = own->lengths[pieces[member].document]};
+    return true;
+}
+
+static void close_documents(void *ctx)
+{
+    packed_documents *own = ctx;
+    sl_packing_close(own->packing);
+    sl_free(own->lengths);
+    sl_free(own);
+}
+
+/* ---- what does not go with packed sequences ---- */
+
+static sluice_status check_packing(const sl_loader_opening *opening, sluice_error *error)
+{
+    const sluice_loader *loader = opening->loader;
+    const sluice_loader_options *o = &opening->options;
+    const char *why = NULL;
+    if (loader->dataset->mix != NULL) {
+        why = "do not go with a mix: load each dataset by itself";
+    } else if (loader->dataset->info.front_to_back != 0) {
+        why = "do not go with a dataset that can only be read from front to back: pack it";
+    } else if (o->shuffle != SLUICE_SHUFFLE_FULL && o->shuffle != SLUICE_SHUFFLE_NONE) {
+        why = "need option " SL_OPTION("shuffle") " full or none";
+    } else if (o->on_bad_sample == SLUICE_BAD_REPLACE) {
+        why = "do not go with option " SL_OPTION(
+            "on_bad_sample") " replace, since a row with another document would be another row: "
+                             "choose fail or mask";
+    } else if (loader->partners.count > 0) {
+        why = "do not go with option " SL_OPTION("partners") ": a row has documents, not partners";
+    }
+    return why == NULL ? SLUICE_OK
+                       : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "packed sequences %s", why);
+}
+
+/* ---- opening ---- */
+
+static sluice_status open_packing_plan(const sl_loader_opening *opening, packed_documents *own,
+                                       sluice_error *error)
+{
+    const sluice_loader *loader = opening->loader;
+    const sl_packed_shape *rows = &loader->columns.packed;
+    static const sl_packing_cut cuts[] = {[SLUICE_CUT_NONE] = SL_PACKING_CUT_NONE,
+                                          [SLUICE_CUT_LONG] = SL_PACKING_CUT_LONG,
+                                          [SLUICE_CUT_SPLIT] = SL_PACKING_CUT_SPLIT};
+    const sl_packing_shape shape = {.length = rows->length,
+                                    .max_documents = rows->max_documents,
+                                    .align = rows->align,
+                                    .unit = rows->unit,
+                                    .window = SL_PACKING_WINDOW,
+                                    .cut = cuts[rows->cut]};
+    sluice_status status =
+        sl_document_lengths_read(loader->dataset, rows->field, &own->lengths, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_packing_source source = {
+        .lengths = sl_packing_lengths_of_array(own->lengths, loader->dataset->info.samples),
+        .seed = opening->options.seed,
+        .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
+    return sl_packing_open(&own->packing, &shape, &source, error);
+}
+
+static sluice_status open_pieces(sl_loader_opening *opening, packed_documents *own,
+                                 sluice_error *error)
+{
+    sluice_loader *loader = opening->loader;
+    const sl_packing_facts *facts = sl_packing_facts_of(own->packing);
+    const uint32_t field = loader->columns.packed.field;
+    const uint64_t element = sl_dtype_bytes(loader->dataset->fields[field].dtype);
+    sl_pieces_shape shape = {.field = field,
+                             .find = find_packed_piece,
+                             .ctx = own,
+                             .close = close_documents,
+                             .piece_bytes = loader->dataset->tensors != NULL
+                                                ? facts->tokens / facts->pieces * element + element
+                                                : 0};
+    sl_dataset *pieces = NULL;
+    own->most = facts->most_pieces;
+    if (__builtin_mul_overflow(facts->rows, own->most, &shape.samples)) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "there are too many rows");
+    }
+    const sluice_status status = sl_pieces_open(&pieces, loader->dataset, &shape, error);
+    if (status == SLUICE_OK) {
+        loader->packing = own->packing;
+        loader->columns.members = own->most;
+        sl_dataset_close(loader->dataset);
+        loader->dataset = pieces;
+    }
+    return status;
+}
+
+sluice_status sl_loader_open_packing(sl_loader_opening *opening, sluice_error *error)
+{
+    sluice_status status = check_packing(opening, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    packed_documents *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_no_memory(error, STAGE, "for packed sequences");
+    }
+    status = open_packing_plan(opening, own, error);
+    if (status == SLUICE_OK) {
+        status = open_pieces(opening, own, error);
+    }
+    if (status != SLUICE_OK) {
+        close_documents(own);
+    }
+    return status;
+}
+
+/* ---- the order ---- */
+
+/* The packing's order of rows, which also says how many members each has. */
+static sl_order make_packed_rows(const sl_order_source *source, uint64_t seed, uint64_t epoch);
+
+static void packed_samples_of(const sl_order *order, uint64_t first, uint32_t count, uint64_t *rows)
+{
+    sl_packed_order.samples(order, first, count, rows);
+}
+
+static uint32_t packed_members(const sl_order *order, uint64_t position)
+{
+    sl_packed_piece pieces[SLUICE_PACKED_DOCUMENTS_MAX];
+    return sl_packing_row(order->set, sl_order_sample(order, position), pieces);
+}
+
+static const sl_order_kind rows_of_pieces = {.name = "packed",
+                                             .make = make_packed_rows,
+                                             .samples = packed_samples_of,
+                                             .members = packed_members};
+
+static sl_order make_packed_rows(const sl_order_source *source, uint64_t seed, uint64_t epoch)
+{
+    sl_order order = sl_packed_order.make(source, seed, epoch);
+    order.kind = &rows_of_pieces;
+    return order;
+}
+
+static bool asks_packing(const sl_loader_opening *opening)
+{
+    return opening->loader->packing != NULL;
+}
+
+static sluice_status open_packed_rows(const sl_loader_opening *opening, sl_loader_order *order,
+                                      sluice_error *error)
+{
+    const sl_packed_rows *packing = opening->loader->packing;
+    const sl_packing_facts *facts = sl_packing_facts_of(packing);
+    (void)error;
+    order->source.set = packing;
+    order->source.count = facts->rows;
+    order->bytes = facts->documents * sizeof(uint32_t) + facts->windows * sizeof(uint64_t);
+    order->hash = facts->hash;
+    return SLUICE_OK;
+}
+
+extern const sl_order_row sl_packing_row_of_orders; /* orders.c */
+const sl_order_row sl_packing_row_of_orders = {
+    .kind = &rows_of_pieces,
+    .option = "packed columns",
+    .is_asked = asks_packing,
+    .open = open_packed_rows,
+    .hashed = "packing: length, max_documents, align, cut or unit of the column, seed, shuffle, or "
+              "other lengths of documents",
+};
