@@ -267,11 +267,12 @@ typedef enum sluice_column_part {
  */
 #define SLUICE_PACKED_DOCUMENTS_MAX 1024 /* most documents of a row that can be asked for */
 
-typedef enum sluice_column_cut {
-    SLUICE_CUT_NONE = 0, /* no document is cut: one that is longer than a row is refused */
-    SLUICE_CUT_LONG = 1, /* one that is longer than a row is cut into rows and a rest */
-    SLUICE_CUT_SPLIT = 2 /* documents are concatenated, and cut wherever a row ends */
-} sluice_column_cut;
+/* Which documents are cut. */
+typedef enum sluice_cut {
+    SLUICE_CUT_NONE = 0, /* none: one that is longer than a row is an error */
+    SLUICE_CUT_LONG = 1, /* those longer than a row: into whole rows, and a rest */
+    SLUICE_CUT_SPLIT = 2 /* documents are concatenated, and cut where a row ends */
+} sluice_cut;
 
 typedef enum sluice_column_too_long {
     SLUICE_TOO_LONG_BAD = 0,     /* a bad sample */
@@ -383,7 +384,7 @@ typedef struct sluice_column {
                               says] */
     uint32_t reserved_end; /* 0 */
     int64_t pad;           /* PACKED: element where a row has no document [0] */
-    int32_t cut;           /* PACKED: a sluice_column_cut [NONE] */
+    int32_t cut;           /* PACKED: a sluice_cut [NONE] */
     uint32_t max_documents; /* PACKED: most documents of a row, 1 to 1024 [32] */
     uint32_t align;         /* PACKED: elements; documents begin at multiples of it, and `length` is
                                one [1] */

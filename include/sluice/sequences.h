@@ -19,6 +19,7 @@
 #ifndef SLUICE_SEQUENCES_H
 #define SLUICE_SEQUENCES_H
 
+#include <sluice/columns.h>
 #include <sluice/common.h>
 #include <sluice/dataset.h>
 #include <sluice/datasets.h>
@@ -51,13 +52,6 @@ SLUICE_API sluice_status sluice_dataset_read_lengths(const sluice_dataset *datas
                                                      const char *field, uint64_t *lengths,
                                                      const sluice_scan_options *options,
                                                      sluice_error *error) SLUICE_MUST_CHECK;
-
-/* Which documents are cut. */
-typedef enum sluice_cut {
-    SLUICE_CUT_NONE = 0, /* none: one that is longer than a row is an error */
-    SLUICE_CUT_LONG = 1, /* those longer than a row: into whole rows, and a rest */
-    SLUICE_CUT_SPLIT = 2 /* documents are concatenated, and cut where a row ends */
-} sluice_cut;
 
 typedef struct sluice_packing_options {
     uint32_t struct_size;

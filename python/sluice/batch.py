@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FACTS = ("index", "mask", "status")  # columns that every batch has besides
 PARTS = ("offsets", "lengths", "sizes", "shapes", "mixed_with", "weight", "share")  # of a column, which are its attributes, too
 OTHER_PARTS = ("size", "box", "scale", "flip")  # of columns.Geometry, by name only: torch's tensors have functions size and flip
+PACKED_PARTS = ("targets", "positions", "documents", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen")  # by name only, too
 
 
 class Batch(list):
@@ -317,7 +318,7 @@ def _shape(column):
 
 def _is_part(name, names):
     owner, _, part = name.rpartition(".")
-    return part in PARTS + OTHER_PARTS and owner in names
+    return part in PARTS + OTHER_PARTS + PACKED_PARTS and owner in names
 
 
 def attach(column: Any, part: str, value: Any) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ._types import Dtype, Size, Steps
 
 __all__ = [
-    "Boxes", "Geometry", "Image", "Instances", "Mask", "Number", "OneHot", "Padded", "Points", "Ragged", "Tensor", "Window",
+    "Boxes", "Geometry", "Image", "Instances", "Mask", "Number", "OneHot", "Packed", "Padded", "Points", "Ragged", "Tensor", "Window",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -236,6 +236,40 @@ class Window(Column):
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         for name, value in {"length": length, "stride": 0 if stride is None else stride, "offset": offset}.items():
+            self._set(name, value)
+
+
+class Packed(Column):
+    """Documents of any length (a tensor field [any] of ints, such as tokens), packed into rows of `length` elements.
+
+    The loader counts, shuffles and splits rows then, and a batch has no other columns. Every epoch has the same rows, in
+    another order; which documents share a row depends on their lengths, these arguments and the loader's seed. Best fit
+    decreasing in windows of 8192 documents. Documents of no elements stand in no row. docs/sequences.md shows a row.
+
+    length: elements of a row, 1 to 2**24, a multiple of align. max_documents: the most documents of a row, up to 1024 [32].
+    align: each document begins at a multiple of it. cut: 'none' (a document longer than a row is an error when the loader
+    is opened), 'long' (such a one is cut into rows and a rest) or 'split' (documents are concatenated, and cut where a row
+    ends). unit: so many documents in a row, such as the pairs of preference data, stay in one row. pad: the element where
+    a row has no document. dtype: 'int64' or 'int32'.
+
+    Besides NAME (rows x length) the batch has, by name, NAME.targets (rows x length: the next element of the document; the
+    loader's ignore_index at its end and on padding); as int32 NAME.positions and NAME.documents (rows x length: the
+    element's number in its document, and the document's in the row; padding is document NAME.count, with positions from 0),
+    NAME.lengths (rows x max_documents), NAME.cu_seqlens and NAME.cu_seqlens_padded (rows x (max_documents + 1): sums of
+    lengths, and of lengths rounded up to align; the last one repeats), NAME.count and NAME.max_seqlen (rows).
+    A bad document masks its whole row (on_bad_sample='mask') or raises ('fail'); 'replace' is refused.
+    """
+
+    _kind = "packed"
+
+    def __init__(
+        self, field: str | None = None, *, length: int, max_documents: int = 32, align: int = 1, cut: str = "none",
+        unit: int = 1, pad: int = 0, dtype: Dtype = None,
+    ) -> None:  # fmt: skip
+        super().__init__(field)
+        self._set_dtype(dtype)
+        values = {"length": length, "max_documents": max_documents, "align": align, "cut": cut, "unit": unit, "pad": pad}
+        for name, value in values.items():
             self._set(name, value)
 
 

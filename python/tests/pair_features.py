@@ -119,6 +119,11 @@ def window(plan):
     plan.columns["tokens"], plan.bare = (lambda: C.Window(length=4)), True
 
 
+def packed(plan):
+    """Alone, too."""
+    plan.columns["packed"], plan.bare = (lambda: C.Packed("tokens", length=40)), True
+
+
 LARGER = {"large": lambda: C.Boxes("boxes", length=MOST, min_size=LARGE, follows="image"), "large.labels": lambda: C.Ragged("labels", length=MOST, follows="large")}
 SAME = ()  # all that is there without it
 MIXED = ("image", "image.mixed_with", "image.weight")
@@ -143,6 +148,7 @@ FEATURES = [
     Feature("one_hot", follower("hot", lambda: C.OneHot(CLASSES, "label")), models.check_one_hot, ["one_hot"], None, SAME),
     Feature("tensor", follower("grid", lambda: C.Tensor()), models.check_tensor, ["tensor"], None, SAME),
     Feature("window", window, models.check_window, ["window"]),
+    Feature("packed", packed, models.check_packed, ["packed"]),
     Feature("mask", follower("classes", lambda: C.Mask("mask", fill=FILL, follows="image")), models.check_mask, ["mask"], None, SAME),
     Feature("map of classes", follower("map", lambda: C.Mask("seg", labels="labels", fill=FILL, follows="image")), models.check_class_map, ["mask"], None, SAME),
     Feature("boxes, ragged labels", sets(boxes={"any": True}), models.check_boxes, ["boxes", "ragged"], None, SAME),

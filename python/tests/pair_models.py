@@ -348,6 +348,15 @@ def check_window(batches):
         assert row.of("tokens").tolist() == [4 * (row.index % (4 * COUNT)) + i for i in range(4)]
 
 
+def check_packed(batches):
+    """Two whole documents of 16 tokens each, and padding; of the last row one."""
+    for row in used(batches):
+        tokens, count = row.values["packed"][row.number], int(row.values["packed.count"][row.number])
+        assert 1 <= count <= 2 and not tokens[16 * count :].any()
+        for document in tokens[: 16 * count].reshape(count, 16):
+            assert document[0] % 16 == 0 and (numpy.diff(document) == 1).all()
+
+
 def check_share(batches):
     shares = [float(row.of("image.share")) for row in used(batches)]
     assert all(0 <= share <= 1 for share in shares) and any(share < 1 for share in shares)

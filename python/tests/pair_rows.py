@@ -133,7 +133,7 @@ class Row:
             if offsets is not None:
                 value = value.reshape(*((3, height, width) if planes else (height, width, *value.shape[1:])))
             value = value[:, :height, :width] if planes else value[:height, :width]
-        value = value if lengths is None else value[: lengths[self.number]]
+        value = value if lengths is None or lengths.ndim > 1 else value[: lengths[self.number]]  # those of packed rows are of documents
         return value.transpose(1, 2, 0) if planes else value
 
     @property

@@ -88,7 +88,7 @@ def run(features, folder, views):
     plan, batches = made
     assert used(batches)
     if "image" not in batches[0][0].values:  # of windows, whose rows are not samples
-        features = [feature for feature in features if feature.name == "window"]
+        features = [feature for feature in features if feature.name in ("window", "packed")]
     for feature in features:
         (feature.check or (lambda made: check_view(made, views(plan))))(batches)
     if "image" in batches[0][0].values:

@@ -239,7 +239,7 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .max_documents = c->max_documents,
         .align = c->align,
         .unit = c->unit,
-        .cut = (sluice_column_cut)c->cut,
+        .cut = (sluice_cut)c->cut,
         .pad = c->pad,
     };
     request->smoothing = c->smoothing;

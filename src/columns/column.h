@@ -69,7 +69,7 @@ typedef struct sl_column_request {
     sluice_column_sizes sizes;
     uint32_t max_width, max_height;
     uint32_t max_documents, align, unit; /* PACKED; binding fills in defaults */
-    sluice_column_cut cut;
+    sluice_cut cut;
     int64_t pad;
 } sl_column_request;
 
@@ -208,7 +208,7 @@ typedef struct sl_packed_shape {
     uint32_t field;  /* SL_FIELD_NONE: the set has none */
     uint64_t length; /* elements of a row, a multiple of align */
     uint32_t max_documents, align, unit;
-    sluice_column_cut cut;
+    sluice_cut cut;
 } sl_packed_shape;
 
 /* Bounds the sizes of all images of a field, as they are decoded: adds them to an empty list, or

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of packed sequences, against a packer in Python that tries every row, over formats whose documents are read in part
+or whole; on any number of workers and ranks, resumed anywhere; and what is refused."""
+import collections
+import re
+
+import arrows
+import numpy
+import pages
+import parquets
+import pytest
+from test_arrays import write_megatron
+
+import sluice
+from sluice import columns as C
+
+LENGTH, MOST, PAD, IGNORE = 64, 5, 9, -1
+FIRST = 1000  # of the tokens, which are all different: a token says where it is from
+
+
+def documents_of(count=90, longest=60, seed=3):
+    chance, first, made = numpy.random.default_rng(seed), FIRST, []
+    for length in chance.integers(0, longest, count):
+        made.append(numpy.arange(first, first + length, dtype="int32"))
+        first += length
+    return made
+
+
+def write(folder, kind, documents):
+    """The same documents as a dataset of that kind."""
+    lists = [d.tolist() for d in documents]
+    if kind == "megatron":
+        return sluice.Dataset(write_megatron(folder / "set", documents, "int32"))
+    if kind == "parquet":
+        parquets.write(folder / "set.parquet", {"tokens": parquets.Column("list<int32>", lists)}, rows_per_group=40, rows_per_page=7)
+        return sluice.Dataset(folder / "set.parquet")
+    if kind == "arrow":
+        arrows.write_stream(folder / "set.arrow", {"tokens": arrows.Column("list<int32>", lists)})
+        return sluice.Dataset(folder / "set.arrow")
+    with sluice.Writer(folder / "set", {"id": "int", "tokens": ("tensor", "int32", (0,))}, zstd="off" if kind == "shards" else 3) as writer:
+        for number, document in enumerate(documents):
+            writer.add(id=number, tokens=document)
+    return sluice.Dataset(folder / "set")
+
+
+KINDS = ("megatron", "shards", "frames", "parquet", "arrow")
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory):
+    documents = documents_of()
+    return {kind: write(tmp_path_factory.mktemp(kind), kind, documents) for kind in KINDS}, documents
+
+
+def loader_of(data, batch_size=4, shuffle=True, column=None, **options):
+    column = {"length": LENGTH, "max_documents": MOST, "pad": PAD} | (column or {})
+    return sluice.Loader(data, batch_size=batch_size, shuffle=shuffle, seed=7, last_batch=options.pop("last_batch", "short"),
+                         columns={"x": C.Packed("tokens", **column)}, **options)  # fmt: skip
+
+
+PARTS = ("targets", "positions", "documents", "lengths", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen")
+
+
+def rows(loader, epochs=1, first=0):
+    """(index, {part: array}) of each row of some epochs."""
+    found = []
+    for epoch in range(first, first + epochs):
+        loader.set_epoch(epoch)
+        for batch in loader:
+            named = {"x": batch["x"], **{part: batch[f"x.{part}"] for part in PARTS}}
+            arrays = {name: numpy.array(column.numpy()) for name, column in named.items()}
+            found += [(int(i), {name: a[row] for name, a in arrays.items()}) for row, i in enumerate(batch["index"].numpy())]
+    return found
+
+
+# ---- a packer that looks at every row ----
+
+
+def up(number, align):
+    return -(-number // align) * align
+
+
+def pack(lengths, length=LENGTH, most=MOST, align=1, cut="none", unit=1):
+    """Pieces (document, first, count) of each row of a window, whose documents stand in their order."""
+    if cut == "split":
+        made, at = [[]], 0
+        for number, n in enumerate(lengths):
+            first = 0
+            while first < n:
+                if at == length or len(made[-1]) == most:
+                    made, at = [*made, []], 0
+                count = min(n - first, length - at)
+                made[-1].append((number, first, count))
+                first, at = first + count, at + up(count, align)
+        return made
+    whole, entries = [], []
+    for begin in range(0, len(lengths), unit):
+        pieces = []
+        for number in range(begin, begin + unit):
+            first, n = 0, lengths[number]
+            while cut == "long" and n > length and n - first >= length:
+                whole.append([(number, first, length)])
+                first += length
+            if n > first:
+                pieces.append((number, first, n - first))
+        if pieces:
+            entries.append((sum(up(count, align) for _, _, count in pieces), pieces))
+    fitted = []  # [space, when it was changed last, entries]
+    for when, (need, pieces) in enumerate(sorted(entries, key=lambda entry: -entry[0])):
+        fit = [row for row in fitted if row[0] >= need and len(row[2]) + len(pieces) <= most]
+        if not fit:
+            fitted.append(fit := [length, 0, []])
+        else:
+            fit = min(fit, key=lambda row: (row[0], -row[1]))
+        fit[0], fit[1] = fit[0] - need, when
+        fit[2].extend(pieces)
+    return whole + sorted(sorted(pieces) for _, _, pieces in fitted)
+
+
+def row_of(documents, pieces, length=LENGTH, most=MOST, align=1):
+    """All that a batch has of a row of these pieces, element by element."""
+    row = {"x": numpy.full(length, PAD), "targets": numpy.full(length, IGNORE), "positions": numpy.zeros(length), "documents": numpy.full(length, len(pieces))}
+    lengths, begins, at = [0] * most, [0], 0
+    padding = []
+    for number, (document, first, count) in enumerate(pieces):
+        tokens = documents[document]
+        lengths[number] = count
+        for k in range(count):
+            row["x"][at + k], row["positions"][at + k], row["documents"][at + k] = tokens[first + k], k, number
+            row["targets"][at + k] = tokens[first + k + 1] if first + k + 1 < len(tokens) else IGNORE
+        padding.append((at + count, at + up(count, align)))
+        at += up(count, align)
+        begins.append(at)
+    for begin, end in [*padding, (at, length)]:
+        row["positions"][begin:end] = numpy.arange(end - begin)
+    starts = numpy.cumsum([0, *lengths])
+    padded = begins + [at] * (most + 1 - len(begins))
+    return row | {"lengths": lengths, "cu_seqlens": starts, "cu_seqlens_padded": padded, "count": len(pieces), "max_seqlen": max(lengths)}
+
+
+def expect(found, wanted):
+    for name, array in wanted.items():
+        assert found[name].tolist() == numpy.asarray(array).tolist(), name
+
+
+# ---- rows ----
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_in_their_order(datasets, kind):
+    data, documents = datasets[0][kind], datasets[1]
+    if kind == "megatron":  # which has no empty samples
+        documents = [d for d in documents if len(d)]
+    wanted = pack([len(d) for d in documents])
+    found = rows(loader_of(data, shuffle=False))
+    assert [i for i, _ in found] == list(range(len(wanted)))
+    for (_, row), pieces in zip(found, wanted):
+        expect(row, row_of(documents, pieces))
+
+
+@pytest.mark.parametrize("column", [{"align": 8}, {"cut": "split"}, {"cut": "split", "align": 16}, {"cut": "long", "length": 32},
+                                    {"cut": "long", "length": 24, "align": 4, "max_documents": 32}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("kind", ["shards", "parquet"])
+def test_shapes(datasets, kind, column):
+    data, documents = datasets[0][kind], datasets[1]
+    shape = {"length": LENGTH, "most": MOST, "align": 1} | {"most" if name == "max_documents" else name: value for name, value in column.items()}
+    wanted = pack([len(d) for d in documents], **shape)
+    shape.pop("cut", None)
+    found = rows(loader_of(data, shuffle=False, column=column))
+    assert len(found) == len(wanted)
+    for (_, row), pieces in zip(found, wanted):
+        expect(row, row_of(documents, pieces, **shape))
+
+
+def test_pairs_stay_together(datasets):
+    data, documents = datasets[0]["shards"], [d for d in datasets[1] if len(d)][:60]
+    chosen = data.subset([i for i, d in enumerate(datasets[1]) if len(d)][:60])
+    column = {"unit": 2, "length": 128}
+    wanted = pack([len(d) for d in documents], length=128, unit=2)
+    found = rows(loader_of(chosen, shuffle=False, column=column))
+    assert len(found) == len(wanted)
+    for (_, row), pieces in zip(found, wanted):
+        expect(row, row_of(documents, pieces, length=128))
+
+
+def test_rows_of_many_documents(tmp_path):
+    documents = documents_of(700, 3)
+    data = write(tmp_path, "shards", documents)
+    wanted = pack([len(d) for d in documents], length=256, most=150)
+    found = rows(loader_of(data, shuffle=False, column={"length": 256, "max_documents": 150}))
+    assert len(found) == len(wanted) and max(len(pieces) for pieces in wanted) == 150
+    for (_, row), pieces in zip(found, wanted):
+        expect(row, row_of(documents, pieces, length=256, most=150))
+
+
+def pieces_of(row):
+    """The pieces of a row: the first token and the length of each."""
+    begins = row["cu_seqlens_padded"][: row["count"]]
+    return frozenset((int(row["x"][b]), int(n)) for b, n in zip(begins, row["lengths"]))
+
+
+def test_every_epoch_has_the_same_rows(datasets):
+    data, documents = datasets[0]["shards"], datasets[1]
+    loader = loader_of(data, column={"cut": "split"})
+    epochs = [rows(loader, first=epoch) for epoch in range(3)]
+    assert [len(epoch) for epoch in epochs] == [len(loader_of(data, 1, column={"cut": "split"}))] * 3
+    by_number = [{i: pieces_of(row) for i, row in epoch} for epoch in epochs]
+    assert by_number[0] == by_number[1] == by_number[2]
+    assert len({tuple(i for i, _ in epoch) for epoch in epochs}) == 3
+    tokens = collections.Counter(int(t) for i, row in epochs[0] for t in row["x"] if t >= FIRST)
+    assert tokens == collections.Counter(numpy.concatenate(documents).tolist())
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("kind", ["shards", "arrow"])
+def test_workers_and_ranks(datasets, kind, shuffle):
+    data = datasets[0][kind]
+
+    def short(found):
+        return [(i, row["x"].tolist(), row["targets"].tolist()) for i, row in found]
+
+    whole = short(rows(loader_of(data, shuffle=shuffle, num_workers=1), first=1))
+    assert whole == short(rows(loader_of(data, shuffle=shuffle, num_workers=4), first=1))
+    for world in (2, 3):
+        ranks = [short(rows(loader_of(data, 1, shuffle, rank=rank, world_size=world, last_batch="drop"), first=1)) for rank in range(world)]
+        shared = [row for some in zip(*ranks) for row in some]
+        assert shared == whole[: len(shared)] and len(whole) - len(shared) < world
+
+
+def test_resume_on_other_ranks(datasets):
+    """From two ranks to three, at any step: the rows that follow are those of one loader."""
+    data = datasets[0]["shards"]
+    whole = [(i, row["x"].tolist()) for i, row in rows(loader_of(data), first=2)]
+    for steps in range(0, len(whole) // 2, 3):
+        pair = [loader_of(data, 1, rank=rank, world_size=2, last_batch="drop") for rank in range(2)]
+        for loader in pair:
+            loader.set_epoch(2)
+            run = iter(loader)
+            for _ in range(steps):
+                next(run)
+        ranks = []
+        for rank in range(3):
+            other = loader_of(data, 1, rank=rank, world_size=3, last_batch="drop", num_workers=1 + rank)
+            other.load_state_dict(pair[0].state_dict())
+            ranks.append([(int(batch["index"].numpy()[0]), batch["x"].numpy()[0].tolist()) for batch in other])
+        rest = [row for some in zip(*ranks) for row in some]
+        assert rest == whole[2 * steps :][: len(rest)] and len(whole) - 2 * steps - len(rest) < 3
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize("column", [{"length": 80}, {"align": 2}, {"cut": "long"}, {"cut": "split"}, {"max_documents": 4}], ids=str)
+def test_a_state_of_other_rows(datasets, column):
+    data = datasets[0]["megatron"]
+    loader = loader_of(data)
+    run = iter(loader)
+    next(run)
+    with pytest.raises(sluice.InvalidError, match="packing: length, max_documents, align, cut or unit of the column, seed"):
+        loader_of(data, column=column).load_state_dict(loader.state_dict())
+    with pytest.raises(sluice.InvalidError, match="seed"):
+        other = sluice.Loader(data, batch_size=4, shuffle=True, seed=8, columns={"x": C.Packed("tokens", length=LENGTH, max_documents=MOST)})
+        other.load_state_dict(loader.state_dict())
+
+
+def test_a_document_longer_than_a_row(datasets):
+    longest = max(range(len(datasets[1])), key=lambda i: len(datasets[1][i]))
+    words = f"the longest document, {longest}, has {len(datasets[1][longest])} elements, and a row has 40: cut=\"long\""
+    with pytest.raises(sluice.InvalidError, match=words):
+        loader_of(datasets[0]["shards"], column={"length": 40})
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"on_bad_sample": "replace"}, "another document would be another row"),
+    ({"shuffle": "block"}, "need option shuffle full or none"),
+    ({"partners": "any"}, "partners"),
+    ({"weights": "id", "num_samples": 5}, "set the order of samples|does not go with"),
+], ids=str)  # fmt: skip
+def test_options_that_do_not_go_together(datasets, options, words):
+    with pytest.raises((sluice.Error, ValueError, TypeError), match=words):
+        loader_of(datasets[0]["shards"], **options)
+
+
+def test_mixes(datasets):
+    data = datasets[0]["shards"]
+    with pytest.raises(sluice.Error, match="do not go with a mix"):
+        loader_of(sluice.mix([data, data], [1, 2]))
+
+
+def test_arguments():
+    with pytest.raises(TypeError):
+        C.Packed("tokens")
+    with pytest.raises(ValueError, match="cut="):
+        C.Packed("tokens", length=8, cut="some")
+    assert repr(C.Packed("tokens", length=8, cut="long")) == "sluice.columns.Packed('tokens', length=8, cut='long')"
+
+
+# ---- docs/sequences.md ----
+
+
+def test_the_example(tmp_path, monkeypatch):
+    text = (pages.DOCS / "sequences.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1], names)
+    assert names["tokens"].shape == names["positions"].shape == (4, 128) and len(names["loader"]) > 5
+
+
+@pytest.mark.parametrize("table, column", [(0, {"cut": "split"}), (1, {"align": 4})])
+def test_the_picture_of_a_row(tmp_path, table, column):
+    """The tables of the page are what a loader makes of these documents; letters are numbers of the alphabet."""
+    text = (pages.DOCS / "sequences.md").read_text().split("| array | row |")[1 + table].split("\n\n")[0]
+    shown = dict(re.findall(r"^\| `([^|]*)` \| `([^|]*)` \|$", text.replace("`, `", "|"), re.MULTILINE))
+    with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,))}, zstd="off") as writer:
+        for first, length in [(1, 5), (6, 2), (8, 10)][: 3 - table]:
+            writer.add(tokens=numpy.arange(first, first + length, dtype="int32"))
+    columns = {"tokens": C.Packed(length=12, max_documents=4, **column)}
+    batch = next(iter(sluice.Loader(sluice.Dataset(tmp_path / "set"), batch_size=1, shuffle=False, last_batch="short", columns=columns)))
+    assert len(shown) >= 6
+    for name, row in shown.items():
+        numbers = [ord(word) - ord("a") + 1 if word.isalpha() else int(word) for word in row.split()]
+        assert batch[name].numpy()[0].tolist() == numbers, name
+
+
+# ---- bad documents ----
+
+
+@pytest.mark.parametrize("kind", ["shards", "frames"])
+def test_a_bad_document_is_a_bad_row(tmp_path, kind):
+    """A token beyond the dtype: the whole row is masked, and the others are as they were."""
+    documents = [numpy.arange(20 * i + FIRST, 20 * i + FIRST + 20, dtype="int64") for i in range(12)]
+    documents[7][3] = 1 << 40
+    with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int64", (0,))}, zstd="off" if kind == "shards" else 3) as writer:
+        for document in documents:
+            writer.add(tokens=document)
+    data = sluice.Dataset(tmp_path / "set")
+    wanted = pack([20] * 12)
+    loader = loader_of(data, 2, False, {"dtype": "int32"}, on_bad_sample="mask")
+    batches = [(int(i), int(m), numpy.array(x), numpy.array(t)) for batch in loader
+               for i, m, x, t in zip(batch["index"].numpy(), batch["mask"].numpy(), batch["x"].numpy(), batch["x.targets"].numpy())]  # fmt: skip
+    assert [i for i, _, _, _ in batches] == list(range(len(wanted)))
+    for (_, mask, tokens, targets), pieces in zip(batches, wanted):
+        bad = any(document == 7 for document, _, _ in pieces)
+        row = row_of(documents, [] if bad else pieces)
+        assert mask == (not bad) and tokens.tolist() == row["x"].tolist() and targets.tolist() == row["targets"].tolist()
+    with pytest.raises(sluice.Error, match="does not fit i") as raised:
+        rows(loader_of(data, 2, False, {"dtype": "int32"}))
+    assert raised.value.sample == 7

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of packed sequences by a loader with several workers: each token once in an epoch, also
+ * where the run is given up in its middle, or goes on from a state with other workers; by reading,
+ * and from a dataset that is in memory. What rows look like is columns_packed_test's, which rows
+ * there are python/tests/test_packed.py's.
+ */
+#include "test_folder.h"
+
+#include <sluice/sluice.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DOCUMENTS = 400, LENGTH = 64, TOKENS_MAX = 65536, BATCH = 4 };
+
+static uint64_t length_of(uint64_t document)
+{
+    return document * 37 % 83;
+}
+
+static uint64_t token_count;
+
+/* Tokens 1, 2, 3, ... of one document after the other. */
+static void make_documents(const char *path)
+{
+    sluice_field field = SLUICE_FIELD_INIT;
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    sluice_writer *writer = NULL;
+    (void)snprintf(field.name, sizeof(field.name), "tokens");
+    field.type = SLUICE_FIELD_TENSOR;
+    field.dtype = SLUICE_I32;
+    field.dims = 1;
+    options.fields = &field;
+    options.field_count = 1;
+    options.zstd_level = SLUICE_ZSTD_OFF;
+    assert_int_equal(sluice_writer_open(&writer, path, &options, NULL), SLUICE_OK);
+    token_count = 0;
+    for (uint64_t i = 0; i < DOCUMENTS; i++) {
+        int32_t tokens[LENGTH * 2];
+        sluice_value value = SLUICE_VALUE_INIT;
+        for (uint64_t k = 0; k < length_of(i); k++) {
+            tokens[k] = (int32_t)++token_count;
+        }
+        value.data = tokens;
+        value.bytes = length_of(i) * sizeof(*tokens);
+        assert_int_equal(sluice_writer_add_values(writer, &value, 1, NULL), SLUICE_OK);
+    }
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+    assert_true(token_count < TOKENS_MAX);
+}
+
+static sluice_loader *open_loader(uint32_t workers, uint64_t resident_bytes)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    sluice_column column = SLUICE_COLUMN_INIT;
+    sluice_dataset *data = NULL;
+    sluice_loader *loader = NULL;
+    sluice_columns *columns = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const char *path = test_path("documents");
+    column.kind = SLUICE_COLUMN_PACKED;
+    column.field = "tokens";
+    column.length = LENGTH;
+    column.cut = SLUICE_CUT_SPLIT;
+    assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
+    assert_int_equal(sluice_columns_add(columns, &column), SLUICE_OK);
+    options.columns = columns;
+    options.batch_size = BATCH;
+    options.workers = workers;
+    options.seed = 3;
+    options.last_batch = SLUICE_LAST_SHORT;
+    options.resident_bytes = resident_bytes;
+    assert_int_equal(sluice_dataset_open(&data, &path, 1, NULL, &error), SLUICE_OK);
+    if (sluice_loader_open(&loader, data, NULL, &options, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+    sluice_columns_destroy(columns);
+    sluice_dataset_close(data);
+    return loader;
+}
+
+static const int64_t *numbers_of(const sluice_batch *batch, const char *name)
+{
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_batch_tensor(batch, name, &tensor), SLUICE_OK);
+    return tensor.data;
+}
+
+/* Counts the tokens of at most `steps` batches. True at the epoch's end. */
+static bool count_tokens(sluice_loader *loader, uint32_t steps, uint8_t *seen)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t step = 0; step < steps; step++) {
+        sluice_batch *batch = NULL;
+        status = sluice_loader_next(loader, &batch, -1);
+        if (status != SLUICE_OK) {
+            break;
+        }
+        const int64_t *tokens = numbers_of(batch, "tokens");
+        const int64_t *targets = numbers_of(batch, "tokens.targets");
+        for (uint64_t i = 0; i < (uint64_t)LENGTH * sluice_batch_rows(batch); i++) {
+            assert_in_range(tokens[i], 0, token_count);
+            assert_true(targets[i] == -1 || targets[i] == tokens[i] + 1);
+            seen[tokens[i]]++; /* 0: padding */
+        }
+        sluice_batch_release(batch);
+    }
+    assert_true(status == SLUICE_OK || status == SLUICE_END);
+    return status == SLUICE_END;
+}
+
+static void expect_all(const uint8_t *seen, uint8_t times)
+{
+    for (uint64_t i = 1; i <= token_count; i++) {
+        assert_int_equal(seen[i], times);
+    }
+}
+
+static int setup(void **state)
+{
+    (void)test_folder_make(state);
+    make_documents(test_path("documents"));
+    return 0;
+}
+
+TEST_GROUP(setup, test_folder_remove)
+
+static void check_epochs(uint64_t resident_bytes)
+{
+    static uint8_t seen[TOKENS_MAX];
+    memset(seen, 0, sizeof(seen));
+    sluice_loader *loader = open_loader(4, resident_bytes);
+    for (uint64_t epoch = 0; epoch < 4; epoch++) {
+        assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+        assert_true(count_tokens(loader, UINT32_MAX, seen));
+        expect_all(seen, (uint8_t)(epoch + 1));
+    }
+    sluice_loader_close(loader);
+}
+
+TEST(each_token_once_an_epoch)
+{
+    check_epochs(UINT64_C(1) << 30);
+    check_epochs(1); /* nothing is kept in memory */
+}
+
+TEST(given_up_and_resumed)
+{
+    static uint8_t seen[TOKENS_MAX];
+    for (uint32_t steps = 0; steps < 40; steps += 7) {
+        uint8_t cursor[SLUICE_CURSOR_BYTES];
+        size_t bytes = sizeof(cursor);
+        uint64_t epoch = 0;
+        memset(seen, 0, sizeof(seen));
+        sluice_loader *first = open_loader(3, 0);
+        assert_int_equal(sluice_loader_start_epoch(first, 1), SLUICE_OK);
+        assert_false(count_tokens(first, steps, seen));
+        assert_int_equal(sluice_loader_save(first, cursor, &bytes), SLUICE_OK);
+        sluice_loader_close(first); /* in the middle */
+        sluice_loader *second = open_loader(2, 0);
+        assert_int_equal(sluice_loader_restore(second, cursor, bytes, &epoch), SLUICE_OK);
+        assert_int_equal(epoch, 1);
+        assert_int_equal(sluice_loader_start_epoch(second, epoch), SLUICE_OK);
+        assert_true(count_tokens(second, UINT32_MAX, seen));
+        expect_all(seen, 1);
+        sluice_loader_close(second);
+    }
+}
