@@ -106,10 +106,12 @@ static name_kind kind_of_final(const char *name, size_t length)
     if (output_is_text(name, length, SL_JOURNAL_NAME)) {
         return NAME_JOURNAL;
     }
-    if (output_is_text(name, length, SL_OPTIONS_NAME)) {
+    if (output_is_text(name, length, SL_OPTIONS_NAME) ||
+        output_is_text(name, length, SL_MAP_NAME)) {
         return NAME_OPTIONS;
     }
-    if (output_is_text(name, length, SL_REJECTED_NAME)) {
+    if (output_is_text(name, length, SL_REJECTED_NAME) ||
+        output_is_text(name, length, SL_MAP_REJECTED_NAME)) {
         return NAME_REJECTED;
     }
     if (output_is_like(name, length, "shard-0#" SL_SHARD_SUFFIX)) {
@@ -356,7 +358,8 @@ sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, slu
     if (status < 0 || kind != SL_OUTPUT_DATASET) {
         return status;
     }
-    static const char *const names[] = {SL_OPTIONS_NAME, SL_REJECTED_NAME};
+    static const char *const names[] = {SL_OPTIONS_NAME, SL_REJECTED_NAME, SL_MAP_NAME,
+                                        SL_MAP_REJECTED_NAME};
     for (size_t i = 0; status == SLUICE_OK && i < sizeof(names) / sizeof(*names); i++) {
         status = sl_output_remove_file(output, names[i], error);
     }

@@ -40,6 +40,8 @@
 #define SL_MANIFEST_NAME     "manifest.sluice"
 #define SL_JOURNAL_NAME      "pack.journal"
 #define SL_OPTIONS_NAME      "pack.options"
+#define SL_MAP_NAME          "map.json" /* this and the next: Python's pack with a function */
+#define SL_MAP_REJECTED_NAME "map.rejected.tsv"
 #define SL_SHARD_SUFFIX      ".sluice"
 #define SL_SHARD_NAME_FORMAT "shard-%06u.sluice"
 #define SL_LEFT_OUT_FORMAT   "shard-%06u.rejected"
