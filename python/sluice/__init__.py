@@ -36,6 +36,8 @@ from ._ranks import Ranks, ranks
 from ._sequences import PackedRows, packed_rows
 from .dataset import Dataset, Field, balance, concat, mix
 from .loader import Loader
+from ._map_error import MapError
+from ._map_source import JsonLines
 from .packing import PackResult, UnpackResult, pack, pack_join, unpack
 from .profiling import Marks, Profile, marks, profile
 from .writer import Writer
@@ -67,7 +69,9 @@ __all__ = [
     "IOError",
     "InternalError",
     "InvalidError",
+    "JsonLines",
     "Loader",
+    "MapError",
     "Marks",
     "OutOfMemoryError",
     "PackResult",

@@ -28,6 +28,7 @@ Size = int | Sequence[int]
 Fill = int | float | Sequence[int | float] | None
 Columns = Mapping[str, Column]
 Hook = Callable[[Batch], Any]
+Map = Callable[[dict[str, Any]], Mapping[str, Any] | Sequence[Mapping[str, Any]] | None]  # of sluice.pack
 Values = Iterable[float]
 Part = tuple[int, int] | tuple[str, int] | str  # (i, n), ("auto", n), "auto"
 Labels = str | Sequence[str] | Mapping[str | int, str | None]
@@ -109,6 +110,8 @@ class PackResult(NamedTuple):
     resized: int
     was_complete: bool
     complete: bool
+    mapped: int
+    left_out: int
 
 
 class UnpackResult(NamedTuple):

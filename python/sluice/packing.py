@@ -7,22 +7,27 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 from . import _check, _sluice
+from ._map_source import JsonLines
 from ._names import values
 from .dataset import argument_hints, labels_of, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from .dataset import Dataset
-    from ._types import Labels, PackResult as PackResult, Part, Progress, Source, UnpackResult as UnpackResult
+    from ._types import Labels, Map, PackResult as PackResult, Part, Progress, Source, UnpackResult as UnpackResult
 
 
 if not TYPE_CHECKING:
     PackResult = namedtuple("PackResult", [
         "path", "samples", "rejected", "shards", "bytes", "resumed_samples", "jpegs_retiled", "jpegs_kept",
-        "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "resized", "was_complete", "complete",
-    ])  # fmt: skip
+        "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "resized", "was_complete", "complete", "mapped", "left_out",
+    ], defaults=(0, 0))  # fmt: skip
     PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder. \
-`complete`: the folder is a dataset; False: other parts are not all there."
+`complete`: the folder is a dataset; False: other parts are not all there. `mapped`: samples of the source that `map` was called for, \
+or that could not be read; `left_out`: those of them for which it returned None."
     UnpackResult = namedtuple("UnpackResult", [
         "path", "samples", "rejected", "archives", "files", "bytes", "renamed", "renamed_classes", "labels_differ",
     ])  # fmt: skip
@@ -30,7 +35,7 @@ if not TYPE_CHECKING:
 
 
 @contextmanager
-def progress_of(progress, what):
+def progress_of(progress, what, unit=" samples"):
     """A function of (done, total) for True (a bar by tqdm, where that is installed), a callable, or None."""
     if progress is not None and not isinstance(progress, bool):
         yield _check.function("progress", progress)
@@ -43,7 +48,7 @@ def progress_of(progress, what):
     except ImportError:
         yield None
         return
-    with tqdm(unit=" samples", desc=what, disable=None) as bar:
+    with tqdm(unit=unit, unit_scale=unit != " samples", desc=what, disable=None) as bar:
 
         def show(done, total):
             bar.total = total
@@ -58,16 +63,17 @@ def _named(function):
 
 @_named
 def pack(
-    source: Dataset | Source, path: str | os.PathLike[str], *, workers: int | None = None, overwrite: bool = False,
-    on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
+    source: Dataset | Source | JsonLines, path: str | os.PathLike[str], *, workers: int | None = None,
+    overwrite: bool = False, on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
     zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
     progress: Progress = True, max_side: int | None = None, quality: int | None = None, raw_share: float = 0.0,
     part: Part | None = None, append: bool = False, max_sample_bytes: int = 0, labels: Labels = "same",
-    allow_case_duplicates: bool = False,
+    allow_case_duplicates: bool = False, map: Map | None = None, processes: int = 1,
+    map_version: int | str | None = None, map_fields: Mapping[str, Any] | None = None,
 ) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
 
-    source: a sluice.Dataset, or what one is opened from (a path).
+    source: a sluice.Dataset, or what one is opened from (a path); with `map` also sluice.JsonLines.
     workers: threads [one for each processor].
     overwrite: remove what an earlier pack left in the folder, instead of going on with it.
     on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv. What cannot be read, though it may be good
@@ -91,6 +97,14 @@ def pack(
         InvalidError where there is no array, they contradict each other, or a launcher started several processes.
         Without `part`, each job of an array packs everything: a UserWarning; (0, 1) says that this is meant.
     progress: True (a bar where tqdm is installed), or a function of (done, total).
+    map: a function that gets each sample, a dict as data[i], and returns what is packed instead: a dict of fields, a list of dicts,
+        or None to leave the sample out. Fields that it does not return are not packed. If it raises, pack raises MapError; with
+        on_bad_sample='skip' the sample is listed in map.rejected.tsv. A sample may be passed more than once (docs/mapping.md).
+    processes: number of processes that call `map` [1, this one]. The dataset is the same for any number, byte for byte. Other
+        processes are spawned: `map` must be a function of a module, or a picklable object, and the program needs
+        `if __name__ == "__main__":`.
+    map_version: an int or a text that a continued run compares to know `map` again [its name and text].
+    map_fields: the fields that `map` returns, as in sluice.Writer [found in its first results; lists of ints become int32].
 
     A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or
     UnsupportedError for a bad sample, StateError where the folder holds something else, IOError.
@@ -99,16 +113,49 @@ def pack(
     path = _check.path("path", path)
     if part is None:
         _warn_of_array()
-    dataset = opened("source", source)
     options = {
         **values(pack, "pack", given | {"zstd": _check.zstd_level(zstd)}),
         "skip_verify": int(not _check.flag("verify", verify)),
         "labels": labels_of(labels, allow_case_duplicates),
         **part_options(part),
     }
+    if map is not None:
+        return _pack_mapped(given, path, options)
+    for name, default in (("processes", 1), ("map_version", None), ("map_fields", None)):
+        if given[name] != default:
+            raise _sluice.InvalidError(f"{name}={given[name]!r}: only with map=")
+    if isinstance(source, JsonLines):
+        raise _sluice.InvalidError("source=sluice.JsonLines: only with map=, a function of a dict for each line")
+    dataset = opened("source", source)
     with progress_of(progress, "pack") as show:
         made = _sluice.pack(dataset._handle, path, options, show)
     return PackResult(path=path, **made)
+
+
+def _pack_mapped(given, path, options):
+    """pack with `map`, of its arguments."""
+    from ._map_pack import Request, mapped, source_of
+    from ._map_workers import refuse_in_worker
+
+    _check.function("map", given["map"])
+    processes = _check.integer("processes", given["processes"], 1, 1024)
+    version, part = given["map_version"], options["parts"] > 1
+    if version is not None and (isinstance(version, bool) or not isinstance(version, (int, str))):
+        raise _check.wrong("map_version", version, "an int or a text")
+    if options["append"] or options["labels"] is not None:
+        raise _sluice.InvalidError(
+            "append and labels: not with map=: pack to a folder of its own, and add that one with sluice.pack(folder, path, append=True)"
+        )
+    if options["overwrite"] and part:
+        raise _sluice.InvalidError("overwrite: not with part=: remove the folder before the parts begin")
+    if processes > 1:
+        refuse_in_worker()
+    request = Request(source_of(given["source"]), path, given["map"], version, given["map_fields"], options)
+
+    def bars(unit, what):
+        return progress_of(given["progress"], what, unit)
+
+    return PackResult(path=path, **mapped(request, given["on_bad_sample"], processes, bars))
 
 
 def sample_limit(max_sample_bytes):

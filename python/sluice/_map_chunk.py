@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One chunk of a pack with `map`: its samples are read, the function is called, and its results are written to a folder.
+
+The folder of a chunk (`NNNNNN`, in the folder of the map stage) appears whole or not at all: shards of the results in `data`, in
+the order of the samples, uncompressed and unchanged, and `chunk.json`, which counts the samples and lists the rejected ones. Its
+bytes depend on the chunk, the function and the fields only. Runs in a worker process, or in the caller's with one process.
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import traceback
+
+from . import _sluice
+from ._map_error import MapError
+from ._map_fields import Finder, results_of
+from .writer import Writer
+
+NAME, DATA, COUNTS = "{:06}", "data", "chunk.json"
+
+
+class Job:
+    """What a worker process needs to know. tag: in the names of unfinished chunks, so that nobody else makes such."""
+
+    def __init__(self, source, function, on_bad, folder, tag):
+        self.source, self.function, self.on_bad, self.folder, self.tag = source, function, on_bad, folder, tag
+        self.fields = self.classes = None  # of the results; the first is found before any chunk is made
+
+
+def map_error(key, where, error, text=""):
+    """A MapError about a sample. error: the function's exception, or a text."""
+    reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}".rstrip(": ")
+    at = f"sample {where['sample']} ({key})" if where["sample"] is not None else key
+    made = MapError(f"map failed on {at}: {reason}" + (f"\n\n{text}" if text else ""))
+    made.sample, made.file, made.offset, made.reason, made.traceback = where["sample"], where["file"], where["offset"], reason, text
+    made.status, made.stage = "invalid", "map"
+    return made
+
+
+def _own_traceback(error):
+    """As Python shows it, without the calls of this package."""
+    at = error.__traceback__
+    while at is not None and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        at = at.tb_next
+    return "".join(traceback.format_exception(type(error), error, at)).rstrip() if at is not None else ""
+
+
+def call(job, place, sample):
+    """The results of a sample. MapError: the function raised, or returned something else."""
+    try:
+        return results_of(job.function(sample))
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise map_error(*job.source.where(place), error, _own_traceback(error)) from error
+
+
+def find_fields(job, report):
+    """The fields of the results, from the first ones in the order of the source. None: there are none."""
+    finder = Finder(job.source.fields)
+    for chunk in job.source.chunks():
+        for place, units, sample, error in job.source.read(chunk):
+            report(place, 0)
+            try:
+                if error is not None:
+                    raise error
+                for result in call(job, place, sample):
+                    _look(job, finder, place, result)
+            except _sluice.Error as found:
+                if not _is_left_out(job, found):
+                    raise
+            if finder.done:
+                return finder.fields()
+    try:
+        finder.end()
+    except TypeError as error:
+        raise _sluice.InvalidError(str(error)) from error
+    return finder.fields() or None
+
+
+def _look(job, finder, place, result):
+    try:
+        finder.look(result)
+    except (TypeError, ValueError) as error:
+        raise map_error(*job.source.where(place), error) from error
+
+
+def _is_left_out(job, error):
+    """Whether `on_bad_sample` leaves the sample out."""
+    if job.on_bad == "fail" or isinstance(error, _sluice.OutOfMemoryError):
+        return False
+    if isinstance(error, _sluice.IOError) and error.errno != 2:  # what may be good, and cannot be read
+        return job.on_bad == "skip_all"
+    return True
+
+
+class _Half(Exception):
+    """A later one of several results of a sample is bad: the chunk is made again without the sample."""
+
+    def __init__(self, place, error):
+        self.place, self.error = place, error
+
+
+def run_chunk(job, number, chunk, report):
+    """Makes the folder of a chunk; returns its counts. report(place, units): called before each sample."""
+    name = os.path.join(job.folder, NAME.format(number))
+    unfinished, bad = f"{name}.{job.tag}.tmp", {}
+    while True:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        os.mkdir(unfinished)
+        try:
+            counts = _write(job, chunk, unfinished, bad, report)
+            break
+        except _Half as found:
+            bad[found.place] = found.error
+        except BaseException:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
+    write_json(os.path.join(unfinished, COUNTS), counts)
+    _publish(unfinished, name)
+    return counts
+
+
+def _write(job, chunk, folder, bad, report):
+    counts = {"mapped": 0, "left_out": 0, "samples": 0, "rejected": []}
+    writer = Writer(os.path.join(folder, DATA), job.fields, classes=job.classes, keep_bytes=True, zstd="off")
+    try:
+        for place, units, sample, error in job.source.read(chunk):
+            report(place, units)
+            try:
+                error = error or bad.get(place)
+                if error is not None:
+                    raise error
+                added = _add(job, writer, place, call(job, place, sample))
+                counts["samples"] += added
+                counts["left_out"] += added == 0
+            except _sluice.Error as found:
+                if not _is_left_out(job, found):
+                    raise
+                counts["rejected"].append(_line(job, place, found))
+            counts["mapped"] += 1
+        if counts["samples"] > 0:
+            writer.finish()
+        else:
+            writer.abort()
+            shutil.rmtree(os.path.join(folder, DATA), ignore_errors=True)
+    except BaseException:
+        writer.abort()
+        raise
+    return counts
+
+
+def _add(job, writer, place, results):
+    for number, result in enumerate(results):
+        try:
+            writer.add(**result)
+        except (_sluice.IOError, _sluice.StateError, MemoryError, ImportError):
+            raise  # the disk is full, numpy is missing, ...
+        except Exception as error:
+            failed = map_error(*job.source.where(place), _refusal(job, result, error))
+            failed.__cause__ = error
+            if number > 0 and _is_left_out(job, failed):
+                raise _Half(place, failed) from error
+            raise failed from error
+    return len(results)
+
+
+def _refusal(job, result, error):
+    """What is wrong with a result that the writer does not take."""
+    unknown = [name for name in result if name not in job.fields]
+    if unknown:
+        return f"it returned a field {unknown[0]!r} that its first result has not: map_fields= names all fields and their types"
+    fields = ", ".join(f"{name}: {what}" for name, what in job.fields.items())
+    return f"{type(error).__name__}: {error}; the fields are {{{fields}}}, which map_fields= can change"
+
+
+def _line(job, place, error):
+    """A line of the list of rejected samples, as rejected.tsv has them: key, status, offset, reason."""
+    key, where = job.source.where(place)
+    offset = where["offset"] if error.offset is None else error.offset
+    parts = (key, error.status, str(-1 if offset is None else offset), error.reason or str(error))
+    return "\t".join("".join(one if " " <= one != "\x7f" and one != "\\" else f"\\x{ord(one):02X}" for one in part) for part in parts)
+
+
+def write_json(path, what, beside=None):
+    write_whole(path, json.dumps(what, indent=1) + "\n", beside)
+
+
+def write_whole(path, text, beside=None):
+    """Writes a file that is whole, and lasts, once it has its name. Several processes may write the same one. beside: the folder
+    where it is made [that of the path]; the packer removes unfinished files from its own."""
+    folder, name = os.path.split(path)
+    unfinished = os.path.join(beside or folder, f"{name}.{os.urandom(8).hex()}.tmp")
+    with open(unfinished, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
+
+
+def sync_folder(path):
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    except OSError:  # a file system that cannot
+        pass
+    finally:
+        os.close(folder)
+
+
+def _publish(unfinished, name):
+    sync_folder(unfinished)
+    try:
+        os.rename(unfinished, name)
+    except OSError:
+        if not os.path.exists(os.path.join(name, COUNTS)):
+            raise
+        shutil.rmtree(unfinished, ignore_errors=True)  # another process of the same pack was faster
+    sync_folder(os.path.dirname(name))

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.pack with `map`: a function of the user's is called for each sample, by several processes, and its results are packed.
+
+Two stages. The first cuts the source into chunks, the same ones for any number of processes, and makes a folder of shards of each
+(_map_chunk.py), in the folder `PATH.map` beside the one to make. The second packs those folders, in their order, with the library's
+packer, which shuffles, codes, checks and resumes as ever. So the bytes of the dataset depend on the source, the function and the
+options only. Both stages go on where an interrupted run stopped.
+
+Who: workers read, call the function and write (in this process with one); the caller's thread deals out chunks and packs.
+Files of `PATH.map`: map.json (what was asked for; the first run writes it), a folder for each chunk that is made, *.tmp for each
+that is being made, lock files, slots of workers. It is removed when the dataset is there, which then has two more files: map.json
+(what was asked for, what came of it, and the checksum of the manifest that it belongs to) and, where samples were left out
+because they are bad, map.rejected.tsv.
+Parts: each makes the chunks of a range; the one that finds all of them made packs. Two that do so at once write the same bytes.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import time
+
+from . import _check, _map_chunk, _sluice
+from ._map_chunk import COUNTS, DATA, NAME, Job
+from ._map_source import JsonLines, Samples, failed
+from ._map_workers import TICK_S, Workers
+from .dataset import Dataset, opened
+from .writer import _field
+
+HEADING = "key\tstatus\toffset\treason\n"
+FORMAT = 1
+ASKED, REJECTED, MANIFEST = "map.json", "map.rejected.tsv", "manifest.sluice"
+SHARD_BYTES = 256 << 20
+PLAIN = ("workers", "skip_verify", "on_bad", "part", "parts", "overwrite", "append", "labels")  # options that change no byte
+
+
+def source_of(source):
+    """What is read, from the argument `source` of pack."""
+    if isinstance(source, JsonLines):
+        return source
+    try:
+        return Samples(opened("source", source))
+    except _sluice.Error as error:
+        if isinstance(source, (str, os.PathLike)) and os.fspath(source).endswith((".jsonl", ".ndjson")):
+            raise type(error)(f"{error}; for lines of text, write sluice.JsonLines({os.fspath(source)!r})") from error
+        raise
+
+
+class Request:
+    """The arguments of pack that say what is made of which samples."""
+
+    def __init__(self, source, path, function, version, fields, options):
+        self.source, self.path = source, os.fsdecode(path)
+        self.folder = f"{os.path.abspath(self.path)}.map"
+        self.function, self.options = function, options
+        self.fields = _fields(fields)
+        self.chunks = list(enumerate(source.chunks()))
+        self.asked = {
+            "format": FORMAT, "source": source.fingerprint, "units": source.units, "chunks": len(self.chunks), **_identity(function, version),
+            "fields": json.loads(json.dumps(self.fields, default=str)),
+        }  # fmt: skip
+        self.packing = {name: value for name, value in sorted(options.items()) if name not in PLAIN}
+
+    def part_chunks(self):
+        part, parts = self.options["part"], self.options["parts"]
+        return self.chunks[len(self.chunks) * part // parts : len(self.chunks) * (part + 1) // parts]
+
+
+def _fields(fields):
+    """As sluice.Writer takes them, checked."""
+    if fields is None:
+        return None
+    _check.mapping("map_fields", fields, "a dict of types by name")
+    if not fields:
+        raise ValueError("map_fields: a sample has at least one field")
+    for name, what in fields.items():
+        _field(name, what)
+    return dict(fields)
+
+
+def _identity(function, version):
+    """How a later run knows the function again."""
+    if version is not None:
+        return {"map_version": version}
+    import functools
+    import inspect
+
+    while isinstance(function, functools.partial):
+        function = function.func
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    try:
+        text = hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
+    except (OSError, TypeError):
+        text = None
+    return {"map": kind.__qualname__, "source_text": text}
+
+
+# ---- what is there ----
+
+
+def _read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise _sluice.StateError(f"{path}: not valid JSON ({error}): overwrite=True to start over") from error
+
+
+def _manifest_sum(path):
+    try:
+        with open(os.path.join(path, MANIFEST), "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _finished(request):
+    """The result of an earlier run that made just this dataset; None."""
+    there = _manifest_sum(request.path)
+    found = _read_json(os.path.join(request.path, ASKED)) if there is not None else None
+    if found is None or found["manifest"] != there:
+        return None
+    _compare(request.path, found["asked"], request.asked)
+    _compare(request.path, found["packing"], request.packing)
+    return {**found["result"], "was_complete": True}
+
+
+_WORDS = {
+    "format": "the version of sluice", "source": "the source", "units": "the source", "chunks": "the source", "map": "the function",
+    "map_version": "map_version", "source_text": "the text of the function", "fields": "map_fields",
+}  # fmt: skip
+
+
+def _compare(path, there, asked):
+    for name in dict.fromkeys(("map_version", *there, *asked)):
+        if there.get(name) != asked.get(name):
+            what = _WORDS.get(name, f"{name}=")
+            hint = "" if name != "source_text" else "; to go on although it changed, give both runs the same map_version="
+            raise _sluice.StateError(
+                f"{path}: made by another call of pack: {what} differs ({there.get(name)!r:.60} there, {asked.get(name)!r:.60} now): "
+                f"overwrite=True to start over{hint}"
+            )
+
+
+def _check_path(request):
+    """Before hours of work: whether the folder can be packed to."""
+    if request.options["overwrite"] or not os.path.isdir(request.path):
+        return
+    names = os.listdir(request.path)
+    if MANIFEST in names and not os.path.isdir(request.folder):
+        raise _sluice.StateError(f"{request.path}: the folder holds another dataset: overwrite=True to replace it")
+    if names and not os.path.isdir(request.folder):
+        raise _sluice.StateError(f"{request.path}: the folder is not empty: it holds {names[0]!r}")
+
+
+# ---- the folder of the map stage ----
+
+
+class _Folder:
+    """`PATH.map`, locked while it is in use: alone without parts, else each part for itself."""
+
+    def __init__(self, request):
+        self.request, self.path, self._locks = request, request.folder, []
+        part, parts = request.options["part"], request.options["parts"]
+        self.tag = f"part-{part}-of-{parts}.{socket.gethostname()}-{os.getpid()}"
+        if request.options["overwrite"] and os.path.isdir(self.path):
+            if _read_json(os.path.join(self.path, ASKED)) is None and os.listdir(self.path):
+                raise _sluice.StateError(f"{self.path}: the folder is not one of sluice.pack: remove it, or pack to another path")
+            shutil.rmtree(self.path)
+        try:
+            os.makedirs(self.path, exist_ok=True)
+            self._lock("all.lock", parts == 1)
+            self._lock(f"part-{part}-of-{parts}.lock", True)
+            self._note()
+            self._tidy("" if parts == 1 else f".part-{part}-of-{parts}.")
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError) and not isinstance(error, _sluice.Error):
+                raise failed(_sluice.IOError, error, self.path) from error
+            raise
+
+    def _lock(self, name, alone):
+        import fcntl
+
+        lock = os.open(os.path.join(self.path, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._locks.append(lock)
+        try:
+            fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _sluice.StateError(f"{self.path}: another process is packing to this path") from None
+        except OSError:  # a file system without locks
+            pass
+
+    def _note(self):
+        """What was asked for: the first run says it, and others compare. Without chunks there is nothing to go on with."""
+        name = os.path.join(self.path, ASKED)
+        if self._is_alone() and not self._has_chunks() and _read_json(name) is not None:
+            os.remove(name)
+        there = _read_json(name)
+        if there is None:
+            others = [one for one in os.listdir(self.path) if not one.endswith((".lock", ".tmp")) and not one.startswith("slots.")]
+            if others:
+                raise _sluice.StateError(f"{self.path}: the folder is not one of sluice.pack: it holds {others[0]!r}")
+            mine = f"{name}.{self.tag}"
+            _map_chunk.write_json(mine, self.request.asked)
+            try:
+                os.link(mine, name)
+            except FileExistsError:
+                pass
+            os.remove(mine)
+            there = _read_json(name)
+        _compare(self.path, there, self.request.asked)
+
+    def _tidy(self, whose):
+        """Removes chunks that a killed run left unfinished."""
+        for name in os.listdir(self.path):
+            if name.endswith(".tmp") and whose in name:
+                shutil.rmtree(os.path.join(self.path, name), ignore_errors=True)
+
+    def _is_alone(self):
+        return self.request.options["parts"] == 1
+
+    def _has_chunks(self):
+        return any(name.isdigit() for name in os.listdir(self.path))
+
+    def drop_empty(self):
+        """Removes the folder if no chunk was made."""
+        if self._is_alone() and not self._has_chunks():
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def counts(self, number):
+        """Of a chunk that is made; None."""
+        return _read_json(os.path.join(self.path, NAME.format(number), COUNTS))
+
+    def close(self):
+        for lock in self._locks:
+            os.close(lock)
+        self._locks = []
+
+
+# ---- the stages ----
+
+
+def mapped(request, on_bad, processes, bars):
+    """Both stages; the members of a PackResult. bars(unit, what): a context that gives a function of (done, total), or None."""
+    done = _finished(request) if not request.options["overwrite"] else None
+    if done is not None:
+        shutil.rmtree(request.folder, ignore_errors=True)
+        return done
+    _check_path(request)
+    folder = _Folder(request)
+    try:
+        _map(request, folder, on_bad, processes, bars)
+        counts = [folder.counts(number) for number, _ in request.chunks]
+        if None in counts:
+            own = [counts[number] for number, _ in request.part_chunks()]
+            return _result_of(own, complete=False)
+        return _pack(request, counts, bars)
+    except BaseException as error:
+        folder.drop_empty()
+        if isinstance(error, OSError) and not isinstance(error, _sluice.Error):
+            raise failed(_sluice.IOError, error, error.filename or request.folder) from error
+        raise
+    finally:
+        folder.close()
+
+
+def _map(request, folder, on_bad, processes, bars):
+    job = Job(request.source, request.function, on_bad, folder.path, folder.tag)
+    done, wanted = 0, []
+    for number, chunk in request.part_chunks():
+        counts = folder.counts(number)
+        if counts is None:
+            wanted.append((number, chunk))
+            continue
+        done += request.source.length(chunk)
+        if counts["rejected"] and on_bad == "fail":
+            raise _sluice.CorruptError(
+                f"{counts['rejected'][0]}: rejected by an earlier run: continue with on_bad_sample='skip', or mend it and overwrite=True"
+            )
+    if not wanted:
+        return
+    total = sum(request.source.length(chunk) for _, chunk in request.part_chunks())
+    with bars(request.source.unit, "map") as show:
+        bar = _Bar(show, done, total)
+        if processes == 1:
+            _make_here(request, job, wanted, bar)
+        else:
+            _make_there(request, job, wanted, bar, min(processes, len(wanted)))
+        bar.tick(always=True)
+
+
+def _settle_fields(request, job, find):
+    job.fields = request.fields or find()
+    if job.fields is None:
+        raise _sluice.StateError("map left out all samples: nothing is packed")
+    has_labels = any(name in job.fields and name in request.source.fields for name in ("label", "labels"))
+    job.classes = request.source.classes if has_labels else []
+
+
+def _make_here(request, job, wanted, bar):
+    def report(place, units):
+        bar.under_way = units
+        bar.tick()
+
+    _settle_fields(request, job, lambda: _map_chunk.find_fields(job, report))
+    for number, chunk in wanted:
+        _map_chunk.run_chunk(job, number, chunk, report)
+        bar.add(request.source.length(chunk))
+
+
+def _make_there(request, job, wanted, bar, processes):
+    with Workers(job, processes, bar.tick) as workers:
+        _settle_fields(request, job, workers.find_fields)
+        bar.more = workers.units
+        workers.make(wanted, lambda counts, units: bar.add(units))
+
+
+class _Bar:
+    """Progress of the map stage. done: units of chunks that are made; under_way, more(): of those that are being made."""
+
+    def __init__(self, show, done, total):
+        self._show, self.done, self._total, self.under_way, self.more = show, done, total, 0, None
+        self._at, self._shown = time.monotonic(), -1
+
+    def add(self, units):
+        self.done += units
+        self.under_way = 0
+
+    def tick(self, always=False):
+        if self._show is None or (not always and time.monotonic() - self._at < TICK_S):
+            return
+        self._at = time.monotonic()
+        at = min(self._total, self.done + self.under_way + (self.more() if self.more is not None and not always else 0))
+        if at >= self._shown:  # a chunk may be made again
+            self._shown = at
+            self._show(at, self._total)
+
+
+_PACKED = ("jpegs_retiled", "jpegs_kept", "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "resized")
+
+
+def _result_of(counts, made=None, complete=True):
+    rejected = sum(len(one["rejected"]) for one in counts)
+    made = made or {"samples": sum(one["samples"] for one in counts), "rejected": 0, "shards": 0, "bytes": 0, "resumed_samples": 0,
+                    "was_complete": False, **dict.fromkeys(_PACKED, 0)}  # fmt: skip
+    return {
+        **made, "rejected": made["rejected"] + rejected, "complete": complete, "mapped": sum(one["mapped"] for one in counts),
+        "left_out": sum(one["left_out"] for one in counts),
+    }  # fmt: skip
+
+
+def _pack(request, counts, bars):
+    folders = [os.path.join(request.folder, NAME.format(number), DATA) for number, _ in request.chunks if counts[number]["samples"] > 0]
+    if not folders:
+        raise _sluice.StateError(f"map left out all {sum(one['mapped'] for one in counts)} samples: nothing is packed")
+    try:
+        data = Dataset(folders)
+        parts = 1 if request.options["parts"] == 1 else 2  # so that two processes may do it at once
+        with bars(" samples", "pack") as show:
+            for part in range(parts):
+                options = {**request.options, "shard_bytes": request.options["shard_bytes"] or SHARD_BYTES, "part": part, "parts": parts}
+                made = _sluice.pack(data._handle, request.path, options, show)
+        result = _result_of(counts, {**made, "samples": len(data) - made["rejected"], "was_complete": False})
+        _finish(request, counts, result)
+        return result
+    except (OSError, _sluice.Error):
+        done = _finished(request)  # another part was faster, and has removed the chunks
+        if done is None:
+            raise
+        return done
+
+
+def _finish(request, counts, result):
+    lines = [line for one in counts for line in one["rejected"]]
+    if lines:
+        _map_chunk.write_whole(os.path.join(request.path, REJECTED), HEADING + "".join(f"{line}\n" for line in lines), request.folder)
+    later = {**result, **dict.fromkeys(_PACKED, 0), "resumed_samples": result["samples"]}  # of a run that finds all done
+    done = {"asked": request.asked, "packing": request.packing, "manifest": _manifest_sum(request.path), "result": later}
+    _map_chunk.write_json(os.path.join(request.path, ASKED), done, request.folder)
+    _map_chunk.sync_folder(request.path)
+    shutil.rmtree(request.folder, ignore_errors=True)
