@@ -16,6 +16,8 @@ fail() {
     [ ! -s err ] || { echo "--- stderr"; head -c 4000 err; } >&2
     exit 1
 }
+# How many rounds, or how far apart: PLAIN, or with a sanitizer SANITIZED.
+amount() { if [ -n "${SLUICE_TEST_SANITIZED-}" ]; then echo "$2"; else echo "$1"; fi; }
 need() { command -v "$1" > /dev/null || skip "$1 is not installed"; }
 
 # wait_for CONDITION: until the command succeeds, which a busy machine may take minutes for.

@@ -16,15 +16,16 @@ names="a.tar a.tar.gz a.tar.zst a.json index.json a.tfrecord a-00000-of-00001 a.
     a.feather state.json dataset_info.json dataset_dict.json a.beton data.mdb a.mdb a.csv a.tsv a.jsonl
     a.ndjson a.lst metadata.csv metadata.jsonl a.xml a.txt a.npz a.npy a.bin manifest.sluice
     shard-000000.sluice a.jpg a.jpeg a.png plain"
+# Each name in three ways; with a sanitizer in one of them, in turn: none gets as far as a format that reads.
+apart=$(amount 1 3)
+turn=0
 for name in $names; do
-    mkdir -p alone
+    mkdir alone
     mkfifo "alone/$name"
-    at_once info "alone/$name"
-    at_once info alone
-    rm -r alone
     ln -s /dev/zero "$name"
-    at_once info "$name"
-    rm "$name"
+    ways=("alone/$name" alone "$name")
+    for ((way = turn++ % apart; way < 3; way += apart)); do at_once info "${ways[way]}"; done
+    rm -r alone "$name"
 done
 
 # Beside what is good.
