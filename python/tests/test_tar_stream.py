@@ -178,7 +178,8 @@ def test_the_same_whatever_the_threads(some):
     assert len(found) == 1
 
 
-def test_goes_on_anywhere(some):
+def test_goes_on_anywhere(some, monkeypatch):
+    ends_with(monkeypatch, 1)
     for options in ({"window_blocks": 4}, {"last_batch": "drop"}, {"rank": 1, "world_size": 2, "last_batch": "pad"}, {"shuffle": False}):
         with load(some.folder, 37, seed=3, **options) as loader:
             whole = [rows(loader), rows(loader)]
