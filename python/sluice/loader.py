@@ -327,14 +327,19 @@ class Loader:
 
     def _take(self):
         """The next batch; None: the epoch is over."""
-        turn, self._untouched = self._turn, False
+        turn = self._turn
+        if self._untouched:  # assigning costs a call of __setattr__, so only what changes is assigned
+            self._untouched = False
         if self._again:
             self._begin()
             self._again = False
         batch = self._handle.next(self._convert)
         if turn != self._turn:  # set_epoch() of another thread, or of a signal's handler, went elsewhere meanwhile
             return None
-        self._start = (self._handle.epoch + 1, 0, b"") if batch is None else None
+        if batch is None:
+            self._start = (self._handle.epoch + 1, 0, b"")
+        elif self._start is not None:
+            self._start = None
         return batch
 
     def _given(self, batch):
