@@ -332,26 +332,27 @@ def attach(column: Any, part: str, value: Any) -> None:
         pass
 
 
-def parts_of(names: Iterable[str], requested: tuple[str, ...]) -> list[tuple[str, int, str]]:
-    """For made_of: (name, number of the column that it belongs to or -1, part) of each array that was not requested."""
-    found = []
-    for name in names:
-        if name not in requested and name not in FACTS:
+def parts_of(names: Iterable[str], requested: tuple[str, ...]) -> list[tuple[str, int, int, str]]:
+    """For made_of: (name, place, number of the column that it belongs to or -1, part) of each array that was not requested.
+    `place`: where it is in the list of all arrays once those before it were taken out."""
+    found: list[tuple[str, int, int, str]] = []
+    for number, name in enumerate(name for name in names if name not in FACTS):
+        if name not in requested:
             owner, _, part = name.rpartition(".")
-            found.append((name, requested.index(owner) if owner in requested and part in PARTS else -1, part))
+            found.append((name, number - len(found), requested.index(owner) if owner in requested and part in PARTS else -1, part))
     return found
 
 
-def made_of(kind: type[Batch], made: _sluice.Batch, parts: Iterable[tuple[str, int, str]] = (), about: Any = None) -> Batch:
+def made_of(kind: type[Batch], made: _sluice.Batch, parts: Iterable[tuple[str, int, int, str]] = (), about: Any = None) -> Batch:
     """The batch that a loader returns: `kind` has the names of its columns, parts_of() the rest. `about`: for its page."""
     batch = kind.__new__(kind)
-    columns = [made[name] for name in kind._names] if parts else made.asked()
+    columns = made.asked()
+    facts = {name: columns.pop(place) for name, place, _, _ in parts}
     list.__init__(batch, columns)
-    batch._made, batch._facts, batch._about = made, {}, about
-    for name, owner, part in parts:
-        value = batch._facts[name] = made[name]
+    batch._made, batch._facts, batch._about = made, facts, about
+    for name, _, owner, part in parts:
         if owner >= 0:
-            attach(columns[owner], part, value)
+            attach(columns[owner], part, facts[name])
     return batch
 
 
