@@ -83,6 +83,10 @@ static void check_part(const sl_part *part)
 {
     uint64_t bytes = sl_dtype_bytes(part->dtype);
     fuzz_expect(bytes > 0 && part->dims < SLUICE_TENSOR_DIMS_MAX, "a dtype, and room for rows");
+    if (part->role == SL_PART_SIZED) { /* height and width are the batch's */
+        fuzz_expect(part->element_bytes > 0 && part->row_bytes % part->element_bytes == 0, "sized");
+        return;
+    }
     for (uint32_t i = 0; i < part->dims; i++) {
         fuzz_expect(part->shape[i] > 0, "shapes are positive");
         bytes *= (uint64_t)part->shape[i];
