@@ -121,7 +121,7 @@ static sluice_status length_read(const length_reader *r, uint64_t index, length_
     return status;
 }
 
-static sluice_status read_lengths(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status read_length_run(void *ctx, uint32_t number, sluice_error *error)
 {
     const length_reader *r = ctx;
     const uint64_t first = (uint64_t)number * LENGTHS_RUN;
@@ -156,7 +156,7 @@ sluice_status sl_document_lengths_read(const sl_dataset *dataset, uint32_t field
                             (unsigned long long)samples);
     }
     const sluice_status status =
-        sl_open_many((uint32_t)((samples - 1) / LENGTHS_RUN + 1), read_lengths, &r, error);
+        sl_open_many((uint32_t)((samples - 1) / LENGTHS_RUN + 1), read_length_run, &r, error);
     if (status != SLUICE_OK) {
         sl_free(r.lengths);
         return status;
