@@ -78,7 +78,7 @@ static uint64_t read_epoch(const sl_packed_rows *packing)
         const uint32_t run = count - first < RUN ? (uint32_t)(count - first) : RUN;
         sl_order_samples(&order, first, run, rows);
         for (uint32_t i = 0; i < run; i++) {
-            const uint32_t found = sl_packing_row(packing, rows[i], pieces);
+            const uint32_t found = sl_packing_pieces(packing, rows[i], 0, UINT32_MAX, pieces);
             sum += pieces[found - 1].count;
         }
     }

@@ -388,7 +388,8 @@ typedef struct sluice_column {
     uint32_t max_documents; /* PACKED: most documents of a row, 1 to 1024 [32] */
     uint32_t align;         /* PACKED: elements; documents begin at multiples of it, and `length` is
                                one [1] */
-    uint32_t unit; /* PACKED: so many documents in a row, such as pairs, stay together [1] */
+    uint32_t unit; /* PACKED: so many consecutive documents, such as pairs, stay together; not with
+                      SPLIT [1] */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \

@@ -60,8 +60,8 @@ typedef struct sluice_packing_options {
     uint64_t seed;          /* draws the order of documents */
     uint32_t max_documents; /* most pieces of a row, at most 65536; a row with so many ends [32] */
     uint32_t align;         /* each piece's length is rounded up to a multiple of it [1] */
-    uint32_t unit;          /* consecutive documents that share a row; the number of documents must
-                               be a multiple of it [1] */
+    uint32_t unit;          /* consecutive documents that share a row, not with SPLIT; the number of
+                               documents must be a multiple of it [1] */
     uint32_t window;        /* documents that are packed together, at most 65536 [8192] */
     int32_t (*should_stop)(void *user); /* not 0 ends with CANCELED; may be NULL */
     void *user;

@@ -62,7 +62,7 @@ def packed_rows(
     else:
         wanted = "the number of tokens of each document"
         numbers.extend(_check.integer("lengths", one) for one in _check.series("lengths", lengths, wanted))
-    if cut not in CUTS:
+    if not isinstance(cut, str) or cut not in CUTS:
         raise ValueError(f"cut={cut!r}: expected 'none', 'long' or 'split'{_check.near(cut, list(CUTS))}")
     most = 2**32 - 1
     made = _sluice.packing_count(

@@ -249,12 +249,12 @@ class Packed(Column):
     length: elements of a row, 1 to 2**24, a multiple of align. max_documents: the most documents of a row, up to 1024 [32].
     align: each document begins at a multiple of it. cut: 'none' (a document longer than a row is an error when the loader
     is opened), 'long' (such a one is cut into rows and a rest) or 'split' (documents are concatenated, and cut where a row
-    ends). unit: so many documents in a row, such as the pairs of preference data, stay in one row. pad: the element where
+    ends). unit: so many consecutive documents, such as the pairs of preference data, stay in one row; not with 'split'. pad: the element where
     a row has no document. dtype: 'int64' or 'int32'.
 
     Besides NAME (rows x length) the batch has, by name, NAME.targets (rows x length: the next element of the document; the
     loader's ignore_index at its end and on padding); as int32 NAME.positions and NAME.documents (rows x length: the
-    element's number in its document, and the document's in the row; padding is document NAME.count, with positions from 0),
+    element's number in its piece of the document, and the piece's in the row; padding is document NAME.count, with positions from 0),
     NAME.lengths (rows x max_documents), NAME.cu_seqlens and NAME.cu_seqlens_padded (rows x (max_documents + 1): sums of
     lengths, and of lengths rounded up to align; the last one repeats), NAME.count and NAME.max_seqlen (rows).
     A bad document masks its whole row (on_bad_sample='mask') or raises ('fail'); 'replace' is refused.

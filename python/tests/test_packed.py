@@ -281,6 +281,22 @@ def test_options_that_do_not_go_together(datasets, options, words):
         loader_of(datasets[0]["shards"], **options)
 
 
+def test_units_are_not_split(datasets):
+    with pytest.raises(sluice.InvalidError, match="units of 2 documents would not stay together"):
+        loader_of(datasets[0]["shards"], column={"unit": 2, "cut": "split"})
+
+
+@pytest.mark.parametrize("zstd", ["off", 3])
+def test_samples_without_a_document(tmp_path, zstd):
+    """They are empty documents, which are counted, however they are stored."""
+    with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,))}, zstd=zstd) as writer:
+        for tokens in ([1, 2], None, [3], []):
+            writer.add(tokens=tokens)
+    with pytest.warns(UserWarning, match='2 of 4 documents of "tokens" have no elements, and are in no row'):
+        found = rows(loader_of(sluice.Dataset(tmp_path / "set"), 1, False))
+    assert [row["lengths"].tolist() for _, row in found] == [[2, 1, 0, 0, 0]]
+
+
 def test_mixes(datasets):
     data = datasets[0]["shards"]
     with pytest.raises(sluice.Error, match="do not go with a mix"):

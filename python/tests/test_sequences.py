@@ -109,7 +109,7 @@ def test_arguments():
         assert sluice.packed_rows(given, 512) == wanted
     for call, error, words in (
         (lambda: sluice.packed_rows([100], 64), ValueError, "the longest document, 0, has 100 elements, and a row has 64"),
-        (lambda: sluice.packed_rows([], 64), ValueError, "0 documents"),
+        (lambda: sluice.packed_rows([], 64), ValueError, "there are no documents"),
         (lambda: sluice.packed_rows([0, 0], 64), ValueError, "all 2 documents are empty"),
         (lambda: sluice.packed_rows([5, 0], 64, unit=2), ValueError, "some are empty"),
         (lambda: sluice.packed_rows([5, -1], 64), ValueError, "lengths=-1"),

@@ -14,6 +14,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "memory.h"
+#include "notices.h"
 #include "option_text.h"
 #include "packed_order.h"
 #include "packing.h"
@@ -33,16 +34,15 @@ typedef struct packed_documents {
 static bool find_packed_piece(const void *ctx, uint64_t number, sl_document_piece *piece)
 {
     const packed_documents *own = ctx;
-    sl_packed_piece pieces[SLUICE_PACKED_DOCUMENTS_MAX];
-    const uint32_t count = sl_packing_row(own->packing, number / own->most, pieces);
     const uint32_t member = (uint32_t)(number % own->most);
-    if (member >= count) {
+    sl_packed_piece found;
+    if (member >= sl_packing_pieces(own->packing, number / own->most, member, 1, &found)) {
         return false;
     }
-    *piece = (sl_document_piece){.document = pieces[member].document,
-                                 .first = pieces[member].first,
-                                 .count = pieces[member].count,
-                                 .length = own->lengths[pieces[member].document]};
+    *piece = (sl_document_piece){.document = found.document,
+                                 .first = found.first,
+                                 .count = found.count,
+                                 .length = own->lengths[found.document]};
     return true;
 }
 
@@ -122,6 +122,13 @@ static sluice_status open_pieces(sl_loader_opening *opening, packed_documents *o
                                                 : 0};
     sl_dataset *pieces = NULL;
     own->most = facts->most_pieces;
+    if (facts->empty > 0) {
+        sl_notices_add(loader->notices,
+                       "packed sequences: %llu of %llu documents of \"%s\" have no elements, and "
+                       "are in no row",
+                       (unsigned long long)facts->empty, (unsigned long long)facts->documents,
+                       loader->dataset->fields[field].name);
+    }
     if (__builtin_mul_overflow(facts->rows, own->most, &shape.samples)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "there are too many rows");
     }
@@ -167,8 +174,7 @@ static void packed_samples_of(const sl_order *order, uint64_t first, uint32_t co
 
 static uint32_t packed_members(const sl_order *order, uint64_t position)
 {
-    sl_packed_piece pieces[SLUICE_PACKED_DOCUMENTS_MAX];
-    return sl_packing_row(order->set, sl_order_sample(order, position), pieces);
+    return sl_packing_pieces(order->set, sl_order_sample(order, position), 0, 0, NULL);
 }
 
 static const sl_order_kind rows_of_pieces = {.name = "packed",

@@ -225,7 +225,7 @@ const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor
     /* Which order a cursor with a hash is of, only a loader of such an order knows. */
     return cursor->order != 0 && order->hash != 0
                ? order->row->hashed
-               : "order of samples: by weight, by length, repeated, or of episodes";
+               : "order of samples: by weight, by length, repeated, of episodes, or packed";
 }
 
 const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor)

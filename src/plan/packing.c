@@ -235,29 +235,33 @@ static const sl_packing_plan *plan_window(const sl_packed_rows *packing, uint64_
     return &cache->plans[slot];
 }
 
-uint32_t sl_packing_row(const sl_packed_rows *packing, uint64_t row, sl_packed_piece *pieces)
+/* Returns with `mutex`, which keeps the plan. */
+static const sl_packing_plan *lock_plan(const sl_packed_rows *packing, uint64_t window)
 {
-    assert(row < packing->facts.rows);
     sl_packing_cache *cache = packing->cache;
-    const uint64_t window = sl_last_at_or_before(packing->before, sizeof(*packing->before),
-                                                 packing->windows.windows, row);
-    const uint64_t number = row - packing->before[window];
-    uint32_t count = 0;
     sl_lock(&cache->mutex);
     const sl_packing_plan *plan = kept_plan(cache, window);
     if (plan != NULL) {
-        count = sl_packing_plan_row(plan, &packing->windows.shape, number, pieces);
+        return plan;
     }
     sl_unlock(&cache->mutex);
-    if (count > 0) {
-        return count;
-    }
     sl_lock(&cache->planning);
     sl_lock(&cache->mutex);
     plan = kept_plan(cache, window); /* planned meanwhile */
     plan = plan != NULL ? plan : plan_window(packing, window);
-    count = sl_packing_plan_row(plan, &packing->windows.shape, number, pieces);
-    sl_unlock(&cache->mutex);
     sl_unlock(&cache->planning);
-    return count;
+    return plan;
+}
+
+uint32_t sl_packing_pieces(const sl_packed_rows *packing, uint64_t row, uint32_t first,
+                           uint32_t count, sl_packed_piece *pieces)
+{
+    assert(row < packing->facts.rows);
+    const uint64_t window = sl_last_at_or_before(packing->before, sizeof(*packing->before),
+                                                 packing->windows.windows, row);
+    const sl_packing_plan *plan = lock_plan(packing, window);
+    const uint32_t found = sl_packing_plan_pieces(
+        plan, &packing->windows.shape, row - packing->before[window], first, count, pieces);
+    sl_unlock(&packing->cache->mutex);
+    return found;
 }

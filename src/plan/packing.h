@@ -59,7 +59,7 @@ typedef struct sl_packing_shape {
     uint64_t length;        /* elements of a row: a multiple of align, at most LENGTH_MAX */
     uint32_t max_documents; /* pieces of a row: unit .. DOCUMENTS_MAX */
     uint32_t align;         /* elements, 1 or more */
-    uint32_t unit;          /* documents that stay together, 1 or more */
+    uint32_t unit;          /* documents that stay together, 1 or more; 1 with SPLIT */
     uint32_t window;        /* documents: unit .. WINDOW_MAX; the last few, if unit does not divide
                                it, belong to the next window */
     sl_packing_cut cut;
@@ -118,8 +118,10 @@ void sl_packing_close(sl_packed_rows *packing); /* may be NULL */
 
 const sl_packing_shape *sl_packing_shape_of(const sl_packed_rows *packing);
 const sl_packing_facts *sl_packing_facts_of(const sl_packed_rows *packing);
-/* Writes the pieces of `row` < facts.rows, which `pieces` has space for: max_documents at most.
- * Returns their number, 1 or more. */
-uint32_t sl_packing_row(const sl_packed_rows *packing, uint64_t row, sl_packed_piece *pieces);
+/* Writes pieces [first, first + count) of `row` < facts.rows, as far as there are; `count` may be
+ * 0. Returns how many the row has, 1 to facts.most_pieces. Time: O(count), of SPLIT O(the row's).
+ */
+uint32_t sl_packing_pieces(const sl_packed_rows *packing, uint64_t row, uint32_t first,
+                           uint32_t count, sl_packed_piece *pieces);
 
 #endif

@@ -21,12 +21,22 @@ static sluice_status check_divisors(const sl_packing_shape *shape, uint64_t docu
 {
     if (shape->length % shape->align != 0) {
         const uint64_t below = shape->length - shape->length % shape->align;
+        const uint64_t least = below > 0 ? below : shape->align;
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "packing: length %llu is not a multiple of align %u: %llu and %llu are",
                             (unsigned long long)shape->length, shape->align,
-                            (unsigned long long)below, (unsigned long long)below + shape->align);
+                            (unsigned long long)least, (unsigned long long)least + shape->align);
     }
-    if (documents == 0 || documents % shape->unit != 0) {
+    if (documents == 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "packing: there are no documents");
+    }
+    if (shape->unit > 1 && shape->cut == SL_PACKING_CUT_SPLIT) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "packing: cut=\"split\" cuts wherever a row ends, so units of %u "
+                            "documents would not stay together: choose another cut",
+                            shape->unit);
+    }
+    if (documents % shape->unit != 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "packing: %llu documents are not a multiple of unit %u",
                             (unsigned long long)documents, shape->unit);

@@ -146,26 +146,36 @@ void sl_packing_fitted_make(sl_packing_plan *plan, sl_packing_planner *planner,
     plan->rows = whole + plan->fitted;
 }
 
-uint32_t sl_packing_fitted_row(const sl_packing_plan *plan, const sl_packing_shape *shape,
-                               uint64_t row, sl_packed_piece *pieces)
+/* Of document `place` of the window, all that is in no row of its own. */
+static sl_packed_piece fitted_piece(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                    size_t place)
+{
+    const uint64_t length = plan->lengths[place];
+    const uint64_t first = whole_pieces(shape, length) * shape->length;
+    return (sl_packed_piece){plan->documents[place], first, (uint32_t)(length - first)};
+}
+
+uint32_t sl_packing_fitted_pieces(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                  uint64_t row, uint32_t first, uint32_t count,
+                                  sl_packed_piece *pieces)
 {
     const size_t places = (size_t)plan->entries * shape->unit;
     const uint64_t whole = plan->begins != NULL ? plan->begins[places] : 0;
     if (row < whole) {
         const size_t place = sl_last_at_or_before(plan->begins, sizeof(*plan->begins), places, row);
-        const uint64_t first = (row - plan->begins[place]) * shape->length;
-        pieces[0] = (sl_packed_piece){plan->documents[place], first, (uint32_t)shape->length};
+        if (first == 0 && count > 0) {
+            pieces[0] = (sl_packed_piece){plan->documents[place],
+                                          (row - plan->begins[place]) * shape->length,
+                                          (uint32_t)shape->length};
+        }
         return 1;
     }
-    uint32_t count = 0;
-    for (uint32_t i = plan->firsts[row - whole]; i < plan->firsts[row - whole + 1]; i++) {
-        const size_t place = (size_t)plan->members[i] * shape->unit;
-        for (size_t k = place; k < place + shape->unit; k++) {
-            const uint64_t length = plan->lengths[k];
-            const uint64_t first = whole_pieces(shape, length) * shape->length;
-            pieces[count++] =
-                (sl_packed_piece){plan->documents[k], first, (uint32_t)(length - first)};
-        }
+    const uint32_t *members = plan->members + plan->firsts[row - whole];
+    const uint32_t found =
+        (plan->firsts[row - whole + 1] - plan->firsts[row - whole]) * shape->unit;
+    for (uint32_t i = first; i < found && i - first < count; i++) {
+        pieces[i - first] = fitted_piece(
+            plan, shape, (size_t)members[i / shape->unit] * shape->unit + i % shape->unit);
     }
-    return count;
+    return found;
 }

@@ -20,12 +20,14 @@ static inline uint64_t sl_packing_aligned(const sl_packing_shape *shape, uint64_
 
 void sl_packing_fitted_make(sl_packing_plan *plan, sl_packing_planner *planner,
                             const sl_packing_shape *shape, sl_packing_facts *facts);
-uint32_t sl_packing_fitted_row(const sl_packing_plan *plan, const sl_packing_shape *shape,
-                               uint64_t row, sl_packed_piece *pieces);
+uint32_t sl_packing_fitted_pieces(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                  uint64_t row, uint32_t first, uint32_t count,
+                                  sl_packed_piece *pieces);
 
 void sl_packing_split_make(sl_packing_plan *plan, const sl_packing_shape *shape,
                            sl_packing_facts *facts);
-uint32_t sl_packing_split_row(const sl_packing_plan *plan, const sl_packing_shape *shape,
-                              uint64_t row, sl_packed_piece *pieces);
+uint32_t sl_packing_split_pieces(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                 uint64_t row, uint32_t first, uint32_t count,
+                                 sl_packed_piece *pieces);
 
 #endif

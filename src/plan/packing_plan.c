@@ -160,10 +160,12 @@ void sl_packing_plan_make(sl_packing_plan *plan, sl_packing_planner *planner,
     facts->rows += plan->rows;
 }
 
-uint32_t sl_packing_plan_row(const sl_packing_plan *plan, const sl_packing_shape *shape,
-                             uint64_t row, sl_packed_piece *pieces)
+uint32_t sl_packing_plan_pieces(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                uint64_t row, uint32_t first, uint32_t count,
+                                sl_packed_piece *pieces)
 {
     assert(row < plan->rows);
-    return shape->cut == SL_PACKING_CUT_SPLIT ? sl_packing_split_row(plan, shape, row, pieces)
-                                              : sl_packing_fitted_row(plan, shape, row, pieces);
+    return shape->cut == SL_PACKING_CUT_SPLIT
+               ? sl_packing_split_pieces(plan, shape, row, first, count, pieces)
+               : sl_packing_fitted_pieces(plan, shape, row, first, count, pieces);
 }

@@ -76,8 +76,9 @@ sl_packing_count sl_packing_count_begin(void);
 void sl_packing_plan_make(sl_packing_plan *plan, sl_packing_planner *planner,
                           const sl_packing_windows *windows, uint64_t window,
                           sl_packing_count *count);
-/* As sl_packing_row, by the row's number in the window. */
-uint32_t sl_packing_plan_row(const sl_packing_plan *plan, const sl_packing_shape *shape,
-                             uint64_t row, sl_packed_piece *pieces);
+/* As sl_packing_pieces, by the row's number in the window. */
+uint32_t sl_packing_plan_pieces(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                uint64_t row, uint32_t first, uint32_t count,
+                                sl_packed_piece *pieces);
 
 #endif

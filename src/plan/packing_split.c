@@ -50,11 +50,12 @@ void sl_packing_split_make(sl_packing_plan *plan, const sl_packing_shape *shape,
     plan->rows = row.number + (row.fill > 0);
 }
 
-uint32_t sl_packing_split_row(const sl_packing_plan *plan, const sl_packing_shape *shape,
-                              uint64_t row, sl_packed_piece *pieces)
+uint32_t sl_packing_split_pieces(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                 uint64_t row, uint32_t first, uint32_t count,
+                                 sl_packed_piece *pieces)
 {
     const size_t places = (size_t)plan->entries * shape->unit;
-    uint32_t count = 0;
+    uint32_t found = 0;
     /* Of the places that begin in earlier rows, only the last one can reach into this one. */
     size_t place = 0;
     if (row > 0) {
@@ -62,13 +63,17 @@ uint32_t sl_packing_split_row(const sl_packing_plan *plan, const sl_packing_shap
     }
     for (; place < places && plan->begins[place] <= row; place++) {
         const uint64_t skipped = (row - plan->begins[place]) * shape->length;
-        const uint64_t first = skipped > 0 ? skipped - plan->fills[place] : 0;
+        const uint64_t begin = skipped > 0 ? skipped - plan->fills[place] : 0;
         const uint64_t end =
             sl_min_u64(plan->lengths[place], skipped + shape->length - plan->fills[place]);
-        if (first < end) {
-            pieces[count++] =
-                (sl_packed_piece){plan->documents[place], first, (uint32_t)(end - first)};
+        if (begin >= end) {
+            continue;
         }
+        if (found >= first && found - first < count) {
+            pieces[found - first] =
+                (sl_packed_piece){plan->documents[place], begin, (uint32_t)(end - begin)};
+        }
+        found++;
     }
-    return count;
+    return found;
 }

@@ -44,7 +44,7 @@ static sl_order order_of(const sl_packed_rows *packing, uint64_t seed, uint64_t 
 static uint32_t window_of(const sl_packed_rows *packing, uint64_t row)
 {
     sl_packed_piece pieces[8];
-    (void)sl_packing_row(packing, row, pieces);
+    (void)sl_packing_pieces(packing, row, 0, UINT32_MAX, pieces);
     return (uint32_t)(pieces[0].document / WINDOW);
 }
 

@@ -124,7 +124,7 @@ static void check_row(const sl_packed_rows *packing, uint64_t row, const packing
 {
     static sl_packed_piece pieces[MOST_PIECES];
     const sl_packing_shape *shape = sl_packing_shape_of(packing);
-    const uint32_t count = sl_packing_row(packing, row, pieces);
+    const uint32_t count = sl_packing_pieces(packing, row, 0, UINT32_MAX, pieces);
     uint64_t fill = 0;
     assert_in_range(count, 1, shape->max_documents);
     const uint32_t own = model->piece[*at].row;
@@ -233,14 +233,15 @@ TEST(rows_are_those_of_brute_force)
     static const uint32_t rows[] = {4, 12, 129};
     for (uint32_t round = 0; round < TEST_AMOUNT(900, 150); round++) {
         const uint32_t align = aligns[draw(5)];
-        const uint32_t unit = 1 + (draw(3) == 0) * draw(3);
+        const sl_packing_cut cut = (sl_packing_cut)draw(3);
+        const uint32_t unit = cut == SL_PACKING_CUT_SPLIT ? 1 : 1 + (draw(3) == 0) * draw(3);
         const uint32_t pieces = most[draw(5)];
         const sl_packing_shape shape = {.length = (uint64_t)align * rows[draw(3)],
                                         .max_documents = pieces < unit ? unit : pieces,
                                         .align = align,
                                         .unit = unit,
                                         .window = windows[draw(5)],
-                                        .cut = (sl_packing_cut)draw(3)};
+                                        .cut = cut};
         /* At most 64 windows, which one thread counts, so that the spy sees them in their order. */
         const uint32_t most_entries = shape.window / unit * 64;
         const uint32_t entries = 1 + draw(draw(3) == 0 ? 900 : 90);
@@ -286,10 +287,10 @@ TEST(one_document_of_a_trillion_elements)
         assert_int_equal(facts->rows, (UINT64_C(1) << 29) + 1);
         assert_int_equal(facts->pieces, (UINT64_C(1) << 29) + 1);
         assert_int_equal(facts->tokens, (UINT64_C(1) << 40) + 5);
-        assert_int_equal(sl_packing_row(packing, 100000000, pieces), 1);
+        assert_int_equal(sl_packing_pieces(packing, 100000000, 0, UINT32_MAX, pieces), 1);
         assert_int_equal(pieces[0].first, UINT64_C(204800000000));
         assert_int_equal(pieces[0].count, 2048);
-        assert_int_equal(sl_packing_row(packing, facts->rows - 1, pieces), 1);
+        assert_int_equal(sl_packing_pieces(packing, facts->rows - 1, 0, UINT32_MAX, pieces), 1);
         assert_int_equal(pieces[0].document, 1);
         sl_packing_close(packing);
     }
@@ -350,7 +351,7 @@ typedef struct reader {
 static uint64_t row_hash(const sl_packed_rows *packing, uint64_t row)
 {
     sl_packed_piece pieces[32];
-    const uint32_t count = sl_packing_row(packing, row, pieces);
+    const uint32_t count = sl_packing_pieces(packing, row, 0, UINT32_MAX, pieces);
     uint64_t hash = count;
     for (uint32_t i = 0; i < count; i++) {
         hash = hash * 31 + pieces[i].document;
@@ -493,7 +494,13 @@ TEST(shapes_out_of_range_are_refused)
     bad.window = 1;
     refuse(&bad, 4, "window is 1: expected 2 to 65536");
     refuse(&good, 3, "3 documents are not a multiple of unit 2");
-    refuse(&good, 0, "0 documents");
+    refuse(&good, 0, "there are no documents");
+    bad = good;
+    bad.length = 5;
+    refuse(&bad, 4, "length 5 is not a multiple of align 8: 8 and 16 are");
+    bad = good;
+    bad.cut = SL_PACKING_CUT_SPLIT;
+    refuse(&bad, 4, "units of 2 documents would not stay together");
 }
 
 TEST(documents_that_do_not_fit_are_refused)
