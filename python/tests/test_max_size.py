@@ -198,6 +198,16 @@ def test_a_damaged_head_is_a_bad_sample(tmp_path, at):
         assert next(iter(loader))["mask"].numpy().tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize("on_bad_sample", ["fail", "mask"])
+def test_the_reason_is_named_where_no_sample_can_be_read(tmp_path, on_bad_sample):
+    with sluice.Writer(tmp_path / "p", {"image": "image"}) as writer:
+        writer.add(image=noise(0))
+    shard, data = next((tmp_path / "p").glob("shard*")), sluice.Dataset(tmp_path / "p")
+    shard.write_bytes(shard.read_bytes()[:-1000])
+    with pytest.raises(sluice.CorruptError, match="the file has .* bytes instead of"):
+        sluice.Loader(data, 1, columns={"image": C.Image(sizes="padded")}, on_bad_sample=on_bad_sample, num_workers=1)
+
+
 def test_memory_is_refused_before_heads_are_read(tmp_path):
     with sluice.Writer(tmp_path / "p", {"image": "image", "x": ("tensor", "float32", (1000,))}) as writer:
         writer.add(image=noise(0), x=[0] * 1000)

@@ -35,6 +35,8 @@ typedef struct known_reader {
     uint64_t wanted;      /* these fields, as in sl_values */
     _Atomic bool skipped; /* a sample, which may be readable the next time */
     pthread_mutex_t mutex;
+    uint64_t first_skipped; /* its number; UINT64_MAX: none */
+    sluice_error why;       /* that it was skipped */
 } known_reader;
 
 typedef struct known_pair {
@@ -149,6 +151,18 @@ static sluice_status describe_known(const known_reader *r, uint64_t index, known
                          : status;
 }
 
+static void skip_known(known_reader *r, uint64_t index, const sluice_error *why)
+{
+    /* Relaxed: a flag that nothing goes by but itself. */
+    atomic_store_explicit(&r->skipped, true, memory_order_relaxed);
+    sl_lock(&r->mutex);
+    if (index < r->first_skipped) {
+        r->first_skipped = index;
+        r->why = *why;
+    }
+    sl_unlock(&r->mutex);
+}
+
 static sluice_status find_sizes_of(known_reader *r, uint64_t index, known_sample *s,
                                    sluice_error *error)
 {
@@ -159,8 +173,7 @@ static sluice_status find_sizes_of(known_reader *r, uint64_t index, known_sample
     if (status == SLUICE_OK || ends_opening(r->sizes, status)) {
         return status;
     }
-    /* Relaxed: a flag that nothing goes by but itself. */
-    atomic_store_explicit(&r->skipped, true, memory_order_relaxed);
+    skip_known(r, index, error);
     return SLUICE_OK;
 }
 
@@ -195,6 +208,13 @@ static sluice_status known_run(void *ctx, uint32_t number, sluice_error *error)
     return find_sizes_between(r, first, end, error);
 }
 
+/* Where no sample could be read, the reason is that of the first one. */
+static bool known_is_unreadable(const known_reader *r)
+{
+    return r->first_skipped != UINT64_MAX && r->asked->bounds.count == 0 &&
+           !atomic_load_explicit(&r->asked->unknown, memory_order_relaxed);
+}
+
 /* The first sample by itself, so that a dataset that names no sizes is not read. */
 static sluice_status read_all_sizes(known_reader *r, sluice_error *error)
 {
@@ -202,6 +222,10 @@ static sluice_status read_all_sizes(known_reader *r, sluice_error *error)
     if (status == SLUICE_OK && !known_is_over(r)) {
         status = sl_open_many((uint32_t)((r->dataset->info.samples - 1) / SIZES_RUN + 1), known_run,
                               r, error);
+    }
+    if (status == SLUICE_OK && known_is_unreadable(r)) {
+        *error = r->why;
+        status = (sluice_status)r->why.status;
     }
     return status;
 }
@@ -297,7 +321,7 @@ static void add_known_field(known_reader *r, uint32_t field, uint32_t asked)
 static sluice_status find_all_sizes(sl_known_sizes *sizes, uint32_t asked, sluice_error *error)
 {
     const sl_dataset *dataset = sizes->dataset;
-    known_reader r = {.sizes = sizes, .dataset = dataset};
+    known_reader r = {.sizes = sizes, .dataset = dataset, .first_skipped = UINT64_MAX};
     r.fields = sl_calloc(dataset->info.fields, sizeof(*r.fields));
     sizes->found = sizes->found != NULL ? sizes->found
                                         : sl_calloc(dataset->info.fields, sizeof(*sizes->found));
