@@ -3,7 +3,7 @@
 """packing_texts.py [LENGTH ...]: what packing gives for texts of this machine, beside packers that work from a buffer.
 
 Texts: the docstrings of Python's library (/usr/lib/python3.*), in words and in bytes, and the manual pages of /usr/share/man, in bytes.
-Rows of LENGTH [2048 8192] tokens, at most 32 or 4096 documents in a row, each padded to a multiple of 1 or 16. Prints a table in Markdown: padding,
+Rows of LENGTH [2048 8192] tokens, at most 32 or 1024 documents in a row, each padded to a multiple of 1 or 16. Prints a table in Markdown: padding,
 documents cut, tokens in rows over tokens read; the last row is packing_greedy.py's `crop`, which loses tokens. Needs the sluice package in PYTHONPATH.
 """
 import ast
@@ -42,7 +42,7 @@ def percent(share):
 
 
 def show(name, lengths, length):
-    for cut, most, align in (("long", 32, 1), ("long", 4096, 1), ("long", 4096, 16), ("split", 4096, 1)):
+    for cut, most, align in (("long", 32, 1), ("long", 1024, 1), ("long", 1024, 16), ("split", 1024, 1)):
         made = sluice.packed_rows(lengths, length, cut=cut, max_documents=most, align=align)
         cells = [percent(made.padding), percent(made.cut / made.documents), percent(1)]  # no token is lost
         print(f"| {name} | {length} | {cut}, {most} a row, align {align} | {made.rows} | {' | '.join(cells)} |")
