@@ -47,6 +47,18 @@ def test_tokens():
     assert re.search(r"\d+ million tokens/s", run("tokens.py", "--steps", 20))
 
 
+def test_packed_documents(tmp_path):
+    """The loss falls; a document's logits are those of the document alone, and depend on the mask."""
+    lines = run("gpt_packed.py", "--steps", 20).splitlines()
+    assert re.match(r"\d+ documents in \d+ rows of 256 bytes", lines[0]) and lines[-2].startswith("step 20")
+    count, same, other = re.search(r"logits of (\d+) documents, .* at most ([\d.e-]+); .* by ([\d.e-]+)$", lines[-1]).groups()
+    assert int(count) > 3 and float(same) < 1e-4 and float(other) > 1e-2
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "short.txt").write_text("one document")
+    assert "it would be empty" in run("gpt_packed.py", tmp_path / "texts", "--packed", tmp_path / "packed", code=1)
+    assert [bytes(sample["tokens"].tolist()) for sample in sluice.Dataset(tmp_path / "packed")] == [b"one document"]
+
+
 def test_segmentation():
     assert re.search(r"mean \d+", run("segmentation.py", "--steps", 30))
 
