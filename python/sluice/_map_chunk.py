@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import traceback
 
@@ -25,17 +26,25 @@ class Job:
 
     def __init__(self, source, function, on_bad, folder, tag):
         self.source, self.function, self.on_bad, self.folder, self.tag = source, function, on_bad, folder, tag
+        self.in_worker = False
         self.fields = self.classes = None  # of the results; the first is found before any chunk is made
 
 
 def map_error(key, where, error, text=""):
     """A MapError about a sample. error: the function's exception, or a text."""
-    reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}".rstrip(": ")
+    reason = error if isinstance(error, str) else f"{type(error).__name__}: {_text_of(error)}".rstrip(": ")
     at = f"sample {where['sample']} ({key})" if where["sample"] is not None else key
     made = MapError(f"map failed on {at}: {reason}" + (f"\n\n{text}" if text else ""))
     made.sample, made.file, made.offset, made.reason, made.traceback = where["sample"], where["file"], where["offset"], reason, text
     made.status, made.stage = "invalid", "map"
     return made
+
+
+def _text_of(error):
+    try:
+        return str(error)
+    except Exception as another:
+        return f"its text cannot be shown ({type(another).__name__})"
 
 
 def _own_traceback(error):
@@ -50,18 +59,25 @@ def call(job, place, sample):
     """The results of a sample. MapError: the function raised, or returned something else."""
     try:
         return results_of(job.function(sample))
-    except MemoryError:
-        raise
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and not job.in_worker:
+            raise  # Ctrl-C; workers ignore it
         raise map_error(*job.source.where(place), error, _own_traceback(error)) from error
 
 
+def nothing_made(mapped, rejected):
+    """A StateError. rejected: lines of rejected samples."""
+    bad = f", {len(rejected)} of them rejected, the first: {rejected[0]}" if rejected else ""
+    return _sluice.StateError(f"map left out all {mapped} samples: nothing is packed{bad}")
+
+
 def find_fields(job, report):
-    """The fields of the results, from the first ones in the order of the source. None: there are none."""
-    finder = Finder(job.source.fields)
+    """The fields of the results, from the first ones in the order of the source. StateError: there are none."""
+    finder, mapped, rejected = Finder(job.source.fields), 0, []
     for chunk in job.source.chunks():
         for place, units, sample, error in job.source.read(chunk):
             report(place, 0)
+            mapped += 1
             try:
                 if error is not None:
                     raise error
@@ -70,13 +86,16 @@ def find_fields(job, report):
             except _sluice.Error as found:
                 if not _is_left_out(job, found):
                     raise
+                rejected.append(_line(job, place, found))
             if finder.done:
                 return finder.fields()
     try:
         finder.end()
     except TypeError as error:
         raise _sluice.InvalidError(str(error)) from error
-    return finder.fields() or None
+    if not finder.fields():
+        raise nothing_made(mapped, rejected)
+    return finder.fields()
 
 
 def _look(job, finder, place, result):
@@ -87,19 +106,13 @@ def _look(job, finder, place, result):
 
 
 def _is_left_out(job, error):
-    """Whether `on_bad_sample` leaves the sample out."""
-    if job.on_bad == "fail" or isinstance(error, _sluice.OutOfMemoryError):
+    """Whether `on_bad_sample` leaves the sample out. A function that ran out of memory, or exits, says nothing of the sample."""
+    cause = error.__cause__ if isinstance(error, MapError) else None
+    if job.on_bad == "fail" or isinstance(error, _sluice.OutOfMemoryError) or isinstance(cause, (MemoryError, SystemExit, KeyboardInterrupt)):
         return False
     if isinstance(error, _sluice.IOError) and error.errno != 2:  # what may be good, and cannot be read
         return job.on_bad == "skip_all"
     return True
-
-
-class _Half(Exception):
-    """A later one of several results of a sample is bad: the chunk is made again without the sample."""
-
-    def __init__(self, place, error):
-        self.place, self.error = place, error
 
 
 def run_chunk(job, number, chunk, report):
@@ -109,20 +122,22 @@ def run_chunk(job, number, chunk, report):
     while True:
         shutil.rmtree(unfinished, ignore_errors=True)
         os.mkdir(unfinished)
+        known = len(bad)
         try:
             counts = _write(job, chunk, unfinished, bad, report)
-            break
-        except _Half as found:
-            bad[found.place] = found.error
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
+        if len(bad) == known:
+            break
     write_json(os.path.join(unfinished, COUNTS), counts)
     _publish(unfinished, name)
     return counts
 
 
 def _write(job, chunk, folder, bad, report):
+    """bad: errors of samples of which a result behind the first is bad, by place. If one is new, the chunk has to be made again
+    without them, for results before it are written."""
     counts = {"mapped": 0, "left_out": 0, "samples": 0, "rejected": []}
     writer = Writer(os.path.join(folder, DATA), job.fields, classes=job.classes, keep_bytes=True, zstd="off")
     try:
@@ -132,7 +147,7 @@ def _write(job, chunk, folder, bad, report):
                 error = error or bad.get(place)
                 if error is not None:
                     raise error
-                added = _add(job, writer, place, call(job, place, sample))
+                added = _add(job, writer, place, call(job, place, sample), bad)
                 counts["samples"] += added
                 counts["left_out"] += added == 0
             except _sluice.Error as found:
@@ -151,7 +166,7 @@ def _write(job, chunk, folder, bad, report):
     return counts
 
 
-def _add(job, writer, place, results):
+def _add(job, writer, place, results, bad):
     for number, result in enumerate(results):
         try:
             writer.add(**result)
@@ -161,7 +176,7 @@ def _add(job, writer, place, results):
             failed = map_error(*job.source.where(place), _refusal(job, result, error))
             failed.__cause__ = error
             if number > 0 and _is_left_out(job, failed):
-                raise _Half(place, failed) from error
+                bad[place] = failed
             raise failed from error
     return len(results)
 
@@ -179,8 +194,17 @@ def _line(job, place, error):
     """A line of the list of rejected samples, as rejected.tsv has them: key, status, offset, reason."""
     key, where = job.source.where(place)
     offset = where["offset"] if error.offset is None else error.offset
-    parts = (key, error.status, str(-1 if offset is None else offset), error.reason or str(error))
-    return "\t".join("".join(one if " " <= one != "\x7f" and one != "\\" else f"\\x{ord(one):02X}" for one in part) for part in parts)
+    reason = _LONE.sub(_escaped, error.reason or str(error))
+    return "\t".join((_CONTROL.sub(_escaped, key), error.status, str(-1 if offset is None else offset), reason))
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
+_LONE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")  # also lone surrogates, which in a key are bytes of a file's name
+
+
+def _escaped(found):
+    code = ord(found[0])
+    return f"\\u{code:04X}" if code > 0xFF else f"\\x{code:02X}"
 
 
 def write_json(path, what, beside=None):

@@ -97,6 +97,8 @@ def _is_of(field, value):
     if field.type == "image":
         return isinstance(value, (bytes, bytearray, memoryview)) or hasattr(value, "convert") or dtype == "uint8"
     if field.type == "tensor":
+        if isinstance(value, (bytes, bytearray)):
+            return field.dtype in ("float16", "bfloat16")  # which a dataset returns as bytes
         return dtype == field.dtype or (isinstance(value, (list, tuple)) and dtype is None)
     kinds = {"int": int, "float": (int, float), "text": str, "bytes": (bytes, bytearray, memoryview)}
     return isinstance(value, kinds.get(field.type, ())) and not isinstance(value, bool)

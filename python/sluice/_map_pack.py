@@ -296,8 +296,6 @@ def _map(request, folder, on_bad, processes, bars):
 
 def _settle_fields(request, job, find):
     job.fields = request.fields or find()
-    if job.fields is None:
-        raise _sluice.StateError("map left out all samples: nothing is packed")
     has_labels = any(name in job.fields and name in request.source.fields for name in ("label", "labels"))
     job.classes = request.source.classes if has_labels else []
 
@@ -357,7 +355,7 @@ def _result_of(counts, made=None, complete=True):
 def _pack(request, counts, bars):
     folders = [os.path.join(request.folder, NAME.format(number), DATA) for number, _ in request.chunks if counts[number]["samples"] > 0]
     if not folders:
-        raise _sluice.StateError(f"map left out all {sum(one['mapped'] for one in counts)} samples: nothing is packed")
+        raise _map_chunk.nothing_made(sum(one["mapped"] for one in counts), [line for one in counts for line in one["rejected"]])
     try:
         data = Dataset(folders)
         parts = 1 if request.options["parts"] == 1 else 2  # so that two processes may do it at once

@@ -62,8 +62,11 @@ class Samples:
         return chunk[1] - chunk[0]
 
     def where(self, place):
-        """(key, {"sample", "file", "offset"}) of a place."""
-        found = self.data.sample(place[0])
+        """(key, {"sample", "file", "offset"}) of a place; of a sample that is too damaged to say, its number stands for its key."""
+        try:
+            found = self.data.sample(place[0])
+        except _sluice.Error as error:
+            found = {"key": None, "file": error.file, "offset": error.offset}
         return found["key"] or str(place[0]), {"sample": place[0], "file": found["file"], "offset": found["offset"]}
 
 
@@ -143,7 +146,7 @@ class JsonLines:
                         raise ValueError("the line is too long: at most 2^31 - 1 bytes")
                     if not line.strip():
                         continue
-                    sample = json.loads(line)
+                    sample = json.loads(line.decode("utf-8"))
                     if not isinstance(sample, dict):
                         raise ValueError(f"expected a JSON object in the line, found {type(sample).__name__}")
                 except (ValueError, RecursionError) as found:

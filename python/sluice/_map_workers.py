@@ -58,6 +58,7 @@ def serve(connection, pickled, slots_path, number, parent):
         slots = Slots(slots_path)
         try:
             job = pickle.loads(pickled)
+            job.in_worker = True
         except _sluice.Error:
             raise
         except BaseException as error:

@@ -123,7 +123,7 @@ class Writer:
         self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, *_ in made}
         self._handle = _sluice.Writer(self.path, options, made, classes)
 
-    def add(self, **values: Any) -> None:
+    def add(self, /, **values: Any) -> None:
         """Adds a sample: a value for each field, by name; a field left out, or None, is missing in it.
 
         image: the bytes of a JPEG, PNG or WebP, or pixels (uint8, height x width x 3), also as a PIL image. int, float:

@@ -38,6 +38,12 @@ def crashes(sample):
     return {"n": sample["n"]}
 
 
+def interrupts(sample):
+    if sample["n"] == 150:
+        raise KeyboardInterrupt("x")
+    return {"n": sample["n"]}
+
+
 def nothing(sample):
     return None
 

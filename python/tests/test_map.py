@@ -208,6 +208,53 @@ def out_of_memory(sample):
     return map_functions.raises(sample)
 
 
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("made, reason", [
+    (SystemExit(3), "SystemExit: 3"), (MemoryError("big"), "MemoryError: big"), (Unprintable(), "Unprintable: its text cannot be shown (RuntimeError)"),
+])  # fmt: skip
+def test_whatever_a_function_raises(docs, tmp_path, made, reason):
+    def function(sample):
+        if sample["n"] == 107:
+            raise made
+        return sample
+
+    with pytest.raises(sluice.MapError) as caught:
+        pack(docs / "1.jsonl", tmp_path / "packed", function)
+    error = caught.value
+    assert error.reason == reason and json.loads(Path(error.file).read_bytes()[error.offset :].split(b"\n")[0])["n"] == 107
+    if isinstance(made, Exception) and not isinstance(made, MemoryError):
+        assert pack(docs / "1.jsonl", tmp_path / "packed", function, on_bad_sample="skip").rejected == 1
+    else:  # this says nothing of the sample
+        with pytest.raises(sluice.MapError):
+            pack(docs / "1.jsonl", tmp_path / "packed", function, on_bad_sample="skip")
+
+
+def test_what_ends_a_worker_names_the_sample(docs, tmp_path):
+    with pytest.raises(sluice.MapError, match="KeyboardInterrupt: x") as caught:
+        pack(docs / "1.jsonl", tmp_path / "packed", map_functions.interrupts, processes=2)
+    assert json.loads(Path(caught.value.file).read_bytes()[caught.value.offset :].split(b"\n")[0])["n"] == 150
+
+
+def test_reasons_that_are_not_unicode(docs, tmp_path):
+    def function(sample):
+        if sample["n"] == 5:
+            raise ValueError("a\ud800\t\\\udc80")
+        return {"n": sample["n"]}
+
+    pack(docs / "0.jsonl", tmp_path / "packed", function, on_bad_sample="skip")
+    line = (tmp_path / "packed" / "map.rejected.tsv").read_text(encoding="utf-8").splitlines()[1]
+    assert line.endswith(r"ValueError: a\uD800\x09\x5C\uDC80")
+
+
+def test_all_rejected(docs, tmp_path):
+    with pytest.raises(sluice.StateError, match="left out all 100 samples: .*, 100 of them rejected, the first: .*0.jsonl:0\t.*ZeroDivisionError"):
+        pack(docs / "0.jsonl", tmp_path / "packed", lambda sample: 1 / 0, on_bad_sample="skip")
+
+
 @pytest.mark.parametrize("name, function, how", [("", map_functions.exits, "exit status 3"), ("1.jsonl", map_functions.crashes, "SIGSEGV")])
 def test_a_worker_that_dies(docs, tmp_path, name, function, how):
     with pytest.raises(sluice.MapError, match=how) as caught:
@@ -248,12 +295,16 @@ def test_a_later_result_of_another_type(docs, tmp_path, first, later):
 
 
 def test_a_bad_second_result_takes_the_first_along(docs, tmp_path):
+    calls = []
+
     def function(sample):
+        calls.append(sample["n"])
         return [{"n": sample["n"]}, {"n": "bad" if sample["n"] % 40 == 11 else -sample["n"]}]
 
     made = pack(docs, tmp_path / "packed", function, on_bad_sample="skip")
     assert (made.mapped, made.samples, made.rejected) == (300, 584, 8)
     assert {abs(n) for n in numbers(tmp_path / "packed")} == {n for n in range(300) if n % 40 != 11}
+    assert len(calls) <= 601  # a chunk is made again once, however many of its samples are bad
 
 
 def test_types_of_fields(docs, tmp_path):
@@ -277,6 +328,8 @@ def test_types_of_fields(docs, tmp_path):
     assert {name: field[1:] for name, field in sluice.Dataset(tmp_path / "given").fields.items()} == {
         "tokens": ("tensor", "uint16", (0,)), "n": ("float", "float64", ()),
     }  # fmt: skip
+    pack(docs / "0.jsonl", tmp_path / "self", lambda sample: {"self": sample["n"]})
+    assert list(sluice.Dataset(tmp_path / "self").fields) == ["self"]
     for wrong in ({}, {"n": "imt"}, 5):
         with pytest.raises((ValueError, TypeError)):
             pack(docs, tmp_path / "x", map_functions.tokens, map_fields=wrong)
@@ -315,6 +368,38 @@ def test_pictures_made_by_the_function(photos, tmp_path):
     assert (made.samples, made.rejected) == (1, 1)
     heading, line = (tmp_path / "bad" / "map.rejected.tsv").read_text().splitlines()
     assert heading == "key\tstatus\toffset\treason" and line.startswith("a/bad.jpg\tinvalid\t0\tUnidentifiedImageError")
+
+
+def fields_packed(tmp_path, fields, rows):
+    with sluice.Writer(tmp_path / "source", fields, keep_bytes=True) as writer:
+        for row in rows:
+            writer.add(**row)
+    return sluice.Dataset(tmp_path / "source")
+
+
+def test_damaged_records_are_rejected(tmp_path):
+    data = fields_packed(tmp_path, {"x": "bytes"}, [{"x": bytes([n]) * 5000} for n in range(20)])
+    place = data.sample(7)
+    with open(place["file"], "r+b") as file:
+        file.seek(place["offset"])
+        file.write(b"\xff" * 12)
+    for processes in (1, 2):
+        made = pack(data, tmp_path / str(processes), dict, on_bad_sample="skip", processes=processes)
+        assert (made.mapped, made.samples, made.rejected) == (20, 19, 1)
+        key, status, offset, _ = (tmp_path / str(processes) / "map.rejected.tsv").read_text().splitlines()[1].split("\t")
+        assert (key, status) == ("7", "corrupt") and int(offset) >= 0
+    with pytest.raises(sluice.CorruptError) as caught:
+        pack(data, tmp_path / "fail", dict)
+    assert caught.value.file == place["file"] and caught.value.sample == 7
+
+
+def test_tensors_of_half_precision_are_kept(tmp_path):
+    fields = {"half": ("tensor", "float16", (3,)), "brain": ("tensor", "bfloat16", (0,)), "raw": "bytes"}
+    data = fields_packed(tmp_path, fields, [{"half": numpy.ones(3, "f2"), "brain": numpy.array([16256] * n, "u2"), "raw": b"x"} for n in (0, 2, 1)])
+    pack(data, tmp_path / "packed", lambda sample: {**sample, "n": 1}, keep_order=True)
+    made = sluice.Dataset(tmp_path / "packed")
+    assert {name: made.fields[name] for name in fields} == data.fields
+    assert [{name: made[i][name] for name in fields} for i in range(3)] == list(data)
 
 
 def test_objects_are_loaded_once_a_process(docs, tmp_path):
@@ -387,7 +472,7 @@ def test_a_source_that_changes(docs, tmp_path):
     folder.mkdir()
     for file in docs.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(sluice.OutOfMemoryError):
+    with pytest.raises(sluice.MapError, match="OutOfMemoryError"):
         pack(folder, tmp_path / "packed", out_of_memory, on_bad_sample="skip")
     with open(folder / "2.jsonl", "a") as file:
         file.write('\n{"n": 300, "text": ""}')
@@ -469,16 +554,16 @@ def test_sizes_of_chunks(photos, monkeypatch, units, size, count):
 
 
 def test_bad_lines(tmp_path, monkeypatch):
-    lines = [b'{"n": 1}', b'{"n": ', b"[1]", b'{"n": "\xff"}', b"[" * 100000, b'{"n": "' + b"z" * 4000 + b'"}', b'{"n": 2}']
+    lines = [b'{"n": 1}', b'{"n": ', b"[1]", b'{"n": "\xff"}', '{"n": 3}'.encode("utf-16-le"), b"[" * 100000, b'{"n": "' + b"z" * 4000 + b'"}', b'{"n": 2}']
     (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines))
     monkeypatch.setattr(sluice._map_source, "LINE_MOST", 2000)
     with pytest.raises(sluice.CorruptError) as caught:
         pack(tmp_path, tmp_path / "packed", map_functions.Loaded("x"))
     assert caught.value.offset == 9 and caught.value.file == str(tmp_path / "a.jsonl")
     made = pack(tmp_path, tmp_path / "packed", map_functions.Loaded("x"), on_bad_sample="skip")
-    assert (made.mapped, made.samples, made.rejected) == (7, 2, 5)
+    assert (made.mapped, made.samples, made.rejected) == (8, 2, 6)
     reasons = [line.split("\t")[3] for line in (tmp_path / "packed" / "map.rejected.tsv").read_text().splitlines()[1:]]
-    assert "expected a JSON object in the line, found list" in reasons[1] and "too long" in reasons[3] and "too long" in reasons[4]
+    assert "expected a JSON object in the line, found list" in reasons[1] and "too long" in reasons[4] and "too long" in reasons[5]
 
 
 def test_compressed_lines(docs, tmp_path):
