@@ -7,10 +7,9 @@ packer, which shuffles, codes, checks and resumes as ever. So the bytes of the d
 options only. Both stages go on where an interrupted run stopped.
 
 Who: workers read, call the function and write (in this process with one); the caller's thread deals out chunks and packs.
-Files of `PATH.map`: map.json (what was asked for; the first run writes it), a folder for each chunk that is made, *.tmp for each
-that is being made, lock files, slots of workers. It is removed when the dataset is there, which then has two more files: map.json
-(what was asked for, what came of it, and the checksum of the manifest that it belongs to) and, where samples were left out
-because they are bad, map.rejected.tsv.
+`PATH.map` (_map_folder.py) is removed when the dataset is there, which then has two more files: map.json (what was asked for, what
+came of it, and the checksum of the manifest that it belongs to) and, where samples were left out because they are bad,
+map.rejected.tsv.
 Parts: each makes the chunks of a range; the one that finds all of them made packs. Two that do so at once write the same bytes.
 """
 from __future__ import annotations
@@ -18,20 +17,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import socket
+import tempfile
 import time
 
 from . import _check, _map_chunk, _sluice
-from ._map_chunk import COUNTS, DATA, NAME, Job
+from ._map_chunk import DATA, NAME, Job
+from ._map_folder import ASKED, Folder, compare, goes_on_replacing, read_json, remove_left
 from ._map_source import JsonLines, Samples, failed
 from ._map_workers import TICK_S, Workers
 from .dataset import Dataset, opened
-from .writer import _field
+from .writer import Writer, _field
 
 HEADING = "key\tstatus\toffset\treason\n"
 FORMAT = 1
-ASKED, REJECTED, MANIFEST = "map.json", "map.rejected.tsv", "manifest.sluice"
+REJECTED, MANIFEST = "map.rejected.tsv", "manifest.sluice"
 SHARD_BYTES = 256 << 20
 PLAIN = ("workers", "skip_verify", "on_bad", "part", "parts", "overwrite", "append", "labels")  # options that change no byte
 
@@ -52,8 +51,8 @@ class Request:
     """The arguments of pack that say what is made of which samples."""
 
     def __init__(self, source, path, function, version, fields, options):
-        self.source, self.path = source, os.fsdecode(path)
-        self.folder = f"{os.path.abspath(self.path)}.map"
+        self.source, self.path = source, os.path.abspath(os.fsdecode(path))  # the function may change the working folder
+        self.folder = f"{self.path}.map"
         self.function, self.options = function, options
         self.fields = _fields(fields)
         self.chunks = list(enumerate(source.chunks()))
@@ -62,6 +61,7 @@ class Request:
             "fields": json.loads(json.dumps(self.fields, default=str)),
         }  # fmt: skip
         self.packing = {name: value for name, value in sorted(options.items()) if name not in PLAIN}
+        self.replaces = options["overwrite"] or goes_on_replacing(self)  # what is at the path
 
     def part_chunks(self):
         part, parts = self.options["part"], self.options["parts"]
@@ -100,16 +100,6 @@ def _identity(function, version):
 # ---- what is there ----
 
 
-def _read_json(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError as error:
-        raise _sluice.StateError(f"{path}: not valid JSON ({error}): overwrite=True to start over") from error
-
-
 def _manifest_sum(path):
     try:
         with open(os.path.join(path, MANIFEST), "rb") as file:
@@ -120,35 +110,22 @@ def _manifest_sum(path):
 
 def _finished(request):
     """The result of an earlier run that made just this dataset; None."""
+    if request.replaces:
+        return None
     there = _manifest_sum(request.path)
-    found = _read_json(os.path.join(request.path, ASKED)) if there is not None else None
+    found = read_json(os.path.join(request.path, ASKED)) if there is not None else None
     if found is None or found["manifest"] != there:
         return None
-    _compare(request.path, found["asked"], request.asked)
-    _compare(request.path, found["packing"], request.packing)
+    compare(request.path, found["asked"], request.asked)
+    compare(request.path, found["packing"], request.packing)
     return {**found["result"], "was_complete": True}
-
-
-_WORDS = {
-    "format": "the version of sluice", "source": "the source", "units": "the source", "chunks": "the source", "map": "the function",
-    "map_version": "map_version", "source_text": "the text of the function", "fields": "map_fields",
-}  # fmt: skip
-
-
-def _compare(path, there, asked):
-    for name in dict.fromkeys(("map_version", *there, *asked)):
-        if there.get(name) != asked.get(name):
-            what = _WORDS.get(name, f"{name}=")
-            hint = "" if name != "source_text" else "; to go on although it changed, give both runs the same map_version="
-            raise _sluice.StateError(
-                f"{path}: made by another call of pack: {what} differs ({there.get(name)!r:.60} there, {asked.get(name)!r:.60} now): "
-                f"overwrite=True to start over{hint}"
-            )
 
 
 def _check_path(request):
     """Before hours of work: whether the folder can be packed to."""
-    if request.options["overwrite"] or not os.path.isdir(request.path):
+    if os.path.lexists(request.path) and not os.path.isdir(request.path):
+        raise _sluice.StateError(f"{request.path}: not a folder: pack to another path")
+    if request.replaces or not os.path.isdir(request.path):
         return
     names = os.listdir(request.path)
     if MANIFEST in names and not os.path.isdir(request.folder):
@@ -157,89 +134,22 @@ def _check_path(request):
         raise _sluice.StateError(f"{request.path}: the folder is not empty: it holds {names[0]!r}")
 
 
-# ---- the folder of the map stage ----
+def _packer_options(request):
+    return {**request.options, "shard_bytes": request.options["shard_bytes"] or SHARD_BYTES, "overwrite": int(request.replaces)}
 
 
-class _Folder:
-    """`PATH.map`, locked while it is in use: alone without parts, else each part for itself."""
-
-    def __init__(self, request):
-        self.request, self.path, self._locks = request, request.folder, []
-        part, parts = request.options["part"], request.options["parts"]
-        self.tag = f"part-{part}-of-{parts}.{socket.gethostname()}-{os.getpid()}"
-        if request.options["overwrite"] and os.path.isdir(self.path):
-            if _read_json(os.path.join(self.path, ASKED)) is None and os.listdir(self.path):
-                raise _sluice.StateError(f"{self.path}: the folder is not one of sluice.pack: remove it, or pack to another path")
-            shutil.rmtree(self.path)
+def _check_options(request):
+    """Before hours of work: whether the packer takes the options. It is asked to pack one small sample."""
+    with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
+        source, path = os.path.join(folder, "source"), os.path.join(folder, "packed")
+        with Writer(source, {"x": "text"}) as writer:
+            writer.add(x="")
         try:
-            os.makedirs(self.path, exist_ok=True)
-            self._lock("all.lock", parts == 1)
-            self._lock(f"part-{part}-of-{parts}.lock", True)
-            self._note()
-            self._tidy("" if parts == 1 else f".part-{part}-of-{parts}.")
-        except BaseException as error:
-            self.close()
-            if isinstance(error, OSError) and not isinstance(error, _sluice.Error):
-                raise failed(_sluice.IOError, error, self.path) from error
+            _sluice.pack(Dataset(source)._handle, path, {**_packer_options(request), "part": 0, "parts": 1}, None)
+        except _sluice.InvalidError:
             raise
-
-    def _lock(self, name, alone):
-        import fcntl
-
-        lock = os.open(os.path.join(self.path, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        self._locks.append(lock)
-        try:
-            fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _sluice.StateError(f"{self.path}: another process is packing to this path") from None
-        except OSError:  # a file system without locks
+        except _sluice.Error:  # of the sample, or the folder
             pass
-
-    def _note(self):
-        """What was asked for: the first run says it, and others compare. Without chunks there is nothing to go on with."""
-        name = os.path.join(self.path, ASKED)
-        if self._is_alone() and not self._has_chunks() and _read_json(name) is not None:
-            os.remove(name)
-        there = _read_json(name)
-        if there is None:
-            others = [one for one in os.listdir(self.path) if not one.endswith((".lock", ".tmp")) and not one.startswith("slots.")]
-            if others:
-                raise _sluice.StateError(f"{self.path}: the folder is not one of sluice.pack: it holds {others[0]!r}")
-            mine = f"{name}.{self.tag}"
-            _map_chunk.write_json(mine, self.request.asked)
-            try:
-                os.link(mine, name)
-            except FileExistsError:
-                pass
-            os.remove(mine)
-            there = _read_json(name)
-        _compare(self.path, there, self.request.asked)
-
-    def _tidy(self, whose):
-        """Removes chunks that a killed run left unfinished."""
-        for name in os.listdir(self.path):
-            if name.endswith(".tmp") and whose in name:
-                shutil.rmtree(os.path.join(self.path, name), ignore_errors=True)
-
-    def _is_alone(self):
-        return self.request.options["parts"] == 1
-
-    def _has_chunks(self):
-        return any(name.isdigit() for name in os.listdir(self.path))
-
-    def drop_empty(self):
-        """Removes the folder if no chunk was made."""
-        if self._is_alone() and not self._has_chunks():
-            shutil.rmtree(self.path, ignore_errors=True)
-
-    def counts(self, number):
-        """Of a chunk that is made; None."""
-        return _read_json(os.path.join(self.path, NAME.format(number), COUNTS))
-
-    def close(self):
-        for lock in self._locks:
-            os.close(lock)
-        self._locks = []
 
 
 # ---- the stages ----
@@ -247,19 +157,34 @@ class _Folder:
 
 def mapped(request, on_bad, processes, bars):
     """Both stages; the members of a PackResult. bars(unit, what): a context that gives a function of (done, total), or None."""
-    done = _finished(request) if not request.options["overwrite"] else None
+    done = _finished(request)
     if done is not None:
-        shutil.rmtree(request.folder, ignore_errors=True)
+        remove_left(request)
         return done
     _check_path(request)
-    folder = _Folder(request)
+    _check_options(request)
     try:
-        _map(request, folder, on_bad, processes, bars)
-        counts = [folder.counts(number) for number, _ in request.chunks]
-        if None in counts:
-            own = [counts[number] for number, _ in request.part_chunks()]
-            return _result_of(own, complete=False)
-        return _pack(request, counts, bars)
+        return _run(request, on_bad, processes, bars)
+    except (OSError, _sluice.Error):
+        done = _finished(request) if request.options["parts"] > 1 else None  # another part was faster, and has removed the chunks
+        if done is None:
+            raise
+        remove_left(request)
+        return done
+
+
+def _run(request, on_bad, processes, bars):
+    folder = Folder(request)
+    try:
+        done = _finished(request)
+        if done is None:
+            _map(request, folder, on_bad, processes, bars)
+            counts = [folder.counts(number) for number, _ in request.chunks]
+            done = _finished(request) if None in counts else _pack(request, folder, counts, bars)
+        if done is None:
+            return _result_of([counts[number] for number, _ in request.part_chunks()], complete=False)
+        folder.remove()
+        return done
     except BaseException as error:
         folder.drop_empty()
         if isinstance(error, OSError) and not isinstance(error, _sluice.Error):
@@ -352,25 +277,21 @@ def _result_of(counts, made=None, complete=True):
     }  # fmt: skip
 
 
-def _pack(request, counts, bars):
+def _pack(request, folder, counts, bars):
     folders = [os.path.join(request.folder, NAME.format(number), DATA) for number, _ in request.chunks if counts[number]["samples"] > 0]
     if not folders:
         raise _map_chunk.nothing_made(sum(one["mapped"] for one in counts), [line for one in counts for line in one["rejected"]])
-    try:
-        data = Dataset(folders)
-        parts = 1 if request.options["parts"] == 1 else 2  # so that two processes may do it at once
-        with bars(" samples", "pack") as show:
-            for part in range(parts):
-                options = {**request.options, "shard_bytes": request.options["shard_bytes"] or SHARD_BYTES, "part": part, "parts": parts}
-                made = _sluice.pack(data._handle, request.path, options, show)
-        result = _result_of(counts, {**made, "samples": len(data) - made["rejected"], "was_complete": False})
-        _finish(request, counts, result)
-        return result
-    except (OSError, _sluice.Error):
-        done = _finished(request)  # another part was faster, and has removed the chunks
-        if done is None:
-            raise
-        return done
+    data = Dataset(folders)
+    parts = 1 if request.options["parts"] == 1 else 2  # so that two processes may do it at once
+    with bars(" samples", "pack") as show:
+        packed = [_sluice.pack(data._handle, request.path, {**_packer_options(request), "part": part, "parts": parts}, show) for part in range(parts)]
+    made = packed[-1]
+    if not made["was_complete"]:  # else it counts those of both parts
+        made = {**made, **{name: sum(one[name] for one in packed) for name in ("rejected", "shards", "bytes", "resumed_samples", *_PACKED)}}
+    result = _result_of(counts, {**made, "samples": len(data) - made["rejected"], "was_complete": False})
+    folder.replaced()
+    _finish(request, counts, result)
+    return result
 
 
 def _finish(request, counts, result):
@@ -381,4 +302,3 @@ def _finish(request, counts, result):
     done = {"asked": request.asked, "packing": request.packing, "manifest": _manifest_sum(request.path), "result": later}
     _map_chunk.write_json(os.path.join(request.path, ASKED), done, request.folder)
     _map_chunk.sync_folder(request.path)
-    shutil.rmtree(request.folder, ignore_errors=True)

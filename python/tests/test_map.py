@@ -21,6 +21,7 @@ from PIL import Image
 
 import map_functions
 import sluice
+import sluice._map_folder
 import sluice._map_pack
 import sluice._map_source
 
@@ -485,6 +486,170 @@ def test_overwrite_removes_what_a_map_left(docs, photos, tmp_path):
     assert {"map.json", "map.rejected.tsv"} <= set(os.listdir(tmp_path / "packed"))
     sluice.pack(photos, tmp_path / "packed", overwrite=True, progress=None)
     assert not {"map.json", "map.rejected.tsv"} & set(os.listdir(tmp_path / "packed"))
+
+
+def doubled(sample):
+    return {"n": 2 * sample["n"]}
+
+
+def test_overwrite_takes_the_lock(docs, tmp_path):
+    """No call disturbs one that runs: not one with overwrite=True, nor one that finds the dataset of before."""
+    messages = []
+
+    def calls_another(sample):
+        if sample["n"] == 150 and not messages:
+            messages.append("")
+            for options in ({}, {"overwrite": True}):
+                with pytest.raises(sluice.StateError, match="another process is packing to this path"):
+                    pack(docs, tmp_path / "packed", calls_another, map_version=2, **options)
+            messages.append(pack(docs, tmp_path / "packed", map_functions.tokens, map_version=1).was_complete)
+        return doubled(sample)
+
+    pack(docs, tmp_path / "packed", map_functions.tokens, map_version=1)
+    made = pack(docs, tmp_path / "packed", calls_another, map_version=2, overwrite=True)
+    assert messages == ["", True] and made.samples == DOCS and numbers(tmp_path / "packed") == [2 * n for n in range(DOCS)]
+    assert os.listdir(tmp_path) == ["packed"]
+
+
+def test_overwrite_is_continued_without_it(docs, tmp_path):
+    last, calls = [150], []
+
+    def function(sample):
+        if sample["n"] == last[0]:
+            raise KeyboardInterrupt
+        calls.append(sample["n"])
+        return doubled(sample)
+
+    pack(docs, tmp_path / "packed", map_functions.tokens, map_version=1)
+    with pytest.raises(KeyboardInterrupt):
+        pack(docs, tmp_path / "packed", function, map_version=2, overwrite=True)
+    assert pack(docs, tmp_path / "packed", map_functions.tokens, map_version=1).was_complete and (tmp_path / "packed.map").exists()
+    last[0] = None
+    assert pack(docs, tmp_path / "packed", function, map_version=2).samples == DOCS and len(calls) < 400
+    assert numbers(tmp_path / "packed") == [2 * n for n in range(DOCS)] and os.listdir(tmp_path) == ["packed"]
+    assert pack(docs, tmp_path / "packed", function, map_version=2).was_complete
+
+
+@pytest.mark.parametrize("name, text", [("notes", "x"), ("map.json", "[1]"), ("000001", "frames")])
+def test_folders_of_others_stay(docs, tmp_path, name, text):
+    other = tmp_path / "packed.map"
+    other.mkdir()
+    (other / name).write_text(text)
+    for overwrite in (False, True):
+        with pytest.raises(sluice.StateError, match="not one of sluice.pack"):
+            pack(docs, tmp_path / "packed", doubled, overwrite=overwrite)
+    other.rename(tmp_path / "away")
+    pack(docs, tmp_path / "packed", doubled)
+    (tmp_path / "away").rename(other)
+    assert pack(docs, tmp_path / "packed", doubled).was_complete and os.listdir(other) == [name]
+
+
+@pytest.mark.parametrize("name", ("map.json.part-0-of-1.host-1.tmp", "000003", "000003.0123.tmp", "slots.part-0-of-1.host-1"))
+def test_folders_that_a_killed_run_left(docs, tmp_path, name):
+    left = tmp_path / "packed.map"
+    left.mkdir()
+    (left / "all.lock").write_text("")
+    if name.startswith("0"):
+        (left / name).mkdir()
+    else:
+        (left / name).write_text("{}")
+    pack(docs / "0.jsonl", tmp_path / "packed", doubled)
+    assert os.listdir(tmp_path) == ["packed"]
+
+
+def test_a_file_system_without_hard_links(docs, tmp_path, monkeypatch):
+    def link(*names):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    for part in range(2):
+        made = pack(docs / "0.jsonl", tmp_path / "packed", doubled, part=(part, 2))
+    assert made.samples == 100 and os.listdir(tmp_path) == ["packed"]
+
+
+@pytest.mark.parametrize("at", (1, 4, 6, 9))
+def test_killed_while_the_folder_is_removed(docs, tmp_path, monkeypatch, at):
+    """After any number of removals, the same call and others find a folder that they take."""
+    calls = []
+
+    def stops(real):
+        def function(*arguments, **options):
+            if str(arguments[0]).startswith(str(tmp_path / "packed.map")):
+                calls.append(arguments)
+                if len(calls) == at:
+                    raise KeyboardInterrupt
+            return real(*arguments, **options)
+
+        return function
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sluice._map_folder.Folder, "remove", lambda self: None)  # at the end of the run
+        pack(docs / "0.jsonl", tmp_path / "packed", doubled)
+    with monkeypatch.context() as patch:
+        for module, name in ((os, "remove"), (os, "rename"), (os, "rmdir"), (sluice._map_folder.shutil, "rmtree")):
+            patch.setattr(module, name, stops(getattr(module, name)))
+        with pytest.raises(KeyboardInterrupt):
+            pack(docs / "0.jsonl", tmp_path / "packed", doubled)
+    if at % 2:
+        assert pack(docs / "0.jsonl", tmp_path / "packed", doubled).was_complete
+    else:
+        pack(docs / "0.jsonl", tmp_path / "packed", map_functions.tokens, overwrite=True)
+    assert os.listdir(tmp_path) == ["packed"]
+
+
+def test_another_part_is_faster(docs, tmp_path, monkeypatch):
+    """It finishes, and removes the chunks, after this one made its own."""
+    pack(docs / "0.jsonl", tmp_path / "packed", doubled, part=(0, 2))
+    real = sluice._map_pack._map
+
+    def slow(*arguments):
+        real(*arguments)
+        monkeypatch.setattr(sluice._map_pack, "_map", real)
+        assert pack(docs / "0.jsonl", tmp_path / "packed", doubled, part=(0, 2)).complete
+
+    monkeypatch.setattr(sluice._map_pack, "_map", slow)
+    made = pack(docs / "0.jsonl", tmp_path / "packed", doubled, part=(1, 2))
+    assert made.complete and made.was_complete and made.samples == 100 and os.listdir(tmp_path) == ["packed"]
+
+
+def test_parts_count_as_one_call(docs, tmp_path):
+    def large(sample):
+        return {"x": random.Random(sample["n"]).randbytes(100 + 250 * sample["n"])}
+
+    options = {"shard_bytes": 1 << 20, "max_sample_bytes": 20000, "on_bad_sample": "skip", "zstd": "off"}
+    made = pack(docs / "0.jsonl", tmp_path / "one", large, **options)
+    for part in range(2):
+        last = pack(docs / "0.jsonl", tmp_path / "parts", large, part=(part, 2), **options)
+    assert made.shards > 1 and made.rejected > 1 and last._replace(path=made.path) == made
+    assert (tmp_path / "one" / "map.json").read_text() == (tmp_path / "parts" / "map.json").read_text()
+
+
+def test_options_are_checked_before_the_function_is_called(docs, tmp_path):
+    def never(sample):
+        raise AssertionError
+
+    for options, message in (({"zstd": 77}, "zstd is 77"), ({"shard_bytes": 5}, "shard_bytes"), ({"quality": 50}, "max_side"), ({"raw_share": 2.0}, "raw_share")):
+        with pytest.raises(sluice.InvalidError, match=message):
+            pack(docs, tmp_path / "packed", never, **options)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dangling").symlink_to("gone")
+    for name in ("file", "dangling"):
+        for overwrite in (False, True):
+            with pytest.raises(sluice.StateError, match="not a folder"):
+                pack(docs, tmp_path / name, never, overwrite=overwrite)
+    assert sorted(os.listdir(tmp_path)) == ["dangling", "file"]
+
+
+def test_the_function_changes_the_working_folder(docs, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def function(sample):
+        os.chdir(tmp_path / "elsewhere")
+        return sample
+
+    pack(docs, "packed", function)
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "packed"] and os.listdir(tmp_path / "elsewhere") == []
 
 
 def test_arguments(docs, photos, tmp_path):

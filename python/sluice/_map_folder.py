@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of the map stage, `PATH.map`: who may use it, what it holds, and how it goes.
+
+Names in it: map.json (what was asked for; the first run writes it), a folder for each chunk that is made, lock files, slots of
+workers, and *.tmp for all that is unfinished or half removed. A folder with other names is not one of these: it is never touched.
+Locks: all.lock, alone without parts and shared among parts; and one for each part. Everything here is done under them. Lock files
+are removed last and map.json before them, so a kill at any moment leaves a folder that the next run takes.
+"""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+
+from . import _map_chunk, _sluice
+from ._map_chunk import COUNTS, NAME
+from ._map_source import failed
+
+ASKED, ALL = "map.json", "all.lock"
+_OURS = re.compile(r"\d{6,}|map\.json(\..+)?|(all|part-\d+-of-\d+)\.lock|slots\..+|(\d{6,}|map\.rejected\.tsv)\..+\.tmp")
+_WORDS = {
+    "format": "the version of sluice", "source": "the source", "units": "the source", "chunks": "the source", "map": "the function",
+    "map_version": "map_version", "source_text": "the text of the function", "fields": "map_fields",
+}  # fmt: skip
+
+
+def read_json(path):
+    """What a file of JSON holds; None: there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise _sluice.StateError(f"{path}: not valid JSON ({error}): overwrite=True to start over") from error
+
+
+def compare(path, there, asked):
+    """StateError: what is there was made by another call."""
+    for name in dict.fromkeys(("map_version", *there, *asked)):
+        if there.get(name) != asked.get(name):
+            what = _WORDS.get(name, f"{name}=")
+            hint = "" if name != "source_text" else "; to go on although it changed, give both runs the same map_version="
+            raise _sluice.StateError(
+                f"{path}: made by another call of pack: {what} differs ({there.get(name)!r:.60} there, {asked.get(name)!r:.60} now): "
+                f"overwrite=True to start over{hint}"
+            )
+
+
+def _note_of(path):
+    """(what was asked for, whether a dataset at PATH is replaced) of a folder; (None, False): it does not say."""
+    note = read_json(os.path.join(path, ASKED))
+    if note is None:
+        return None, False
+    if not isinstance(note, dict):
+        raise _foreign(path, ASKED)
+    return {name: value for name, value in note.items() if name != "replaces"}, note.get("replaces", False)
+
+
+def _foreign(path, name):
+    return _sluice.StateError(f"{path}: the folder is not one of sluice.pack: it holds {name!r}: remove it, or pack to another path")
+
+
+def _check_ours(path):
+    names = os.listdir(path)
+    others = [name for name in names if not _OURS.fullmatch(name)]
+    if not others and names and not any(name.endswith(".lock") for name in names):
+        note = read_json(os.path.join(path, ASKED))
+        others = [] if isinstance(note, dict) and "format" in note else names
+    if others:
+        raise _foreign(path, others[0])
+
+
+def goes_on_replacing(request):
+    """Whether an interrupted run with overwrite=True, of the same call otherwise, left its work there."""
+    try:
+        _check_ours(request.folder)
+        asked, replaces = _note_of(request.folder)
+    except (OSError, _sluice.Error):
+        return False
+    return replaces and asked == request.asked and request.options["parts"] == 1
+
+
+def remove_left(request):
+    """Removes the folder that a run of the same request left when it was killed at the end, unless one uses it."""
+    with contextlib.suppress(OSError, _sluice.Error):
+        if os.listdir(request.folder) and _is_of(request):
+            with contextlib.closing(Folder(request, alone=True, begins=False)) as folder:
+                if _is_of(request):
+                    folder.remove()
+
+
+def _is_of(request):
+    return _note_of(request.folder)[0] in (None, request.asked)
+
+
+class Folder:
+    """`PATH.map`, locked while it is in use: alone without parts, else each part for itself. begins: write the note, and empty it."""
+
+    def __init__(self, request, alone=False, begins=True):
+        self.request, self.path, self._locks = request, request.folder, []
+        part, parts = request.options["part"], request.options["parts"]
+        self.is_alone = alone or parts == 1
+        self.tag = f"part-{part}-of-{parts}.{socket.gethostname()}-{os.getpid()}"
+        try:
+            os.makedirs(self.path, exist_ok=True)
+            _check_ours(self.path)
+            self._lock(ALL, self.is_alone)
+            self._lock(f"part-{part}-of-{parts}.lock", True)
+            if begins:
+                if request.options["overwrite"]:
+                    self._empty()
+                self._note()
+                self._tidy("" if parts == 1 else f".part-{part}-of-{parts}.")
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError) and not isinstance(error, _sluice.Error):
+                raise failed(_sluice.IOError, error, self.path) from error
+            raise
+
+    def _lock(self, name, alone):
+        """Takes a lock on a file that still has its name then: the one before may have removed it, and the folder."""
+        path = os.path.join(self.path, name)
+        while True:
+            if name == ALL:
+                os.makedirs(self.path, exist_ok=True)
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                self._flock(lock, alone)
+                is_there = os.path.samestat(os.fstat(lock), os.stat(path))
+            except FileNotFoundError:
+                is_there = False
+            except BaseException:
+                os.close(lock)
+                raise
+            if is_there:
+                self._locks.append(lock)
+                return
+            os.close(lock)
+
+    def _flock(self, lock, alone):
+        import fcntl
+
+        try:
+            fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _sluice.StateError(f"{self.path}: another process is packing to this path") from None
+        except OSError:  # a file system without locks
+            pass
+
+    def _note(self):
+        """What was asked for: the first run says it, and others compare. Without chunks there is nothing to go on with."""
+        name = os.path.join(self.path, ASKED)
+        has_chunks = self._has_chunks()  # which never are without a note, in this order
+        if self.is_alone and not (has_chunks and os.path.exists(name)):
+            self._empty()
+        elif has_chunks and not os.path.exists(name):
+            raise _foreign(self.path, "chunks without map.json")
+        if not os.path.exists(name):
+            mine = f"{name}.{self.tag}.tmp"
+            _map_chunk.write_json(mine, {**self.request.asked, "replaces": self.request.replaces})
+            try:
+                os.link(mine, name)
+                os.remove(mine)
+            except FileExistsError:
+                os.remove(mine)
+            except OSError:  # a file system without hard links: of two parts that begin at once, the later one's stays
+                os.rename(mine, name)
+        compare(self.path, _note_of(self.path)[0], self.request.asked)
+
+    def replaced(self):
+        """The dataset at PATH is the one that was asked for: no later run replaces it."""
+        if self.request.replaces:
+            _map_chunk.write_json(os.path.join(self.path, ASKED), self.request.asked)
+
+    def _tidy(self, whose):
+        """Removes what a killed run left unfinished."""
+        for name in os.listdir(self.path):
+            if (name.endswith(".tmp") and whose in name) or (self.is_alone and name.startswith("slots.")):
+                _remove(os.path.join(self.path, name))
+
+    def _has_chunks(self):
+        return any(name.isdigit() for name in os.listdir(self.path))
+
+    def _empty(self):
+        """Leaves nothing but lock files. A chunk goes at once, by its name; the note goes last."""
+        for name in os.listdir(self.path):
+            if name == ASKED or name.endswith(".lock") or not _OURS.fullmatch(name):
+                continue
+            path = os.path.join(self.path, name)
+            if name.isdigit():
+                with contextlib.suppress(FileNotFoundError):  # another part removes it, too
+                    os.rename(path, f"{path}.{os.urandom(8).hex()}.tmp")
+                    continue
+            _remove(path)
+        for name in os.listdir(self.path):
+            if name.endswith(".tmp"):
+                _remove(os.path.join(self.path, name))
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join(self.path, ASKED))
+
+    def remove(self):
+        """Removes the folder, as far as that goes."""
+        with contextlib.suppress(OSError):
+            self._empty()
+            for name in os.listdir(self.path):
+                if name.endswith(".lock"):
+                    _remove(os.path.join(self.path, name))
+            os.rmdir(self.path)
+
+    def drop_empty(self):
+        """Removes the folder if no chunk was made."""
+        if self.is_alone and not self._has_chunks():
+            self.remove()
+
+    def counts(self, number):
+        """Of a chunk that is made; None."""
+        return read_json(os.path.join(self.path, NAME.format(number), COUNTS))
+
+    def close(self):
+        for lock in self._locks:
+            os.close(lock)
+        self._locks = []
+
+
+def _remove(path):
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            os.remove(path)
