@@ -87,7 +87,7 @@ class JsonLines:
 
     Other compressed files (`.jsonl.zst`, ...) are refused: unpack them first. A `.gz` is read by one process.
     A line that is not a JSON object in UTF-8, or has more than 2^31 - 1 bytes, is a bad sample (`on_bad_sample` of pack).
-    Raises IOError where files are missing, ValueError where there are none.
+    Raises IOError where files are missing, ValueError where there are none; pack raises IOError if the size or time of a file changes.
     """
 
     unit = " bytes"
@@ -105,13 +105,14 @@ class JsonLines:
     def _look(self):
         import hashlib
 
-        found, self.sizes, start = hashlib.sha256(), [], len(os.path.commonpath([os.path.dirname(file) for file in self.files]))
+        found, self.sizes, self._times, start = hashlib.sha256(), [], [], len(os.path.commonpath([os.path.dirname(file) for file in self.files]))
         for file in self.files:
             try:
                 status = os.stat(file)
             except OSError as error:
                 raise failed(_sluice.IOError, error, file) from error
             self.sizes.append(status.st_size)
+            self._times.append(status.st_mtime_ns)
             found.update(f"{file[start:]}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
         self.units, self.fingerprint = sum(self.sizes), found.hexdigest()
 
@@ -158,23 +159,32 @@ class JsonLines:
         """Lines that begin in the range, with the offsets at which they do; in the unpacked bytes of a .gz."""
         name = self.files[number]
         try:
-            if name.endswith(PACKED):
-                import gzip
+            with open(name, "rb") as file:
+                self._check_unchanged(number, file)
+                if name.endswith(PACKED):
+                    import gzip
 
-                with gzip.open(name) as file:
-                    yield from _lines_of(file, 0, None)
-            else:
-                with open(name, "rb") as file:
+                    with gzip.GzipFile(fileobj=file) as unpacked:
+                        yield from _lines_of(unpacked, 0, None)
+                else:
                     if first > 0:
                         file.seek(first - 1)
                         first += _skip_line(file) - 1
                     yield from _lines_of(file, first, end)
+                self._check_unchanged(number, file)
+        except _sluice.Error:
+            raise
         except (OSError, EOFError) as error:  # a damaged .gz is one, too
             raise failed(_sluice.IOError, error, name) from error
         except Exception as error:
             if type(error).__module__ == "zlib":
                 raise failed(_sluice.CorruptError, error, name) from error
             raise
+
+    def _check_unchanged(self, number, file):
+        status = os.fstat(file.fileno())
+        if (status.st_size, status.st_mtime_ns) != (self.sizes[number], self._times[number]):
+            raise failed(_sluice.IOError, OSError("the file was changed after it was opened"), self.files[number])
 
     def _bad(self, place, reason):
         key, found = self.where(place)

@@ -481,6 +481,30 @@ def test_a_source_that_changes(docs, tmp_path):
         pack(folder, tmp_path / "packed", out_of_memory, on_bad_sample="skip")
 
 
+@pytest.mark.parametrize("packed", (False, True))
+@pytest.mark.parametrize("replaced", (False, True))
+def test_a_source_that_changes_meanwhile(docs, tmp_path, packed, replaced):
+    source = tmp_path / ("docs.jsonl.gz" if packed else "docs.jsonl")
+    text = b"".join(b'{"n": %d}\n' % n for n in range(3000))
+    source.write_bytes(gzip.compress(text) if packed else text)
+    other = gzip.compress(text[: len(text) // 2]) if packed else text.replace(b"7", b"8")
+
+    def function(sample):
+        if sample["n"] == 10 and replaced:
+            (tmp_path / "new").write_bytes(other)
+            (tmp_path / "new").rename(source)
+        elif sample["n"] == 10:
+            os.utime(source, (0, 0))
+        return sample
+
+    if packed and replaced:  # one chunk: what was opened is read to its end
+        assert pack(source, tmp_path / "packed", function, map_fields={"n": "int"}).samples == 3000
+        return
+    with pytest.raises(sluice.IOError, match="docs.jsonl.*changed after it was opened"):
+        pack(source, tmp_path / "packed", function)
+    assert not (tmp_path / "packed").exists()
+
+
 def test_overwrite_removes_what_a_map_left(docs, photos, tmp_path):
     pack(docs, tmp_path / "packed", map_functions.raises, on_bad_sample="skip")
     assert {"map.json", "map.rejected.tsv"} <= set(os.listdir(tmp_path / "packed"))
