@@ -24,6 +24,7 @@ _OURS = re.compile(r"\d{6,}|map\.json(\..+)?|(all|part-\d+-of-\d+)\.lock|slots\.
 _WORDS = {
     "format": "the version of sluice", "source": "the source", "units": "the source", "chunks": "the source", "map": "the function",
     "map_version": "map_version", "source_text": "the text of the function", "fields": "map_fields",
+    "bound": "a value that is bound to the function (an argument of functools.partial, a default, a variable of an enclosing function)",
 }  # fmt: skip
 
 
@@ -43,7 +44,7 @@ def compare(path, there, asked):
     for name in dict.fromkeys(("map_version", *there, *asked)):
         if there.get(name) != asked.get(name):
             what = _WORDS.get(name, f"{name}=")
-            hint = "" if name != "source_text" else "; to go on although it changed, give both runs the same map_version="
+            hint = "" if name not in ("source_text", "bound") else "; to go on although it changed, give both runs the same map_version="
             raise _sluice.StateError(
                 f"{path}: made by another call of pack: {what} differs ({there.get(name)!r:.60} there, {asked.get(name)!r:.60} now): "
                 f"overwrite=True to start over{hint}"

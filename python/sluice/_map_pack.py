@@ -23,6 +23,7 @@ import time
 from . import _check, _map_chunk, _sluice
 from ._map_chunk import DATA, NAME, Job
 from ._map_folder import ASKED, Folder, compare, goes_on_replacing, read_json, remove_left
+from ._map_identity import identity_of
 from ._map_source import JsonLines, Samples, failed
 from ._map_workers import TICK_S, Workers
 from .dataset import Dataset, opened
@@ -57,7 +58,7 @@ class Request:
         self.fields = _fields(fields)
         self.chunks = list(enumerate(source.chunks()))
         self.asked = {
-            "format": FORMAT, "source": source.fingerprint, "units": source.units, "chunks": len(self.chunks), **_identity(function, version),
+            "format": FORMAT, "source": source.fingerprint, "units": source.units, "chunks": len(self.chunks), **identity_of(function, version),
             "fields": json.loads(json.dumps(self.fields, default=str)),
         }  # fmt: skip
         self.packing = {name: value for name, value in sorted(options.items()) if name not in PLAIN}
@@ -78,23 +79,6 @@ def _fields(fields):
     for name, what in fields.items():
         _field(name, what)
     return dict(fields)
-
-
-def _identity(function, version):
-    """How a later run knows the function again."""
-    if version is not None:
-        return {"map_version": version}
-    import functools
-    import inspect
-
-    while isinstance(function, functools.partial):
-        function = function.func
-    kind = function if hasattr(function, "__qualname__") else type(function)
-    try:
-        text = hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
-    except (OSError, TypeError):
-        text = None
-    return {"map": kind.__qualname__, "source_text": text}
 
 
 # ---- what is there ----

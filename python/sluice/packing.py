@@ -103,7 +103,7 @@ def pack(
     processes: number of processes that call `map` [1, this one]. The dataset is the same for any number, byte for byte. Other
         processes are spawned: `map` must be a function of a module, or a picklable object, and the program needs
         `if __name__ == "__main__":`.
-    map_version: an int or a text that a continued run compares to know `map` again [its name and text].
+    map_version: an int or a text that a continued run compares to know `map` again [its name, its text, and the values bound to it].
     map_fields: the fields that `map` returns, as in sluice.Writer [found in its first results; lists of ints become int32].
 
     A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or

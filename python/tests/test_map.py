@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.pack(map=function, processes=n): the same bytes for any n, through interruptions, and nothing lost."""
+import functools
 import gzip
 import hashlib
 import io
@@ -10,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +24,7 @@ from PIL import Image
 import map_functions
 import sluice
 import sluice._map_folder
+import sluice._map_identity
 import sluice._map_pack
 import sluice._map_source
 
@@ -450,6 +453,71 @@ def test_another_call_is_refused(docs, tmp_path):
     assert "map_version differs (3 there, 4 now)" in failing(map_functions.tokens, map_version=4)
     assert "holds another dataset" in failing_over_plain(docs, tmp_path)
     assert "not empty: it holds 'notes'" in failing_over(tmp_path, docs, "notes")
+
+
+def times(sample, number, words=frozenset("abc")):
+    return {"n": sample["n"] * number}
+
+
+def bound(number):
+    """Functions that differ by a value only."""
+    def inner(sample, by=number):
+        return times(sample, by)
+
+    def enclosed(sample):
+        return inner(sample, number)
+
+    def enclosing(sample):
+        return enclosed(sample)
+
+    made = {}
+    exec(f"def executed(sample): return {{'n': sample['n'] * {number}}}", made)
+    return {
+        "partial": functools.partial(times, number=number), "nested": functools.partial(functools.partial(times, words={number}), number=1),
+        "array": functools.partial(times, number=1, words=numpy.array([number])), "default": inner, "enclosed": enclosed,
+        "enclosing": enclosing, "exec": made["executed"], "object": functools.partial(times, number=1, words=types.SimpleNamespace(n={number: re.compile("x")})),
+        "recursive": recursive(number), "lambda": (lambda sample: times(sample, 1)) if number == 1 else (lambda sample: times(sample, 2)),
+    }  # fmt: skip
+
+
+def recursive(number):
+    def function(sample, depth=3):
+        return function(sample, depth - 1) if depth else times(sample, number)
+
+    return function
+
+
+@pytest.mark.parametrize("name", bound(1))
+def test_bound_values_count(docs, tmp_path, name):
+    identity = sluice._map_identity.identity_of
+    first, second = bound(1)[name], bound(2)[name]
+    assert identity(first, None) == identity(bound(1)[name], None) != identity(second, None)
+    if name in ("partial", "enclosed", "exec"):
+        pack(docs / "0.jsonl", tmp_path / "packed", first)
+        assert pack(docs / "0.jsonl", tmp_path / "packed", bound(1)[name]).was_complete
+        with pytest.raises(sluice.StateError, match="text of the function differs" if name == "exec" else "bound to the function .* differs"):
+            pack(docs / "0.jsonl", tmp_path / "packed", second)
+
+
+def test_identity_in_another_process():
+    """Sets of texts have another order there."""
+    code = ("import functools, map_functions, sluice._map_identity as i\n"
+            "print(i.identity_of(functools.partial(map_functions.tokens, words=set('abcdefgh')), None)['bound'])")  # fmt: skip
+    path = os.pathsep.join([str(Path(map_functions.__file__).parent), *filter(None, sys.path)])
+    sums = {subprocess.check_output([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": seed}) for seed in "12"}
+    assert len(sums) == 1
+
+
+def test_bound_values_that_cannot_be_compared(docs, tmp_path):
+    lock = threading.Lock()
+
+    def function(sample):
+        with lock:
+            return sample
+
+    with pytest.raises(TypeError, match="function: a value that is bound to it cannot be compared by a later run .*lock.*map_version"):
+        pack(docs / "0.jsonl", tmp_path / "packed", function)
+    assert pack(docs / "0.jsonl", tmp_path / "packed", function, map_version=1).samples == 100
 
 
 def failing_over_plain(docs, tmp_path):
