@@ -6,10 +6,12 @@
 
 DOCS: *.jsonl files or a folder of them; each line is an object with a text. Documents without text are left out, and counted.
 Tokens are the bytes of the text and an end, 256; with --tokenizer those of a Hugging Face tokenizer (package `tokenizers`).
-An interrupted run goes on with the same command. Prints what was packed, and what a loader makes of it.
+An interrupted run goes on with the same command; with another tokenizer or field it is refused. Prints what was packed, and what a loader makes of it.
 """
 import argparse
+import hashlib
 import os
+from pathlib import Path
 
 import sluice
 from sluice import columns as C
@@ -56,10 +58,12 @@ def main():
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--tokenizer", metavar="tokenizer.json")
     arguments = parser.parse_args()
-    tokenizer = FileTokenizer(arguments.tokenizer) if arguments.tokenizer else ByteTokenizer()
+    tokenizer, version = ByteTokenizer(), "bytes"
+    if arguments.tokenizer:
+        tokenizer, version = FileTokenizer(arguments.tokenizer), hashlib.sha256(Path(arguments.tokenizer).read_bytes()).hexdigest()
     made = sluice.pack(
         sluice.JsonLines(arguments.docs), arguments.packed,
-        map=Tokenize(arguments.field, tokenizer), map_version=f"{arguments.field} {arguments.tokenizer}", processes=arguments.processes,
+        map=Tokenize(arguments.field, tokenizer), map_version=f"{arguments.field} {version}", processes=arguments.processes,
         map_fields={"tokens": ("tensor", "int32", (0,))}, zstd="off",  # windows are read from plain tensors
     )  # fmt: skip
     print(f"{made.mapped} documents read, {made.left_out} without text, {made.samples} packed, {made.bytes} bytes")
