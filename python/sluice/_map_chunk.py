@@ -33,8 +33,10 @@ class Job:
 def map_error(key, where, error, text=""):
     """A MapError about a sample. error: the function's exception, or a text."""
     reason = error if isinstance(error, str) else f"{type(error).__name__}: {_text_of(error)}".rstrip(": ")
+    text = _SURROGATE.sub(_escaped, text)
     at = f"sample {where['sample']} ({key})" if where["sample"] is not None else key
-    made = MapError(f"map failed on {at}: {reason}" + (f"\n\n{text}" if text else ""))
+    shown = _SURROGATE.sub(_escaped, reason)  # surrogates cannot be printed
+    made = MapError(f"map failed on {at}: {shown}" + (f"\n\n{text}" if text else ""))
     made.sample, made.file, made.offset, made.reason, made.traceback = where["sample"], where["file"], where["offset"], reason, text
     made.status, made.stage = "invalid", "map"
     return made
@@ -198,6 +200,7 @@ def _line(job, place, error):
     return "\t".join((_CONTROL.sub(_escaped, key), error.status, str(-1 if offset is None else offset), reason))
 
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
 _LONE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")  # also lone surrogates, which in a key are bytes of a file's name
 

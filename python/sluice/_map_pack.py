@@ -14,6 +14,7 @@ Parts: each makes the chunks of a range; the one that finds all of them made pac
 """
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -122,14 +123,15 @@ def _packer_options(request):
     return {**request.options, "shard_bytes": request.options["shard_bytes"] or SHARD_BYTES, "overwrite": int(request.replaces)}
 
 
-def _check_options(request):
-    """Before hours of work: whether the packer takes the options. It is asked to pack one small sample."""
+@functools.lru_cache(16)
+def _check_options(options):
+    """Before hours of work: whether the packer takes the options, pairs. It is asked to pack one small sample."""
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
         source, path = os.path.join(folder, "source"), os.path.join(folder, "packed")
         with Writer(source, {"x": "text"}) as writer:
             writer.add(x="")
         try:
-            _sluice.pack(Dataset(source)._handle, path, {**_packer_options(request), "part": 0, "parts": 1}, None)
+            _sluice.pack(Dataset(source)._handle, path, {**dict(options), "part": 0, "parts": 1}, None)
         except _sluice.InvalidError:
             raise
         except _sluice.Error:  # of the sample, or the folder
@@ -146,7 +148,7 @@ def mapped(request, on_bad, processes, bars):
         remove_left(request)
         return done
     _check_path(request)
-    _check_options(request)
+    _check_options(tuple(_packer_options(request).items()))
     try:
         return _run(request, on_bad, processes, bars)
     except (OSError, _sluice.Error):
