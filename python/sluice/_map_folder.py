@@ -20,7 +20,7 @@ from ._map_chunk import COUNTS, NAME
 from ._map_source import failed
 
 ASKED, ALL = "map.json", "all.lock"
-_OURS = re.compile(r"\d{6,}|map\.json(\..+)?|(all|part-\d+-of-\d+)\.lock|slots\..+|(\d{6,}|map\.rejected\.tsv)\..+\.tmp")
+_OURS = re.compile(r"\d{6,}|map\.json(\..+)?|(all|part-\d+-of-\d+)\.lock|slots\..+|(\d{6,}|map\.rejected\.tsv)\..+\.tmp|\.nfs\w+")  # the last: NFS's, of removed files
 _WORDS = {
     "format": "the version of sluice", "source": "the source", "units": "the source", "chunks": "the source", "map": "the function",
     "map_version": "map_version", "source_text": "the text of the function", "fields": "map_fields",
@@ -189,7 +189,7 @@ class Folder:
     def _empty(self):
         """Leaves nothing but lock files. A chunk goes at once, by its name; the note goes last."""
         for name in os.listdir(self.path):
-            if name == ASKED or name.endswith(".lock") or not _OURS.fullmatch(name):
+            if name == ASKED or name.endswith(".lock") or name.startswith(".") or not _OURS.fullmatch(name):
                 continue
             path = os.path.join(self.path, name)
             if name.isdigit():
@@ -210,6 +210,7 @@ class Folder:
             for name in os.listdir(self.path):
                 if name.endswith(".lock"):
                     _remove(os.path.join(self.path, name))
+            self.close()  # on NFS, an open file has a name until then
             os.rmdir(self.path)
 
     def drop_empty(self):

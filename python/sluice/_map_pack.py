@@ -126,16 +126,16 @@ def _packer_options(request):
 @functools.lru_cache(16)
 def _check_options(options):
     """Before hours of work: whether the packer takes the options, pairs. It is asked to pack one small sample."""
-    with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
-        source, path = os.path.join(folder, "source"), os.path.join(folder, "packed")
-        with Writer(source, {"x": "text"}) as writer:
-            writer.add(x="")
-        try:
+    try:
+        with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
+            source, path = os.path.join(folder, "source"), os.path.join(folder, "packed")
+            with Writer(source, {"x": "text"}) as writer:
+                writer.add(x="")
             _sluice.pack(Dataset(source)._handle, path, {**dict(options), "part": 0, "parts": 1}, None)
-        except _sluice.InvalidError:
-            raise
-        except _sluice.Error:  # of the sample, or the folder
-            pass
+    except _sluice.InvalidError:
+        raise
+    except (OSError, _sluice.Error):  # of the folder for temporary files, or the sample
+        pass
 
 
 # ---- the stages ----
