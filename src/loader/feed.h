@@ -65,9 +65,11 @@ typedef struct sl_feed_cursor {
     sl_step at;   /* of `step` */
     uint64_t epoch, step, steps, ticket;
     uint32_t row, member;
-    uint32_t members;     /* of a row of the epoch, as the columns say */
-    uint32_t row_members; /* of the row at hand; set when its first member is asked for */
-    bool done;            /* behind the last epoch */
+    uint32_t members; /* of a row of the epoch, as the columns say */
+    /* Of the row at hand, set when its first member is asked for: */
+    uint32_t row_members;
+    uint64_t row_sample; /* as the order has it */
+    bool done;           /* behind the last epoch */
 } sl_feed_cursor;
 
 /* One row that wants a sample. */

@@ -110,10 +110,10 @@ static bool ask_in_order(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     want->member = ask->member;
     if (ask->member == 0) {
         ask->row_members = sl_feed_members(&ask->at, &ask->plan.order, ask->row, ask->members);
+        ask->row_sample = sl_order_sample(&ask->plan.order, want->position);
     }
     want->members = ask->row_members;
-    want->sample.index =
-        sl_feed_member(feed, want, sl_order_sample(&ask->plan.order, want->position));
+    want->sample.index = sl_feed_member(feed, want, ask->row_sample);
     if (feed->shards != NULL) {
         tell_pass(feed, want->sample.index, item);
     }
