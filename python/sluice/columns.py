@@ -268,6 +268,8 @@ class Packed(Column):
     ) -> None:  # fmt: skip
         super().__init__(field)
         self._set_dtype(dtype)
+        for name, value in {"length": length, "max_documents": max_documents, "align": align, "unit": unit}.items():
+            _check.integer(name, value, 1)
         values = {"length": length, "max_documents": max_documents, "align": align, "cut": cut, "unit": unit, "pad": pad}
         for name, value in values.items():
             self._set(name, value)

@@ -308,6 +308,9 @@ def test_arguments():
         C.Packed("tokens")
     with pytest.raises(ValueError, match="cut="):
         C.Packed("tokens", length=8, cut="some")
+    for name in ("length", "max_documents", "align", "unit"):
+        with pytest.raises(ValueError, match=f"{name}=0: expected an integer, 1 to"):
+            C.Packed("tokens", **{"length": 8} | {name: 0})
     assert repr(C.Packed("tokens", length=8, cut="long")) == "sluice.columns.Packed('tokens', length=8, cut='long')"
 
 
