@@ -30,11 +30,7 @@ STAYS = {"state_dict", "epoch", "seed", "close", "dataset"}  # of the public nam
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows") / "rows"
-    with sluice.Writer(path, {"x": ("tensor", "float32", (64,)), "number": "int"}) as writer:
-        for number in range(BATCHES * ROWS):
-            writer.add(x=[number] * 64, number=number)
-    return path
+    return trainer_seats.write_rows(tmp_path_factory.mktemp("rows") / "rows", BATCHES * ROWS)
 
 
 @pytest.fixture

@@ -17,6 +17,14 @@ LIGHTNING = "lightning"
 FAKED = ("jax", "keras", LIGHTNING, "transformers")
 
 
+def write_rows(path, count):
+    """A dataset of vectors and their numbers."""
+    with sluice.Writer(path, {"x": ("tensor", "float32", (64,)), "number": "int"}) as writer:
+        for number in range(count):
+            writer.add(x=[number] * 64, number=number)
+    return path
+
+
 def modules():
     """The frameworks' modules by name."""
     jax, keras, transformers = (types.ModuleType(name) for name in ("jax", "keras", "transformers"))
