@@ -40,7 +40,7 @@ def read_json(path):
 
 
 def compare(path, there, asked):
-    """StateError: what is there was made by another call."""
+    """StateError: another call made what the folder holds."""
     for name in dict.fromkeys(("map_version", *there, *asked)):
         if there.get(name) != asked.get(name):
             what = _WORDS.get(name, f"{name}=")

@@ -119,10 +119,10 @@ void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
     sl_feed_done(feed, slot, rows);
 }
 
-/* What is wrong with a member of a row that an order has put together is told of the dataset's
- * sample that the member is a piece of. */
-static sluice_error feed_rows_told(const sl_feed *feed, const sl_row_want *want,
-                                   const sluice_error *error)
+/* The error of a member of a row that an order has put together names the dataset's sample that the
+ * member is a piece of. */
+static sluice_error feed_rows_error_of(const sl_feed *feed, const sl_row_want *want,
+                                       const sluice_error *error)
 {
     sluice_error told = *error;
     if (feed->order->kind->members != NULL && feed->dataset->over != NULL) {
@@ -159,7 +159,7 @@ bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *er
 {
     const sl_row_want *want = &job->want;
     assert(error->status < 0);
-    const sluice_error told = feed_rows_told(feed, want, error);
+    const sluice_error told = feed_rows_error_of(feed, want, error);
     atomic_fetch_add_explicit(&feed->bad, 1, memory_order_relaxed);
     sl_quarantine_add(feed->quarantine, want->epoch, &told);
     const int32_t policy = feed->config->options.on_bad_sample;

@@ -90,7 +90,7 @@ static sluice_status open_cache(sl_packed_rows *own, sluice_error *error)
     return status;
 }
 
-/* Of what rows depend on besides the dataset. */
+/* Hashes everything besides the dataset that rows depend on. */
 static uint64_t hash_shape(const sl_packing_shape *shape, const sl_packing_source *source)
 {
     const uint64_t parts[] = {shape->length,
