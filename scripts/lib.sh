@@ -35,10 +35,16 @@ python3                                       : the language of training loops, 
 python3-dev                                   : headers for the Python package
 python3-venv                                  : environments that the Python package is installed into
 '
-# shellcheck disable=SC2034 # used by those who source this
-packages_to_test='
+# What a build with tests looks for besides.
+# shellcheck disable=SC2034
+packages_to_build_tests='
 g++                                           : checks that the headers are C++ too
 libcmocka-dev                                 : the test framework
+libopenmpi-dev                                : builds examples/mpi_training.c
+'
+# What only the tests themselves need: it can be installed while they are built.
+# shellcheck disable=SC2034 # used by those who source this
+packages_to_test='
 python3-pil                                   : Pillow, the reference for resized pixels
 python3-numpy                                 : compares arrays with it
 fonts-dejavu-core                             : DejaVu Sans, the font of docs/transforms.png
@@ -66,7 +72,6 @@ shellcheck                                    : static analysis of shell scripts
 # shellcheck disable=SC2034
 packages_of_launchers='
 openmpi-bin                                   : mpirun, to train under it
-libopenmpi-dev                                : builds examples/mpi_training.c (left out without it)
 slurmctld                                     : Slurm, likewise
 slurmd                                        : its daemon for a machine
 slurm-client                                  : srun and sbatch

@@ -99,6 +99,15 @@ ran 'ctest --test-dir build/asan --output-on-failure -j '
 ran "-LE tidy|unsanitized|grouped"
 ran "-LE tidy|fuzz|grouped"
 ran_no 'SLUICE_UNITY=[1-9]|IMAGES=/'
+# TSan's tests run beside others.
+echo 'ctest --test-dir build/tsan' > "$work/until"
+try 0
+rm "$work/until"
+grep -n '^ctest' "$work/called" | tail -n 1 | grep -q 'build/release .*-L tidy' || fail "style is not the last"
+echo 1 > "$work/status"
+try 1
+says "FAILED: release, asan, tidy, tsan ("
+echo 0 > "$work/status"
 try 1 --preset nothing
 
 # CI compiles once: several files as one, and no kernels of CUDA that release has.
