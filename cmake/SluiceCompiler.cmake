@@ -1,10 +1,14 @@
-# Programs with AddressSanitizer are large, and there are hundreds: gold links them in a third of bfd's time. Not with
+# There are hundreds of tests, which are large with AddressSanitizer: gold links them in half or a third of bfd's time. Not with
 # ThreadSanitizer, whose start then ends in SIGBUS where the size of files is limited, as in tests.
-if(SLUICE_SANITIZE MATCHES "address")
+set(SLUICE_TEST_LINKER)
+if(NOT SLUICE_SANITIZE MATCHES "thread" AND NOT CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   find_program(SLUICE_GOLD ld.gold)
-  if(SLUICE_GOLD AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    add_link_options(-fuse-ld=gold)
+  if(SLUICE_GOLD)
+    set(SLUICE_TEST_LINKER -fuse-ld=gold)
   endif()
+endif()
+if(SLUICE_SANITIZE MATCHES "address")
+  add_link_options(${SLUICE_TEST_LINKER})
   # The sanitizer describes each place in the code, with pointers: of a program that can be anywhere, 350,000 are
   # relocated at each start.
   add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
