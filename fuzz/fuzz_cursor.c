@@ -59,13 +59,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     static const sl_cursor cursors[] = {
-        {0x0123456789abcdef, 1000, 7, 3, 512, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 0, 0},
-        {1, (uint64_t)1 << 40, UINT64_MAX, 0, 0, SLUICE_SHUFFLE_BLOCK, 1, 1, 0, 0, 0, 0, 0, 0, 0},
-        {2, 70, 5, 1, 30, SLUICE_SHUFFLE_SHARDS, 16, 1024, 1 << 28, 3, 10, 0, 0, 0, 0},
-        {3, 700, 5, 1, 96, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0xfedcba9876543210, 32, 0, 0},
-        {4, 70, 5, 1, 30, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 0, 77},
-        {5, 700, 5, 1, 96, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0xfedcba9876543210, 32, 0, 77},
-        {6, 700, 5, 1, 96, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 9, 77},
+        {0x0123456789abcdef, 1000, 7, 3, 512, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 0, 0, 0},
+        {1, (uint64_t)1 << 40, UINT64_MAX, 0, 0, SLUICE_SHUFFLE_BLOCK, 1, 1, 0, 0, 0, 0, 0, 0, 0,
+         0},
+        {2, 70, 5, 1, 30, SLUICE_SHUFFLE_SHARDS, 16, 1024, 1 << 28, 3, 10, 0, 0, 0, 0, 0},
+        {3, 700, 5, 1, 96, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0xfedcba9876543210, 32, 0, 0, 0},
+        {4, 70, 5, 1, 30, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 0, 77, 0},
+        {5, 700, 5, 1, 96, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0xfedcba9876543210, 32, 0, 77, 0},
+        {6, 700, 5, 1, 96, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 9, 77, 0},
+        {7, 70, 5, 1, 30, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0, 0, 0, 78, 0, 0x123456789},
+        {8, 70, 5, 1, 30, SLUICE_SHUFFLE_NONE, 64, 16, 0, 0, 0, 0, 0, 79, 80, 0x12},
     };
     enum { CURSORS = sizeof(cursors) / sizeof(*cursors) };
     if (index >= 2 * CURSORS)

@@ -520,9 +520,10 @@ SLUICE_API sluice_status sluice_loader_get_position(sluice_loader *loader,
  * consumed, and `*epoch` is that epoch. Another world_size, batch_size, or number of workers is
  * fine; with SHUFFLE_SHARDS world_size has to stay, and batch_size where an epoch drops samples.
  * INVALID when the cursor is of another dataset, seed or shuffle, or of rows that are made of other
- * samples (how many, `partners`, the `classes` that these go by); CORRUPT when damaged; UNSUPPORTED
- * when it is of another version. A NULL cursor of 0 bytes (`epoch` may be NULL, too)
- * forgets one that no start has used yet.
+ * samples (how many, `partners`, the `classes` that these go by). The error names the options that
+ * differ, also those of weights, lengths, repeats, episodes and packed columns. CORRUPT when
+ * damaged; UNSUPPORTED when it is of another version. A NULL cursor of 0 bytes (`epoch` may be
+ * NULL, too) forgets one that no start has used yet.
  */
 SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor,
                                                size_t bytes, uint64_t *epoch) SLUICE_MUST_CHECK;

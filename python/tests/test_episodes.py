@@ -140,18 +140,18 @@ def test_a_state_goes_on(data):
 
 
 OTHERS = [
-    {"k": 3, "n": 4},
-    {"k": 4, "n": 3, "episodes": 9},
-    {"k": 4, "n": 3, "classes": CLASSES[1:] + CLASSES[:1]},
+    ({"k": 3, "n": 4}, "number of classes of an episode, number of samples of each class"),
+    ({"k": 4, "n": 3, "episodes": 9}, "number of episodes"),
+    ({"k": 4, "n": 3, "classes": CLASSES[1:] + CLASSES[:1]}, "classes of samples"),
 ]
 
 
-@pytest.mark.parametrize("other", OTHERS)
-def test_a_state_of_other_episodes_is_refused(data, other):
+@pytest.mark.parametrize("other, words", OTHERS)
+def test_a_state_of_other_episodes_is_refused(data, other, words):
     with loader(data) as own:
         next(iter(own))
         state = own.state_dict()
-    with loader(data, **other) as own, pytest.raises(ValueError, match="different number of classes, of samples of each, or of episodes"):
+    with loader(data, **other) as own, pytest.raises(ValueError, match=f"different order of episodes: {words}$"):
         own.load_state_dict(state)
     with sluice.Loader(data, 12, True, columns=COLUMNS, seed=5) as own:
         with pytest.raises(ValueError, match="of episodes"):

@@ -114,11 +114,14 @@ def test_a_state_goes_on_after_each_batch(data):
         assert batches_of(own) == [alone[-1][50:]]
     with loader(data, 100, last_batch="short") as own:
         between = own.state_at(3, 0)
-    for other in ({"batch_size": 50}, {"length_groups": 2}, {"lengths": LENGTHS + numpy.arange(COUNT)}):
+    for other, words in (
+        ({"batch_size": 50}, r"batch_size x world_size \(which with lengths has to stay\)"), ({"length_groups": 2}, "number of groups"),
+        ({"lengths": LENGTHS + numpy.arange(COUNT)}, "lengths of samples"),
+    ):  # fmt: skip
         with loader(data, **({"batch_size": 100} | other)) as own:
-            with pytest.raises(ValueError, match="batch_size x world_size[^;]*$"):
+            with pytest.raises(ValueError, match=f"different order by length: {words}$"):
                 own.load_state_dict(state)
-            with pytest.raises(ValueError, match=r"batch_size x world_size.*; it stands at the beginning of an epoch.*: use set_epoch\(3\) in its place$"):
+            with pytest.raises(ValueError, match=rf"order by length: {words}; it stands at the beginning of an epoch.*: use set_epoch\(3\) in its place$"):
                 own.load_state_dict(between)
             own.set_epoch(between["epoch"])
             assert own.epoch == 3

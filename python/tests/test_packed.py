@@ -250,17 +250,58 @@ def test_resume_on_other_ranks(datasets):
 # ---- what is refused ----
 
 
-@pytest.mark.parametrize("column", [{"length": 80}, {"align": 2}, {"cut": "long"}, {"cut": "split"}, {"max_documents": 4}], ids=str)
-def test_a_state_of_other_rows(datasets, column):
+NOTE = 24  # digits of a cursor that name what it depends on; states of before have none
+
+
+@pytest.mark.parametrize("column, words", [
+    ({"length": 80}, "length"), ({"align": 2}, "align"), ({"cut": "long"}, "cut"), ({"cut": "split"}, "cut"),
+    ({"max_documents": 4}, "max_documents"), ({"length": 256, "cut": "long", "align": 32}, "length, align, cut"),
+], ids=str)  # fmt: skip
+def test_a_state_of_other_rows(datasets, column, words):
+    """It says which options differ."""
     data = datasets[0]["megatron"]
     loader = loader_of(data)
+    next(iter(loader))
+    state, other = loader.state_dict(), loader_of(data, column=column)
+    with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}$"):
+        other.load_state_dict(state)
+    with pytest.raises(sluice.InvalidError, match="packing: length, max_documents, align, cut or unit of the column, seed"):
+        other.load_state_dict(state | {"cursor": state["cursor"][:-NOTE]})
+    seeded = sluice.Loader(data, batch_size=4, shuffle=True, seed=8, columns={"x": C.Packed("tokens", **{"length": LENGTH, "max_documents": MOST} | column)})
+    with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}, seed$"):
+        seeded.load_state_dict(state)
+    with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}, shuffle$"):
+        loader_of(data, shuffle=False, column=column).load_state_dict(state)
+
+
+def test_a_state_of_other_documents(tmp_path):
+    """One of units, and one of another field of the same samples."""
+    with sluice.Writer(tmp_path / "set", {"a": ("tensor", "int32", (0,)), "b": ("tensor", "int32", (0,)), "id": "int"}, zstd="off") as writer:
+        for number in range(1, 31):
+            writer.add(id=number, a=list(range(number)), b=list(range(31 - number)))
+
+    def opened(field, **column):
+        return sluice.Loader(sluice.Dataset(tmp_path / "set"), batch_size=2, shuffle=True, seed=7, columns={"x": C.Packed(field, length=64, **column)})
+
+    loader = opened("a")
+    next(iter(loader))
+    for field, column, words in (("b", {}, "lengths of documents"), ("a", {"unit": 2}, "unit"), ("b", {"align": 4}, "align, lengths of documents")):
+        with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}$"):
+            opened(field, **column).load_state_dict(loader.state_dict())
+    with pytest.raises(sluice.InvalidError, match="a different order of samples: packed$"):
+        sluice.Loader(sluice.Dataset(tmp_path / "set"), batch_size=2, shuffle=True, seed=7, columns={"id": C.Number("id")}).load_state_dict(loader.state_dict())
+
+
+def test_a_state_of_before(datasets):
+    """One without the note of its options goes on as ever."""
+    loader = loader_of(datasets[0]["shards"])
     run = iter(loader)
     next(run)
-    with pytest.raises(sluice.InvalidError, match="packing: length, max_documents, align, cut or unit of the column, seed"):
-        loader_of(data, column=column).load_state_dict(loader.state_dict())
-    with pytest.raises(sluice.InvalidError, match="seed"):
-        other = sluice.Loader(data, batch_size=4, shuffle=True, seed=8, columns={"x": C.Packed("tokens", length=LENGTH, max_documents=MOST)})
-        other.load_state_dict(loader.state_dict())
+    state = loader.state_dict()
+    wanted = [batch["x"].numpy().tolist() for batch in run]
+    other = loader_of(datasets[0]["shards"])
+    other.load_state_dict(state | {"cursor": state["cursor"][:-NOTE]})
+    assert [batch["x"].numpy().tolist() for batch in other] == wanted
 
 
 def test_a_document_longer_than_a_row(datasets):

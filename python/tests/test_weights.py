@@ -95,8 +95,8 @@ def test_a_state_of_other_weights_is_refused(data):
     with loader(data) as own:
         next(iter(own))
         state = own.state_dict()
-    for other in ({"num_samples": 32}, {"weights": [1.0] * COUNT}):
-        with loader(data, **other) as own, pytest.raises(ValueError, match="other weights of samples"):
+    for other, words in (({"num_samples": 32}, "number of samples in an epoch"), ({"weights": [1.0] * COUNT}, "weights of samples")):
+        with loader(data, **other) as own, pytest.raises(ValueError, match=f"different order by weight: {words}$"):
             own.load_state_dict(state)
     with sluice.Loader(data, 8, shuffle=True, columns=COLUMNS, seed=3) as own, pytest.raises(ValueError, match="different"):
         own.load_state_dict(state)

@@ -452,12 +452,13 @@ sluice_status sl_loader_get_position(sluice_loader *loader, sluice_loader_positi
 }
 
 /* What of the loader the cursor speaks of another of; NULL: it is the same order of samples. */
-static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
+static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor,
+                          sl_misfit_text *text)
 {
     if (cursor->fingerprint != loader->dataset->info.fingerprint) {
         return "dataset";
     }
-    const char *what = sl_order_misfit(loader, cursor);
+    const char *what = sl_order_misfit(loader, cursor, text);
     if (what != NULL) {
         return what;
     }
@@ -495,7 +496,8 @@ static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *fr
     if (status != SLUICE_OK) {
         return sl_error_set(error, status, "loader", "the cursor is corrupt, or not a cursor");
     }
-    const char *what = misfit(loader, at);
+    sl_misfit_text text;
+    const char *what = misfit(loader, at, &text);
     return what == NULL ? SLUICE_OK : refuse_misfit(at, what, error);
 }
 

@@ -2,6 +2,7 @@
 /* The row of orders of few-shot episodes (episode_order.h). Opening only. */
 #include "opening.h"
 
+#include "checksum.h"
 #include "episode_order.h"
 #include "error.h"
 #include "memory.h"
@@ -67,6 +68,18 @@ static sluice_status check_whole_episodes(const sl_loader_opening *opening, slui
 
 /* ---- the row ---- */
 
+static const sl_order_part episode_parts[] = {
+    {.name = "number of classes of an episode", .bits = 12},
+    {.name = "number of samples of each class", .bits = 12},
+    {.name = "number of episodes", .bits = 16},
+    {.name = "classes of samples", .bits = 16},
+};
+static const sl_order_table episodes_table = {.number = 5,
+                                              .what = "order of episodes",
+                                              .order = "of episodes",
+                                              .count = 4,
+                                              .parts = episode_parts};
+
 static bool asks_episodes(const sl_loader_opening *opening)
 {
     const sluice_loader_options *o = &opening->options;
@@ -94,6 +107,10 @@ static sluice_status make_episodes(const sl_loader_opening *opening, sl_loader_o
     order->source.set = set;
     order->source.count = set->episodes * sl_episode_positions(set);
     order->hash = set->hash;
+    const sl_classes *of = set->of;
+    order->parts = sl_order_parts_make(
+        &episodes_table, (uint64_t[]){o->episode_classes, o->episode_samples, o->episodes,
+                                      sl_checksum(of->of, of->samples * sizeof(*of->of))});
     return status;
 }
 
@@ -115,5 +132,6 @@ const sl_order_row sl_episodes_row = {
     .open = open_episodes,
     .close = close_episodes,
     .check_epoch = check_whole_episodes,
+    .table = &episodes_table,
     .hashed = "number of classes, of samples of each, or of episodes, or other classes of samples",
 };

@@ -2,6 +2,7 @@
 /* The row of orders whose batches hold samples of similar length (length_order.h). Opening only. */
 #include "opening.h"
 
+#include "checksum.h"
 #include "error.h"
 #include "length_order.h"
 #include "memory.h"
@@ -27,6 +28,26 @@ static bool asks_lengths(const sl_loader_opening *opening)
     return sl_sample_values_are_given(&given) || opening->options.length_groups > 0;
 }
 
+static const sl_order_part length_parts[] = {
+    {.name = "batch_size x world_size (which with lengths has to stay)", .bits = 16},
+    {.name = "number of groups", .bits = 12},
+    {.name = "lengths of samples", .bits = 16},
+};
+static const sl_order_table lengths_table = {.number = 3,
+                                             .what = "order by length",
+                                             .order = "by length",
+                                             .count = 3,
+                                             .parts = length_parts};
+
+static uint64_t lengths_checksum(const sl_length_set *set)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    sl_checksum_add(&stream, set->sorted, set->samples * sizeof(*set->sorted));
+    sl_checksum_add(&stream, set->runs, set->run_count * sizeof(*set->runs));
+    return sl_checksum_value(&stream);
+}
+
 static void close_lengths(void *set)
 {
     sl_length_set_close(set);
@@ -48,6 +69,10 @@ static sluice_status make_length_order(const sl_loader_opening *opening, sl_load
                            (uint64_t)o->batch_size * o->world_size, o->length_groups, error);
     order->bytes = set->samples * (sizeof(*set->sorted) + sizeof(*set->runs));
     order->hash = set->hash;
+    if (status == SLUICE_OK) {
+        order->parts = sl_order_parts_make(
+            &lengths_table, (uint64_t[]){set->global, o->length_groups, lengths_checksum(set)});
+    }
     return status;
 }
 
@@ -79,6 +104,7 @@ const sl_order_row sl_lengths_row = {
     .is_asked = asks_lengths,
     .open = open_lengths,
     .close = close_lengths,
+    .table = &lengths_table,
     .hashed =
         "batch_size x world_size (which with lengths has to stay), number of groups, or other "
         "lengths of samples",

@@ -189,6 +189,33 @@ static sl_order make_packed_rows(const sl_order_source *source, uint64_t seed, u
     return order;
 }
 
+/* What the hash covers besides seed and shuffle, which a cursor has itself. */
+static const sl_order_part packing_parts[] = {
+    {.name = "length", .bits = 10},
+    {.name = "max_documents", .bits = 10},
+    {.name = "align", .bits = 7, .usual = 1},
+    {.name = "cut", .bits = 2, .usual = SL_PACKING_CUT_NONE},
+    {.name = "unit", .bits = 6, .usual = 1},
+    {.name = "lengths of documents", .bits = 12},
+};
+enum { PACKING_PARTS = sizeof(packing_parts) / sizeof(packing_parts[0]) };
+static const sl_order_table packing_table = {.number = 1,
+                                             .what = "packing",
+                                             .order = "packed",
+                                             .count = PACKING_PARTS,
+                                             .parts = packing_parts,
+                                             .exact = true};
+
+static uint64_t parts_of_packing(const sl_packed_rows *packing)
+{
+    const sl_packing_shape *shape = sl_packing_shape_of(packing);
+    const uint64_t values[PACKING_PARTS] = {
+        shape->length,        shape->max_documents, shape->align,
+        (uint64_t)shape->cut, shape->unit,          sl_packing_facts_of(packing)->lengths_hash,
+    };
+    return sl_order_parts_make(&packing_table, values);
+}
+
 static bool asks_packing(const sl_loader_opening *opening)
 {
     return opening->loader->packing != NULL;
@@ -204,6 +231,7 @@ static sluice_status open_packed_rows(const sl_loader_opening *opening, sl_loade
     order->source.count = facts->rows;
     order->bytes = facts->documents * sizeof(uint32_t) + facts->windows * sizeof(uint64_t);
     order->hash = facts->hash;
+    order->parts = parts_of_packing(packing);
     return SLUICE_OK;
 }
 
@@ -213,6 +241,7 @@ const sl_order_row sl_packing_row_of_orders = {
     .option = "packed columns",
     .is_asked = asks_packing,
     .open = open_packed_rows,
+    .table = &packing_table,
     .hashed = "packing: length, max_documents, align, cut or unit of the column, seed, shuffle, or "
               "other lengths of documents",
 };

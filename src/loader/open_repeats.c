@@ -9,6 +9,17 @@
 
 #define STAGE "loader"
 
+static const sl_order_part repeat_parts[] = {
+    {.name = "batch_size x world_size (which with repeats has to stay)", .bits = 16},
+    {.name = "number of repetitions", .bits = 12},
+    {.name = "number of samples in an epoch", .bits = 16},
+};
+static const sl_order_table repeats_table = {.number = 4,
+                                             .what = "order of repetitions",
+                                             .order = "repeated",
+                                             .count = 3,
+                                             .parts = repeat_parts};
+
 static bool asks_repeats(const sl_loader_opening *opening)
 {
     return opening->options.repeats > 1;
@@ -45,6 +56,9 @@ static sluice_status open_repeats(const sl_loader_opening *opening, sl_loader_or
     order->source.set = set;
     order->source.count = set->entries;
     order->hash = set->hash;
+    order->parts =
+        sl_order_parts_make(&repeats_table, (uint64_t[]){(uint64_t)set->batch * set->world,
+                                                         set->repeats, o->weighted_samples});
     return SLUICE_OK;
 }
 
@@ -55,6 +69,7 @@ const sl_order_row sl_repeats_row = {
     .is_asked = asks_repeats,
     .open = open_repeats,
     .close = sl_free,
+    .table = &repeats_table,
     .hashed = "batch_size x world_size (which with repeats has to stay), number of repetitions, or "
               "number of samples in an epoch",
 };

@@ -2,6 +2,7 @@
 /* The row of orders that are drawn by weight (weighted_order.h). Opening only. */
 #include "opening.h"
 
+#include "checksum.h"
 #include "error.h"
 #include "memory.h"
 #include "option_text.h"
@@ -27,6 +28,16 @@ static bool asks_weights(const sl_loader_opening *opening)
            (opening->options.weighted_samples > 0 && opening->options.repeats <= 1);
 }
 
+static const sl_order_part weight_parts[] = {
+    {.name = "number of samples in an epoch", .bits = 16},
+    {.name = "weights of samples", .bits = 16},
+};
+static const sl_order_table weights_table = {.number = 2,
+                                             .what = "order by weight",
+                                             .order = "by weight",
+                                             .count = 2,
+                                             .parts = weight_parts};
+
 static void close_weights(void *set)
 {
     sl_weight_set_close(set);
@@ -48,6 +59,11 @@ static sluice_status make_weighted_order(const sl_loader_opening *opening, sl_lo
     order->source.count = set->draws;
     order->bytes = set->samples * sizeof(*set->ends);
     order->hash = set->hash;
+    if (status == SLUICE_OK) {
+        order->parts = sl_order_parts_make(
+            &weights_table,
+            (uint64_t[]){set->draws, sl_checksum(set->ends, set->samples * sizeof(*set->ends))});
+    }
     return status;
 }
 
@@ -79,5 +95,6 @@ const sl_order_row sl_weights_row = {
     .is_asked = asks_weights,
     .open = open_weights,
     .close = close_weights,
+    .table = &weights_table,
     .hashed = "number of samples in an epoch, or other weights of samples",
 };

@@ -6,6 +6,8 @@
 #include "error.h"
 #include "opening.h"
 
+#include <stdio.h>
+
 #define STAGE "loader"
 
 /* ---- shards ---- */
@@ -206,12 +208,70 @@ void sl_order_save(const sluice_loader *loader, sl_cursor *cursor)
 {
     const sl_order_row *row = loader->order.row;
     cursor->order = loader->order.hash;
+    cursor->parts = loader->order.parts;
     if (row->save != NULL) {
         row->save(loader, cursor);
     }
 }
 
-const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor)
+/* The table with a number; NULL: a later version's. */
+static const sl_order_table *table_numbered(uint32_t number)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i]->table != NULL && rows[i]->table->number == number) {
+            return rows[i]->table;
+        }
+    }
+    return NULL;
+}
+
+/* Of two orders of different kinds, of which one at least has a hash. */
+static const char *other_kind(const sluice_loader *loader, const sl_cursor *cursor,
+                              sl_misfit_text *text)
+{
+    const sl_order_table *there = table_numbered(sl_order_parts_table(cursor->parts));
+    const sl_order_table *own = loader->order.row->table;
+    if (there == NULL) {
+        return "order of samples: by weight, by length, repeated, of episodes, or packed";
+    }
+    (void)snprintf(text->text, sizeof(text->text), "order of samples: %s%s%s", there->order,
+                   own != NULL ? ", not " : "", own != NULL ? own->order : "");
+    return text->text;
+}
+
+/* Of two orders of one kind, as far as their parts are known. */
+static const char *parts_misfit(const sluice_loader *loader, const sl_cursor *cursor,
+                                sl_misfit_text *text)
+{
+    const sl_order_row *row = loader->order.row;
+    const sluice_loader_options *o = &loader->config.options;
+    sl_name_list names;
+    sl_name_list_begin(&names);
+    if (cursor->parts != 0) {
+        sl_order_parts_differ(row->table, cursor->parts, loader->order.parts, &names);
+    }
+    if (cursor->seed != o->seed) {
+        sl_name_list_add(&names, "seed");
+    }
+    if (cursor->shuffle != (uint32_t)o->shuffle) {
+        sl_name_list_add(&names, "shuffle");
+    }
+    if (names.names == 0) { /* unknown parts, or other values with equal bits */
+        return row->hashed;
+    }
+    (void)snprintf(text->text, sizeof(text->text), "%s: %s", row->table->what, names.text);
+    return text->text;
+}
+
+/* Of orders with one hash. */
+static bool differs_in_part(const sl_loader_order *order, const sl_cursor *cursor)
+{
+    const sl_order_table *table = order->row->table;
+    return table != NULL && table->exact && cursor->parts != 0 && cursor->parts != order->parts;
+}
+
+const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor,
+                            sl_misfit_text *text)
 {
     const sl_loader_order *order = &loader->order;
     const bool same_samples = cursor->samples == order->source.count;
@@ -219,13 +279,14 @@ const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor
         (!same_samples && cursor->order == 0 && order->hash == 0)) {
         return "dataset";
     }
-    if (cursor->order == order->hash && same_samples) {
+    if (cursor->order == order->hash && same_samples && !differs_in_part(order, cursor)) {
         return NULL;
     }
-    /* Which order a cursor with a hash is of, only a loader of such an order knows. */
-    return cursor->order != 0 && order->hash != 0
-               ? order->row->hashed
-               : "order of samples: by weight, by length, repeated, of episodes, or packed";
+    /* Without parts, only a loader of the cursor's order knows which one that is. */
+    const bool same_kind =
+        cursor->order != 0 && order->hash != 0 &&
+        (cursor->parts == 0 || sl_order_parts_table(cursor->parts) == order->row->table->number);
+    return same_kind ? parts_misfit(loader, cursor, text) : other_kind(loader, cursor, text);
 }
 
 const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor)

@@ -12,6 +12,7 @@
 
 #include "cursor.h"
 #include "order.h"
+#include "order_parts.h"
 
 #include <sluice/loader.h>
 
@@ -27,7 +28,13 @@ typedef struct sl_loader_order {
     void *set;      /* to be closed by the row; NULL: it has none, or another owner */
     uint64_t bytes; /* of the set's tables, which memory_bytes counts */
     uint64_t hash;  /* of what the order depends on besides options that a cursor has; 0: nothing */
+    uint64_t parts; /* the same part by part, by the row's table; 0: there is no hash */
 } sl_loader_order;
+
+/* Space for what differs. */
+typedef struct sl_misfit_text {
+    char text[384];
+} sl_misfit_text;
 
 struct sl_order_row {
     const sl_order_kind *kind;
@@ -46,7 +53,8 @@ struct sl_order_row {
     void (*save)(const sluice_loader *loader, sl_cursor *cursor);
     /* What of that is different in a cursor; NULL: nothing. */
     const char *(*misfit)(const sluice_loader *loader, const sl_cursor *cursor);
-    const char *hashed; /* what is different where the hash is */
+    const sl_order_table *table; /* of what is hashed; NULL: nothing is */
+    const char *hashed;          /* all of that, for cursors without parts */
 };
 
 /* Chooses the order by the options, and opens it. Errors: those of its row; UNSUPPORTED: two
@@ -60,8 +68,9 @@ void sl_loader_close_order(sl_loader_order *order);
 /* Of a cursor for this loader: the part that its order depends on. */
 void sl_order_save(const sluice_loader *loader, sl_cursor *cursor);
 /* What of the loader's order a cursor has another of; NULL: it is the same order. The first is
- * about the samples themselves, the second about options. */
-const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor);
+ * about the samples themselves, and may write to `text`; the second about options. */
+const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor,
+                            sl_misfit_text *text);
 const char *sl_order_option_misfit(const sluice_loader *loader, const sl_cursor *cursor);
 
 /* ---- for rows ---- */

@@ -40,12 +40,14 @@ enum {
     AT_ORDER = 60, /* of version 4 this: */
     AT_END_BY_HASH = 68,
     ROWS_BYTES = 8,
-    CHECKSUM_BYTES = 8
+    CHECKSUM_BYTES = 8,
+    PARTS_BYTES = 8, /* of the note, in front of its own checksum */
+    NOTE_BYTES = 12
 };
 
 _Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
                    AT_END_BY_BUCKETS + ROWS_BYTES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
-                   AT_END_BY_HASH + ROWS_BYTES + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
+                   AT_END_BY_HASH + ROWS_BYTES + CHECKSUM_BYTES + NOTE_BYTES <= SLUICE_CURSOR_BYTES,
                "the promised capacity is enough");
 
 /* What a version says of the order of samples, and whether of rows, too. */
@@ -106,6 +108,36 @@ static uint64_t checksum_of(const uint8_t *data, size_t size)
     return hash;
 }
 
+/* ---- the note behind a cursor that has a hash ---- */
+
+/* Of the parts behind this cursor, whose checksum is at `end`. */
+static uint32_t note_sum(const uint8_t *cursor, size_t end, uint64_t parts)
+{
+    return (uint32_t)(sl_fnv1a(sl_fnv1a(SL_FNV1A_BEGIN, sl_load64(cursor + end)), parts) >> 32);
+}
+
+/* The bytes written behind the cursor; 0: there are no parts, or too little space. */
+static size_t write_note(uint8_t *to, size_t end, size_t space, uint64_t parts)
+{
+    const size_t at = end + CHECKSUM_BYTES;
+    if (parts == 0 || space < at + NOTE_BYTES) {
+        return 0;
+    }
+    sl_store64(to + at, parts);
+    sl_store32(to + at + PARTS_BYTES, note_sum(to, end, parts));
+    return NOTE_BYTES;
+}
+
+static uint64_t read_note(const uint8_t *from, size_t end, size_t bytes)
+{
+    const size_t at = end + CHECKSUM_BYTES;
+    if (bytes < at + NOTE_BYTES) {
+        return 0;
+    }
+    const uint64_t parts = sl_load64(from + at);
+    return sl_load32(from + at + PARTS_BYTES) == note_sum(from, end, parts) ? parts : 0;
+}
+
 static version version_of(const sl_cursor *cursor)
 {
     version is = {magic[NAME_BYTES], cursor->rows > 0};
@@ -124,6 +156,7 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
     const version is = version_of(cursor);
     assert((is.order == BY_SHARDS) + (cursor->order > 0) + (cursor->global > 0) <= 1);
     assert(!is.rows || is.order != BY_SHARDS);
+    assert(is.order == BY_HASH || cursor->parts == 0);
     const size_t end = end_of(&is);
     if (*bytes < end + CHECKSUM_BYTES) {
         return SLUICE_INVALID;
@@ -156,7 +189,7 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
         sl_store64(to + end - ROWS_BYTES, cursor->rows);
     }
     sl_store64(to + end, checksum_of(to, end));
-    *bytes = end + CHECKSUM_BYTES;
+    *bytes = end + CHECKSUM_BYTES + write_note(to, end, *bytes, cursor->parts);
     return SLUICE_OK;
 }
 
@@ -208,6 +241,7 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
     }
     if (by_hash) {
         read.order = sl_load64(from + AT_ORDER);
+        read.parts = read_note(from, end_of(&is), bytes);
     }
     if (is.rows) {
         read.rows = sl_load64(from + end_of(&is) - ROWS_BYTES);

@@ -98,6 +98,7 @@ typedef struct sl_packing_facts {
     uint32_t most_pieces;      /* of a row */
     uint64_t hash;             /* of all that the rows depend on, as far as rows and tokens of each
                                   window show it; never 0 */
+    uint64_t lengths_hash;     /* of the documents' lengths alone */
 } sl_packing_facts;
 
 typedef struct sl_packed_rows sl_packed_rows;

@@ -54,6 +54,7 @@ static void packing_add_count(sl_packing_count *to, const sl_packing_count *from
     to->facts.closed += from->facts.closed;
     to->facts.most_pieces = sl_max_u32(to->facts.most_pieces, from->facts.most_pieces);
     to->facts.hash += from->facts.hash;
+    to->facts.lengths_hash += from->facts.lengths_hash;
     to->aligned += from->aligned;
     to->torn = sl_min_u64(to->torn, from->torn);
 }

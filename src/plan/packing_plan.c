@@ -2,6 +2,7 @@
 #include "packing_plan.h"
 
 #include "error.h"
+#include "fnv.h"
 #include "memory.h"
 #include "minmax.h"
 #include "packing_modes.h"
@@ -110,6 +111,7 @@ static void count_document(sl_packing_facts *facts, uint64_t document, uint64_t 
     }
     facts->tokens += length;
     facts->empty += length == 0;
+    facts->lengths_hash += sl_fnv1a(sl_fnv1a(SL_FNV1A_BEGIN, document), length);
 }
 
 /* Lengths, and what is wrong with them. */

@@ -8,6 +8,7 @@
 #include "loader_setup.h"
 #include "test_folder.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CLASSES   3
@@ -17,6 +18,7 @@
 PHOTO_GROUP(photos, CLASSES, PER_CLASS)
 
 static double numbers[SAMPLES];
+static uint32_t labels[SAMPLES];
 
 /* Those of `label`: 0, 1 and 2, sample after sample. */
 static void fill_labels(void)
@@ -24,6 +26,7 @@ static void fill_labels(void)
     for (uint32_t i = 0; i < SAMPLES; i++) {
         const uint32_t label = i / PER_CLASS;
         numbers[i] = label;
+        labels[i] = label;
     }
 }
 
@@ -224,4 +227,134 @@ TEST(what_is_refused)
     options.length_field = "image";
     options.shuffle = SLUICE_SHUFFLE_BLOCK;
     expect_refused(&options, "option lengths needs option shuffle");
+}
+
+/* ---- a cursor of another order says what differs ---- */
+
+static sluice_loader_options by_episodes(void)
+{
+    sluice_loader_options options = by_lengths();
+    options.lengths = NULL;
+    options.length_count = 0;
+    options.batch_size = 4;
+    options.last_batch = SLUICE_LAST_DROP;
+    options.episode_classes = 2;
+    options.episode_samples = 2;
+    options.classes = labels;
+    options.class_count = SAMPLES;
+    return options;
+}
+
+static sluice_loader_options with_repeats(void)
+{
+    sluice_loader_options options = by_lengths();
+    options.lengths = NULL;
+    options.length_count = 0;
+    options.repeats = 3;
+    return options;
+}
+
+/* Of `other`, restored to a loader of `options`. The cursor's last `without` bytes are cut off. */
+static void expect_misfit(const sluice_loader_options *options, const sluice_loader_options *other,
+                          size_t without, const char *what)
+{
+    uint8_t cursor[SLUICE_CURSOR_BYTES];
+    size_t bytes = sizeof(cursor);
+    uint64_t epoch;
+    char words[256];
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_loader *loader = setup_loader(photos.path, other);
+    assert_int_equal(sluice_loader_save_at(loader, 1, 1, cursor, &bytes), SLUICE_OK);
+    sluice_loader_close(loader);
+    loader = setup_loader(photos.path, options);
+    assert_int_equal(sluice_loader_restore(loader, cursor, bytes - without, &epoch),
+                     SLUICE_INVALID);
+    (void)sluice_loader_get_error(loader, &error);
+    (void)snprintf(words, sizeof(words), "the cursor is from a loader with a different %s", what);
+    assert_string_equal(error.text, words);
+    sluice_loader_close(loader);
+}
+
+TEST(a_cursor_of_other_weights)
+{
+    double others[SAMPLES];
+    const sluice_loader_options own = by_weights();
+    sluice_loader_options other = own;
+    other.weighted_samples = 119;
+    expect_misfit(&own, &other, 0, "order by weight: number of samples in an epoch");
+    other.seed = own.seed + 1;
+    expect_misfit(&own, &other, 0, "order by weight: number of samples in an epoch, seed");
+    expect_misfit(&own, &other, 12, "order by weight: seed"); /* no note, as of before */
+    other = own;
+    memcpy(others, numbers, sizeof(others));
+    others[3] = 5;
+    other.weights = others;
+    expect_misfit(&own, &other, 0, "order by weight: weights of samples");
+    expect_misfit(&own, &other, 12, "number of samples in an epoch, or other weights of samples");
+}
+
+TEST(a_cursor_of_other_lengths)
+{
+    double others[SAMPLES];
+    const sluice_loader_options own = by_lengths();
+    sluice_loader_options other = own;
+    other.batch_size = 3;
+    expect_misfit(&own, &other, 0,
+                  "order by length: batch_size x world_size (which with lengths has to stay)");
+    other = own;
+    other.length_groups = 2;
+    expect_misfit(&own, &other, 0, "order by length: number of groups");
+    other = own;
+    memcpy(others, numbers, sizeof(others));
+    others[3] = 5;
+    other.lengths = others;
+    expect_misfit(&own, &other, 0, "order by length: lengths of samples");
+}
+
+TEST(a_cursor_of_other_repetitions)
+{
+    const sluice_loader_options own = with_repeats();
+    sluice_loader_options other = own;
+    other.repeats = 2;
+    expect_misfit(&own, &other, 0, "order of repetitions: number of repetitions");
+    other.weighted_samples = 10;
+    expect_misfit(&own, &other, 0,
+                  "order of repetitions: number of repetitions, number of samples in an epoch");
+    other = own;
+    other.batch_size = 6;
+    expect_misfit(&own, &other, 0,
+                  "order of repetitions: batch_size x world_size (which with repeats has to stay)");
+}
+
+TEST(a_cursor_of_other_episodes)
+{
+    const sluice_loader_options own = by_episodes();
+    sluice_loader_options other = own;
+    other.episode_classes = 1;
+    expect_misfit(&own, &other, 0, "order of episodes: number of classes of an episode");
+    other = own;
+    other.episode_samples = 1;
+    expect_misfit(&own, &other, 0, "order of episodes: number of samples of each class");
+    other = own;
+    other.episodes = 5;
+    expect_misfit(&own, &other, 0, "order of episodes: number of episodes");
+    uint32_t others[SAMPLES];
+    memcpy(others, labels, sizeof(others));
+    others[3] = 1;
+    other = own;
+    other.classes = others;
+    expect_misfit(&own, &other, 0, "order of episodes: classes of samples");
+}
+
+TEST(a_cursor_of_another_kind_of_order)
+{
+    const sluice_loader_options weights = by_weights();
+    const sluice_loader_options lengths = by_lengths();
+    sluice_loader_options plain = by_lengths();
+    plain.lengths = NULL;
+    plain.length_count = 0;
+    expect_misfit(&lengths, &weights, 0, "order of samples: by weight, not by length");
+    expect_misfit(&plain, &lengths, 0, "order of samples: by length");
+    expect_misfit(&lengths, &plain, 0,
+                  "order of samples: by weight, by length, repeated, of episodes, or packed");
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cursor's bytes: round trip, every flipped bit, every length, other versions. */
+/* The cursor's bytes: round trip, every flipped bit, every length, other versions; the note behind
+ * it, and the names that its parts have. */
 #include "cursor.h"
+#include "order_parts.h"
 #include "test.h"
 
 #include <sluice/loader.h>
@@ -276,5 +278,108 @@ TEST(a_cursor_with_rows)
         memset(buffer + bytes - 16, 0, 8); /* no hash is 0 */
         seal(buffer, bytes);
         assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
+    }
+}
+
+/* The contract's checksum of a note: of that of its cursor, and the parts. */
+static uint32_t note_sum(const uint8_t *cursor, size_t end)
+{
+    uint64_t hash = 14695981039346656037U;
+    for (size_t at = end - 8; at <= end; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = 0; i < 8; i++) {
+            word |= (uint64_t)cursor[at + i] << (8 * i);
+        }
+        hash = (hash ^ word) * 1099511628211U;
+    }
+    return (uint32_t)(hash >> 32);
+}
+
+static void expect_parts(const uint8_t *buffer, size_t bytes, uint64_t parts)
+{
+    sl_cursor got;
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_OK);
+    assert_true(got.parts == parts && got.position == sample.position);
+}
+
+/* It stands behind a cursor that is whole without it, as older ones are. */
+TEST(a_note_of_parts)
+{
+    for (int rows = 0; rows < 2; rows++) {
+        uint8_t before[SLUICE_CURSOR_BYTES];
+        uint8_t buffer[SLUICE_CURSOR_BYTES];
+        sl_cursor given = sample;
+        given.shuffle = SLUICE_SHUFFLE_FULL;
+        given.order = 0x1122334455667789;
+        given.rows = rows == 1 ? 0xfedcba9876543211 : 0;
+        const size_t end = save(&given, before);
+        given.parts = 0x0102030405060701;
+        assert_int_equal(save(&given, buffer), end + 12);
+        assert_memory_equal(buffer, before, end);
+        for (uint8_t i = 0; i < 8; i++) {
+            assert_int_equal(buffer[end + i], given.parts >> (8 * i) & 0xff);
+        }
+        const uint32_t sum = note_sum(buffer, end);
+        for (uint8_t i = 0; i < 4; i++) {
+            assert_int_equal(buffer[end + 8 + i], sum >> (8 * i) & 0xff);
+        }
+        expect_parts(buffer, sizeof(buffer), given.parts);
+        expect_parts(buffer, end + 12, given.parts);
+        for (size_t length = end; length < end + 12; length++) {
+            expect_parts(buffer, length, 0);
+            uint8_t less[SLUICE_CURSOR_BYTES];
+            size_t capacity = length;
+            assert_int_equal(sl_cursor_write(&given, less, &capacity), SLUICE_OK);
+            assert_int_equal(capacity, end);
+            assert_memory_equal(less, before, end);
+        }
+        for (size_t bit = end * 8; bit < (end + 12) * 8; bit++) { /* passed over */
+            buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+            expect_parts(buffer, end + 12, 0);
+            buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        }
+        given.epoch++; /* that of another cursor in the same field */
+        given.parts = 0;
+        size_t capacity = sizeof(buffer);
+        assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_OK);
+        expect_parts(buffer, sizeof(buffer), 0);
+    }
+}
+
+static const sl_order_part parts[] = {{.name = "length", .bits = 10},
+                                      {.name = "cut", .bits = 2},
+                                      {.name = "align", .bits = 7, .usual = 1}};
+static const sl_order_table table = {.number = 9,
+                                     .what = "rows",
+                                     .order = "in rows",
+                                     .count = 3,
+                                     .parts = parts};
+
+static void expect_names(const uint64_t *left, const uint64_t *right, const char *names)
+{
+    sl_name_list list;
+    sl_name_list_begin(&list);
+    sl_order_parts_differ(&table, sl_order_parts_make(&table, left),
+                          sl_order_parts_make(&table, right), &list);
+    assert_string_equal(list.text, names);
+}
+
+TEST(parts_name_what_differs)
+{
+    const uint64_t own[] = {2048, 0, 1};
+    assert_int_equal(sl_order_parts_table(sl_order_parts_make(&table, own)), 9);
+    expect_names(own, own, "none");
+    expect_names(own, (uint64_t[]){4096, 0, 1}, "length");
+    expect_names(own, (uint64_t[]){2049, 0, 1}, "length");
+    expect_names(own, (uint64_t[]){2048, 0, 16}, "align");
+    expect_names(own, (uint64_t[]){UINT64_MAX, 2, 0}, "length, cut, align");
+    for (uint64_t cut = 0; cut < 4; cut++) {
+        expect_names((uint64_t[]){1, cut, 1}, (uint64_t[]){1, (cut + 1) % 4, 1}, "cut");
+    }
+    /* A part with its usual value is 0, as where a table had no such part. */
+    assert_true(sl_order_parts_make(&table, (uint64_t[]){0, 0, 1}) == 9);
+    for (uint64_t value = 0; value < 1000; value++) { /* others never are, at any distance */
+        const uint64_t far = value * 0x9E3779B97F4A7C15U + 1;
+        assert_true(sl_order_parts_make(&table, (uint64_t[]){far, 0, 1}) != 9);
     }
 }
