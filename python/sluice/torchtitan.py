@@ -20,8 +20,8 @@ FUNCTION = "sluice.torchtitan.dataloader"
 
 
 def dataloader(
-    loader: Loader, inputs: Mapping[str, str] | None = None, labels: str = "target", *, dp_rank: int | None = None,
-    dp_world_size: int | None = None, infinite: bool = True,
+    loader: Loader, inputs: Mapping[str, str | None] | None = None, labels: str = "target", *, dp_rank: int | None = None,
+    dp_world_size: int | None = None, infinite: bool = True, flat: bool = False,
 ) -> DataLoader:  # fmt: skip
     """What torchtitan's build_dataloader returns: batches are ({"input": tensor, ...}, labels).
 
@@ -30,11 +30,14 @@ def dataloader(
     labels: name of the column of labels.
     dp_rank, dp_world_size: torchtitan's, to check the loader's [they are not checked].
     infinite: True begins the next epoch by itself, as torchtitan's steps need.
+    flat: True for torchtitan's main branch: "input", "positions" and the labels are int64 of one dimension, rows x length, all rows
+        of the batch back to back [False: rows x length as they are, for torchtitan 0.2]. A document begins where "positions" is 0, so
+        inputs must have it: the column of positions ("tokens.positions" of a packed one), or None if each row is one document.
 
     The object is Stateful for torch.distributed.checkpoint: dcp.save({"dataloader": it}, ...). Its state is the loader's, the same on
     every rank, so the data-parallel size may change between runs.
 
-    ValueError: the loader has another rank. StateError: it has a trainer already, or is closed.
+    ValueError: the loader has another rank, or flat=True has no "input" or "positions". StateError: it has a trainer already, or is closed.
     """
     loader = _seats.loader_of(FUNCTION, loader)
     if (dp_rank is None) != (dp_world_size is None):
@@ -44,11 +47,25 @@ def dataloader(
         _seats.check_ranks(FUNCTION, loader, dp_rank, dp_world_size, "with rank=dp_rank, world_size=dp_world_size")
     wanted = "a dict of columns' names by the names that the model knows"
     inputs = {"input": "input"} if inputs is None else dict(_check.mapping("inputs", inputs, wanted))
-    if not inputs or not all(isinstance(column, str) for column in inputs.values()):
+    flat = _check.flag("flat", flat)
+    if flat:
+        _check_flat(inputs)
+    if not inputs or not all(isinstance(column, str) or (flat and name == "positions" and column is None) for name, column in inputs.items()):
         raise _check.wrong("inputs", inputs, wanted)
-    made = DataLoader(loader, inputs, _check.text("labels", labels), _check.flag("infinite", infinite))
+    made = DataLoader(loader, inputs, _check.text("labels", labels), _check.flag("infinite", infinite), flat)
     _seats.take(FUNCTION, loader, made)
     return made
+
+
+def _check_flat(inputs):
+    if "input" not in inputs:
+        raise ValueError(f'flat=True: the input is called "input" there, and inputs={inputs!r:.80} has none')
+    if "positions" not in inputs:
+        column = inputs["input"]
+        raise ValueError(
+            'flat=True needs "positions", by which documents are told apart: '
+            f'inputs={{"input": {column!r}, "positions": "{column}.positions"}} of a packed column, or "positions": None if each row is one document'
+        )
 
 
 class DataLoader(_seats.Over):
@@ -56,9 +73,9 @@ class DataLoader(_seats.Over):
 
     _made_by = FUNCTION
 
-    def __init__(self, loader: Loader, inputs: dict[str, str], labels: str, infinite: bool) -> None:
+    def __init__(self, loader: Loader, inputs: dict[str, str | None], labels: str, infinite: bool, flat: bool = False) -> None:
         super().__init__(loader)
-        self.inputs, self.labels, self.infinite = inputs, labels, infinite
+        self.inputs, self.labels, self.infinite, self.flat = inputs, labels, infinite, flat
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
         """Begins an epoch, as the loader does; infinite: all that follow, too."""
@@ -67,10 +84,32 @@ class DataLoader(_seats.Over):
     def _batches(self, batches):
         while True:
             for batch in batches:
-                yield {name: batch[column] for name, column in self.inputs.items()}, batch[self.labels]
+                yield self._flat(batch) if self.flat else ({name: batch[column] for name, column in self.inputs.items()}, batch[self.labels])
             if not self.infinite:
                 return
             batches = iter(self.loader)
+
+    def _flat(self, batch):
+        made = {name: batch[column] for name, column in self.inputs.items() if column is not None}
+        tokens, labels = made["input"], batch[self.labels]
+        if "positions" not in made:
+            made = {**made, "positions": self._positions(batch, tokens)}
+        for name, array in (("input", tokens), ("positions", made["positions"]), ("labels", labels)):
+            if array.dim() != 2 or array.shape != tokens.shape or array.is_floating_point():
+                raise ValueError(
+                    f"{FUNCTION}: {name} is {array.dtype} of shape {tuple(array.shape)}: flat=True takes rows x length of whole numbers, "
+                    f"as input of shape {tuple(tokens.shape)}"
+                )
+        return {**made, "input": tokens.flatten().long(), "positions": made["positions"].flatten().long()}, labels.flatten().long()
+
+    def _positions(self, batch, tokens):
+        """Of rows that are one document each."""
+        import torch
+
+        column = self.inputs["input"]
+        if f"{column}.positions" in batch:
+            raise ValueError(f'{FUNCTION}: {column!r} has several documents a row: inputs={{"positions": "{column}.positions"}}, not None')
+        return torch.arange(tokens.shape[-1], device=tokens.device).expand(tokens.shape)
 
     def state_dict(self) -> dict[str, Any]:
         """The loader's."""

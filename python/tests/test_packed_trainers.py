@@ -135,6 +135,10 @@ def test_torchtitan(states):
     for row, begin, document in documents_of(batch):
         own = (number == number[row * LENGTH + begin]).nonzero()[:, 0] - row * LENGTH
         assert own.tolist() == list(range(begin, begin + len(document)))
+    loader = sluice.torch.DataLoader(states["folder"] / "documents", batch_size=ROWS, shuffle=True, drop_last=True, columns={"tokens": C.Packed(length=LENGTH, align=4)})
+    flat = sluice.torchtitan.dataloader(loader, {"input": "tokens", "positions": "tokens.positions"}, "tokens.targets", flat=True)
+    found, wanted = next(iter(flat)), names["titan_main"]
+    assert set(found[0]) == set(wanted[0]) and torch.equal(found[1], wanted[1]) and all(torch.equal(found[0][name], wanted[0][name]) for name in wanted[0])
     made = sluice.torchtitan.dataloader(names["loader"], {"input": "tokens"}, "tokens.targets")
     inputs, labels = next(iter(made))
     assert list(inputs) == list(names["titan_02"][0]) and inputs["input"].shape == labels.shape == names["titan_02"][1].shape

@@ -95,6 +95,92 @@ def test_arguments(tokens):
         next(iter(sluice.torchtitan.dataloader(open_loader(tokens), labels="nonsense")))
 
 
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    path = tmp_path_factory.mktemp("documents") / "set"
+    with sluice.Writer(path, {"tokens": ("tensor", "uint16", (0,))}, zstd="off") as writer:
+        for number in range(60):
+            writer.add(tokens=numpy.arange(1000 * number + 1, 1000 * number + 4 + number * 7 % 23, dtype="uint16"))
+    return path
+
+
+PACKED = {"input": "tokens", "positions": "tokens.positions"}
+
+
+def open_flat(documents, batch_size=4, inputs=PACKED, packed=None, **options):
+    ranks = {"dp_rank": options["rank"], "dp_world_size": options["world_size"]} if options else {}
+    loader = sluice.torch.DataLoader(documents, batch_size, True, drop_last=True, seed=3, columns={"tokens": C.Packed(length=32, **packed or {})}, **options)
+    return sluice.torchtitan.dataloader(loader, inputs, "tokens.targets", flat=True, **ranks)
+
+
+def documents_of(batch):
+    """The documents of a flat batch as torchtitan's main branch finds them: each begins where positions are 0."""
+    inputs, labels = batch
+    assert set(inputs) == {"input", "positions"} and all(array.dtype == torch.int64 and array.dim() == 1 for array in (*inputs.values(), labels))
+    begins = (inputs["positions"] == 0).nonzero()[:, 0].tolist() + [len(labels)]
+    made = []
+    for begin, end in zip(begins, begins[1:]):
+        tokens, targets = inputs["input"][begin:end].tolist(), labels[begin:end].tolist()
+        assert inputs["positions"][begin:end].tolist() == list(range(end - begin))
+        if any(tokens):  # else padding
+            assert targets == [*tokens[1:], -100] and numpy.diff(tokens).tolist() == [1] * (len(tokens) - 1)
+            made.append(tuple(tokens))
+        else:
+            assert set(targets) == {-100}
+    return made
+
+
+@pytest.mark.parametrize("packed", [{}, {"align": 4}, {"max_documents": 2, "dtype": "int32"}], ids=str)
+def test_flat_batches(documents, packed):
+    made = open_flat(documents, packed=packed)
+    steps = [documents_of(batch) for batch in itertools.islice(made, len(made))]
+    found = [document for step in steps for document in step]
+    lengths = {len(range(1000 * n + 1, 1000 * n + 4 + n * 7 % 23)) for n in range(60)}
+    assert len(found) == len(set(found)) > 40 and {len(document) for document in found} <= lengths  # whole, each once
+    for step in (1, len(made), len(made) + 2):
+        first, other = open_flat(documents, packed=packed), open_flat(documents, packed=packed)
+        rest = iter(first)
+        for _ in range(step):
+            next(rest)
+        load(copy.deepcopy(save({"dataloader": first})), {"dataloader": other})
+        assert [documents_of(batch) for batch in itertools.islice(other, 5)] == [documents_of(batch) for batch in itertools.islice(rest, 5)]
+
+
+def test_flat_batches_on_other_ranks(documents):
+    one = open_flat(documents)
+    batches = iter(one)
+    next(batches)
+    state, rest = one.state_dict(), [documents_of(batch) for batch in itertools.islice(batches, 3)]
+    ranks = [open_flat(documents, 2, rank=rank, world_size=2) for rank in (0, 1)]
+    for rank in ranks:
+        rank.load_state_dict(state)
+    assert [a + b for a, b in zip(*([documents_of(batch) for batch in itertools.islice(rank, 3)] for rank in ranks))] == rest
+
+
+def test_flat_windows(tokens):
+    """Each row is a document; what is no token stays as it is."""
+    made = sluice.torchtitan.dataloader(open_loader(tokens), {"input": "input", "positions": None, "index": "index"}, flat=True)
+    rows = sluice.torchtitan.dataloader(open_loader(tokens), {"input": "input", "index": "index"})
+    for (inputs, labels), (wanted, targets) in itertools.islice(zip(made, rows), 12):
+        assert torch.equal(inputs["input"], wanted["input"].flatten()) and torch.equal(labels, targets.flatten())
+        assert inputs["positions"].tolist() == list(range(10)) * 4 and torch.equal(inputs["index"], wanted["index"])
+
+
+def test_what_flat_refuses(tokens, documents):
+    with pytest.raises(ValueError, match=r'needs "positions".*: inputs=\{"input": \'tokens\', "positions": "tokens.positions"\}'):
+        open_flat(documents, inputs={"input": "tokens"})
+    with pytest.raises(ValueError, match='the input is called "input" there'):
+        open_flat(documents, inputs={"tokens": "tokens", "positions": "tokens.positions"})
+    with pytest.raises(ValueError, match='has several documents a row: inputs={"positions": "tokens.positions"}, not None'):
+        next(iter(open_flat(documents, inputs={"input": "tokens", "positions": None})))
+    with pytest.raises(ValueError, match=r"positions is torch.int32 of shape \(4,\): flat=True takes rows x length"):
+        next(iter(open_flat(documents, inputs={"input": "tokens", "positions": "tokens.count"})))
+    with pytest.raises(TypeError, match="inputs"):
+        sluice.torchtitan.dataloader(open_loader(tokens), {"input": "input", "positions": None})
+    with pytest.raises(ValueError, match="flat=2"):
+        sluice.torchtitan.dataloader(open_loader(tokens), flat=2)
+
+
 def test_assignments_reach_the_loader(tokens):
     made = sluice.torchtitan.dataloader(open_loader(tokens))
     with pytest.raises(AttributeError, match=r"DataLoader.epoch = \.\.\. would have no effect: call set_epoch"):
