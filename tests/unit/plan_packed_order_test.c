@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of packed rows: each once in an epoch, within its group of windows, from any position
- * on, by any thread and epoch; unshuffled rows in their order. */
+ * on, by any thread and epoch; unshuffled rows in their order. Of a mix of packings: shares of
+ * rows, and each row of a source once before any comes again. */
 #include "memory.h"
+#include "mixing.h"
+#include "packed_mix.h"
 #include "packed_order.h"
 #include "packing.h"
 #include "test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,4 +183,152 @@ TEST(threads_get_the_same_order)
         assert_memory_equal(askers[i].rows, alone.rows, sizeof(alone.rows));
     }
     sl_packing_close(packing);
+}
+
+/* ---- a mix of packings ---- */
+
+enum { SOURCES = 3, MIX_EPOCHS = 4 };
+
+static const uint32_t source_documents[SOURCES] = {900, 60, 300};
+static const double shares[SOURCES] = {5, 3, 2};
+
+typedef struct packed_sources {
+    sl_packed_rows *packings[SOURCES];
+    uint64_t sizes[SOURCES]; /* rows */
+    sl_mix *mix;
+    sl_packed_mix set;
+} packed_sources;
+
+static void open_sources(packed_sources *s, bool shuffled)
+{
+    const sl_packing_shape shape = {64, 8, 1, 1, WINDOW, SL_PACKING_CUT_LONG};
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        const sl_packing_source source = {
+            .lengths = sl_packing_lengths_of_array(lengths + first, source_documents[i]),
+            .seed = sl_packed_mix_seed(7, i),
+            .shuffled = shuffled};
+        for (uint32_t k = 0; k < source_documents[i]; k++) {
+            lengths[first + k] = 1 + (first + k) * 37 % 89;
+        }
+        assert_int_equal(sl_packing_open(&s->packings[i], &shape, &source, NULL), SLUICE_OK);
+        s->sizes[i] = sl_packing_facts_of(s->packings[i])->rows;
+        first += source_documents[i];
+    }
+    const uint64_t epoch = 0;
+    const sl_mix_weights weights = {SOURCES, 1, shares, &epoch, s->sizes, 0};
+    assert_int_equal(sl_mix_make(&s->mix, &weights, NULL), SLUICE_OK);
+    s->set = (sl_packed_mix){s->mix, s->packings};
+}
+
+static void close_sources(packed_sources *s)
+{
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        sl_packing_close(s->packings[i]);
+    }
+    sl_mix_close(s->mix);
+}
+
+static sl_order mixed_order_of(const packed_sources *s, uint64_t epoch)
+{
+    const sl_order_source source = {
+        .kind = &sl_packed_mix_order, .set = &s->set, .shuffle = SLUICE_SHUFFLE_FULL};
+    return sl_order_of(&source, 7, epoch);
+}
+
+static uint32_t source_of(const packed_sources *s, uint64_t row)
+{
+    uint32_t source = 0;
+    while (row >= s->sizes[source]) {
+        row -= s->sizes[source++];
+    }
+    return source;
+}
+
+/* The rows of a source come in rounds of all of them, whose orders differ. */
+static void expect_rounds(const uint64_t *rows, uint64_t count, uint64_t size, uint64_t first)
+{
+    static uint8_t found[MOST_ROWS];
+    assert_true(count > size);
+    for (uint64_t i = 0; i < count; i++) {
+        if (i % size == 0) {
+            memset(found, 0, size);
+        }
+        assert_in_range(rows[i], first, first + size - 1);
+        assert_int_equal(found[rows[i] - first]++, 0);
+    }
+    assert_memory_not_equal(rows, rows + size,
+                            (count < 2 * size ? count - size : size) * sizeof(*rows));
+}
+
+TEST(a_mix_has_shares_of_rows)
+{
+    static uint64_t rows[MOST_ROWS];
+    static uint64_t own[SOURCES][MOST_ROWS];
+    uint64_t counts[SOURCES] = {0};
+    uint64_t all = 0;
+    packed_sources s;
+    open_sources(&s, true);
+    for (uint64_t epoch = 0; epoch < MIX_EPOCHS; epoch++) {
+        const sl_order order = mixed_order_of(&s, epoch);
+        assert_int_equal(order.count, s.sizes[0] + s.sizes[1] + s.sizes[2]);
+        sl_order_samples(&order, 0, (uint32_t)order.count, rows);
+        for (uint64_t i = 0; i < order.count; i++) {
+            const uint32_t source = source_of(&s, rows[i]);
+            assert_int_equal(sl_packed_mix_source(s.mix, rows[i]), source);
+            own[source][counts[source]++] = rows[i];
+            all++;
+            for (uint32_t k = 0; k < SOURCES; k++) {
+                assert_true(fabs((double)counts[k] - (double)all * shares[k] / 10) < 1);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        expect_rounds(own[i], counts[i], s.sizes[i], s.mix->first[i]);
+    }
+    assert_true(counts[1] > 5 * s.sizes[1]); /* several rounds in an epoch */
+    close_sources(&s);
+}
+
+TEST(a_mix_is_found_from_any_position)
+{
+    static uint64_t rows[MOST_ROWS];
+    static uint64_t part[MOST_ROWS];
+    packed_sources s;
+    open_sources(&s, true);
+    const uint64_t allocations = sl_memory_allocations();
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        const sl_order order = mixed_order_of(&s, epoch);
+        sl_order_samples(&order, 0, (uint32_t)order.count, rows);
+        for (uint64_t first = 0; first < order.count; first += 23) {
+            const uint32_t left = (uint32_t)(order.count - first < 150 ? order.count - first : 150);
+            sl_order_samples(&order, first, left, part);
+            assert_memory_equal(part, &rows[first], left * sizeof(*part));
+        }
+        for (uint64_t i = 0; i < order.count; i++) {
+            const uint32_t source = source_of(&s, rows[i]);
+            assert_int_equal(
+                sl_packed_mix_order.members(&order, i),
+                sl_packing_pieces(s.packings[source], rows[i] - s.mix->first[source], 0, 0, NULL));
+        }
+    }
+    assert_int_equal(sl_memory_allocations(), allocations);
+    close_sources(&s);
+}
+
+TEST(an_unshuffled_mix_has_each_source_in_its_order)
+{
+    static uint64_t rows[MOST_ROWS];
+    uint64_t counts[SOURCES] = {0};
+    packed_sources s;
+    open_sources(&s, false);
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        const sl_order order = mixed_order_of(&s, epoch);
+        sl_order_samples(&order, 0, (uint32_t)order.count, rows);
+        for (uint64_t i = 0; i < order.count; i++) {
+            const uint32_t source = source_of(&s, rows[i]);
+            assert_int_equal(rows[i] - s.mix->first[source], counts[source]++ % s.sizes[source]);
+        }
+    }
+    close_sources(&s);
 }
