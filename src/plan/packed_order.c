@@ -70,6 +70,12 @@ void sl_packed_epochs_close(sl_packed_rows *packing)
     sl_free(epochs);
 }
 
+uint64_t sl_packed_epochs_bytes(const sl_packed_rows *packing)
+{
+    const sl_packed_epochs *epochs = packing->epochs;
+    return epochs == NULL ? 0 : SL_PACKED_EPOCHS * (epochs->groups + 1) * sizeof(uint64_t);
+}
+
 static const sl_packed_rows *packed_rows_of(const sl_order *order)
 {
     return order->set;

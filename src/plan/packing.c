@@ -197,6 +197,14 @@ const sl_packing_facts *sl_packing_facts_of(const sl_packed_rows *packing)
     return &packing->facts;
 }
 
+uint64_t sl_packing_bytes(const sl_packed_rows *packing)
+{
+    const sl_packing_shape *shape = &packing->windows.shape;
+    return (packing->windows.windows + 1) * sizeof(*packing->before) +
+           packing->cache->count * sl_packing_plan_bytes(shape) + sl_packing_planner_bytes(shape) +
+           sl_packed_epochs_bytes(packing);
+}
+
 /* ---- rows ---- */
 
 /* Under `mutex`. Counts as a use. NULL: the window is not kept. */

@@ -119,6 +119,8 @@ void sl_packing_close(sl_packed_rows *packing); /* may be NULL */
 
 const sl_packing_shape *sl_packing_shape_of(const sl_packed_rows *packing);
 const sl_packing_facts *sl_packing_facts_of(const sl_packed_rows *packing);
+/* Bytes of the tables and plans that it keeps, without the caller's lengths. */
+uint64_t sl_packing_bytes(const sl_packed_rows *packing);
 /* Writes pieces [first, first + count) of `row` < facts.rows, as far as there are; `count` may be
  * 0. Returns how many the row has, 1 to facts.most_pieces. Time: O(count), of SPLIT O(the row's).
  */

@@ -33,6 +33,16 @@ sluice_status sl_packing_fit_open(sl_packing_fit *fit, uint32_t space, uint32_t 
                : sl_no_memory(error, "plan", "for packing rows of %u elements", space);
 }
 
+uint64_t sl_packing_fit_bytes(uint32_t space, uint32_t rows)
+{
+    uint64_t words = 0;
+    uint32_t level = 0;
+    do {
+        words += level_words(space, level);
+    } while (level_words(space, level++) > 1);
+    return words * sizeof(uint64_t) + ((uint64_t)space + 1 + rows) * sizeof(uint32_t);
+}
+
 void sl_packing_fit_close(sl_packing_fit *fit)
 {
     for (uint32_t i = 0; i < SL_PACKING_LEVELS; i++) {

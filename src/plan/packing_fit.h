@@ -27,6 +27,8 @@ typedef struct sl_packing_fit {
 /* For at most `rows` rows of `space` <= 2^24 each. Errors: NOMEM. A zeroed one may be closed. */
 sluice_status sl_packing_fit_open(sl_packing_fit *fit, uint32_t space, uint32_t rows,
                                   sluice_error *error);
+/* Bytes that it allocates for that. */
+uint64_t sl_packing_fit_bytes(uint32_t space, uint32_t rows);
 void sl_packing_fit_close(sl_packing_fit *fit);
 
 /* Forgets all rows. */

@@ -22,5 +22,6 @@ struct sl_packed_rows {
 /* packed_order.c, for opening and closing. Errors: NOMEM. */
 sluice_status sl_packed_epochs_open(sl_packed_rows *packing, sluice_error *error);
 void sl_packed_epochs_close(sl_packed_rows *packing);
+uint64_t sl_packed_epochs_bytes(const sl_packed_rows *packing);
 
 #endif

@@ -78,6 +78,24 @@ void sl_packing_plan_close(sl_packing_plan *plan)
     *plan = (sl_packing_plan){.rows = 0};
 }
 
+uint64_t sl_packing_planner_bytes(const sl_packing_shape *shape)
+{
+    const uint64_t entries = shape->window / shape->unit;
+    const uint32_t space = (uint32_t)(shape->length / shape->align);
+    return entries * sizeof(uint64_t) +
+           (shape->cut == SL_PACKING_CUT_SPLIT
+                ? 0
+                : 5 * entries * sizeof(uint32_t) + sl_packing_fit_bytes(space, (uint32_t)entries));
+}
+
+uint64_t sl_packing_plan_bytes(const sl_packing_shape *shape)
+{
+    const uint64_t places = shape->window;
+    const uint64_t begins = shape->cut == SL_PACKING_CUT_NONE ? 0 : places * sizeof(uint64_t);
+    const uint64_t rows = (shape->cut == SL_PACKING_CUT_SPLIT ? 1 : 2) * places * sizeof(uint32_t);
+    return 2 * places * sizeof(uint64_t) + begins + rows;
+}
+
 sl_packing_count sl_packing_count_begin(void)
 {
     return (sl_packing_count){.torn = UINT64_MAX};

@@ -69,6 +69,10 @@ sluice_status sl_packing_plan_open(sl_packing_plan *plan, const sl_packing_shape
                                    sluice_error *error);
 void sl_packing_plan_close(sl_packing_plan *plan);
 
+/* Bytes that each allocates. */
+uint64_t sl_packing_planner_bytes(const sl_packing_shape *shape);
+uint64_t sl_packing_plan_bytes(const sl_packing_shape *shape);
+
 /* No window yet. */
 sl_packing_count sl_packing_count_begin(void);
 /* Plans a window, and adds it to `count`, which may be NULL. Where `count` says later that

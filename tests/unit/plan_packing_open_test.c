@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening a packing: several threads, stops, no allocation once opened, what is refused, and what
- * the hash shows. Which rows there are is plan_packing_test's.
+ * Opening a packing: several threads, stops, its bytes, no allocation once opened, what is refused,
+ * and what the hash shows. Which rows there are is plan_packing_test's.
  */
 #include "memory.h"
 #include "packing.h"
@@ -9,6 +9,7 @@
 #include "stop.h"
 #include "test.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -101,6 +102,31 @@ TEST(many_windows_are_counted_by_threads)
             assert_memory_equal(facts, &first, sizeof(first));
         }
         first = *facts;
+        sl_packing_close(packing);
+    }
+}
+
+static uint64_t bytes_in_use(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* Sanitizers have an allocator of their own, which mallinfo2 does not know. */
+TEST(its_bytes_are_those_that_malloc_counts)
+{
+    for (uint32_t cut = SL_PACKING_CUT_NONE; cut <= SL_PACKING_CUT_SPLIT; cut++) {
+        const sl_packing_shape shape = {1U << 16, 32, 1, 1, 1000, (sl_packing_cut)cut};
+        const sl_packing_source source = {
+            .lengths = sl_packing_lengths_of_array(lengths, MOST), .seed = 5, .shuffled = true};
+        sl_packed_rows *packing;
+        packing_lengths_fill(lengths, MOST, &shape, SMALL);
+        const uint64_t before = bytes_in_use();
+        assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
+        const uint64_t grown = bytes_in_use() - before;
+        const uint64_t bytes = sl_packing_bytes(packing);
+        assert_true(bytes > 32 * (uint64_t)1000 * 20);
+        assert_true(grown == 0 || (bytes < grown && bytes > grown - grown / 16));
         sl_packing_close(packing);
     }
 }
