@@ -244,7 +244,8 @@ typedef enum sluice_column_part {
  * back to back, `length` elements and `max_documents` documents at most; what the loader counts,
  * shuffles and splits are rows. Which documents share a row depends on their lengths, these options
  * and the seed alone, so that every epoch has the same rows, in another order. Documents of no
- * elements stand in no row. There are no other columns. NAME.x of the row's `count` documents:
+ * elements stand in no row. Each dataset of a mix is packed by itself, and the weights are shares
+ * of rows. There are no other columns. NAME.x of the row's `count` documents:
  *
  *   NAME                    rows x length     elements, `dtype` I32 or I64 [I64]; padding: `pad`
  *   NAME.targets            rows x length     `dtype`: the element behind each in its document;

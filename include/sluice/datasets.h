@@ -207,7 +207,8 @@ typedef struct sluice_mix_options {
  *
  * With window columns the mix is of windows: the weights are shares of windows, however many of
  * them a sample has, and an epoch has as many as all datasets have together, or epoch_samples of
- * them. A loader of a dataset without a window is INVALID.
+ * them. A loader of a dataset without a window is INVALID. With packed columns the mix is of rows
+ * in the same way: each dataset is packed by itself.
  *
  * Errors: as sluice_dataset_concat; INVALID: weights that make no sense, or for an epoch beyond the
  * last.

@@ -245,6 +245,7 @@ class Packed(Column):
     The loader counts, shuffles and splits rows then, and a batch has no other columns. Every epoch has the same rows, in
     another order; which documents share a row depends on their lengths, these arguments and the loader's seed. Best fit
     decreasing in windows of 8192 documents. Documents of no elements stand in no row. docs/sequences.md shows a row.
+    Each dataset of a sluice.mix is packed by itself; its weights are shares of rows, and epoch_samples counts rows.
 
     length: elements of a row, 1 to 2**24, a multiple of align. max_documents: the most documents of a row, up to 1024 [32].
     align: each document begins at a multiple of it. cut: 'none' (a document longer than a row is an error when the loader

@@ -570,7 +570,8 @@ def mix(
     them. epoch_samples: samples of an epoch [as many as all have together]. fields, labels,
     allow_case_duplicates: as of concat.
     A dataset's own samples come in the order that a Loader's `shuffle` says, another each time that they are
-    used up; none comes again before all of them have come, whatever the epochs.
+    used up; none comes again before all of them have come, whatever the epochs. Of columns.Window and columns.Packed
+    windows and rows are what is counted and mixed, instead of samples.
     """
     if isinstance(datasets, Mapping):
         if weights is not None:

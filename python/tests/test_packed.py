@@ -338,12 +338,6 @@ def test_samples_without_a_document(tmp_path, zstd):
     assert [row["lengths"].tolist() for _, row in found] == [[2, 1, 0, 0, 0]]
 
 
-def test_mixes(datasets):
-    data = datasets[0]["shards"]
-    with pytest.raises(sluice.Error, match="do not go with a mix"):
-        loader_of(sluice.mix([data, data], [1, 2]))
-
-
 def test_arguments():
     with pytest.raises(TypeError):
         C.Packed("tokens")

@@ -159,15 +159,16 @@ static const sl_dataset_ops pieces_ops = {
 
 /* ---- opening ---- */
 
-static sluice_status check_base(const sl_dataset *base, uint32_t number, sluice_error *error)
+static sluice_status check_base(const sl_dataset *base, const sl_pieces_shape *shape,
+                                sluice_error *error)
 {
-    const sl_field *field = &base->fields[number];
+    const sl_field *field = &base->fields[shape->field];
     if (field->type != SLUICE_FIELD_TENSOR || field->dims != 1) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "\"%s\" cannot be packed: expected a tensor of one dimension",
                             field->name);
     }
-    if (base->mix != NULL) {
+    if (base->mix != NULL && shape->mix == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "documents of a mix cannot be packed in rows: pack each dataset of it");
     }
@@ -177,7 +178,7 @@ static sluice_status check_base(const sl_dataset *base, uint32_t number, sluice_
 sluice_status sl_pieces_open(sl_dataset **dataset, sl_dataset *base, const sl_pieces_shape *shape,
                              sluice_error *error)
 {
-    const sluice_status status = check_base(base, shape->field, error);
+    const sluice_status status = check_base(base, shape, error);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -191,6 +192,7 @@ sluice_status sl_pieces_open(sl_dataset **dataset, sl_dataset *base, const sl_pi
     made->whole_objects = base->whole_objects;
     made->shares_pages = base->shares_pages;
     made->pieces = base->pieces;
+    made->mix = shape->mix;
     made->info.samples = shape->samples;
     if (__builtin_mul_overflow(mean, shape->samples, &made->info.bytes)) {
         made->info.bytes = INT64_MAX;

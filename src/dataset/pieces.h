@@ -32,8 +32,10 @@ typedef struct sl_document_piece {
 
 typedef struct sl_pieces_shape {
     uint32_t field;
-    bool whole;           /* other fields of the documents are wanted, too */
-    uint64_t samples;     /* numbers of pieces, gaps included; 1 or more */
+    bool whole;        /* other fields of the documents are wanted, too */
+    uint64_t samples;  /* numbers of pieces, gaps included; 1 or more */
+    const sl_mix *mix; /* of a mix: its order of rows, the opener's to keep with `ctx`; counts rows,
+                          not pieces; NULL: the base is not a mix */
     uint64_t piece_bytes; /* of an average piece as it is stored; 0: that of the base's samples */
     /* The piece of that number, below `samples`; false: there is none. */
     bool (*find)(const void *ctx, uint64_t number, sl_document_piece *piece);
@@ -44,7 +46,7 @@ typedef struct sl_pieces_shape {
 
 /*
  * Reads nothing. After an error `ctx` is the caller's. Errors: INVALID (the field is not a tensor
- * of one dimension), UNSUPPORTED (the base is a mix), NOMEM.
+ * of one dimension), UNSUPPORTED (the base is a mix, and `mix` is NULL), NOMEM.
  */
 sluice_status sl_pieces_open(sl_dataset **dataset, sl_dataset *base, const sl_pieces_shape *shape,
                              sluice_error *error);

@@ -18,7 +18,7 @@
 #include "config.h"
 #include "feed.h"
 #include "orders.h"
-#include "packing.h"
+#include "packed_sources.h"
 #include "populate.h"
 #include "processors.h"
 #include "quarantine.h"
@@ -48,7 +48,7 @@ struct sluice_loader {
     sl_partners partners;
     sl_classes classes; /* none, unless a rule of partners, or episodes, look at them */
     sl_loader_order order;
-    const sl_packed_rows *packing; /* of packed sequences, the dataset's; NULL: there are none */
+    const sl_packed_sources *packing; /* the dataset's; NULL: rows are not packed */
     uint64_t rows_hash; /* of the samples of a row: how many, their rules, and the classes that
                            these go by */
     sl_row_maker maker;

@@ -1,58 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The step that makes rows of packed sequences the loader's samples, and their row of orders.
- * Opening only; the finder is called by any thread.
+ * Opening only.
  *
- * The loader's dataset becomes one of pieces (pieces.h): piece number n is member n % most of row
- * n / most of the packing, which the dataset owns with the lengths that it goes by. `most` is what
- * the fullest row has, which may be far below max_documents: the loader's tables have so many jobs
- * a row.
+ * The loader's dataset becomes one of pieces (pieces.h), by the packings of its sources
+ * (packed_sources.h), which it owns. A row has as many members as the fullest one has pieces, which
+ * may be far fewer than max_documents: the loader's tables have so many jobs a row.
  */
 #include "opening.h"
 
-#include "document_lengths.h"
 #include "dtype.h"
 #include "error.h"
-#include "memory.h"
-#include "notices.h"
 #include "option_text.h"
 #include "packed_order.h"
-#include "packing.h"
+#include "packed_sources.h"
 #include "pieces.h"
 
-#include <assert.h>
-
 #define STAGE "loader"
-
-/* What the finder goes by. */
-typedef struct packed_documents {
-    sl_packed_rows *packing;
-    uint32_t *lengths;
-    uint32_t most; /* pieces of a row */
-} packed_documents;
-
-static bool find_packed_piece(const void *ctx, uint64_t number, sl_document_piece *piece)
-{
-    const packed_documents *own = ctx;
-    const uint32_t member = (uint32_t)(number % own->most);
-    sl_packed_piece found;
-    if (member >= sl_packing_pieces(own->packing, number / own->most, member, 1, &found)) {
-        return false;
-    }
-    *piece = (sl_document_piece){.document = found.document,
-                                 .first = found.first,
-                                 .count = found.count,
-                                 .length = own->lengths[found.document]};
-    return true;
-}
-
-static void close_documents(void *ctx)
-{
-    packed_documents *own = ctx;
-    sl_packing_close(own->packing);
-    sl_free(own->lengths);
-    sl_free(own);
-}
 
 /* ---- what does not go with packed sequences ---- */
 
@@ -61,9 +25,7 @@ static sluice_status check_packing(const sl_loader_opening *opening, sluice_erro
     const sluice_loader *loader = opening->loader;
     const sluice_loader_options *o = &opening->options;
     const char *why = NULL;
-    if (loader->dataset->mix != NULL) {
-        why = "do not go with a mix: load each dataset by itself";
-    } else if (loader->dataset->info.front_to_back != 0) {
+    if (loader->dataset->info.front_to_back != 0) {
         why = "do not go with a dataset that can only be read from front to back: pack it";
     } else if (o->shuffle != SLUICE_SHUFFLE_FULL && o->shuffle != SLUICE_SHUFFLE_NONE) {
         why = "need option " SL_OPTION("shuffle") " full or none";
@@ -80,62 +42,49 @@ static sluice_status check_packing(const sl_loader_opening *opening, sluice_erro
 
 /* ---- opening ---- */
 
-static sluice_status open_packing_plan(const sl_loader_opening *opening, packed_documents *own,
-                                       sluice_error *error)
+/* What is to be packed, by the loader's columns and options. */
+static sl_packed_wanted packed_wanted_of(const sl_loader_opening *opening)
 {
     const sluice_loader *loader = opening->loader;
     const sl_packed_shape *rows = &loader->columns.packed;
     static const sl_packing_cut cuts[] = {[SLUICE_CUT_NONE] = SL_PACKING_CUT_NONE,
                                           [SLUICE_CUT_LONG] = SL_PACKING_CUT_LONG,
                                           [SLUICE_CUT_SPLIT] = SL_PACKING_CUT_SPLIT};
-    const sl_packing_shape shape = {.length = rows->length,
-                                    .max_documents = rows->max_documents,
-                                    .align = rows->align,
-                                    .unit = rows->unit,
-                                    .window = SL_PACKING_WINDOW,
-                                    .cut = cuts[rows->cut]};
-    sluice_status status =
-        sl_document_lengths_read(loader->dataset, rows->field, &own->lengths, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    const sl_packing_source source = {
-        .lengths = sl_packing_lengths_of_array(own->lengths, loader->dataset->info.samples),
-        .seed = opening->options.seed,
-        .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
-    return sl_packing_open(&own->packing, &shape, &source, error);
+    return (sl_packed_wanted){.dataset = loader->dataset,
+                              .field = rows->field,
+                              .shape = {.length = rows->length,
+                                        .max_documents = rows->max_documents,
+                                        .align = rows->align,
+                                        .unit = rows->unit,
+                                        .window = SL_PACKING_WINDOW,
+                                        .cut = cuts[rows->cut]},
+                              .seed = opening->options.seed,
+                              .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
 }
 
-static sluice_status open_pieces(sl_loader_opening *opening, packed_documents *own,
+static sluice_status open_pieces(sl_loader_opening *opening, sl_packed_sources *sources,
                                  sluice_error *error)
 {
     sluice_loader *loader = opening->loader;
-    const sl_packing_facts *facts = sl_packing_facts_of(own->packing);
     const uint32_t field = loader->columns.packed.field;
     const uint64_t element = sl_dtype_bytes(loader->dataset->fields[field].dtype);
     sl_pieces_shape shape = {.field = field,
-                             .find = find_packed_piece,
-                             .ctx = own,
-                             .close = close_documents,
-                             .piece_bytes = loader->dataset->tensors != NULL
-                                                ? facts->tokens / facts->pieces * element + element
-                                                : 0};
+                             .mix = sources->mix,
+                             .find = sl_packed_sources_find,
+                             .ctx = sources,
+                             .close = sl_packed_sources_end,
+                             .piece_bytes =
+                                 loader->dataset->tensors != NULL
+                                     ? sources->tokens / sources->pieces * element + element
+                                     : 0};
     sl_dataset *pieces = NULL;
-    own->most = facts->most_pieces;
-    if (facts->empty > 0) {
-        sl_notices_add(loader->notices,
-                       "packed sequences: %llu of %llu documents of \"%s\" have no elements, and "
-                       "are in no row",
-                       (unsigned long long)facts->empty, (unsigned long long)facts->documents,
-                       loader->dataset->fields[field].name);
-    }
-    if (__builtin_mul_overflow(facts->rows, own->most, &shape.samples)) {
+    if (__builtin_mul_overflow(sources->rows[sources->count], sources->most, &shape.samples)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "there are too many rows");
     }
     const sluice_status status = sl_pieces_open(&pieces, loader->dataset, &shape, error);
     if (status == SLUICE_OK) {
-        loader->packing = own->packing;
-        loader->columns.members = own->most;
+        loader->packing = sources;
+        loader->columns.members = sources->most;
         sl_dataset_close(loader->dataset);
         loader->dataset = pieces;
     }
@@ -144,20 +93,17 @@ static sluice_status open_pieces(sl_loader_opening *opening, packed_documents *o
 
 sluice_status sl_loader_open_packing(sl_loader_opening *opening, sluice_error *error)
 {
+    sl_packed_sources *sources = NULL;
     sluice_status status = check_packing(opening, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    packed_documents *own = sl_calloc(1, sizeof(*own));
-    if (own == NULL) {
-        return sl_no_memory(error, STAGE, "for packed sequences");
-    }
-    status = open_packing_plan(opening, own, error);
     if (status == SLUICE_OK) {
-        status = open_pieces(opening, own, error);
+        const sl_packed_wanted wanted = packed_wanted_of(opening);
+        status = sl_packed_sources_open(&sources, &wanted, opening->loader->notices, error);
     }
-    if (status != SLUICE_OK) {
-        close_documents(own);
+    if (status == SLUICE_OK) {
+        status = open_pieces(opening, sources, error);
+        if (status != SLUICE_OK) {
+            sl_packed_sources_close(sources);
+        }
     }
     return status;
 }
@@ -206,12 +152,13 @@ static const sl_order_table packing_table = {.number = 1,
                                              .parts = packing_parts,
                                              .exact = true};
 
-static uint64_t parts_of_packing(const sl_packed_rows *packing)
+static uint64_t parts_of_packing(const sl_packed_sources *sources)
 {
-    const sl_packing_shape *shape = sl_packing_shape_of(packing);
+    const sl_packing_shape *shape =
+        sl_packing_shape_of(sources->packings[0]); /* and of the others */
     const uint64_t values[PACKING_PARTS] = {
         shape->length,        shape->max_documents, shape->align,
-        (uint64_t)shape->cut, shape->unit,          sl_packing_facts_of(packing)->lengths_hash,
+        (uint64_t)shape->cut, shape->unit,          sources->lengths_hash,
     };
     return sl_order_parts_make(&packing_table, values);
 }
@@ -224,14 +171,18 @@ static bool asks_packing(const sl_loader_opening *opening)
 static sluice_status open_packed_rows(const sl_loader_opening *opening, sl_loader_order *order,
                                       sluice_error *error)
 {
-    const sl_packed_rows *packing = opening->loader->packing;
-    const sl_packing_facts *facts = sl_packing_facts_of(packing);
+    const sl_packed_sources *sources = opening->loader->packing;
     (void)error;
-    order->source.set = packing;
-    order->source.count = facts->rows;
-    order->bytes = facts->documents * sizeof(uint32_t) + facts->windows * sizeof(uint64_t);
-    order->hash = facts->hash;
-    order->parts = parts_of_packing(packing);
+    order->source.set = sources->packings[0];
+    order->source.count = sources->rows[1];
+    if (sources->mix != NULL) {
+        order->source.kind = &sl_packed_mix_order;
+        order->source.set = &sources->set;
+        order->source.count = sources->mix->epoch_samples;
+    }
+    order->bytes = sources->bytes;
+    order->hash = sources->hash;
+    order->parts = parts_of_packing(sources);
     return SLUICE_OK;
 }
 

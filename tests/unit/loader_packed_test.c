@@ -2,8 +2,9 @@
 /*
  * Rows of packed sequences by a loader with several workers: each token once in an epoch, also
  * where the run is given up in its middle, or goes on from a state with other workers; by reading,
- * and from a dataset that is in memory. What rows look like is columns_packed_test's, which rows
- * there are python/tests/test_packed.py's.
+ * and from a dataset that is in memory. The same of a mix, whose sources share no row. What rows
+ * look like is columns_packed_test's, which rows there are python/tests/test_packed.py's and
+ * test_packed_mix.py's.
  */
 #include "test_folder.h"
 
@@ -21,10 +22,11 @@ static uint64_t length_of(uint64_t document)
     return document * 37 % 83;
 }
 
-static uint64_t token_count;
+/* The last token of one dataset, and of another, which has the tokens behind these. */
+static uint64_t token_count, other_count;
 
-/* Tokens 1, 2, 3, ... of one document after the other. */
-static void make_documents(const char *path)
+/* Tokens first, first + 1, ... of one document after the other. Returns the last one. */
+static uint64_t make_documents(const char *path, uint64_t first)
 {
     sluice_field field = SLUICE_FIELD_INIT;
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
@@ -37,30 +39,37 @@ static void make_documents(const char *path)
     options.field_count = 1;
     options.zstd_level = SLUICE_ZSTD_OFF;
     assert_int_equal(sluice_writer_open(&writer, path, &options, NULL), SLUICE_OK);
-    token_count = 0;
+    uint64_t token = first - 1;
     for (uint64_t i = 0; i < DOCUMENTS; i++) {
         int32_t tokens[LENGTH * 2];
         sluice_value value = SLUICE_VALUE_INIT;
         for (uint64_t k = 0; k < length_of(i); k++) {
-            tokens[k] = (int32_t)++token_count;
+            tokens[k] = (int32_t)++token;
         }
         value.data = tokens;
         value.bytes = length_of(i) * sizeof(*tokens);
         assert_int_equal(sluice_writer_add_values(writer, &value, 1, NULL), SLUICE_OK);
     }
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
-    assert_true(token_count < TOKENS_MAX);
+    assert_true(token < TOKENS_MAX);
+    return token;
 }
 
-static sluice_loader *open_loader(uint32_t workers, uint64_t resident_bytes)
+static sluice_dataset *open_documents(const char *path)
+{
+    sluice_dataset *data = NULL;
+    assert_int_equal(sluice_dataset_open(&data, &path, 1, NULL, NULL), SLUICE_OK);
+    return data;
+}
+
+static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
+                                     uint64_t resident_bytes)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sluice_column column = SLUICE_COLUMN_INIT;
-    sluice_dataset *data = NULL;
     sluice_loader *loader = NULL;
     sluice_columns *columns = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    const char *path = test_path("documents");
     column.kind = SLUICE_COLUMN_PACKED;
     column.field = "tokens";
     column.length = LENGTH;
@@ -73,13 +82,17 @@ static sluice_loader *open_loader(uint32_t workers, uint64_t resident_bytes)
     options.seed = 3;
     options.last_batch = SLUICE_LAST_SHORT;
     options.resident_bytes = resident_bytes;
-    assert_int_equal(sluice_dataset_open(&data, &path, 1, NULL, &error), SLUICE_OK);
     if (sluice_loader_open(&loader, data, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
     sluice_columns_destroy(columns);
     sluice_dataset_close(data);
     return loader;
+}
+
+static sluice_loader *open_loader(uint32_t workers, uint64_t resident_bytes)
+{
+    return open_loader_of(open_documents(test_path("documents")), workers, resident_bytes);
 }
 
 static const int64_t *numbers_of(const sluice_batch *batch, const char *name)
@@ -122,7 +135,8 @@ static void expect_all(const uint8_t *seen, uint8_t times)
 static int setup(void **state)
 {
     (void)test_folder_make(state);
-    make_documents(test_path("documents"));
+    token_count = make_documents(test_path("documents"), 1);
+    other_count = make_documents(test_path("others"), token_count + 1);
     return 0;
 }
 
@@ -168,4 +182,112 @@ TEST(given_up_and_resumed)
         expect_all(seen, 1);
         sluice_loader_close(second);
     }
+}
+
+/* ---- a mix ---- */
+
+enum { MIX_ROWS_MAX = 2048 };
+
+/* Of each row its number, and its elements. */
+typedef struct mixed_rows {
+    uint32_t count;
+    int64_t numbers[MIX_ROWS_MAX];
+    int64_t tokens[MIX_ROWS_MAX][LENGTH];
+} mixed_rows;
+
+/* The other dataset has three of four rows, so it comes round in an epoch. */
+static sluice_loader *open_mix(uint32_t workers)
+{
+    static const double weights[] = {1, 3};
+    sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
+    sluice_dataset *sources[2];
+    sluice_dataset *mix = NULL;
+    options.weights = weights;
+    options.row_count = 1;
+    sources[0] = open_documents(test_path("documents"));
+    sources[1] = open_documents(test_path("others"));
+    assert_int_equal(sluice_dataset_mix(&mix, sources, 2, &options, NULL), SLUICE_OK);
+    sluice_dataset_close(sources[0]);
+    sluice_dataset_close(sources[1]);
+    return open_loader_of(mix, workers, 0);
+}
+
+/* Takes the rows of at most `steps` batches. */
+static void take_rows(sluice_loader *loader, uint32_t steps, mixed_rows *to)
+{
+    sluice_batch *batch = NULL;
+    for (uint32_t i = 0; i < steps && sluice_loader_next(loader, &batch, -1) == SLUICE_OK; i++) {
+        const uint32_t rows = (uint32_t)sluice_batch_rows(batch);
+        assert_true(to->count + rows <= MIX_ROWS_MAX);
+        memcpy(&to->numbers[to->count], numbers_of(batch, "index"), rows * sizeof(int64_t));
+        memcpy(to->tokens[to->count], numbers_of(batch, "tokens"), rows * sizeof(*to->tokens));
+        to->count += rows;
+        sluice_batch_release(batch);
+    }
+}
+
+static void take_epoch(sluice_loader *loader, uint64_t epoch, mixed_rows *to)
+{
+    to->count = 0;
+    assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+    take_rows(loader, UINT32_MAX, to);
+}
+
+/* Whether a row is of the other dataset, as all of its tokens say. */
+static bool is_of_other(const int64_t *tokens)
+{
+    const bool other = tokens[0] > (int64_t)token_count;
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        assert_true(tokens[i] == 0 || (tokens[i] > (int64_t)token_count) == other);
+    }
+    return other;
+}
+
+TEST(a_mix_has_rows_of_one_source_each)
+{
+    static mixed_rows epoch;
+    static uint8_t seen[TOKENS_MAX];
+    uint32_t others = 0;
+    sluice_loader *loader = open_mix(4);
+    take_epoch(loader, 0, &epoch);
+    for (uint32_t i = 0; i < epoch.count; i++) {
+        others += is_of_other(epoch.tokens[i]);
+        assert_true(4 * others <= 3 * (i + 1) + 3 && 4 * others + 3 >= 3 * (i + 1));
+        for (uint32_t k = 0; k < LENGTH; k++) {
+            seen[epoch.tokens[i][k]]++;
+        }
+    }
+    for (uint64_t i = token_count + 1; i <= other_count; i++) {
+        assert_in_range(seen[i], 1, 2); /* three halves of its rows */
+    }
+    for (uint64_t i = 1; i <= token_count; i++) {
+        assert_in_range(seen[i], 0, 1);
+    }
+    sluice_loader_close(loader);
+}
+
+TEST(a_mix_given_up_and_resumed)
+{
+    static mixed_rows whole;
+    static mixed_rows parts;
+    sluice_loader *first = open_mix(1);
+    take_epoch(first, 2, &whole);
+    for (uint32_t steps = 1; steps < whole.count / BATCH; steps += 17) {
+        uint8_t cursor[SLUICE_CURSOR_BYTES];
+        size_t bytes = sizeof(cursor);
+        uint64_t epoch = 0;
+        parts.count = 0;
+        assert_int_equal(sluice_loader_start_epoch(first, 2), SLUICE_OK);
+        take_rows(first, steps, &parts);
+        assert_int_equal(sluice_loader_save(first, cursor, &bytes), SLUICE_OK);
+        sluice_loader_close(first); /* in the middle */
+        first = open_mix(1 + steps % 4);
+        assert_int_equal(sluice_loader_restore(first, cursor, bytes, &epoch), SLUICE_OK);
+        assert_int_equal(sluice_loader_start_epoch(first, epoch), SLUICE_OK);
+        take_rows(first, UINT32_MAX, &parts);
+        assert_int_equal(parts.count, whole.count);
+        assert_memory_equal(parts.numbers, whole.numbers, whole.count * sizeof(*whole.numbers));
+        assert_memory_equal(parts.tokens, whole.tokens, whole.count * sizeof(*whole.tokens));
+    }
+    sluice_loader_close(first);
 }

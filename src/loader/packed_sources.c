@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packed_sources.h"
+
+#include "document_lengths.h"
+#include "error.h"
+#include "fnv.h"
+#include "memory.h"
+#include "minmax.h"
+#include "mixing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "loader"
+
+/* Of a path in a sentence, whose end says most; and sources that a notice names. */
+enum { NAME_BYTES = 120, NAMED_SOURCES = 2 };
+
+/* ---- what a source is called ---- */
+
+static const char *end_of_path(const char *path)
+{
+    const size_t bytes = strlen(path);
+    return bytes < NAME_BYTES ? path : path + bytes - (NAME_BYTES - 1);
+}
+
+/* The file of the source's first document, which is not read for that. */
+static void find_source_path(const sl_packed_wanted *wanted, uint64_t first, char *path)
+{
+    const sl_dataset *dataset = wanted->dataset;
+    sl_sample sample;
+    sl_place lookup;
+    sl_refusal why;
+    const sluice_status status = sl_dataset_locate(dataset, first, &sample, &lookup, &why);
+    const uint32_t object = status == SLUICE_OK ? sample.place.object : lookup.object;
+    if (sl_objects_path(dataset->objects, object, path, SL_PATH_BYTES) != SLUICE_OK) {
+        (void)snprintf(path, SL_PATH_BYTES, "of %llu documents from %llu on",
+                       (unsigned long long)dataset->info.samples, (unsigned long long)first);
+    }
+}
+
+/* Has an error about one source name it. */
+static sluice_status blame_source(const sl_packed_sources *own, const sl_packed_wanted *wanted,
+                                  uint32_t source, sluice_status status, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    char text[sizeof(error->text)];
+    if (own->count == 1 || (status != SLUICE_INVALID && status != SLUICE_UNSUPPORTED)) {
+        return status;
+    }
+    const int64_t sample = error->sample;
+    memcpy(text, error->text, sizeof(text));
+    find_source_path(wanted, own->documents[source], path);
+    (void)sl_error_set(error, status, STAGE, "source %u of the mix (%s): %s", source + 1,
+                       end_of_path(path), text);
+    error->sample = sample;
+    return status;
+}
+
+/* ---- empty documents ---- */
+
+static uint64_t empty_of(const sl_packed_sources *own, uint32_t source)
+{
+    return sl_packing_facts_of(own->packings[source])->empty;
+}
+
+/* Which sources have empty documents, as far as a sentence has space for that. */
+static void list_empty(const sl_packed_sources *own, const sl_packed_wanted *wanted, char *list,
+                       size_t bytes)
+{
+    char path[SL_PATH_BYTES];
+    uint32_t named = 0;
+    size_t at = 0;
+    list[0] = '\0';
+    for (uint32_t i = 0; i < own->count && own->count > 1; i++) {
+        if (empty_of(own, i) == 0) {
+            continue;
+        }
+        if (named == NAMED_SOURCES) {
+            (void)snprintf(list + at, bytes - at, "; and others");
+            return;
+        }
+        find_source_path(wanted, own->documents[i], path);
+        at += (size_t)snprintf(list + at, bytes - at, "%s %llu of source %u of the mix (%s)",
+                               named > 0 ? ";" : ":", (unsigned long long)empty_of(own, i), i + 1,
+                               end_of_path(path));
+        named++;
+    }
+}
+
+static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wanted,
+                       sl_notices *notices)
+{
+    char list[(NAMED_SOURCES + 1) * (NAME_BYTES + 64)];
+    uint64_t empty = 0;
+    for (uint32_t i = 0; i < own->count; i++) {
+        empty += empty_of(own, i);
+    }
+    if (empty > 0) {
+        list_empty(own, wanted, list, sizeof(list));
+        sl_notices_add(notices,
+                       "packed sequences: %llu of %llu documents of \"%s\" have no elements, and "
+                       "are in no row%s",
+                       (unsigned long long)empty, (unsigned long long)own->documents[own->count],
+                       wanted->dataset->fields[wanted->field].name, list);
+    }
+}
+
+/* ---- opening ---- */
+
+static sluice_status pack_source(sl_packed_sources *own, const sl_packed_wanted *wanted, uint32_t i,
+                                 sluice_error *error)
+{
+    const uint64_t first = own->documents[i];
+    const sl_packing_source source = {
+        .lengths = sl_packing_lengths_of_array(own->lengths + first, own->documents[i + 1] - first),
+        .seed = own->count == 1 ? wanted->seed : sl_packed_mix_seed(wanted->seed, i),
+        .shuffled = wanted->shuffled};
+    return sl_packing_open(&own->packings[i], &wanted->shape, &source, error);
+}
+
+static sluice_status take_source(sl_packed_sources *own, uint32_t i, sluice_error *error)
+{
+    const sl_packing_facts *facts = sl_packing_facts_of(own->packings[i]);
+    own->rows[i + 1] = own->rows[i] + facts->rows;
+    own->most = (uint32_t)sl_max_u64(own->most, facts->most_pieces);
+    own->pieces += facts->pieces;
+    own->tokens += facts->tokens;
+    own->bytes += facts->documents * sizeof(uint32_t) + sl_packing_bytes(own->packings[i]);
+    own->hash = own->count == 1 ? facts->hash : sl_fnv1a(own->hash, facts->hash) | 1;
+    own->lengths_hash =
+        own->count == 1 ? facts->lengths_hash : sl_fnv1a(own->lengths_hash, facts->lengths_hash);
+    return own->rows[i + 1] >= own->rows[i]
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_INVALID, STAGE, "there are too many rows");
+}
+
+static sluice_status mix_rows(sl_packed_sources *own, const sl_mix *of, sluice_error *error)
+{
+    if (of == NULL) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sl_mix_recount(&own->mix, of, own->rows, error);
+    own->set = (sl_packed_mix){.mix = own->mix, .packings = own->packings};
+    return status;
+}
+
+static sluice_status pack_all(sl_packed_sources *own, const sl_packed_wanted *wanted,
+                              sluice_error *error)
+{
+    sluice_status status =
+        sl_document_lengths_read(wanted->dataset, wanted->field, &own->lengths, error);
+    own->hash = own->lengths_hash = SL_FNV1A_BEGIN;
+    for (uint32_t i = 0; status == SLUICE_OK && i < own->count; i++) {
+        status = pack_source(own, wanted, i, error);
+        status = status == SLUICE_OK ? take_source(own, i, error)
+                                     : blame_source(own, wanted, i, status, error);
+    }
+    return status == SLUICE_OK ? mix_rows(own, wanted->dataset->mix, error) : status;
+}
+
+static bool set_sources(sl_packed_sources *own, const sl_dataset *dataset)
+{
+    const sl_mix *mix = dataset->mix;
+    own->count = mix != NULL ? mix->sources : 1;
+    own->packings = sl_calloc(own->count, sizeof(sl_packed_rows *));
+    own->documents = sl_calloc((size_t)own->count + 1, sizeof(*own->documents));
+    own->rows = sl_calloc((size_t)own->count + 1, sizeof(*own->rows));
+    if (own->packings == NULL || own->documents == NULL || own->rows == NULL) {
+        return false;
+    }
+    own->documents[own->count] = dataset->info.samples;
+    for (uint32_t i = 0; mix != NULL && i <= own->count; i++) {
+        own->documents[i] = mix->first[i];
+    }
+    return true;
+}
+
+sluice_status sl_packed_sources_open(sl_packed_sources **sources, const sl_packed_wanted *wanted,
+                                     sl_notices *notices, sluice_error *error)
+{
+    *sources = NULL;
+    sl_packed_sources *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL || !set_sources(own, wanted->dataset)) {
+        sl_packed_sources_close(own);
+        return sl_no_memory(error, STAGE, "for packed sequences");
+    }
+    const sluice_status status = pack_all(own, wanted, error);
+    if (status != SLUICE_OK) {
+        sl_packed_sources_close(own);
+        return status;
+    }
+    tell_empty(own, wanted, notices);
+    *sources = own;
+    return SLUICE_OK;
+}
+
+void sl_packed_sources_close(sl_packed_sources *sources)
+{
+    if (sources == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; sources->packings != NULL && i < sources->count; i++) {
+        sl_packing_close(sources->packings[i]);
+    }
+    sl_mix_close(sources->mix);
+    sl_free(sources->packings);
+    sl_free(sources->documents);
+    sl_free(sources->rows);
+    sl_free(sources->lengths);
+    sl_free(sources);
+}
+
+void sl_packed_sources_end(void *ctx)
+{
+    sl_packed_sources_close(ctx);
+}
+
+/* ---- finding ---- */
+
+bool sl_packed_sources_find(const void *ctx, uint64_t number, sl_document_piece *piece)
+{
+    const sl_packed_sources *own = ctx;
+    const uint64_t row = number / own->most;
+    const uint32_t member = (uint32_t)(number % own->most);
+    const uint32_t source = own->mix != NULL ? sl_packed_mix_source(own->mix, row) : 0;
+    sl_packed_piece found;
+    if (member >=
+        sl_packing_pieces(own->packings[source], row - own->rows[source], member, 1, &found)) {
+        return false;
+    }
+    const uint64_t document = own->documents[source] + found.document;
+    *piece = (sl_document_piece){.document = document,
+                                 .first = found.first,
+                                 .count = found.count,
+                                 .length = own->lengths[document]};
+    return true;
+}
