@@ -33,7 +33,8 @@ typedef enum sluice_lengths_source {
     SLUICE_LENGTHS_NONE = 0,  /* not a tensor whose first dimension differs from sample to sample */
     SLUICE_LENGTHS_KNOWN = 1, /* nothing: they are known since the dataset was opened */
     SLUICE_LENGTHS_INDEX = 2, /* the index, or the head of each sample; no whole sample */
-    SLUICE_LENGTHS_SAMPLES = 3 /* every sample, whole */
+    SLUICE_LENGTHS_SAMPLES = 3 /* every sample, whole; of a joined dataset or a mix, those of the
+                                  datasets for which this holds */
 } sluice_lengths_source;
 
 /* Returns a sluice_lengths_source of a field; NONE also where there is no such field. Looks at the

@@ -302,3 +302,26 @@ def test_a_mix_of_joined_datasets(sources):
         expect(row, row_of([both, documents[2]][source], packed[source][taken[source] % len(packed[source])]))
         taken[source] += 1
     assert len(found) == sum(map(len, packed))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_only_datasets_without_lengths_are_read(tmp_path, turned):
+    """Where a dataset's index has the lengths, its samples are not read, also beside one whose samples have to be."""
+    documents = documents_of(700, 5)
+    datasets = []
+    for kind in ("frames", "shards"):
+        (tmp_path / kind).mkdir()
+        datasets.append(write(tmp_path / kind, kind, documents))
+    shard = tmp_path / "shards" / "set" / "shard-000000.sluice"
+    stored = bytearray(shard.read_bytes())
+    at = stored.find(documents[300].tobytes())
+    assert len(documents[300]) > 1 and at > 0
+    stored[at] ^= 255
+    shard.write_bytes(stored)
+    datasets = datasets[::-1] if turned else datasets
+    with pytest.raises(sluice.CorruptError):
+        sluice.Dataset(tmp_path / "shards" / "set")[300]
+    for joined in (sluice.concat(datasets), sluice.mix(datasets), sluice.concat([*datasets, *datasets])):
+        assert joined.lengths_source("tokens") == "samples"
+        assert joined.lengths("tokens").tolist() == [len(d) for d in documents] * (len(joined) // len(documents))
+    assert len(loader_of(sluice.mix(datasets), 1, False)) == 2 * len(pack([len(d) for d in documents]))

@@ -4,8 +4,8 @@
  *
  * Purpose: what packs documents by their lengths needs all of them before it reads any. A format
  * that knows where a tensor's elements are (sl_tensor_ops) is asked for that; the samples of others
- * are read whole. Threads: the caller's and those of open_many.h or scan.h; blocks. Memory: the
- * caller's 8 bytes a sample.
+ * are read whole, also where they are joined with datasets that are asked. Threads: the caller's
+ * and those of open_many.h or scan.h; blocks. Memory: the caller's 8 bytes a sample.
  */
 #ifndef SL_FIELD_LENGTHS_H
 #define SL_FIELD_LENGTHS_H

@@ -122,6 +122,9 @@ static sluice_status scan_read_some(scanner *s, reader *r, uint64_t first, uint6
 {
     const uint64_t last = s->samples - first < STEP ? s->samples : first + STEP;
     for (*at = first; *at < last; (*at)++) {
+        if (s->scan->skip != NULL && s->scan->skip(s->scan->ctx, *at)) {
+            continue;
+        }
         const uint64_t shortages = sl_memory_shortages();
         const sluice_status status = scan_read_sample(s->scan, r, *at, error);
         end_sample(r);

@@ -20,6 +20,9 @@ typedef struct sl_scan {
     uint64_t wanted; /* fields: ints and floats */
     void (*take)(void *ctx, uint64_t index, const sl_values *values);
     void *ctx;
+    /* True if a sample is neither read nor taken. Called by the thread that would do so. NULL: all
+     * are read. */
+    bool (*skip)(const void *ctx, uint64_t index);
 } sl_scan;
 
 /* `options` is full-size. Errors: those of a sample that cannot be read, the first in the order of
