@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "permutation.h"
 
+#include "permutation_kernels.h"
 #include "philox.h"
 
 #include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
 
 enum { LANES = 4 }; /* of two words each, in 16 registers */
 
@@ -44,9 +47,9 @@ sl_permutation sl_permutation_make(uint64_t count, uint64_t key)
  * reduced to [0, modulus), modulus < 2^32, by the upper half of a 64 x 32 bit product. */
 static uint64_t mix(uint64_t half, uint64_t key, uint64_t modulus)
 {
-    uint64_t x = key + half * 0x9E3779B97F4A7C15U;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+    uint64_t x = key + half * SL_PERMUTATION_STEP;
+    x = (x ^ (x >> 30)) * SL_PERMUTATION_FIRST;
+    x = (x ^ (x >> 27)) * SL_PERMUTATION_SECOND;
     x ^= x >> 31;
     const uint64_t upper = (x >> 32) * modulus;
     const uint64_t lower = (x & UINT32_MAX) * modulus;
@@ -98,14 +101,44 @@ uint64_t sl_permutation_apply(const sl_permutation *permutation, uint64_t index)
     return index;
 }
 
+/* ---- runs ---- */
+
+const sl_permutation_kernel *sl_permutation_kernel_of(sl_simd simd)
+{
+#if defined(__x86_64__)
+    if (simd >= SL_SIMD_AVX512) {
+        return &sl_permutation_avx512;
+    }
+    if (simd >= SL_SIMD_AVX2) {
+        return &sl_permutation_avx2;
+    }
+#endif
+    (void)simd;
+    return NULL;
+}
+
+/* Asked once: the question takes microseconds in a virtual machine. */
+static const sl_permutation_kernel *best_kernel(void)
+{
+    static _Atomic int known; /* the level, plus one */
+    /* Relaxed: whoever asks at the same time finds the same. */
+    int level = atomic_load_explicit(&known, memory_order_relaxed);
+    if (level == 0) {
+        level = (int)sl_simd_best() + 1;
+        atomic_store_explicit(&known, level, memory_order_relaxed);
+    }
+    return sl_permutation_kernel_of((sl_simd)(level - 1));
+}
+
 /* Rounds wait for one another, so that several indexes take hardly longer than one. */
-static void forward_lanes(const sl_permutation *p, uint64_t first, uint64_t images[LANES])
+static void forward_lanes(const sl_permutation *p, const uint64_t *from_l, const uint64_t *from_r,
+                          uint64_t *images)
 {
     uint64_t l[LANES];
     uint64_t r[LANES];
     for (uint32_t k = 0; k < LANES; k++) {
-        l[k] = (first + k) % p->left;
-        r[k] = (first + k) / p->left;
+        l[k] = from_l[k];
+        r[k] = from_r[k];
     }
     for (unsigned i = 0; i < SL_PERMUTATION_ROUNDS; i += 2) {
         for (uint32_t k = 0; k < LANES; k++) {
@@ -120,14 +153,39 @@ static void forward_lanes(const sl_permutation *p, uint64_t first, uint64_t imag
     }
 }
 
+static const sl_permutation_kernel plain_kernel = {LANES, forward_lanes};
+
+/* As many of `count` indexes from `first` on as the kernel takes at once; how many. */
+static uint32_t run_kernel(const sl_permutation_kernel *kernel, const sl_permutation *p,
+                           uint64_t first, uint32_t count, uint64_t *images)
+{
+    uint64_t l[SL_PERMUTATION_LANES_MAX];
+    uint64_t r[SL_PERMUTATION_LANES_MAX];
+    const uint32_t whole = count / kernel->lanes * kernel->lanes;
+    uint64_t at_l = first % p->left;
+    uint64_t at_r = first / p->left;
+    for (uint32_t i = 0; i < whole; i += kernel->lanes) {
+        for (uint32_t k = 0; k < kernel->lanes; k++) {
+            l[k] = at_l;
+            r[k] = at_r;
+            at_l = at_l + 1 < p->left ? at_l + 1 : 0;
+            at_r += at_l == 0;
+        }
+        kernel->forward(p, l, r, images + i);
+    }
+    return whole;
+}
+
 void sl_permutation_apply_run(const sl_permutation *permutation, uint64_t first, uint32_t count,
                               uint64_t *images)
 {
     assert(first <= permutation->count && count <= permutation->count - first);
-    const uint32_t whole = count / LANES * LANES;
-    for (uint32_t i = 0; i < whole; i += LANES) {
-        forward_lanes(permutation, first + i, images + i);
+    const sl_permutation_kernel *best = best_kernel();
+    uint32_t whole = 0;
+    if (best != NULL) {
+        whole = run_kernel(best, permutation, first, count, images);
     }
+    whole += run_kernel(&plain_kernel, permutation, first + whole, count - whole, images + whole);
     for (uint32_t i = 0; i < whole; i++) {
         while (images[i] >= permutation->count) {
             images[i] = permutation_forward(permutation, images[i]);

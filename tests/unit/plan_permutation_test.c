@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The permutation: a bijection for every count, and as good as drawn by chance. */
-#include "permutation.h"
+#include "permutation_kernels.h"
 
 #include "philox.h"
 #include "test.h"
@@ -83,6 +83,70 @@ TEST(every_count_is_a_bijection)
     for (size_t i = 0; i < sizeof(larger) / sizeof(larger[0]); i++) {
         assert_true(is_bijection(larger[i], UINT64_MAX - i));
     }
+}
+
+/* Every level against the network that goes one by one: where an image is beyond the count, the
+ * walk goes on. */
+static void check_kernel(const sl_permutation_kernel *kernel, const sl_permutation *p,
+                         uint64_t first)
+{
+    uint64_t l[SL_PERMUTATION_LANES_MAX];
+    uint64_t r[SL_PERMUTATION_LANES_MAX];
+    uint64_t images[SL_PERMUTATION_LANES_MAX + 1] = {0};
+    assert_true(kernel->lanes <= SL_PERMUTATION_LANES_MAX);
+    images[kernel->lanes] = 77;
+    for (uint32_t k = 0; k < kernel->lanes; k++) {
+        l[k] = (first + k) % p->count % p->left;
+        r[k] = (first + k) % p->count / p->left;
+    }
+    kernel->forward(p, l, r, images);
+    assert_true(images[kernel->lanes] == 77);
+    for (uint32_t k = 0; k < kernel->lanes; k++) {
+        assert_true(images[k] < p->left * p->right);
+        if (images[k] < p->count) {
+            assert_true(images[k] == sl_permutation_apply(p, (first + k) % p->count));
+        }
+    }
+}
+
+TEST(every_level_gives_the_same_images)
+{
+    uint32_t kernels = 0;
+    for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
+        const sl_permutation_kernel *kernel = sl_permutation_kernel_of((sl_simd)level);
+        if (kernel == NULL) {
+            continue;
+        }
+        kernels++;
+        for (uint64_t count = 1; count < (uint64_t)1 << 62; count += count / 5 + 1) {
+            const sl_permutation p = sl_permutation_make(count, count * 0x9E3779B97F4A7C15U);
+            check_kernel(kernel, &p, 0);
+            check_kernel(kernel, &p, count / 3);
+            check_kernel(kernel, &p, count - 1);
+        }
+        const sl_permutation largest = sl_permutation_make((uint64_t)1 << 62, UINT64_MAX);
+        check_kernel(kernel, &largest, 0);
+        check_kernel(kernel, &largest, ((uint64_t)1 << 62) - SL_PERMUTATION_LANES_MAX);
+    }
+    assert_true(kernels > 0 || sl_simd_best() < SL_SIMD_AVX2);
+}
+
+/* Runs that are longer than what a kernel takes at once, wherever they begin in a row of `left`. */
+TEST(runs_of_any_length_are_those_of_single_indexes)
+{
+    static uint64_t run[1000];
+    const sl_permutation p = sl_permutation_make(99991, 4);
+    for (uint32_t length = 0; length <= 200; length += length < 140 ? 1 : 20) {
+        const uint64_t first = (uint64_t)length * 499;
+        run[length] = 77;
+        sl_permutation_apply_run(&p, first, length, run);
+        assert_true(run[length] == 77);
+        for (uint32_t i = 0; i < length; i++) {
+            assert_true(run[i] == sl_permutation_apply(&p, first + i));
+        }
+    }
+    sl_permutation_apply_run(&p, 98991, 1000, run);
+    assert_true(run[999] == sl_permutation_apply(&p, 99990));
 }
 
 TEST(none_is_one)
