@@ -7,7 +7,6 @@
 #include "memory.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -60,14 +59,24 @@ void sl_packing_fit_clear(sl_packing_fit *fit)
     }
 }
 
+static bool has_space(const sl_packing_fit *fit, uint32_t space)
+{
+    return (fit->words[0][space >> 6] >> (space & 63) & 1) != 0;
+}
+
 void sl_packing_fit_add(sl_packing_fit *fit, uint32_t row, uint32_t space)
 {
     assert(space >= 1 && space <= fit->space);
-    const bool has = (fit->words[0][space >> 6] >> (space & 63) & 1) != 0;
+    const bool has = has_space(fit, space);
     fit->next[row] = has ? fit->heads[space] : SL_PACKING_NO_ROW;
     fit->heads[space] = row;
-    for (uint32_t i = 0; i < fit->levels; i++) {
-        fit->words[i][space >> 6] |= UINT64_C(1) << (space & 63);
+    for (uint32_t i = 0; i < fit->levels && !has; i++) {
+        uint64_t *word = &fit->words[i][space >> 6];
+        const uint64_t before = *word;
+        *word = before | UINT64_C(1) << (space & 63);
+        if (before != 0) {
+            return; /* the levels above have its bit */
+        }
         space >>= 6;
     }
 }
@@ -83,9 +92,9 @@ static void remove_space(sl_packing_fit *fit, uint32_t space)
     }
 }
 
-/* The smallest space at or above `need` that a row has; 0: none. */
-static uint32_t least_space(const sl_packing_fit *fit, uint32_t need)
+uint32_t sl_packing_fit_least(const sl_packing_fit *fit, uint32_t need)
 {
+    assert(need >= 1);
     uint32_t at = need;
     for (uint32_t i = 0; i < fit->levels; i++) {
         /* Of the level's word that `at` is in, the bits from it on. */
@@ -105,17 +114,22 @@ static uint32_t least_space(const sl_packing_fit *fit, uint32_t need)
     return 0;
 }
 
+bool sl_packing_fit_pop(sl_packing_fit *fit, uint32_t space, uint32_t *row)
+{
+    if (!has_space(fit, space)) {
+        return false;
+    }
+    *row = fit->heads[space];
+    fit->heads[space] = fit->next[*row];
+    if (fit->next[*row] == SL_PACKING_NO_ROW) {
+        remove_space(fit, space);
+    }
+    return true;
+}
+
 uint32_t sl_packing_fit_take(sl_packing_fit *fit, uint32_t need, uint32_t *space)
 {
-    assert(need >= 1);
-    *space = least_space(fit, need);
-    if (*space == 0) {
-        return SL_PACKING_NO_ROW;
-    }
-    const uint32_t row = fit->heads[*space];
-    fit->heads[*space] = fit->next[row];
-    if (fit->next[row] == SL_PACKING_NO_ROW) {
-        remove_space(fit, *space);
-    }
-    return row;
+    uint32_t row = SL_PACKING_NO_ROW;
+    *space = sl_packing_fit_least(fit, need);
+    return *space > 0 && sl_packing_fit_pop(fit, *space, &row) ? row : SL_PACKING_NO_ROW;
 }

@@ -11,6 +11,7 @@
 
 #include <sluice/common.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SL_PACKING_NO_ROW UINT32_MAX
@@ -35,6 +36,10 @@ void sl_packing_fit_close(sl_packing_fit *fit);
 void sl_packing_fit_clear(sl_packing_fit *fit);
 /* Adds a row with `space` >= 1 free. */
 void sl_packing_fit_add(sl_packing_fit *fit, uint32_t row, uint32_t space);
+/* Returns the smallest free space of a row that is at least `need` >= 1; 0: no row has as much. */
+uint32_t sl_packing_fit_least(const sl_packing_fit *fit, uint32_t need);
+/* Takes out the row with `space` >= 1 free that was added last. False: there is none. */
+bool sl_packing_fit_pop(sl_packing_fit *fit, uint32_t space, uint32_t *row);
 /* Takes out the row with the least space that is at least `need`, of several the one that was added
  * last. Sets `*space` to what it has. NO_ROW: there is none. */
 uint32_t sl_packing_fit_take(sl_packing_fit *fit, uint32_t need, uint32_t *space);

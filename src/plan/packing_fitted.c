@@ -10,12 +10,6 @@
 
 enum { DIGIT_BITS = 12, DIGITS = 1 << DIGIT_BITS };
 
-/* Pieces of `length` that a document is cut into, besides the rest. */
-static uint64_t whole_pieces(const sl_packing_shape *shape, uint64_t length)
-{
-    return shape->cut == SL_PACKING_CUT_LONG && length > shape->length ? length / shape->length : 0;
-}
-
 /* What is to be fitted of each entry, in units of `align`. An entry longer than a row is left out.
  */
 static void find_needs(const sl_packing_plan *plan, sl_packing_planner *planner,
@@ -26,7 +20,7 @@ static void find_needs(const sl_packing_plan *plan, sl_packing_planner *planner,
         uint64_t need = 0;
         for (size_t k = (size_t)i * shape->unit; k < (size_t)(i + 1) * shape->unit; k++) {
             const uint64_t length = plan->lengths[k];
-            const uint64_t pieces = whole_pieces(shape, length);
+            const uint64_t pieces = sl_packing_whole(shape, length);
             if (plan->begins != NULL) {
                 plan->begins[k] = whole;
             }
@@ -151,7 +145,7 @@ static sl_packed_piece fitted_piece(const sl_packing_plan *plan, const sl_packin
                                     size_t place)
 {
     const uint64_t length = plan->lengths[place];
-    const uint64_t first = whole_pieces(shape, length) * shape->length;
+    const uint64_t first = sl_packing_whole(shape, length) * shape->length;
     return (sl_packed_piece){plan->documents[place], first, (uint32_t)(length - first)};
 }
 

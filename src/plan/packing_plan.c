@@ -109,9 +109,10 @@ static void gather_window(sl_packing_plan *plan, sl_packing_planner *planner,
     const uint64_t first = window * windows->each;
     plan->entries = (uint32_t)sl_min_u64(windows->each, windows->entries - first);
     if (windows->shuffled) {
-        sl_permutation_apply_run(&windows->order, first, plan->entries, planner->drawn);
+        uint64_t *drawn = unit == 1 ? plan->documents : planner->drawn;
+        sl_permutation_apply_run(&windows->order, first, plan->entries, drawn);
     }
-    for (uint32_t i = 0; i < plan->entries; i++) {
+    for (uint32_t i = 0; i < plan->entries && (unit > 1 || !windows->shuffled); i++) {
         const uint64_t entry = windows->shuffled ? planner->drawn[i] : first + i;
         for (uint32_t k = 0; k < unit; k++) {
             plan->documents[(size_t)i * unit + k] = entry * unit + k;
@@ -174,6 +175,8 @@ void sl_packing_plan_make(sl_packing_plan *plan, sl_packing_planner *planner,
         plan->rows = 0; /* fails: nobody asks for its rows */
     } else if (windows->shape.cut == SL_PACKING_CUT_SPLIT) {
         sl_packing_split_make(plan, &windows->shape, facts);
+    } else if (count != NULL) {
+        sl_packing_fitted_count(plan, planner, &windows->shape, facts);
     } else {
         sl_packing_fitted_make(plan, planner, &windows->shape, facts);
     }

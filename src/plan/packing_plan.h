@@ -75,8 +75,9 @@ uint64_t sl_packing_plan_bytes(const sl_packing_shape *shape);
 
 /* No window yet. */
 sl_packing_count sl_packing_count_begin(void);
-/* Plans a window, and adds it to `count`, which may be NULL. Where `count` says later that
- * documents are not good (torn; longer than a row), the plan leaves these out. */
+/* Plans a window. With `count` it adds the window to that instead: the plan then has its number of
+ * rows, and not the rows. Where `count` says later that documents are not good (torn; longer than a
+ * row), the plan leaves these out. */
 void sl_packing_plan_make(sl_packing_plan *plan, sl_packing_planner *planner,
                           const sl_packing_windows *windows, uint64_t window,
                           sl_packing_count *count);
