@@ -121,6 +121,14 @@ static void gather_window(sl_packing_plan *plan, sl_packing_planner *planner,
     windows->lengths.of(windows->lengths.ctx, plan->documents, plan->entries * unit, plan->lengths);
 }
 
+/* Lengths that two documents exchange change the sum of these. */
+static uint64_t length_hash(uint64_t document, uint64_t length)
+{
+    const uint64_t both = sl_fnv1a(document * UINT64_C(0x9E3779B97F4A7C15), length);
+    const uint64_t mixed = (both ^ both >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    return mixed ^ mixed >> 29;
+}
+
 static void count_document(sl_packing_facts *facts, uint64_t document, uint64_t length)
 {
     if (length > facts->longest ||
@@ -130,7 +138,7 @@ static void count_document(sl_packing_facts *facts, uint64_t document, uint64_t 
     }
     facts->tokens += length;
     facts->empty += length == 0;
-    facts->lengths_hash += sl_fnv1a(sl_fnv1a(SL_FNV1A_BEGIN, document), length);
+    facts->lengths_hash += length_hash(document, length);
 }
 
 /* Lengths, and what is wrong with them. */
