@@ -155,7 +155,10 @@ static sluice_status datasets_read_numbers(const sl_dataset *dataset, const char
         return sl_error_set(error, SLUICE_INVALID, "api", "field \"%.64s\" is not a number", name);
     }
     to->integers = field->type == SLUICE_FIELD_FLOAT ? NULL : to->integers;
-    const sl_scan scan = {dataset, UINT64_C(1) << to->field, datasets_take_number, to, NULL};
+    const sl_scan scan = {.dataset = dataset,
+                          .wanted = UINT64_C(1) << to->field,
+                          .take = datasets_take_number,
+                          .ctx = to};
     return sl_scan_run(&scan, &own, error);
 }
 
@@ -217,7 +220,10 @@ static sluice_status choose_by_condition(sl_index_map *map, const sl_dataset *da
         return status;
     }
     marks to = {condition, sl_calloc(samples / 64 + 1, sizeof(*to.words))};
-    const sl_scan scan = {dataset, sl_condition_fields(condition), datasets_mark, &to, NULL};
+    const sl_scan scan = {.dataset = dataset,
+                          .wanted = sl_condition_fields(condition),
+                          .take = datasets_mark,
+                          .ctx = &to};
     if (to.words == NULL) {
         sl_condition_close(condition);
         return sl_no_memory(error, "api", "for one bit per sample");

@@ -42,7 +42,8 @@ static sluice_status read_lengths(const sl_dataset *dataset, const char *name, u
                             name);
     }
     sl_stop_begin(&stop, own.should_stop, own.user);
-    status = sl_field_lengths_read(dataset, field, lengths, &own, error);
+    const sl_lengths_wish wish = {field, sl_lengths_keep, lengths};
+    status = sl_field_lengths_read(dataset, &wish, 1, &own, NULL, error);
     sl_stop_end(&stop);
     return status;
 }

@@ -156,6 +156,13 @@ typedef struct sl_tensor_ops {
      * False: it is not. NULL: of no sample. */
     bool (*field_bytes)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes);
     /*
+     * Writes the bytes that locate_field would find, of a field of one dimension without a head, in
+     * each of `count` samples. Only where the dataset keeps them in memory: it reads nothing,
+     * cannot fail, and takes some ns a sample. NULL: of no field.
+     */
+    void (*kept_bytes)(const sl_dataset *dataset, uint32_t field, const uint64_t *samples,
+                       uint32_t count, uint64_t *bytes);
+    /*
      * Shape and header size of a tensor that locate_field found to have that many bytes; reads
      * nothing and never changes. False: that is not known. NULL: the field's own shape, of which
      * one dimension may be open, and no head.

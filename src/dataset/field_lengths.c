@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * field_lengths: threads of open_many look up runs of samples, each its own part of the lengths. Of
- * several joined datasets those that cannot be looked up are noted as UNKNOWN meanwhile, and read.
+ * field_lengths: threads of open_many look up runs of samples, each its own. Of several joined
+ * datasets those that cannot be looked up are passed over, and their samples read.
  */
 #include "field_lengths.h"
 
@@ -11,23 +11,38 @@
 #include "over.h"
 #include "scan.h"
 #include "stop.h"
+#include "thread.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define STAGE "dataset"
 
-/* Samples of a job, and between two looks at the stop. */
+/* Samples of a job, and of a look at the stop. */
 enum { LENGTHS_RUN = 4096, LENGTHS_LOOK = 256 };
-#define UNKNOWN UINT64_MAX
 
 typedef struct length_reader {
     const sl_dataset *dataset;
-    uint32_t field;
-    uint64_t *lengths;
-    uint64_t run;        /* samples of a job */
-    bool joined;         /* of several datasets, some of which may have to be read */
-    atomic_bool unknown; /* some do. Set by any thread, read once they have been joined */
+    bool joined; /* of several datasets, some of which may have to be read */
+    pthread_mutex_t mutex;
+    sl_unreadable *unreadable; /* NULL: they fail; guarded by `mutex` */
 } length_reader;
+
+/* One field that is looked up. */
+typedef struct length_lookup {
+    length_reader *reader;
+    const sl_lengths_wish *wish;
+    uint64_t run;        /* samples of a job */
+    atomic_bool unknown; /* some have to be read. Set by any thread, read once they are joined */
+} length_lookup;
+
+/* Fields that samples are read for. */
+typedef struct length_scan {
+    length_reader *reader;
+    const sl_lengths_wish *wishes[SL_LENGTHS_WISHES];
+    uint32_t count;
+    uint64_t wanted; /* bits of the fields */
+} length_scan;
 
 sluice_lengths_source sl_field_lengths_source(const sl_dataset *dataset, uint32_t field)
 {
@@ -36,10 +51,10 @@ sluice_lengths_source sl_field_lengths_source(const sl_dataset *dataset, uint32_
     sl_place place;
     sluice_error error;
     sl_error_clear(&error);
-    if (of->type != SLUICE_FIELD_TENSOR || of->dims == 0 || of->shape[0] != 0) {
+    if (of->type != SLUICE_FIELD_TENSOR || of->dims == 0) {
         return SLUICE_LENGTHS_NONE;
     }
-    if (sl_dataset_field_bytes(dataset, 0, field, &bytes)) {
+    if (of->shape[0] != 0 || sl_dataset_field_bytes(dataset, 0, field, &bytes)) {
         return SLUICE_LENGTHS_KNOWN;
     }
     /* The last one may be of another dataset that was joined. */
@@ -55,110 +70,246 @@ static bool joins_several(const sl_dataset *dataset)
     return dataset->over != NULL && dataset->over->several;
 }
 
-static sluice_status length_of(const length_reader *r, uint64_t index, sluice_error *error)
+/* False: it is an error. */
+static bool leave_length_out(length_reader *r, uint64_t index, const sluice_error *error)
+{
+    const int32_t status = error->status;
+    if (r->unreadable == NULL || (status != SLUICE_CORRUPT && status != SLUICE_UNSUPPORTED)) {
+        return false;
+    }
+    sl_lock(&r->mutex);
+    if (!r->unreadable->found || index < r->unreadable->first) {
+        *r->unreadable = (sl_unreadable){.found = true, .first = index, .error = *error};
+        r->unreadable->error.sample = (int64_t)index;
+    }
+    sl_unlock(&r->mutex);
+    return true;
+}
+
+/* ---- looking up ---- */
+
+static sluice_status length_of(const sl_dataset *dataset, uint32_t field, uint64_t index,
+                               uint64_t *length, sluice_error *error)
 {
     uint64_t bytes;
     sl_tensor_form form;
-    if (!sl_dataset_field_bytes(r->dataset, index, r->field, &bytes)) {
+    if (!sl_dataset_field_bytes(dataset, index, field, &bytes)) {
         sl_place place;
-        const sluice_status status =
-            sl_dataset_find_field(r->dataset, index, r->field, &place, error);
+        const sluice_status status = sl_dataset_find_field(dataset, index, field, &place, error);
         if (status != SLUICE_OK) {
             return status;
         }
         bytes = place.bytes;
     }
-    r->lengths[index] = 0;
+    *length = 0;
     if (bytes > 0) {
-        if (!sl_dataset_form(r->dataset, index, r->field, bytes, &form)) {
+        if (!sl_dataset_form(dataset, index, field, bytes, &form)) {
             return sl_error_set(error, SLUICE_CORRUPT, STAGE,
                                 "field \"%s\" of sample %llu has %llu bytes, which are not whole "
                                 "elements of its shape",
-                                r->dataset->fields[r->field].name, (unsigned long long)index,
+                                dataset->fields[field].name, (unsigned long long)index,
                                 (unsigned long long)bytes);
         }
-        r->lengths[index] = form.shape[0];
+        *length = form.shape[0];
     }
     return SLUICE_OK;
 }
 
-/* Leaves the samples of a joined dataset from `index` on to be read, before `end`. Returns the
- * first one that is not of it. */
-static uint64_t leave_unknown(length_reader *r, uint64_t index, uint64_t end)
+/* Looks up `*count` lengths from sample `first` on, or those before the first that it cannot.
+ * Samples that are alike share one look-up. */
+static sluice_status look_up(const length_lookup *own, uint64_t first, uint32_t *count,
+                             uint64_t *lengths, sluice_error *error)
 {
-    const sl_inner inner = sl_inner_of_sample(r->dataset, index);
-    const uint64_t behind = sl_min_u64(index - inner.index + inner.of->info.samples, end);
-    for (; index < behind; index++) {
-        r->lengths[index] = UNKNOWN;
+    const sl_dataset *dataset = own->reader->dataset;
+    const uint32_t all = *count;
+    for (*count = 0; *count < all;) {
+        const uint64_t index = first + *count;
+        const sluice_status status =
+            length_of(dataset, own->wish->field, index, &lengths[*count], error);
+        uint64_t alike = 1;
+        if (status == SLUICE_CORRUPT && leave_length_out(own->reader, index, error)) {
+            lengths[*count] = SL_LENGTH_UNREADABLE;
+        } else if (status != SLUICE_OK) {
+            return status;
+        } else if (!dataset->tensors->range(dataset, index, &alike)) {
+            alike = 1;
+        }
+        const uint64_t length = lengths[*count];
+        for (; alike > 0 && *count < all; alike--) {
+            lengths[(*count)++] = length;
+        }
     }
-    /* relaxed: joining the threads orders it */
-    atomic_store_explicit(&r->unknown, true, memory_order_relaxed);
-    return behind;
+    return SLUICE_OK;
 }
 
-/* Samples that are alike share one look-up. */
+static void look_up_kept(const length_lookup *own, uint64_t first, uint32_t count,
+                         uint64_t *lengths)
+{
+    const sl_dataset *dataset = own->reader->dataset;
+    const uint64_t element = sl_dtype_bytes(dataset->fields[own->wish->field].dtype);
+    uint64_t samples[LENGTHS_LOOK];
+    for (uint32_t i = 0; i < count; i++) {
+        samples[i] = first + i;
+    }
+    dataset->tensors->kept_bytes(dataset, own->wish->field, samples, count, lengths);
+    for (uint32_t i = 0; i < count; i++) {
+        lengths[i] >>= __builtin_ctzll(element); /* 1, 2, 4 or 8 */
+    }
+}
+
+/* Leaves the samples of a joined dataset from `index` on to be read. Returns the first one that is
+ * not of it. */
+static uint64_t leave_unknown(length_lookup *own, uint64_t index)
+{
+    const sl_inner inner = sl_inner_of_sample(own->reader->dataset, index);
+    /* relaxed: joining the threads orders it */
+    atomic_store_explicit(&own->unknown, true, memory_order_relaxed);
+    return index - inner.index + inner.of->info.samples;
+}
+
 static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error)
 {
-    length_reader *r = ctx;
-    uint64_t index = number * r->run;
-    const uint64_t end = sl_min_u64(index + r->run, r->dataset->info.samples);
-    while (index < end) {
-        uint64_t alike = 1;
-        sluice_status status = index % LENGTHS_LOOK == 0 ? sl_stop_check(STAGE, error) : SLUICE_OK;
-        if (status == SLUICE_OK) {
-            status = length_of(r, index, error);
-        }
-        if (status == SLUICE_UNSUPPORTED && r->joined) {
-            index = leave_unknown(r, index, end);
-            continue;
-        }
+    length_lookup *own = ctx;
+    const sl_dataset *dataset = own->reader->dataset;
+    const uint64_t begin = number * own->run;
+    const uint64_t end = sl_min_u64(begin + own->run, dataset->info.samples);
+    for (uint64_t first = begin; first < end;) {
+        uint64_t lengths[LENGTHS_LOOK];
+        uint32_t count = (uint32_t)sl_min_u64(LENGTHS_LOOK, end - first);
+        sluice_status status = sl_stop_check(STAGE, error);
         if (status != SLUICE_OK) {
             return status;
         }
-        if (!r->dataset->tensors->range(r->dataset, index, &alike)) {
-            alike = 1;
+        if (dataset->tensors != NULL && dataset->tensors->kept_bytes != NULL) {
+            look_up_kept(own, first, count, lengths);
+        } else {
+            status = look_up(own, first, &count, lengths, error);
         }
-        const uint64_t first = index++;
-        for (; alike > 1 && index < end; alike--) {
-            r->lengths[index++] = r->lengths[first];
+        if (count > 0) {
+            own->wish->take(own->wish->ctx, first, count, lengths);
+        }
+        first += count;
+        if (status == SLUICE_UNSUPPORTED && own->reader->joined) {
+            first = leave_unknown(own, first);
+        } else if (status != SLUICE_OK) {
+            return status;
         }
     }
     return SLUICE_OK;
 }
 
-static void take_length(void *ctx, uint64_t index, const sl_values *values)
+static void take_shape(const length_reader *r, const sl_lengths_wish *wish)
 {
-    const length_reader *r = ctx;
-    const sl_value *value = &values->of[r->field];
-    r->lengths[index] = value->present ? value->shape[0] : 0;
+    uint64_t lengths[LENGTHS_LOOK];
+    const uint64_t samples = r->dataset->info.samples;
+    for (uint32_t i = 0; i < LENGTHS_LOOK; i++) {
+        lengths[i] = (uint64_t)r->dataset->fields[wish->field].shape[0];
+    }
+    for (uint64_t first = 0; first < samples; first += LENGTHS_LOOK) {
+        wish->take(wish->ctx, first, (uint32_t)sl_min_u64(LENGTHS_LOOK, samples - first), lengths);
+    }
 }
 
-static bool is_length_known(const void *ctx, uint64_t index)
+/* UNSUPPORTED: samples have to be read, of all, or of some of the datasets that were joined. */
+static sluice_status look_up_all(length_reader *r, const sl_lengths_wish *wish, sluice_error *error)
 {
-    const length_reader *r = ctx;
-    return r->lengths[index] != UNKNOWN;
+    const uint64_t samples = r->dataset->info.samples;
+    const sluice_lengths_source source = sl_field_lengths_source(r->dataset, wish->field);
+    length_lookup own = {
+        .reader = r, .wish = wish, .run = sl_max_u64(LENGTHS_RUN, (samples - 1) / INT32_MAX + 1)};
+    assert(source != SLUICE_LENGTHS_NONE);
+    if (r->dataset->fields[wish->field].shape[0] != 0) {
+        take_shape(r, wish);
+        return SLUICE_OK;
+    }
+    if (source == SLUICE_LENGTHS_SAMPLES && !r->joined) {
+        return SLUICE_UNSUPPORTED;
+    }
+    const sluice_status status =
+        sl_open_many((uint32_t)((samples - 1) / own.run + 1), look_up_run, &own, error);
+    return status == SLUICE_OK && atomic_load_explicit(&own.unknown, memory_order_relaxed)
+               ? SLUICE_UNSUPPORTED
+               : status;
 }
 
-// NOLINTBEGIN(readability-non-const-parameter): written to, by way of `r`
-sluice_status sl_field_lengths_read(const sl_dataset *dataset, uint32_t field, uint64_t *lengths,
-                                    const sluice_scan_options *options, sluice_error *error)
-// NOLINTEND(readability-non-const-parameter)
+/* ---- reading ---- */
+
+static void take_lengths(void *ctx, uint64_t index, const sl_values *values)
+{
+    const length_scan *scan = ctx;
+    for (uint32_t i = 0; i < scan->count; i++) {
+        const sl_lengths_wish *wish = scan->wishes[i];
+        const sl_value *value = &values->of[wish->field];
+        const uint64_t length = value->present ? value->shape[0] : 0;
+        wish->take(wish->ctx, index, 1, &length);
+    }
+}
+
+static bool pass_over_sample(void *ctx, uint64_t index, const sluice_error *error)
+{
+    const length_scan *scan = ctx;
+    static const uint64_t unreadable = SL_LENGTH_UNREADABLE;
+    if (!leave_length_out(scan->reader, index, error)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < scan->count; i++) {
+        scan->wishes[i]->take(scan->wishes[i]->ctx, index, 1, &unreadable);
+    }
+    return true;
+}
+
+/* Of a joined dataset: whether all was looked up. */
+static bool is_looked_up(const void *ctx, uint64_t index)
+{
+    const length_scan *scan = ctx;
+    sluice_error error;
+    uint64_t length;
+    sl_error_clear(&error);
+    for (uint32_t i = 0; i < scan->count; i++) {
+        if (length_of(scan->reader->dataset, scan->wishes[i]->field, index, &length, &error) ==
+            SLUICE_UNSUPPORTED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+sluice_status sl_field_lengths_read(const sl_dataset *dataset, const sl_lengths_wish *wishes,
+                                    uint32_t count, const sluice_scan_options *options,
+                                    sl_unreadable *unreadable, sluice_error *error)
 {
     length_reader r = {
-        .dataset = dataset, .field = field, .lengths = lengths, .joined = joins_several(dataset)};
-    const uint64_t samples = dataset->info.samples;
-    const sluice_lengths_source source = sl_field_lengths_source(dataset, field);
-    assert(source != SLUICE_LENGTHS_NONE);
-    sluice_status status = SLUICE_UNSUPPORTED;
-    if (source != SLUICE_LENGTHS_SAMPLES || r.joined) {
-        r.run = sl_max_u64(LENGTHS_RUN, (samples - 1) / INT32_MAX + 1);
-        status = sl_open_many((uint32_t)((samples - 1) / r.run + 1), look_up_run, &r, error);
+        .dataset = dataset, .joined = joins_several(dataset), .unreadable = unreadable};
+    length_scan left = {.reader = &r, .count = 0};
+    sluice_status status = SLUICE_OK;
+    assert(count <= SL_LENGTHS_WISHES);
+    if (unreadable != NULL) {
+        *unreadable = (sl_unreadable){.found = false};
     }
-    const bool some = status == SLUICE_OK && atomic_load_explicit(&r.unknown, memory_order_relaxed);
-    if (status == SLUICE_UNSUPPORTED || some) {
-        const sl_scan scan = {dataset, UINT64_C(1) << field, take_length, &r,
-                              some ? is_length_known : NULL};
+    sl_mutex_init(&r.mutex);
+    for (uint32_t i = 0; i < count && status == SLUICE_OK; i++) {
+        status = look_up_all(&r, &wishes[i], error);
+        if (status == SLUICE_UNSUPPORTED) {
+            left.wishes[left.count++] = &wishes[i];
+            left.wanted |= UINT64_C(1) << wishes[i].field;
+            status = SLUICE_OK;
+        }
+    }
+    if (status == SLUICE_OK && left.count > 0) {
+        const sl_scan scan = {.dataset = dataset,
+                              .wanted = left.wanted,
+                              .take = take_lengths,
+                              .ctx = &left,
+                              .skip = r.joined ? is_looked_up : NULL,
+                              .pass_over = pass_over_sample};
         status = sl_scan_run(&scan, options, error);
     }
+    sl_mutex_destroy(&r.mutex);
     return status;
+}
+
+void sl_lengths_keep(void *ctx, uint64_t first, uint32_t count, const uint64_t *lengths)
+{
+    uint64_t *all = ctx;
+    memcpy(all + first, lengths, count * sizeof(*lengths));
 }

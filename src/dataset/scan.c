@@ -126,11 +126,15 @@ static sluice_status scan_read_some(scanner *s, reader *r, uint64_t first, uint6
             continue;
         }
         const uint64_t shortages = sl_memory_shortages();
-        const sluice_status status = scan_read_sample(s->scan, r, *at, error);
+        sluice_status status = scan_read_sample(s->scan, r, *at, error);
         end_sample(r);
         if (status < 0) {
             error->sample = (int64_t)*at;
-            return sl_error_after_shortage(status, sl_memory_shortages() > shortages, error);
+            status = sl_error_after_shortage(status, sl_memory_shortages() > shortages, error);
+        }
+        if (status < 0 &&
+            (s->scan->pass_over == NULL || !s->scan->pass_over(s->scan->ctx, *at, error))) {
+            return status;
         }
     }
     return SLUICE_OK;

@@ -23,6 +23,9 @@ typedef struct sl_scan {
     /* True if a sample is neither read nor taken. Called by the thread that would do so. NULL: all
      * are read. */
     bool (*skip)(const void *ctx, uint64_t index);
+    /* Asked for a sample that cannot be read, by the thread that met it: true passes over it. NULL:
+     * the scan fails. */
+    bool (*pass_over)(void *ctx, uint64_t index, const sluice_error *error);
 } sl_scan;
 
 /* `options` is full-size. Errors: those of a sample that cannot be read, the first in the order of

@@ -47,19 +47,21 @@ static sl_packed_wanted packed_wanted_of(const sl_loader_opening *opening)
 {
     const sluice_loader *loader = opening->loader;
     const sl_packed_shape *rows = &loader->columns.packed;
+    const bool masks = opening->options.on_bad_sample == SLUICE_BAD_MASK;
     static const sl_packing_cut cuts[] = {[SLUICE_CUT_NONE] = SL_PACKING_CUT_NONE,
                                           [SLUICE_CUT_LONG] = SL_PACKING_CUT_LONG,
                                           [SLUICE_CUT_SPLIT] = SL_PACKING_CUT_SPLIT};
-    return (sl_packed_wanted){.dataset = loader->dataset,
-                              .field = rows->field,
-                              .shape = {.length = rows->length,
-                                        .max_documents = rows->max_documents,
-                                        .align = rows->align,
-                                        .unit = rows->unit,
-                                        .window = SL_PACKING_WINDOW,
-                                        .cut = cuts[rows->cut]},
-                              .seed = opening->options.seed,
-                              .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
+    return (sl_packed_wanted){
+        .dataset = loader->dataset,
+        .fields = {.tokens = rows->field, .media = SL_FIELD_NONE, .unit = masks ? rows->unit : 0},
+        .shape = {.length = rows->length,
+                  .max_documents = rows->max_documents,
+                  .align = rows->align,
+                  .unit = rows->unit,
+                  .window = SL_PACKING_WINDOW,
+                  .cut = cuts[rows->cut]},
+        .seed = opening->options.seed,
+        .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
 }
 
 static sluice_status open_pieces(sl_loader_opening *opening, sl_packed_sources *sources,

@@ -40,7 +40,7 @@ sluice_status sl_loader_open_classes(const sl_loader_opening *opening, const cha
 /* Where a column asks for packed sequences: reads the documents' lengths, packs them, and makes
  * pieces of documents the loader's samples; the options are to be settled for them next. Needs
  * bound columns. Errors: UNSUPPORTED: an option or a dataset that does not go with them; those of
- * sl_document_lengths_read, sl_packing_open and sl_pieces_open. */
+ * sl_document_lengths_open, sl_packing_open and sl_pieces_open. */
 sluice_status sl_loader_open_packing(sl_loader_opening *opening, sluice_error *error);
 
 /* ---- open_staging.c ---- */

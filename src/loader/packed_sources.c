@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packed_sources.h"
 
-#include "document_lengths.h"
 #include "error.h"
 #include "fnv.h"
 #include "memory.h"
@@ -15,6 +14,8 @@
 
 /* Of a path in a sentence, whose end says most; and sources that a notice names. */
 enum { NAME_BYTES = 120, NAMED_SOURCES = 2 };
+/* Lengths that are looked up at a time. */
+enum { NUMBERS = 256 };
 
 /* ---- what a source is called ---- */
 
@@ -72,7 +73,8 @@ static void list_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
     uint32_t named = 0;
     size_t at = 0;
     list[0] = '\0';
-    for (uint32_t i = 0; i < own->count && own->count > 1; i++) {
+    const bool tells = own->count > 1 && own->lengths.left_out == 0; /* which are empty, too */
+    for (uint32_t i = 0; i < own->count && tells; i++) {
         if (empty_of(own, i) == 0) {
             continue;
         }
@@ -88,6 +90,22 @@ static void list_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
     }
 }
 
+static void tell_left_out(const sl_packed_sources *own, const sl_packed_wanted *wanted,
+                          sl_notices *notices)
+{
+    const sl_document_lengths *lengths = &own->lengths;
+    if (lengths->left_out > 0) {
+        sl_notices_add(
+            notices,
+            "packed sequences: %llu of %llu documents of \"%s\" cannot be read, and "
+            "are in no row%s: the first is sample %llu: %s",
+            (unsigned long long)lengths->unreadable, (unsigned long long)own->documents[own->count],
+            wanted->dataset->fields[wanted->fields.tokens].name,
+            lengths->left_out > lengths->unreadable ? ", nor are the others of their units" : "",
+            (unsigned long long)lengths->first.first, lengths->first.error.text);
+    }
+}
+
 static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wanted,
                        sl_notices *notices)
 {
@@ -96,14 +114,48 @@ static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
     for (uint32_t i = 0; i < own->count; i++) {
         empty += empty_of(own, i);
     }
+    empty -= own->lengths.left_out;
     if (empty > 0) {
         list_empty(own, wanted, list, sizeof(list));
         sl_notices_add(notices,
                        "packed sequences: %llu of %llu documents of \"%s\" have no elements, and "
                        "are in no row%s",
                        (unsigned long long)empty, (unsigned long long)own->documents[own->count],
-                       wanted->dataset->fields[wanted->field].name, list);
+                       wanted->dataset->fields[wanted->fields.tokens].name, list);
     }
+}
+
+/* ---- lengths ---- */
+
+/* What documents take of a row, by their numbers in the source. */
+static void lengths_in_rows(const void *ctx, const uint64_t *documents, uint32_t count,
+                            uint64_t *lengths)
+{
+    const sl_packed_source *source = ctx;
+    const uint32_t *spaces = source->lengths->spaces;
+    uint64_t numbers[NUMBERS];
+    for (uint32_t done = 0; done < count; done += NUMBERS) {
+        const uint32_t some = sl_min_u32(count - done, NUMBERS);
+        for (uint32_t i = 0; i < some; i++) {
+            numbers[i] = source->first + documents[done + i];
+        }
+        if (spaces == NULL) {
+            sl_document_lengths_of(source->lengths, numbers, some, lengths + done);
+        }
+        for (uint32_t i = 0; spaces != NULL && i < some; i++) {
+            lengths[done + i] = spaces[numbers[i]];
+        }
+    }
+}
+
+static sl_packing_lengths lengths_of_source(const sl_packed_sources *own, uint32_t i)
+{
+    const sl_packed_source *source = &own->of[i];
+    const uint64_t documents = own->documents[i + 1] - source->first;
+    const uint32_t *array =
+        own->lengths.spaces != NULL ? own->lengths.spaces : own->lengths.elements;
+    return array != NULL ? sl_packing_lengths_of_array(array + source->first, documents)
+                         : (sl_packing_lengths){documents, lengths_in_rows, source};
 }
 
 /* ---- opening ---- */
@@ -111,11 +163,10 @@ static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
 static sluice_status pack_source(sl_packed_sources *own, const sl_packed_wanted *wanted, uint32_t i,
                                  sluice_error *error)
 {
-    const uint64_t first = own->documents[i];
-    const sl_packing_source source = {
-        .lengths = sl_packing_lengths_of_array(own->lengths + first, own->documents[i + 1] - first),
-        .seed = own->count == 1 ? wanted->seed : sl_packed_mix_seed(wanted->seed, i),
-        .shuffled = wanted->shuffled};
+    const sl_packing_source source = {.lengths = lengths_of_source(own, i),
+                                      .seed = own->count == 1 ? wanted->seed
+                                                              : sl_packed_mix_seed(wanted->seed, i),
+                                      .shuffled = wanted->shuffled};
     return sl_packing_open(&own->packings[i], &wanted->shape, &source, error);
 }
 
@@ -126,7 +177,8 @@ static sluice_status take_source(sl_packed_sources *own, uint32_t i, sluice_erro
     own->most = (uint32_t)sl_max_u64(own->most, facts->most_pieces);
     own->pieces += facts->pieces;
     own->tokens += facts->tokens;
-    own->bytes += facts->documents * sizeof(uint32_t) + sl_packing_bytes(own->packings[i]);
+    own->bytes += facts->documents * sl_document_lengths_bytes(&own->lengths) +
+                  sl_packing_bytes(own->packings[i]);
     own->hash = own->count == 1 ? facts->hash : sl_fnv1a(own->hash, facts->hash) | 1;
     own->lengths_hash =
         own->count == 1 ? facts->lengths_hash : sl_fnv1a(own->lengths_hash, facts->lengths_hash);
@@ -149,7 +201,7 @@ static sluice_status pack_all(sl_packed_sources *own, const sl_packed_wanted *wa
                               sluice_error *error)
 {
     sluice_status status =
-        sl_document_lengths_read(wanted->dataset, wanted->field, &own->lengths, error);
+        sl_document_lengths_open(&own->lengths, wanted->dataset, &wanted->fields, error);
     own->hash = own->lengths_hash = SL_FNV1A_BEGIN;
     for (uint32_t i = 0; status == SLUICE_OK && i < own->count; i++) {
         status = pack_source(own, wanted, i, error);
@@ -166,12 +218,16 @@ static bool set_sources(sl_packed_sources *own, const sl_dataset *dataset)
     own->packings = sl_calloc(own->count, sizeof(sl_packed_rows *));
     own->documents = sl_calloc((size_t)own->count + 1, sizeof(*own->documents));
     own->rows = sl_calloc((size_t)own->count + 1, sizeof(*own->rows));
-    if (own->packings == NULL || own->documents == NULL || own->rows == NULL) {
+    own->of = sl_calloc(own->count, sizeof(*own->of));
+    if (own->packings == NULL || own->documents == NULL || own->rows == NULL || own->of == NULL) {
         return false;
     }
     own->documents[own->count] = dataset->info.samples;
     for (uint32_t i = 0; mix != NULL && i <= own->count; i++) {
         own->documents[i] = mix->first[i];
+    }
+    for (uint32_t i = 0; i < own->count; i++) {
+        own->of[i] = (sl_packed_source){.lengths = &own->lengths, .first = own->documents[i]};
     }
     return true;
 }
@@ -190,6 +246,7 @@ sluice_status sl_packed_sources_open(sl_packed_sources **sources, const sl_packe
         sl_packed_sources_close(own);
         return status;
     }
+    tell_left_out(own, wanted, notices);
     tell_empty(own, wanted, notices);
     *sources = own;
     return SLUICE_OK;
@@ -207,7 +264,8 @@ void sl_packed_sources_close(sl_packed_sources *sources)
     sl_free(sources->packings);
     sl_free(sources->documents);
     sl_free(sources->rows);
-    sl_free(sources->lengths);
+    sl_free(sources->of);
+    sl_document_lengths_close(&sources->lengths);
     sl_free(sources);
 }
 
@@ -233,6 +291,6 @@ bool sl_packed_sources_find(const void *ctx, uint64_t number, sl_document_piece 
     *piece = (sl_document_piece){.document = document,
                                  .first = found.first,
                                  .count = found.count,
-                                 .length = own->lengths[document]};
+                                 .length = sl_document_lengths_at(&own->lengths, document)};
     return true;
 }

@@ -6,13 +6,14 @@
  * source by source. A piece has the number row * `most` + its place in the row; numbers behind the
  * pieces of a row have none. Of a mix the rows have a mix of their own: the dataset's, counted
  * again by how many rows each source has, so that its weights are shares of rows.
- * Threads: opening blocks, under the caller's stop; finding is for any thread. Memory: 4 bytes a
- * document (12 while lengths are read), and the packings (packing.h). Ownership: the dataset, whose
+ * Threads: opening blocks, under the caller's stop; finding is for any thread. Memory: that of
+ * document_lengths.h, and the packings (packing.h). Ownership: the dataset, whose
  * mix the schedules belong to, must stay.
  */
 #ifndef SL_PACKED_SOURCES_H
 #define SL_PACKED_SOURCES_H
 
+#include "document_lengths.h"
 #include "notices.h"
 #include "packed_mix.h"
 #include "packing.h"
@@ -21,20 +22,27 @@
 /* What is packed, and how. */
 typedef struct sl_packed_wanted {
     const sl_dataset *dataset;
-    uint32_t field; /* a tensor of one dimension */
+    sl_document_fields fields; /* tokens: a tensor of one dimension */
     sl_packing_shape shape;
     uint64_t seed; /* the loader's */
     bool shuffled;
 } sl_packed_wanted;
 
+/* The documents of one source. */
+typedef struct sl_packed_source {
+    const sl_document_lengths *lengths;
+    uint64_t first; /* document */
+} sl_packed_source;
+
 /* Constant once opened. */
 typedef struct sl_packed_sources {
     uint32_t count; /* 1 where the dataset is not a mix */
     sl_packed_rows **packings;
-    uint64_t *documents; /* number of each source's first document, and the end */
-    uint64_t *rows;      /* number of each source's first row, and the end */
-    uint32_t *lengths;   /* of each document, in elements */
-    uint32_t most;       /* pieces of the fullest row */
+    uint64_t *documents;  /* number of each source's first document, and the end */
+    uint64_t *rows;       /* number of each source's first row, and the end */
+    sl_packed_source *of; /* each source's lengths, as its packing asks for them */
+    sl_document_lengths lengths;
+    uint32_t most; /* pieces of the fullest row */
     uint64_t pieces, tokens;
     uint64_t bytes;        /* of all tables */
     uint64_t hash;         /* of what the rows depend on (sl_packing_facts) */
@@ -43,7 +51,7 @@ typedef struct sl_packed_sources {
     sl_packed_mix set;     /* of sl_packed_mix_order, of a mix */
 } sl_packed_sources;
 
-/* Adds a notice of how many documents are empty. Errors: those of sl_document_lengths_read,
+/* Adds a notice of how many documents are empty. Errors: those of sl_document_lengths_open,
  * sl_packing_open and sl_mix_recount; of a mix they name the source: its number, from 1, and the
  * file of its first document. */
 sluice_status sl_packed_sources_open(sl_packed_sources **sources, const sl_packed_wanted *wanted,
