@@ -30,9 +30,10 @@ extern "C" {
 
 /* What the lengths of a field are read from. */
 typedef enum sluice_lengths_source {
-    SLUICE_LENGTHS_NONE = 0,  /* not a tensor whose first dimension differs from sample to sample */
-    SLUICE_LENGTHS_KNOWN = 1, /* nothing: they are known since the dataset was opened */
-    SLUICE_LENGTHS_INDEX = 2, /* the index, or the head of each sample; no whole sample */
+    SLUICE_LENGTHS_NONE = 0,   /* not a tensor of one dimension or more */
+    SLUICE_LENGTHS_KNOWN = 1,  /* nothing: they are known since the dataset was opened, as those of
+                                  a tensor of a fixed shape */
+    SLUICE_LENGTHS_INDEX = 2,  /* the index, or the head of each sample; no whole sample */
     SLUICE_LENGTHS_SAMPLES = 3 /* every sample, whole; of a joined dataset or a mix, those of the
                                   datasets for which this holds */
 } sluice_lengths_source;
@@ -42,9 +43,10 @@ typedef enum sluice_lengths_source {
 SLUICE_API int32_t sluice_dataset_lengths_source(const sluice_dataset *dataset, const char *field);
 
 /*
- * Writes how many elements each sample has under `field`, a tensor whose first dimension differs
- * from sample to sample (of several dimensions: how many rows), to `lengths`, space for as many as
- * the dataset has samples; 0 where a sample lacks the field. Blocks: reads what
+ * Writes how many elements each sample has under `field`, a tensor (of several dimensions: how many
+ * rows), to `lengths`, space for as many as the dataset has samples; 0 where a sample lacks the
+ * field. A tensor of a fixed shape has its first dimension in every sample; which ones lack it is
+ * not looked at. Blocks: reads what
  * sluice_dataset_lengths_source says. `options` may be NULL; workers, on_progress and
  * max_sample_bytes are for samples that are read whole. Errors: INVALID (no such field, or another
  * kind of field), IO, CORRUPT, UNSUPPORTED (of a sample), CANCELED, NOMEM.

@@ -452,7 +452,8 @@ class Dataset:
         """How many elements a tensor has in each sample (rows, of several dimensions): a numpy array of int64 (without numpy an
         array.array); 0 where a sample lacks it. `sluice.packed_rows` takes them, and a loader's `lengths=`.
 
-        field: of tensors whose first dimension differs from sample to sample, as tokens. Reads the index where that says
+        field: of tensors, as tokens. One of a fixed shape has its first dimension in every sample; which ones lack it is not looked
+        at. Reads the index where that says
         where the tensor lies (Megatron's does, and that of shards with only numbers beside it, written with zstd="off"), else
         every sample, whole: `lengths_source` says which. max_sample_bytes: as of `where`. ValueError: there is no such field."""
         from ._sequences import lengths_of

@@ -50,6 +50,20 @@ def test_joined(corpora):
     assert sluice.concat([web, code], fields=["tokens"]).lengths_source("tokens") == "samples"
 
 
+@pytest.mark.parametrize("zstd", ["off", "auto"])
+def test_a_fixed_shape(tmp_path, zstd):
+    """The first dimension; no sample is read."""
+    fields = {"row": ("tensor", "int32", (7,)), "table": ("tensor", "uint8", (3, 5)), "text": "text"}
+    with sluice.Writer(tmp_path / "set", fields, zstd=zstd) as writer:
+        for number in range(5):
+            writer.add(row=numpy.arange(7, dtype="int32"), table=numpy.zeros((3, 5), "uint8"), text="x" * number)
+    data = sluice.Dataset(tmp_path / "set")
+    for field, length in (("row", 7), ("table", 3)):
+        found = data.lengths(field)
+        assert data.lengths_source(field) == "known" and found.dtype == numpy.int64 and found.tolist() == [length] * 5
+        assert data[1:3].lengths(field).tolist() == [length] * 2
+
+
 def test_other_fields(corpora, photos):
     data = corpora["plain"][0]
     assert data.lengths_source("id") == data.lengths_source("nothing") == "none"

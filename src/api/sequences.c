@@ -38,7 +38,7 @@ static sluice_status read_lengths(const sl_dataset *dataset, const char *name, u
     if (sl_field_lengths_source(dataset, field) == SLUICE_LENGTHS_NONE) {
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "field \"%.64s\" has no length of its own in each sample: expected a "
-                            "tensor whose first dimension differs",
+                            "tensor of one dimension or more",
                             name);
     }
     sl_stop_begin(&stop, own.should_stop, own.user);
