@@ -400,3 +400,99 @@ def test_a_bad_document_is_a_bad_row(tmp_path, kind):
     with pytest.raises(sluice.Error, match="does not fit i") as raised:
         rows(loader_of(data, 2, False, {"dtype": "int32"}))
     assert raised.value.sample == 7
+
+
+# ---- documents whose length cannot be read ----
+
+
+def damage(path, at):
+    stored = bytearray(path.read_bytes())
+    stored[at] ^= 1
+    path.write_bytes(stored)
+
+
+def write_damaged(folder, documents, bad=()):
+    """With texts beside the tokens, so that lengths are those of whole samples, which have checksums."""
+    with sluice.Writer(folder, {"tokens": ("tensor", "int32", (0,)), "note": "text"}, zstd="off") as writer:
+        for document in documents:
+            writer.add(tokens=document, note="x")
+    path = folder / "shard-000000.sluice"
+    for number in bad:
+        damage(path, path.read_bytes().index(documents[number].tobytes()) + 5)
+    return sluice.Dataset(folder)
+
+
+CANNOT = '3 of 30 documents of "tokens" cannot be read, and are in no row{}: the first is sample 7: the sample does not match its checksum'
+
+
+@pytest.mark.parametrize("column", [{}, {"align": 4}, {"cut": "long", "length": 24}, {"cut": "split"}, {"unit": 2}], ids=str)
+def test_unreadable_lengths(tmp_path, column):
+    """Masked, they are in no row, nor are the others of their units; the rows are those of the rest."""
+    documents = [numpy.arange(100 * i + FIRST, 100 * i + FIRST + 12 + i % 9, dtype="int32") for i in range(30)]
+    bad, unit = (7, 20, 21), column.get("unit", 1)
+    data = write_damaged(tmp_path / "set", documents, bad)
+    with pytest.raises(sluice.CorruptError, match="sample 7: the sample does not match its checksum") as raised:
+        loader_of(data, column=column)
+    assert raised.value.sample == 7
+    with pytest.warns(UserWarning, match=CANNOT.format(", nor are the others of their units" if unit == 2 else "")) as warned:
+        loader = loader_of(data, 3, False, column, on_bad_sample="mask")
+    assert len(warned) == 1  # they are not empty documents besides
+    lost = {number // unit * unit + k for number in bad for k in range(unit)}
+    shape = {"length": LENGTH, "align": 1} | {name: column[name] for name in ("length", "align") if name in column}
+    wanted = pack([0 if number in lost else len(document) for number, document in enumerate(documents)], **{"length": LENGTH, **column})
+    found = rows(loader)
+    assert len(found) == len(wanted)
+    for (_, row), pieces in zip(found, wanted):
+        expect(row, row_of(documents, pieces, **shape))
+
+
+def test_a_state_of_unreadable_lengths(tmp_path):
+    """It goes on with the same documents left out, on other ranks, too; not with all of them."""
+    documents = [numpy.arange(100 * i + FIRST, 100 * i + FIRST + 12 + i % 9, dtype="int32") for i in range(30)]
+    data = write_damaged(tmp_path / "set", documents, [7, 20, 21])
+    with pytest.warns(UserWarning, match="cannot be read"):
+        loader = loader_of(data, 2, on_bad_sample="mask", last_batch="drop")
+        run = iter(loader)
+        next(run)
+        state = loader.state_dict()
+        ranks = [loader_of(data, 1, on_bad_sample="mask", last_batch="drop", rank=rank, world_size=2) for rank in (0, 1)]
+    for rank in ranks:
+        rank.load_state_dict(state)
+    parts = [[batch["x"].numpy()[0].tolist() for batch in rank] for rank in ranks]
+    assert [list(pair) for pair in zip(*parts)] == [batch["x"].numpy().tolist() for batch in run]
+    mended = write_damaged(tmp_path / "mended", documents)
+    with pytest.raises(sluice.InvalidError, match="a different dataset|lengths of documents"):
+        loader_of(mended, 2).load_state_dict(state)
+    for number in (7, 20, 21):  # the same files, mended
+        path = tmp_path / "set" / "shard-000000.sluice"
+        stored = bytearray(documents[number].tobytes())
+        stored[5] ^= 1
+        damage(path, path.read_bytes().index(stored) + 5)
+    with pytest.raises(sluice.InvalidError, match="a different packing: lengths of documents$"):
+        loader_of(sluice.Dataset(tmp_path / "set"), 2).load_state_dict(state)
+
+
+def test_unreadable_lengths_of_a_shard(tmp_path):
+    """Of an index: all documents of the shard whose header is damaged."""
+    with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,))}, zstd="off", shard_bytes=1 << 20) as writer:
+        for number in range(2000):
+            writer.add(tokens=numpy.full(250 + number % 100, number + 1, "int32"))
+    damage(tmp_path / "set" / "shard-000001.sluice", 200)
+    data = sluice.Dataset(tmp_path / "set")
+    assert data.lengths_source("tokens") == "index"
+    column = {"length": 512, "max_documents": 2}
+    with pytest.raises(sluice.CorruptError, match="shard-000001.sluice.*the header does not match its checksum") as raised:
+        loader_of(data, column=column)
+    first = raised.value.sample
+    with pytest.warns(UserWarning, match=f'[0-9]+ of 2000 documents of "tokens" cannot be read.*sample {first}: the header') as warned:
+        loader = loader_of(data, 64, column=column, on_bad_sample="mask")
+    lost = int(re.search("([0-9]+) of 2000", str(warned[0].message))[1])
+    seen = numpy.unique(numpy.concatenate([batch["x"].numpy().ravel() for batch in loader]))
+    assert set(range(1, 2001)) - set(seen.tolist()) == set(range(first + 1, first + lost + 1)) and lost > 500
+
+
+def test_all_lengths_unreadable(tmp_path):
+    documents = [numpy.arange(100 * i + FIRST, 100 * i + FIRST + 12, dtype="int32") for i in range(4)]
+    data = write_damaged(tmp_path / "set", documents, range(4))
+    with pytest.raises(sluice.CorruptError, match="sample 0: the sample does not match its checksum"):
+        loader_of(data, on_bad_sample="mask")
