@@ -272,8 +272,9 @@ typedef struct sluice_loader_options {
      * one of about its length. A cursor goes on where batch_size x world_size, lengths and
      * length_groups are the same. Copied by open. Or, instead of the array, the name of a field,
      * which open reads of all samples: an int or float is the length itself, a tensor counts its
-     * elements, and of an image it is width / height. Memory: up to 8 bytes a sample. INVALID:
-     * wrong lengths; UNSUPPORTED with shuffles other than FULL and NONE, with a mix, buckets,
+     * elements (from the index, if sluice_dataset_lengths_source says so: no sample is read then),
+     * and of an image it is width / height. Memory: up to 16 bytes a sample. INVALID: wrong
+     * lengths; UNSUPPORTED with shuffles other than FULL and NONE, with a mix, buckets,
      * episodes, weights, windows, and what is read from front to back [NULL: none]
      */
     const double *lengths;

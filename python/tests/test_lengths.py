@@ -135,6 +135,46 @@ def test_fields_and_arrays_are_the_same(data):
             assert batches_of(own) == batches
 
 
+def bytes_read():
+    with open("/proc/self/io") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("rchar"))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4)])
+@pytest.mark.parametrize("kind", ["index", "samples"])
+def test_lengths_of_an_index_read_no_samples(tmp_path, shape, kind):
+    """The order is the same where only whole samples have them."""
+    count, text = 60, {} if kind == "index" else {"text": "text"}
+    lengths = [800 * (i * 37 % count) for i in range(count)]
+    with sluice.Writer(tmp_path / "packed", {"id": "int", "x": ("tensor", "int32", shape)} | text, zstd="off") as writer:
+        for i, length in enumerate(lengths):
+            writer.add(id=i, x=numpy.zeros((length, *shape[1:]), "int32"), **{name: "" for name in text})
+    data = sluice.Dataset(tmp_path / "packed")
+    assert data.lengths_source("x") == kind
+    before = bytes_read()
+    with loader(data, 8, lengths="x") as own:
+        read, batches = bytes_read() - before, batches_of(own)
+    assert (read < sum(lengths)) if kind == "index" else (read > 4 * sum(lengths))  # an element has 4 bytes or 16
+    with loader(data, 8, lengths=lengths) as own:
+        assert batches_of(own) == batches
+
+
+def test_a_missing_tensor_has_no_length(tmp_path):
+    """An empty one has; both are of no bytes in the index."""
+    for missing in (False, True):
+        with sluice.Writer(tmp_path / f"packed{missing}", {"id": "int", "tokens": ("tensor", "int32", (0,))}, zstd="off") as writer:
+            for i in range(6):
+                writer.add(id=i, tokens=None if missing and i == 4 else numpy.zeros(i % 4, "int32"))
+        data = sluice.Dataset(tmp_path / f"packed{missing}")
+        assert data.lengths_source("tokens") == "index"
+        if missing:
+            with pytest.raises(ValueError, match='sample 4 has no field "tokens"'):
+                loader(data, 2, lengths="tokens")
+        else:
+            with loader(data, 2, shuffle=False, lengths="tokens") as own:
+                assert batches_of(own) == [[0, 4], [1, 5], [2, 3]]
+
+
 def test_lengths_are_of_whole_tensors_where_parts_are_cut_out(tmp_path):
     count = 12
     with sluice.Writer(tmp_path / "packed", {"id": "int", "rows": ("tensor", "uint8", (0, 64))}) as writer:

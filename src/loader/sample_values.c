@@ -3,10 +3,12 @@
 #include "sample_values.h"
 
 #include "error.h"
+#include "field_lengths.h"
 #include "memory.h"
 #include "minmax.h"
 #include "open_many.h"
 #include "picture_sizes.h"
+#include "stop.h"
 
 #include <string.h>
 
@@ -125,6 +127,62 @@ static void take_ratio(void *ctx, uint64_t index, const sluice_size *size)
     r->values[index] = size != NULL ? (double)size->width / size->height : 0;
 }
 
+static int32_t reading_is_stopped(void *user)
+{
+    sluice_error ignored;
+    (void)user;
+    return sl_stop_check(STAGE, &ignored) != SLUICE_OK;
+}
+
+/* Whether the format says how long tensors are, without reading samples. */
+static bool are_indexed(const value_reader *r)
+{
+    const sl_field *field = &r->dataset->fields[r->field];
+    if (field->type != SLUICE_FIELD_TENSOR || field->dims == 0 || field->shape[0] != 0) {
+        return false;
+    }
+    const sluice_lengths_source source = sl_field_lengths_source(r->dataset, r->field);
+    return source == SLUICE_LENGTHS_KNOWN || source == SLUICE_LENGTHS_INDEX;
+}
+
+/* Elements of all tensors, by their lengths. One of no elements may be missing: that is asked of
+ * the sample. */
+static sluice_status take_field_lengths(value_reader *r, const uint64_t *lengths,
+                                        sluice_error *error)
+{
+    const sl_field *field = &r->dataset->fields[r->field];
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = 0; i < r->dataset->info.samples && status == SLUICE_OK; i++) {
+        r->values[i] = (double)lengths[i];
+        for (uint32_t k = 1; k < field->dims; k++) {
+            r->values[i] *= (double)field->shape[k];
+        }
+        if (lengths[i] == 0) {
+            status = read_value(r, i, error);
+        }
+    }
+    return status;
+}
+
+static sluice_status look_up_lengths(value_reader *r, sluice_error *error)
+{
+    const sluice_scan_options options = {.struct_size = sizeof(options),
+                                         .should_stop = reading_is_stopped};
+    const uint64_t samples = r->dataset->info.samples;
+    uint64_t *lengths = sl_calloc(samples, sizeof(*lengths));
+    if (lengths == NULL) {
+        return sl_no_memory(error, STAGE, "for the lengths of %llu samples",
+                            (unsigned long long)samples);
+    }
+    const sl_lengths_wish wish = {r->field, sl_lengths_keep, lengths};
+    sluice_status status = sl_field_lengths_read(r->dataset, &wish, 1, &options, NULL, error);
+    if (status == SLUICE_OK) {
+        status = take_field_lengths(r, lengths, error);
+    }
+    sl_free(lengths);
+    return status;
+}
+
 /* By the field. */
 static sluice_status read_field(value_reader *r, sluice_error *error)
 {
@@ -136,6 +194,9 @@ static sluice_status read_field(value_reader *r, sluice_error *error)
                                          .found = take_ratio,
                                          .ctx = r};
         return sl_picture_sizes_find(&wanted, error);
+    }
+    if (are_indexed(r)) {
+        return look_up_lengths(r, error);
     }
     return sl_open_many((uint32_t)((dataset->info.samples - 1) / VALUES_RUN + 1), read_run, r,
                         error);

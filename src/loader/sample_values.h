@@ -4,9 +4,10 @@
  *
  * Purpose: the numbers are an array of the caller's, or are read from a field of the dataset: an
  * int or a float is the number itself, a tensor counts its elements, an image is its width /
- * height. Numbers and tensors are read by many threads, each sample whole; a sample without the
- * field, or one that cannot be read, fails. An image that cannot be decoded is 0: it will be a bad
- * sample. Threads: opening only; blocks. Memory: 8 bytes a sample, the caller's to free.
+ * height. Lengths of tensors are looked up where the format has them (field_lengths.h); else
+ * numbers and tensors are read by many threads, each sample whole. A sample without the field, or
+ * one that cannot be read, fails. An image that cannot be decoded is 0: it will be a bad sample.
+ * Threads: opening only; blocks. Memory: 8 bytes a sample, the caller's to free.
  */
 #ifndef SL_SAMPLE_VALUES_H
 #define SL_SAMPLE_VALUES_H
