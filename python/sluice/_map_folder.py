@@ -112,7 +112,7 @@ class Folder:
             self._lock(ALL, self.is_alone)
             self._lock(f"part-{part}-of-{parts}.lock", True)
             if begins:
-                if request.options["overwrite"]:
+                if request.options["overwrite"] and not self._is_kept():
                     self._empty()
                 self._note()
                 self._tidy("" if parts == 1 else f".part-{part}-of-{parts}.")
@@ -152,6 +152,14 @@ class Folder:
         except OSError:  # a file system without locks
             pass
 
+    def _is_kept(self):
+        """Whether overwrite=True goes on here: an interrupted run of the same call made the chunks, not the one that finished the dataset."""
+        try:
+            asked, replaces = _note_of(self.path)
+        except _sluice.StateError:
+            return False
+        return asked == self.request.asked and (replaces or not self.request.was_finished)
+
     def _note(self):
         """What was asked for: the first run says it, and others compare. Without chunks there is nothing to go on with."""
         name = os.path.join(self.path, ASKED)
@@ -170,6 +178,8 @@ class Folder:
                 os.remove(mine)
             except OSError:  # a file system without hard links: of two parts that begin at once, the later one's stays
                 os.rename(mine, name)
+        elif self.request.options["overwrite"]:  # of the same call, perhaps without it
+            _map_chunk.write_json(name, {**self.request.asked, "replaces": True})
         compare(self.path, _note_of(self.path)[0], self.request.asked)
 
     def replaced(self):
@@ -191,17 +201,28 @@ class Folder:
         for name in os.listdir(self.path):
             if name == ASKED or name.endswith(".lock") or name.startswith(".") or not _OURS.fullmatch(name):
                 continue
-            path = os.path.join(self.path, name)
-            if name.isdigit():
-                with contextlib.suppress(FileNotFoundError):  # another part removes it, too
-                    os.rename(path, f"{path}.{os.urandom(8).hex()}.tmp")
-                    continue
-            _remove(path)
+            if not name.isdigit():
+                _remove(os.path.join(self.path, name))
+            else:
+                self._rename_away(name)
         for name in os.listdir(self.path):
             if name.endswith(".tmp"):
                 _remove(os.path.join(self.path, name))
         with contextlib.suppress(FileNotFoundError):
             os.remove(os.path.join(self.path, ASKED))
+
+    def _rename_away(self, name):
+        """Of a chunk: it is gone at once, or is none."""
+        unfinished = os.path.join(self.path, f"{name}.{os.urandom(8).hex()}.tmp")
+        try:
+            os.rename(os.path.join(self.path, name), unfinished)
+        except FileNotFoundError:  # another part removes it, too
+            _remove(os.path.join(self.path, name))
+        return unfinished
+
+    def drop(self, number):
+        """Removes a chunk, which is to be made again."""
+        _remove(self._rename_away(NAME.format(number)))
 
     def remove(self):
         """Removes the folder, as far as that goes."""

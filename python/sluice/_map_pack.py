@@ -64,6 +64,7 @@ class Request:
         }  # fmt: skip
         self.packing = {name: value for name, value in sorted(options.items()) if name not in PLAIN}
         self.replaces = options["overwrite"] or goes_on_replacing(self)  # what is at the path
+        self.was_finished = _is_finished(self)  # before this call
 
     def part_chunks(self):
         part, parts = self.options["part"], self.options["parts"]
@@ -91,6 +92,16 @@ def _manifest_sum(path):
             return hashlib.sha256(file.read()).hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _is_finished(request):
+    """Whether the dataset at the path is one of the same function and source."""
+    there = _manifest_sum(request.path)
+    try:
+        found = read_json(os.path.join(request.path, ASKED)) if there is not None else None
+        return found is not None and (found["manifest"], found["asked"]) == (there, request.asked)
+    except (_sluice.StateError, KeyError, TypeError):
+        return False
 
 
 def _finished(request):
@@ -185,6 +196,9 @@ def _map(request, folder, on_bad, processes, bars):
     done, wanted = 0, []
     for number, chunk in request.part_chunks():
         counts = folder.counts(number)
+        if counts is not None and counts["rejected"] and on_bad == "fail" and request.options["overwrite"]:
+            folder.drop(number)
+            counts = None
         if counts is None:
             wanted.append((number, chunk))
             continue

@@ -75,7 +75,8 @@ def pack(
 
     source: a sluice.Dataset, or what one is opened from (a path); with `map` also sluice.JsonLines.
     workers: threads [one for each processor].
-    overwrite: remove what an earlier pack left in the folder, instead of going on with it.
+    overwrite: remove what an earlier pack left in the folder, instead of going on with it. With `map`, results that an interrupted
+        run of the same call left are kept (docs/mapping.md).
     on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv. What cannot be read, though it may be good
         (an I/O error that stays after some tries, no permission), raises IOError also then; 'skip_all' leaves it out, too.
     keep_order: the dataset's order instead of a shuffled one (`seed`); always so where archives are compressed.

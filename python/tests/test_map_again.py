@@ -215,6 +215,91 @@ def test_overwrite_is_continued_without_it(docs, tmp_path):
     assert pack(docs, tmp_path / "packed", function, map_version=2).was_complete
 
 
+def interrupted(docs, path, **options):
+    """A run that ends at the first or the last third, and the same function, which goes on: it counts its calls."""
+    last, calls = [250], []
+
+    def function(sample):
+        if sample["n"] == last[0]:
+            raise KeyboardInterrupt
+        calls.append(sample["n"])
+        return doubled(sample)
+
+    with pytest.raises(KeyboardInterrupt):
+        pack(docs, path, function, map_version=2, **options)
+    last[0] = None
+    assert 200 < len(calls) < 300
+    calls.clear()
+    return function, calls
+
+
+@pytest.mark.parametrize("before, first", ((None, False), (None, True), (1, True), (2, True)))
+def test_overwrite_goes_on(docs, tmp_path, before, first):
+    """With what an interrupted run of the same call made, over no dataset, another one, and one of this very call."""
+    if before is not None:
+        pack(docs, tmp_path / "packed", map_functions.tokens, map_version=before)
+    function, calls = interrupted(docs, tmp_path / "packed", overwrite=first)
+    made = pack(docs, tmp_path / "packed", function, map_version=2, overwrite=True)
+    assert made.samples == DOCS and not made.was_complete and 50 < len(calls) < 200
+    assert numbers(tmp_path / "packed") == [2 * n for n in range(DOCS)] and os.listdir(tmp_path) == ["packed"]
+    calls.clear()
+    assert not pack(docs, tmp_path / "packed", function, map_version=2, overwrite=True).was_complete
+    assert len(calls) >= DOCS  # finished: it starts over
+
+
+def test_overwrite_starts_over(docs, tmp_path):
+    """Where another function made what is there; and where the run that made it has finished the dataset."""
+    function, calls = interrupted(docs, tmp_path / "packed")
+    assert pack(docs, tmp_path / "packed", function, map_version=3, overwrite=True).samples == DOCS and len(calls) >= DOCS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sluice._map_folder.Folder, "remove", lambda self: None)  # killed at its end
+        pack(docs, tmp_path / "packed", function, map_version=2, overwrite=True)
+    assert (tmp_path / "packed.map").exists()
+    calls.clear()
+    assert pack(docs, tmp_path / "packed", function, map_version=2, overwrite=True).samples == DOCS and len(calls) >= DOCS
+    assert os.listdir(tmp_path) == ["packed"]
+
+
+def test_overwrite_continued_after_another_overwrite(docs, tmp_path):
+    """Interrupted twice, the second time behind a run without it: the old dataset is still replaced."""
+    pack(docs, tmp_path / "packed", map_functions.tokens, map_version=1)
+    function, calls = interrupted(docs, tmp_path / "packed", overwrite=True)
+    again = [True]
+
+    def stops(sample):
+        if sample["n"] == 299 and again:
+            again.clear()
+            raise KeyboardInterrupt
+        return function(sample)
+
+    with pytest.raises(KeyboardInterrupt):
+        pack(docs, tmp_path / "packed", stops, map_version=2, overwrite=True)
+    assert pack(docs, tmp_path / "packed", stops, map_version=2).samples == DOCS
+    assert numbers(tmp_path / "packed") == [2 * n for n in range(DOCS)]
+
+
+def test_overwrite_makes_rejected_samples_again(docs, tmp_path):
+    """What the function calls was mended, which nothing else can tell."""
+    broken, calls = [True], []
+
+    def function(sample):
+        if broken and sample["n"] == 10:
+            raise ValueError("broken")
+        if broken and sample["n"] == 250:
+            raise KeyboardInterrupt
+        calls.append(sample["n"])
+        return doubled(sample)
+
+    with pytest.raises(KeyboardInterrupt):
+        pack(docs, tmp_path / "packed", function, map_version=1, on_bad_sample="skip")
+    broken.clear()
+    calls.clear()
+    with pytest.raises(sluice.CorruptError, match="rejected by an earlier run"):
+        pack(docs, tmp_path / "packed", function, map_version=1)
+    assert pack(docs, tmp_path / "packed", function, map_version=1, overwrite=True).rejected == 0
+    assert numbers(tmp_path / "packed") == [2 * n for n in range(DOCS)] and 10 in calls and 110 not in calls
+
+
 @pytest.mark.parametrize("name, text", [("notes", "x"), ("map.json", "[1]"), ("000001", "frames")])
 def test_folders_of_others_stay(docs, tmp_path, name, text):
     other = tmp_path / "packed.map"
