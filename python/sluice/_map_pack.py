@@ -104,8 +104,8 @@ def _is_finished(request):
         return False
 
 
-def _finished(request):
-    """The result of an earlier run that made just this dataset; None."""
+def _finished(request, on_bad):
+    """The result of an earlier run that made just this dataset; None. CorruptError: bad samples were left out, which on_bad does not."""
     if request.replaces:
         return None
     there = _manifest_sum(request.path)
@@ -114,7 +114,25 @@ def _finished(request):
         return None
     compare(request.path, found["asked"], request.asked)
     compare(request.path, found["packing"], request.packing)
+    if found["result"]["rejected"] and on_bad == "fail":
+        raise _rejected_before(request, found["result"])
     return {**found["result"], "was_complete": True}
+
+
+def _rejected_before(request, result):
+    """The error of a dataset that is finished without its bad samples."""
+    first = ""
+    for name in ("rejected.tsv", REJECTED):  # of the map stage, which comes first, if it has any
+        try:
+            with open(os.path.join(request.path, name), encoding="utf-8", errors="surrogateescape") as file:
+                key, _, _, reason = file.readlines()[1].rstrip("\n").split("\t")
+        except (OSError, IndexError, ValueError):
+            continue
+        first = f", the first: {key}: {reason} (in {name})"
+    return _sluice.CorruptError(
+        f"{request.path}: the dataset is finished, but an earlier run left out bad samples ({result['rejected']} of {result['mapped']}){first}: "
+        "on_bad_sample='skip' takes it as it is; to make it again, mend them and write overwrite=True"
+    )
 
 
 def _check_path(request):
@@ -154,7 +172,7 @@ def _check_options(options):
 
 def mapped(request, on_bad, processes, bars):
     """Both stages; the members of a PackResult. bars(unit, what): a context that gives a function of (done, total), or None."""
-    done = _finished(request)
+    done = _finished(request, on_bad)
     if done is not None:
         remove_left(request)
         return done
@@ -163,7 +181,7 @@ def mapped(request, on_bad, processes, bars):
     try:
         return _run(request, on_bad, processes, bars)
     except (OSError, _sluice.Error):
-        done = _finished(request) if request.options["parts"] > 1 else None  # another part was faster, and has removed the chunks
+        done = _finished(request, on_bad) if request.options["parts"] > 1 else None  # another part was faster, and has removed the chunks
         if done is None:
             raise
         remove_left(request)
@@ -173,11 +191,11 @@ def mapped(request, on_bad, processes, bars):
 def _run(request, on_bad, processes, bars):
     folder = Folder(request)
     try:
-        done = _finished(request)
+        done = _finished(request, on_bad)
         if done is None:
             _map(request, folder, on_bad, processes, bars)
             counts = [folder.counts(number) for number, _ in request.chunks]
-            done = _finished(request) if None in counts else _pack(request, folder, counts, bars)
+            done = _finished(request, on_bad) if None in counts else _pack(request, folder, counts, bars)
         if done is None:
             return _result_of([counts[number] for number, _ in request.part_chunks()], complete=False)
         folder.remove()

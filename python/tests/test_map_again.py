@@ -300,6 +300,25 @@ def test_overwrite_makes_rejected_samples_again(docs, tmp_path):
     assert numbers(tmp_path / "packed") == [2 * n for n in range(DOCS)] and 10 in calls and 110 not in calls
 
 
+def test_a_finished_dataset_with_rejected_samples(docs, tmp_path):
+    """It is not what a call asks for that fails at a bad sample."""
+    def function(sample):
+        if sample["n"] in (20, 30):
+            raise ValueError("broken")
+        return {"x": b"x" * (100 + 2000 * (sample["n"] == 40))}
+
+    assert pack(docs / "0.jsonl", tmp_path / "packed", function, on_bad_sample="skip", max_sample_bytes=1000).rejected == 3
+    words = r"packed: the dataset is finished, but an earlier run left out bad samples \(3 of 100\), the first: .*0.jsonl:\d+: ValueError: broken \(in map.rejected.tsv\)"
+    with pytest.raises(sluice.CorruptError, match=f"{words}: on_bad_sample='skip' takes it as it is; to make it again, mend them and write overwrite=True"):
+        pack(docs / "0.jsonl", tmp_path / "packed", function, max_sample_bytes=1000)
+    assert pack(docs / "0.jsonl", tmp_path / "packed", function, on_bad_sample="skip", max_sample_bytes=1000).was_complete
+    with pytest.raises(sluice.MapError, match="broken"):
+        pack(docs / "0.jsonl", tmp_path / "packed", function, max_sample_bytes=1000, overwrite=True)
+    pack(docs / "1.jsonl", tmp_path / "large", lambda sample: {"x": b"x" * (100 + 2000 * (sample["n"] == 140))}, on_bad_sample="skip", max_sample_bytes=1000, map_version=1)
+    with pytest.raises(sluice.CorruptError, match=r"bad samples \(1 of 100\), the first: sample 40: .* \(in rejected.tsv\)"):
+        pack(docs / "1.jsonl", tmp_path / "large", doubled, max_sample_bytes=1000, map_version=1)
+
+
 @pytest.mark.parametrize("name, text", [("notes", "x"), ("map.json", "[1]"), ("000001", "frames")])
 def test_folders_of_others_stay(docs, tmp_path, name, text):
     other = tmp_path / "packed.map"
