@@ -259,7 +259,8 @@ static int folder_look_compare_paths(const void *a, const void *b)
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
 
-/* Leaves those behind `first` that hold something else. */
+/* Leaves those behind `first` that hold something else. Of files that are all something else,
+ * `most` are looked into. */
 static void keep_sure(sl_file_list *files, uint32_t first, const sl_format *format, uint32_t most)
 {
     sl_look look;
@@ -267,7 +268,7 @@ static void keep_sure(sl_file_list *files, uint32_t first, const sl_format *form
     for (uint32_t i = first; i < files->count; i++) {
         sl_listed_file *file = &files->files[i];
         sl_look_begin(&look, file->path);
-        if (i - first < most && format->is_sure(&look)) {
+        if ((i - first < most || kept > first) && format->is_sure(&look)) {
             files->files[kept++] = *file;
         } else {
             sl_free(file->path);

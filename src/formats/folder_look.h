@@ -40,7 +40,8 @@ sluice_status sl_folder_look_at(sl_folder_look *look, const char *path, sluice_e
 
 /*
  * Adds the files of a folder that are of a format by their names, and by what they hold where that
- * has to be asked (of the first `most`, in the order of names). Errors: INVALID (a path is too
+ * has to be asked: of the first `most`, in the order of names, and of all if one of these is.
+ * Errors: INVALID (a path is too
  * long), IO, NOMEM.
  */
 sluice_status sl_folder_list_files(sl_file_list *files, const char *folder, const sl_format *format,

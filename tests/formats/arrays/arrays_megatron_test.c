@@ -7,8 +7,11 @@
 #include "dataset_checks.h"
 #include "test_folder.h"
 
+#include <sluice/sequences.h>
+
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { HEAD = 34, SEQUENCES = 4, TOKENS = 9, INDEX = HEAD + SEQUENCES * 12 + (SEQUENCES + 1) * 8 };
 
@@ -67,6 +70,73 @@ TEST(sequences_by_either_file)
         dataset_expect_bytes(dataset, 2, "tokens", tokens + 8, 1 * sizeof(*tokens));
         sluice_dataset_close(dataset);
     }
+}
+
+/* All files of a folder, also where they are more than are looked into to find out what it holds;
+ * and one whose name alone is of the format is left out. */
+TEST(folders_of_many_files)
+{
+    enum { FILES = 70 };
+    assert_int_equal(mkdir(test_path("many"), 0777), 0);
+    write_file(test_path("many/part0.idx"), "no index", 8);
+    for (int i = 0; i < FILES; i++) {
+        const int32_t tokens[TOKENS] = {i};
+        write_file(test_path("many/set%03d.idx", i), idx, INDEX);
+        write_file(test_path("many/set%03d.bin", i), tokens, sizeof(tokens));
+    }
+    sluice_dataset *dataset = dataset_opened(test_path("many"));
+    dataset_expect(dataset, "megatron", (uint64_t)FILES * (SEQUENCES - 1));
+    for (int32_t i = 0; i < FILES; i++) {
+        const int32_t first[3] = {i};
+        dataset_expect_bytes(dataset, (uint64_t)i * (SEQUENCES - 1), "tokens", first,
+                             sizeof(first));
+    }
+    sluice_dataset_close(dataset);
+}
+
+/* Sequences back to back, whose places follow from their lengths, and with gaps, in files of more
+ * than a block: each sequence is found, and has the length that packing asks for. */
+TEST(sequences_with_and_without_gaps)
+{
+    enum { MANY = 300, ROOM = 4096 };
+    assert_int_equal(mkdir(test_path("gaps"), 0777), 0);
+    static uint8_t file[HEAD + MANY * 12 + 8];
+    static uint8_t tokens[ROOM];
+    static uint64_t read[2 * MANY];
+    for (size_t i = 0; i < ROOM; i++) {
+        tokens[i] = (uint8_t)(i * 7 + i / 256);
+    }
+    uint64_t offsets[2 * MANY];
+    uint32_t sizes[2 * MANY];
+    uint32_t count = 0;
+    for (uint32_t gaps = 0; gaps < 2; gaps++) {
+        uint64_t at = 0;
+        memcpy(file, idx, HEAD);
+        file[17] = 1; /* u8 */
+        const uint64_t counts[2] = {MANY, 1};
+        memcpy(file + 18, counts, sizeof(counts));
+        for (uint32_t i = 0; i < MANY; i++) {
+            const uint32_t size = i % 9 == 4 ? 0 : i % 13 + 1;
+            at += gaps == 1 && i == 111 ? 5 : 0;
+            memcpy(file + HEAD + (size_t)4 * i, &size, 4);
+            memcpy(file + HEAD + (size_t)4 * MANY + (size_t)8 * i, &at, 8);
+            if (size > 0) {
+                offsets[count] = at;
+                sizes[count++] = size;
+            }
+            at += size;
+        }
+        write_file(test_path("gaps/set%u.idx", gaps), file, sizeof(file));
+        write_file(test_path("gaps/set%u.bin", gaps), tokens, ROOM);
+    }
+    sluice_dataset *dataset = dataset_opened(test_path("gaps"));
+    dataset_expect(dataset, "megatron", count);
+    assert_int_equal(sluice_dataset_read_lengths(dataset, "tokens", read, NULL, NULL), SLUICE_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(read[i], sizes[i]);
+        dataset_expect_bytes(dataset, i, "tokens", tokens + offsets[i], sizes[i]);
+    }
+    sluice_dataset_close(dataset);
 }
 
 TEST(indexes_that_are_cut_short)
