@@ -174,6 +174,12 @@ static sluice_status count_sample(const windows *own, uint64_t index, uint64_t *
 {
     sl_place place;
     uint64_t bytes;
+    const sl_tensor_ops *tensors = own->of->tensors;
+    if (tensors->kept_bytes != NULL) {
+        tensors->kept_bytes(own->of, own->shape.field, &index, 1, &bytes);
+        *count = count_in(own, bytes);
+        return SLUICE_OK;
+    }
     if (sl_dataset_field_bytes(own->of, index, own->shape.field, &bytes)) {
         *count = count_in(own, bytes);
         return SLUICE_OK;

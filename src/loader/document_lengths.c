@@ -4,6 +4,7 @@
 
 #include "dtype.h"
 #include "error.h"
+#include "large_pages.h"
 #include "memory.h"
 #include "minmax.h"
 #include "stop.h"
@@ -197,6 +198,16 @@ static sluice_status read_documents(const reading *r, sluice_error *error)
     return r->patches != NULL ? add_patches(r, error) : SLUICE_OK;
 }
 
+/* Asked for in a random order. NULL: there is no memory. */
+static uint32_t *make_array(uint64_t samples)
+{
+    uint32_t *array = sl_calloc(samples, sizeof(*array));
+    if (array != NULL) {
+        sl_large_pages_ask(array, samples * sizeof(*array));
+    }
+    return array;
+}
+
 static bool is_kept(const sl_dataset *dataset)
 {
     return dataset->tensors != NULL && dataset->tensors->kept_bytes != NULL;
@@ -213,10 +224,9 @@ sluice_status sl_document_lengths_open(sl_document_lengths *lengths, const sl_da
     if (is_kept(dataset) && !media) {
         return SLUICE_OK;
     }
-    lengths->elements = sl_calloc(r.samples, sizeof(uint32_t));
-    r.patches = media ? sl_calloc(r.samples, sizeof(uint32_t)) : NULL;
-    lengths->spaces =
-        media && fields->per_token > 0 ? sl_calloc(r.samples, sizeof(uint32_t)) : NULL;
+    lengths->elements = make_array(r.samples);
+    r.patches = media ? make_array(r.samples) : NULL;
+    lengths->spaces = media && fields->per_token > 0 ? make_array(r.samples) : NULL;
     const bool has_memory = lengths->elements != NULL && (!media || r.patches != NULL) &&
                             (!media || fields->per_token == 0 || lengths->spaces != NULL);
     const sluice_status status =

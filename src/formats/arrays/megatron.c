@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Megatron-LM's indexed datasets, NAME.bin with NAME.idx: each sequence is a sample, a tensor of
- * tokens of any length. Empty sequences are none: there is nothing to read of them. The index is
- * kept in memory, 12 bytes a sequence. Several of one dtype are joined.
+ * tokens of any length. Empty sequences are none: there is nothing to read of them. What the
+ * index says is kept in memory (megatron_places.h). Several of one dtype are joined.
  */
 #include "checksum.h"
 #include "dataset.h"
 #include "dtype.h"
 #include "file_list.h"
-#include "megatron_index.h"
+#include "megatron_places.h"
 #include "memory.h"
 #include "store.h"
 
@@ -21,9 +21,7 @@ typedef struct megatron {
     sl_dataset base;
     sl_field field;
     sl_file_list list; /* the .bin files */
-    uint64_t *offsets; /* of each sequence, in its file */
-    uint32_t *sizes;   /* bytes */
-    uint64_t capacity;
+    sl_megatron_places places;
     sl_checksum_stream sum; /* over all indexes */
 } megatron;
 
@@ -40,9 +38,10 @@ static sluice_status megatron_locate(const sl_dataset *dataset, uint64_t index, 
     (void)lookup;
     (void)why;
     const megatron *own = megatron_of(dataset);
-    *sample = (sl_sample){.place = {.offset = own->offsets[index],
-                                    .bytes = own->sizes[index],
-                                    .object = sl_file_list_find(&own->list, index)}};
+    const uint32_t file = sl_file_list_find(&own->list, index);
+    const sl_extent at = sl_megatron_places_at(&own->places, file, index);
+    *sample =
+        (sl_sample){.place = {.offset = at.offset, .bytes = (uint32_t)at.bytes, .object = file}};
     return SLUICE_OK;
 }
 
@@ -55,6 +54,16 @@ static sluice_status megatron_locate_field(const sl_dataset *dataset, uint64_t i
     const sluice_status status = megatron_locate(dataset, index, &sample, lookup, why);
     *place = sample.place;
     return status;
+}
+
+static void megatron_kept_bytes(const sl_dataset *dataset, uint32_t field, const uint64_t *samples,
+                                uint32_t count, uint64_t *bytes)
+{
+    const uint32_t *sizes = megatron_of(dataset)->places.sizes;
+    (void)field;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes[i] = sizes[samples[i]];
+    }
 }
 
 static bool megatron_range(const sl_dataset *dataset, uint64_t index, uint64_t *count)
@@ -81,8 +90,7 @@ static void close_megatron(sl_dataset *dataset)
     megatron *own = (megatron *)(void *)dataset;
     sl_objects_close(own->base.objects);
     sl_file_list_close(&own->list);
-    sl_free(own->offsets);
-    sl_free(own->sizes);
+    sl_megatron_places_close(&own->places);
     sl_free(own);
 }
 
@@ -93,7 +101,8 @@ static const sl_dataset_ops megatron_ops = {
 };
 
 static const sl_tensor_ops megatron_tensors = {.locate_field = megatron_locate_field,
-                                               .range = megatron_range};
+                                               .range = megatron_range,
+                                               .kept_bytes = megatron_kept_bytes};
 
 /* ---- paths ---- */
 
@@ -147,46 +156,6 @@ static bool is_pair(sl_look *look)
 
 /* ---- opening ---- */
 
-static sluice_status megatron_make_space(megatron *own, uint64_t more, const char *path,
-                                         sluice_error *error)
-{
-    const uint64_t capacity = own->capacity + more;
-    uint64_t *offsets =
-        sl_realloc_array(own->offsets, capacity > 0 ? capacity : 1, sizeof(*offsets));
-    own->offsets = offsets != NULL ? offsets : own->offsets;
-    uint32_t *sizes = sl_realloc_array(own->sizes, capacity > 0 ? capacity : 1, sizeof(*sizes));
-    own->sizes = sizes != NULL ? sizes : own->sizes;
-    if (offsets == NULL || sizes == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                             "out of memory for %llu sequences", (unsigned long long)capacity);
-    }
-    own->capacity = capacity;
-    return SLUICE_OK;
-}
-
-static sluice_status take_sequences(megatron *own, const sl_megatron_head *head,
-                                    const uint8_t *tables, const char *path, sluice_error *error)
-{
-    sluice_dataset_info *info = &own->base.info;
-    const uint64_t bin_bytes = own->list.files[own->list.count - 1].file.bytes;
-    for (uint64_t i = 0; i < head->sequences; i++) {
-        sl_extent sequence;
-        const sl_refusal refusal = sl_megatron_sequence_at(head, tables, i, bin_bytes, &sequence);
-        if (refusal.text != NULL) {
-            return sl_error_file(error, refusal.status, STAGE, 0, path,
-                                 (int64_t)(SL_MEGATRON_HEAD_BYTES + i * 4), "%s", refusal.text);
-        }
-        if (sequence.bytes == 0) {
-            continue;
-        }
-        own->offsets[info->samples] = sequence.offset;
-        own->sizes[info->samples] = (uint32_t)sequence.bytes;
-        info->samples++;
-        info->bytes += sequence.bytes;
-    }
-    return SLUICE_OK;
-}
-
 /* An index, whole. */
 static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t size,
                                 const char *path, sluice_error *error)
@@ -203,9 +172,12 @@ static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t si
     }
     own->field.dtype = head.dtype;
     sl_checksum_add(&own->sum, bytes, size);
-    const sluice_status status = megatron_make_space(own, head.sequences, path, error);
-    return status < 0 ? status
-                      : take_sequences(own, &head, bytes + SL_MEGATRON_HEAD_BYTES, path, error);
+    const uint64_t bin_bytes = own->list.files[own->list.count - 1].file.bytes;
+    const sluice_status status =
+        sl_megatron_places_add(&own->places, &head, bytes + SL_MEGATRON_HEAD_BYTES, bin_bytes, path,
+                               &own->base.info.bytes, error);
+    own->base.info.samples = own->places.count;
+    return status;
 }
 
 static sluice_status megatron_read_index(megatron *own, const char *path, sluice_error *error)
@@ -249,6 +221,7 @@ static sluice_status megatron_open_all(megatron *own, const char *const *paths, 
 {
     sluice_status status = SLUICE_OK;
     sl_checksum_begin(&own->sum);
+    own->places.expected = count;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_pair(own, paths[i], error);
     }
@@ -260,6 +233,7 @@ static sluice_status megatron_open_all(megatron *own, const char *const *paths, 
     if (status < 0) {
         return status;
     }
+    sl_megatron_places_end(&own->places);
     info->fingerprint = sl_checksum_value(&own->sum);
     info->fields = 1;
     info->shards = own->list.count;
