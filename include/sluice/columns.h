@@ -264,7 +264,9 @@ typedef enum sluice_column_part {
  * Each document's elements begin at a multiple of `align`. Padding, between documents and at the
  * row's end, counts its positions from 0. A row without a sample (mask 0) is all padding. A bad
  * document makes its whole row a bad one: SLUICE_BAD_REPLACE is refused, since a row that had other
- * documents would be another row.
+ * documents would be another row. A document whose length cannot be read, since it is damaged, is
+ * an error of opening, or with SLUICE_BAD_MASK in no row, nor are the others of its unit; a warning
+ * counts them.
  */
 #define SLUICE_PACKED_DOCUMENTS_MAX 1024 /* most documents of a row that can be asked for */
 

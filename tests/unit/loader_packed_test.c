@@ -2,9 +2,9 @@
 /*
  * Rows of packed sequences by a loader with several workers: each token once in an epoch, also
  * where the run is given up in its middle, or goes on from a state with other workers; by reading,
- * and from a dataset that is in memory. The same of a mix, whose sources share no row. What rows
- * look like is columns_packed_test's, which rows there are python/tests/test_packed.py's and
- * test_packed_mix.py's.
+ * and from a dataset that is in memory. Readable documents only, where some are damaged. The same
+ * of a mix, whose sources share no row. What rows look like is columns_packed_test's, which rows
+ * there are python/tests/test_packed.py's and test_packed_mix.py's.
  */
 #include "test_folder.h"
 
@@ -26,7 +26,7 @@ static uint64_t length_of(uint64_t document)
 static uint64_t token_count, other_count;
 
 /* Tokens first, first + 1, ... of one document after the other. Returns the last one. */
-static uint64_t make_documents(const char *path, uint64_t first)
+static uint64_t make_documents(const char *path, uint64_t first, int32_t zstd_level)
 {
     sluice_field field = SLUICE_FIELD_INIT;
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
@@ -37,7 +37,7 @@ static uint64_t make_documents(const char *path, uint64_t first)
     field.dims = 1;
     options.fields = &field;
     options.field_count = 1;
-    options.zstd_level = SLUICE_ZSTD_OFF;
+    options.zstd_level = zstd_level;
     assert_int_equal(sluice_writer_open(&writer, path, &options, NULL), SLUICE_OK);
     uint64_t token = first - 1;
     for (uint64_t i = 0; i < DOCUMENTS; i++) {
@@ -63,7 +63,7 @@ static sluice_dataset *open_documents(const char *path)
 }
 
 static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
-                                     uint64_t resident_bytes)
+                                     uint64_t resident_bytes, int32_t on_bad_sample)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sluice_column column = SLUICE_COLUMN_INIT;
@@ -82,6 +82,7 @@ static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
     options.seed = 3;
     options.last_batch = SLUICE_LAST_SHORT;
     options.resident_bytes = resident_bytes;
+    options.on_bad_sample = on_bad_sample;
     if (sluice_loader_open(&loader, data, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
@@ -92,7 +93,8 @@ static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
 
 static sluice_loader *open_loader(uint32_t workers, uint64_t resident_bytes)
 {
-    return open_loader_of(open_documents(test_path("documents")), workers, resident_bytes);
+    return open_loader_of(open_documents(test_path("documents")), workers, resident_bytes,
+                          SLUICE_BAD_FAIL);
 }
 
 static const int64_t *numbers_of(const sluice_batch *batch, const char *name)
@@ -135,8 +137,8 @@ static void expect_all(const uint8_t *seen, uint8_t times)
 static int setup(void **state)
 {
     (void)test_folder_make(state);
-    token_count = make_documents(test_path("documents"), 1);
-    other_count = make_documents(test_path("others"), token_count + 1);
+    token_count = make_documents(test_path("documents"), 1, SLUICE_ZSTD_OFF);
+    other_count = make_documents(test_path("others"), token_count + 1, SLUICE_ZSTD_OFF);
     return 0;
 }
 
@@ -209,7 +211,7 @@ static sluice_loader *open_mix(uint32_t workers)
     assert_int_equal(sluice_dataset_mix(&mix, sources, 2, &options, NULL), SLUICE_OK);
     sluice_dataset_close(sources[0]);
     sluice_dataset_close(sources[1]);
-    return open_loader_of(mix, workers, 0);
+    return open_loader_of(mix, workers, 0, SLUICE_BAD_FAIL);
 }
 
 /* Takes the rows of at most `steps` batches. */
@@ -290,4 +292,83 @@ TEST(a_mix_given_up_and_resumed)
         assert_memory_equal(parts.tokens, whole.tokens, whole.count * sizeof(*whole.tokens));
     }
     sluice_loader_close(first);
+}
+
+/* ---- documents that cannot be read ---- */
+
+/* Flips a bit of every fifth document that has any. How many these are. */
+static uint32_t damage(const char *path)
+{
+    static sluice_sample_info info;
+    static uint64_t places[DOCUMENTS];
+    static char shard[sizeof(info.file)];
+    sluice_dataset *data = NULL;
+    uint32_t count = 0;
+    assert_int_equal(sluice_dataset_open(&data, &path, 1, NULL, NULL), SLUICE_OK);
+    for (uint64_t i = 0; i < DOCUMENTS; i += 5) {
+        info = (sluice_sample_info)SLUICE_SAMPLE_INFO_INIT;
+        assert_int_equal(sluice_dataset_get_sample(data, i, &info, NULL), SLUICE_OK);
+        memcpy(shard, info.file, sizeof(shard));
+        places[count] = info.offset + info.bytes - 1;
+        count += length_of(i) > 0;
+    }
+    sluice_dataset_close(data);
+    FILE *file = fopen(shard, "r+b");
+    assert_non_null(file);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(fseek(file, (long)places[i], SEEK_SET), 0);
+        const int byte = fgetc(file);
+        assert_int_equal(fseek(file, (long)places[i], SEEK_SET), 0);
+        assert_true(byte != EOF && fputc(byte ^ 1, file) != EOF);
+    }
+    assert_int_equal(fclose(file), 0);
+    return count;
+}
+
+/* How often each token is to be seen: once in a document that can be read by itself. How many
+ * documents cannot. */
+static uint32_t read_each(const char *path, uint8_t *expected)
+{
+    sluice_dataset *data = NULL;
+    uint32_t unreadable = 0;
+    uint64_t token = 1;
+    assert_int_equal(sluice_dataset_open(&data, &path, 1, NULL, NULL), SLUICE_OK);
+    for (uint64_t i = 0; i < DOCUMENTS; i++) {
+        int32_t tokens[LENGTH * 2];
+        size_t bytes;
+        const bool good = sluice_dataset_read(data, i, "tokens", tokens, sizeof(tokens), &bytes,
+                                              NULL) == SLUICE_OK;
+        unreadable += !good;
+        for (uint64_t k = 0; k < length_of(i); k++, token++) {
+            expected[token] = good;
+            assert_true(!good || (uint64_t)tokens[k] == token);
+        }
+    }
+    sluice_dataset_close(data);
+    return unreadable;
+}
+
+TEST(documents_that_cannot_be_read_are_left_out)
+{
+    static uint8_t expected[TOKENS_MAX];
+    static uint8_t seen[TOKENS_MAX];
+    char words[64];
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s", test_path("damaged"));
+    token_count = make_documents(path, 1, 1);
+    const uint32_t unreadable = damage(path);
+    assert_int_equal(read_each(path, expected), unreadable);
+    memset(seen, 0, sizeof(seen));
+    sluice_loader *loader = open_loader_of(open_documents(path), 4, 0, SLUICE_BAD_MASK);
+    (void)snprintf(words, sizeof(words), " %u of %u documents of \"tokens\" cannot be read",
+                   unreadable, (unsigned)DOCUMENTS);
+    sluice_error warning = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_loader_get_warning(loader, 0, &warning), SLUICE_OK);
+    assert_non_null(strstr(warning.text, words));
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    assert_true(count_tokens(loader, UINT32_MAX, seen));
+    for (uint64_t i = 1; i <= token_count; i++) {
+        assert_int_equal(seen[i], expected[i]);
+    }
+    sluice_loader_close(loader);
 }
