@@ -71,9 +71,17 @@ static void set_windows(sl_packed_rows *own, const sl_packing_shape *shape,
     }
 }
 
+/* What plans have to have space for: of few documents no more than those. */
+static sl_packing_shape cached_shape(const sl_packing_windows *windows)
+{
+    sl_packing_shape shape = windows->shape;
+    shape.window = (uint32_t)sl_min_u64(shape.window, windows->lengths.documents);
+    return shape;
+}
+
 static sluice_status open_cache(sl_packed_rows *own, sluice_error *error)
 {
-    const sl_packing_shape *shape = &own->windows.shape;
+    const sl_packing_shape shape = cached_shape(&own->windows);
     sl_packing_cache *cache = sl_calloc(1, sizeof(*cache));
     if (cache == NULL) {
         return sl_no_memory(error, STAGE, "for packing");
@@ -81,11 +89,11 @@ static sluice_status open_cache(sl_packed_rows *own, sluice_error *error)
     own->cache = cache;
     sl_mutex_init(&cache->planning);
     sl_mutex_init(&cache->mutex);
-    sluice_status status = sl_packing_planner_open(&cache->planner, shape, error);
+    sluice_status status = sl_packing_planner_open(&cache->planner, &shape, error);
     const uint32_t count = (uint32_t)sl_min_u64(SL_PACKING_PLANS, own->windows.windows);
     while (status == SLUICE_OK && cache->count < count) {
         cache->windows[cache->count] = NO_WINDOW;
-        status = sl_packing_plan_open(&cache->plans[cache->count++], shape, error);
+        status = sl_packing_plan_open(&cache->plans[cache->count++], &shape, error);
     }
     return status;
 }
@@ -199,10 +207,10 @@ const sl_packing_facts *sl_packing_facts_of(const sl_packed_rows *packing)
 
 uint64_t sl_packing_bytes(const sl_packed_rows *packing)
 {
-    const sl_packing_shape *shape = &packing->windows.shape;
+    const sl_packing_shape shape = cached_shape(&packing->windows);
     return (packing->windows.windows + 1) * sizeof(*packing->before) +
-           packing->cache->count * sl_packing_plan_bytes(shape) + sl_packing_planner_bytes(shape) +
-           sl_packed_epochs_bytes(packing);
+           packing->cache->count * sl_packing_plan_bytes(&shape) +
+           sl_packing_planner_bytes(&shape) + sl_packed_epochs_bytes(packing);
 }
 
 /* ---- rows ---- */

@@ -30,7 +30,8 @@
  * thread. Recent plans are kept: a lock for looking (short), another for planning a window, about
  * 1 ms for 8,192 documents. No call after opening allocates or fails.
  * Memory: 8 bytes a window for all of them; SL_PACKING_PLANS plans of 24 (NONE), 32 (LONG) or 28
- * (SPLIT) bytes x `window`; a planner of 32 bytes x `window` and 4 bytes x `length` / `align`.
+ * (SPLIT) bytes x `window`, or as many as there are documents; a planner of 32 bytes x that and 4
+ * bytes x `length` / `align`.
  * Ownership: what `lengths` points to must stay until the packing is closed.
  */
 #ifndef SL_PACKING_H

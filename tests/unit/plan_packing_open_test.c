@@ -131,6 +131,24 @@ TEST(its_bytes_are_those_that_malloc_counts)
     }
 }
 
+/* A mix may have many small sources. */
+TEST(few_documents_take_few_bytes)
+{
+    for (uint32_t cut = SL_PACKING_CUT_NONE; cut <= SL_PACKING_CUT_SPLIT; cut++) {
+        const sl_packing_shape shape = {64, 32, 1, 1, SL_PACKING_WINDOW_MAX, (sl_packing_cut)cut};
+        const sl_packing_source source = {
+            .lengths = sl_packing_lengths_of_array(lengths, 10), .seed = 5, .shuffled = true};
+        sl_packed_rows *packing;
+        packing_lengths_fill(lengths, 10, &shape, EQUAL);
+        const uint64_t before = bytes_in_use();
+        assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
+        assert_true(sl_packing_bytes(packing) < 4096);
+        assert_true(bytes_in_use() - before < 16384);
+        assert_true(row_hash(packing, sl_packing_facts_of(packing)->rows - 1) != 0);
+        sl_packing_close(packing);
+    }
+}
+
 static atomic_bool stop_flag;
 static uint32_t windows_asked;
 
