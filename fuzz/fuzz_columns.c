@@ -45,6 +45,8 @@ static const char *name_of(uint8_t byte)
 enum { MIRRORS = 3 };
 /* From where on the last byte is for fields beside a column's own. */
 enum { LABELLED = 0xE0, SHAPED = 0xF0 };
+/* Where a column that cannot have one has a mask. */
+enum { MASKED = 0xFF };
 static const uint32_t mirrors[MIRRORS] = {1, 0, 2};
 
 static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *const *recipes)
@@ -59,6 +61,8 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     column.shapes = name_of(pointers[4] >= SHAPED ? pointers[4] : 0);
     column.labels = name_of(pointers[4] >= LABELLED && pointers[4] < SHAPED ? pointers[3] : 0);
     column.crowds = name_of(pointers[4] > LABELLED && pointers[4] < SHAPED ? pointers[3] : 0);
+    column.mask =
+        column.kind == SLUICE_COLUMN_PACKED || pointers[3] == MASKED ? name_of(pointers[3]) : NULL;
     column.follows = name_of(pointers[3] < 0xF0 ? (uint8_t)(pointers[3] / 16) : 0);
     column.mirror = pointers[3] % 16 == 1 ? mirrors : NULL;
     if (column.mirror != NULL && column.mirror_count > MIRRORS && column.mirror_count <= 256) {
@@ -268,6 +272,8 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
                                    .align = 8,
                                    .max_documents = 4,
                                    .cut = SLUICE_CUT_LONG,
+                                   .eos = 2,
+                                   .ids = SLUICE_ID_EOS,
                                    .dtype = SLUICE_I32},
                    TOKENS, 0);
     default:

@@ -260,6 +260,7 @@ typedef enum sluice_column_part {
  *   NAME.cu_seqlens_padded  the same with each length rounded up to `align`: where documents begin
  *   NAME.count              rows              i32
  *   NAME.max_seqlen         rows              i32: the largest of `lengths`
+ *   NAME.loss_mask          rows x length     u8: 1 where `targets` has an element, else 0
  *
  * Each document's elements begin at a multiple of `align`. Padding, between documents and at the
  * row's end, counts its positions from 0. A row without a sample (mask 0) is all padding. A bad
@@ -267,8 +268,38 @@ typedef enum sluice_column_part {
  * documents would be another row. A document whose length cannot be read, since it is damaged, is
  * an error of opening, or with SLUICE_BAD_MASK in no row, nor are the others of its unit; a warning
  * counts them.
+ *
+ * `bos` and `eos` stand in front of each document and behind it, unless it has no elements. They
+ * are elements like any other: documents are that much longer when they are packed and cut, and the
+ * target of the last stored element is `eos`. A document that already begins with `bos` or ends
+ * with `eos` is a bad sample.
+ *
+ * `mask` names a field of the same samples, which says what is trained: a tensor [any] of ints or
+ * bools, one for each stored element, 0: not trained; or a tensor [any, 2] of ints, the runs
+ * [begin, end) of stored elements that are, in their order and apart from each other. An element
+ * that is not trained is nobody's target: `targets` has ignore_index there. `eos` goes by the last
+ * stored element. A document without the field, a mask of another length, and runs out of order or
+ * outside of the document make bad samples. Documents are read whole then, also for a piece.
+ *
+ * `fim_rate` is the share of documents that are transformed for filling in the middle, as
+ * Megatron-LM's GPTFIMDataset does it: a document is split at two places, drawn evenly, in prefix
+ * P, middle M and suffix S, each of any length; rows have fim_prefix P fim_suffix S fim_middle M
+ * (PSM) or, of the share `fim_spm`, fim_prefix fim_suffix S fim_middle P M (SPM). Which documents
+ * are transformed is drawn by seed and document, so that they have the same lengths in every epoch;
+ * places and form are drawn by seed, epoch and document. `bos` and `eos` stay outside. A document
+ * is cut after it was transformed, and read whole for each piece. A mask goes with its elements;
+ * the three ids are trained. The ids must differ from each other.
  */
 #define SLUICE_PACKED_DOCUMENTS_MAX 1024 /* most documents of a row that can be asked for */
+
+/* Ids that a PACKED column was given (sluice_column.ids), since 0 is an id, too. */
+typedef enum sluice_packed_ids {
+    SLUICE_ID_BOS = 1,        /* `bos` */
+    SLUICE_ID_EOS = 2,        /* `eos` */
+    SLUICE_ID_FIM_PREFIX = 4, /* `fim_prefix`: with `fim_rate` it and the next two are needed */
+    SLUICE_ID_FIM_MIDDLE = 8, /* `fim_middle` */
+    SLUICE_ID_FIM_SUFFIX = 16 /* `fim_suffix` */
+} sluice_packed_ids;
 
 /* Which documents are cut. */
 typedef enum sluice_cut {
@@ -393,13 +424,23 @@ typedef struct sluice_column {
                                one [1] */
     uint32_t unit; /* PACKED: so many consecutive documents, such as pairs, stay together; not with
                       SPLIT [1] */
+    int64_t bos;   /* PACKED: element in front of each document; with SLUICE_ID_BOS in `ids` */
+    int64_t eos;   /* PACKED: element behind each document; with SLUICE_ID_EOS in `ids` */
+    uint32_t ids; /* PACKED: bits of sluice_packed_ids; sluice_option_set sets an id's bit [none] */
+    uint32_t reserved_ids; /* 0 */
+    const char *mask;      /* PACKED: the field of which elements are trained [all are] */
+    double fim_rate;       /* PACKED: share of documents with the middle at their end, 0 to 1 [0] */
+    double fim_spm;        /* PACKED: share of these with the suffix first, 0 to 1 [0.5] */
+    int64_t fim_prefix;    /* PACKED: element before the prefix; with SLUICE_ID_FIM_PREFIX */
+    int64_t fim_middle;    /* PACKED: element before the middle; with SLUICE_ID_FIM_MIDDLE */
+    int64_t fim_suffix;    /* PACKED: element before the suffix; with SLUICE_ID_FIM_SUFFIX */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
             NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0                                                              \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0                             \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

@@ -69,11 +69,15 @@ typedef struct sluice_option {
     uint64_t most;
     uint32_t kinds; /* of a column: kinds that take it, 1 << a sluice_column_kind each; 0: all */
     uint32_t zero_is_meant; /* REAL: 1: DBL_MIN asks for 0, since 0 asks for the default */
+    /* Where 0 is a value, another member, a uint32_t, has a bit that says that this one is given;
+     * sluice_option_set sets both. */
+    uint32_t given_bit;    /* 0: there is no such bit */
+    uint32_t given_offset; /* of that member in the struct, bytes */
 } sluice_option;
 
-#define SLUICE_OPTION_INIT                                                             \
-    {                                                                                  \
-        sizeof(sluice_option), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0 \
+#define SLUICE_OPTION_INIT                                                                   \
+    {                                                                                        \
+        sizeof(sluice_option), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 \
     }
 
 /* Describes option `index` of `of`, from 0 on. END: there are no more. INVALID: there is no such

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ._types import Dtype, Size, Steps
 
 __all__ = [
-    "Boxes", "Geometry", "Image", "Instances", "Mask", "Number", "OneHot", "Packed", "Padded", "Points", "Ragged", "Tensor", "Window",
+    "Boxes", "FIM", "Geometry", "Image", "Instances", "Mask", "Number", "OneHot", "Packed", "Padded", "Points", "Ragged", "Tensor", "Window",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -239,6 +239,37 @@ class Window(Column):
             self._set(name, value)
 
 
+class FIM:
+    """Filling in the middle, for Packed(fim=): documents with their middle at the end, so that a model learns to fill gaps.
+
+    rate: the share of documents that are transformed, 0 to 1. prefix, middle, suffix: the ids in front of each part, three
+    different ones. spm: the share of transformed documents that have the suffix first, 0 to 1.
+
+    A document is split at two places into prefix P, middle M and suffix S, any of which may be empty, as Megatron-LM's
+    GPTFIMDataset does it. Rows have `prefix P suffix S middle M` (PSM) or `prefix suffix S middle P M` (SPM): three elements more.
+    Which documents are transformed is drawn by the loader's seed and the document, once for all epochs; the two places, each
+    evenly of all, and the form are drawn anew in each epoch. Ids that stand in documents already are not looked for.
+    """
+
+    def __init__(self, rate: float, prefix: int, middle: int, suffix: int, spm: float = 0.5) -> None:
+        shares = {"rate": _check.number("rate", rate), "spm": _check.number("spm", spm)}
+        for name, share in shares.items():
+            if not 0 <= share <= 1:
+                raise ValueError(f"{name}={share!r}: expected a share, 0 to 1")
+        ids = {"prefix": prefix, "middle": middle, "suffix": suffix}
+        ids = {name: _check.integer(name, number, -(2**53), 2**53) for name, number in ids.items()}
+        if len(set(ids.values())) < len(ids):
+            raise ValueError(f"prefix={prefix}, middle={middle}, suffix={suffix}: expected three different ids")
+        self._given = ids | shares
+        self._values = {}  # of no document, nothing
+        if shares["rate"] > 0:
+            self._values = {"fim_rate": shares["rate"], "fim_spm": shares["spm"] or _TINY}
+            self._values |= {f"fim_{name}": number for name, number in ids.items()}
+
+    def __repr__(self) -> str:
+        return "sluice.columns.FIM(rate={rate}, prefix={prefix}, middle={middle}, suffix={suffix}, spm={spm})".format(**self._given)
+
+
 class Packed(Column):
     """Documents of any length (a tensor field [any] of ints, such as tokens), packed into rows of `length` elements.
 
@@ -253,11 +284,24 @@ class Packed(Column):
     ends). unit: so many consecutive documents, such as the pairs of preference data, stay in one row; not with 'split'. pad: the element where
     a row has no document. dtype: 'int64' or 'int32'.
 
+    bos, eos: ids that rows have in front of each document and behind it [none]. They count like any element: a document is that
+    much longer when it is packed and cut. The target of a document's last token is eos. A document that already begins with
+    bos, or ends with eos, is a bad sample.
+
+    mask: a field of the same samples that says which tokens are trained: a tensor with one int or bool for each token, 0 where
+    it is not; or a tensor [any, 2] of ints with the runs (begin, end) of tokens that are, in order and apart [all are trained].
+    NAME.targets has ignore_index in place of tokens that are not trained; eos goes by the document's last token. A mask of another
+    length, runs out of order or outside of the document, and a sample without the field are bad samples. Each piece of a
+    document reads the whole document then.
+
+    fim: a FIM: some documents are transformed for filling in the middle, before they are cut [none].
+
     Besides NAME (rows x length) the batch has, by name, NAME.targets (rows x length: the next element of the document; the
     loader's ignore_index at its end and on padding); as int32 NAME.positions and NAME.documents (rows x length: the
     element's number in its piece of the document, and the piece's in the row; padding is document NAME.count, with positions from 0),
     NAME.lengths (rows x max_documents), NAME.cu_seqlens and NAME.cu_seqlens_padded (rows x (max_documents + 1): sums of
-    lengths, and of lengths rounded up to align; the last one repeats), NAME.count and NAME.max_seqlen (rows).
+    lengths, and of lengths rounded up to align; the last one repeats), NAME.count and NAME.max_seqlen (rows); as uint8
+    NAME.loss_mask (rows x length: 1 where NAME.targets is a target, else 0).
     A bad document masks its whole row (on_bad_sample='mask') or raises ('fail'); 'replace' is refused.
     """
 
@@ -265,7 +309,8 @@ class Packed(Column):
 
     def __init__(
         self, field: str | None = None, *, length: int, max_documents: int = 32, align: int = 1, cut: str = "none",
-        unit: int = 1, pad: int = 0, dtype: Dtype = None,
+        unit: int = 1, pad: int = 0, dtype: Dtype = None, bos: int | None = None, eos: int | None = None,
+        mask: str | None = None, fim: FIM | None = None,
     ) -> None:  # fmt: skip
         super().__init__(field)
         self._set_dtype(dtype)
@@ -274,6 +319,15 @@ class Packed(Column):
         values = {"length": length, "max_documents": max_documents, "align": align, "cut": cut, "unit": unit, "pad": pad}
         for name, value in values.items():
             self._set(name, value)
+        for name, value in {"bos": bos, "eos": eos}.items():
+            if value is not None:
+                self._set(name, value)
+        if mask is not None:
+            self._values["mask"] = _check.text("mask", mask)
+        if fim is not None and not isinstance(fim, FIM):
+            raise _check.wrong("fim", fim, "a sluice.columns.FIM(rate, prefix, middle, suffix)")
+        if fim is not None:
+            self._values.update(fim._values)
 
 
 class Ragged(Column):

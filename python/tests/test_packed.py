@@ -59,7 +59,7 @@ def loader_of(data, batch_size=4, shuffle=True, column=None, **options):
                          columns={"x": C.Packed("tokens", **column)}, **options)  # fmt: skip
 
 
-PARTS = ("targets", "positions", "documents", "lengths", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen")
+PARTS = ("targets", "positions", "documents", "lengths", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen", "loss_mask")
 
 
 def rows(loader, epochs=1, first=0):
@@ -118,9 +118,9 @@ def pack(lengths, length=LENGTH, most=MOST, align=1, cut="none", unit=1):
     return whole + sorted(sorted(pieces) for _, _, pieces in fitted)
 
 
-def row_of(documents, pieces, length=LENGTH, most=MOST, align=1):
-    """All that a batch has of a row of these pieces, element by element."""
-    row = {"x": numpy.full(length, PAD), "targets": numpy.full(length, IGNORE), "positions": numpy.zeros(length), "documents": numpy.full(length, len(pieces))}
+def row_of(documents, pieces, length=LENGTH, most=MOST, align=1, trained=None):
+    """All that a batch has of a row of these pieces, element by element; `trained`: whether each element of each document is."""
+    row = {"x": numpy.full(length, PAD), "targets": numpy.full(length, IGNORE), "positions": numpy.zeros(length), "documents": numpy.full(length, len(pieces)), "loss_mask": numpy.zeros(length)}
     lengths, begins, at = [0] * most, [0], 0
     padding = []
     for number, (document, first, count) in enumerate(pieces):
@@ -128,7 +128,8 @@ def row_of(documents, pieces, length=LENGTH, most=MOST, align=1):
         lengths[number] = count
         for k in range(count):
             row["x"][at + k], row["positions"][at + k], row["documents"][at + k] = tokens[first + k], k, number
-            row["targets"][at + k] = tokens[first + k + 1] if first + k + 1 < len(tokens) else IGNORE
+            if first + k + 1 < len(tokens) and (trained is None or trained[document][first + k + 1]):
+                row["targets"][at + k], row["loss_mask"][at + k] = tokens[first + k + 1], 1
         padding.append((at + count, at + up(count, align)))
         at += up(count, align)
         begins.append(at)
@@ -208,6 +209,7 @@ def test_every_epoch_has_the_same_rows(datasets):
     by_number = [{i: pieces_of(row) for i, row in epoch} for epoch in epochs]
     assert by_number[0] == by_number[1] == by_number[2]
     assert len({tuple(i for i, _ in epoch) for epoch in epochs}) == 3
+    assert all(row["loss_mask"].dtype == "uint8" for _, row in epochs[0])
     tokens = collections.Counter(int(t) for i, row in epochs[0] for t in row["x"] if t >= FIRST)
     assert tokens == collections.Counter(numpy.concatenate(documents).tolist())
 
@@ -299,7 +301,7 @@ def test_a_state_of_other_rows(datasets, column, words):
     state, other = loader.state_dict(), loader_of(data, column=column)
     with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}$"):
         other.load_state_dict(state)
-    with pytest.raises(sluice.InvalidError, match="packing: length, max_documents, align, cut or unit of the column, seed"):
+    with pytest.raises(sluice.InvalidError, match="packing: length, max_documents, align, cut, unit, bos, eos or fim of the column, seed"):
         other.load_state_dict(state | {"cursor": state["cursor"][:-NOTE]})
     seeded = sluice.Loader(data, batch_size=4, shuffle=True, seed=8, columns={"x": C.Packed("tokens", **{"length": LENGTH, "max_documents": MOST} | column)})
     with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}, seed$"):
@@ -386,15 +388,17 @@ def test_arguments():
 # ---- docs/sequences.md ----
 
 
-def test_the_example(tmp_path, monkeypatch):
+def test_the_examples(tmp_path, monkeypatch):
     text = (pages.DOCS / "sequences.md").read_text()
     monkeypatch.chdir(tmp_path)
     names = {}
-    exec(re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1], names)
+    first, masked = [code for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "sluice.Writer(" in code][:2]
+    exec(first, names)
     assert names["tokens"].shape == names["positions"].shape == (4, 128) and len(names["loader"]) > 5
+    exec(masked, names)
 
 
-@pytest.mark.parametrize("table, column", [(0, {"cut": "split"}), (1, {"align": 4})])
+@pytest.mark.parametrize("table, column", [(0, {"cut": "split"}), (1, {"align": 4}), (2, {"length": 8, "eos": 0})])
 def test_the_picture_of_a_row(tmp_path, table, column):
     """The tables of the page are what a loader makes of these documents; letters are numbers of the alphabet."""
     text = (pages.DOCS / "sequences.md").read_text().split("| array | row |")[1 + table].split("\n\n")[0]
@@ -402,9 +406,9 @@ def test_the_picture_of_a_row(tmp_path, table, column):
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,))}, zstd="off") as writer:
         for first, length in [(1, 5), (6, 2), (8, 10)][: 3 - table]:
             writer.add(tokens=numpy.arange(first, first + length, dtype="int32"))
-    columns = {"tokens": C.Packed(length=12, max_documents=4, **column)}
+    columns = {"tokens": C.Packed(**{"length": 12, "max_documents": 4} | column)}
     batch = next(iter(sluice.Loader(sluice.Dataset(tmp_path / "set"), batch_size=1, shuffle=False, last_batch="short", columns=columns)))
-    assert len(shown) >= 6
+    assert len(shown) >= (6, 6, 3)[table]
     for name, row in shown.items():
         numbers = [ord(word) - ord("a") + 1 if word.isalpha() else int(word) for word in row.split()]
         assert batch[name].numpy()[0].tolist() == numbers, name

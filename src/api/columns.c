@@ -41,6 +41,8 @@ sluice_status sluice_columns_get_error(const sluice_columns *columns, sluice_err
 
 /* ---- what can be checked without a dataset ---- */
 
+#define TINY 1e-20 /* 0, where 0 is the default */
+
 /* A name that errors, shells and JSON can carry as it is. */
 static bool columns_is_name(const char *name, size_t capacity)
 {
@@ -109,6 +111,52 @@ static bool mirror_is_good(const sluice_column *c)
     return true;
 }
 
+#define FIM_SPM_DEFAULT 0.5
+
+static sl_document_rule rule_of(const sluice_column *c)
+{
+    return (sl_document_rule){.ids = c->ids,
+                              .id = {[SL_ID_BOS] = c->bos,
+                                     [SL_ID_EOS] = c->eos,
+                                     [SL_ID_FIM_PREFIX] = c->fim_prefix,
+                                     [SL_ID_FIM_MIDDLE] = c->fim_middle,
+                                     [SL_ID_FIM_SUFFIX] = c->fim_suffix},
+                              .fim_rate = c->fim_rate,
+                              .fim_spm = c->fim_rate == 0    ? 0
+                                         : c->fim_spm == 0   ? FIM_SPM_DEFAULT
+                                         : c->fim_spm < TINY ? 0
+                                                             : c->fim_spm};
+}
+
+/* An id without its bit would be passed over. */
+static bool ids_are_good(const sluice_column *c)
+{
+    const sl_document_rule rule = rule_of(c);
+    bool with_bits = c->ids < 1U << SL_IDS;
+    for (uint32_t i = 0; i < SL_IDS; i++) {
+        with_bits = with_bits && (rule.id[i] == 0 || sl_rule_has(&rule, i));
+    }
+    return with_bits && (c->ids == 0 || c->kind == SLUICE_COLUMN_PACKED);
+}
+
+/* NULL: they are there, or are not needed. */
+static const char *fim_fault(const sluice_column *c)
+{
+    const uint32_t all = SLUICE_ID_FIM_PREFIX | SLUICE_ID_FIM_MIDDLE | SLUICE_ID_FIM_SUFFIX;
+    if (c->fim_rate == 0) {
+        return (c->ids & all) != 0 || c->fim_spm != 0
+                   ? "fim_spm, fim_prefix, fim_middle and fim_suffix need a fim_rate above 0"
+                   : NULL;
+    }
+    if ((c->ids & all) != all) {
+        return "fim_rate needs fim_prefix, fim_middle and fim_suffix";
+    }
+    return c->fim_prefix == c->fim_middle || c->fim_prefix == c->fim_suffix ||
+                   c->fim_middle == c->fim_suffix
+               ? "fim_prefix, fim_middle and fim_suffix must differ from each other"
+               : NULL;
+}
+
 /* What is wrong with a column; NULL: nothing that can be seen here. */
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
@@ -136,8 +184,9 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     }
     if ((c->shapes != NULL && !field_is_good(c->shapes)) ||
         (c->labels != NULL && !field_is_good(c->labels)) ||
-        (c->crowds != NULL && !field_is_good(c->crowds))) {
-        return "shapes, labels and crowds must be names of fields";
+        (c->crowds != NULL && !field_is_good(c->crowds)) ||
+        (c->mask != NULL && !field_is_good(c->mask))) {
+        return "shapes, labels, crowds and mask must be names of fields";
     }
     if (!mirror_is_good(c)) {
         return "mirror must be a permutation of 0 to mirror_count - 1, of 256 at most";
@@ -145,7 +194,13 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL && c->sizes == SLUICE_SIZES_ONE) {
         return "an image needs a recipe";
     }
-    if (c->reserved != 0 || c->reserved_end != 0) {
+    if (!ids_are_good(c)) {
+        return "ids must have the bit of each id that is given, and only a packed column has ids";
+    }
+    if (fim_fault(c) != NULL) {
+        return fim_fault(c);
+    }
+    if (c->reserved != 0 || c->reserved_end != 0 || c->reserved_ids != 0) {
         return "reserved must be 0";
     }
     if ((c->sizes == SLUICE_SIZES_ONE && c->max_width != 0) ||
@@ -183,8 +238,7 @@ static void copy_name(char *to, const char *name)
     }
 }
 
-#define IGNORED 255   /* torchvision's, and that of VOC's masks */
-#define TINY    1e-20 /* 0, where 0 is the default */
+#define IGNORED 255 /* torchvision's, and that of VOC's masks */
 
 /* What columns have that follow a picture. */
 static void keep_followed(sl_column_request *request, const sluice_column *c)
@@ -241,9 +295,11 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .unit = c->unit,
         .cut = (sluice_cut)c->cut,
         .pad = c->pad,
+        .rule = rule_of(c),
     };
     request->smoothing = c->smoothing;
     request->partner = c->partner;
+    copy_name(request->mask, c->mask);
     keep_followed(request, c);
     if (c->mixes != NULL) {
         memcpy(request->mixes, c->mixes, strlen(c->mixes) + 1);

@@ -109,12 +109,25 @@ typedef struct sl_value {
     double number;
     sl_bytes bytes;                         /* images, tensors, bytes, texts */
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors */
-    uint64_t first; /* tensors of which a piece is meant (dataset/pieces.h): elements of the content
-                       in front of it; 0 of others */
     /* tensors of which only a box was read (subvolume.h): the shape of all, that of `bytes` being
      * `shape`; NULL: they are all of it */
     const uint64_t *whole;
 } sl_value;
+
+/*
+ * Elements [first, first + count) of a document as rows of packed sequences have it: ids that are
+ * not stored may stand before its stored elements and behind them (columns/document_layout.h).
+ */
+typedef struct sl_document_piece {
+    uint64_t document;     /* the sample's number */
+    uint64_t first, count; /* count >= 1 */
+    uint64_t length;       /* of the document in rows, less than 2^32 */
+    uint64_t stored;       /* elements that are stored of it: 1 or more */
+    uint64_t from;         /* the stored element that the value's content begins with */
+    uint32_t before;       /* elements before the first stored one, at most 1; of a `mixed`
+                              document it says nothing */
+    bool mixed;            /* stored elements stand in another order: all are needed */
+} sl_document_piece;
 
 #define SL_VALUES_ALL  UINT64_MAX
 #define SL_VALUES_ROOM 4096
@@ -131,6 +144,7 @@ typedef struct sl_values {
     uint64_t wanted; /* bit i: field i is; the others need not be filled */
     sl_copy_wish copy;
     sl_value of[SL_FIELDS_MAX];
+    sl_document_piece piece;     /* that the sample is, of datasets of pieces (dataset/pieces.h) */
     char buffer[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
     sl_value_buffers buffers;    /* for values that are in what has to be unpacked */
     uint64_t wholes[SL_SUBVOLUMES_MAX][SLUICE_TENSOR_DIMS_MAX]; /* for sl_value.whole */

@@ -18,6 +18,7 @@
 #include "boxes.h"
 #include "cast.h"
 #include "decoder.h"
+#include "document_layout.h"
 #include "largest_size.h"
 #include "notices.h"
 #include "parts.h"
@@ -71,6 +72,8 @@ typedef struct sl_column_request {
     uint32_t max_documents, align, unit; /* PACKED; binding fills in defaults */
     sluice_cut cut;
     int64_t pad;
+    sl_document_rule rule;          /* PACKED */
+    char mask[SL_FIELD_NAME_BYTES]; /* PACKED: field of what is trained; "": none */
 } sl_column_request;
 
 struct sluice_columns {
@@ -166,6 +169,7 @@ struct sl_column {
     sl_beside shapes;  /* BOXES */
     sl_beside labels;  /* MASK of shapes */
     sl_beside crowds;  /* likewise, and BOXES */
+    sl_beside mask;    /* PACKED */
     uint8_t fill[8];   /* value outside an image, as an element; zero but for a MASK */
     sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
                                        follows one: as it was annotated, AUTO: as it is decoded, or
@@ -209,6 +213,8 @@ typedef struct sl_packed_shape {
     uint64_t length; /* elements of a row, a multiple of align */
     uint32_t max_documents, align, unit;
     sluice_cut cut;
+    sl_document_rule rule; /* what rows have of a document */
+    bool whole;            /* other fields of the documents are wanted, too */
 } sl_packed_shape;
 
 /* Bounds the sizes of all images of a field, as they are decoded: adds them to an empty list, or

@@ -3,11 +3,15 @@
  * Rows of packed sequences: pieces of documents back to back, each a member of the row, and the
  * arrays that say which element belongs to which. Members come in their order, on the worker that
  * makes the row; what the earlier ones wrote says where the next one begins. Padding is a document
- * of its own, whose number is that of pieces in the row.
+ * of its own, whose number is that of pieces in the row. A piece is written run by run of its
+ * document's layout (document_layout.h).
  */
+#include "dtype.h"
 #include "elements.h"
 #include "error.h"
 #include "kinds.h"
+#include "option_text.h"
+#include "packed_mask.h"
 
 #include <assert.h>
 #include <string.h>
@@ -15,11 +19,23 @@
 #define LENGTH_MAX        (UINT64_C(1) << 24)
 #define DOCUMENTS_DEFAULT 32U
 
-enum { TOKENS, TARGETS, POSITIONS, DOCUMENTS, LENGTHS, STARTS, ALIGNED, COUNT, LONGEST, PARTS };
+enum {
+    TOKENS,
+    TARGETS,
+    POSITIONS,
+    DOCUMENTS,
+    LENGTHS,
+    STARTS,
+    ALIGNED,
+    COUNT,
+    LONGEST,
+    LOSS_MASK,
+    PARTS
+};
 
 /* As elements of the column's dtype. */
 typedef struct packed_state {
-    uint8_t pad[8], ignore[8];
+    uint8_t pad[8], ignore[8], ids[SL_IDS][8];
 } packed_state;
 
 /* ---- once ---- */
@@ -50,6 +66,35 @@ static sluice_status check_request(const sl_column *column, const sl_column_set 
                : sl_column_refuse(column, error, "a loader has one column of packed sequences");
 }
 
+/* A target that is an id of the loss's own would be left out. */
+static sluice_status find_ids(const sl_column *column, const sl_column_set *set,
+                              packed_state *state, sluice_error *error)
+{
+    static const char *const names[SL_IDS] = {[SL_ID_BOS] = "bos",
+                                              [SL_ID_EOS] = "eos",
+                                              [SL_ID_FIM_PREFIX] = "fim_prefix",
+                                              [SL_ID_FIM_MIDDLE] = "fim_middle",
+                                              [SL_ID_FIM_SUFFIX] = "fim_suffix"};
+    const sl_document_rule *rule = &column->request.rule;
+    for (uint32_t i = 0; i < SL_IDS; i++) {
+        const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
+        if (sl_rule_has(rule, i) && rule->id[i] == set->ignore) {
+            return sl_error_set(
+                error, SLUICE_INVALID, "columns",
+                "column \"%s\": %s is %lld, as the loader's " SL_OPTION(
+                    "ignore_index") ", "
+                                    "which leaves targets out: choose another value for that",
+                column->request.name, names[i], (long long)rule->id[i]);
+        }
+        if (!sl_column_element(dtype, (double)rule->id[i], state->ids[i])) {
+            return sl_error_set(error, SLUICE_INVALID, "columns",
+                                "column \"%s\": %s is %lld, which does not fit its dtype",
+                                column->request.name, names[i], (long long)rule->id[i]);
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status find_elements(sl_column *column, const sl_column_set *set, sluice_error *error)
 {
     packed_state *state = column->state;
@@ -64,7 +109,8 @@ static sluice_status find_elements(sl_column *column, const sl_column_set *set, 
         return sl_column_refuse(column, error, "pad and ignore_index must fit its dtype");
     }
     column->elements = request->length;
-    return sl_column_elements(column, error);
+    const sluice_status status = find_ids(column, set, state, error);
+    return status == SLUICE_OK ? sl_column_elements(column, error) : status;
 }
 
 static sluice_status column_packed_add_parts(sl_column *column, sl_column_set *set,
@@ -72,29 +118,31 @@ static sluice_status column_packed_add_parts(sl_column *column, sl_column_set *s
 {
     const int64_t length = (int64_t)column->request.length;
     const int64_t most = column->request.max_documents;
+    const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
     const struct {
         const char *suffix;
         int64_t elements; /* 0: one number a row */
-    } parts[PARTS] = {[TOKENS] = {"", length},
-                      [TARGETS] = {".targets", length},
-                      [POSITIONS] = {".positions", length},
-                      [DOCUMENTS] = {".documents", length},
-                      [LENGTHS] = {".lengths", most},
-                      [STARTS] = {".cu_seqlens", most + 1},
-                      [ALIGNED] = {".cu_seqlens_padded", most + 1},
-                      [COUNT] = {".count", 0},
-                      [LONGEST] = {".max_seqlen", 0}};
+        sluice_dtype dtype;
+    } parts[PARTS] = {[TOKENS] = {"", length, dtype},
+                      [TARGETS] = {".targets", length, dtype},
+                      [POSITIONS] = {".positions", length, SLUICE_I32},
+                      [DOCUMENTS] = {".documents", length, SLUICE_I32},
+                      [LENGTHS] = {".lengths", most, SLUICE_I32},
+                      [STARTS] = {".cu_seqlens", most + 1, SLUICE_I32},
+                      [ALIGNED] = {".cu_seqlens_padded", most + 1, SLUICE_I32},
+                      [COUNT] = {".count", 0, SLUICE_I32},
+                      [LONGEST] = {".max_seqlen", 0, SLUICE_I32},
+                      [LOSS_MASK] = {".loss_mask", length, SLUICE_U8}};
     for (uint32_t i = 0; i < PARTS; i++) {
-        const bool tokens = i == TOKENS || i == TARGETS;
         sl_part *part = sl_column_add_part(set, column, parts[i].suffix, error);
         if (part == NULL) {
             return SLUICE_INVALID;
         }
-        part->dtype = tokens ? (sluice_dtype)column->request.dtype : SLUICE_I32;
+        part->dtype = parts[i].dtype;
         part->dims = parts[i].elements > 0;
         part->shape[0] = parts[i].elements;
         part->row_bytes = (uint64_t)(parts[i].elements > 0 ? parts[i].elements : 1) *
-                          (tokens ? column->made_bytes : sizeof(int32_t));
+                          sl_dtype_bytes(parts[i].dtype);
     }
     return SLUICE_OK;
 }
@@ -110,6 +158,9 @@ static sluice_status column_packed_bind(sl_column *column, sl_column_set *set, s
     if (status == SLUICE_OK) {
         status = find_elements(column, set, error);
     }
+    if (status == SLUICE_OK && sl_packed_mask_is_asked(column)) {
+        status = sl_packed_mask_bind(column, error);
+    }
     if (status == SLUICE_OK) {
         status = column_packed_add_parts(column, set, error);
     }
@@ -118,7 +169,9 @@ static sluice_status column_packed_bind(sl_column *column, sl_column_set *set, s
                                     .max_documents = request->max_documents,
                                     .align = request->align,
                                     .unit = request->unit,
-                                    .cut = request->cut};
+                                    .cut = request->cut,
+                                    .rule = request->rule,
+                                    .whole = sl_packed_mask_is_asked(column)};
     return status;
 }
 
@@ -127,6 +180,11 @@ static sluice_status column_packed_bind(sl_column *column, sl_column_set *set, s
 static int32_t *numbers(const sl_column *column, sl_part_view parts, uint32_t part, uint32_t row)
 {
     return sl_column_row(column, parts, part, row);
+}
+
+static uint8_t *loss_mask(const sl_column *column, sl_part_view parts, uint32_t row)
+{
+    return sl_column_row(column, parts, LOSS_MASK, row);
 }
 
 static uint8_t *element(const sl_column *column, sl_part_view parts, uint32_t part, uint32_t row,
@@ -148,6 +206,7 @@ static void column_packed_pad(const sl_column *column, sl_part_view parts, uint3
         positions[i] = (int32_t)(i - from);
         documents[i] = (int32_t)pieces;
     }
+    memset(loss_mask(column, parts, row) + from, 0, to - from);
 }
 
 /* Behind the last of its pieces, `end` elements into the row. */
@@ -180,35 +239,109 @@ static void column_packed_blank(const sl_column *column, const sl_row_place *at,
 
 /* A piece in its row. */
 typedef struct placed {
-    uint64_t begin, count; /* elements */
-    const uint8_t *from;   /* as stored */
-    bool goes_on;          /* its document has an element behind it, which follows in `from` */
+    sl_document_piece of;
+    sl_document_layout layout;
+    uint64_t begin;      /* elements of the row before it */
+    const uint8_t *from; /* stored elements, from number of.from on */
+    uint64_t end;        /* number of the element behind those */
 } placed;
+
+static bool piece_ends(const sl_document_piece *piece)
+{
+    return piece->first + piece->count == piece->length;
+}
 
 static sluice_status place_piece(const sl_column *column, sl_row *row, sl_part_view parts,
                                  placed *piece, sluice_error *error)
 {
-    const sl_value *value = &row->values.of[column->field_number];
-    const uint64_t first = value->first;
     sl_bytes bytes;
+    if (sl_packed_mask_is_asked(column)) { /* whose bytes are beside these */
+        sl_scratch_reset(sl_decoder_scratch(row->decoder));
+    }
     const sluice_status status = sl_column_bytes(column, row, &bytes, error);
     if (status != SLUICE_OK) {
         return status;
     }
-    const uint64_t stored = bytes.size / column->stored_bytes;
+    piece->of = row->values.piece;
+    piece->layout =
+        sl_document_layout_make(&column->request.rule, &piece->of, row->seed, row->epoch);
+    piece->from = bytes.data;
+    piece->end = piece->of.from + bytes.size / column->stored_bytes;
     piece->begin = row->member == 0
                        ? 0
                        : (uint64_t)numbers(column, parts, ALIGNED, row->at.number)[row->member];
-    piece->count = value->shape[0];
-    if (first > stored || piece->count > stored - first ||
-        piece->count > column->elements - piece->begin) {
+    if (piece->end > piece->of.stored || piece->of.count > column->elements - piece->begin ||
+        piece->of.first + piece->of.count > piece->of.length) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
                             "\"%s\" does not have the elements that were planned",
                             column->field.name);
     }
-    piece->from = bytes.data + first * column->stored_bytes;
-    piece->goes_on = first + piece->count < stored;
     return SLUICE_OK;
+}
+
+/* Stored elements [first, first + count) of the document. */
+static sluice_status write_stored(const sl_column *column, const placed *piece, uint8_t *to,
+                                  const sl_layout_run *part, sluice_error *error)
+{
+    if (part->first < piece->of.from || part->first + part->count > piece->end) {
+        return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                            "\"%s\" does not have the elements that were planned",
+                            column->field.name);
+    }
+    return sl_column_cast(column, to,
+                          piece->from + (part->first - piece->of.from) * column->stored_bytes,
+                          part->count, error);
+}
+
+/* Elements [first, first + count) of the document as rows have it. */
+static sluice_status write_elements(const sl_column *column, const placed *piece, uint8_t *to,
+                                    uint64_t first, uint64_t count, sluice_error *error)
+{
+    const packed_state *state = column->state;
+    sluice_status status = SLUICE_OK;
+    sl_layout_run part;
+    for (uint64_t at = first; at < first + count && status == SLUICE_OK; at += part.count) {
+        part = sl_document_layout_at(&piece->layout, at, first + count - at);
+        if (part.id != SL_ID_NONE) {
+            memcpy(to, state->ids[part.id], column->made_bytes);
+        } else {
+            status = write_stored(column, piece, to, &part, error);
+        }
+        to += part.count * column->made_bytes;
+    }
+    return status;
+}
+
+/* A document that has the id at that end already would have it twice. */
+static sluice_status check_id_at_end(const sl_column *column, const placed *piece, uint32_t id,
+                                     sluice_error *error)
+{
+    const packed_state *state = column->state;
+    const bool begins = id == SL_ID_BOS;
+    const sl_layout_run end = {
+        .id = SL_ID_NONE, .first = begins ? 0 : piece->of.stored - 1, .count = 1};
+    uint8_t stored[8];
+    const sluice_status status = write_stored(column, piece, stored, &end, error);
+    if (status != SLUICE_OK || memcmp(stored, state->ids[id], column->made_bytes) != 0) {
+        return status;
+    }
+    return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                        begins ? "\"%s\" already begins with bos, %lld: leave bos out"
+                               : "\"%s\" already ends with eos, %lld: leave eos out",
+                        column->field.name, (long long)column->request.rule.id[id]);
+}
+
+static sluice_status check_ends(const sl_column *column, const placed *piece, sluice_error *error)
+{
+    const sl_document_rule *rule = &column->request.rule;
+    sluice_status status = SLUICE_OK;
+    if (sl_rule_has(rule, SL_ID_BOS) && piece->of.first == 0) {
+        status = check_id_at_end(column, piece, SL_ID_BOS, error);
+    }
+    if (status == SLUICE_OK && sl_rule_has(rule, SL_ID_EOS) && piece_ends(&piece->of)) {
+        status = check_id_at_end(column, piece, SL_ID_EOS, error);
+    }
+    return status;
 }
 
 /* Tokens, and the same shifted by one inside the document. */
@@ -216,23 +349,67 @@ static sluice_status write_tokens(const sl_column *column, sl_part_view parts, u
                                   const placed *piece, sluice_error *error)
 {
     const packed_state *state = column->state;
-    const uint64_t last = piece->begin + piece->count - 1;
-    uint8_t *target = element(column, parts, TARGETS, row, last);
-    const sluice_status status =
-        sl_column_cast(column, element(column, parts, TOKENS, row, piece->begin), piece->from,
-                       piece->count, error);
+    const uint64_t first = piece->of.first;
+    const uint64_t count = piece->of.count;
+    uint8_t *target = element(column, parts, TARGETS, row, piece->begin + count - 1);
+    const sluice_status status = write_elements(
+        column, piece, element(column, parts, TOKENS, row, piece->begin), first, count, error);
     if (status != SLUICE_OK) {
         return status;
     }
     memcpy(element(column, parts, TARGETS, row, piece->begin),
-           element(column, parts, TOKENS, row, piece->begin + 1),
-           (piece->count - 1) * column->made_bytes);
-    if (piece->goes_on) {
-        return sl_column_cast(column, target, piece->from + piece->count * column->stored_bytes, 1,
-                              error);
+           element(column, parts, TOKENS, row, piece->begin + 1), (count - 1) * column->made_bytes);
+    if (!piece_ends(&piece->of)) {
+        return write_elements(column, piece, target, first + count, 1, error);
     }
     memcpy(target, state->ignore, column->made_bytes);
     return SLUICE_OK;
+}
+
+/* ---- what is trained ---- */
+
+/* Of the elements behind the piece's first `count`, 1 for each that is trained. */
+static sluice_status write_trained(const sl_column *column, sl_row *row, const placed *piece,
+                                   uint64_t count, uint8_t *to, sluice_error *error)
+{
+    const uint64_t stored = piece->of.stored;
+    const uint64_t end = piece->of.first + 1 + count;
+    sl_packed_mask mask;
+    sl_layout_run part;
+    sluice_status status = sl_packed_mask_open(column, row, stored, &mask, error);
+    for (uint64_t at = end - count; at < end && status == SLUICE_OK; at += part.count) {
+        part = sl_document_layout_at(&piece->layout, at, end - at);
+        if (part.id == SL_ID_NONE) {
+            status = sl_packed_mask_write(&mask, row, part.first, part.count, to, error);
+        } else if (part.id == SL_ID_EOS) {
+            status = sl_packed_mask_write(&mask, row, stored - 1, 1, to, error);
+        } /* ids of FIM are trained */
+        to += part.count;
+    }
+    return status;
+}
+
+/* Takes those targets away that are not trained. */
+static sluice_status write_loss_mask(const sl_column *column, sl_row *row, sl_part_view parts,
+                                     const placed *piece, sluice_error *error)
+{
+    const packed_state *state = column->state;
+    const uint32_t number = row->at.number;
+    uint8_t *to = loss_mask(column, parts, number) + piece->begin;
+    const uint64_t targets = piece->of.count - piece_ends(&piece->of);
+    memset(to, 1, targets);
+    memset(to + targets, 0, piece->of.count - targets);
+    if (!sl_packed_mask_is_asked(column)) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = write_trained(column, row, piece, targets, to, error);
+    for (uint64_t i = 0; i < targets && status == SLUICE_OK; i++) {
+        if (to[i] == 0) {
+            memcpy(element(column, parts, TARGETS, number, piece->begin + i), state->ignore,
+                   column->made_bytes);
+        }
+    }
+    return status;
 }
 
 static sluice_status column_packed_make(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -244,27 +421,34 @@ static sluice_status column_packed_make(const sl_column *column, sl_row *row, sl
     int32_t *documents = numbers(column, parts, DOCUMENTS, number);
     int32_t *starts = numbers(column, parts, STARTS, number);
     int32_t *aligned = numbers(column, parts, ALIGNED, number);
-    placed piece = {.count = 0};
+    placed piece;
     assert(row->members <= column->request.max_documents);
     sluice_status status = place_piece(column, row, parts, &piece, error);
-    if (status == SLUICE_OK && piece.count > 0) {
+    if (status == SLUICE_OK) {
+        status = check_ends(column, &piece, error);
+    }
+    if (status == SLUICE_OK) {
         status = write_tokens(column, parts, number, &piece, error);
+    }
+    if (status == SLUICE_OK) {
+        status = write_loss_mask(column, row, parts, &piece, error);
     }
     if (status != SLUICE_OK) {
         return status;
     }
+    const uint64_t count = piece.of.count;
     if (row->member == 0) {
         starts[0] = aligned[0] = 0;
     }
-    for (uint64_t i = 0; i < piece.count; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         positions[piece.begin + i] = (int32_t)i;
         documents[piece.begin + i] = (int32_t)row->member;
     }
-    const uint64_t end = piece.begin + (piece.count + align - 1) / align * align;
-    numbers(column, parts, LENGTHS, number)[row->member] = (int32_t)piece.count;
-    starts[row->member + 1] = starts[row->member] + (int32_t)piece.count;
+    const uint64_t end = piece.begin + (count + align - 1) / align * align;
+    numbers(column, parts, LENGTHS, number)[row->member] = (int32_t)count;
+    starts[row->member + 1] = starts[row->member] + (int32_t)count;
     aligned[row->member + 1] = (int32_t)end;
-    column_packed_pad(column, parts, number, piece.begin + piece.count, end, row->members);
+    column_packed_pad(column, parts, number, piece.begin + count, end, row->members);
     if (row->member + 1 == row->members) {
         column_packed_end_row(column, parts, number, end, row->members);
     }

@@ -2,18 +2,19 @@
 /*
  * pieces: the ops of a dataset of parts of documents. Any thread: immutable once opened. A piece
  * that is read alone has `cut` set, and what it is in its facts; the facts of others are the
- * base's, so that they are found again.
+ * base's, so that they are found again. Lengths and `stored` share a fact: both are below 2^32.
  */
 #include "pieces.h"
 
 #include "dtype.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "over.h"
 
 #define STAGE "dataset"
 
-enum { FACT_DOCUMENT, FACT_COUNT };
+enum { FACT_DOCUMENT, FACT_FIRST, FACT_COUNT, FACT_LENGTHS, FACT_FROM, FACT_FORM };
 
 typedef struct pieces {
     sl_dataset base; /* as a dataset */
@@ -41,6 +42,44 @@ static sl_refusal refuse_length(const pieces *own)
     return why;
 }
 
+/* Stored elements [begin, end) that are to be read of a document. */
+typedef struct stored_range {
+    uint64_t begin, end;
+} stored_range;
+
+static stored_range range_of(const sl_document_piece *piece)
+{
+    if (piece->mixed) {
+        return (stored_range){0, piece->stored};
+    }
+    const uint64_t begin = piece->first > piece->before ? piece->first - piece->before : 0;
+    const uint64_t behind = piece->first + piece->count - piece->before + 1;
+    return (stored_range){sl_min_u64(begin, piece->stored - 1), sl_min_u64(behind, piece->stored)};
+}
+
+static void keep_cut_piece(sl_sample *sample, const sl_document_piece *piece, uint64_t from)
+{
+    sample->cut = true;
+    sample->facts[FACT_DOCUMENT] = piece->document;
+    sample->facts[FACT_FIRST] = piece->first;
+    sample->facts[FACT_COUNT] = piece->count;
+    sample->facts[FACT_LENGTHS] = piece->length << 32 | piece->stored;
+    sample->facts[FACT_FROM] = from;
+    sample->facts[FACT_FORM] = (uint64_t)piece->mixed << 32 | piece->before;
+}
+
+static sl_document_piece kept_piece(const sl_sample *sample)
+{
+    return (sl_document_piece){.document = sample->facts[FACT_DOCUMENT],
+                               .first = sample->facts[FACT_FIRST],
+                               .count = sample->facts[FACT_COUNT],
+                               .length = sample->facts[FACT_LENGTHS] >> 32,
+                               .stored = (uint32_t)sample->facts[FACT_LENGTHS],
+                               .from = sample->facts[FACT_FROM],
+                               .before = (uint32_t)sample->facts[FACT_FORM],
+                               .mixed = sample->facts[FACT_FORM] >> 32 != 0};
+}
+
 /* Locates the piece alone. UNSUPPORTED: it can only be read with its document. */
 static sluice_status locate_piece(const pieces *own, const sl_document_piece *piece,
                                   sl_sample *sample, sl_place *lookup, sl_refusal *why)
@@ -55,18 +94,16 @@ static sluice_status locate_piece(const pieces *own, const sl_document_piece *pi
     if (status != SLUICE_OK) {
         return status;
     }
-    const uint64_t behind = piece->first + piece->count < piece->length;
-    const uint64_t bytes = (piece->count + behind) * own->element_bytes;
-    if (place->bytes != piece->length * own->element_bytes) {
+    const stored_range range = range_of(piece);
+    if (place->bytes != piece->stored * own->element_bytes) {
         *lookup = *place;
         *why = refuse_length(own);
         return why->status;
     }
-    place->offset += piece->first * own->element_bytes;
-    place->bytes = (uint32_t)bytes; /* no more than the document's, which are as many */
-    sample->cut = true;
-    sample->facts[FACT_DOCUMENT] = piece->document;
-    sample->facts[FACT_COUNT] = piece->count;
+    place->offset += range.begin * own->element_bytes;
+    /* no more than the document's, which are as many */
+    place->bytes = (uint32_t)((range.end - range.begin) * own->element_bytes);
+    keep_cut_piece(sample, piece, range.begin);
     return SLUICE_OK;
 }
 
@@ -95,7 +132,8 @@ static sl_refusal unpack_cut(const pieces *own, const sl_sample *sample, sl_byte
     }
     sl_value *value = &values->of[own->shape.field];
     *value = (sl_value){.present = true, .bytes = bytes};
-    value->shape[0] = sample->facts[FACT_COUNT];
+    value->shape[0] = bytes.size / own->element_bytes;
+    values->piece = kept_piece(sample);
     return sl_accept();
 }
 
@@ -103,7 +141,7 @@ static sl_refusal pieces_unpack(const sl_dataset *dataset, const sl_sample *samp
                                 sl_values *values)
 {
     const pieces *own = pieces_from(dataset);
-    sl_value *value = &values->of[own->shape.field];
+    const sl_value *value = &values->of[own->shape.field];
     sl_document_piece piece;
     if (sample->cut) {
         return unpack_cut(own, sample, bytes, values);
@@ -113,11 +151,11 @@ static sl_refusal pieces_unpack(const sl_dataset *dataset, const sl_sample *samp
         return why;
     }
     if (!own->shape.find(own->shape.ctx, sample->index, &piece) ||
-        value->shape[0] != piece.length) {
+        value->shape[0] != piece.stored) {
         return refuse_length(own);
     }
-    value->shape[0] = piece.count;
-    value->first = piece.first;
+    piece.from = 0;
+    values->piece = piece;
     return why;
 }
 

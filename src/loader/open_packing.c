@@ -60,6 +60,7 @@ static sl_packed_wanted packed_wanted_of(const sl_loader_opening *opening)
                   .unit = rows->unit,
                   .window = SL_PACKING_WINDOW,
                   .cut = cuts[rows->cut]},
+        .rule = rows->rule,
         .seed = opening->options.seed,
         .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
 }
@@ -70,15 +71,17 @@ static sluice_status open_pieces(sl_loader_opening *opening, sl_packed_sources *
     sluice_loader *loader = opening->loader;
     const uint32_t field = loader->columns.packed.field;
     const uint64_t element = sl_dtype_bytes(loader->dataset->fields[field].dtype);
-    sl_pieces_shape shape = {.field = field,
-                             .mix = sources->mix,
-                             .find = sl_packed_sources_find,
-                             .ctx = sources,
-                             .close = sl_packed_sources_end,
-                             .piece_bytes =
-                                 loader->dataset->tensors != NULL
-                                     ? sources->tokens / sources->pieces * element + element
-                                     : 0};
+    const bool whole = loader->columns.packed.whole;
+    sl_pieces_shape shape = {
+        .field = field,
+        .whole = whole,
+        .mix = sources->mix,
+        .find = sl_packed_sources_find,
+        .ctx = sources,
+        .close = sl_packed_sources_end,
+        .piece_bytes = loader->dataset->tensors != NULL && !whole && sources->rule.fim_rate == 0
+                           ? sources->tokens / sources->pieces * element + element
+                           : 0};
     sl_dataset *pieces = NULL;
     if (__builtin_mul_overflow(sources->rows[sources->count], sources->most, &shape.samples)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "there are too many rows");
@@ -145,6 +148,7 @@ static const sl_order_part packing_parts[] = {
     {.name = "cut", .bits = 2, .usual = SL_PACKING_CUT_NONE},
     {.name = "unit", .bits = 6, .usual = 1},
     {.name = "lengths of documents", .bits = 12},
+    {.name = "bos, eos or fim", .bits = 6},
 };
 enum { PACKING_PARTS = sizeof(packing_parts) / sizeof(packing_parts[0]) };
 static const sl_order_table packing_table = {.number = 1,
@@ -159,8 +163,8 @@ static uint64_t parts_of_packing(const sl_packed_sources *sources)
     const sl_packing_shape *shape =
         sl_packing_shape_of(sources->packings[0]); /* and of the others */
     const uint64_t values[PACKING_PARTS] = {
-        shape->length,        shape->max_documents, shape->align,
-        (uint64_t)shape->cut, shape->unit,          sources->lengths_hash,
+        shape->length, shape->max_documents,  shape->align,       (uint64_t)shape->cut,
+        shape->unit,   sources->lengths_hash, sources->rule_hash,
     };
     return sl_order_parts_make(&packing_table, values);
 }
@@ -195,6 +199,7 @@ const sl_order_row sl_packing_row_of_orders = {
     .is_asked = asks_packing,
     .open = open_packed_rows,
     .table = &packing_table,
-    .hashed = "packing: length, max_documents, align, cut or unit of the column, seed, shuffle, or "
-              "other lengths of documents",
+    .hashed =
+        "packing: length, max_documents, align, cut, unit, bos, eos or fim of the column, seed, "
+        "shuffle, or other lengths of documents",
 };

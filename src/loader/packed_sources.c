@@ -127,24 +127,45 @@ static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
 
 /* ---- lengths ---- */
 
-/* What documents take of a row, by their numbers in the source. */
+/* Elements of a row that rows have of a document besides the stored ones. */
+static uint32_t extra_of(const sl_packed_sources *own, uint64_t document)
+{
+    return sl_document_extra(&own->rule, own->seed, document);
+}
+
+static bool adds_elements(const sl_packed_sources *own)
+{
+    return sl_document_extra_most(&own->rule) > 0;
+}
+
+/* What documents of the dataset take of a row. */
+static void spaces_of(const sl_packed_sources *own, const uint64_t *documents, uint32_t count,
+                      uint64_t *spaces)
+{
+    const uint32_t *kept = own->lengths.spaces;
+    if (kept == NULL) {
+        sl_document_lengths_of(&own->lengths, documents, count, spaces);
+    }
+    for (uint32_t i = 0; kept != NULL && i < count; i++) {
+        spaces[i] = kept[documents[i]];
+    }
+    for (uint32_t i = 0; adds_elements(own) && i < count; i++) {
+        spaces[i] += spaces[i] > 0 ? extra_of(own, documents[i]) : 0;
+    }
+}
+
+/* The same of documents by their numbers in a source. */
 static void lengths_in_rows(const void *ctx, const uint64_t *documents, uint32_t count,
                             uint64_t *lengths)
 {
     const sl_packed_source *source = ctx;
-    const uint32_t *spaces = source->lengths->spaces;
     uint64_t numbers[NUMBERS];
     for (uint32_t done = 0; done < count; done += NUMBERS) {
         const uint32_t some = sl_min_u32(count - done, NUMBERS);
         for (uint32_t i = 0; i < some; i++) {
             numbers[i] = source->first + documents[done + i];
         }
-        if (spaces == NULL) {
-            sl_document_lengths_of(source->lengths, numbers, some, lengths + done);
-        }
-        for (uint32_t i = 0; spaces != NULL && i < some; i++) {
-            lengths[done + i] = spaces[numbers[i]];
-        }
+        spaces_of(source->all, numbers, some, lengths + done);
     }
 }
 
@@ -154,11 +175,25 @@ static sl_packing_lengths lengths_of_source(const sl_packed_sources *own, uint32
     const uint64_t documents = own->documents[i + 1] - source->first;
     const uint32_t *array =
         own->lengths.spaces != NULL ? own->lengths.spaces : own->lengths.elements;
-    return array != NULL ? sl_packing_lengths_of_array(array + source->first, documents)
-                         : (sl_packing_lengths){documents, lengths_in_rows, source};
+    return array != NULL && !adds_elements(own)
+               ? sl_packing_lengths_of_array(array + source->first, documents)
+               : (sl_packing_lengths){documents, lengths_in_rows, source};
 }
 
 /* ---- opening ---- */
+
+/* A document that is too long may be so by what is added to it. */
+static sluice_status tell_extra(const sl_packed_sources *own, sluice_status status,
+                                sluice_error *error)
+{
+    enum { KEPT_BYTES = 300 };
+    const uint32_t extra = sl_document_extra_most(&own->rule);
+    if (status == SLUICE_INVALID && extra > 0) {
+        sl_error_add(error, KEPT_BYTES, " (lengths count %s%u added to each document)",
+                     own->rule.fim_rate > 0 ? "up to " : "", extra);
+    }
+    return status;
+}
 
 static sluice_status pack_source(sl_packed_sources *own, const sl_packed_wanted *wanted, uint32_t i,
                                  sluice_error *error)
@@ -167,7 +202,8 @@ static sluice_status pack_source(sl_packed_sources *own, const sl_packed_wanted 
                                       .seed = own->count == 1 ? wanted->seed
                                                               : sl_packed_mix_seed(wanted->seed, i),
                                       .shuffled = wanted->shuffled};
-    return sl_packing_open(&own->packings[i], &wanted->shape, &source, error);
+    return tell_extra(own, sl_packing_open(&own->packings[i], &wanted->shape, &source, error),
+                      error);
 }
 
 static sluice_status take_source(sl_packed_sources *own, uint32_t i, sluice_error *error)
@@ -203,11 +239,15 @@ static sluice_status pack_all(sl_packed_sources *own, const sl_packed_wanted *wa
     sluice_status status =
         sl_document_lengths_open(&own->lengths, wanted->dataset, &wanted->fields, error);
     own->hash = own->lengths_hash = SL_FNV1A_BEGIN;
+    own->rule = wanted->rule;
+    own->seed = wanted->seed;
     for (uint32_t i = 0; status == SLUICE_OK && i < own->count; i++) {
         status = pack_source(own, wanted, i, error);
         status = status == SLUICE_OK ? take_source(own, i, error)
                                      : blame_source(own, wanted, i, status, error);
     }
+    own->rule_hash = sl_document_rule_hash(&own->rule, own->seed);
+    own->hash = own->rule_hash != 0 ? sl_fnv1a(own->hash, own->rule_hash) | 1 : own->hash;
     return status == SLUICE_OK ? mix_rows(own, wanted->dataset->mix, error) : status;
 }
 
@@ -227,7 +267,7 @@ static bool set_sources(sl_packed_sources *own, const sl_dataset *dataset)
         own->documents[i] = mix->first[i];
     }
     for (uint32_t i = 0; i < own->count; i++) {
-        own->of[i] = (sl_packed_source){.lengths = &own->lengths, .first = own->documents[i]};
+        own->of[i] = (sl_packed_source){.all = own, .first = own->documents[i]};
     }
     return true;
 }
@@ -288,9 +328,11 @@ bool sl_packed_sources_find(const void *ctx, uint64_t number, sl_document_piece 
         return false;
     }
     const uint64_t document = own->documents[source] + found.document;
-    *piece = (sl_document_piece){.document = document,
-                                 .first = found.first,
-                                 .count = found.count,
-                                 .length = sl_document_lengths_at(&own->lengths, document)};
+    const uint64_t elements = sl_document_lengths_at(&own->lengths, document);
+    *piece = (sl_document_piece){.document = document, .first = found.first, .count = found.count};
+    sl_document_measure(&own->rule, own->seed, elements + extra_of(own, document), piece);
+    if (own->lengths.spaces != NULL) { /* never cut, and the packing counted what its media take */
+        piece->count = piece->length;
+    }
     return true;
 }

@@ -13,6 +13,7 @@
 #ifndef SL_PACKED_SOURCES_H
 #define SL_PACKED_SOURCES_H
 
+#include "document_layout.h"
 #include "document_lengths.h"
 #include "notices.h"
 #include "packed_mix.h"
@@ -24,13 +25,14 @@ typedef struct sl_packed_wanted {
     const sl_dataset *dataset;
     sl_document_fields fields; /* tokens: a tensor of one dimension */
     sl_packing_shape shape;
-    uint64_t seed; /* the loader's */
+    sl_document_rule rule; /* what rows have of documents besides their elements */
+    uint64_t seed;         /* the loader's */
     bool shuffled;
 } sl_packed_wanted;
 
 /* The documents of one source. */
 typedef struct sl_packed_source {
-    const sl_document_lengths *lengths;
+    const struct sl_packed_sources *all;
     uint64_t first; /* document */
 } sl_packed_source;
 
@@ -42,10 +44,13 @@ typedef struct sl_packed_sources {
     uint64_t *rows;       /* number of each source's first row, and the end */
     sl_packed_source *of; /* each source's lengths, as its packing asks for them */
     sl_document_lengths lengths;
+    sl_document_rule rule;
+    uint64_t seed; /* of the rule */
     uint32_t most; /* pieces of the fullest row */
     uint64_t pieces, tokens;
     uint64_t bytes;        /* of all tables */
     uint64_t hash;         /* of what the rows depend on (sl_packing_facts) */
+    uint64_t rule_hash;    /* of the rule; 0: nothing is added to documents */
     uint64_t lengths_hash; /* of all documents' lengths, in their order */
     sl_mix *mix;           /* of rows; NULL: the dataset is not a mix */
     sl_packed_mix set;     /* of sl_packed_mix_order, of a mix */

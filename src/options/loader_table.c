@@ -123,6 +123,11 @@ const sl_options_table sl_loader_table = SL_TABLE(loader_rows);
 #define NUMBER(member, from, to)   SL_NUMBER(sluice_column, member, from, to)
 #define WORD(member, words, first) SL_WORD(sluice_column, member, words, first)
 #define OF(kind)                   (UINT32_C(1) << SLUICE_COLUMN_##kind)
+/* An element of documents, of which 0 is one. */
+#define ID(member, bit)                                                   \
+    NUMBER(member, -(INT64_C(1) << 53), INT64_C(1) << 53),                \
+        .kinds = OF(PACKED), .value = "ID", .given_bit = SLUICE_ID_##bit, \
+        .given_offset = offsetof(sluice_column, ids)
 
 static const char *const kinds[] = {"image",    "number",    "tensor", "window", "ragged",
                                     "padded",   "one_hot",   "mask",   "boxes",  "points",
@@ -235,5 +240,16 @@ static const sluice_option column_rows[] = {
      .help = "elements of which each document's beginning is a multiple [1]"},
     {NUMBER(unit, 1, SLUICE_PACKED_DOCUMENTS_MAX), .kinds = OF(PACKED), .keyword = "unit",
      .value = "N", .help = "consecutive documents that stay in one row [1]"},
+    {ID(bos, BOS), .keyword = "bos", .help = "element in front of each document [none]"},
+    {ID(eos, EOS), .keyword = "eos", .help = "element behind each document [none]"},
+    {SL_TEXT(sluice_column, mask), .kinds = OF(PACKED), .keyword = "mask", .value = "FIELD",
+     .help = "which tokens are trained: a number for each, or runs [all]"},
+    {NUMBER(fim_rate, 0, 1), .kinds = OF(PACKED), .value = "PART",
+     .help = "fraction of documents with their middle moved to the end [0]"},
+    {NUMBER(fim_spm, 0, 1), .kinds = OF(PACKED), .zero_is_meant = 1, .value = "PART",
+     .help = "fraction of these with the suffix first [0.5]"},
+    {ID(fim_prefix, FIM_PREFIX), .help = "element before the prefix [none]"},
+    {ID(fim_middle, FIM_MIDDLE), .help = "element before the middle [none]"},
+    {ID(fim_suffix, FIM_SUFFIX), .help = "element before the suffix [none]"},
 };
 const sl_options_table sl_column_table = SL_TABLE(column_rows);

@@ -229,6 +229,17 @@ static bool read_word(const sluice_option *option, const char *text, option_valu
     return false;
 }
 
+static void mark_given(const sluice_option *option, void *options)
+{
+    char *at = (char *)options + option->given_offset;
+    uint32_t given;
+    if (option->given_bit != 0) {
+        memcpy(&given, at, sizeof(given));
+        given |= option->given_bit;
+        memcpy(at, &given, sizeof(given));
+    }
+}
+
 sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, const char *name,
                             const char *text, sluice_error *error)
 {
@@ -238,7 +249,8 @@ sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, cons
     if (option == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "api", "there is no option \"%s\"", name);
     }
-    if (option->offset + options_width_of(option) > bytes) {
+    if (option->offset + options_width_of(option) > bytes ||
+        (option->given_bit != 0 && option->given_offset + sizeof(uint32_t) > bytes)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "api",
                             "option " SL_OPTION("%s") " is newer than the program", option->name);
     }
@@ -254,5 +266,6 @@ sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, cons
                             text, range_text(option, range));
     }
     store_value(option, options, value);
+    mark_given(option, options);
     return SLUICE_OK;
 }

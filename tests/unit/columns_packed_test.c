@@ -7,17 +7,28 @@
 #include "error.h"
 #include "test.h"
 
+#include <sluice/describe.h>
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 3, LENGTH = 48, MOST = 8, PAD = 7, IGNORE = -1 };
+enum { ROWS = 3, LENGTH = 48, MOST = 8, PAD = 7, IGNORE = -1, BOS = 50001, EOS = 50002 };
 
 static const sl_field fields[] = {
     {.name = "tokens", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U16, .dims = 1},
     {.name = "wide", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U64, .dims = 1},
     {.name = "table", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U16, .dims = 2},
     {.name = "text", .type = SLUICE_FIELD_TEXT},
-    {.name = "label", .type = SLUICE_FIELD_INT}};
+    {.name = "label", .type = SLUICE_FIELD_INT},
+    {.name = "mask", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I16, .dims = 1},
+    {.name = "runs", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U32, .dims = 2, .shape = {0, 2}},
+    {.name = "weights", .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 1},
+    {.name = "triples",
+     .type = SLUICE_FIELD_TENSOR,
+     .dtype = SLUICE_I32,
+     .dims = 2,
+     .shape = {0, 3}}};
+enum { MASK = 5, RUNS = 6 };
 enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 
 typedef columns_rig rig;
@@ -49,17 +60,50 @@ static void add(rig *r, const sluice_column *column)
 /* ---- pieces, and the row that they should be ---- */
 
 typedef struct piece {
-    uint64_t length, first, count; /* of the document, and of the piece in it */
+    uint64_t length, first, count; /* of the document in rows, and of the piece in it */
     bool alone;                    /* only the piece was read, and the element behind it */
+    uint32_t ids;                  /* in front of the document and behind it */
+    uint32_t mask;                 /* MASK, RUNS; 0: none */
 } piece;
 
-/* Element `at` of the document of piece number `piece` in row `row`. */
+/* Whether a stored element is trained; runs of several are. */
+static bool is_trained(uint32_t number, uint64_t at)
+{
+    return (at / (1 + number % 3)) % 3 != number % 2;
+}
+
+static uint64_t stored_of(const piece *p)
+{
+    return p->length - (p->ids & SLUICE_ID_BOS) - (p->ids & SLUICE_ID_EOS) / SLUICE_ID_EOS;
+}
+
+/* Stored element `at` of the document of piece number `piece` in row `row`. */
 static uint16_t token(uint32_t row, uint32_t number, uint64_t at)
 {
     return (uint16_t)(10000 * row + 1000 * number + at);
 }
 
+/* Element `at` of it in the row. */
+static int64_t element_of(const piece *p, uint32_t row, uint32_t number, uint64_t at)
+{
+    const uint64_t before = p->ids & SLUICE_ID_BOS;
+    if (at < before) {
+        return BOS;
+    }
+    return at - before < stored_of(p) ? token(row, number, at - before) : EOS;
+}
+
+/* Whether element `at` of the document in the row is. */
+static bool is_target(const piece *p, uint32_t number, uint64_t at)
+{
+    const uint64_t before = p->ids & SLUICE_ID_BOS;
+    const uint64_t last = stored_of(p) - 1;
+    const uint64_t stored = at < before ? 0 : at - before;
+    return p->mask == 0 || is_trained(number, stored < last ? stored : last);
+}
+
 typedef struct wanted {
+    int64_t loss_mask[LENGTH];
     int64_t tokens[LENGTH], targets[LENGTH], positions[LENGTH], documents[LENGTH];
     int64_t lengths[MOST], starts[MOST + 1], aligned[MOST + 1];
     int64_t count, longest;
@@ -70,6 +114,7 @@ static void want_padding(wanted *w, uint64_t from, uint64_t to, uint32_t pieces)
     for (uint64_t i = from; i < to; i++) {
         w->tokens[i] = PAD;
         w->targets[i] = IGNORE;
+        w->loss_mask[i] = 0;
         w->positions[i] = (int64_t)(i - from);
         w->documents[i] = pieces;
     }
@@ -83,9 +128,10 @@ static wanted row_of(uint32_t row, const piece *pieces, uint32_t count, uint32_t
         const piece *p = &pieces[i];
         const uint64_t next = at + (p->count + align - 1) / align * align;
         for (uint64_t k = 0; k < p->count; k++) {
-            const bool ends = p->first + k + 1 == p->length;
-            w.tokens[at + k] = token(row, i, p->first + k);
-            w.targets[at + k] = ends ? IGNORE : token(row, i, p->first + k + 1);
+            const uint64_t next_one = p->first + k + 1;
+            w.tokens[at + k] = element_of(p, row, i, p->first + k);
+            w.loss_mask[at + k] = next_one < p->length && is_target(p, i, next_one);
+            w.targets[at + k] = w.loss_mask[at + k] != 0 ? element_of(p, row, i, next_one) : IGNORE;
             w.positions[at + k] = (int64_t)k;
             w.documents[at + k] = i;
         }
@@ -107,8 +153,15 @@ static wanted row_of(uint32_t row, const piece *pieces, uint32_t count, uint32_t
 static int64_t number_at(const rig *r, const char *name, uint64_t at)
 {
     const uint32_t part = part_named(r, name);
-    return r->set.parts[part].dtype == SLUICE_I64 ? ((int64_t *)(void *)r->parts[part])[at]
-                                                  : ((int32_t *)(void *)r->parts[part])[at];
+    switch (r->set.parts[part].dtype) {
+    case SLUICE_I64:
+        return ((int64_t *)(void *)r->parts[part])[at];
+    case SLUICE_U8:
+        return r->parts[part][at];
+    default:
+        assert_int_equal(r->set.parts[part].dtype, SLUICE_I32);
+        return ((int32_t *)(void *)r->parts[part])[at];
+    }
 }
 
 static void expect(const rig *r, const char *name, uint32_t row, const int64_t *numbers,
@@ -126,6 +179,7 @@ static void expect_row(const rig *r, uint32_t row, const wanted *w)
 {
     expect(r, "tokens", row, w->tokens, LENGTH);
     expect(r, "tokens.targets", row, w->targets, LENGTH);
+    expect(r, "tokens.loss_mask", row, w->loss_mask, LENGTH);
     expect(r, "tokens.positions", row, w->positions, LENGTH);
     expect(r, "tokens.documents", row, w->documents, LENGTH);
     expect(r, "tokens.lengths", row, w->lengths, MOST);
@@ -135,14 +189,49 @@ static void expect_row(const rig *r, uint32_t row, const wanted *w)
     expect(r, "tokens.max_seqlen", row, &w->longest, 1);
 }
 
+/* The mask of its document, in one form. Its bytes, as many as it has, stay until the next one. */
+static void set_mask(rig *r, uint32_t number, const piece *p)
+{
+    static int16_t numbers[256];
+    static uint32_t runs[128][2];
+    const uint64_t stored = stored_of(p);
+    uint64_t count = 0;
+    bool before = false;
+    assert_true(stored <= 256);
+    for (uint64_t i = 0; i < stored; i++) {
+        const bool trained = is_trained(number, i);
+        numbers[i] = (int16_t)(trained ? (i % 2 == 0 ? -3 : 1) : 0);
+        if (trained && !before) {
+            runs[count][0] = (uint32_t)i;
+            count++;
+        }
+        if (trained) {
+            runs[count - 1][1] = (uint32_t)i + 1;
+        }
+        before = trained;
+    }
+    set_bytes(r, MASK, numbers, 2 * stored);
+    value(r, MASK)->shape[0] = stored;
+    set_bytes(r, RUNS, runs, 8 * count);
+    value(r, RUNS)->shape[0] = count;
+    value(r, RUNS)->shape[1] = 2;
+}
+
 /* The bytes that unpacking a piece gives. */
 static sluice_status make_piece(rig *r, uint32_t row, uint32_t number, uint32_t count,
                                 const piece *p, sluice_error *error)
 {
     uint16_t stored[256];
-    const uint64_t begin = p->alone ? p->first : 0;
-    const uint64_t behind = p->first + p->count < p->length;
-    const uint64_t end = p->alone ? p->first + p->count + behind : p->length;
+    const uint64_t before = p->ids & SLUICE_ID_BOS;
+    const uint64_t stored_count = stored_of(p);
+    uint64_t begin = 0;
+    uint64_t end = stored_count;
+    if (p->alone) { /* one element at least */
+        begin = p->first < before ? 0 : p->first - before;
+        begin = begin < stored_count ? begin : stored_count - 1;
+        end = p->first + p->count + 1 - before;
+        end = end < stored_count ? end : stored_count;
+    }
     for (uint64_t i = begin; i < end; i++) {
         stored[i - begin] = token(row, number, i);
     }
@@ -151,8 +240,14 @@ static sluice_status make_piece(rig *r, uint32_t row, uint32_t number, uint32_t 
     assert_non_null(bytes);
     memcpy(bytes, stored, 2 * (end - begin));
     set_bytes(r, 0, bytes, 2 * (end - begin));
-    value(r, 0)->shape[0] = p->count;
-    value(r, 0)->first = p->first - begin;
+    value(r, 0)->shape[0] = end - begin;
+    set_mask(r, number, p);
+    r->row->values.piece = (sl_document_piece){.first = p->first,
+                                               .count = p->count,
+                                               .length = p->length,
+                                               .stored = stored_count,
+                                               .from = begin,
+                                               .before = (uint32_t)before};
     r->row->at = (sl_row_place){.index = row, .number = row};
     r->row->members = count;
     r->row->member = number;
@@ -180,7 +275,7 @@ static uint32_t below(uint32_t *seed, uint32_t bound)
 }
 
 /* As many as fit, or fewer; some of them fill the row. */
-static uint32_t draw_pieces(uint32_t *seed, uint32_t align, piece *pieces)
+static uint32_t draw_pieces(uint32_t *seed, uint32_t align, const piece *like, piece *pieces)
 {
     const uint32_t most = 1 + below(seed, MOST);
     uint64_t space = LENGTH;
@@ -193,14 +288,17 @@ static uint32_t draw_pieces(uint32_t *seed, uint32_t align, piece *pieces)
         }
         p->first = below(seed, 2) == 0 ? 0 : below(seed, 30);
         p->length = p->first + p->count + (below(seed, 2) == 0 ? 0 : below(seed, 5));
-        p->alone = below(seed, 2) == 0;
+        p->length += p->length < 3 ? 3 : 0; /* something is stored */
+        p->ids = like->ids;
+        p->mask = like->mask;
+        p->alone = like->mask == 0 && below(seed, 2) == 0;
         space -= (p->count + align - 1) / align * align;
         count++;
     }
     return count;
 }
 
-static void make_many(rig *r, uint32_t align, uint32_t seed)
+static void make_many(rig *r, uint32_t align, const piece *like, uint32_t seed)
 {
     must_bind(r);
     assert_int_equal(r->set.members, MOST);
@@ -208,32 +306,77 @@ static void make_many(rig *r, uint32_t align, uint32_t seed)
     for (uint32_t round = 0; round < 300; round++) {
         const uint32_t row = round % ROWS;
         piece pieces[MOST];
-        const uint32_t count = draw_pieces(&seed, align, pieces);
+        const uint32_t count = draw_pieces(&seed, align, like, pieces);
         const wanted w = row_of(row, pieces, count, align);
         make_row(r, row, pieces, count);
         expect_row(r, row, &w);
     }
 }
 
+static const piece plain;
+
 TEST_WITH(rows_of_i64, setup, columns_rig_close)
 {
     const sluice_column column = packed(0, 0);
     add(*state, &column);
-    make_many(*state, 1, 1);
+    make_many(*state, 1, &plain, 1);
 }
 
 TEST_WITH(rows_of_i32, setup, columns_rig_close)
 {
     const sluice_column column = packed(1, SLUICE_I32);
     add(*state, &column);
-    make_many(*state, 1, 2);
+    make_many(*state, 1, &plain, 2);
 }
 
 TEST_WITH(aligned_rows, setup, columns_rig_close)
 {
     const sluice_column column = packed(8, SLUICE_I32);
     add(*state, &column);
-    make_many(*state, 8, 3);
+    make_many(*state, 8, &plain, 3);
+}
+
+static void with_ids(sluice_column *column, uint32_t ids)
+{
+    column->ids = ids;
+    column->bos = (ids & SLUICE_ID_BOS) != 0 ? BOS : 0;
+    column->eos = (ids & SLUICE_ID_EOS) != 0 ? EOS : 0;
+}
+
+TEST(rows_with_ids)
+{
+    for (uint32_t ids = 1; ids <= (SLUICE_ID_BOS | SLUICE_ID_EOS); ids++) {
+        for (uint32_t align = 1; align <= 4; align += 3) {
+            rig *r = columns_rig_open(fields, FIELDS, ROWS);
+            void *own = r;
+            sluice_column column = packed(align, 0);
+            const piece like = {.ids = ids};
+            with_ids(&column, ids);
+            add(r, &column);
+            make_many(r, align, &like, 4 + ids + align);
+            columns_rig_close(&own);
+        }
+    }
+}
+
+/* Without ids, and with both. */
+TEST(rows_with_a_mask)
+{
+    for (uint32_t mask = MASK; mask <= RUNS; mask++) {
+        for (uint32_t ids = 0; ids <= (SLUICE_ID_BOS | SLUICE_ID_EOS); ids += 3) {
+            rig *r = columns_rig_open(fields, FIELDS, ROWS);
+            void *own = r;
+            sluice_column column = packed(4, SLUICE_I32);
+            const piece like = {.ids = ids, .mask = mask};
+            with_ids(&column, ids);
+            column.mask = fields[mask].name;
+            add(r, &column);
+            make_many(r, 4, &like, 20 + ids + mask);
+            assert_true(r->set.packed.whole);
+            assert_int_equal(r->set.wanted, UINT64_C(1) | UINT64_C(1) << mask);
+            columns_rig_close(&own);
+        }
+    }
 }
 
 TEST_WITH(a_row_without_a_sample, setup, columns_rig_close)
@@ -254,7 +397,7 @@ TEST_WITH(documents_that_are_not_as_planned, setup, columns_rig_close)
     rig *r = *state;
     const sluice_column column = packed(1, 0);
     sluice_error error;
-    const piece good = {40, 0, 40, .alone = true};
+    const piece good = {40, 0, 40, .alone = true, .ids = 0};
     const piece long_one = {9, 0, 9, .alone = true}; /* behind 40 of 48 elements */
     add(r, &column);
     must_bind(r);
@@ -265,6 +408,91 @@ TEST_WITH(documents_that_are_not_as_planned, setup, columns_rig_close)
     /* Fewer elements than the piece has. */
     const piece cut_off = {12, 8, 6, .alone = false};
     assert_int_equal(make_piece(r, 0, 0, 1, &cut_off, &error), SLUICE_CORRUPT);
+}
+
+/* A mask that goes wrong in a document of ten elements, and the field that is blamed. */
+static void expect_bad_mask(uint32_t mask, const void *numbers, uint64_t items, const char *words)
+{
+    rig *r = columns_rig_open(fields, FIELDS, ROWS);
+    void *own = r;
+    sluice_column column = packed(1, 0);
+    uint16_t tokens[10] = {0};
+    sluice_error error;
+    sl_error_clear(&error);
+    column.mask = fields[mask].name;
+    add(r, &column);
+    must_bind(r);
+    set_bytes(r, 0, tokens, sizeof(tokens));
+    value(r, 0)->shape[0] = 10;
+    set_bytes(r, mask, numbers, items * (mask == MASK ? 2 : 8));
+    value(r, mask)->shape[0] = items;
+    value(r, mask)->shape[1] = 2;
+    value(r, mask)->present = numbers != NULL;
+    r->row->values.piece = (sl_document_piece){.count = 4, .length = 10, .stored = 10};
+    r->row->members = 1;
+    assert_int_equal(sl_columns_make(&r->set, r->row, r->parts, &error), SLUICE_CORRUPT);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("%s", error.text);
+    }
+    assert_ptr_equal(r->row->blame, numbers == NULL ? NULL : value(r, mask));
+    columns_rig_close(&own);
+}
+
+TEST(bad_masks)
+{
+    static const int16_t numbers[11] = {0};
+    static const uint32_t backwards[][2] = {{0, 2}, {5, 4}};
+    static const uint32_t out_of_order[][2] = {{3, 6}, {5, 8}};
+    static const uint32_t outside[][2] = {{0, 1}, {9, 11}};
+    static const uint32_t far[][2] = {{UINT32_MAX, UINT32_MAX}};
+    expect_bad_mask(MASK, numbers, 9, "\"mask\" has a length of 9, and \"tokens\" one of 10");
+    expect_bad_mask(MASK, numbers, 11, "\"mask\" has a length of 11, and \"tokens\" one of 10");
+    expect_bad_mask(MASK, NULL, 0, "the sample has no \"mask\"");
+    expect_bad_mask(RUNS, backwards, 2, "run 1 of \"runs\" is [5, 4): it ends before 5");
+    expect_bad_mask(RUNS, out_of_order, 2,
+                    "run 1 of \"runs\" is [5, 8): the run before it ends at 6");
+    expect_bad_mask(RUNS, outside, 2, "run 1 of \"runs\" is [9, 11): the document's length is 10");
+    expect_bad_mask(RUNS, far, 1, "run 0 of \"runs\" is [4294967295, 4294967295): the document's");
+}
+
+/* A document that has the id already makes a bad sample where the id would be written. */
+static void expect_twice(uint32_t id, const piece *p, bool refused)
+{
+    rig *r = columns_rig_open(fields, FIELDS, ROWS);
+    void *state = r;
+    sluice_column column = packed(1, 0);
+    const bool begins = id == SLUICE_ID_BOS;
+    sluice_error error;
+    column.ids = id;
+    column.bos = begins ? token(0, 0, 0) : 0;
+    column.eos = begins ? 0 : token(0, 0, stored_of(p) - 1);
+    add(r, &column);
+    must_bind(r);
+    sl_error_clear(&error);
+    assert_int_equal(make_piece(r, 0, 0, 1, p, &error), refused ? SLUICE_UNSUPPORTED : SLUICE_OK);
+    if (refused) {
+        assert_non_null(strstr(error.text, begins ? "\"tokens\" already begins with bos, 0: leave"
+                                                  : "\"tokens\" already ends with eos, 9: leave"));
+    }
+    columns_rig_close(&state);
+}
+
+TEST(documents_that_have_the_id)
+{
+    for (int alone = 0; alone < 2; alone++) {
+        const struct {
+            uint64_t first, count;
+            bool begins, ends;
+        } pieces[] = {{0, 11, true, true},  {0, 1, true, false}, {0, 10, true, false},
+                      {1, 9, false, false}, {5, 6, false, true}, {10, 1, false, true}};
+        for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+            piece p = {11, pieces[i].first, pieces[i].count, .alone = alone == 1};
+            p.ids = SLUICE_ID_BOS;
+            expect_twice(SLUICE_ID_BOS, &p, pieces[i].begins);
+            p.ids = SLUICE_ID_EOS;
+            expect_twice(SLUICE_ID_EOS, &p, pieces[i].ends);
+        }
+    }
 }
 
 TEST_WITH(tokens_beyond_the_dtype, setup, columns_rig_close)
@@ -279,7 +507,7 @@ TEST_WITH(tokens_beyond_the_dtype, setup, columns_rig_close)
     for (uint64_t count = 1; count <= 2; count++) { /* the last target is one, too */
         sl_error_clear(&error);
         set_bytes(r, 1, tokens, sizeof(tokens));
-        value(r, 1)->shape[0] = count;
+        r->row->values.piece = (sl_document_piece){.count = count, .length = 2, .stored = 2};
         r->row->members = 1;
         r->row->member = 0;
         assert_int_equal(sl_columns_make(&r->set, r->row, r->parts, &error), SLUICE_UNSUPPORTED);
@@ -288,6 +516,37 @@ TEST_WITH(tokens_beyond_the_dtype, setup, columns_rig_close)
 }
 
 /* ---- what is refused ---- */
+
+static void expect_not_added(const sluice_column *column, const char *words)
+{
+    sluice_columns *columns = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
+    assert_int_equal(sluice_columns_add(columns, column), SLUICE_INVALID);
+    assert_int_equal(sluice_columns_get_error(columns, &error), SLUICE_INVALID);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("%s", error.text);
+    }
+    sluice_columns_destroy(columns);
+}
+
+TEST(fim_needs_all_of_it)
+{
+    sluice_column column = packed(1, 0);
+    column.fim_spm = 0.5;
+    expect_not_added(&column, "need a fim_rate above 0");
+    column.fim_rate = 0.5;
+    expect_not_added(&column, "fim_rate needs fim_prefix, fim_middle and fim_suffix");
+    column.ids = SLUICE_ID_FIM_PREFIX | SLUICE_ID_FIM_MIDDLE | SLUICE_ID_FIM_SUFFIX;
+    column.fim_middle = 1;
+    expect_not_added(&column, "must differ from each other"); /* prefix and suffix are 0 */
+    column.fim_suffix = 2;
+    column.fim_rate = 1.5;
+    expect_not_added(&column, "fim_rate");
+    column.fim_rate = 0;
+    column.fim_spm = 0;
+    expect_not_added(&column, "need a fim_rate above 0");
+}
 
 static void expect_refused(sluice_column column, const char *words)
 {
@@ -318,6 +577,22 @@ TEST(requests_that_do_not_bind)
     column = packed(1, 0);
     column.unit = MOST + 1;
     expect_refused(column, "max_documents must be at least unit");
+    column = packed(1, SLUICE_I32);
+    column.ids = SLUICE_ID_EOS;
+    column.eos = INT64_C(1) << 31;
+    expect_refused(column, "eos is 2147483648, which does not fit its dtype");
+    column = packed(1, 0);
+    for (int i = 0; i < 4; i++) {
+        static const char *const masks[] = {"weights", "triples", "text", "label"};
+        column.mask = masks[i];
+        expect_refused(column, "which is neither a tensor of ints or bools with one for each");
+    }
+    column.mask = "none";
+    expect_refused(column, "the dataset has no field \"none\"");
+    column = packed(1, 0);
+    column.ids = SLUICE_ID_EOS;
+    column.eos = IGNORE;
+    expect_refused(column, "eos is -1, as the loader's ignore_index");
 }
 
 TEST_WITH(beside_other_columns, setup, columns_rig_close)
@@ -351,4 +626,35 @@ TEST_WITH(a_length_is_needed, setup, columns_rig_close)
     column.max_documents = 0;
     column.missing = SLUICE_MISSING_BLANK;
     assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_INVALID);
+}
+
+TEST_WITH(ids_and_their_bits, setup, columns_rig_close)
+{
+    rig *r = *state;
+    sluice_column column = packed(1, 0);
+    sluice_column number = SLUICE_COLUMN_INIT;
+    column.eos = 5; /* without its bit */
+    assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_INVALID);
+    column.ids = SLUICE_ID_BOS;
+    assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_INVALID);
+    column.ids = UINT32_C(1) << 31;
+    assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_INVALID);
+    number.kind = SLUICE_COLUMN_NUMBER;
+    number.field = "label";
+    number.ids = SLUICE_ID_EOS;
+    assert_int_equal(sluice_columns_add(r->asked, &number), SLUICE_INVALID);
+    /* An option that is set sets its bit. */
+    column = packed(1, 0);
+    assert_int_equal(sluice_option_set(SLUICE_OPTIONS_COLUMN, &column, "eos", "0", NULL),
+                     SLUICE_OK);
+    assert_int_equal(column.ids, SLUICE_ID_EOS);
+    assert_int_equal(sluice_option_set(SLUICE_OPTIONS_COLUMN, &column, "bos", "7", NULL),
+                     SLUICE_OK);
+    assert_int_equal(column.ids, SLUICE_ID_EOS | SLUICE_ID_BOS);
+    assert_int_equal(sluice_option_set(SLUICE_OPTIONS_COLUMN, &column, "fim_suffix", "0", NULL),
+                     SLUICE_OK);
+    assert_int_equal(column.ids, SLUICE_ID_EOS | SLUICE_ID_BOS | SLUICE_ID_FIM_SUFFIX);
+    column.struct_size = offsetof(sluice_column, ids);
+    assert_int_equal(sluice_option_set(SLUICE_OPTIONS_COLUMN, &column, "bos", "7", NULL),
+                     SLUICE_UNSUPPORTED);
 }

@@ -32,6 +32,7 @@ typedef struct corpus {
     int64_t (*element)(uint64_t document, uint64_t at);
     sl_document_piece pieces[PIECES_MAX];
     uint64_t count;
+    uint32_t before, behind; /* elements of documents that are not stored */
 } corpus;
 
 static bool find_piece(const void *ctx, uint64_t number, sl_document_piece *piece)
@@ -48,12 +49,17 @@ static void cut_all(corpus *c)
 {
     c->count = 0;
     for (uint64_t i = 0; i < c->documents; i++) {
-        const uint64_t length = c->length(i);
+        const uint64_t stored = c->length(i);
+        const uint64_t length = stored > 0 ? stored + c->before + c->behind : 0;
         for (uint64_t first = 0; first < length; first += EACH) {
             const uint64_t left = length - first;
             assert_true(c->count < PIECES_MAX);
-            c->pieces[c->count++] =
-                (sl_document_piece){i, first, left < EACH ? left : EACH, length};
+            c->pieces[c->count++] = (sl_document_piece){.document = i,
+                                                        .first = first,
+                                                        .count = left < EACH ? left : EACH,
+                                                        .length = length,
+                                                        .stored = length - c->before - c->behind,
+                                                        .before = c->before};
         }
     }
 }
@@ -193,16 +199,31 @@ static void check_piece(const sl_dataset *pieces, const char *field, const corpu
     const sl_value *value = &record->values.of[of];
     uint64_t bytes = 0;
     uint8_t *content = content_of(value, &bytes);
-    const bool ends = piece->first + piece->count == piece->length;
+    const sl_document_piece *found = &record->values.piece;
     assert_true(value->present);
-    assert_int_equal(value->shape[0], piece->count);
-    for (uint64_t i = 0; i < piece->count + !ends; i++) { /* and the one behind it */
-        assert_true((value->first + i + 1) * element <= bytes);
-        assert_int_equal(load(content + (value->first + i) * element, dtype),
-                         c->element(piece->document, piece->first + i));
+    assert_int_equal(value->shape[0] * element, bytes);
+    assert_int_equal(found->document, piece->document);
+    assert_int_equal(found->first, piece->first);
+    assert_int_equal(found->count, piece->count);
+    assert_int_equal(found->length, piece->length);
+    assert_int_equal(found->stored, piece->stored);
+    assert_int_equal(found->before, piece->before);
+    /* Stored elements, and no others: those of the piece and the one behind it among them, or the
+     * end that the piece is beside. */
+    for (uint64_t i = 0; i < value->shape[0]; i++) {
+        assert_int_equal(load(content + i * element, dtype),
+                         c->element(piece->document, found->from + i));
     }
-    if (ends) { /* nothing of another document */
-        assert_int_equal((value->first + piece->count) * element, bytes);
+    assert_true(value->shape[0] > 0 && found->from + value->shape[0] <= piece->stored);
+    uint64_t read = 0;
+    for (uint64_t at = piece->first; at < piece->first + piece->count + 1; at++) {
+        const bool is_stored = at >= piece->before && at - piece->before < piece->stored;
+        assert_true(!is_stored || (at - piece->before >= found->from &&
+                                   at - piece->before < found->from + value->shape[0]));
+        read += is_stored;
+    }
+    if (read == 0) {
+        assert_int_equal(found->from + value->shape[0], piece->stored);
     }
     free(content);
     sl_dataset_free_sample(record);
@@ -219,8 +240,10 @@ static void check_all(const char *path, const char *field, corpus *c, bool whole
         assert_int_equal(sl_dataset_find(pieces, 2 * i + 1, &sample, NULL), SLUICE_OK);
         assert_int_equal(sample.cut, cuts);
         if (cuts) { /* nothing else is read */
-            const uint64_t behind = piece->first + piece->count < piece->length;
-            assert_int_equal(sample.place.bytes, 2 * (piece->count + behind));
+            const uint64_t from = piece->first < piece->before ? 0 : piece->first - piece->before;
+            const uint64_t end = piece->first + piece->count + 1 - piece->before;
+            const uint64_t read = (end < piece->stored ? end : piece->stored) - from;
+            assert_int_equal(sample.place.bytes, 2 * (from < piece->stored ? read : 1));
         }
     }
     sluice_error error;
@@ -235,6 +258,20 @@ TEST(of_fields_that_are_found_by_themselves)
     static corpus c = {DOCUMENTS, shard_length, shard_element, .count = 0};
     check_all(make_shard("plain", &c, 1, SLUICE_COMPRESSION_NEVER), "tokens", &c, false, true);
     check_all(test_path("plain"), "tokens", &c, true, false);
+}
+
+/* Pieces without a stored element, also. */
+TEST(of_documents_with_more_than_is_stored)
+{
+    static corpus c = {DOCUMENTS, shard_length, shard_element, .count = 0};
+    const char *path = make_shard("ends", &c, 1, SLUICE_COMPRESSION_NEVER);
+    for (uint32_t ends = 1; ends < 4; ends++) {
+        c.before = ends & 1;
+        c.behind = ends >> 1;
+        check_all(path, "tokens", &c, false, true);
+        check_all(path, "tokens", &c, true, false);
+    }
+    c.before = c.behind = 0;
 }
 
 TEST(of_fields_that_are_compressed)
@@ -277,7 +314,6 @@ TEST(with_all_of_the_document)
                          SLUICE_OK);
         const sl_value *weights = &record->values.of[sl_dataset_field(pieces, "weights")];
         assert_int_equal(weights->bytes.size, c.pieces[i].length);
-        assert_int_equal(weights->first, 0);
         sl_dataset_free_sample(record);
     }
     sl_dataset_close(pieces);
@@ -305,7 +341,7 @@ TEST(lengths_that_lie)
     const char *path = make_shard("lies", &c, 1, SLUICE_COMPRESSION_NEVER);
     for (int more = -1; more <= 1; more += 2) {
         cut_all(&c);
-        c.pieces[0].length += (uint64_t)more;
+        c.pieces[0].stored += (uint64_t)more;
         expect_length_refused(path, &c, false);
         expect_length_refused(path, &c, true);
     }

@@ -16,6 +16,8 @@
 #include <string.h>
 
 enum { DOCUMENTS = 400, LENGTH = 64, TOKENS_MAX = 65536, BATCH = 4 };
+/* No tokens of documents. */
+enum { BOS = 60001, EOS, PREFIX, MIDDLE, SUFFIX };
 
 static uint64_t length_of(uint64_t document)
 {
@@ -24,6 +26,7 @@ static uint64_t length_of(uint64_t document)
 
 /* The last token of one dataset, and of another, which has the tokens behind these. */
 static uint64_t token_count, other_count;
+static uint32_t with_ids; /* ids of the columns that are opened */
 
 /* Tokens first, first + 1, ... of one document after the other. Returns the last one. */
 static uint64_t make_documents(const char *path, uint64_t first, int32_t zstd_level)
@@ -74,6 +77,15 @@ static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
     column.field = "tokens";
     column.length = LENGTH;
     column.cut = SLUICE_CUT_SPLIT;
+    column.ids = with_ids;
+    column.bos = (with_ids & SLUICE_ID_BOS) != 0 ? BOS : 0;
+    column.eos = (with_ids & SLUICE_ID_EOS) != 0 ? EOS : 0;
+    if ((with_ids & SLUICE_ID_FIM_PREFIX) != 0) {
+        column.fim_rate = 0.5;
+        column.fim_prefix = PREFIX;
+        column.fim_middle = MIDDLE;
+        column.fim_suffix = SUFFIX;
+    }
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     assert_int_equal(sluice_columns_add(columns, &column), SLUICE_OK);
     options.columns = columns;
@@ -104,6 +116,11 @@ static const int64_t *numbers_of(const sluice_batch *batch, const char *name)
     return tensor.data;
 }
 
+static bool is_token(int64_t token)
+{
+    return token > 0 && token <= (int64_t)token_count;
+}
+
 /* Counts the tokens of at most `steps` batches. True at the epoch's end. */
 static bool count_tokens(sluice_loader *loader, uint32_t steps, uint8_t *seen)
 {
@@ -117,8 +134,9 @@ static bool count_tokens(sluice_loader *loader, uint32_t steps, uint8_t *seen)
         const int64_t *tokens = numbers_of(batch, "tokens");
         const int64_t *targets = numbers_of(batch, "tokens.targets");
         for (uint64_t i = 0; i < (uint64_t)LENGTH * sluice_batch_rows(batch); i++) {
-            assert_in_range(tokens[i], 0, token_count);
-            assert_true(targets[i] == -1 || targets[i] == tokens[i] + 1);
+            assert_true(is_token(tokens[i]) || tokens[i] == 0 || tokens[i] >= BOS);
+            assert_true(targets[i] == -1 || targets[i] == tokens[i] + 1 || targets[i] >= BOS ||
+                        tokens[i] >= BOS);
             seen[tokens[i]]++; /* 0: padding */
         }
         sluice_batch_release(batch);
@@ -184,6 +202,37 @@ TEST(given_up_and_resumed)
         expect_all(seen, 1);
         sluice_loader_close(second);
     }
+}
+
+/* Each document has its ids once in each epoch, and as many are transformed. */
+TEST(ids_of_each_document)
+{
+    static uint8_t seen[TOKENS_MAX];
+    const uint32_t fim = SLUICE_ID_FIM_PREFIX | SLUICE_ID_FIM_MIDDLE | SLUICE_ID_FIM_SUFFIX;
+    uint8_t documents = 0;
+    uint8_t transformed = 0;
+    for (uint64_t i = 0; i < DOCUMENTS; i++) {
+        documents = (uint8_t)(documents + (length_of(i) > 0)); /* modulo 256, as those seen */
+    }
+    with_ids = fim | SLUICE_ID_BOS | SLUICE_ID_EOS;
+    for (uint64_t resident = 0; resident < 2; resident++) {
+        sluice_loader *loader = open_loader(4, resident);
+        for (uint64_t epoch = 0; epoch < 3; epoch++) {
+            memset(seen, 0, sizeof(seen));
+            assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+            assert_true(count_tokens(loader, UINT32_MAX, seen));
+            expect_all(seen, 1);
+            transformed = transformed == 0 ? seen[PREFIX] : transformed;
+            assert_int_equal(seen[BOS], documents);
+            assert_int_equal(seen[EOS], documents);
+            assert_in_range(seen[PREFIX], DOCUMENTS * 2 / 5, DOCUMENTS * 3 / 5);
+            assert_int_equal(seen[PREFIX], transformed);
+            assert_int_equal(seen[MIDDLE], transformed);
+            assert_int_equal(seen[SUFFIX], transformed);
+        }
+        sluice_loader_close(loader);
+    }
+    with_ids = 0;
 }
 
 /* ---- a mix ---- */

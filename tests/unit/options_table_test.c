@@ -35,7 +35,8 @@ static const gap loader_gaps[] = {
 static const gap column_gaps[] = {GAP(sluice_column, name),     GAP(sluice_column, recipe),
                                   GAP(sluice_column, dims),     GAP(sluice_column, shape),
                                   GAP(sluice_column, mirror),   GAP(sluice_column, mirror_count),
-                                  GAP(sluice_column, reserved), GAP(sluice_column, reserved_end)};
+                                  GAP(sluice_column, reserved), GAP(sluice_column, reserved_end),
+                                  GAP(sluice_column, ids),      GAP(sluice_column, reserved_ids)};
 static const gap dataset_gaps[] = {
     GAP(sluice_dataset_options, flat),        GAP(sluice_dataset_options, fields),
     GAP(sluice_dataset_options, field_count), GAP(sluice_dataset_options, reserved),
@@ -172,7 +173,7 @@ TEST(a_zero_that_is_meant_is_marked)
             marked += option->zero_is_meant;
         }
     }
-    assert_int_equal(marked, 3);
+    assert_int_equal(marked, 4);
 }
 
 TEST(rows_are_complete)

@@ -194,6 +194,24 @@ static bool is_refused(const char *kind, const char *name)
 }
 
 /* All that the library's table has, for each kind, with no word of it here. */
+/* Ids are given, also where they are 0. */
+TEST(test_ids_of_packed_columns)
+{
+    struct column_spec spec = good("tokens:packed,length=8");
+    assert_int_equal(spec.column.ids, 0);
+    spec = good("tokens:packed,length=8,eos=0,mask=answers");
+    assert_int_equal(spec.column.ids, SLUICE_ID_EOS);
+    assert_string_equal(TEXT_OF(spec, mask), "answers");
+    spec = good("tokens:packed,length=8,bos=-1,fim-rate=0.5,fim-spm=0,fim-prefix=3,fim-middle=0,"
+                "fim-suffix=4");
+    assert_true(spec.column.bos == -1 && spec.column.fim_prefix == 3);
+    assert_true(spec.column.fim_middle == 0 && spec.column.fim_suffix == 4);
+    assert_int_equal(spec.column.ids, SLUICE_ID_BOS | SLUICE_ID_FIM_PREFIX | SLUICE_ID_FIM_MIDDLE |
+                                          SLUICE_ID_FIM_SUFFIX);
+    assert_true(spec.column.fim_rate == 0.5 && spec.column.fim_spm > 0);
+    assert_true(spec.column.fim_spm < 1e-300); /* 0 is meant */
+}
+
 TEST(test_every_key)
 {
     sluice_option kinds = SLUICE_OPTION_INIT;
