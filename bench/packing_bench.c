@@ -2,14 +2,17 @@
 /*
  * packing_bench: planning of packed sequences, lengths alone; no document is read.
  *
- *     packing_bench [DOCUMENTS [LENGTH [ALIGN [WINDOW [none|long|split]]]]]
+ *     packing_bench [DOCUMENTS [LENGTH [ALIGN [WINDOW [none|long|split [RANKS [ROWS [MOST]]]]]]]]
  *
- * DOCUMENTS [1000000] of a lognormal distribution (5.9, 1.2), 32 at most in a row of LENGTH [2048].
+ * DOCUMENTS [1000000] of a lognormal distribution (5.9, 1.2), MOST [32] in a row of LENGTH [2048].
  * One line each: opening, which counts the rows of all windows by several threads, and an epoch of
  * all rows in their drawn order, by one: CPU ns a document, documents/s and tokens/s of a core;
- * then what packing gives. bench/packing_greedy.py packs the same distribution from a buffer, in
- * Python.
+ * then what packing gives. Last, levelling steps of RANKS [8] ranks with ROWS [4] rows each, whose
+ * windows are planned already: CPU ns a row of a step on all ranks, and the largest rank's cost
+ * over the mean, without and with it. bench/packing_greedy.py packs the same distribution from a
+ * buffer, in Python.
  */
+#include "level.h"
 #include "packed_order.h"
 #include "packing.h"
 
@@ -19,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 32, RUN = 256 };
+enum { MOST_PIECES = 1024, RUN = 256 };
 
 static double cpu_seconds(void)
 {
@@ -69,7 +72,7 @@ static void print_facts(const sl_packing_facts *facts, const sl_packing_shape *s
 static uint64_t read_epoch(const sl_packed_rows *packing)
 {
     uint64_t rows[RUN];
-    sl_packed_piece pieces[MOST];
+    static sl_packed_piece pieces[MOST_PIECES];
     uint64_t sum = 0;
     const uint64_t count = sl_packing_facts_of(packing)->rows;
     const sl_order_source source = {.kind = &sl_packed_order, .set = packing, .count = count};
@@ -85,7 +88,67 @@ static uint64_t read_epoch(const sl_packed_rows *packing)
     return sum;
 }
 
-static int run_bench(const sl_packing_shape *shape, uint64_t documents)
+/* ---- levelling ---- */
+
+/* Sums over steps. */
+typedef struct level_sums {
+    double seconds;
+    double plain, level; /* cost of the rank with the most */
+    double mean;
+} level_sums;
+
+static void add_step(level_sums *sums, const sl_level *level, uint32_t batch)
+{
+    double plain = 0;
+    double leveled = 0;
+    double all = 0;
+    for (uint32_t r = 0; r < level->world; r++) {
+        double own = 0;
+        for (uint32_t i = 0; i < batch; i++) {
+            own += (double)level->costs[r * batch + i];
+        }
+        plain = own > plain ? own : plain;
+        leveled = fmax(leveled, (double)level->ranks[r].sum);
+        all += own;
+    }
+    sums->plain += plain;
+    sums->level += leveled;
+    sums->mean += all / level->world;
+}
+
+static int level_epoch(const sl_packed_rows *packing, uint32_t world, uint32_t batch)
+{
+    const sl_order_source source = {
+        .kind = &sl_packed_order, .set = packing, .count = sl_packing_facts_of(packing)->rows};
+    const sl_plan plan = {.order = sl_order_of(&source, 1, 0), .batch = batch, .world = world};
+    const uint64_t steps = sl_plan_steps(&plan);
+    uint32_t *places = malloc(batch * sizeof(*places));
+    level_sums sums = {0};
+    sl_level level;
+    if (places == NULL ||
+        sl_level_open(&level, (uint64_t)world * batch, world, NULL) != SLUICE_OK) {
+        (void)fprintf(stderr, "packing_bench: out of memory\n");
+        free(places);
+        return 1;
+    }
+    for (uint64_t step = 0; step < steps; step++) {
+        sl_level_step(&level, &plan, step, places); /* plans windows */
+        const double start = cpu_seconds();
+        sl_level_step(&level, &plan, step, places);
+        sums.seconds += cpu_seconds() - start;
+        add_step(&sums, &level, batch);
+    }
+    printf("level    %6.1f ns a row of %u x %u, largest cost over the mean: plain %.3f, level "
+           "%.3f (%llu steps)\n",
+           sums.seconds * 1e9 / (double)(steps * world * batch), world, batch,
+           sums.plain / sums.mean, sums.level / sums.mean, (unsigned long long)steps);
+    sl_level_close(&level);
+    free(places);
+    return 0;
+}
+
+static int run_bench(const sl_packing_shape *shape, uint64_t documents, uint32_t world,
+                     uint32_t batch)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     sl_packed_rows *packing;
@@ -108,9 +171,10 @@ static int run_bench(const sl_packing_shape *shape, uint64_t documents)
     const uint64_t sum = read_epoch(packing);
     print_speed("epoch", facts, cpu_seconds() - start);
     print_facts(facts, shape);
+    const int status = level_epoch(packing, world, batch);
     sl_packing_close(packing);
     free(lengths);
-    return sum == 0;
+    return status != 0 || sum == 0;
 }
 
 static uint64_t number_of(char **argv, int argc, int place, uint64_t usual)
@@ -122,7 +186,7 @@ int main(int argc, char **argv)
 {
     static const char *const cuts[] = {"none", "long", "split"};
     sl_packing_shape shape = {.length = number_of(argv, argc, 2, 2048),
-                              .max_documents = MOST,
+                              .max_documents = (uint32_t)number_of(argv, argc, 8, 32),
                               .align = (uint32_t)number_of(argv, argc, 3, 1),
                               .unit = 1,
                               .window = (uint32_t)number_of(argv, argc, 4, SL_PACKING_WINDOW),
@@ -130,5 +194,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3 && argc > 5; i++) {
         shape.cut = strcmp(argv[5], cuts[i]) == 0 ? (sl_packing_cut)i : shape.cut;
     }
-    return run_bench(&shape, number_of(argv, argc, 1, 1000000));
+    if (shape.max_documents > MOST_PIECES) {
+        (void)fprintf(stderr, "packing_bench: at most %d documents a row\n", MOST_PIECES);
+        return 1;
+    }
+    return run_bench(&shape, number_of(argv, argc, 1, 1000000),
+                     (uint32_t)number_of(argv, argc, 6, 8), (uint32_t)number_of(argv, argc, 7, 4));
 }

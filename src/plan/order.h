@@ -89,6 +89,9 @@ struct sl_order_kind {
      * epoch has as many as the columns say, its own sample and partners of it.
      */
     uint32_t (*members)(const sl_order *order, uint64_t position);
+    /* What the rows at `first` and the positions behind it cost a rank, up to SL_ROW_COST_MAX
+     * (level.h) each. NULL: it is not known. */
+    void (*costs)(const sl_order *order, uint64_t first, uint32_t count, uint64_t *costs);
     /* NULL: global batches are cut from all positions in a row. */
     const sl_order_groups *groups;
     /* Positions that a rank's share of a last step keeps together. NULL: 1. */

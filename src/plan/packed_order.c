@@ -16,6 +16,9 @@
 #define WINDOWS_DOMAIN 0x7061636B65640001U
 #define GROUP_DOMAIN   0x7061636B65640002U
 
+/* Pieces of a row that are looked at together. */
+enum { PIECES = 64 };
+
 /* The positions that the groups of an epoch begin at. */
 typedef struct epoch_table {
     uint64_t seed, epoch;
@@ -184,6 +187,30 @@ static void packed_samples(const sl_order *order, uint64_t first, uint32_t count
     }
 }
 
+/* No overflow: a row's elements are at most SL_PACKING_LENGTH_MAX, so the squares of its pieces are
+ * at most the square of that, 2^48. */
+static uint64_t row_cost(const sl_packed_rows *packing, uint64_t row)
+{
+    sl_packed_piece pieces[PIECES];
+    uint64_t cost = 0;
+    uint32_t all = PIECES;
+    for (uint32_t first = 0; first < all; first += PIECES) {
+        all = sl_packing_pieces(packing, row, first, PIECES, pieces);
+        for (uint32_t i = 0; i < sl_min_u32(all - first, PIECES); i++) {
+            cost += (uint64_t)pieces[i].count * pieces[i].count;
+        }
+    }
+    return cost;
+}
+
+static void packed_costs(const sl_order *order, uint64_t first, uint32_t count, uint64_t *costs)
+{
+    packed_samples(order, first, count, costs);
+    for (uint32_t i = 0; i < count; i++) {
+        costs[i] = row_cost(packed_rows_of(order), costs[i]);
+    }
+}
+
 static sl_order packed_make(const sl_order_source *source, uint64_t seed, uint64_t epoch)
 {
     const sl_packed_rows *packing = source->set;
@@ -203,4 +230,5 @@ static sl_order packed_make(const sl_order_source *source, uint64_t seed, uint64
 
 const sl_order_kind sl_packed_order = {.name = "packed",
                                        .make = packed_make,
-                                       .samples = packed_samples};
+                                       .samples = packed_samples,
+                                       .costs = packed_costs};

@@ -90,6 +90,7 @@ static uint64_t rest_begin(const sl_plan *plan, uint64_t rest, uint64_t rank)
 static sl_step whole_step(const sl_plan *plan, uint64_t base)
 {
     return (sl_step){
+        .base = base,
         .first = base + (uint64_t)plan->rank * plan->batch,
         .rows = plan->batch,
         .filled = plan->batch,
@@ -104,6 +105,7 @@ static sl_step last_step(const sl_plan *plan, uint64_t base, uint64_t rest)
     const uint32_t own = (uint32_t)(rest_begin(plan, rest, (uint64_t)plan->rank + 1) - begin);
     const bool repeats = plan->last == SLUICE_LAST_REPEAT || plan->last == SLUICE_LAST_WRAP;
     return (sl_step){
+        .base = base,
         .first = base + begin,
         .rows = repeats || plan->last == SLUICE_LAST_PAD ? plan->batch : own,
         .filled = repeats ? plan->batch : own,
@@ -148,7 +150,7 @@ uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t r
 {
     assert(row < step->filled);
     if (row < step->own) {
-        return step->first + row;
+        return step->places == NULL ? step->first + row : step->base + step->places[row];
     }
     const uint64_t again = step->again + (row - step->own);
     const sl_order_groups *groups = order->kind->groups;
@@ -164,7 +166,7 @@ static uint64_t run_of_rows(const sl_step *step, const sl_order *order, uint32_t
                             uint64_t position)
 {
     if (row < step->own) {
-        return step->own - row;
+        return step->places == NULL ? step->own - row : 1;
     }
     return order->kind->groups != NULL ? 1 : order->count - position;
 }

@@ -13,6 +13,7 @@
  * With an order of groups (buckets) each group has such a remainder, and so a last step: those come
  * behind all whole ones, repeat goes on in the group alone, and an epoch is (re)entered only where
  * a step begins. With an order of units (episodes) a rank's share of a remainder has whole units.
+ * Option level_rows gives a rank as many other positions of the same step: sl_step.places, level.h.
  * Threads: pure; a plan is a value.
  */
 #ifndef SL_PLAN_H
@@ -31,7 +32,11 @@ typedef struct sl_plan {
 
 /* What one step asks of this rank. */
 typedef struct sl_step {
-    uint64_t first;  /* global position of its first row */
+    uint64_t base;  /* global position of the step's first row, on all ranks together */
+    uint64_t first; /* global position of its first row */
+    /* Of own rows: positions behind `base`, ascending, which the caller keeps. NULL, as
+     * sl_plan_step has it: own rows are consecutive from `first` on. */
+    const uint32_t *places;
     uint32_t rows;   /* rows of the batch, padding included */
     uint32_t filled; /* rows with a sample; the others are padding */
     uint32_t own;    /* of those, rows [own, filled) come again: */

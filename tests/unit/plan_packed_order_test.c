@@ -148,6 +148,65 @@ TEST(rows_stay_in_their_group_of_windows)
     sl_packing_close(packing);
 }
 
+/* What a document costs in rows of `length`: whole pieces, and the rest. */
+static uint64_t cut_cost(uint64_t elements, uint64_t length)
+{
+    return elements / length * length * length + elements % length * (elements % length);
+}
+
+static uint64_t cost_of_all(sl_packing_cut cut, uint32_t documents)
+{
+    static uint64_t costs[MOST_ROWS];
+    const sl_packing_shape shape = {256, 200, 1, 1, 500, cut};
+    const sl_packing_source source = {.lengths = sl_packing_lengths_of_array(lengths, documents),
+                                      .shuffled = cut != SL_PACKING_CUT_SPLIT};
+    sl_packed_rows *packing;
+    uint64_t sum = 0;
+    assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
+    const sl_order order = order_of(packing, 1, 2);
+    assert_true(sl_packing_facts_of(packing)->most_pieces > 64); /* which are looked at together */
+    order.kind->costs(&order, 0, (uint32_t)order.count, costs);
+    for (uint64_t i = 0; i < order.count; i++) {
+        uint64_t again;
+        order.kind->costs(&order, i, 1, &again);
+        assert_int_equal(again, costs[i]);
+        sum += costs[i];
+    }
+    sl_packing_close(packing);
+    return sum;
+}
+
+/* Rows together cost what documents cost, wherever these stand. */
+TEST(a_row_costs_the_squares_of_its_pieces)
+{
+    enum { FEW = 3000 };
+    uint64_t none = 0;
+    uint64_t longs = 0;
+    uint64_t split = 0;
+    uint64_t at = 0; /* of SPLIT's row */
+    for (uint32_t i = 0; i < FEW; i++) {
+        lengths[i] = i / 1000 == 1 ? 1 : (i * 7919U) % 57;
+        none += (uint64_t)lengths[i] * lengths[i];
+        at = i % 500 == 0 ? 0 : at; /* windows begin with a row */
+        for (uint64_t left = lengths[i]; left > 0;) {
+            const uint64_t piece = left < 256 - at ? left : 256 - at;
+            split += piece * piece;
+            at = (at + piece) % 256;
+            left -= piece;
+        }
+    }
+    assert_int_equal(cost_of_all(SL_PACKING_CUT_NONE, FEW), none);
+    lengths[5] = 3000;
+    lengths[6] = 256;
+    for (uint32_t i = 0; i < FEW; i++) {
+        longs += cut_cost(lengths[i], 256);
+    }
+    assert_int_equal(cost_of_all(SL_PACKING_CUT_LONG, FEW), longs);
+    lengths[5] = (5 * 7919U) % 57;
+    lengths[6] = (6 * 7919U) % 57;
+    assert_int_equal(cost_of_all(SL_PACKING_CUT_SPLIT, FEW), split);
+}
+
 typedef struct asker {
     const sl_packed_rows *packing;
     uint64_t epoch;
