@@ -294,13 +294,26 @@ typedef struct sluice_loader_options {
      * and what is read from front to back [0: as 1, each sample once]
      */
     uint32_t repeats;
+    /*
+     * 1: of packed rows (SLUICE_COLUMN_PACKED), the rows of each step are dealt to the ranks so
+     * that their attention costs are level: a row costs the sum of the squares of its documents'
+     * lengths. The rows of a step over all ranks, their number on each rank and the order within a
+     * rank, by position, stay as they are, and so do cursors: one is continued with another
+     * level_rows, batch_size or world_size. All ranks give the same options, and need no
+     * communication. In an epoch's last step, ranks keep their numbers of rows, and rows that
+     * LAST_REPEAT and LAST_WRAP fill up with stay where they are. With one rank it does nothing.
+     * Each rank plans all rows of a step: 0.3 to 0.6 us of CPU time each. INVALID without a column
+     * of packed rows; UNSUPPORTED if batch_size x world_size is above 2^20 [0: consecutive rows]
+     */
+    uint32_t level_rows;
+    uint32_t reserved_end; /* 0 */
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
             0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, \
-            NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0                                \
+            NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, 0                          \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that

@@ -43,7 +43,7 @@ HINTS = {
 GROUPS = {
     "order": {name: name for name in (
         "partners", "classes", "buckets", "sizes", "episode", "episodes", "weights", "num_samples", "lengths", "length_groups",
-        "repeats", "block_samples", "window_blocks", "window_bytes",
+        "repeats", "level", "block_samples", "window_blocks", "window_bytes",
     )},
     "limits": {name: name for name in (
         "read_buffer_bytes", "max_sample_bytes", "max_pixels", "memory_bytes", "resident_bytes", "stall_warn", "stall_fail",
@@ -172,6 +172,7 @@ def shown(
             batch, and groups of lengths [50]
         repeats: times that each sample comes in an epoch, with draws of its own, as of DeiT's
             RASampler; num_samples cuts the epoch
+        level: True deals packed rows so that attention costs all ranks about the same
         block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024]
         window_bytes: of shuffle='shards' [256 MiB]
     limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in

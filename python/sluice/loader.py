@@ -137,7 +137,7 @@ class Loader:
         device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, partners: str | Sequence[str] | None = None,
         classes: Sequence[int] | None = None, buckets: Sequence[Sequence[int]] | None = None, sizes: Any = None,
         episode: Sequence[int] | None = None, episodes: int = 0, weights: Any = None, num_samples: int = 0, lengths: Any = None,
-        length_groups: int = 0, repeats: int = 0, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None,
+        length_groups: int = 0, repeats: int = 0, level: bool = False, order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None,
         pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: Any = None,
         generator: Any = None,

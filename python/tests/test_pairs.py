@@ -308,7 +308,7 @@ def test_every_step_of_several_members_is_there():
 NO_ROW = {
     "batch_size", "num_workers", "dtype", "layout", "io", "page_cache", "block_samples", "window_blocks", "window_bytes", "quarantine", "whole_samples",
     "any_numa_node", "prefetch_factor", "device_slots", "seed", "io_depth", "io_threads", "read_buffer_bytes", "max_sample_bytes", "max_pixels",
-    "memory_bytes", "resident_bytes", "stall_warn", "stall_fail", "rank", "world_size", "model_parallel", "ignore_index", "episode_samples", "hold",
+    "memory_bytes", "resident_bytes", "stall_warn", "stall_fail", "rank", "world_size", "level", "model_parallel", "ignore_index", "episode_samples", "hold",
 }  # fmt: skip
 # Of tars and tables, in their own order: test_tar_stream. Annotations the other way up: test_meaning. On one rank the same as repeat: test_batches.
 ELSEWHERE = {"shuffle=shards", "exif=ignore", "last_batch=wrap"}

@@ -71,7 +71,7 @@ sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_data
     if (missing || !open_meetings(feed)) {
         return sl_no_memory(error, "loader", "for the row tables");
     }
-    return SLUICE_OK;
+    return sl_leveling_open(&feed->leveling, config, error);
 }
 
 void sl_feed_close(sl_feed *feed)
@@ -84,6 +84,7 @@ void sl_feed_close(sl_feed *feed)
     sl_free(feed->jobs);
     sl_free(feed->by_page);
     sl_free(feed->delivered);
+    sl_leveling_close(&feed->leveling);
     sl_shard_walk_close(&feed->walk);
     sl_mutex_destroy(&feed->mutex);
 }
@@ -198,6 +199,7 @@ static uint64_t open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_curso
     slot->epoch = cursor->epoch;
     slot->ticket = cursor->ticket;
     slot->step = *step;
+    sl_leveling_keep(&feed->leveling, (uint32_t)(slot - feed->slots), &slot->step);
     slot->order = cursor->plan.order;
     sl_meeting_begin(&slot->meeting,
                      &(sl_mixing_batch){.seed = feed->config->options.seed,
@@ -354,9 +356,11 @@ void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
     sl_lock(&feed->mutex);
     assert(!feed->running);
     feed->first_ticket = sl_staging_begun(feed->staging);
+    sl_leveling_begin(&feed->leveling);
     feed->ask = (sl_feed_cursor){.ticket = feed->first_ticket};
-    sl_feed_enter(feed, &feed->ask, epoch, start);
     feed->begin = feed->ask;
+    sl_feed_enter(feed, &feed->ask, epoch, start);
+    sl_feed_enter(feed, &feed->begin, epoch, start);
     feed->asked = 0;
     feed->credit = 0;
     feed->rows_asked = 0;

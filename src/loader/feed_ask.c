@@ -7,7 +7,16 @@
 
 /* ---- cursors ---- */
 
-void sl_feed_enter(const sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, uint64_t start)
+/* Sets the cursor's step of that number. */
+static void set_step(sl_feed *feed, sl_feed_cursor *cursor, uint64_t step)
+{
+    const uint32_t whose = cursor == &feed->ask ? SL_LEVELING_ASK : SL_LEVELING_BEGIN;
+    cursor->step = step;
+    cursor->at = sl_plan_step(&cursor->plan, step);
+    sl_leveling_place(&feed->leveling, whose, cursor->ticket, &cursor->plan, step, &cursor->at);
+}
+
+void sl_feed_enter(sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, uint64_t start)
 {
     for (;; epoch++, start = 0) {
         cursor->done = epoch >= feed->config->options.end_epoch;
@@ -17,24 +26,23 @@ void sl_feed_enter(const sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, 
         cursor->plan = sl_feed_plan(feed, epoch, start);
         cursor->epoch = epoch;
         cursor->steps = sl_plan_steps(&cursor->plan);
-        cursor->step = 0;
         cursor->row = 0;
         cursor->member = 0;
         cursor->members = sl_columns_members(feed->columns, epoch);
         if (cursor->steps > 0) {
-            cursor->at = sl_plan_step(&cursor->plan, 0);
+            set_step(feed, cursor, 0);
             return;
         }
     }
 }
 
-void sl_feed_next_step(const sl_feed *feed, sl_feed_cursor *cursor)
+void sl_feed_next_step(sl_feed *feed, sl_feed_cursor *cursor)
 {
     cursor->ticket++;
     cursor->row = 0;
     cursor->member = 0;
-    if (++cursor->step < cursor->steps) {
-        cursor->at = sl_plan_step(&cursor->plan, cursor->step);
+    if (cursor->step + 1 < cursor->steps) {
+        set_step(feed, cursor, cursor->step + 1);
         return;
     }
     sl_feed_enter(feed, cursor, cursor->epoch + 1, 0);

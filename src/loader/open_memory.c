@@ -21,7 +21,7 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
             (sizeof(sl_row_worker) + sl_row_jobs_bytes(loader->columns.members) + SL_ROW_BYTES_MIN +
              sl_draw_memory_bytes(&loader->columns) + sl_composition_bytes(&loader->columns)) +
         loader->classes.samples * (uint64_t)12 + loader->classes.count * sizeof(uint64_t) +
-        loader->order.bytes;
+        loader->order.bytes + sl_leveling_bytes(config);
     if (sl_budget_take(&loader->budget, bytes)) {
         return SLUICE_OK;
     }

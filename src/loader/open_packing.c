@@ -123,6 +123,11 @@ static void packed_samples_of(const sl_order *order, uint64_t first, uint32_t co
     sl_packed_order.samples(order, first, count, rows);
 }
 
+static void packed_costs_of(const sl_order *order, uint64_t first, uint32_t count, uint64_t *costs)
+{
+    sl_packed_order.costs(order, first, count, costs);
+}
+
 static uint32_t packed_members(const sl_order *order, uint64_t position)
 {
     return sl_packing_pieces(order->set, sl_order_sample(order, position), 0, 0, NULL);
@@ -131,7 +136,8 @@ static uint32_t packed_members(const sl_order *order, uint64_t position)
 static const sl_order_kind rows_of_pieces = {.name = "packed",
                                              .make = make_packed_rows,
                                              .samples = packed_samples_of,
-                                             .members = packed_members};
+                                             .members = packed_members,
+                                             .costs = packed_costs_of};
 
 static sl_order make_packed_rows(const sl_order_source *source, uint64_t seed, uint64_t epoch)
 {

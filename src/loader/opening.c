@@ -241,6 +241,12 @@ static sluice_status opening_shards(sl_loader_opening *opening, sluice_error *er
                                  error);
 }
 
+static sluice_status check_level(sl_loader_opening *opening, sluice_error *error)
+{
+    const sluice_loader *loader = opening->loader;
+    return sl_leveling_check(&loader->config, loader->order.source.kind, error);
+}
+
 /* ---- stages ---- */
 
 static sluice_status open_budget(sl_loader_opening *opening, sluice_error *error)
@@ -360,6 +366,7 @@ static opening_step *const steps[] = {
     cut_parts,
     opening_shards,
     sl_loader_open_order,
+    check_level,
     sl_loader_check_epoch,
     open_budget,
     sl_loader_open_device,

@@ -111,6 +111,8 @@ static const sluice_option loader_rows[] = {
      .value = "N", .help = "groups of similar length that batches are drawn from [50]"},
     {NUMBER(repeats, 0, 65536), .keyword = "repeats", .flag = "--repeat-samples", .value = "N",
      .help = "times each sample comes in an epoch, each with its own draws [1]"},
+    {FLAG(level_rows), .keyword = "level", .flag = "--level",
+     .help = "deal packed rows so that attention costs all ranks about the same"},
     {NUMBER(ignore_index, INT32_MIN, INT32_MAX), .keyword = "ignore_index", .value = "N",
      .help = "integer value in rows without a sample [-1]"},
     {NUMBER(end_epoch, 0, UINT64_MAX), .value = "N",

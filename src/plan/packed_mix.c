@@ -95,6 +95,16 @@ static uint32_t packed_mix_members(const sl_order *order, uint64_t position)
     return sl_packing_pieces(set->packings[source], row - set->mix->first[source], 0, 0, NULL);
 }
 
+static void packed_mix_costs(const sl_order *order, uint64_t first, uint32_t count, uint64_t *costs)
+{
+    const sl_packed_mix *set = order->set;
+    packed_mix_rows(order, first, count, costs);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t source = sl_packed_mix_source(set->mix, costs[i]);
+        costs[i] = sl_packed_row_cost(set->packings[source], costs[i] - set->mix->first[source]);
+    }
+}
+
 static sl_order packed_mix_make(const sl_order_source *source, uint64_t seed, uint64_t epoch)
 {
     const sl_packed_mix *set = source->set;
@@ -110,4 +120,5 @@ const sl_order_kind sl_packed_mix_order = {.name = "packed mix",
                                            .make = packed_mix_make,
                                            .samples = packed_mix_rows,
                                            .repetition = packed_mix_repetition,
-                                           .members = packed_mix_members};
+                                           .members = packed_mix_members,
+                                           .costs = packed_mix_costs};

@@ -189,7 +189,7 @@ static void packed_samples(const sl_order *order, uint64_t first, uint32_t count
 
 /* No overflow: a row's elements are at most SL_PACKING_LENGTH_MAX, so the squares of its pieces are
  * at most the square of that, 2^48. */
-static uint64_t row_cost(const sl_packed_rows *packing, uint64_t row)
+uint64_t sl_packed_row_cost(const sl_packed_rows *packing, uint64_t row)
 {
     sl_packed_piece pieces[PIECES];
     uint64_t cost = 0;
@@ -207,7 +207,7 @@ static void packed_costs(const sl_order *order, uint64_t first, uint32_t count, 
 {
     packed_samples(order, first, count, costs);
     for (uint32_t i = 0; i < count; i++) {
-        costs[i] = row_cost(packed_rows_of(order), costs[i]);
+        costs[i] = sl_packed_row_cost(packed_rows_of(order), costs[i]);
     }
 }
 

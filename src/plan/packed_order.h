@@ -20,8 +20,12 @@
 #define SL_PACKED_ORDER_H
 
 #include "order.h"
+#include "packing.h"
 
 #define SL_PACKED_EPOCHS 4U
+
+/* What a row costs a rank (sl_order_kind.costs): the squares of its pieces' lengths. */
+uint64_t sl_packed_row_cost(const sl_packed_rows *packing, uint64_t row);
 
 extern const sl_order_kind sl_packed_order; /* of an sl_packed_rows; `count` is its rows */
 

@@ -183,6 +183,7 @@ static const struct range {
     {MEMBER(exact), 0, 1},
     {MEMBER(whole_samples), 0, 1},
     {MEMBER(any_numa_node), 0, 1},
+    {MEMBER(level_rows), 0, 1},
     {MEMBER(read_buffer_bytes), MIB, UINT64_C(1) << 40},
     {MEMBER(max_sample_bytes), 1, 1024 * MIB},
     {MEMBER(max_pixels), 1, UINT64_C(1) << 32},

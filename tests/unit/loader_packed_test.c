@@ -2,10 +2,12 @@
 /*
  * Rows of packed sequences by a loader with several workers: each token once in an epoch, also
  * where the run is given up in its middle, or goes on from a state with other workers; by reading,
- * and from a dataset that is in memory. Readable documents only, where some are damaged. The same
- * of a mix, whose sources share no row. What rows look like is columns_packed_test's, which rows
- * there are python/tests/test_packed.py's and test_packed_mix.py's.
+ * and from a dataset that is in memory, also levelled over ranks. Readable documents only, where
+ * some are damaged. The same of a mix, whose sources share no row. What rows look like is
+ * columns_packed_test's, which rows there are python/tests/test_packed.py's and
+ * test_packed_mix.py's.
  */
+#include "memory.h"
 #include "test_folder.h"
 
 #include <sluice/sluice.h>
@@ -65,10 +67,9 @@ static sluice_dataset *open_documents(const char *path)
     return data;
 }
 
-static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
-                                     uint64_t resident_bytes, int32_t on_bad_sample)
+/* `options` have all but the columns. */
+static sluice_loader *open_with(sluice_dataset *data, sluice_loader_options options)
 {
-    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sluice_column column = SLUICE_COLUMN_INIT;
     sluice_loader *loader = NULL;
     sluice_columns *columns = NULL;
@@ -90,17 +91,35 @@ static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
     assert_int_equal(sluice_columns_add(columns, &column), SLUICE_OK);
     options.columns = columns;
     options.batch_size = BATCH;
-    options.workers = workers;
     options.seed = 3;
     options.last_batch = SLUICE_LAST_SHORT;
-    options.resident_bytes = resident_bytes;
-    options.on_bad_sample = on_bad_sample;
     if (sluice_loader_open(&loader, data, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
     sluice_columns_destroy(columns);
     sluice_dataset_close(data);
     return loader;
+}
+
+static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
+                                     uint64_t resident_bytes, int32_t on_bad_sample)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.workers = workers;
+    options.resident_bytes = resident_bytes;
+    options.on_bad_sample = on_bad_sample;
+    return open_with(data, options);
+}
+
+static sluice_loader *open_level(uint32_t rank, uint32_t world, uint64_t resident_bytes)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.workers = 3;
+    options.resident_bytes = resident_bytes;
+    options.rank = rank;
+    options.world_size = world;
+    options.level_rows = 1;
+    return open_with(open_documents(test_path("documents")), options);
 }
 
 static sluice_loader *open_loader(uint32_t workers, uint64_t resident_bytes)
@@ -341,6 +360,58 @@ TEST(a_mix_given_up_and_resumed)
         assert_memory_equal(parts.tokens, whole.tokens, whole.count * sizeof(*whole.tokens));
     }
     sluice_loader_close(first);
+}
+
+/* ---- levelled over ranks ---- */
+
+/* Ranks together have each token once: 3 ranks the first `steps` batches, 2 ranks the rest; then
+ * these 2 the whole epoch, into which nothing was read ahead. */
+static void check_level(uint32_t steps, uint64_t resident_bytes)
+{
+    static uint8_t seen[TOKENS_MAX];
+    uint8_t cursor[SLUICE_CURSOR_BYTES];
+    size_t bytes = 0;
+    memset(seen, 0, sizeof(seen));
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        sluice_loader *loader = open_level(rank, 3, resident_bytes);
+        assert_int_equal(sluice_loader_start_epoch(loader, 2), SLUICE_OK);
+        assert_false(count_tokens(loader, steps, seen));
+        bytes = sizeof(cursor);
+        assert_int_equal(sluice_loader_save(loader, cursor, &bytes), SLUICE_OK);
+        sluice_loader_close(loader);
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        uint64_t epoch = 0;
+        sluice_loader *loader = open_level(rank, 2, resident_bytes);
+        assert_int_equal(sluice_loader_restore(loader, cursor, bytes, &epoch), SLUICE_OK);
+        assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+        assert_true(count_tokens(loader, UINT32_MAX, seen));
+        assert_int_equal(sluice_loader_start_epoch(loader, 2), SLUICE_OK);
+        assert_true(count_tokens(loader, UINT32_MAX, seen));
+        sluice_loader_close(loader);
+    }
+    expect_all(seen, 2);
+}
+
+TEST(level_over_ranks_and_resumed_on_fewer)
+{
+    for (uint32_t steps = 0; steps < 20; steps += 6) {
+        check_level(steps, 1);
+        check_level(steps, UINT64_C(1) << 30);
+    }
+}
+
+/* From the second batch on, nothing is allocated. */
+TEST(level_rows_allocate_nothing)
+{
+    static uint8_t seen[TOKENS_MAX];
+    sluice_loader *loader = open_level(1, 2, 0);
+    assert_int_equal(sluice_loader_start_endless(loader, 0), SLUICE_OK);
+    assert_false(count_tokens(loader, 60, seen));
+    const uint64_t allocations = sl_memory_allocations();
+    assert_false(count_tokens(loader, 200, seen));
+    assert_int_equal(sl_memory_allocations(), allocations);
+    sluice_loader_close(loader);
 }
 
 /* ---- documents that cannot be read ---- */

@@ -26,12 +26,13 @@ typedef struct gap {
 
 // NOLINTBEGIN(bugprone-sizeof-expression): pointers are meant
 static const gap loader_gaps[] = {
-    GAP(sluice_loader_options, outputs), GAP(sluice_loader_options, output_count),
-    GAP(sluice_loader_options, columns), GAP(sluice_loader_options, reserved),
-    GAP(sluice_loader_options, classes), GAP(sluice_loader_options, class_count),
-    GAP(sluice_loader_options, sizes),   GAP(sluice_loader_options, size_count),
-    GAP(sluice_loader_options, lengths), GAP(sluice_loader_options, length_count),
-    GAP(sluice_loader_options, weights), GAP(sluice_loader_options, weight_count)};
+    GAP(sluice_loader_options, outputs),     GAP(sluice_loader_options, output_count),
+    GAP(sluice_loader_options, columns),     GAP(sluice_loader_options, reserved),
+    GAP(sluice_loader_options, classes),     GAP(sluice_loader_options, class_count),
+    GAP(sluice_loader_options, sizes),       GAP(sluice_loader_options, size_count),
+    GAP(sluice_loader_options, lengths),     GAP(sluice_loader_options, length_count),
+    GAP(sluice_loader_options, weights),     GAP(sluice_loader_options, weight_count),
+    GAP(sluice_loader_options, reserved_end)};
 static const gap column_gaps[] = {GAP(sluice_column, name),     GAP(sluice_column, recipe),
                                   GAP(sluice_column, dims),     GAP(sluice_column, shape),
                                   GAP(sluice_column, mirror),   GAP(sluice_column, mirror_count),

@@ -329,6 +329,7 @@ static const struct option_row rows[] = {
     {LIBRARY_ROW(LOADER, args.options, "lengths")},
     {LIBRARY_ROW(LOADER, args.options, "length-groups")},
     {LIBRARY_ROW(LOADER, args.options, "repeat-samples")},
+    {LIBRARY_ROW(LOADER, args.options, "level")},
     OPTION_GROUP("Length"),
     {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
      .help = "epochs to measure (with steps: per arm) [3s of them, at least 2]"},
