@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""packing_texts.py [LENGTH ...]: what packing gives for texts of this machine, beside packers that work from a buffer.
+"""packing_texts.py [LENGTH ...] [--level RANKSxROWS]: what packing gives for texts of this machine, beside packers that work from a buffer.
 
 Texts: the docstrings of Python's library (/usr/lib/python3.*), in words and in bytes, and the manual pages of /usr/share/man, in bytes.
 Rows of LENGTH [2048 8192] tokens, at most 32 or 1024 documents in a row, each padded to a multiple of 1 or 16. Prints a table in Markdown: padding,
 documents cut, tokens in rows over tokens read; the last row is packing_greedy.py's `crop`, which loses tokens. Needs the sluice package in PYTHONPATH.
+
+--level 8x4: instead, what level=True gains on 8 ranks of 4 rows: opens the loaders of all ranks, one after the other, and sums over the steps of an epoch the
+attention cost (squares of documents' lengths) of the rank with the most, over that of the mean rank.
 """
+import argparse
 import ast
 import glob
 import gzip
 import sys
+import tempfile
 
+import numpy
 import packing_greedy
 
 import sluice
+from sluice import columns as C
 
 
 def docstrings():
@@ -51,9 +58,43 @@ def show(name, lengths, length):
     print(f"| {name} | {length} | a buffer of 1,000 that crops | {rows} | {' | '.join(cells)} |")
 
 
+def cost_of_ranks(data, length, ranks, rows, level):
+    """Largest cost over the mean, summed over steps."""
+    columns, costs = {"tokens": C.Packed(length=length, cut="long", max_documents=1024)}, []
+    for rank in range(ranks):
+        with sluice.Loader(data, batch_size=rows, shuffle=True, drop_last=True, columns=columns, rank=rank, world_size=ranks, level=level) as loader:
+            costs.append([int((batch["tokens.lengths"].numpy().astype("int64") ** 2).sum()) for batch in loader])
+    costs = numpy.array(costs)
+    return costs.max(0).sum() / costs.mean(0).sum()
+
+
+def show_level(name, lengths, length, ranks, rows):
+    made = sluice.packed_rows(lengths, length, cut="long", max_documents=1024).rows
+    if made < ranks * rows:
+        print(f"| {name} | {length} | {ranks} x {rows} | {made} rows fill no step | |")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        with sluice.Writer(f"{folder}/set", {"tokens": ("tensor", "uint8", (0,))}, zstd="off") as writer:
+            for n in lengths:
+                writer.add(tokens=numpy.zeros(n, "uint8"))
+        plain, level = (cost_of_ranks(sluice.Dataset(f"{folder}/set"), length, ranks, rows, level) for level in (False, True))
+    print(f"| {name} | {length} | {ranks} x {rows} | {plain:.3f} | {level:.3f} |")
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("lengths", metavar="LENGTH", type=int, nargs="*", default=[2048, 8192])
+    parser.add_argument("--level", metavar="RANKSxROWS", type=lambda text: tuple(int(number) for number in text.split("x")))
+    return parser.parse_args()
+
+
 def main():
+    given = parse()
     texts, pages = docstrings(), manuals()
-    print("| tokens | row | packed | rows | padding | documents cut | tokens in rows |\n|---|---|---|---|---|---|---|")
+    if given.level:
+        print("| tokens | row | ranks x rows | plain | level |\n|---|---|---|---|---|")
+    else:
+        print("| tokens | row | packed | rows | padding | documents cut | tokens in rows |\n|---|---|---|---|---|---|---|")
     for name, lengths in (
         ("words of docstrings", [len(text.split()) for text in texts]),
         ("bytes of docstrings", [len(text.encode()) for text in texts]),
@@ -62,8 +103,11 @@ def main():
         lengths = [length for length in lengths if length]
         ordered = sorted(lengths)
         print(f"{name}: {len(lengths)}, median {ordered[len(ordered) // 2]}, longest {ordered[-1]}, {sum(lengths)} in all", file=sys.stderr)
-        for length in [int(given) for given in sys.argv[1:]] or [2048, 8192]:
-            show(name, lengths, length)
+        for length in given.lengths:
+            if given.level:
+                show_level(name, lengths, length, *given.level)
+            else:
+                show(name, lengths, length)
 
 
 if __name__ == "__main__":
