@@ -186,3 +186,13 @@ def test_preferences(states):
     assert numpy.allclose(names["rejected"], [score(document) for document in right], rtol=1e-4)
     answers = [score(one, k) - score(other, k) for one, other, k in zip(left, right, prompts)]
     assert numpy.allclose(names["chosen"] - names["rejected"], answers, atol=0.01)
+
+
+def test_level_in_the_seat(states):
+    """sluice.torch.DataLoader deals rows as sluice.Loader does, which test_packed_level compares with a dealer of its own."""
+    options = {"batch_size": 2, "shuffle": True, "seed": 7, "columns": {"tokens": C.Packed(length=LENGTH)}, "rank": 1, "world_size": 2, "drop_last": True}
+    steps = [
+        [numpy.asarray(batch["index"]).tolist() for batch in made(states["folder"] / "documents", **options, **more)]
+        for made, more in ((sluice.torch.DataLoader, {"level": True}), (sluice.Loader, {"level": True}), (sluice.Loader, {}))
+    ]
+    assert steps[0] == steps[1] != steps[2]
