@@ -97,6 +97,14 @@ def test_rows_of_each_rank(datasets, world, batch):
         assert sorted(sum(step, [])) == sorted(sum(other, [])) and [len(rows) for rows in step] == [batch] * world
 
 
+def test_rows_of_a_mix_and_with_ids(datasets):
+    mix = sluice.mix({datasets["shards"]: 3, datasets["frames"]: 1})
+    for data, column in ((mix, {}), (mix, {"eos": 30000, "bos": 30001}), (datasets["arrow"], {"eos": 30000, "fim": C.FIM(0.5, 30001, 30002, 30003)})):
+        rows = epoch_of(data, column=column)
+        ranks = [steps_of(loader_of(data, 3, level=True, last_batch="short", rank=rank, world_size=3, column=column)) for rank in range(3)]
+        assert ranks == wanted(rows, 3, 3, "short")
+
+
 @pytest.mark.parametrize("options", [
     {"column": {"cut": "split", "align": 16}}, {"column": {"cut": "long", "length": 24}}, {"column": {"unit": 2, "length": 128}, "kind": "full"},
     {"column": {"length": 512, "max_documents": 100}}, {"shuffle": False}, {"kind": "frames", "num_workers": 3}, {"kind": "arrow", "page_cache": "drop"},
