@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 2048, PART = SIDE * SIDE, CHANGES = 12, TURNS = 4, NARROW = 47, TALL = 900 };
+enum { SIDE = 2048, PART = SIDE * SIDE, CHANGES = 8, TURNS = 4, NARROW = 47, TALL = 900 };
 
 typedef struct hsv_parts {
     double hue, saturation, value; /* as ultralytics' r */

@@ -93,7 +93,7 @@ TEST(pixels_in_place)
 {
     static uint8_t expected[BYTES];
     fence f = fence_open(BYTES);
-    for (uint32_t round = 0; round < PIXELS * KINDS * TEST_AMOUNT(4, 1); round++) {
+    for (uint32_t round = 0; round < PIXELS * KINDS * TEST_AMOUNT(2, 1); round++) {
         const size_t count = round % PIXELS;
         const uint32_t kind = round / PIXELS % KINDS;
         for (uint32_t operation = 0; operation < 8; operation++) {
@@ -264,7 +264,7 @@ TEST(filters)
     static picture p;
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 4 << 20, 4 << 20, NULL), SLUICE_OK);
-    for (uint32_t round = 0; round < SIDE * TEST_AMOUNT(24, 4); round++) {
+    for (uint32_t round = 0; round < SIDE * TEST_AMOUNT(12, 4); round++) {
         directed_picture(&p, round);
         const size_t bytes = (size_t)p.width * p.height * 3;
         for (uint32_t filter = 0; filter < 3; filter++) {
@@ -288,7 +288,7 @@ TEST(resizes)
     static picture p;
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 4 << 20, 4 << 20, NULL), SLUICE_OK);
-    for (uint32_t round = 0; round < SIDE * TEST_AMOUNT(60, 8); round++) {
+    for (uint32_t round = 0; round < SIDE * TEST_AMOUNT(30, 8); round++) {
         directed_picture(&p, round);
         sl_mapping mapping = {.source = {0, 0, p.width, p.height},
                               .width = sides[round / 4 % SIDES],

@@ -270,7 +270,7 @@ TEST(any_arguments_on_any_picture)
         if (sl_step_kinds[kind]->draw == NULL) {
             continue;
         }
-        for (uint32_t round = 0; round < ROUNDS; round += TEST_AMOUNT(2, 3)) {
+        for (uint32_t round = 0; round < ROUNDS; round += 3) {
             sl_random random = sl_random_for(1, kind, round, 0);
             picture p = picture_of(round / 4 % SIZES, &random);
             sluice_augment *r = NULL;
@@ -282,8 +282,7 @@ TEST(any_arguments_on_any_picture)
         }
     }
     print_message("done %u, no memory %u, unsupported %u\n", outcomes[0], outcomes[1], outcomes[2]);
-    assert_true(outcomes[0] > TEST_AMOUNT(500, 300) && outcomes[1] > TEST_AMOUNT(25, 15) &&
-                outcomes[2] > TEST_AMOUNT(5, 3));
+    assert_true(outcomes[0] > 300 && outcomes[1] > 15 && outcomes[2] > 3);
 }
 
 /* The smallest picture through all that keeps sizes, one behind the other. */
@@ -301,7 +300,7 @@ TEST(one_pixel_through_every_step)
     }
     assert_int_equal(sluice_augment_add(r, "resize", (const double[]){WIDTH, HEIGHT}, 2),
                      SLUICE_OK);
-    for (uint64_t sample = 0; sample < TEST_AMOUNT(200, 50); sample++) {
+    for (uint64_t sample = 0; sample < TEST_AMOUNT(100, 50); sample++) {
         check_recipe(r, &p, sample);
     }
     sluice_augment_destroy(r);
@@ -356,7 +355,7 @@ TEST(the_widest_mix_is_drawn)
     picture p = picture_of(7, &random);
     sluice_augment *r = recipe_of_a_wide_mix();
     const uint32_t unsupported = outcomes[2];
-    for (uint64_t sample = 0; sample < TEST_AMOUNT(100, 25); sample++) {
+    for (uint64_t sample = 0; sample < TEST_AMOUNT(50, 25); sample++) {
         check_recipe(r, &p, sample);
     }
     assert_int_equal(outcomes[2], unsupported);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 2, WIDTH = 702, HEIGHT = 525, VIEWS_MAX = 14, DAMAGED = TEST_AMOUNT(60, 12) };
+enum { ROWS = 2, WIDTH = 702, HEIGHT = 525, VIEWS_MAX = 14, DAMAGED = TEST_AMOUNT(30, 12) };
 enum { PICTURE, OTHER, BLOB, FIELDS };
 
 static const sl_field fields[FIELDS] = {
@@ -256,7 +256,7 @@ TEST_WITH(jpegs_on_every_road, open_pair, close_pair)
 {
     const pair *p = *state;
     const uint32_t roads[] = {0, SL_ROAD_KERNELS, SL_ROAD_KERNELS | SL_ROAD_INTERVALS};
-    for (uint32_t i = 0; i < JPEGS * 3; i += TEST_AMOUNT(1, 4)) {
+    for (uint32_t i = 0; i < JPEGS * 3; i += TEST_AMOUNT(2, 4)) {
         jpeg_file file = jpeg_make_pattern(WIDTH, HEIGHT, i, &jpegs[i / 3]);
         const sl_value picture = value_of(file.data, file.size);
         sl_decoder_avoid(p->together->decoder, roads[i % 3]);
@@ -284,7 +284,7 @@ static sl_jpeg_retiler *retile(const jpeg_file *file, sl_bytes *tiled)
 TEST_WITH(jpegs_as_they_are_packed, open_pair, close_pair)
 {
     const pair *p = *state;
-    for (uint32_t seed = 0; seed < TEST_AMOUNT(4, 1); seed++) {
+    for (uint32_t seed = 0; seed < TEST_AMOUNT(2, 1); seed++) {
         jpeg_file file = jpeg_make_pattern(WIDTH - seed, HEIGHT + 3 * seed, seed, NULL);
         sl_bytes tiled;
         sl_jpeg_retiler *retiler = retile(&file, &tiled);
@@ -440,7 +440,7 @@ TEST_WITH(memory_that_is_too_little_for_all, open_pair, close_pair)
     uint32_t refused = 0;
     uint32_t one_by_one = 0;
     set_values(p, &picture);
-    for (uint64_t bytes = 1 << 16; bytes < (uint64_t)4 << 20; bytes += bytes / TEST_AMOUNT(8, 2)) {
+    for (uint64_t bytes = 1 << 16; bytes < (uint64_t)4 << 20; bytes += bytes / TEST_AMOUNT(5, 2)) {
         sluice_error error;
         sl_decoder_bind(p->together->decoder, bytes);
         sl_decoder_bind(p->apart->decoder, bytes);
