@@ -67,13 +67,20 @@ def test_honest_rows_are_made(tmp_path, shape, count):
     assert batch["b"].shape == (count, 4) and (numpy.asarray(batch["m"]) == 255).all()
 
 
-@pytest.fixture(scope="module", params=[(WHOLE, 20000), (AROUND, 20000), (COMB, 30)], ids=["runs", "polygons", "comb"])
+HOSTILE = {"runs": (WHOLE, 20000), "polygons": (AROUND, 20000), "comb": (COMB, 30)}
+
+
+@pytest.fixture(scope="module", params=HOSTILE)
 def hostile(request, tmp_path_factory):
-    shape, count = request.param
+    shape, count = HOSTILE[request.param]
     return write(tmp_path_factory.mktemp("hostile") / "d", [shape] * count), count
 
 
-@pytest.mark.parametrize("use", USES)
+# Each shape as a map and as boxes or instances, each use with two shapes or, where it is another's code with one thing more, one.
+MET = [("runs", "map"), ("runs", "instances of few"), ("polygons", "ignore"), ("polygons", "boxes"), ("comb", "map"), ("comb", "boxes")]
+
+
+@pytest.mark.parametrize(("hostile", "use"), MET, indirect=["hostile"])
 def test_hostile_shapes_take_no_time(hostile, use):
     """Each of them is fine, and there are many: a second or so, and either the row or its error."""
     data, count = hostile
