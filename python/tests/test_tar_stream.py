@@ -98,12 +98,16 @@ def ends_with(monkeypatch, epoch):
 # ---- the order ----
 
 
-@pytest.mark.parametrize("world", (1, 2, 3, 11))
-@pytest.mark.parametrize("last", ("drop", "pad", "short"))
+WORLDS, LASTS = (1, 2, 3, 11), ("drop", "pad", "short")
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("last", LASTS)
 def test_the_order_is_the_models(some, monkeypatch, world, last):
     """Every sample once over all ranks, also of more ranks than files, and where the model has it."""
     data = sluice.Dataset(some.folder)
-    for batch, block, window, room in ((16, 16, 1024, 256 << 20), (7, 3, 5, 256 << 20), (32, 1, 1, 1 << 20), (10, 16, 1024, 1 << 20)):
+    sizes = ((16, 16, 1024, 256 << 20), (7, 3, 5, 256 << 20), (32, 1, 1, 1 << 20), (10, 16, 1024, 1 << 20))
+    for batch, block, window, room in sizes[(WORLDS.index(world) + LASTS.index(last)) % 2 :: 2]:  # each with each world and each last
         asked = {"seed": 5, "world": world, "batch": batch, "last": last, "block": block, "window": window, "window_bytes": room}
         order = some.order(**asked)
         for epoch in (0, 3) if world < 3 else (3,):
@@ -180,13 +184,14 @@ def test_the_same_whatever_the_threads(some):
 
 def test_goes_on_anywhere(some, monkeypatch):
     ends_with(monkeypatch, 1)
-    for options in ({"window_blocks": 4}, {"last_batch": "drop"}, {"rank": 1, "world_size": 2, "last_batch": "pad"}, {"shuffle": False}):
+    tried = ({"window_blocks": 4}, {"last_batch": "drop"}, {"rank": 1, "world_size": 2, "last_batch": "pad"}, {"shuffle": False})
+    for first, options in enumerate(tried):
         with load(some.folder, 37, seed=3, **options) as loader:
             whole = [rows(loader), rows(loader)]
             count = len(loader)
             loader.set_epoch(0)
             states = [loader.state_dict() for _ in iter(loader)]
-        for number, state in enumerate(states):
+        for number, state in [*enumerate(states)][first % 3 :: 3]:
             with load(some.folder, 37, seed=3, **options) as loader:
                 assert loader.state_at(0, number + 1) == state
                 loader.load_state_dict(state)
@@ -242,7 +247,7 @@ def test_ranks_share_the_work(some, monkeypatch):
 
 
 def test_a_thousand_small_ones(tmp_path):
-    data = Shards(tmp_path / "many", [1 + n % 3 for n in range(1000)], seed=1, sizes=lambda chance: chance.randrange(50))
+    data = Shards(tmp_path / "many", [1 + n % 3 for n in range(300)], seed=1, sizes=lambda chance: chance.randrange(50))
     for world in (1, 3):
         seen = []
         for rank in range(world):
