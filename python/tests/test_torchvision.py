@@ -20,7 +20,7 @@ import sluice  # noqa: E402
 from sluice import columns as C  # noqa: E402
 from sluice import transforms as T  # noqa: E402
 
-ROUNDS = int(os.environ.get("SLUICE_ORACLE_ROUNDS", "10"))  # sets of parameters for each operation
+ROUNDS = int(os.environ.get("SLUICE_ORACLE_ROUNDS", "6"))  # sets of parameters for each operation
 SIZES = [(43, 61), (32, 32), (7, 90), (3, 2), (1, 1)]  # height, width
 MODES = {mode: InterpolationMode(mode) for mode in ("nearest", "bilinear", "bicubic", "lanczos")}
 
@@ -262,10 +262,12 @@ def test_affine_maps_of_round_angles(pictures, mode):
 
 
 def check_drawn(pictures, transform, candidates, most=0, seeds=3, ties=0):
-    """`candidates`: functions of a picture, of which each row is one, but for `ties` pixels. Returns which were met."""
+    """`candidates`: functions of a picture, of which each row is one, but for `ties` pixels. Returns which were met.
+
+    Every other picture is looked at: most of the others are smooth or flat, and tell few candidates apart."""
     met = set()
     rows = [pictures.through(*transform, seed=seed).astype(numpy.int16) for seed in range(seeds)]
-    for number, picture in enumerate(pictures.pictures):
+    for number, picture in [*enumerate(pictures.pictures)][::2]:
         expected = numpy.stack([numpy.asarray(function(picture)) for function in candidates]).astype(numpy.int16)
         for row in (made[number] for made in rows):
             same = (expected == row).all((1, 2, 3))
