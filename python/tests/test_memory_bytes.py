@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 
 import mds_files
 import numpy
@@ -108,6 +109,11 @@ def noise(number, shape):
     return numpy.random.default_rng(number).integers(0, 4, shape, "uint8")
 
 
+def repeated(number, shape, times):
+    """Noise of less than 32 KiB below itself: deflate packs and unpacks it soon."""
+    return numpy.tile(noise(number, shape), (times, *[1] * (len(shape) - 1)))
+
+
 def parquet_of(folder, rows, side, columns, codec="ZSTD"):
     """Columns of arrays, four of a page."""
     names = [f"x{i}" for i in range(columns)]
@@ -142,7 +148,10 @@ def pictures_of(folder, kind, side, count=8):
 def npz_of(folder, rows=8):
     (folder / "many").mkdir()
     for i in range(rows):
-        numpy.savez_compressed(folder / "many" / f"{i:02}.npz", x=noise(i, (1024, 2048)))
+        array = io.BytesIO()
+        numpy.save(array, repeated(i, (8, 2048), 128))
+        with zipfile.ZipFile(folder / "many" / f"{i:02}.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:  # savez_compressed packs slowly
+            made.writestr("x.npy", array.getvalue())
     return {"path": folder / "many", "warm": folder / "many", "columns": {"x": ["Tensor", {}]}}
 
 
@@ -186,11 +195,11 @@ def test_budgets_hold(samples, workers):
     """Whatever the number of workers; with as much as they need, each sample comes out."""
     name, given = samples
     found = budget_holds(**given, workers=workers, budget=BUDGET)
-    assert workers == 1 or found[0] == "refused" or found == budget_holds(**given, workers=workers, budget=BUDGET)
     if workers == 1:
         assert found[0] == []
         all_sums[name] = found[1]
-    elif workers == 16:
+    elif found != ([], all_sums[name]):
+        assert found[0] == "refused" or found == budget_holds(**given, workers=workers, budget=BUDGET)
         assert budget_holds(**given, workers=workers, budget=1000 * MIB) == ([], all_sums[name])
 
 
@@ -204,9 +213,10 @@ def test_pages_of_nothing(tmp_path, workers):
     for i in range(4):
         columns[f"x{i}"] = (parquets.BYTE_ARRAY, 0, 4, [data_page(4, body, "ZSTD", encoding=0)], len(body))
     parquet(tmp_path / "a.parquet", columns, groups)
+    parquet(tmp_path / "warm.parquet", columns, 1)
     assert (tmp_path / "a.parquet").stat().st_size < 100_000
     arguments = {"fields": {f"x{i}": [f"x{i}", f"u8[{row}]"] for i in range(4)}}
-    given = {"path": tmp_path / "a.parquet", "warm": tmp_path / "a.parquet", "arguments": arguments, "batch_size": 1, "epochs": 1,
+    given = {"path": tmp_path / "a.parquet", "warm": tmp_path / "warm.parquet", "arguments": arguments, "batch_size": 1, "epochs": 1,
              "columns": {f"x{i}": ["Tensor", {"shape": [1], "part": "center"}] for i in range(4)}, "read_buffer_bytes": MIB}  # fmt: skip
     bad, _ = budget_holds(**given, workers=workers, budget=200 * MIB)
     assert bad == "refused"  # each needs 224 MiB
@@ -217,19 +227,19 @@ def test_pages_of_nothing(tmp_path, workers):
 
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory):
-    """Folders of twelve and of one."""
+    """Folders of twelve, with the same content, and of one."""
     few, many = (tmp_path_factory.mktemp("archives") / name for name in ("few", "many"))
     few.mkdir(), many.mkdir()
+    with tarfile.open(few / "0.tar.gz", "w:gz", compresslevel=1) as tar:
+        for i in range(8):
+            png = io.BytesIO()
+            Image.fromarray(repeated(i, (30, 300, 3), 10)).save(png, "PNG", compress_level=0)
+            member = tarfile.TarInfo(f"{i}.png")
+            member.size = png.tell()
+            png.seek(0)
+            tar.addfile(member, png)
     for archive in range(12):
-        with tarfile.open(many / f"{archive}.tar.gz", "w:gz", compresslevel=1) as tar:
-            for i in range(8):
-                png = io.BytesIO()
-                Image.fromarray(noise(archive * 8 + i, (300, 300, 3))).save(png, "PNG", compress_level=0)
-                member = tarfile.TarInfo(f"{archive}-{i}.png")
-                member.size = png.tell()
-                png.seek(0)
-                tar.addfile(member, png)
-    shutil.copy(many / "0.tar.gz", few)
+        shutil.copy(few / "0.tar.gz", many / f"{archive}.tar.gz")
     return few, many
 
 
