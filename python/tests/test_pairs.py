@@ -170,7 +170,7 @@ def test_one_after_another(folder, slot):
 # ---- three at a time ----
 
 KNOWN = [feature for feature in FEATURES if feature is not CUDA or DRIVER is not None]
-TRIPLES, REFUSED_TRIPLES = 120, 60
+TRIPLES, REFUSED_TRIPLES = 80, 40
 # Rows that the device converts and mixes, and what meets in a mosaic; the other triples are drawn.
 ALWAYS = [(mixed, "channels first", "device cuda") for mixed in ("mixup", "cutmix", "soft labels", "timm_mix", "mixup_partner", "copy_paste")]
 ALWAYS += [("mosaic", layered, follower) for layered in ("mixup_partner", "copy_paste") for follower in ("points", "instances", "geometry")]
