@@ -72,9 +72,12 @@ read_out() { # what came out: three files, all of them whole
 
 row() { sed -n '/^step /,$p' "$work/log" | grep -E "^$1 +$2" > /dev/null || fail "no row '$1 ... $2' in the table"; }
 
-# The longest of its tests have run in the build folder; that their libraries are found was seen above.
-awk 'NR == FNR { if ($1 ~ /^[0-9]/) longest[$2] = 1; next } !($1 in longest)' "$source/tests/costs.txt" \
-    "$bundle/tests.list" > "$work/list"
+# Its tests have all run in the build folder, and the check above shows that each finds its libraries. So only every sixth test of
+# each module runs here, beginning with its first; none of the longest. base_cpu_test always does: it is broken below.
+awk 'NR == FNR { if ($1 ~ /^[0-9]/) longest[$2] = 1; next }
+    !($1 in longest) { split($1, part, "_"); if (seen[part[1]]++ % 6 == 0 || $1 == "base_cpu_test") print }' \
+    "$source/tests/costs.txt" "$bundle/tests.list" > "$work/list"
+[ "$(grep -c ' quick$' "$work/list")" -ge 4 ] || fail "too few of its tests are run: $(cat "$work/list")"
 cp "$work/list" "$bundle/tests.list"
 check 77 "$bundle/scripts/gpu-check" --smoke --out "$work/out"
 for step in convert order faults loader pinning copies calls overlap graphs idle torch sanitizer; do
