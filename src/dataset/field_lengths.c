@@ -117,8 +117,8 @@ static sluice_status length_of(const sl_dataset *dataset, uint32_t field, uint64
 
 /* Looks up `*count` lengths from sample `first` on, or those before the first that it cannot.
  * Samples that are alike share one look-up. */
-static sluice_status look_up(const length_lookup *own, uint64_t first, uint32_t *count,
-                             uint64_t *lengths, sluice_error *error)
+static sluice_status look_up_each(const length_lookup *own, uint64_t first, uint32_t *count,
+                                  uint64_t *lengths, sluice_error *error)
 {
     const sl_dataset *dataset = own->reader->dataset;
     const uint32_t all = *count;
@@ -183,7 +183,7 @@ static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error
         if (dataset->tensors != NULL && dataset->tensors->kept_bytes != NULL) {
             look_up_kept(own, first, count, lengths);
         } else {
-            status = look_up(own, first, &count, lengths, error);
+            status = look_up_each(own, first, &count, lengths, error);
         }
         if (count > 0) {
             own->wish->take(own->wish->ctx, first, count, lengths);

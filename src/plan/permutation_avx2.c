@@ -5,6 +5,7 @@
 #if defined(__x86_64__)
 
 #    include <immintrin.h>
+#    include <stddef.h>
 
 #    define INLINE SL_TARGET_AVX2 static inline __attribute__((always_inline))
 
@@ -59,21 +60,21 @@ SL_TARGET_AVX2 static void permutation_avx2_forward(const sl_permutation *p, con
     const __m256i right = _mm256_set1_epi64x((long long)p->right);
     __m256i a[VECTORS];
     __m256i b[VECTORS];
-    for (int k = 0; k < VECTORS; k++) {
+    for (size_t k = 0; k < VECTORS; k++) {
         a[k] = _mm256_loadu_si256((const __m256i *)(const void *)(l + k * LANES));
         b[k] = _mm256_loadu_si256((const __m256i *)(const void *)(r + k * LANES));
     }
     for (unsigned i = 0; i < SL_PERMUTATION_ROUNDS; i += 2) {
         const __m256i even = _mm256_set1_epi64x((long long)p->keys[i]);
         const __m256i odd = _mm256_set1_epi64x((long long)p->keys[i + 1]);
-        for (int k = 0; k < VECTORS; k++) {
+        for (size_t k = 0; k < VECTORS; k++) {
             a[k] = permutation_avx2_plus(a[k], permutation_avx2_mix(b[k], even, left), left);
         }
-        for (int k = 0; k < VECTORS; k++) {
+        for (size_t k = 0; k < VECTORS; k++) {
             b[k] = permutation_avx2_plus(b[k], permutation_avx2_mix(a[k], odd, right), right);
         }
     }
-    for (int k = 0; k < VECTORS; k++) {
+    for (size_t k = 0; k < VECTORS; k++) {
         const __m256i image = _mm256_add_epi64(permutation_avx2_multiply_half(b[k], p->left), a[k]);
         _mm256_storeu_si256((__m256i *)(void *)(images + k * LANES), image);
     }

@@ -6,6 +6,7 @@
 #if defined(__x86_64__)
 
 #    include <immintrin.h>
+#    include <stddef.h>
 
 #    define INLINE SL_TARGET_AVX512 static inline __attribute__((always_inline))
 
@@ -40,21 +41,21 @@ SL_TARGET_AVX512 static void permutation_avx512_forward(const sl_permutation *p,
     const __m512i right = _mm512_set1_epi64((long long)p->right);
     __m512i a[VECTORS];
     __m512i b[VECTORS];
-    for (int k = 0; k < VECTORS; k++) {
+    for (size_t k = 0; k < VECTORS; k++) {
         a[k] = _mm512_loadu_si512(l + k * LANES);
         b[k] = _mm512_loadu_si512(r + k * LANES);
     }
     for (unsigned i = 0; i < SL_PERMUTATION_ROUNDS; i += 2) {
         const __m512i even = _mm512_set1_epi64((long long)p->keys[i]);
         const __m512i odd = _mm512_set1_epi64((long long)p->keys[i + 1]);
-        for (int k = 0; k < VECTORS; k++) {
+        for (size_t k = 0; k < VECTORS; k++) {
             a[k] = permutation_avx512_plus(a[k], permutation_avx512_mix(b[k], even, left), left);
         }
-        for (int k = 0; k < VECTORS; k++) {
+        for (size_t k = 0; k < VECTORS; k++) {
             b[k] = permutation_avx512_plus(b[k], permutation_avx512_mix(a[k], odd, right), right);
         }
     }
-    for (int k = 0; k < VECTORS; k++) {
+    for (size_t k = 0; k < VECTORS; k++) {
         const __m512i image = _mm512_add_epi64(_mm512_mullo_epi64(b[k], left), a[k]);
         _mm512_storeu_si512(images + k * LANES, image);
     }

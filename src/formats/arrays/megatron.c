@@ -173,9 +173,9 @@ static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t si
     own->field.dtype = head.dtype;
     sl_checksum_add(&own->sum, bytes, size);
     const uint64_t bin_bytes = own->list.files[own->list.count - 1].file.bytes;
-    const sluice_status status =
-        sl_megatron_places_add(&own->places, &head, bytes + SL_MEGATRON_HEAD_BYTES, bin_bytes, path,
-                               &own->base.info.bytes, error);
+    const sluice_status status = sl_megatron_places_add(
+        &own->places, &head, bytes + SL_MEGATRON_HEAD_BYTES, bin_bytes, path, error);
+    own->base.info.bytes = own->places.bytes;
     own->base.info.samples = own->places.count;
     return status;
 }

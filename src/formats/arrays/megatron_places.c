@@ -72,9 +72,9 @@ static sluice_status make_places(sl_megatron_places *own, uint64_t sequences, ui
                    hoped_for(places, files, own->expected), sizeof(*own->places))) {
         return SLUICE_OK;
     }
+    const unsigned long long all = own->count + sequences;
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                         "out of memory for %llu sequences",
-                         (unsigned long long)(own->count + sequences));
+                         "out of memory for %llu sequences", all);
 }
 
 /* Sequence i as sl_megatron_sequence_at finds it, which is asked again where this is false. */
@@ -114,9 +114,29 @@ static uint64_t take_sequences(sl_megatron_places *own, const index_tables *t, u
     return i;
 }
 
+static sluice_status refuse_sequence(const index_tables *t, uint64_t number, const char *path,
+                                     sluice_error *error)
+{
+    sl_extent bad;
+    const sl_refusal why = sl_megatron_sequence_at(t->head, t->lengths, number, t->bin_bytes, &bad);
+    return sl_error_file(error, why.status, STAGE, 0, path,
+                         (int64_t)(SL_MEGATRON_HEAD_BYTES + number * 4), "%s", why.text);
+}
+
+static void add_file(sl_megatron_places *own, uint64_t count, uint64_t each)
+{
+    own->files[own->file_count++] =
+        (sl_megatron_file){.first = own->count, .offset = own->place_count, .each = each};
+    for (uint64_t i = 0; i < count; i++) {
+        own->bytes += own->sizes[own->count + i];
+    }
+    own->count += count;
+    own->place_count += (count + each - 1) / each;
+}
+
 sluice_status sl_megatron_places_add(sl_megatron_places *places, const sl_megatron_head *head,
                                      const uint8_t *tables, uint64_t bin_bytes, const char *path,
-                                     uint64_t *bytes, sluice_error *error)
+                                     sluice_error *error)
 {
     const index_tables t = {.head = head,
                             .lengths = tables,
@@ -133,29 +153,20 @@ sluice_status sl_megatron_places_add(sl_megatron_places *places, const sl_megatr
         }
         const uint64_t good = take_sequences(places, &t, each, &count, &dense);
         if (good < head->sequences) {
-            sl_extent bad;
-            const sl_refusal why = sl_megatron_sequence_at(head, tables, good, bin_bytes, &bad);
-            return sl_error_file(error, why.status, STAGE, 0, path,
-                                 (int64_t)(SL_MEGATRON_HEAD_BYTES + good * 4), "%s", why.text);
+            return refuse_sequence(&t, good, path, error);
         }
         each = dense ? each : 1;
     }
-    places->files[places->file_count++] =
-        (sl_megatron_file){.first = places->count, .offset = places->place_count, .each = each};
-    for (uint64_t i = 0; i < count; i++) {
-        *bytes += places->sizes[places->count + i];
-    }
-    places->count += count;
-    places->place_count += (count + each - 1) / each;
+    add_file(places, count, each);
     return SLUICE_OK;
 }
 
-void sl_megatron_places_end(sl_megatron_places *own)
+void sl_megatron_places_end(sl_megatron_places *places)
 {
-    uint32_t *sizes = sl_realloc_array(own->sizes, own->count + 1, sizeof(*sizes));
-    uint64_t *places = sl_realloc_array(own->places, own->place_count + 1, sizeof(*places));
-    own->sizes = sizes != NULL ? sizes : own->sizes;
-    own->places = places != NULL ? places : own->places;
+    uint32_t *sizes = sl_realloc_array(places->sizes, places->count + 1, sizeof(*sizes));
+    uint64_t *begins = sl_realloc_array(places->places, places->place_count + 1, sizeof(*begins));
+    places->sizes = sizes != NULL ? sizes : places->sizes;
+    places->places = begins != NULL ? begins : places->places;
 }
 
 sl_extent sl_megatron_places_at(const sl_megatron_places *places, uint32_t file, uint64_t index)

@@ -27,6 +27,7 @@ typedef struct sl_megatron_file {
 
 typedef struct sl_megatron_places {
     uint64_t count;    /* sequences, none of them empty */
+    uint64_t bytes;    /* of all of them */
     uint64_t expected; /* files, set by the opener before the first: for guessing sizes; or 0 */
     uint32_t *sizes;
     uint64_t *places;
@@ -38,12 +39,12 @@ typedef struct sl_megatron_places {
 void sl_megatron_places_close(sl_megatron_places *places);
 
 /*
- * Adds the sequences of the index `path`, `tables` being what is behind its head; the caller's
- * `*bytes` grows by what they have together. Errors: NOMEM; those of sl_megatron_sequence_at.
+ * Adds the sequences of the index `path`, `tables` being what is behind its head. Errors: NOMEM;
+ * those of sl_megatron_sequence_at.
  */
 sluice_status sl_megatron_places_add(sl_megatron_places *places, const sl_megatron_head *head,
                                      const uint8_t *tables, uint64_t bin_bytes, const char *path,
-                                     uint64_t *bytes, sluice_error *error);
+                                     sluice_error *error);
 
 /* All are added: gives back the space that was hoped to be filled. */
 void sl_megatron_places_end(sl_megatron_places *places);
