@@ -193,20 +193,53 @@ static uint8_t *element(const sl_column *column, sl_part_view parts, uint32_t pa
     return (uint8_t *)sl_column_row(column, parts, part, row) + at * column->made_bytes;
 }
 
+/* A loop of its own for each size: vectors, where copying one by one is a call for each. */
+static void fill_elements(void *to, const uint8_t *value, uint32_t bytes, uint64_t count)
+{
+    int64_t wide;
+    int32_t narrow;
+    if (bytes == sizeof(wide)) {
+        int64_t *elements = to;
+        memcpy(&wide, value, sizeof(wide));
+        for (uint64_t i = 0; i < count; i++) {
+            elements[i] = wide;
+        }
+        return;
+    }
+    int32_t *elements = to;
+    assert(bytes == sizeof(narrow));
+    memcpy(&narrow, value, sizeof(narrow));
+    for (uint64_t i = 0; i < count; i++) {
+        elements[i] = narrow;
+    }
+}
+
+/* Places from 0 in a document or padding, and its number; at most LENGTH_MAX of them. */
+static void number_elements(int32_t *restrict positions, int32_t *restrict documents,
+                            uint64_t count, uint32_t document)
+{
+    const uint32_t end = (uint32_t)count;
+    for (uint32_t i = 0; i < end; i++) {
+        positions[i] = (int32_t)i;
+        documents[i] = (int32_t)document;
+    }
+}
+
 /* Elements [from, to) of a row that belong to no document. */
 static void column_packed_pad(const sl_column *column, sl_part_view parts, uint32_t row,
                               uint64_t from, uint64_t to, uint32_t pieces)
 {
     const packed_state *state = column->state;
-    int32_t *positions = numbers(column, parts, POSITIONS, row);
-    int32_t *documents = numbers(column, parts, DOCUMENTS, row);
-    for (uint64_t i = from; i < to; i++) {
-        memcpy(element(column, parts, TOKENS, row, i), state->pad, column->made_bytes);
-        memcpy(element(column, parts, TARGETS, row, i), state->ignore, column->made_bytes);
-        positions[i] = (int32_t)(i - from);
-        documents[i] = (int32_t)pieces;
+    if (from >= to) {
+        return;
     }
     memset(loss_mask(column, parts, row) + from, 0, to - from);
+    fill_elements(element(column, parts, TOKENS, row, from), state->pad, column->made_bytes,
+                  to - from);
+    fill_elements(element(column, parts, TARGETS, row, from), state->ignore, column->made_bytes,
+                  to - from);
+    number_elements(numbers(column, parts, POSITIONS, row) + from,
+                    numbers(column, parts, DOCUMENTS, row) + from, to - from, pieces);
 }
 
 /* Behind the last of its pieces, `end` elements into the row. */
@@ -440,10 +473,7 @@ static sluice_status column_packed_make(const sl_column *column, sl_row *row, sl
     if (row->member == 0) {
         starts[0] = aligned[0] = 0;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        positions[piece.begin + i] = (int32_t)i;
-        documents[piece.begin + i] = (int32_t)row->member;
-    }
+    number_elements(positions + piece.begin, documents + piece.begin, count, row->member);
     const uint64_t end = piece.begin + (count + align - 1) / align * align;
     numbers(column, parts, LENGTHS, number)[row->member] = (int32_t)count;
     starts[row->member + 1] = starts[row->member] + (int32_t)count;
