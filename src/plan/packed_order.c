@@ -19,11 +19,23 @@
 /* Pieces of a row that are looked at together. */
 enum { PIECES = 64 };
 
+/* Groups of an epoch that are kept: rows are asked for a few groups ahead of those being made. */
+enum { RECENT = 4 };
+
+/* A group in an epoch. */
+typedef struct row_group {
+    uint64_t begin, end; /* positions; `end` 0: none is kept here */
+    uint64_t windows[SL_PACKING_GROUP];
+    sl_permutation inner; /* of its rows */
+} row_group;
+
 /* The positions that the groups of an epoch begin at. */
 typedef struct epoch_table {
     uint64_t seed, epoch;
     uint64_t used;    /* the clock when it was asked last; 0: it is of no epoch yet */
     uint64_t *begins; /* of each group, and the end */
+    row_group recent[RECENT];
+    uint32_t oldest; /* of them */
 } epoch_table;
 
 struct sl_packed_epochs {
@@ -32,12 +44,6 @@ struct sl_packed_epochs {
     uint64_t groups;
     epoch_table tables[SL_PACKED_EPOCHS];
 };
-
-/* A group in an epoch. */
-typedef struct row_group {
-    uint64_t number;
-    uint64_t begin, end; /* positions */
-} row_group;
 
 sluice_status sl_packed_epochs_open(sl_packed_rows *packing, sluice_error *error)
 {
@@ -111,12 +117,15 @@ static void make_table(const sl_order *order, epoch_table *table, uint64_t group
         }
     }
     table->begins[groups] = sum;
+    for (uint32_t i = 0; i < RECENT; i++) {
+        table->recent[i].end = 0;
+    }
     table->seed = order->seed;
     table->epoch = order->epoch;
 }
 
 /* Under the mutex. */
-static const epoch_table *epoch_table_of(const sl_order *order, sl_packed_epochs *epochs)
+static epoch_table *epoch_table_of(const sl_order *order, sl_packed_epochs *epochs)
 {
     epoch_table *oldest = &epochs->tables[0];
     for (uint32_t i = 0; i < SL_PACKED_EPOCHS; i++) {
@@ -132,16 +141,36 @@ static const epoch_table *epoch_table_of(const sl_order *order, sl_packed_epochs
     return oldest;
 }
 
+/* Under the mutex. Makes what all rows of a group share, which is more than a row's own part. */
+static const row_group *make_group(const sl_order *order, epoch_table *table, uint64_t groups,
+                                   uint64_t position)
+{
+    row_group *made = &table->recent[table->oldest];
+    const uint64_t group =
+        sl_last_at_or_before(table->begins, sizeof(*table->begins), groups, position);
+    const uint64_t key = sl_philox_u64(order->seed, order->epoch, GROUP_DOMAIN);
+    table->oldest = (table->oldest + 1) % RECENT;
+    made->begin = table->begins[group];
+    made->end = table->begins[group + 1];
+    made->inner = sl_permutation_make(made->end - made->begin, sl_philox_u64(key, group, 0));
+    (void)group_windows(order, group, made->windows);
+    return made;
+}
+
 static row_group find_group(const sl_order *order, uint64_t position)
 {
     sl_packed_epochs *epochs = packed_rows_of(order)->epochs;
+    const row_group *found = NULL;
     sl_lock(&epochs->mutex);
-    const epoch_table *table = epoch_table_of(order, epochs);
-    const uint64_t group =
-        sl_last_at_or_before(table->begins, sizeof(*table->begins), epochs->groups, position);
-    const row_group found = {group, table->begins[group], table->begins[group + 1]};
+    epoch_table *table = epoch_table_of(order, epochs);
+    for (uint32_t i = 0; i < RECENT && found == NULL; i++) {
+        const row_group *kept = &table->recent[i];
+        found = position >= kept->begin && position < kept->end ? kept : NULL;
+    }
+    found = found != NULL ? found : make_group(order, table, epochs->groups, position);
+    const row_group copy = *found;
     sl_unlock(&epochs->mutex);
-    return found;
+    return copy;
 }
 
 /* The row at a place of a group's windows. */
@@ -157,16 +186,11 @@ static uint64_t group_row_at(const sl_packed_rows *packing, const uint64_t *wind
 /* Rows at `first` and the positions behind it, as many as are in one group; how many. */
 static uint32_t group_rows(const sl_order *order, uint64_t first, uint32_t count, uint64_t *rows)
 {
-    uint64_t windows[SL_PACKING_GROUP];
     const row_group group = find_group(order, first);
     const uint32_t found = (uint32_t)sl_min_u64(count, group.end - first);
-    const uint64_t key = sl_philox_u64(order->seed, order->epoch, GROUP_DOMAIN);
-    const sl_permutation inner =
-        sl_permutation_make(group.end - group.begin, sl_philox_u64(key, group.number, 0));
-    (void)group_windows(order, group.number, windows);
-    sl_permutation_apply_run(&inner, first - group.begin, found, rows);
+    sl_permutation_apply_run(&group.inner, first - group.begin, found, rows);
     for (uint32_t i = 0; i < found; i++) {
-        rows[i] = group_row_at(packed_rows_of(order), windows, rows[i]);
+        rows[i] = group_row_at(packed_rows_of(order), group.windows, rows[i]);
     }
     return found;
 }

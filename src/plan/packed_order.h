@@ -12,7 +12,8 @@
  * is not shuffled has its rows in their order.
  * A row costs the sum of the squares of its pieces' elements, which is what attention within each
  * document takes; padding costs nothing.
- * Memory: 8 bytes a group for each of the SL_PACKED_EPOCHS epochs that were used last. Threads:
+ * Memory: 8 bytes a group for each of the SL_PACKED_EPOCHS epochs that were used last, and the
+ * windows of some groups, which are not drawn again for each row. Threads:
  * any; a lock is held while a group is looked up, or the table of an epoch is made: 20 ns a window.
  * Ownership: `set` of the order is the packing, which must stay.
  */
