@@ -4,7 +4,8 @@
 
 Texts: the docstrings of Python's library (/usr/lib/python3.*), in words and in bytes, and the manual pages of /usr/share/man, in bytes.
 Rows of LENGTH [2048 8192] tokens, at most 32 or 1024 documents in a row, each padded to a multiple of 1 or 16. Prints a table in Markdown: padding,
-documents cut, tokens in rows over tokens read; the last row is packing_greedy.py's `crop`, which loses tokens. Needs the sluice package in PYTHONPATH.
+documents cut, tokens in rows and tokens with a target over tokens read; the last row is packing_greedy.py's `crop`, which loses tokens. The last token of a
+document has no target. Needs the sluice package in PYTHONPATH.
 
 --level 8x4: instead, what level=True gains on 8 ranks of 4 rows: opens the loaders of all ranks, one after the other, and sums over the steps of an epoch the
 attention cost (squares of documents' lengths) of the rank with the most, over that of the mean rank.
@@ -51,10 +52,10 @@ def percent(share):
 def show(name, lengths, length):
     for cut, most, align in (("long", 32, 1), ("long", 1024, 1), ("long", 1024, 16), ("split", 1024, 1)):
         made = sluice.packed_rows(lengths, length, cut=cut, max_documents=most, align=align)
-        cells = [percent(made.padding), percent(made.cut / made.documents), percent(1)]  # no token is lost
+        cells = [percent(made.padding), percent(made.cut / made.documents), percent(1), percent(made.targets / made.tokens)]  # no token is lost
         print(f"| {name} | {length} | {cut}, {most} a row, align {align} | {made.rows} | {' | '.join(cells)} |")
     rows, used, cut = packing_greedy.pack(lengths, length, 1000, True)
-    cells = [percent(1 - used / rows / length), percent(cut / len(lengths)), percent(used / sum(lengths))]
+    cells = [percent(1 - used / rows / length), percent(cut / len(lengths)), percent(used / sum(lengths)), percent((used - len(lengths)) / sum(lengths))]
     print(f"| {name} | {length} | a buffer of 1,000 that crops | {rows} | {' | '.join(cells)} |")
 
 
@@ -94,7 +95,7 @@ def main():
     if given.level:
         print("| tokens | row | ranks x rows | plain | level |\n|---|---|---|---|---|")
     else:
-        print("| tokens | row | packed | rows | padding | documents cut | tokens in rows |\n|---|---|---|---|---|---|---|")
+        print("| tokens | row | packed | rows | padding | documents cut | tokens in rows | trained |\n|---|---|---|---|---|---|---|---|")
     for name, lengths in (
         ("words of docstrings", [len(text.split()) for text in texts]),
         ("bytes of docstrings", [len(text.encode()) for text in texts]),
