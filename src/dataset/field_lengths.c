@@ -198,7 +198,7 @@ static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error
     return SLUICE_OK;
 }
 
-static void take_shape(const length_reader *r, const sl_lengths_wish *wish)
+static void take_fixed_lengths(const length_reader *r, const sl_lengths_wish *wish)
 {
     uint64_t lengths[LENGTHS_LOOK];
     const uint64_t samples = r->dataset->info.samples;
@@ -219,7 +219,7 @@ static sluice_status look_up_all(length_reader *r, const sl_lengths_wish *wish, 
         .reader = r, .wish = wish, .run = sl_max_u64(LENGTHS_RUN, (samples - 1) / INT32_MAX + 1)};
     assert(source != SLUICE_LENGTHS_NONE);
     if (r->dataset->fields[wish->field].shape[0] != 0) {
-        take_shape(r, wish);
+        take_fixed_lengths(r, wish);
         return SLUICE_OK;
     }
     if (source == SLUICE_LENGTHS_SAMPLES && !r->joined) {
@@ -234,7 +234,7 @@ static sluice_status look_up_all(length_reader *r, const sl_lengths_wish *wish, 
 
 /* ---- reading ---- */
 
-static void take_lengths(void *ctx, uint64_t index, const sl_values *values)
+static void take_read_lengths(void *ctx, uint64_t index, const sl_values *values)
 {
     const length_scan *scan = ctx;
     for (uint32_t i = 0; i < scan->count; i++) {
@@ -298,7 +298,7 @@ sluice_status sl_field_lengths_read(const sl_dataset *dataset, const sl_lengths_
     if (status == SLUICE_OK && left.count > 0) {
         const sl_scan scan = {.dataset = dataset,
                               .wanted = left.wanted,
-                              .take = take_lengths,
+                              .take = take_read_lengths,
                               .ctx = &left,
                               .skip = r.joined ? is_looked_up : NULL,
                               .pass_over = pass_over_sample};

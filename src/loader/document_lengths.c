@@ -60,13 +60,13 @@ static void narrow_lengths(void *ctx, uint64_t first, uint32_t count, const uint
     }
 }
 
-static const char *name_of(const reading *r, uint32_t field)
+static const char *name_of_lengths_field(const reading *r, uint32_t field)
 {
     return r->made->dataset->fields[field].name;
 }
 
 /* An error about document `number`. */
-static sluice_status blame(sluice_status status, uint64_t number, sluice_error *error)
+static sluice_status blame_document(sluice_status status, uint64_t number, sluice_error *error)
 {
     error->sample = (int64_t)number;
     return status;
@@ -75,10 +75,11 @@ static sluice_status blame(sluice_status status, uint64_t number, sluice_error *
 static sluice_status refuse_too_long(const reading *r, uint32_t field, uint64_t document,
                                      sluice_error *error)
 {
-    return blame(sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                              "document %llu of \"%s\" has more than 2^32 - 2 elements",
-                              (unsigned long long)document, name_of(r, field)),
-                 document, error);
+    return blame_document(sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                                       "document %llu of \"%s\" has more than 2^32 - 2 elements",
+                                       (unsigned long long)document,
+                                       name_of_lengths_field(r, field)),
+                          document, error);
 }
 
 static sluice_status read_arrays(const reading *r, sluice_error *error)
@@ -104,7 +105,7 @@ static sluice_status read_arrays(const reading *r, sluice_error *error)
 
 /* ---- what is left out ---- */
 
-static bool is_unreadable(const reading *r, uint64_t document)
+static bool is_document_unreadable(const reading *r, uint64_t document)
 {
     return r->made->elements[document] == UNREADABLE ||
            (r->patches != NULL && r->patches[document] == UNREADABLE);
@@ -119,7 +120,7 @@ static void leave_out_units(const reading *r)
         const uint64_t end = sl_min_u64(first + unit, r->samples);
         uint64_t bad = 0;
         for (uint64_t i = first; i < end; i++) {
-            bad += is_unreadable(r, i);
+            bad += is_document_unreadable(r, i);
         }
         for (uint64_t i = first; bad > 0 && i < end; i++) {
             made->elements[i] = 0;
@@ -137,24 +138,24 @@ static void leave_out_units(const reading *r)
 static sluice_status refuse_space(const reading *r, uint64_t i, uint64_t more, sluice_error *error)
 {
     const uint64_t elements = r->made->elements[i];
-    return blame(
+    return blame_document(
         sl_error_set(error, SLUICE_INVALID, STAGE,
                      "the document has %llu \"%s\" and %llu \"%s\", which take %llu elements of a "
                      "row, and a row has %llu: choose a larger length, or leave it out",
-                     (unsigned long long)elements, name_of(r, r->fields->tokens),
-                     (unsigned long long)r->patches[i], name_of(r, r->fields->media),
+                     (unsigned long long)elements, name_of_lengths_field(r, r->fields->tokens),
+                     (unsigned long long)r->patches[i], name_of_lengths_field(r, r->fields->media),
                      (unsigned long long)(elements + more), (unsigned long long)r->fields->length),
         i, error);
 }
 
 static sluice_status refuse_media_alone(const reading *r, uint64_t i, sluice_error *error)
 {
-    return blame(
+    return blame_document(
         sl_error_set(error, SLUICE_INVALID, STAGE,
                      "the document has %llu \"%s\" but no \"%s\", and documents of no elements "
                      "are in no row: leave it out",
-                     (unsigned long long)r->patches[i], name_of(r, r->fields->media),
-                     name_of(r, r->fields->tokens)),
+                     (unsigned long long)r->patches[i], name_of_lengths_field(r, r->fields->media),
+                     name_of_lengths_field(r, r->fields->tokens)),
         i, error);
 }
 
@@ -208,7 +209,7 @@ static uint32_t *make_array(uint64_t samples)
     return array;
 }
 
-static bool is_kept(const sl_dataset *dataset)
+static bool are_lengths_kept(const sl_dataset *dataset)
 {
     return dataset->tensors != NULL && dataset->tensors->kept_bytes != NULL;
 }
@@ -221,7 +222,7 @@ sluice_status sl_document_lengths_open(sl_document_lengths *lengths, const sl_da
     reading r = {.fields = fields, .made = lengths, .samples = dataset->info.samples};
     *lengths = (sl_document_lengths){
         .dataset = dataset, .field = fields->tokens, .shift = (uint32_t)__builtin_ctzll(element)};
-    if (is_kept(dataset) && !media) {
+    if (are_lengths_kept(dataset) && !media) {
         return SLUICE_OK;
     }
     lengths->elements = make_array(r.samples);

@@ -128,7 +128,7 @@ static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
 /* ---- lengths ---- */
 
 /* Elements of a row that rows have of a document besides the stored ones. */
-static uint32_t extra_of(const sl_packed_sources *own, uint64_t document)
+static uint32_t extra_of_document(const sl_packed_sources *own, uint64_t document)
 {
     return sl_document_extra(&own->rule, own->seed, document);
 }
@@ -150,7 +150,7 @@ static void spaces_of(const sl_packed_sources *own, const uint64_t *documents, u
         spaces[i] = kept[documents[i]];
     }
     for (uint32_t i = 0; adds_elements(own) && i < count; i++) {
-        spaces[i] += spaces[i] > 0 ? extra_of(own, documents[i]) : 0;
+        spaces[i] += spaces[i] > 0 ? extra_of_document(own, documents[i]) : 0;
     }
 }
 
@@ -330,7 +330,7 @@ bool sl_packed_sources_find(const void *ctx, uint64_t number, sl_document_piece 
     const uint64_t document = own->documents[source] + found.document;
     const uint64_t elements = sl_document_lengths_at(&own->lengths, document);
     *piece = (sl_document_piece){.document = document, .first = found.first, .count = found.count};
-    sl_document_measure(&own->rule, own->seed, elements + extra_of(own, document), piece);
+    sl_document_measure(&own->rule, own->seed, elements + extra_of_document(own, document), piece);
     if (own->lengths.spaces != NULL) { /* never cut, and the packing counted what its media take */
         piece->count = piece->length;
     }
