@@ -414,7 +414,8 @@ def mutant(chance, seeds, name, folder):
         body = damage(chance, path.read_bytes(), others)
         path.write_bytes(mend(chance, path.name, body))
         if chance.random() < 0.005:
-            os.truncate(path, chance.choice((1 << 24, 1 << 28, 1 << 32)))  # it takes no room on the disk
+            size = 1 << 32 if chance.random() < 0.1 else 1 << chance.choice((24, 26, 28))
+            os.truncate(path, size)  # it takes no room on the disk
     if name.startswith("mds_"):
         mend_index(chance, folder)
 
