@@ -159,6 +159,17 @@ def test_lengths_of_an_index_read_no_samples(tmp_path, shape, kind):
         assert batches_of(own) == batches
 
 
+def test_lengths_of_joined_files_some_with_empty_arrays(tmp_path):
+    """Where an array is empty its place in the file is not known: that sample is read, and no other length is lost."""
+    lengths = [0, 3, 1, 0, 5, 0]
+    for number, length in enumerate(lengths):
+        numpy.savez(tmp_path / f"{number}.npz", tokens=numpy.zeros((length, 2), "float32"), other=numpy.zeros(number % 2 * 4, "int32"))
+    data = sluice.Dataset(tmp_path)
+    for joined in (sluice.concat([data, data]), sluice.mix([data, data], [1, 2])):
+        assert joined.lengths("tokens").tolist() == lengths * 2
+        assert joined.lengths("other").tolist() == [0, 4] * 6
+
+
 def test_a_missing_tensor_has_no_length(tmp_path):
     """An empty one has; both are of no bytes in the index."""
     for missing in (False, True):

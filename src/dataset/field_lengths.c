@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * field_lengths: threads of open_many look up runs of samples, each its own. Of several joined
- * datasets those that cannot be looked up are passed over, and their samples read.
+ * datasets samples that cannot be looked up are passed over, and read.
  */
 #include "field_lengths.h"
 
@@ -157,16 +157,6 @@ static void look_up_kept(const length_lookup *own, uint64_t first, uint32_t coun
     }
 }
 
-/* Leaves the samples of a joined dataset from `index` on to be read. Returns the first one that is
- * not of it. */
-static uint64_t leave_unknown(length_lookup *own, uint64_t index)
-{
-    const sl_inner inner = sl_inner_of_sample(own->reader->dataset, index);
-    /* relaxed: joining the threads orders it */
-    atomic_store_explicit(&own->unknown, true, memory_order_relaxed);
-    return index - inner.index + inner.of->info.samples;
-}
-
 static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error)
 {
     length_lookup *own = ctx;
@@ -190,7 +180,10 @@ static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error
         }
         first += count;
         if (status == SLUICE_UNSUPPORTED && own->reader->joined) {
-            first = leave_unknown(own, first);
+            /* It is read; others of its dataset may be known. relaxed: joining the threads orders
+             */
+            atomic_store_explicit(&own->unknown, true, memory_order_relaxed);
+            first++;
         } else if (status != SLUICE_OK) {
             return status;
         }
