@@ -44,7 +44,7 @@ static const char *name_of(uint8_t byte)
 
 enum { MIRRORS = 3 };
 /* From where on the last byte is for fields beside a column's own. */
-enum { LABELLED = 0xE0, SHAPED = 0xF0 };
+enum { MEDIA = 0xD0, LABELLED = 0xE0, SHAPED = 0xF0 };
 /* Where a column that cannot have one has a mask. */
 enum { MASKED = 0xFF };
 static const uint32_t mirrors[MIRRORS] = {1, 0, 2};
@@ -56,13 +56,14 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     const uint8_t *pointers = record + sizeof(column);
     column.field = name_of((uint8_t)(pointers[0] + 8));
     column.name = name_of(pointers[1]);
-    column.mixes = name_of(pointers[4] < LABELLED ? pointers[4] : 0);
+    column.mixes = name_of(pointers[4] < MEDIA ? pointers[4] : 0);
     column.recipe = recipes[pointers[2] % 3];
     column.shapes = name_of(pointers[4] >= SHAPED ? pointers[4] : 0);
     column.labels = name_of(pointers[4] >= LABELLED && pointers[4] < SHAPED ? pointers[3] : 0);
     column.crowds = name_of(pointers[4] > LABELLED && pointers[4] < SHAPED ? pointers[3] : 0);
     column.mask =
         column.kind == SLUICE_COLUMN_PACKED || pointers[3] == MASKED ? name_of(pointers[3]) : NULL;
+    column.media = name_of(pointers[4] >= MEDIA && pointers[4] < LABELLED ? pointers[3] : 0);
     column.follows = name_of(pointers[3] < 0xF0 ? (uint8_t)(pointers[3] / 16) : 0);
     column.mirror = pointers[3] % 16 == 1 ? mirrors : NULL;
     if (column.mirror != NULL && column.mirror_count > MIRRORS && column.mirror_count <= 256) {
@@ -217,6 +218,20 @@ static size_t put_shapes(uint8_t *buffer)
     return size;
 }
 
+/* Packed rows with a second field of the documents. */
+static size_t put_media(uint8_t *buffer)
+{
+    enum { TOKENS = 4, OPEN = 6 };
+    const size_t size =
+        put(buffer,
+            (sluice_column){
+                .kind = SLUICE_COLUMN_PACKED, .length = 24, .per_token = 2, .media_length = 40},
+            TOKENS, 0);
+    buffer[size - 2] = FIELDS + OPEN;
+    buffer[size - 1] = MEDIA;
+    return size;
+}
+
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     enum { IMAGE, LABEL, SCORE, TEXT, TOKENS, CUBE, OPEN };
@@ -276,6 +291,8 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
                                    .ids = SLUICE_ID_EOS,
                                    .dtype = SLUICE_I32},
                    TOKENS, 0);
+    case 9:
+        return put_media(buffer);
     default:
         return 0;
     }

@@ -261,6 +261,23 @@ typedef enum sluice_column_part {
  *   NAME.count              rows              i32
  *   NAME.max_seqlen         rows              i32: the largest of `lengths`
  *   NAME.loss_mask          rows x length     u8: 1 where `targets` has an element, else 0
+ *   NAME.samples            rows x max_documents, i64: the sample of each document; -1 behind
+ *                                             `count`
+ *
+ * `media` is a second tensor field of the same documents, whose first dimension differs, such as
+ * the patches of their pictures. The batch then has those of each row, as stored:
+ *
+ *   NAME.media              the patches of all rows back to back: total x the other dimensions
+ *   NAME.media_offsets      rows + 1          i64: row i has patches [offsets[i], offsets[i + 1])
+ *   NAME.media_lengths      rows x max_documents, i32: patches of each document, 0 behind `count`
+ *
+ * Arrays of elements stay as they are, and with `per_token` 0 rows do, too: the elements have
+ * placeholders for what is made of the patches. With `per_token` above 0, so many patches take the
+ * space of an element: a row's elements and, of each document, patches / per_token, rounded up, are
+ * `length` at most in all. A sample without the field has no patches; one with patches and without
+ * elements is an error when the loader is opened, and so is another cut than NONE. A slot has space
+ * for `media_length` patches a row; a row with more is a bad one. Documents are read whole. FIM
+ * moves elements and no patches.
  *
  * Each document's elements begin at a multiple of `align`. Padding, between documents and at the
  * row's end, counts its positions from 0. A row without a sample (mask 0) is all padding. A bad
@@ -434,13 +451,18 @@ typedef struct sluice_column {
     int64_t fim_prefix;    /* PACKED: element before the prefix; with SLUICE_ID_FIM_PREFIX */
     int64_t fim_middle;    /* PACKED: element before the middle; with SLUICE_ID_FIM_MIDDLE */
     int64_t fim_suffix;    /* PACKED: element before the suffix; with SLUICE_ID_FIM_SUFFIX */
+    const char *media;     /* PACKED: the second field of the documents [none] */
+    uint64_t per_token;    /* PACKED: patches of `media` that take the space of an element of a row,
+                              up to 2^20; 0: they take none [0] */
+    uint64_t media_length; /* PACKED: most patches of a row, up to 2^31 - 1 [length x per_token, or
+                              length] */
 } sluice_column;
 
 #define SLUICE_COLUMN_INIT                                                                         \
     {                                                                                              \
         sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, NULL, 0, NULL, \
             NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, \
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0                             \
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, 0, 0                 \
     }
 
 /* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 FACTS = ("index", "mask", "status")  # columns that every batch has besides
 PARTS = ("offsets", "lengths", "sizes", "shapes", "mixed_with", "weight", "share")  # of a column, which are its attributes, too
 OTHER_PARTS = ("size", "box", "scale", "flip")  # of columns.Geometry, by name only: torch's tensors have functions size and flip
-PACKED_PARTS = ("targets", "positions", "documents", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen", "loss_mask")  # by name only, too
+PACKED_PARTS = ("targets", "positions", "documents", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen", "loss_mask", "samples",
+                "media", "media_offsets", "media_lengths")  # by name only, too  # fmt: skip
 
 
 class Batch(list):

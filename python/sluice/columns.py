@@ -301,8 +301,17 @@ class Packed(Column):
     element's number in its piece of the document, and the piece's in the row; padding is document NAME.count, with positions from 0),
     NAME.lengths (rows x max_documents), NAME.cu_seqlens and NAME.cu_seqlens_padded (rows x (max_documents + 1): sums of
     lengths, and of lengths rounded up to align; the last one repeats), NAME.count and NAME.max_seqlen (rows); as uint8
-    NAME.loss_mask (rows x length: 1 where NAME.targets is a target, else 0).
+    NAME.loss_mask (rows x length: 1 where NAME.targets is a target, else 0); as int64 NAME.samples (rows x max_documents: the
+    number of each document in the dataset; -1 behind count).
     A bad document masks its whole row (on_bad_sample='mask') or raises ('fail'); 'replace' is refused.
+
+    media: a second tensor field of the same documents, [n, ...], of which n differs from sample to sample, such as the patches of
+    their pictures [none]. The batch then also has NAME.media (the patches of all rows back to back, total x ..., as stored),
+    NAME.media_offsets (int64, rows + 1: row i has patches offsets[i] to offsets[i + 1]) and NAME.media_lengths (int32, rows x
+    max_documents). per_token: so many patches take the space of one token of a row [0: none do, as the tokens have placeholders].
+    A row's tokens, ids included, and, of each document, ceil(n / per_token) are at most `length` then; the arrays of tokens stay as they are.
+    media_length: the most patches of a row, which memory is set aside for; a row with more is a bad one [length * per_token, or
+    length]. With media, cut is 'none'; documents without tokens that have patches raise an error when the loader is opened.
     """
 
     _kind = "packed"
@@ -310,10 +319,18 @@ class Packed(Column):
     def __init__(
         self, field: str | None = None, *, length: int, max_documents: int = 32, align: int = 1, cut: str = "none",
         unit: int = 1, pad: int = 0, dtype: Dtype = None, bos: int | None = None, eos: int | None = None,
-        mask: str | None = None, fim: FIM | None = None,
+        mask: str | None = None, fim: FIM | None = None, media: str | None = None, per_token: int = 0, media_length: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(field)
         self._set_dtype(dtype)
+        if media is not None:
+            self._values["media"] = _check.text("media", media)
+            if cut != "none":
+                raise ValueError(f"cut={cut!r}: with media= no document is cut, since its patches cannot be: leave cut='none'")
+            for name, value in {"per_token": per_token, "media_length": media_length}.items():
+                self._set(name, value)
+        elif per_token != 0 or media_length != 0:
+            raise ValueError("per_token and media_length are about media=, a field of the dataset: name it, or leave them out")
         for name, value in {"length": length, "max_documents": max_documents, "align": align, "unit": unit}.items():
             _check.integer(name, value, 1)
         values = {"length": length, "max_documents": max_documents, "align": align, "cut": cut, "unit": unit, "pad": pad}

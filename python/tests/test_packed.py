@@ -59,7 +59,7 @@ def loader_of(data, batch_size=4, shuffle=True, column=None, **options):
                          columns={"x": C.Packed("tokens", **column)}, **options)  # fmt: skip
 
 
-PARTS = ("targets", "positions", "documents", "lengths", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen", "loss_mask")
+PARTS = ("targets", "positions", "documents", "lengths", "cu_seqlens", "cu_seqlens_padded", "count", "max_seqlen", "loss_mask", "samples")
 
 
 def rows(loader, epochs=1, first=0):
@@ -118,8 +118,9 @@ def pack(lengths, length=LENGTH, most=MOST, align=1, cut="none", unit=1):
     return whole + sorted(sorted(pieces) for _, _, pieces in fitted)
 
 
-def row_of(documents, pieces, length=LENGTH, most=MOST, align=1, trained=None):
-    """All that a batch has of a row of these pieces, element by element; `trained`: whether each element of each document is."""
+def row_of(documents, pieces, length=LENGTH, most=MOST, align=1, trained=None, source=0):
+    """All that a batch has of a row of these pieces, element by element; `trained`: whether each element of each document is; `source`:
+    the number of the first document."""
     row = {"x": numpy.full(length, PAD), "targets": numpy.full(length, IGNORE), "positions": numpy.zeros(length), "documents": numpy.full(length, len(pieces)), "loss_mask": numpy.zeros(length)}
     lengths, begins, at = [0] * most, [0], 0
     padding = []
@@ -137,7 +138,8 @@ def row_of(documents, pieces, length=LENGTH, most=MOST, align=1, trained=None):
         row["positions"][begin:end] = numpy.arange(end - begin)
     starts = numpy.cumsum([0, *lengths])
     padded = begins + [at] * (most + 1 - len(begins))
-    return row | {"lengths": lengths, "cu_seqlens": starts, "cu_seqlens_padded": padded, "count": len(pieces), "max_seqlen": max(lengths)}
+    samples = [source + document for document, _, _ in pieces] + [-1] * (most - len(pieces))
+    return row | {"lengths": lengths, "cu_seqlens": starts, "cu_seqlens_padded": padded, "count": len(pieces), "max_seqlen": max(lengths), "samples": samples}
 
 
 def expect(found, wanted):
@@ -301,7 +303,7 @@ def test_a_state_of_other_rows(datasets, column, words):
     state, other = loader.state_dict(), loader_of(data, column=column)
     with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}$"):
         other.load_state_dict(state)
-    with pytest.raises(sluice.InvalidError, match="packing: length, max_documents, align, cut, unit, bos, eos or fim of the column, seed"):
+    with pytest.raises(sluice.InvalidError, match="packing: length, max_documents, align, cut, unit, bos, eos, fim or per_token of the column, seed"):
         other.load_state_dict(state | {"cursor": state["cursor"][:-NOTE]})
     seeded = sluice.Loader(data, batch_size=4, shuffle=True, seed=8, columns={"x": C.Packed("tokens", **{"length": LENGTH, "max_documents": MOST} | column)})
     with pytest.raises(sluice.InvalidError, match=f"a different packing: {words}, seed$"):

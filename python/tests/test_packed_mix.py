@@ -60,7 +60,7 @@ def test_rows_in_their_order(sources, column):
     shape = {"length": LENGTH, "most": MOST, "align": 1} | {"most" if name == "max_documents" else name: value for name, value in column.items()}
     packed = [pack([len(d) for d in some], **shape) for some in documents]
     shape.pop("cut", None)
-    firsts = numpy.cumsum([0, *(len(some) for some in packed)])
+    firsts, samples = (numpy.cumsum([0, *map(len, many)]) for many in (packed, documents))
     loader = loader_of(mix_of(datasets, WEIGHTS), 1, False, column)
     assert len(loader) == firsts[-1]
     found, taken = rows(loader, epochs=3), [0] * 3
@@ -69,7 +69,7 @@ def test_rows_in_their_order(sources, column):
         own = taken[source] % len(packed[source])
         taken[source] += 1
         assert number == firsts[source] + own
-        expect(row, row_of(documents[source], packed[source][own], **shape))
+        expect(row, row_of(documents[source], packed[source][own], source=samples[source], **shape))
     assert taken[0] > len(packed[0])  # its rows came again
 
 
@@ -124,7 +124,7 @@ def test_pairs_stay_together(sources):
     packed = [pack([len(d) for d in some], length=128, unit=2) for some in documents]
     found, taken = rows(loader_of(mix_of(chosen), shuffle=False, column={"unit": 2, "length": 128})), [0] * 3
     for (_, row), source in zip(found, schedule([1, 1, 1], len(found))):
-        expect(row, row_of(documents[source], packed[source][taken[source] % len(packed[source])], length=128))
+        expect(row, row_of(documents[source], packed[source][taken[source] % len(packed[source])], length=128, source=20 * source))
         taken[source] += 1
     assert sum(taken) == sum(map(len, packed))
 
@@ -257,8 +257,8 @@ def test_fields_in_another_order(tmp_path, sources):
     found = rows(loader_of(sluice.mix([sources[0][0], sluice.Dataset(tmp_path / "set")], fields=["id", "tokens"]), shuffle=False))
     half = len(found) // 2
     wanted = pack([len(d) for d in documents])
-    for (_, row), pieces in zip(found, [pieces for pieces in wanted for _ in range(2)]):
-        expect(row, row_of(documents, pieces))
+    for (number, row), pieces in zip(found, [pieces for pieces in wanted for _ in range(2)]):
+        expect(row, row_of(documents, pieces, source=len(documents) * (number >= half)))
     assert {number >= half for number, _ in found} == {False, True}
 
 
@@ -299,7 +299,7 @@ def test_a_mix_of_joined_datasets(sources):
     packed = [pack([len(d) for d in some]) for some in (both, documents[2])]
     found, taken = rows(loader_of(sluice.mix([sluice.concat(datasets[:2], fields=["tokens"]), datasets[2]], [2, 1], fields=["tokens"]), shuffle=False)), [0, 0]
     for (_, row), source in zip(found, schedule([2, 1], len(found))):
-        expect(row, row_of([both, documents[2]][source], packed[source][taken[source] % len(packed[source])]))
+        expect(row, row_of([both, documents[2]][source], packed[source][taken[source] % len(packed[source])], source=len(both) * source))
         taken[source] += 1
     assert len(found) == sum(map(len, packed))
 

@@ -188,6 +188,9 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
         (c->mask != NULL && !field_is_good(c->mask))) {
         return "shapes, labels, crowds and mask must be names of fields";
     }
+    if (c->media != NULL && !field_is_good(c->media)) {
+        return "media must be the name of a field";
+    }
     if (!mirror_is_good(c)) {
         return "mirror must be a permutation of 0 to mirror_count - 1, of 256 at most";
     }
@@ -296,7 +299,10 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
         .cut = (sluice_cut)c->cut,
         .pad = c->pad,
         .rule = rule_of(c),
+        .per_token = c->per_token,
+        .media_length = c->media_length,
     };
+    copy_name(request->media, c->media);
     request->smoothing = c->smoothing;
     request->partner = c->partner;
     copy_name(request->mask, c->mask);

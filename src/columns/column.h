@@ -72,8 +72,10 @@ typedef struct sl_column_request {
     uint32_t max_documents, align, unit; /* PACKED; binding fills in defaults */
     sluice_cut cut;
     int64_t pad;
-    sl_document_rule rule;          /* PACKED */
-    char mask[SL_FIELD_NAME_BYTES]; /* PACKED: field of what is trained; "": none */
+    sl_document_rule rule;           /* PACKED */
+    char mask[SL_FIELD_NAME_BYTES];  /* PACKED: field of what is trained; "": none */
+    char media[SL_FIELD_NAME_BYTES]; /* PACKED: a second field of the documents; "": none */
+    uint64_t per_token, media_length;
 } sl_column_request;
 
 struct sluice_columns {
@@ -170,6 +172,7 @@ struct sl_column {
     sl_beside labels;  /* MASK of shapes */
     sl_beside crowds;  /* likewise, and BOXES */
     sl_beside mask;    /* PACKED */
+    sl_beside media;   /* PACKED */
     uint8_t fill[8];   /* value outside an image, as an element; zero but for a MASK */
     sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
                                        follows one: as it was annotated, AUTO: as it is decoded, or
@@ -215,6 +218,8 @@ typedef struct sl_packed_shape {
     sluice_cut cut;
     sl_document_rule rule; /* what rows have of a document */
     bool whole;            /* other fields of the documents are wanted, too */
+    uint32_t media;        /* a second field of the documents; SL_FIELD_NONE */
+    uint64_t per_token; /* patches of `media` that take an element's space of a row; 0: none do */
 } sl_packed_shape;
 
 /* Bounds the sizes of all images of a field, as they are decoded: adds them to an empty list, or

@@ -12,12 +12,14 @@
 #include "kinds.h"
 #include "option_text.h"
 #include "packed_mask.h"
+#include "packed_media.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define LENGTH_MAX        (UINT64_C(1) << 24)
 #define DOCUMENTS_DEFAULT 32U
+#define NO_SAMPLE         (-1)
 
 enum {
     TOKENS,
@@ -30,12 +32,13 @@ enum {
     COUNT,
     LONGEST,
     LOSS_MASK,
+    SAMPLES,
     PARTS
 };
 
-/* As elements of the column's dtype. */
 typedef struct packed_state {
-    uint8_t pad[8], ignore[8], ids[SL_IDS][8];
+    uint8_t pad[8], ignore[8], ids[SL_IDS][8]; /* as elements of the column's dtype */
+    sl_packed_media media;
 } packed_state;
 
 /* ---- once ---- */
@@ -132,7 +135,8 @@ static sluice_status column_packed_add_parts(sl_column *column, sl_column_set *s
                       [ALIGNED] = {".cu_seqlens_padded", most + 1, SLUICE_I32},
                       [COUNT] = {".count", 0, SLUICE_I32},
                       [LONGEST] = {".max_seqlen", 0, SLUICE_I32},
-                      [LOSS_MASK] = {".loss_mask", length, SLUICE_U8}};
+                      [LOSS_MASK] = {".loss_mask", length, SLUICE_U8},
+                      [SAMPLES] = {".samples", most, SLUICE_I64}};
     for (uint32_t i = 0; i < PARTS; i++) {
         sl_part *part = sl_column_add_part(set, column, parts[i].suffix, error);
         if (part == NULL) {
@@ -150,6 +154,7 @@ static sluice_status column_packed_add_parts(sl_column *column, sl_column_set *s
 static sluice_status column_packed_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     sl_column_request *request = &column->request;
+    packed_state *state = column->state;
     request->max_documents =
         request->max_documents > 0 ? request->max_documents : DOCUMENTS_DEFAULT;
     request->align = request->align > 0 ? request->align : 1;
@@ -164,6 +169,9 @@ static sluice_status column_packed_bind(sl_column *column, sl_column_set *set, s
     if (status == SLUICE_OK) {
         status = column_packed_add_parts(column, set, error);
     }
+    if (status == SLUICE_OK) {
+        status = sl_packed_media_bind(column, set, &state->media, error);
+    }
     set->packed = (sl_packed_shape){.field = column->field_number,
                                     .length = request->length,
                                     .max_documents = request->max_documents,
@@ -171,7 +179,9 @@ static sluice_status column_packed_bind(sl_column *column, sl_column_set *set, s
                                     .unit = request->unit,
                                     .cut = request->cut,
                                     .rule = request->rule,
-                                    .whole = sl_packed_mask_is_asked(column)};
+                                    .media = column->media.number,
+                                    .per_token = request->per_token,
+                                    .whole = sl_packed_mask_is_asked(column) || state->media.asked};
     return status;
 }
 
@@ -249,14 +259,20 @@ static void column_packed_end_row(const sl_column *column, sl_part_view parts, u
     int32_t *lengths = numbers(column, parts, LENGTHS, row);
     int32_t *starts = numbers(column, parts, STARTS, row);
     int32_t *aligned = numbers(column, parts, ALIGNED, row);
+    int64_t *samples = sl_column_row(column, parts, SAMPLES, row);
+    const packed_state *state = column->state;
     int32_t longest = 0;
     for (uint32_t i = 0; i < column->request.max_documents; i++) {
         if (i >= pieces) {
             lengths[i] = 0;
+            samples[i] = NO_SAMPLE;
             starts[i + 1] = starts[pieces];
             aligned[i + 1] = aligned[pieces];
         }
         longest = lengths[i] > longest ? lengths[i] : longest;
+    }
+    if (state->media.asked) {
+        sl_packed_media_end(column, &state->media, row, pieces, parts);
     }
     *numbers(column, parts, COUNT, row) = (int32_t)pieces;
     *numbers(column, parts, LONGEST, row) = longest;
@@ -450,6 +466,8 @@ static sluice_status column_packed_make(const sl_column *column, sl_row *row, sl
 {
     const uint32_t number = row->at.number;
     const uint32_t align = column->request.align;
+    const packed_state *state = column->state;
+    int64_t *samples = sl_column_row(column, parts, SAMPLES, number);
     int32_t *positions = numbers(column, parts, POSITIONS, number);
     int32_t *documents = numbers(column, parts, DOCUMENTS, number);
     int32_t *starts = numbers(column, parts, STARTS, number);
@@ -466,6 +484,9 @@ static sluice_status column_packed_make(const sl_column *column, sl_row *row, sl
     if (status == SLUICE_OK) {
         status = write_loss_mask(column, row, parts, &piece, error);
     }
+    if (status == SLUICE_OK && state->media.asked) {
+        status = sl_packed_media_make(column, &state->media, row, parts, error);
+    }
     if (status != SLUICE_OK) {
         return status;
     }
@@ -476,6 +497,7 @@ static sluice_status column_packed_make(const sl_column *column, sl_row *row, sl
     number_elements(positions + piece.begin, documents + piece.begin, count, row->member);
     const uint64_t end = piece.begin + (count + align - 1) / align * align;
     numbers(column, parts, LENGTHS, number)[row->member] = (int32_t)count;
+    samples[row->member] = (int64_t)piece.of.document;
     starts[row->member + 1] = starts[row->member] + (int32_t)count;
     aligned[row->member + 1] = (int32_t)end;
     column_packed_pad(column, parts, number, piece.begin + count, end, row->members);
@@ -485,6 +507,15 @@ static sluice_status column_packed_make(const sl_column *column, sl_row *row, sl
     return SLUICE_OK;
 }
 
+static void column_packed_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
+                                 uint64_t *sizes)
+{
+    const packed_state *state = column->state;
+    if (state->media.asked) {
+        sl_packed_media_finish(column, &state->media, rows, parts, sizes);
+    }
+}
+
 const sl_column_kind sl_column_packed = {.name = "packed",
                                          .state_bytes = sizeof(packed_state),
                                          .takes = SL_TAKES(TENSOR),
@@ -492,4 +523,5 @@ const sl_column_kind sl_column_packed = {.name = "packed",
                                          .packs = true,
                                          .bind = column_packed_bind,
                                          .make = column_packed_make,
-                                         .blank = column_packed_blank};
+                                         .blank = column_packed_blank,
+                                         .finish = column_packed_finish};

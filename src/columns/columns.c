@@ -98,7 +98,7 @@ static void want_fields(sl_column_set *set, const sl_column *column)
 {
     const uint64_t fields = UINT64_C(1) << column->field_number | beside_bit(&column->shapes) |
                             beside_bit(&column->labels) | beside_bit(&column->crowds) |
-                            beside_bit(&column->mask);
+                            beside_bit(&column->mask) | beside_bit(&column->media);
     const uint32_t end = column->member + column->members;
     set->wanted |= fields;
     for (uint32_t i = column->member; i < end; i++) {
@@ -134,7 +134,8 @@ static sluice_status find_fields(const sl_columns_config *config, sl_column *col
     } beside[] = {{column->request.shapes, &column->shapes},
                   {column->request.labels, &column->labels},
                   {column->request.crowds, &column->crowds},
-                  {column->request.mask, &column->mask}};
+                  {column->request.mask, &column->mask},
+                  {column->request.media, &column->media}};
     sluice_status status = column->kind->takes == 0 ? SLUICE_OK : find_taken(config, column, error);
     for (size_t i = 0; i < sizeof(beside) / sizeof(*beside) && status == SLUICE_OK; i++) {
         status = columns_find_beside(config, beside[i].name, beside[i].field, error);

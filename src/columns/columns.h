@@ -18,6 +18,7 @@
  *     meeting         rows that are mixed                     watch, meaning
  *     composition     rows of several samples
  *     paste           objects over other images
+ *     packed_media    the second field of packed documents
  *     sizes  lengths  rows of several sizes; of any length
  *     elements        dtypes, casts, shapes                   orientation
  *     draw_memory     the memory of a worker's draws

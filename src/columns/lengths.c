@@ -90,6 +90,20 @@ static sluice_status default_length(sl_column *column, sluice_error *error)
     return SLUICE_OK;
 }
 
+sluice_status sl_column_join_parts(const sl_column *column, sl_column_set *set, sl_part *values,
+                                   sl_part *offsets, sluice_error *error)
+{
+    if (set->ragged_count == SL_RAGGED_MAX) {
+        return sl_column_refuse(column, error, "a batch can have 16 ragged columns at most");
+    }
+    values->role = SL_PART_RAGGED;
+    values->ragged = set->ragged_count++;
+    offsets->role = SL_PART_OFFSETS;
+    offsets->dtype = SLUICE_I64;
+    offsets->row_bytes = sizeof(int64_t);
+    return SLUICE_OK;
+}
+
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error)
 {
@@ -107,19 +121,13 @@ sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool
     if (sizes == NULL) {
         return SLUICE_INVALID;
     }
-    sizes->dtype = SLUICE_I64;
-    sizes->row_bytes = sizeof(int64_t);
     if (padded) {
+        sizes->dtype = SLUICE_I64;
+        sizes->row_bytes = sizeof(int64_t);
         return SLUICE_OK;
     }
-    if (set->ragged_count == SL_RAGGED_MAX) {
-        return sl_column_refuse(column, error, "a batch can have 16 ragged columns at most");
-    }
-    values->role = SL_PART_RAGGED;
-    values->ragged = set->ragged_count++;
     values->element_bytes = column->elements * column->made_bytes;
-    sizes->role = SL_PART_OFFSETS;
-    return SLUICE_OK;
+    return sl_column_join_parts(column, set, values, sizes, error);
 }
 
 /* ---- each row ---- */
@@ -218,13 +226,13 @@ sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, 
                         : sl_column_cast(column, to, from, more * column->elements, error);
 }
 
-static void column_ragged_finish(const sl_column *column, uint32_t rows, sl_part_view parts,
-                                 uint64_t *sizes)
+void sl_column_join_rows(const sl_column *column, uint32_t number, uint32_t rows,
+                         sl_part_view parts, uint64_t *sizes)
 {
-    int64_t *offsets = sl_column_row(column, parts, 1, 0);
-    uint8_t *values = sl_column_row(column, parts, 0, 0);
-    const sl_part *part = &column->set->parts[column->first_part];
-    const uint64_t step_bytes = column->elements * column->made_bytes;
+    const sl_part *part = &column->set->parts[column->first_part + number];
+    int64_t *offsets = sl_column_row(column, parts, number + 1, 0);
+    uint8_t *values = sl_column_row(column, parts, number, 0);
+    const uint64_t step_bytes = part->element_bytes;
     offsets[0] = 0;
     for (uint32_t i = 0; i < rows; i++) {
         const int64_t length = offsets[i + 1];
@@ -248,6 +256,6 @@ void sl_column_finish_lengths(const sl_column *column, uint32_t rows, sl_part_vi
                               uint64_t *sizes)
 {
     if (!column->request.padded) {
-        column_ragged_finish(column, rows, parts, sizes);
+        sl_column_join_rows(column, 0, rows, parts, sizes);
     }
 }

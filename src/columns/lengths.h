@@ -18,6 +18,14 @@
 /* Once: adds the parts of a column of values of any length, and finds the default of its length. */
 sluice_status sl_column_bind_lengths(sl_column *column, sl_column_set *set, bool padded,
                                      sluice_error *error);
+/* Once: makes two neighbouring parts of a column rows back to back and their offsets. The caller
+ * fills in all else of `values`, element_bytes included. INVALID: there are too many. */
+sluice_status sl_column_join_parts(const sl_column *column, sl_column_set *set, sl_part *values,
+                                   sl_part *offsets, sluice_error *error);
+/* `finish` of such parts, of which `number` of the column is the first: a row's length stands in
+ * the offset behind it, and becomes one. */
+void sl_column_join_rows(const sl_column *column, uint32_t number, uint32_t rows,
+                         sl_part_view parts, uint64_t *sizes);
 /* `blank` and `finish` of such kinds, by request.padded. */
 void sl_column_blank_lengths(const sl_column *column, const sl_row_place *at, sl_part_view parts);
 void sl_column_finish_lengths(const sl_column *column, uint32_t rows, sl_part_view parts,

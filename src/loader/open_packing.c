@@ -51,18 +51,21 @@ static sl_packed_wanted packed_wanted_of(const sl_loader_opening *opening)
     static const sl_packing_cut cuts[] = {[SLUICE_CUT_NONE] = SL_PACKING_CUT_NONE,
                                           [SLUICE_CUT_LONG] = SL_PACKING_CUT_LONG,
                                           [SLUICE_CUT_SPLIT] = SL_PACKING_CUT_SPLIT};
-    return (sl_packed_wanted){
-        .dataset = loader->dataset,
-        .fields = {.tokens = rows->field, .media = SL_FIELD_NONE, .unit = masks ? rows->unit : 0},
-        .shape = {.length = rows->length,
-                  .max_documents = rows->max_documents,
-                  .align = rows->align,
-                  .unit = rows->unit,
-                  .window = SL_PACKING_WINDOW,
-                  .cut = cuts[rows->cut]},
-        .rule = rows->rule,
-        .seed = opening->options.seed,
-        .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
+    return (sl_packed_wanted){.dataset = loader->dataset,
+                              .fields = {.tokens = rows->field,
+                                         .media = rows->media,
+                                         .per_token = rows->per_token,
+                                         .length = rows->length,
+                                         .unit = masks ? rows->unit : 0},
+                              .shape = {.length = rows->length,
+                                        .max_documents = rows->max_documents,
+                                        .align = rows->align,
+                                        .unit = rows->unit,
+                                        .window = SL_PACKING_WINDOW,
+                                        .cut = cuts[rows->cut]},
+                              .rule = rows->rule,
+                              .seed = opening->options.seed,
+                              .shuffled = opening->options.shuffle == SLUICE_SHUFFLE_FULL};
 }
 
 static sluice_status open_pieces(sl_loader_opening *opening, sl_packed_sources *sources,
@@ -155,6 +158,7 @@ static const sl_order_part packing_parts[] = {
     {.name = "unit", .bits = 6, .usual = 1},
     {.name = "lengths of documents", .bits = 12},
     {.name = "bos, eos or fim", .bits = 6},
+    {.name = "per_token", .bits = 4},
 };
 enum { PACKING_PARTS = sizeof(packing_parts) / sizeof(packing_parts[0]) };
 static const sl_order_table packing_table = {.number = 1,
@@ -170,7 +174,7 @@ static uint64_t parts_of_packing(const sl_packed_sources *sources)
         sl_packing_shape_of(sources->packings[0]); /* and of the others */
     const uint64_t values[PACKING_PARTS] = {
         shape->length, shape->max_documents,  shape->align,       (uint64_t)shape->cut,
-        shape->unit,   sources->lengths_hash, sources->rule_hash,
+        shape->unit,   sources->lengths_hash, sources->rule_hash, sources->per_token,
     };
     return sl_order_parts_make(&packing_table, values);
 }
@@ -205,7 +209,6 @@ const sl_order_row sl_packing_row_of_orders = {
     .is_asked = asks_packing,
     .open = open_packed_rows,
     .table = &packing_table,
-    .hashed =
-        "packing: length, max_documents, align, cut, unit, bos, eos or fim of the column, seed, "
-        "shuffle, or other lengths of documents",
+    .hashed = "packing: length, max_documents, align, cut, unit, bos, eos, fim or per_token of the "
+              "column, seed, shuffle, or other lengths of documents",
 };

@@ -183,14 +183,16 @@ static sl_packing_lengths lengths_of_source(const sl_packed_sources *own, uint32
 /* ---- opening ---- */
 
 /* A document that is too long may be so by what is added to it. */
-static sluice_status tell_extra(const sl_packed_sources *own, sluice_status status,
-                                sluice_error *error)
+static sluice_status tell_extra(const sl_packed_sources *own, const sl_packed_wanted *wanted,
+                                sluice_status status, sluice_error *error)
 {
     enum { KEPT_BYTES = 300 };
     const uint32_t extra = sl_document_extra_most(&own->rule);
     if (status == SLUICE_INVALID && extra > 0) {
-        sl_error_add(error, KEPT_BYTES, " (lengths count %s%u added to each document)",
-                     own->rule.fim_rate > 0 ? "up to " : "", extra);
+        const bool media = wanted->fields.media != SL_FIELD_NONE;
+        sl_error_add(error, KEPT_BYTES, " (lengths count %s%u added to each document%s)",
+                     own->rule.fim_rate > 0 ? "up to " : "", extra,
+                     media ? ", and the space of its media, with which none is cut" : "");
     }
     return status;
 }
@@ -202,8 +204,8 @@ static sluice_status pack_source(sl_packed_sources *own, const sl_packed_wanted 
                                       .seed = own->count == 1 ? wanted->seed
                                                               : sl_packed_mix_seed(wanted->seed, i),
                                       .shuffled = wanted->shuffled};
-    return tell_extra(own, sl_packing_open(&own->packings[i], &wanted->shape, &source, error),
-                      error);
+    return tell_extra(own, wanted,
+                      sl_packing_open(&own->packings[i], &wanted->shape, &source, error), error);
 }
 
 static sluice_status take_source(sl_packed_sources *own, uint32_t i, sluice_error *error)
@@ -248,6 +250,8 @@ static sluice_status pack_all(sl_packed_sources *own, const sl_packed_wanted *wa
     }
     own->rule_hash = sl_document_rule_hash(&own->rule, own->seed);
     own->hash = own->rule_hash != 0 ? sl_fnv1a(own->hash, own->rule_hash) | 1 : own->hash;
+    own->per_token = wanted->fields.per_token;
+    own->hash = own->per_token != 0 ? sl_fnv1a(own->hash, own->per_token) | 1 : own->hash;
     return status == SLUICE_OK ? mix_rows(own, wanted->dataset->mix, error) : status;
 }
 

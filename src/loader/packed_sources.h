@@ -52,6 +52,7 @@ typedef struct sl_packed_sources {
     uint64_t hash;         /* of what the rows depend on (sl_packing_facts) */
     uint64_t rule_hash;    /* of the rule; 0: nothing is added to documents */
     uint64_t lengths_hash; /* of all documents' lengths, in their order */
+    uint64_t per_token;    /* of the fields */
     sl_mix *mix;           /* of rows; NULL: the dataset is not a mix */
     sl_packed_mix set;     /* of sl_packed_mix_order, of a mix */
 } sl_packed_sources;

@@ -253,5 +253,11 @@ static const sluice_option column_rows[] = {
     {ID(fim_prefix, FIM_PREFIX), .help = "element before the prefix [none]"},
     {ID(fim_middle, FIM_MIDDLE), .help = "element before the middle [none]"},
     {ID(fim_suffix, FIM_SUFFIX), .help = "element before the suffix [none]"},
+    {SL_TEXT(sluice_column, media), .kinds = OF(PACKED), .keyword = "media", .value = "FIELD",
+     .help = "second field of the documents, such as patches of images [none]"},
+    {NUMBER(per_token, 0, 1 << 20), .kinds = OF(PACKED), .keyword = "per_token", .value = "N",
+     .help = "patches of media that take a token's space; 0: none do [0]"},
+    {NUMBER(media_length, 0, INT32_MAX), .kinds = OF(PACKED), .keyword = "media_length",
+     .value = "N", .help = "most patches of a row [length, times per_token]"},
 };
 const sl_options_table sl_column_table = SL_TABLE(column_rows);

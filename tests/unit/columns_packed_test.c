@@ -106,8 +106,14 @@ typedef struct wanted {
     int64_t loss_mask[LENGTH];
     int64_t tokens[LENGTH], targets[LENGTH], positions[LENGTH], documents[LENGTH];
     int64_t lengths[MOST], starts[MOST + 1], aligned[MOST + 1];
-    int64_t count, longest;
+    int64_t count, longest, samples[MOST];
 } wanted;
+
+/* The sample that a piece is of. */
+static uint64_t sample_of(uint32_t row, uint32_t number)
+{
+    return (UINT64_C(1) << 40) + 100ULL * row + number;
+}
 
 static void want_padding(wanted *w, uint64_t from, uint64_t to, uint32_t pieces)
 {
@@ -137,12 +143,14 @@ static wanted row_of(uint32_t row, const piece *pieces, uint32_t count, uint32_t
         }
         want_padding(&w, at + p->count, next, count);
         w.lengths[i] = (int64_t)p->count;
+        w.samples[i] = (int64_t)sample_of(row, i);
         w.longest = w.lengths[i] > w.longest ? w.lengths[i] : w.longest;
         w.starts[i + 1] = w.starts[i] + w.lengths[i];
         w.aligned[i + 1] = (int64_t)next;
         at = next;
     }
     for (uint32_t i = count; i < MOST; i++) {
+        w.samples[i] = -1;
         w.starts[i + 1] = w.starts[count];
         w.aligned[i + 1] = w.aligned[count];
     }
@@ -187,6 +195,7 @@ static void expect_row(const rig *r, uint32_t row, const wanted *w)
     expect(r, "tokens.cu_seqlens_padded", row, w->aligned, MOST + 1);
     expect(r, "tokens.count", row, &w->count, 1);
     expect(r, "tokens.max_seqlen", row, &w->longest, 1);
+    expect(r, "tokens.samples", row, w->samples, MOST);
 }
 
 /* The mask of its document, in one form. Its bytes, as many as it has, stay until the next one. */
@@ -242,7 +251,8 @@ static sluice_status make_piece(rig *r, uint32_t row, uint32_t number, uint32_t 
     set_bytes(r, 0, bytes, 2 * (end - begin));
     value(r, 0)->shape[0] = end - begin;
     set_mask(r, number, p);
-    r->row->values.piece = (sl_document_piece){.first = p->first,
+    r->row->values.piece = (sl_document_piece){.document = sample_of(row, number),
+                                               .first = p->first,
                                                .count = p->count,
                                                .length = p->length,
                                                .stored = stored_count,

@@ -3,9 +3,9 @@
  * Rows of packed sequences by a loader with several workers: each token once in an epoch, also
  * where the run is given up in its middle, or goes on from a state with other workers; by reading,
  * and from a dataset that is in memory, also levelled over ranks. Readable documents only, where
- * some are damaged. The same of a mix, whose sources share no row. What rows look like is
- * columns_packed_test's, which rows there are python/tests/test_packed.py's and
- * test_packed_mix.py's.
+ * some are damaged. The same of a mix, whose sources share no row; and with patches of a second
+ * field. What rows look like is columns_packed_test's, which rows there are
+ * python/tests/test_packed.py's and test_packed_mix.py's.
  */
 #include "memory.h"
 #include "test_folder.h"
@@ -67,28 +67,24 @@ static sluice_dataset *open_documents(const char *path)
     return data;
 }
 
-/* `options` have all but the columns. */
-static sluice_loader *open_with(sluice_dataset *data, sluice_loader_options options)
+static sluice_column packed_column(void)
 {
     sluice_column column = SLUICE_COLUMN_INIT;
-    sluice_loader *loader = NULL;
-    sluice_columns *columns = NULL;
-    sluice_error error = SLUICE_ERROR_INIT;
     column.kind = SLUICE_COLUMN_PACKED;
     column.field = "tokens";
     column.length = LENGTH;
-    column.cut = SLUICE_CUT_SPLIT;
-    column.ids = with_ids;
-    column.bos = (with_ids & SLUICE_ID_BOS) != 0 ? BOS : 0;
-    column.eos = (with_ids & SLUICE_ID_EOS) != 0 ? EOS : 0;
-    if ((with_ids & SLUICE_ID_FIM_PREFIX) != 0) {
-        column.fim_rate = 0.5;
-        column.fim_prefix = PREFIX;
-        column.fim_middle = MIDDLE;
-        column.fim_suffix = SUFFIX;
-    }
+    return column;
+}
+
+/* `options` have all but the columns. */
+static sluice_loader *open_column(sluice_dataset *data, const sluice_column *column,
+                                  sluice_loader_options options)
+{
+    sluice_loader *loader = NULL;
+    sluice_columns *columns = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
-    assert_int_equal(sluice_columns_add(columns, &column), SLUICE_OK);
+    assert_int_equal(sluice_columns_add(columns, column), SLUICE_OK);
     options.columns = columns;
     options.batch_size = BATCH;
     options.seed = 3;
@@ -99,6 +95,22 @@ static sluice_loader *open_with(sluice_dataset *data, sluice_loader_options opti
     sluice_columns_destroy(columns);
     sluice_dataset_close(data);
     return loader;
+}
+
+static sluice_loader *open_with(sluice_dataset *data, sluice_loader_options options)
+{
+    sluice_column column = packed_column();
+    column.cut = SLUICE_CUT_SPLIT;
+    column.ids = with_ids;
+    column.bos = (with_ids & SLUICE_ID_BOS) != 0 ? BOS : 0;
+    column.eos = (with_ids & SLUICE_ID_EOS) != 0 ? EOS : 0;
+    if ((with_ids & SLUICE_ID_FIM_PREFIX) != 0) {
+        column.fim_rate = 0.5;
+        column.fim_prefix = PREFIX;
+        column.fim_middle = MIDDLE;
+        column.fim_suffix = SUFFIX;
+    }
+    return open_column(data, &column, options);
 }
 
 static sluice_loader *open_loader_of(sluice_dataset *data, uint32_t workers,
@@ -128,11 +140,16 @@ static sluice_loader *open_loader(uint32_t workers, uint64_t resident_bytes)
                           SLUICE_BAD_FAIL);
 }
 
-static const int64_t *numbers_of(const sluice_batch *batch, const char *name)
+static const void *array_of(const sluice_batch *batch, const char *name)
 {
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     assert_int_equal(sluice_batch_tensor(batch, name, &tensor), SLUICE_OK);
     return tensor.data;
+}
+
+static const int64_t *numbers_of(const sluice_batch *batch, const char *name)
+{
+    return array_of(batch, name);
 }
 
 static bool is_token(int64_t token)
@@ -491,4 +508,124 @@ TEST(documents_that_cannot_be_read_are_left_out)
         assert_int_equal(seen[i], expected[i]);
     }
     sluice_loader_close(loader);
+}
+
+/* ---- patches of a second field ---- */
+
+enum { PICTURES = 300, PATCH = 3, PER_TOKEN = 4 };
+
+static uint64_t tokens_of(uint64_t document)
+{
+    return 1 + document * 31 % 40;
+}
+
+/* Some documents have none. */
+static uint64_t patches_of(uint64_t document)
+{
+    return document % 3 == 0 ? 0 : document * 17 % 90;
+}
+
+static void make_pictures(const char *path, int32_t zstd_level)
+{
+    sluice_field fields[2] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    sluice_writer *writer = NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)snprintf(fields[i].name, sizeof(fields[i].name), i == 0 ? "patches" : "tokens");
+        fields[i].type = SLUICE_FIELD_TENSOR;
+        fields[i].dtype = SLUICE_I32;
+        fields[i].dims = 2 - i;
+        fields[i].shape[1] = i == 0 ? PATCH : 0;
+    }
+    options.fields = fields;
+    options.field_count = 2;
+    options.zstd_level = zstd_level;
+    assert_int_equal(sluice_writer_open(&writer, path, &options, NULL), SLUICE_OK);
+    for (uint64_t i = 0; i < PICTURES; i++) {
+        int32_t tokens[64];
+        int32_t patches[90 * PATCH];
+        sluice_value values[2] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
+        for (uint64_t k = 0; k < tokens_of(i); k++) {
+            tokens[k] = (int32_t)(i * 100 + k);
+        }
+        for (uint64_t k = 0; k < patches_of(i) * PATCH; k++) {
+            patches[k] = (int32_t)(i * 1000 + k);
+        }
+        values[0].data = patches;
+        values[0].bytes = patches_of(i) * PATCH * sizeof(*patches);
+        values[1].data = tokens;
+        values[1].bytes = tokens_of(i) * sizeof(*tokens);
+        assert_int_equal(sluice_writer_add_values(writer, values, 2, NULL), SLUICE_OK);
+    }
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+}
+
+/* All of a row's documents, and that they fit it. */
+static void check_pictures(const sluice_batch *batch, uint32_t row, uint8_t *seen)
+{
+    enum { MOST = 32 };
+    const int64_t *samples = numbers_of(batch, "tokens.samples") + (size_t)row * MOST;
+    const int32_t *lengths = array_of(batch, "tokens.media_lengths");
+    const int32_t *begins = array_of(batch, "tokens.cu_seqlens_padded");
+    const int64_t *tokens = numbers_of(batch, "tokens") + (size_t)row * LENGTH;
+    const int32_t *patches = array_of(batch, "tokens.media");
+    const int64_t *offsets = numbers_of(batch, "tokens.media_offsets");
+    uint64_t used = 0;
+    int64_t at = offsets[row];
+    for (uint32_t i = 0; i < MOST; i++) {
+        const uint64_t n = samples[i] >= 0 ? patches_of((uint64_t)samples[i]) : 0;
+        assert_int_equal(lengths[(size_t)row * MOST + i], n);
+        if (samples[i] < 0) {
+            continue;
+        }
+        const uint64_t sample = (uint64_t)samples[i];
+        assert_int_equal(tokens[begins[(size_t)row * (MOST + 1) + i]], sample * 100);
+        for (uint64_t k = 0; k < n * PATCH; k++) {
+            assert_int_equal(patches[(uint64_t)at * PATCH + k], sample * 1000 + k);
+        }
+        at += (int64_t)n;
+        used += tokens_of(sample) + (n + PER_TOKEN - 1) / PER_TOKEN;
+        seen[sample]++;
+    }
+    assert_int_equal(offsets[row + 1], at);
+    assert_in_range(used, 1, LENGTH);
+}
+
+static void check_picture_epochs(const char *path, uint64_t resident_bytes)
+{
+    static uint8_t seen[PICTURES];
+    sluice_column column = packed_column();
+    column.media = "patches";
+    column.per_token = PER_TOKEN;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.workers = 4;
+    options.resident_bytes = resident_bytes;
+    memset(seen, 0, sizeof(seen));
+    sluice_loader *loader = open_column(open_documents(path), &column, options);
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        sluice_batch *batch = NULL;
+        assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+        sluice_status status;
+        while ((status = sluice_loader_next(loader, &batch, -1)) == SLUICE_OK) {
+            for (uint32_t row = 0; row < sluice_batch_rows(batch); row++) {
+                check_pictures(batch, row, seen);
+            }
+            sluice_batch_release(batch);
+        }
+        assert_int_equal(status, SLUICE_END);
+        for (uint32_t i = 0; i < PICTURES; i++) {
+            assert_int_equal(seen[i], epoch + 1);
+        }
+    }
+    sluice_loader_close(loader);
+}
+
+TEST(patches_come_with_their_documents)
+{
+    static const int32_t levels[2] = {SLUICE_ZSTD_OFF, 3};
+    for (uint32_t i = 0; i < 2; i++) {
+        make_pictures(test_path(i == 0 ? "plain" : "frames"), levels[i]);
+        check_picture_epochs(test_path(i == 0 ? "plain" : "frames"), UINT64_C(1) << 30);
+        check_picture_epochs(test_path(i == 0 ? "plain" : "frames"), 1);
+    }
 }

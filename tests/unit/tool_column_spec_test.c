@@ -83,6 +83,9 @@ TEST(test_others)
     assert_true(spec.column.length == 1025 && spec.column.stride == 1024 &&
                 spec.column.offset == 1);
     assert_int_equal(spec.column.dtype, SLUICE_I32);
+    spec = good("tokens:packed,length=4096,media=patches,per-token=4,media-length=100");
+    assert_string_equal(TEXT_OF(spec, media), "patches");
+    assert_true(spec.column.per_token == 4 && spec.column.media_length == 100);
     spec = good("t:tensor,shape=3x32x32,part=random");
     assert_int_equal(spec.column.dims, 3);
     assert_true(spec.column.shape[0] == 3 && spec.column.shape[1] == 32 &&
