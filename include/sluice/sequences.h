@@ -39,7 +39,7 @@ typedef enum sluice_lengths_source {
 } sluice_lengths_source;
 
 /* Returns a sluice_lengths_source of a field; NONE also where there is no such field. Looks at the
- * first sample's index entry, and may block for that. */
+ * first sample's index entry, of joined datasets at one of each, and may block for that. */
 SLUICE_API int32_t sluice_dataset_lengths_source(const sluice_dataset *dataset, const char *field);
 
 /*

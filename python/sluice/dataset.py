@@ -463,7 +463,7 @@ class Dataset:
 
     def lengths_source(self, field: str) -> str:
         """What `lengths(field)` reads: 'known' (nothing), 'index' (the dataset's index) or 'samples' (every sample, whole);
-        'none' if the field has no lengths. Looks at the first sample."""
+        'none' if the field has no lengths. Looks at the first sample, of joined datasets at that of each."""
         words = ("none", "known", "index", "samples")
         return words[_sluice.lengths_source(self._handle, _check.text("field", field))]
 

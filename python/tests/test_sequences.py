@@ -47,7 +47,18 @@ def test_joined(corpora):
     for order in ([web, code], [code, web], [web, code, web]):
         data = sluice.concat(order, fields=["tokens"])
         assert data.lengths("tokens").tolist() == LENGTHS.tolist() * len(order)
-    assert sluice.concat([web, code], fields=["tokens"]).lengths_source("tokens") == "samples"
+        assert data.lengths_source("tokens") == "samples"
+
+
+def test_joined_of_joined(corpora):
+    """Part of one dataset that is joined has an index, the other part has not."""
+    web, code, plain = (corpora[name][0] for name in ("megatron", "zstd", "plain"))
+    for inner in ([web, code], [code, web], [web, code, plain]):
+        part = sluice.concat(inner, fields=["tokens"]).subset(range(100, 300 * len(inner) - 100))
+        lengths = (LENGTHS.tolist() * len(inner))[100:-100]
+        for order in ([part, plain], [plain, part], [part, code]):
+            found = sluice.concat(order, fields=["tokens"]).lengths("tokens").tolist()
+            assert found == sum((lengths if data is part else LENGTHS.tolist() for data in order), [])
 
 
 @pytest.mark.parametrize("zstd", ["off", "auto"])

@@ -44,30 +44,52 @@ typedef struct length_scan {
     uint64_t wanted; /* bits of the fields */
 } length_scan;
 
-sluice_lengths_source sl_field_lengths_source(const sl_dataset *dataset, uint32_t field)
+static bool joins_several(const sl_dataset *dataset)
 {
-    const sl_field *of = &dataset->fields[field];
+    return dataset->over != NULL && dataset->over->several;
+}
+
+/* The first sample behind `index` that is not of its joined dataset. */
+static uint64_t end_of_inner(const sl_dataset *dataset, uint64_t index)
+{
+    const sl_inner inner = sl_inner_of_sample(dataset, index);
+    return index - inner.index + inner.of->info.samples;
+}
+
+/* Of samples `first` to `last`, by these two. */
+static sluice_lengths_source source_of_part(const sl_dataset *dataset, uint32_t field,
+                                            uint64_t first, uint64_t last)
+{
     uint64_t bytes;
     sl_place place;
     sluice_error error;
     sl_error_clear(&error);
-    if (of->type != SLUICE_FIELD_TENSOR || of->dims == 0) {
-        return SLUICE_LENGTHS_NONE;
-    }
-    if (of->shape[0] != 0 || sl_dataset_field_bytes(dataset, 0, field, &bytes)) {
+    if (sl_dataset_field_bytes(dataset, first, field, &bytes)) {
         return SLUICE_LENGTHS_KNOWN;
     }
-    /* The last one may be of another dataset that was joined. */
-    const uint64_t last = dataset->info.samples - 1;
     const bool found = dataset->tensors != NULL &&
-                       sl_dataset_find_field(dataset, 0, field, &place, &error) == SLUICE_OK &&
+                       sl_dataset_find_field(dataset, first, field, &place, &error) == SLUICE_OK &&
                        sl_dataset_find_field(dataset, last, field, &place, &error) == SLUICE_OK;
     return found ? SLUICE_LENGTHS_INDEX : SLUICE_LENGTHS_SAMPLES;
 }
 
-static bool joins_several(const sl_dataset *dataset)
+sluice_lengths_source sl_field_lengths_source(const sl_dataset *dataset, uint32_t field)
 {
-    return dataset->over != NULL && dataset->over->several;
+    const sl_field *of = &dataset->fields[field];
+    if (of->type != SLUICE_FIELD_TENSOR || of->dims == 0) {
+        return SLUICE_LENGTHS_NONE;
+    }
+    if (of->shape[0] != 0) {
+        return SLUICE_LENGTHS_KNOWN;
+    }
+    const uint64_t samples = dataset->info.samples;
+    sluice_lengths_source most = SLUICE_LENGTHS_KNOWN;
+    for (uint64_t first = 0, end; first < samples && most != SLUICE_LENGTHS_SAMPLES; first = end) {
+        end = joins_several(dataset) ? end_of_inner(dataset, first) : samples;
+        const sluice_lengths_source source = source_of_part(dataset, field, first, end - 1);
+        most = source > most ? source : most;
+    }
+    return most;
 }
 
 /* False: it is an error. */
@@ -157,6 +179,17 @@ static void look_up_kept(const length_lookup *own, uint64_t first, uint32_t coun
     }
 }
 
+/* Leaves sample `index` of a joined dataset to be read, and with it all others of a dataset that
+ * none can be looked up of: just those that is_looked_up denies. Returns the next one. */
+static uint64_t leave_unknown(length_lookup *own, uint64_t index)
+{
+    const sl_dataset *dataset = own->reader->dataset;
+    /* relaxed: joining the threads orders it */
+    atomic_store_explicit(&own->unknown, true, memory_order_relaxed);
+    return sl_inner_of_sample(dataset, index).of->tensors == NULL ? end_of_inner(dataset, index)
+                                                                  : index + 1;
+}
+
 static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error)
 {
     length_lookup *own = ctx;
@@ -180,10 +213,7 @@ static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error
         }
         first += count;
         if (status == SLUICE_UNSUPPORTED && own->reader->joined) {
-            /* It is read; others of its dataset may be known. relaxed: joining the threads orders
-             */
-            atomic_store_explicit(&own->unknown, true, memory_order_relaxed);
-            first++;
+            first = leave_unknown(own, first);
         } else if (status != SLUICE_OK) {
             return status;
         }
@@ -251,7 +281,7 @@ static bool pass_over_sample(void *ctx, uint64_t index, const sluice_error *erro
     return true;
 }
 
-/* Of a joined dataset: whether all was looked up. */
+/* Of a joined dataset: whether all was looked up, which look_up_run decides by the same call. */
 static bool is_looked_up(const void *ctx, uint64_t index)
 {
     const length_scan *scan = ctx;
