@@ -186,6 +186,21 @@ def test_a_missing_tensor_has_no_length(tmp_path):
                 assert batches_of(own) == [[0, 4], [1, 5], [2, 3]]
 
 
+def test_tensors_of_several_widths(tmp_path):
+    """Joined, their second dimension differs, too: its elements count, which an index does not say."""
+    heights, parts = [i * 7 % 11 for i in range(40)], []
+    for width in (3, 5):
+        with sluice.Writer(tmp_path / str(width), {"id": "int", "x": ("tensor", "int32", (0, width))}, zstd="off") as writer:
+            for i, height in enumerate(heights):
+                writer.add(id=i + 40 * (width == 5), x=numpy.zeros((height, width), "int32"))
+        parts.append(sluice.Dataset(tmp_path / str(width)))
+    joined = sluice.concat(parts, fields=["id", "x"])
+    assert joined.fields["x"].shape == (0, 0) and joined.lengths_source("x") == "index"
+    elements = [height * width for width in (3, 5) for height in heights]
+    with loader(joined, 8, lengths="x") as own, loader(joined, 8, lengths=elements) as other:
+        assert batches_of(own) == batches_of(other)
+
+
 def test_lengths_are_of_whole_tensors_where_parts_are_cut_out(tmp_path):
     count = 12
     with sluice.Writer(tmp_path / "packed", {"id": "int", "rows": ("tensor", "uint8", (0, 64))}) as writer:

@@ -134,12 +134,18 @@ static int32_t reading_is_stopped(void *user)
     return sl_stop_check(STAGE, &ignored) != SLUICE_OK;
 }
 
-/* Whether the format says how long tensors are, without reading samples. */
+/* Whether the format says how many elements tensors have, without reading samples: it says the
+ * length of the first dimension. */
 static bool are_indexed(const value_reader *r)
 {
     const sl_field *field = &r->dataset->fields[r->field];
     if (field->type != SLUICE_FIELD_TENSOR || field->dims == 0 || field->shape[0] != 0) {
         return false;
+    }
+    for (uint32_t i = 1; i < field->dims; i++) {
+        if (field->shape[i] == 0) {
+            return false;
+        }
     }
     const sluice_lengths_source source = sl_field_lengths_source(r->dataset, r->field);
     return source == SLUICE_LENGTHS_KNOWN || source == SLUICE_LENGTHS_INDEX;
