@@ -486,6 +486,15 @@ def test_unreadable_lengths(tmp_path, column):
         expect(row, row_of(documents, pieces, **shape))
 
 
+def test_a_source_of_unreadable_lengths(tmp_path):
+    """All documents of one source of a mix: the error says why they have no elements."""
+    documents = [numpy.arange(100 * i + FIRST, 100 * i + FIRST + 12, dtype="int32") for i in range(6)]
+    good, bad = write_damaged(tmp_path / "good", documents), write_damaged(tmp_path / "bad", documents, range(6))
+    why = "source 2 of the mix .*all 6 documents are empty .those that cannot be read.*sample 6: the sample does not match its checksum"
+    with pytest.raises(sluice.InvalidError, match=why):
+        loader_of(sluice.mix([good, bad], fields=["tokens"]), on_bad_sample="mask")
+
+
 def test_a_state_of_unreadable_lengths(tmp_path):
     """It goes on with the same documents left out, on other ranks, too; not with all of them."""
     documents = [numpy.arange(100 * i + FIRST, 100 * i + FIRST + 12 + i % 9, dtype="int32") for i in range(30)]

@@ -197,6 +197,27 @@ static sluice_status tell_extra(const sl_packed_sources *own, const sl_packed_wa
     return status;
 }
 
+/* Documents that were left out count as empty, which may be all of a source. */
+static sluice_status tell_unreadable(const sl_packed_sources *own, uint32_t source,
+                                     sluice_status status, sluice_error *error)
+{
+    enum { KEPT_BYTES = 200 };
+    const sl_document_lengths *lengths = &own->lengths;
+    uint64_t i = own->documents[source];
+    if (status != SLUICE_INVALID || lengths->left_out == 0) {
+        return status;
+    }
+    while (i < own->documents[source + 1] && lengths->elements[i] == 0) {
+        i++;
+    }
+    if (i == own->documents[source + 1]) {
+        sl_error_add(error, KEPT_BYTES,
+                     " (those that cannot be read count as empty: the first is sample %llu: %s)",
+                     (unsigned long long)lengths->first.first, lengths->first.error.text);
+    }
+    return status;
+}
+
 static sluice_status pack_source(sl_packed_sources *own, const sl_packed_wanted *wanted, uint32_t i,
                                  sluice_error *error)
 {
@@ -204,8 +225,8 @@ static sluice_status pack_source(sl_packed_sources *own, const sl_packed_wanted 
                                       .seed = own->count == 1 ? wanted->seed
                                                               : sl_packed_mix_seed(wanted->seed, i),
                                       .shuffled = wanted->shuffled};
-    return tell_extra(own, wanted,
-                      sl_packing_open(&own->packings[i], &wanted->shape, &source, error), error);
+    const sluice_status status = sl_packing_open(&own->packings[i], &wanted->shape, &source, error);
+    return tell_unreadable(own, i, tell_extra(own, wanted, status, error), error);
 }
 
 static sluice_status take_source(sl_packed_sources *own, uint32_t i, sluice_error *error)
