@@ -203,7 +203,7 @@ static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error
         if (status != SLUICE_OK) {
             return status;
         }
-        if (dataset->tensors != NULL && dataset->tensors->kept_bytes != NULL) {
+        if (dataset->tensors->kept_bytes != NULL) { /* what is looked up has them */
             look_up_kept(own, first, count, lengths);
         } else {
             status = look_up_each(own, first, &count, lengths, error);
