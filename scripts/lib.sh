@@ -115,7 +115,7 @@ ensure_packages() {
     [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
 }
 
-install_packages() {
+install_packages() { # with `unattended`, where nobody can answer, sudo fails instead of asking for a password
     local as_root=() log
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo > /dev/null ||
@@ -123,6 +123,7 @@ install_packages() {
   apt-get install --no-install-recommends $*
 and start this again."
         as_root=(sudo)
+        [ -z "${unattended-}" ] || as_root+=(-n)
     fi
     command -v apt-get > /dev/null || die "There is no apt-get here: please install $* yourself."
     log=$(mktemp)

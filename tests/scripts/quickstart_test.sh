@@ -29,7 +29,8 @@ fake() { # fake NAME SCRIPT
     chmod +x "$work/bin/$1"
 }
 fake apt-get 'exit 7'
-fake sudo 'exec "$@"'
+# shellcheck disable=SC2016 # the fake's
+fake sudo '[ "$1" != -n ] || { echo "a password is required"; exit 1; }; exec "$@"'
 # shellcheck disable=SC2016 # the fake's
 fake cmake '[ "$1" != --version ] || { echo "cmake version 3.25.1"; exit; }; echo "no real cmake"; exit 3'
 for user in 0 1000; do # whoever runs this
@@ -123,4 +124,14 @@ path=$work/no-sudo try "test --quick" 1000 1
 says "Launchers that are not there are not tested."
 says "no real cmake"
 runs_no apt-get
+# What only tests need is installed beside the build where nobody has to be asked, else before the tests.
+status python3-numpy ""
+try "test --quick" 1000 1
+runs "sudo -n apt-get update"
+runs "sudo apt-get update"
+says "what tests need cannot be installed"
+try "test --quick" 0 1
+runs "apt-get update"
+runs_no sudo
+says "what tests need cannot be installed"
 echo "quickstart: ${#all[@]} packages"
