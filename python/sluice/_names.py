@@ -31,7 +31,8 @@ class Option(namedtuple("Option", "name keyword type unit least most words help"
             return _check.number(self.keyword, given)
         if self.unit == NANOSECONDS:
             return max(1, round(seconds(self.keyword, given) * 1e9))
-        return integer(self.keyword, given, min(self.least, 0), LIMITS[self.type])
+        most = self.most if self.least < 0 else LIMITS[self.type]  # 0 asks for a default, and what is above it is the library's to refuse
+        return integer(self.keyword, given, min(self.least, 0), most)
 
 
 EXIFS = {True: 1, False: 2}  # besides the library's words
