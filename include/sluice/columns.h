@@ -303,9 +303,10 @@ typedef enum sluice_column_part {
  * P, middle M and suffix S, each of any length; rows have fim_prefix P fim_suffix S fim_middle M
  * (PSM) or, of the share `fim_spm`, fim_prefix fim_suffix S fim_middle P M (SPM). Which documents
  * are transformed is drawn by seed and document, so that they have the same lengths in every epoch;
- * places and form are drawn by seed, epoch and document. `bos` and `eos` stay outside. A document
- * is cut after it was transformed, and read whole for each piece. A mask goes with its elements;
- * the three ids are trained. The ids must differ from each other.
+ * places and form are drawn by seed, epoch (of a mix: how often all rows of the dataset have come)
+ * and document. `bos` and `eos` stay outside. A document is cut after it was transformed, and read
+ * whole for each piece. A mask goes with its elements; the three ids are trained. The ids must
+ * differ from each other.
  */
 #define SLUICE_PACKED_DOCUMENTS_MAX 1024 /* most documents of a row that can be asked for */
 

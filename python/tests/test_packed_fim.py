@@ -8,6 +8,7 @@ from test_packed import write as write_plain
 from test_packed_ids import BOS, EOS, shape_of
 from test_packed_mask import masks_of
 from test_packed_mask import write as write_masked
+from test_packed_mix import schedule
 
 import sluice
 from sluice import columns as C
@@ -60,12 +61,12 @@ def transform(tokens, number, epoch, rate, spm, mask=None):
     return made[0], made[1]
 
 
-def wanted_rows(documents, epoch, column, rate, spm, masks=None):
+def wanted_rows(documents, epoch, column, rate, spm, masks=None, before=0):
     bos, eos = ([column[name]] if name in column else [] for name in ("bos", "eos"))
     extended, trained = [], []
     for number, tokens in enumerate(documents):
         mask = None if masks is None else masks[number]
-        made, good = transform(tokens, number, epoch, rate, spm, mask)
+        made, good = transform(tokens, before + number, epoch, rate, spm, mask)
         last = [1 if mask is None else mask[-1]] if eos and len(tokens) else []
         extended.append(numpy.array([*bos, *made, *eos] if made else [], dtype="int64"))
         trained.append([*[1] * len(bos), *good, *last] if made else [])
@@ -132,6 +133,21 @@ def test_epochs_have_the_same_lengths_and_other_splits(datasets):
         assert sum(other[i]["x"].tolist() != row["x"].tolist() for i, row in epochs[0].items()) > len(other) / 2
         tokens = [sorted(int(t) for row in epoch.values() for t in row["x"] if t >= FIRST) for epoch in (epochs[0], other)]
         assert tokens[0] == tokens[1] == numpy.concatenate(datasets[1]).tolist()
+
+
+def test_rounds_of_a_mix(tmp_path, datasets):
+    """All pieces of a document are of one draw, though an epoch ends between them; a document that comes again in an epoch has another."""
+    sources = [datasets[1], [d + 100_000 for d in documents_of(8, 40, seed=1) if len(d)]]
+    column = {"cut": "split", "length": 10, "eos": EOS + 2}
+    mixed = sluice.mix([datasets[0]["shards"], write_plain(tmp_path, "shards", sources[1])], [1, 1], epoch_samples=61)
+    found = rows(loader_of(mixed, 1, False, column | {"fim": fim()}), epochs=8)
+    turns, taken = schedule([1, 1], len(found)), [0, 0]
+    wanted = [[wanted_rows(some, turn, column, 0.6, 0.4, before=before) for turn in range(25)] for some, before in zip(sources, (0, len(sources[0])))]
+    for (_, row), source in zip(found, turns):
+        turn, own = divmod(taken[source], len(wanted[source][0]))
+        expect(row, wanted[source][turn][own])
+        taken[source] += 1
+    assert 31 < len(wanted[0][0]) < taken[0] and 2 * len(wanted[1][0]) < 61  # an epoch ends inside of a round, and has several
 
 
 @pytest.mark.parametrize("kind, mask", [("shards", "mask"), ("frames", "runs"), ("parquet", "mask")])

@@ -50,9 +50,10 @@ struct sl_row {
     bool timed;
     sl_profile profile; /* of operations on images; added to when `timed` */
     /* of the batch */
-    uint64_t seed, epoch;
+    uint64_t seed;
     bool exact;
     /* of the row */
+    uint64_t epoch; /* that draws are made by */
     sl_row_place at;
     uint64_t repetition;      /* added to the sample's number for draws: 0, or behind all samples */
     uint32_t members, member; /* how many it has; which is unpacked */

@@ -232,12 +232,19 @@ static uint8_t status_of(const sl_job *jobs, bool again)
     return again ? SLUICE_ROW_REPEATED : SLUICE_ROW_OK;
 }
 
+static uint64_t epoch_of_draws(const sl_job *job)
+{
+    const sl_order *order = &job->slot->order;
+    return order->kind->round == NULL ? job->want.epoch
+                                      : order->kind->round(order, job->want.position);
+}
+
 static void row_prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
 {
     const bool again = job->want.row >= job->slot->step.own;
     row->blame = NULL;
     row->decode_ns = 0;
-    row->epoch = job->want.epoch;
+    row->epoch = epoch_of_draws(job);
     row->attempt = 0;
     row->at = (sl_row_place){.index = sl_feed_shown(feed, &job->want),
                              .number = job->want.row,

@@ -82,6 +82,8 @@ struct sl_order_kind {
     /* Number of a sample's repetition at `position`, which its augmentation is drawn by; a sample
      * has each number at most once. NULL: always 0. */
     uint64_t (*repetition)(const sl_order *order, uint64_t position);
+    /* Epoch that the draws of the row at `position` are made by. NULL: the order's. */
+    uint64_t (*round)(const sl_order *order, uint64_t position);
     /*
      * Members of the row at `position`, 1 to the most that a row of the columns has: for an order
      * whose rows are made of different numbers of samples. Member m of row number r (`samples`) is

@@ -81,10 +81,10 @@ static void packed_mix_rows(const sl_order *order, uint64_t first, uint32_t coun
     }
 }
 
-static uint64_t packed_mix_repetition(const sl_order *order, uint64_t position)
+static uint64_t packed_mix_round(const sl_order *order, uint64_t position)
 {
     const sl_packed_mix *set = order->set;
-    return sl_mix_repetition(set->mix, order->epoch, position);
+    return sl_mix_find(set->mix, order->epoch, position).epoch;
 }
 
 static uint32_t packed_mix_members(const sl_order *order, uint64_t position)
@@ -119,6 +119,6 @@ static sl_order packed_mix_make(const sl_order_source *source, uint64_t seed, ui
 const sl_order_kind sl_packed_mix_order = {.name = "packed mix",
                                            .make = packed_mix_make,
                                            .samples = packed_mix_rows,
-                                           .repetition = packed_mix_repetition,
+                                           .round = packed_mix_round,
                                            .members = packed_mix_members,
                                            .costs = packed_mix_costs};

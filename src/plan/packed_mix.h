@@ -7,7 +7,9 @@
  * mix->first[i + 1]. Which source stands at a position follows from the mix (mixing.h), whose
  * shares are shares of rows; which of its rows, from the order of its packing (packed_order.h) in
  * the source's own epoch. So each row of a source comes once before any comes again, and then in
- * another order, unless rows stand in theirs.
+ * another order, unless rows stand in theirs. That epoch is also the one that documents are drawn
+ * by (column_packed.c): all pieces of a document agree, though they may stand in several epochs of
+ * the mix, and a row that comes twice in one of these is drawn twice.
  * The draws of a source, also those of its packing, are made by a seed of its own: a dataset that
  * is a source twice has other rows in each.
  * Threads, memory: those of each packing. Ownership: `set` of the order is an sl_packed_mix, which
