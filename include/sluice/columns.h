@@ -305,8 +305,8 @@ typedef enum sluice_column_part {
  * are transformed is drawn by seed and document, so that they have the same lengths in every epoch;
  * places and form are drawn by seed, epoch (of a mix: how often all rows of the dataset have come)
  * and document. `bos` and `eos` stay outside. A document is cut after it was transformed, and read
- * whole for each piece. A mask goes with its elements; the three ids are trained. The ids must
- * differ from each other.
+ * whole for each piece. A mask goes with its elements; the three ids are trained. They differ
+ * from each other, from `bos` and from `eos`.
  */
 #define SLUICE_PACKED_DOCUMENTS_MAX 1024 /* most documents of a row that can be asked for */
 

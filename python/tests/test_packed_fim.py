@@ -72,7 +72,7 @@ def wanted_rows(documents, epoch, column, rate, spm, masks=None, before=0):
         trained.append([*[1] * len(bos), *good, *last] if made else [])
     shape = shape_of(column)
     made = pack([len(d) for d in extended], **shape)
-    return [row_of(extended, pieces, shape["length"], shape["most"], shape["align"], trained) for pieces in made]
+    return [row_of(extended, pieces, shape["length"], shape["most"], shape["align"], trained, before) for pieces in made]
 
 
 def fim(rate=0.6, spm=0.4):

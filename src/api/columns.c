@@ -139,6 +139,19 @@ static bool ids_are_good(const sluice_column *c)
     return with_bits && (c->ids == 0 || c->kind == SLUICE_COLUMN_PACKED);
 }
 
+/* Whether an id of FIM is also another one that rows have. */
+static bool shares_fim_id(const sl_document_rule *rule)
+{
+    for (uint32_t i = SL_ID_FIM_PREFIX; i <= SL_ID_FIM_SUFFIX; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (sl_rule_has(rule, k) && rule->id[k] == rule->id[i]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* NULL: they are there, or are not needed. */
 static const char *fim_fault(const sluice_column *c)
 {
@@ -151,10 +164,10 @@ static const char *fim_fault(const sluice_column *c)
     if ((c->ids & all) != all) {
         return "fim_rate needs fim_prefix, fim_middle and fim_suffix";
     }
-    return c->fim_prefix == c->fim_middle || c->fim_prefix == c->fim_suffix ||
-                   c->fim_middle == c->fim_suffix
-               ? "fim_prefix, fim_middle and fim_suffix must differ from each other"
-               : NULL;
+    const sl_document_rule rule = rule_of(c);
+    return shares_fim_id(&rule) ? "fim_prefix, fim_middle and fim_suffix must differ from each "
+                                  "other, from bos and from eos"
+                                : NULL;
 }
 
 /* What is wrong with a column; NULL: nothing that can be seen here. */

@@ -551,6 +551,10 @@ TEST(fim_needs_all_of_it)
     column.fim_middle = 1;
     expect_not_added(&column, "must differ from each other"); /* prefix and suffix are 0 */
     column.fim_suffix = 2;
+    column.ids |= SLUICE_ID_EOS;
+    column.eos = 2;
+    expect_not_added(&column, "from bos and from eos");
+    column.eos = 3;
     column.fim_rate = 1.5;
     expect_not_added(&column, "fim_rate");
     column.fim_rate = 0;
