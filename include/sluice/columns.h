@@ -277,7 +277,7 @@ typedef enum sluice_column_part {
  * `length` at most in all. A sample without the field has no patches; one with patches and without
  * elements is an error when the loader is opened, and so is another cut than NONE. A slot has space
  * for `media_length` patches a row; a row with more is a bad one. Documents are read whole. FIM
- * moves elements and no patches.
+ * moves elements and no patches, so it needs `per_token`.
  *
  * Each document's elements begin at a multiple of `align`. Padding, between documents and at the
  * row's end, counts its positions from 0. A row without a sample (mask 0) is all padding. A bad

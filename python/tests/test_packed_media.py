@@ -273,6 +273,11 @@ def test_filling_in_the_middle(masked, zstd, rate):
         expect_rows(rows(loader, epoch), documents, tokens, 4, trained)
 
 
+def test_filling_in_the_middle_moves_no_placeholders(datasets):
+    with pytest.raises(sluice.InvalidError, match="placeholders away from their media.*needs per_token"):
+        loader_of(datasets[0]["shards"], column={"per_token": 0, "media_length": 500, "fim": C.FIM(0.5, PREFIX, MIDDLE, SUFFIX)})
+
+
 def test_a_mix(tmp_path):
     """Each source is packed by itself; numbers of samples are those of the mix."""
     datasets, documents = [], []

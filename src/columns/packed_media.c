@@ -35,12 +35,27 @@ static sluice_status check_media_field(const sl_column *column, sluice_error *er
                                 column->request.name, field->name);
         }
     }
-    return column->request.cut == SLUICE_CUT_NONE
-               ? SLUICE_OK
-               : sl_column_refuse(column, error,
-                                  SL_OPTION("media") " goes with " SL_OPTION(
-                                      "cut") " none only, "
-                                             "since media cannot be cut with their document");
+    return SLUICE_OK;
+}
+
+static sluice_status check_media_with_others(const sl_column *column, sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    if (request->cut != SLUICE_CUT_NONE) {
+        return sl_column_refuse(column, error,
+                                SL_OPTION("media") " goes with " SL_OPTION(
+                                    "cut") " none only, "
+                                           "since media cannot be cut with their document");
+    }
+    if (request->rule.fim_rate > 0 && request->per_token == 0) {
+        return sl_column_refuse(
+            column, error,
+            SL_OPTION("fim_rate") " would move placeholders away from their "
+                                  "media: with " SL_OPTION("media") " it needs " SL_OPTION(
+                                      "per_token") ", and tokens without "
+                                                   "placeholders");
+    }
+    return SLUICE_OK;
 }
 
 static sluice_status check_without_media(const sl_column *column, sluice_error *error)
@@ -119,6 +134,9 @@ sluice_status sl_packed_media_bind(sl_column *column, sl_column_set *set, sl_pac
     }
     const sluice_dtype dtype = column->media.field.dtype;
     sluice_status status = check_media_field(column, error);
+    if (status == SLUICE_OK) {
+        status = check_media_with_others(column, error);
+    }
     if (status == SLUICE_OK) {
         media->stored_bytes = (uint32_t)sl_dtype_bytes(dtype);
         media->copy = sl_cast_find(dtype, dtype);
