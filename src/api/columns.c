@@ -320,15 +320,10 @@ static void columns_keep(sluice_columns *columns, const sluice_column *c)
     request->partner = c->partner;
     copy_name(request->mask, c->mask);
     keep_followed(request, c);
-    if (c->mixes != NULL) {
-        memcpy(request->mixes, c->mixes, strlen(c->mixes) + 1);
-    }
+    copy_name(request->mixes, c->mixes);
     memcpy(request->shape, c->shape, sizeof(request->shape));
-    if (c->field != NULL) {
-        memcpy(request->field, c->field, strlen(c->field) + 1);
-    }
-    const char *name = c->name != NULL ? c->name : c->field;
-    memcpy(request->name, name, strlen(name) + 1);
+    copy_name(request->field, c->field);
+    copy_name(request->name, c->name != NULL ? c->name : c->field);
     if (c->recipe != NULL) {
         request->recipe = *c->recipe;
         sl_recipe_hold(&request->recipe);

@@ -22,8 +22,10 @@ int32_t sluice_dataset_lengths_source(const sluice_dataset *dataset, const char 
                                    : (int32_t)sl_field_lengths_source(own, number);
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): written to, by way of the wish
 static sluice_status read_lengths(const sl_dataset *dataset, const char *name, uint64_t *lengths,
                                   const sluice_scan_options *options, sluice_error *error)
+// NOLINTEND(readability-non-const-parameter)
 {
     sluice_scan_options own;
     sl_stop stop;

@@ -138,13 +138,14 @@ static void leave_out_units(const reading *r)
 static sluice_status refuse_space(const reading *r, uint64_t i, uint64_t more, sluice_error *error)
 {
     const uint64_t elements = r->made->elements[i];
+    const uint64_t all = elements + more;
     return blame_document(
         sl_error_set(error, SLUICE_INVALID, STAGE,
                      "the document has %llu \"%s\" and %llu \"%s\", which take %llu elements of a "
                      "row, and a row has %llu: choose a larger length, or leave it out",
                      (unsigned long long)elements, name_of_lengths_field(r, r->fields->tokens),
                      (unsigned long long)r->patches[i], name_of_lengths_field(r, r->fields->media),
-                     (unsigned long long)(elements + more), (unsigned long long)r->fields->length),
+                     (unsigned long long)all, (unsigned long long)r->fields->length),
         i, error);
 }
 
