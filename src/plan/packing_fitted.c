@@ -17,18 +17,7 @@ static void find_needs(const sl_packing_plan *plan, sl_packing_planner *planner,
 {
     uint64_t whole = 0;
     for (uint32_t i = 0; i < plan->entries; i++) {
-        uint64_t need = 0;
-        for (size_t k = (size_t)i * shape->unit; k < (size_t)(i + 1) * shape->unit; k++) {
-            const uint64_t length = plan->lengths[k];
-            const uint64_t pieces = sl_packing_whole(shape, length);
-            if (plan->begins != NULL) {
-                plan->begins[k] = whole;
-            }
-            whole += pieces;
-            facts->cut += pieces > 0;
-            need += sl_packing_aligned(shape, length - pieces * shape->length);
-        }
-        planner->needs[i] = need > shape->length ? 0 : (uint32_t)(need / shape->align);
+        planner->needs[i] = sl_packing_need(plan, shape, i, plan->begins, &whole, facts);
     }
     if (plan->begins != NULL) {
         plan->begins[(size_t)plan->entries * shape->unit] = whole;

@@ -11,6 +11,8 @@
 
 #include "packing_plan.h"
 
+#include <stddef.h>
+
 /* Rounded up to a multiple of align, in practice a power of two: a division would take as long as
  * the rest of what is done for a document. */
 static inline uint64_t sl_packing_aligned(const sl_packing_shape *shape, uint64_t length)
@@ -27,6 +29,32 @@ static inline uint64_t sl_packing_aligned(const sl_packing_shape *shape, uint64_
 static inline uint64_t sl_packing_whole(const sl_packing_shape *shape, uint64_t length)
 {
     return shape->cut == SL_PACKING_CUT_LONG && length > shape->length ? length / shape->length : 0;
+}
+
+/* What entry `entry` takes of a row with its documents' rests, in units of `align`; 0: nothing, or
+ * more than a row. Adds to `*whole` the pieces of `length` that its documents are cut into, and to
+ * `begins`, unless it is NULL, how many there are before those of each document. */
+static inline uint32_t sl_packing_need(const sl_packing_plan *plan, const sl_packing_shape *shape,
+                                       uint32_t entry, uint64_t *begins, uint64_t *whole,
+                                       sl_packing_facts *facts)
+{
+    const size_t first = (size_t)entry * shape->unit;
+    const uint32_t align = shape->align;
+    uint64_t need = 0;
+    for (size_t k = first; k < first + shape->unit; k++) {
+        const uint64_t length = plan->lengths[k];
+        const uint64_t pieces = sl_packing_whole(shape, length);
+        if (begins != NULL) {
+            begins[k] = *whole;
+        }
+        *whole += pieces;
+        facts->cut += pieces > 0;
+        need += sl_packing_aligned(shape, length - pieces * shape->length);
+    }
+    if (need > shape->length) {
+        return 0;
+    }
+    return (uint32_t)((align & (align - 1)) == 0 ? need >> __builtin_ctz(align) : need / align);
 }
 
 void sl_packing_fitted_make(sl_packing_plan *plan, sl_packing_planner *planner,

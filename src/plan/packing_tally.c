@@ -26,33 +26,16 @@ typedef struct tally {
     uint64_t closed;
 } tally;
 
-static uint32_t in_units(const sl_packing_shape *shape, uint64_t aligned)
-{
-    const uint32_t align = shape->align;
-    return (uint32_t)((align & (align - 1)) == 0 ? aligned >> __builtin_ctz(align)
-                                                 : aligned / align);
-}
-
-/* What is to be fitted, in units of `align`, as find_needs has it: how many entries need any. */
+/* What is to be fitted, without what needs nothing. How many entries need any. */
 static uint32_t tally_needs(const sl_packing_plan *plan, uint32_t *needs,
-                            const sl_packing_shape *shape, sl_packing_facts *facts,
-                            uint64_t *all_whole)
+                            const sl_packing_shape *shape, sl_packing_facts *facts, uint64_t *whole)
 {
-    uint64_t whole = 0;
     uint32_t count = 0;
+    *whole = 0;
     for (uint32_t i = 0; i < plan->entries; i++) {
-        uint64_t need = 0;
-        for (size_t k = (size_t)i * shape->unit; k < (size_t)(i + 1) * shape->unit; k++) {
-            const uint64_t length = plan->lengths[k];
-            const uint64_t pieces = sl_packing_whole(shape, length);
-            whole += pieces;
-            facts->cut += pieces > 0;
-            need += sl_packing_aligned(shape, length - pieces * shape->length);
-        }
-        needs[count] = in_units(shape, need <= shape->length ? need : 0);
+        needs[count] = sl_packing_need(plan, shape, i, NULL, whole, facts);
         count += needs[count] > 0;
     }
-    *all_whole = whole;
     return count;
 }
 
