@@ -248,7 +248,7 @@ class FIM:
     A document is split at two places into prefix P, middle M and suffix S, any of which may be empty, as Megatron-LM's
     GPTFIMDataset does it. Rows have `prefix P suffix S middle M` (PSM) or `prefix suffix S middle P M` (SPM): three elements more.
     Which documents are transformed is drawn by the loader's seed and the document, once for all epochs; the two places, each
-    evenly of all, and the form are drawn anew in each epoch (of a mix: each time that all rows of the dataset have come). Ids that stand in documents already are not looked for.
+    evenly of all, and the form are drawn again in each epoch (of a mix: each time that all rows of the dataset have come). Ids that stand in documents already are not looked for.
     """
 
     def __init__(self, rate: float, prefix: int, middle: int, suffix: int, spm: float = 0.5) -> None:

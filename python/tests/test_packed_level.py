@@ -3,6 +3,7 @@
 are resumed on other ranks; and what is refused."""
 import numpy
 import pytest
+import test_packed_media as media
 from test_packed import documents_of, loader_of, write
 
 import sluice
@@ -103,6 +104,25 @@ def test_rows_of_a_mix_and_with_ids(datasets):
         rows = epoch_of(data, column=column)
         ranks = [steps_of(loader_of(data, 3, level=True, last_batch="short", rank=rank, world_size=3, column=column)) for rank in range(3)]
         assert ranks == wanted(rows, 3, 3, "short")
+
+
+def test_rows_with_media(tmp_path):
+    """Each row comes to one rank with its own patches, and steps have the rows that they have without level."""
+    data = media.write(tmp_path, "shards", media.documents_of())
+
+    def ranks(level):
+        found = []
+        for rank in range(3):
+            loader = media.loader_of(data, 2, level=level, last_batch="drop", rank=rank, world_size=3)
+            rows = [(index, (row["x"].tolist(), row["media"].tolist())) for index, row in media.rows(loader)]
+            found.append([dict(rows[i : i + 2]) for i in range(0, len(rows), 2)])
+        return found
+
+    plain, level = ranks(False), ranks(True)
+    assert plain != level and len(plain[0]) == len(level[0]) > 2
+    for one, other in zip(zip(*plain), zip(*level)):
+        assert [len(rows) for rows in other] == [2, 2, 2]
+        assert {k: v for rows in one for k, v in rows.items()} == {k: v for rows in other for k, v in rows.items()}
 
 
 @pytest.mark.parametrize("options", [

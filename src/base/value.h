@@ -121,7 +121,7 @@ typedef struct sl_value {
 typedef struct sl_document_piece {
     uint64_t document;     /* the sample's number */
     uint64_t first, count; /* count >= 1 */
-    uint64_t length;       /* of the document in rows, less than 2^32 */
+    uint64_t length;       /* of the document in rows */
     uint64_t stored;       /* elements that are stored of it: 1 or more */
     uint64_t from;         /* the stored element that the value's content begins with */
     uint32_t before;       /* elements before the first stored one, at most 1; of a `mixed`

@@ -7,8 +7,8 @@
  * (sl_tensor_ops) is asked for that; the samples of others are read whole, once for all fields that
  * are asked for together, also where they are joined with datasets that are asked.
  * Unreadable: a sample that is damaged or of a kind that cannot be read (CORRUPT, UNSUPPORTED) is
- * so each time and for everybody. What else may fail (IO, NOMEM) may go well at the next try, and
- * always ends reading. Threads: the caller's and those of open_many.h or scan.h; blocks. Memory:
+ * so each time and for everybody. Other errors (IO, NOMEM) may not come again, and
+ * always end reading. Threads: the caller's and those of open_many.h or scan.h; blocks. Memory:
  * none that grows with the samples.
  */
 #ifndef SL_FIELD_LENGTHS_H
