@@ -150,8 +150,7 @@ bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const sl_open
     return false;
 }
 
-/* With all folders above it; for the user alone. */
-static bool index_store_make_folder(const char *folder)
+bool sl_index_store_make_folder(const char *folder)
 {
     char path[SL_PATH_BYTES];
     if (!index_store_fits(snprintf(path, sizeof(path), "%s", folder), sizeof(path))) {
@@ -189,7 +188,7 @@ void sl_index_store_keep(const sl_file_index *index, const char *path, const cha
         !index_store_fits(snprintf(temporary, sizeof(temporary), "%s.%ld.%u", name, (long)getpid(),
                                    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed)),
                           sizeof(temporary)) ||
-        !index_store_make_folder(folder) || !sl_file_index_encode(index, &bytes, &size)) {
+        !sl_index_store_make_folder(folder) || !sl_file_index_encode(index, &bytes, &size)) {
         return;
     }
     (void)unlink(temporary); /* of a process of that number that was killed */

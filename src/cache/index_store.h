@@ -25,6 +25,9 @@
  * "" in `folder`, when none of them is set (or SLUICE_CACHE_DIR is empty): none are. */
 bool sl_index_store_folder(char *folder, size_t bytes);
 
+/* Makes a folder with all folders above it, for the user alone. False: it cannot be made. */
+bool sl_index_store_make_folder(const char *folder);
+
 /* The index of a file, if one is kept that fits. Blocks: reads the file's sample. */
 bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const sl_open_file *file,
                          const char *folder);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chunk_list: what a folder of chunks has, for programs that manage it.
+ *
+ * Purpose: lists the objects, verifies all checksums, and removes chunks, without opening a
+ * dataset, while other processes may use the folder. A folder without chunks has none, which is no
+ * error. Memory: 40 bytes a file. Stops as its thread does. Threads: any.
+ */
+#ifndef SL_CHUNK_LIST_H
+#define SL_CHUNK_LIST_H
+
+#include <sluice/common.h>
+
+#include <stdint.h>
+
+typedef struct sl_chunk_listed {
+    const char *address, *etag; /* valid during the call */
+    uint64_t object_bytes;
+    uint64_t chunks, bytes; /* that are kept, without their tails */
+    int64_t used_s;         /* latest use of a chunk, seconds since 1970 */
+} sl_chunk_listed;
+
+typedef sluice_status (*sl_chunk_list_visit)(void *ctx, const sl_chunk_listed *object,
+                                             sluice_error *error);
+
+/* Visits each object of which chunks are kept, in the order of address and ETag. Files that cannot
+ * be read, or are damaged, are left out. Errors: IO, INVALID, NOMEM, CANCELED, a visit's. */
+sluice_status sl_chunk_list(const char *folder, sl_chunk_list_visit visit, void *ctx,
+                            sluice_error *error);
+
+typedef struct sl_chunk_work {
+    uint64_t chunks, bytes;          /* good ones, or those that were removed */
+    uint64_t damaged, damaged_bytes; /* removed */
+} sl_chunk_work;
+/* May be NULL; called after each file. */
+typedef struct sl_chunk_progress {
+    void (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes);
+    void *ctx;
+} sl_chunk_progress;
+
+/* Reads all chunks, and removes those that are damaged. Errors as above; `work` counts what was
+ * done until then. */
+sluice_status sl_chunk_list_verify(const char *folder, const sl_chunk_progress *progress,
+                                   sl_chunk_work *work, sluice_error *error);
+/* Removes the chunks of addresses that begin with `prefix`; "" or NULL: all. */
+sluice_status sl_chunk_list_empty(const char *folder, const char *prefix,
+                                  const sl_chunk_progress *progress, sl_chunk_work *work,
+                                  sluice_error *error);
+
+#endif
