@@ -36,6 +36,25 @@ sluice_optional(LZ4 "liblz4>=1.9" liblz4-dev "Parquet and Arrow files that are c
 sluice_optional(EXPAT "expat>=2.4" libexpat1-dev "Annotations in XML (Pascal VOC) will be refused")
 sluice_optional(YAML "yaml-0.1>=0.2.2" libyaml-dev "YAML files (data.yaml of YOLO) will be refused")
 sluice_optional(CRYPTO "libcrypto>=3.0" libssl-dev "Hashes of MDS shards other than xxHash's will not be verified")
+
+# SLUICE_REMOTE: reading from object stores. Only headers are needed: libcurl and libcrypto are opened when the first remote address is used,
+# so that wheels and machines without them work.
+set(SLUICE_REMOTE AUTO CACHE STRING "Read from object stores, by libcurl (ON: its headers have to be there; AUTO: where they are; OFF)")
+set_property(CACHE SLUICE_REMOTE PROPERTY STRINGS AUTO ON OFF)
+add_library(sluice_curl_headers INTERFACE)
+set(SLUICE_HAS_REMOTE FALSE)
+if(SLUICE_REMOTE)
+  pkg_check_modules(CURL_HEADERS "libcurl>=7.81")
+  if(CURL_HEADERS_FOUND)
+    set(SLUICE_HAS_REMOTE TRUE)
+    target_include_directories(sluice_curl_headers SYSTEM INTERFACE ${CURL_HEADERS_INCLUDE_DIRS})
+  elseif(NOT SLUICE_REMOTE STREQUAL "AUTO")
+    message(FATAL_ERROR "SLUICE_REMOTE is ON, and there are no headers of libcurl 7.81 or newer (Debian: libcurl4-openssl-dev)")
+  endif()
+endif()
+if(NOT SLUICE_HAS_REMOTE)
+  message(STATUS "Addresses of object stores (s3://, gs://, hf://, https://) will be refused: built without libcurl")
+endif()
 list(TRANSFORM SLUICE_OPTIONAL_MODULES REPLACE "([^>]+)(>=.*)" ", \\1" OUTPUT_VARIABLE SLUICE_OPTIONAL_PC)
 list(JOIN SLUICE_OPTIONAL_PC "" SLUICE_OPTIONAL_PC)
 

@@ -27,6 +27,7 @@ libbrotli-dev                                 : unpacks Parquet files and MDS sh
 liblz4-dev                                    : unpacks Parquet and Arrow files of LZ4 (refused without it)
 libexpat1-dev                                 : reads annotations in XML, those of Pascal VOC (built without it, refused)
 libyaml-dev                                   : reads data.yaml, where YOLO keeps its folders (built without it, refused)
+libcurl4-openssl-dev|libcurl4-gnutls-dev      : headers of libcurl, reads from object stores (refused without it)
 libssl-dev                                    : libcrypto, verifies hashes of MDS shards (without it those of xxHash only)
 '
 # shellcheck disable=SC2034 # used by those who source this
@@ -77,6 +78,24 @@ slurmd                                        : its daemon for a machine
 slurm-client                                  : srun and sbatch
 munge                                         : what Slurm authenticates with
 python3-distributed                           : Dask, to pack on its workers
+'
+
+# Servers that tests of object stores read from: 300 MB, daemons among them. Only CI installs them; elsewhere the tests of a
+# server that is not installed are skipped.
+# shellcheck disable=SC2034
+packages_of_stores='
+radosgw                                       : the gateway of Ceph, an S3 server
+ceph-mon                                      : its monitor
+ceph-osd                                      : its storage, in memory
+ceph-common                                   : ceph, which configures it
+swift-proxy                                   : a second S3 server, OpenStack Swift
+swift-account                                 : its accounts
+swift-container                               : its buckets
+swift-object                                  : its objects
+memcached                                     : its cache
+nginx-light                                   : serves files over HTTP and TLS, and caches between hosts
+openssl                                       : makes certificates for it
+python3-boto3                                 : fills their buckets; the reference for signatures
 '
 
 # installed_packages NAME...: those of them that are installed for this machine. What is installed for a foreign

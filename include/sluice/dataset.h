@@ -384,7 +384,7 @@ typedef void (*sluice_verify_callback)(void *user, const sluice_error *finding);
 
 typedef struct sluice_verify_options {
     uint32_t struct_size;
-    uint32_t workers; /* threads; default 0: one for each processor */
+    uint32_t workers; /* threads [one for each processor; remote data: 32] */
     uint32_t decode;  /* 1: decode every picture and unpack every zstd frame, too, and look at bools
                          and keys; default 0: checksums and headers */
     uint32_t reserved;                 /* 0 */

@@ -34,7 +34,8 @@ typedef enum sluice_options {
     SLUICE_OPTIONS_WRITER = 3,  /* sluice_writer_options */
     SLUICE_OPTIONS_PACK = 4,    /* sluice_pack_options */
     SLUICE_OPTIONS_UNPACK = 5,  /* sluice_unpack_options */
-    SLUICE_OPTIONS_VERIFY = 6   /* sluice_verify_options */
+    SLUICE_OPTIONS_VERIFY = 6,  /* sluice_verify_options */
+    SLUICE_OPTIONS_REMOTE = 7   /* sluice_remote_config */
 } sluice_options;
 
 typedef enum sluice_option_type {

@@ -71,7 +71,7 @@ typedef struct sluice_loader_options {
     int32_t exif;           /* a sluice_exif [AUTO] */
     int32_t io_backend;     /* a sluice_io_backend [AUTO] */
     int32_t page_cache;     /* a sluice_page_cache [AUTO] */
-    uint32_t io_depth;      /* reads in flight, 1..512 [32] */
+    uint32_t io_depth;      /* reads in flight, 1..512 [32; remote data: 256] */
     uint32_t io_threads;    /* of the pread pool, 1..64 [8]; compressed files are unpacked by as
                                many, but no more than 8 or there are processors */
     uint64_t read_buffer_bytes; /* memory for encoded samples [four average ones; with rows of
@@ -659,6 +659,30 @@ typedef struct sluice_operation_stats {
  * aug_mix includes that of its operations, which are also reported by themselves. */
 SLUICE_API sluice_status sluice_loader_get_operation(sluice_loader *loader, uint32_t number,
                                                      sluice_operation_stats *stats);
+
+/* What the cache of remote data (sluice/remote.h) does for a loader. */
+typedef struct sluice_loader_cache {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t chunks;   /* of 8 MiB or less that the current epoch reads; 0: no cache is in use */
+    /* Bytes of those chunks that were looked at so far: in the cache before, fetched into it, and
+     * left to be read past it. */
+    uint64_t here_bytes, fetched_bytes, left_bytes;
+    uint64_t removed; /* chunks that made space in the epoch */
+    /* Shares of an epoch's bytes that a cache of this size can serve without a download: at most,
+     * whatever the policy, and with LRU over whole chunks. 0: not asked for. */
+    double optimum, lru;
+} sluice_loader_cache;
+
+#define SLUICE_LOADER_CACHE_INIT                            \
+    {                                                       \
+        sizeof(sluice_loader_cache), 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
+/* Reports the cache. `epoch` at least 1: also simulates the reads of that epoch and the one before
+ * by this rank, which takes about 0.3 us a sample and blocks; 0: does not. Errors: NOMEM. */
+SLUICE_API sluice_status sluice_loader_get_cache(sluice_loader *loader, uint64_t epoch,
+                                                 sluice_loader_cache *cache);
 
 /*
  * The loader's first error, which stays. Without one: why a call was refused (nothing was started,

@@ -12,6 +12,7 @@
 #include <sluice/loader.h>
 #include <sluice/options.h>
 #include <sluice/ranks.h>
+#include <sluice/remote.h>
 #include <sluice/sequences.h>
 #include <sluice/trace.h>
 #include <sluice/unpack.h>

@@ -48,11 +48,11 @@ typedef struct sluice_unpack_progress {
 
 typedef struct sluice_unpack_options {
     uint32_t struct_size;
-    int32_t form;           /* a sluice_unpack_form [FOLDER] */
-    uint32_t workers;       /* threads that read and check [one for each processor] */
-    uint32_t overwrite;     /* 1: what an earlier unpack made at the path is replaced [0: refuse] */
-    int32_t on_bad;         /* a sluice_pack_on_bad [FAIL] */
-    uint32_t reserved;      /* 0 */
+    int32_t form;       /* a sluice_unpack_form [FOLDER] */
+    uint32_t workers;   /* threads that read and check [one for each processor; remote data: 32] */
+    uint32_t overwrite; /* 1: what an earlier unpack made at the path is replaced [0: refuse] */
+    int32_t on_bad;     /* a sluice_pack_on_bad [FAIL] */
+    uint32_t reserved;  /* 0 */
     uint64_t shard_bytes;   /* TAR: an archive is closed before it would pass this, at least one
                                sample [256 MiB; 1 MiB .. 1 TiB] */
     uint64_t shard_samples; /* TAR: ... or have more samples than this [0: any number] */

@@ -208,7 +208,7 @@ typedef struct sluice_pack_progress {
 
 typedef struct sluice_pack_options {
     uint32_t struct_size;
-    uint32_t workers;     /* threads that read and check [one for each processor] */
+    uint32_t workers;     /* threads that read and check [one for each processor; remote: 32] */
     uint64_t shard_bytes; /* about the size of a shard: each takes the same number of samples, of
                              which the first ones are measured [256 MiB, or less with `parts`, so
                              that each part has a shard; 1 MiB .. 1 TiB] */

@@ -431,7 +431,7 @@ sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
     return status < 0 ? sl_api_fail(error, &reason) : status;
 }
 
-static sluice_status check_verify_options(sluice_verify_options *own,
+static sluice_status check_verify_options(const sl_dataset *dataset, sluice_verify_options *own,
                                           const sluice_verify_options *options, sluice_error *error)
 {
     sluice_status status =
@@ -445,7 +445,9 @@ static sluice_status check_verify_options(sluice_verify_options *own,
     if (own->reserved != 0) {
         return sl_error_set(error, SLUICE_INVALID, "api", "reserved must be 0");
     }
-    own->workers = own->workers > 0 ? own->workers : sl_cpu_count();
+    if (own->workers == 0) {
+        own->workers = sl_dataset_threads(dataset);
+    }
     own->parts = own->parts > 0 ? own->parts : 1;
     if (own->part >= own->parts) {
         return sl_error_set(error, SLUICE_INVALID, "api", "part %u of %u: parts count from 0",
@@ -466,7 +468,8 @@ sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
     sluice_error reason;
     sluice_verify_options own;
     sluice_verify_result found;
-    sluice_status status = check_verify_options(&own, options, &reason);
+    sluice_status status =
+        check_verify_options(sl_api_const_dataset(dataset), &own, options, &reason);
     if (sl_api_const_dataset(dataset)->info.front_to_back != 0) {
         own.workers = 1; /* samples in their order */
     }

@@ -210,6 +210,21 @@ sluice_status sluice_loader_get_operation(sluice_loader *loader, uint32_t number
     return status == SLUICE_OK ? sl_api_write_struct(stats, &full, sizeof(full)) : status;
 }
 
+sluice_status sluice_loader_get_cache(sluice_loader *loader, uint64_t epoch,
+                                      sluice_loader_cache *cache)
+{
+    if (loader == NULL || cache == NULL || !sl_api_is_tagged(cache)) {
+        return loader_refuse(loader,
+                             "sluice_loader_get_cache: cache is NULL, or its struct_size not set");
+    }
+    if (!sl_loader_is_ours(loader)) {
+        return SLUICE_STATE;
+    }
+    sluice_loader_cache full = SLUICE_LOADER_CACHE_INIT;
+    const sluice_status status = sl_loader_get_cache(loader, epoch, &full);
+    return status == SLUICE_OK ? sl_api_write_struct(cache, &full, sizeof(full)) : status;
+}
+
 sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error)
 {
     if (loader == NULL || !sl_api_can_tell(error)) {

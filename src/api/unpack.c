@@ -3,14 +3,14 @@
 #include "unpack.h"
 
 #include "api.h"
-#include "cpu.h"
 #include "error.h"
 #include "options.h"
 #include "series.h"
 
 enum { SAMPLE_BYTES_DEFAULT = 1 << 30 };
 
-static sluice_status unpack_check(sluice_unpack_options *options, sluice_error *error)
+static sluice_status unpack_check(const sl_dataset *dataset, sluice_unpack_options *options,
+                                  sluice_error *error)
 {
     const sluice_status status = sl_options_check(SLUICE_OPTIONS_UNPACK, options, "api", error);
     if (status < 0) {
@@ -25,7 +25,9 @@ static sluice_status unpack_check(sluice_unpack_options *options, sluice_error *
     if (options->max_sample_bytes == 0) {
         options->max_sample_bytes = SAMPLE_BYTES_DEFAULT;
     }
-    options->workers = options->workers > 0 ? options->workers : sl_cpu_count();
+    if (options->workers == 0) {
+        options->workers = sl_dataset_threads(dataset);
+    }
     return SLUICE_OK;
 }
 
@@ -37,7 +39,7 @@ static sluice_status unpack_samples(const sluice_dataset *dataset, const char *p
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_unpack_options", error);
     if (status == SLUICE_OK) {
-        status = unpack_check(&own, error);
+        status = unpack_check(sl_api_const_dataset(dataset), &own, error);
     }
     return status == SLUICE_OK ? sl_unpack(sl_api_const_dataset(dataset), path, &own, result, error)
                                : status;

@@ -3,7 +3,6 @@
 #include "writer.h"
 
 #include "api.h"
-#include "cpu.h"
 #include "dtype.h"
 #include "error.h"
 #include "meaning.h"
@@ -292,7 +291,9 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     if (own.max_side > 0 && own.quality == 0) {
         own.quality = QUALITY;
     }
-    own.workers = own.workers > 0 ? own.workers : sl_cpu_count();
+    if (own.workers == 0) {
+        own.workers = sl_dataset_threads(sl_api_const_dataset(dataset));
+    }
     own.keep_order |= sl_api_const_dataset(dataset)->info.front_to_back;
     own.parts = own.parts > 0 ? own.parts : 1;
     if (own.part >= own.parts || (own.parts > 1 && own.overwrite == 1)) {

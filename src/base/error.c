@@ -39,12 +39,34 @@ static const char *at_character(const char *text)
     return text;
 }
 
+static bool is_http(const char *path)
+{
+    return strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+}
+
+/* What follows user:password@ in an http address; other paths are returned as they are. */
+static const char *behind_user(const char *path)
+{
+    const char *from = path;
+    const char *at = is_http(path) ? strstr(path, "//") + 2 : "";
+    for (; *at != '\0' && *at != '/' && *at != '?'; at++) {
+        from = *at == '@' ? at + 1 : from;
+    }
+    return from;
+}
+
 void sl_error_set_path(sluice_error *error, const char *path)
 {
-    const size_t length = strlen(path);
+    /* The query of an http address is often a signature, and its fragment may be one. */
+    const char *end = path + (is_http(path) ? strcspn(path, "?#") : strlen(path));
+    const char *from = behind_user(path);
     const size_t capacity = sizeof(error->file) - 1;
-    const char *from = length > capacity ? at_character(path + (length - capacity)) : path;
-    memmove(error->file, from, strlen(from) + 1);
+    if ((size_t)(end - from) > capacity) {
+        from = at_character(end - capacity);
+    }
+    const size_t length = (size_t)(end - from);
+    memmove(error->file, from, length);
+    error->file[length] = '\0';
 }
 
 /* A text that was cut at its end does not end in the middle of a character. */

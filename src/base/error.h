@@ -84,7 +84,8 @@ sluice_status sl_no_memory_file(sluice_error *error, const char *stage, const ch
 void sl_error_add(sluice_error *error, size_t keep, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Copies `path` into error->file, keeping the end when it does not fit. */
+/* Copies `path` into error->file, keeping the end when it does not fit. Of an http address it
+ * leaves out the user, the query and the fragment, which may be secret. */
 void sl_error_set_path(sluice_error *error, const char *path);
 
 /*

@@ -67,7 +67,11 @@ bool sl_beside_path(char path[SL_PATH_BYTES], const char *folder, const char *pl
         snprintf(path, SL_PATH_BYTES, "%s%s%s%s%.*s%s", alone ? "" : folder, alone ? "" : "/",
                  alone ? "" : place, alone || place[0] == '\0' ? "" : "/", (int)name.size,
                  (const char *)name.data, ending);
-    return length > 0 && length < SL_PATH_BYTES;
+    if (length <= 0 || length >= SL_PATH_BYTES) {
+        return false;
+    }
+    (void)sl_path_settle(path);
+    return true;
 }
 
 bool sl_beside_clean(const char *path, char clean[SL_PATH_BYTES])

@@ -5,8 +5,10 @@
  */
 #include "dataset.h"
 
+#include "cpu.h"
 #include "dtype.h"
 #include "memory.h"
+#include "minmax.h"
 #include "name_list.h"
 #include "packed_value.h"
 
@@ -16,6 +18,8 @@
 #include <string.h>
 
 #define STAGE "dataset"
+/* Reads that wait for a store at once, of threads that read by themselves. */
+#define REMOTE_THREADS 32U
 
 void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format,
                      sluice_error *error)
@@ -82,6 +86,19 @@ static void close_memos(sl_dataset *dataset)
         memo->close(memo);
         memo = next;
     }
+}
+
+bool sl_dataset_is_remote(const sl_dataset *dataset)
+{
+    const sl_places places =
+        dataset->objects != NULL ? sl_objects_places(dataset->objects) : SL_PLACES_LOCAL;
+    return places == SL_PLACES_REMOTE || places == SL_PLACES_MIXED;
+}
+
+uint32_t sl_dataset_threads(const sl_dataset *dataset)
+{
+    const uint32_t processors = sl_cpu_count();
+    return sl_dataset_is_remote(dataset) ? sl_max_u32(processors, REMOTE_THREADS) : processors;
 }
 
 void sl_dataset_close(sl_dataset *dataset)

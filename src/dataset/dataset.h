@@ -313,6 +313,9 @@ typedef struct sl_format {
     bool (*is_whole)(sl_look *look);
     bool is_binary; /* its files are no texts, which may be beside any dataset */
     bool is_single; /* its files cannot be joined */
+    /* A folder with neither pictures nor folders is not one: it is not looked around for others,
+     * which takes requests. */
+    bool needs_pictures;
     /* Its files may list the pictures of the folder that they are in, or of those beside theirs. */
     bool is_annotations;
     /* Its folders have all that is said of their pictures: lists and annotations of other formats
@@ -354,6 +357,12 @@ sl_dataset *sl_dataset_ref(sl_dataset *dataset);
 sl_dataset *sl_dataset_share(const sl_dataset *dataset);
 /* NULL is fine. */
 void sl_dataset_close(sl_dataset *dataset);
+
+/* Returns true if some of its objects are behind a network. */
+bool sl_dataset_is_remote(const sl_dataset *dataset);
+/* Returns how many threads read samples by themselves, unless the caller chose: one for each
+ * processor; more for a remote dataset, where they mostly wait. */
+uint32_t sl_dataset_threads(const sl_dataset *dataset);
 
 /* Name of class `label`; NULL when there is none. */
 const char *sl_dataset_class_name(const sl_dataset *dataset, int64_t label);

@@ -145,7 +145,11 @@ static sluice_status listed_write_path(const sl_listed *own, sl_bytes name, char
     const bool absolute = name.data[0] == '/';
     const int length = snprintf(path, bytes, "%s%s%.*s", absolute ? "" : own->root,
                                 absolute ? "" : "/", (int)name.size, (const char *)name.data);
-    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+    if (length < 0 || (size_t)length >= bytes) {
+        return SLUICE_INVALID;
+    }
+    (void)sl_path_settle(path);
+    return SLUICE_OK;
 }
 
 static sluice_status listed_path_of(void *ctx, uint32_t file, char *path, size_t bytes)

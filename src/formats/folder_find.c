@@ -37,6 +37,10 @@ static bool takes_folder(const sl_folder_look *look, size_t number, const char *
     const sl_format *format = sl_formats[number];
     sl_look folder;
     sl_look_begin_folder(&folder, path);
+    if (format->needs_pictures && look->folders.count == 0 &&
+        look->of[SL_FORMAT_FOLDER].count == 0) {
+        return false;
+    }
     return format->is_named != NULL ? look->of[number].count > 0 : format->probe(&folder);
 }
 
@@ -336,9 +340,28 @@ static sluice_status folder_find_format(sl_found *found, const char *path, sluic
     return status;
 }
 
+/* Of a folder that cannot be listed: a format that knows its folders by a file of one name. */
+static size_t find_unlisted(const char *path)
+{
+    size_t i = 0;
+    sl_look folder;
+    for (; i < SL_FORMAT_FOLDER; i++) {
+        const sl_format *format = sl_formats[i];
+        sl_look_begin_folder(&folder, path);
+        if (format->is_named == NULL && format->is_file == NULL && !format->has_annotations &&
+            !format->is_annotations && format->probe(&folder)) {
+            return i;
+        }
+    }
+    return SL_FORMATS;
+}
+
 sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *error)
 {
-    const size_t marked = folder_find_mark(path);
+    size_t marked = folder_find_mark(path);
+    if (marked == SL_FORMATS && sl_store_of(path)->lists_nothing) {
+        marked = find_unlisted(path);
+    }
     if (marked < SL_FORMATS) {
         found->format = sl_formats[marked];
         return SLUICE_OK;

@@ -6,6 +6,7 @@
  */
 #include "formats.h"
 
+#include "error.h"
 #include "file_refuse.h"
 #include "folder_find.h"
 #include "folder_lists.h"
@@ -17,8 +18,10 @@
 #include "memory.h"
 #include "split_labels.h"
 #include "splits.h"
+#include "stop.h"
 #include "store.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -492,6 +495,18 @@ static sluice_status formats_open_file(sl_dataset **dataset, given *of,
     return status;
 }
 
+/* Of a path that is missing, or does not answer. */
+static sluice_status formats_refuse_unknown(sl_look *look, sluice_error *error)
+{
+    const int failed = sl_look_errno(look);
+    const char *reason = sl_store_of(look->path)->remote ? sl_store_reason() : "";
+    if (failed == ECANCELED && sl_stop_requested()) {
+        return sl_stop_check(STAGE, error);
+    }
+    return sl_error_file(error, SLUICE_IO, STAGE, failed, look->path, -1, "cannot open%s%s",
+                         reason[0] != '\0' ? ": " : "", reason);
+}
+
 static sluice_status formats_open_paths(sl_dataset **dataset, const char *const *paths,
                                         size_t count, const sluice_dataset_options *options,
                                         sluice_error *error)
@@ -503,13 +518,66 @@ static sluice_status formats_open_paths(sl_dataset **dataset, const char *const 
     switch (sl_look_kind(&of.look)) {
     case SL_ENTRY_UNKNOWN:
         (void)sl_store_note_doubts(NULL);
-        return sl_error_file(error, SLUICE_IO, STAGE, sl_look_errno(&of.look), paths[0], -1,
-                             "cannot open");
+        return formats_refuse_unknown(&of.look, error);
     case SL_ENTRY_FOLDER:
         return open_listed_folder(dataset, paths, count, options, error);
     default:
         return formats_open_file(dataset, &of, options, error);
     }
+}
+
+/* A slash at the end of a remote address says that it is a folder. Once its store knows that, the
+ * slash is in the way of names that are put behind it. */
+static bool is_remote_folder(const char *path)
+{
+    const size_t bytes = strlen(path);
+    return bytes > 0 && path[bytes - 1] == '/' && sl_store_of(path)->remote;
+}
+
+static bool names_remote_folders(const char *const *paths, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count && !any; i++) {
+        any = is_remote_folder(paths[i]);
+    }
+    return any;
+}
+
+static sluice_status open_without_slashes(sl_dataset **dataset, const char *const *paths,
+                                          size_t count, const sluice_dataset_options *options,
+                                          sluice_error *error)
+{
+    sl_file_list plain = {.count = 0};
+    sluice_status status = SLUICE_OK;
+    sl_store_scope_begin();
+    for (size_t i = 0; i < count && status == SLUICE_OK; i++) {
+        sl_store_facts facts;
+        const bool is_folder = is_remote_folder(paths[i]);
+        if (is_folder) {
+            status = sl_store_find((sl_file_name){STAGE, paths[i]}, &facts, error);
+        }
+        if (status == SLUICE_OK) {
+            status = sl_file_list_add(&plain, paths[i], error);
+        }
+        for (size_t end = strlen(paths[i]); status == SLUICE_OK && is_folder && end > 0; end--) {
+            if (paths[i][end - 1] != '/') {
+                break;
+            }
+            plain.files[i].path[end - 1] = '\0';
+        }
+    }
+    if (status == SLUICE_OK) {
+        const char **names = (const char **)sl_calloc(count, sizeof(*names));
+        status = names != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "opening a dataset");
+        for (size_t i = 0; names != NULL && i < count; i++) {
+            names[i] = plain.files[i].path;
+        }
+        status = names != NULL ? sl_dataset_open(dataset, names, count, options, error) : status;
+        sl_free((void *)names);
+    }
+    sl_store_scope_end();
+    sl_file_list_close(&plain);
+    return status;
 }
 
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
@@ -520,10 +588,15 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (count == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "no path given");
     }
+    if (names_remote_folders(paths, count)) {
+        return open_without_slashes(dataset, paths, count, options, error);
+    }
+    sl_store_scope_begin();
     sl_kept_look_begin(&look);
     sl_kept_look *before = sl_store_keep_look(&look);
     const sluice_status status = formats_open_paths(dataset, paths, count, options, error);
     (void)sl_store_keep_look(before);
     sl_kept_look_end(&look);
+    sl_store_scope_end();
     return status;
 }

@@ -81,6 +81,10 @@ typedef struct sl_completion {
     const sluice_error *why; /* READ_PACKED: stays until the backend is closed; NULL: all is good */
     bool direct;             /* READ_FILE: it was read with O_DIRECT */
     uint32_t file;           /* READ_FILE: which of several failed */
+    /* Why it failed, in words, instead of the errno's; stays until the backend is closed. NULL:
+     * nothing to say. */
+    const char *reason;
+    bool final; /* it failed, and was tried as often as is worth it */
 } sl_completion;
 
 typedef struct sl_backend sl_backend;
@@ -89,6 +93,7 @@ typedef struct sl_backend_config {
     uint32_t depth;      /* most requests in flight */
     uint32_t threads;    /* pread pool */
     const sl_slab *slab; /* buffers are in it; or NULL */
+    uint64_t stall_ns;   /* remote: most time without a byte, if the setting is longer; 0: any */
 } sl_backend_config;
 
 /* Who is told of requests that nobody will write to any more, whether they were read or not. */
@@ -138,6 +143,23 @@ static inline sl_handle sl_read_handle(const sl_read *read)
 }
 
 extern const sl_backend_ops sl_backend_uring, sl_backend_pread;
+
+/*
+ * Wraps `inner` (owned from then on, also on failure; of depth 2 x config->depth): reads of objects
+ * of remote stores go to the network or to the files of the chunk cache, all others to `inner`.
+ * Failures of remote reads are final. Errors: NOMEM; INVALID (a setting); UNSUPPORTED: the library
+ * was built without libcurl.
+ */
+sluice_status sl_backend_remote(sl_backend **backend, sl_backend *inner,
+                                const sl_backend_config *config, sluice_error *error);
+/* The following are for the owner of a backend that sl_backend_remote made. */
+/* Returns how many bytes between two wanted ranges cost less than another request, by what was
+ * measured of the host that most bytes came from. */
+uint64_t sl_backend_remote_gap(sl_backend *backend);
+/* Returns a number that differs if a remote read came back meanwhile. */
+uint64_t sl_backend_remote_progress(const sl_backend *backend);
+/* Ends all remote reads in flight soon: they complete with ECANCELED, or as they would have. */
+void sl_backend_remote_cancel(sl_backend *backend);
 
 /*
  * Wraps `inner` (already open; owned by the wrapper from then on, also on failure). With

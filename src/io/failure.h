@@ -35,7 +35,9 @@ typedef struct sl_failure {
     uint32_t file;   /* of several that the object is */
     uint64_t offset; /* where it was noticed */
     uint64_t object_bytes;
-    const char *text;        /* SOURCE: a literal */
+    const char *text;   /* SOURCE: a literal */
+    const char *reason; /* READ, REPLACED: in words; NULL: the errno says it. Stays as long as the
+                           backend */
     const sluice_error *why; /* PACKED: stays as long as the backend */
 } sl_failure;
 

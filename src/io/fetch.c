@@ -207,13 +207,16 @@ static bool all_packed(const sl_fetch_config *config)
     return count > 0;
 }
 
-static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_error *error)
+/* Opens what reads files of this machine. */
+static sluice_status open_kind(sl_fetch *fetch, const sl_backend_config *as, sl_backend **backend,
+                               sluice_error *error)
 {
     const sl_fetch_config *config = &fetch->config;
-    sl_backend_config wanted = {
-        .depth = config->depth, .threads = config->threads, .slab = &fetch->buffers.arena.slab};
+    sl_backend_config wanted = *as;
     char *reason = fetch->stats.reason;
-    if (all_packed(config)) {
+    if (fetch->places == SL_PLACES_REMOTE) {
+        reason[0] = '\0'; /* files of the chunk cache, at most */
+    } else if (all_packed(config)) {
         wanted.threads = 1; /* there is nothing for them to read */
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "compressed files are read by the threads that unpack");
@@ -223,7 +226,7 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
     } else if (config->pieces > 0) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "samples in several byte ranges are read by threads");
-    } else if (sl_objects_lack_descriptors(config->objects)) {
+    } else if (fetch->places == SL_PLACES_OTHER) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "objects without descriptors are read by threads");
     } else if (config->backend != SLUICE_IO_PREAD) {
@@ -237,6 +240,30 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
         (void)snprintf(reason, sizeof(fetch->stats.reason), "threads were requested");
     }
     return sl_backend_pread.open(backend, &wanted, error);
+}
+
+/* Opens what reads all objects that are not compressed. */
+static sluice_status open_readers(sl_fetch *fetch, sl_backend **backend, sluice_error *error)
+{
+    const sl_fetch_config *config = &fetch->config;
+    fetch->places = sl_objects_places(config->objects);
+    const bool remote = fetch->places == SL_PLACES_REMOTE || fetch->places == SL_PLACES_MIXED;
+    sl_backend_config wanted = {.depth = config->depth,
+                                .threads = config->threads,
+                                .slab = &fetch->buffers.arena.slab,
+                                .stall_ns = config->stall_fail_ns};
+    if (!remote) {
+        return open_kind(fetch, &wanted, backend, error);
+    }
+    wanted.depth *= 2; /* one read may be of two files of the chunk cache */
+    sl_backend *local = NULL;
+    sluice_status status = open_kind(fetch, &wanted, &local, error);
+    if (status == SLUICE_OK) {
+        wanted.depth = config->depth;
+        status = sl_backend_remote(backend, local, &wanted, error);
+    }
+    fetch->remote = status == SLUICE_OK ? *backend : NULL;
+    return status;
 }
 
 static sluice_status open_unpackers(sl_fetch *fetch, sl_backend **backend, sluice_error *error)
@@ -255,8 +282,8 @@ static sluice_status open_unpackers(sl_fetch *fetch, sl_backend **backend, sluic
 static sluice_status open_backend(sl_fetch *fetch, sluice_error *error)
 {
     sl_backend *backend = NULL;
-    sluice_status status = open_kind(fetch, &backend, error);
-    if (status < 0) {
+    sluice_status status = open_readers(fetch, &backend, error);
+    if (status != SLUICE_OK) {
         return status;
     }
     fetch->stats.backend = backend->ops->name;
@@ -330,7 +357,7 @@ static void close_backend(sl_fetch *fetch)
     fetch->requests.abandoned =
         fetch->backend->ops->close(fetch->backend, fetch->config.stall_fail_ns, &ends);
     fetch->keeps_objects = fetch->requests.abandoned > 0 && is_opening(fetch);
-    fetch->backend = fetch->unpackers = NULL;
+    fetch->backend = fetch->unpackers = fetch->remote = NULL;
     fetch_publish(fetch);
 }
 

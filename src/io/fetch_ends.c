@@ -107,6 +107,26 @@ void sl_fetch_read_failed(sl_fetch *fetch, sl_request *request, sl_failure_kind 
     fetch_ends_finish(fetch, request, valid_end, verdict == SL_VERDICT_SPLIT ? NULL : &failure);
 }
 
+/* A read that its backend tried as often as is worth it. */
+static void remote_failed(sl_fetch *fetch, sl_request *request, const sl_completion *completion)
+{
+    const int sys_errno = (int)-completion->result;
+    if (request->resident) {
+        sl_resident_give_up(&fetch->resident);
+        end_request(fetch, request);
+        return;
+    }
+    const uint64_t valid_end = request->start + request->got;
+    const sl_failure failure = {.kind =
+                                    sys_errno == EREMCHG ? SL_FAILURE_REPLACED : SL_FAILURE_READ,
+                                .sys_errno = sys_errno,
+                                .tries = request->tries,
+                                .file = completion->file,
+                                .offset = valid_end,
+                                .reason = completion->reason};
+    fetch_ends_finish(fetch, request, valid_end, &failure);
+}
+
 /* No byte more: the end of the object, or (for a moment) something odd. `valid_end`: what is there.
  */
 static void no_progress(sl_fetch *fetch, sl_request *request, const sl_handle *file,
@@ -326,6 +346,8 @@ void sl_fetch_complete(sl_fetch *fetch, const sl_completion *completion)
     request->pinned = false;
     if (request->wants == SL_WANT_NONE && !request->resident) {
         end_request(fetch, request);
+    } else if (completion->final) {
+        remote_failed(fetch, request, completion);
     } else if (request->packed) {
         packed_done(fetch, request, completion);
     } else if (request->whole) {
@@ -387,7 +409,17 @@ static void watch_unpackers(sl_fetch *fetch)
     const uint64_t progress = sl_unpackers_progress(fetch->unpackers);
     if (progress != fetch->unpack_progress) {
         fetch->unpack_progress = progress;
-        sl_requests_go_on(&fetch->requests, fetch->now_ns);
+        sl_requests_go_on(&fetch->requests, SL_REQUESTS_PACKED, fetch->now_ns);
+    }
+}
+
+/* Reads wait for one another where a store bears few at once. One that stalls ends by itself. */
+static void watch_remote(sl_fetch *fetch)
+{
+    const uint64_t progress = sl_backend_remote_progress(fetch->remote);
+    if (progress != fetch->remote_progress) {
+        fetch->remote_progress = progress;
+        sl_requests_go_on(&fetch->requests, SL_REQUESTS_REMOTE, fetch->now_ns);
     }
 }
 
@@ -404,6 +436,9 @@ void sl_fetch_watch(sl_fetch *fetch)
     fetch->next_tick_ns = fetch->now_ns + fetch->tick_ns;
     if (fetch->unpackers != NULL) {
         watch_unpackers(fetch);
+    }
+    if (fetch->remote != NULL) {
+        watch_remote(fetch);
     }
     fetch->stats.stalled +=
         sl_requests_warn(&fetch->requests, ago(fetch, fetch->config.stall_warn_ns));
@@ -445,6 +480,9 @@ void sl_fetch_cancel_reads(sl_fetch *fetch)
     leave_line(fetch);
     if (fetch->unpackers != NULL) {
         sl_unpackers_cancel(fetch->unpackers);
+    }
+    if (fetch->remote != NULL) {
+        sl_backend_remote_cancel(fetch->remote);
     }
 }
 

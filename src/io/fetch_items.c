@@ -70,6 +70,10 @@ static sluice_status fetch_items_describe(const sl_fetch *fetch, const sl_want *
     unsigned long long size = failure->object_bytes;
     switch (failure->kind) {
     case SL_FAILURE_READ:
+        if (failure->reason != NULL) {
+            return sl_error_file(error, SLUICE_IO, "io", failure->sys_errno, path, offset,
+                                 "read failed: %s", failure->reason);
+        }
         return sl_error_file(error, SLUICE_IO, "io", failure->sys_errno, path, offset,
                              "read failed, tries: %u", failure->tries);
     case SL_FAILURE_OPEN:

@@ -11,6 +11,9 @@
 #define LOOK_NS ((uint64_t)32000000)
 /* Reads in flight beyond which others stay in line, while the kernel reads ahead. */
 #define LINE_FLYING 8U
+/* Bytes of a gap in a remote object that are read at most: they take space until the samples around
+ * it are used, and of the bandwidth. */
+#define REMOTE_GAP_MOST ((uint64_t)128 << 10)
 /* A request for a descriptor is repeated this often while others hold them all. */
 #define PIN_RETRY_NS ((uint64_t)1000000)
 
@@ -25,7 +28,8 @@ static bool may_be_direct(const sl_fetch *fetch)
  * behind the other in the buffer, as if they did in the object. */
 static size_t fetch_reads_aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
 {
-    const bool aligned = may_be_direct(fetch) && request->piece_count == 0 && !request->packed;
+    const bool aligned =
+        may_be_direct(fetch) && request->piece_count == 0 && !request->packed && !request->remote;
     const uint64_t align = aligned ? SL_DIRECT_ALIGN : 1;
     request->start = span->low / align * align;
     request->needed = (uint32_t)(span->high - request->start);
@@ -47,6 +51,17 @@ static bool aim_at_whole(sl_fetch *fetch, sl_request *request, const sl_want *wa
     /* A multiple of the alignment, with more than the padding left behind it. */
     request->span = (uint32_t)(request->buffer.bytes - SL_DIRECT_ALIGN);
     return true;
+}
+
+/* Neighbours in remote objects are read together across gaps that cost less than a request. */
+static void set_merging(sl_fetch *fetch, bool remote)
+{
+    uint64_t gap = fetch->config.merge_gap_bytes;
+    if (remote && fetch->config.merge_bytes > 0) {
+        const uint64_t measured = sl_backend_remote_gap(fetch->remote);
+        gap = sl_max_u64(gap, sl_min_u64(measured, REMOTE_GAP_MOST));
+    }
+    fetch->window.config.merge_gap_bytes = gap;
 }
 
 /* A buffer and a range for want `index`, with its neighbours when there is space for them. */
@@ -184,7 +199,8 @@ static sluice_status choose_way(sl_fetch *fetch, sl_request *request)
     if (request->way_known) {
         return SLUICE_OK;
     }
-    request->past_cache = may_be_direct(fetch) && !request->resident && request->piece_count == 0;
+    request->past_cache =
+        may_be_direct(fetch) && !request->resident && request->piece_count == 0 && !request->remote;
     if (fetch->config.cache != SL_CACHE_AUTO || !request->past_cache) {
         return SLUICE_OK;
     }
@@ -433,11 +449,45 @@ static void plan_resident(sl_fetch *fetch)
     sl_request *request = sl_requests_take(&fetch->requests);
     request->resident = true;
     request->object = piece.object;
+    request->remote = sl_fetch_is_remote(fetch, piece.object);
     request->start = piece.offset;
     request->needed = piece.bytes;
     request->span = piece.bytes;
     request->to = piece.to;
     fetch_reads_start(fetch, request);
+}
+
+/* Whether the bytes of want `index` are on their way with another's. */
+static bool has_bytes_of(const sl_request *request, const sl_fetch_item *item)
+{
+    return request->remote && request->wants != SL_WANT_NONE && !request->whole &&
+           !request->packed && request->piece_count == 0 && request->object == item->object &&
+           (request->state == SL_REQUEST_FLYING || request->state == SL_REQUEST_WAITING) &&
+           item->offset >= request->start &&
+           item->offset + item->bytes <= request->start + request->needed;
+}
+
+/* A request to a store costs more than to look for one that brings the same bytes: of an index
+ * block, which many samples need at once, or in a gap between others. False: there is none. */
+static bool join_request(sl_fetch *fetch, uint32_t index)
+{
+    const sl_fetch_item *item = &fetch->window.wants[index].item;
+    if (item->bytes == 0 || item->pieces > 0 || !sl_fetch_is_remote(fetch, item->object) ||
+        sl_fetch_is_packed(fetch, item->object)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < fetch->config.depth; i++) {
+        sl_request *request = &fetch->requests.all[i];
+        if (has_bytes_of(request, item)) {
+            const sl_span span = sl_window_span(&fetch->window, index, false);
+            (void)sl_window_take(&fetch->window, index, &span);
+            fetch->window.wants[index].next = request->wants;
+            request->wants = index;
+            request->count++;
+            return true;
+        }
+    }
+    return false;
 }
 
 void sl_fetch_plan(sl_fetch *fetch)
@@ -449,7 +499,7 @@ void sl_fetch_plan(sl_fetch *fetch)
         if (index == SL_WANT_NONE) {
             return;
         }
-        if (serve_resident(fetch, index)) {
+        if (serve_resident(fetch, index) || join_request(fetch, index)) {
             continue;
         }
         sl_request *request = sl_requests_take(&fetch->requests);
@@ -458,6 +508,8 @@ void sl_fetch_plan(sl_fetch *fetch)
             return;
         }
         request->packed = sl_fetch_is_packed(fetch, fetch->window.wants[index].item.object);
+        request->remote = sl_fetch_is_remote(fetch, fetch->window.wants[index].item.object);
+        set_merging(fetch, request->remote && !request->packed);
         if (!aim_request(fetch, request, index, &span) &&
             !(move_together(fetch) && aim_request(fetch, request, index, &span))) {
             sl_requests_give(&fetch->requests, request);

@@ -37,6 +37,9 @@ struct sl_fetch {
     sl_backend *backend;
     sl_backend *unpackers;    /* the same, or NULL: nothing is compressed */
     uint64_t unpack_progress; /* theirs, when it was last looked at */
+    sl_places places;         /* of all objects */
+    sl_backend *remote; /* the one of remote objects, inside `backend`; NULL: there are none */
+    uint64_t remote_progress; /* its, when it was last looked at */
     sl_fetch_bytes **kept;    /* space for one of each item; with a spread */
     bool starved;             /* what is waited for waits for memory that does not come back */
     sl_read **batch;          /* to be submitted */
@@ -67,6 +70,13 @@ static inline bool sl_fetch_is_packed(const sl_fetch *fetch, uint32_t object)
 {
     return fetch->config.packed && object < sl_objects_count(fetch->config.objects) &&
            sl_objects_packed(fetch->config.objects, object).packing != SL_PACKING_NONE;
+}
+
+static inline bool sl_fetch_is_remote(const sl_fetch *fetch, uint32_t object)
+{
+    return fetch->remote != NULL &&
+           (fetch->places == SL_PLACES_REMOTE ||
+            sl_objects_place(fetch->config.objects, object) == SL_PLACES_REMOTE);
 }
 
 /* Pieces that an item has, at most. */

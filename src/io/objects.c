@@ -238,10 +238,10 @@ static bool direct_works(sl_objects *objects, const opened *file)
 
 /* Without the lock. */
 static opened objects_open_file(sl_objects *objects, const char *path, const sl_boundary *boundary,
-                                bool direct)
+                                const sl_file_identity *known, bool direct)
 {
     opened file = {.direct = direct};
-    sl_open_how how = {boundary, direct};
+    sl_open_how how = {.boundary = boundary, .direct = direct, .known = known};
     sl_open_file offered;
     if (boundary == NULL && !direct && sl_store_take_file(path, &offered)) {
         file.handle = offered.handle;
@@ -284,6 +284,21 @@ static bool objects_is_same(sl_objects *objects, uint32_t object, const sl_file_
     return same;
 }
 
+/* Copies what an object was when it was seen before. False: it was not. */
+static bool objects_was(sl_objects *objects, uint32_t object, sl_file_identity *was)
+{
+    static const sl_file_identity unseen = {0};
+    const sl_file_identity *wanted = sl_objects_identity(objects, object);
+    if (wanted != NULL) {
+        *was = *wanted;
+        return true;
+    }
+    sl_lock(&objects->mutex);
+    *was = objects->seen != NULL ? objects->seen[object] : unseen;
+    sl_unlock(&objects->mutex);
+    return memcmp(was, &unseen, sizeof(unseen)) != 0;
+}
+
 /* OK: `*file` is open. AGAIN: no descriptor is free. */
 static sluice_status open_checked(sl_objects *objects, uint32_t object, bool direct, opened *file,
                                   sluice_error *error)
@@ -293,14 +308,23 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
         return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
                             object);
     }
+    sl_file_identity was;
     const sl_boundary *boundary = sl_objects_boundary(objects, object);
-    *file = objects_open_file(objects, path, boundary, direct);
+    const bool remote = sl_store_of(path)->remote;
+    bool known = objects_was(objects, object, &was);
+    if (!known && remote && sl_objects_bytes(objects, object) > 0) {
+        /* Its first answer says the rest: a request to open it would cost as much as a read. */
+        was = (sl_file_identity){.bytes = sl_objects_bytes(objects, object)};
+        known = true;
+    }
+    *file = objects_open_file(objects, path, boundary, known ? &was : NULL, direct);
     if (file->failed == -EXDEV && boundary != NULL) {
         return sl_boundary_refuse(boundary, path, error);
     }
     if (file->failed < 0) {
+        const char *reason = remote ? sl_store_reason() : "";
         (void)sl_error_file(error, SLUICE_IO, STAGE, -file->failed, path, -1,
-                            "cannot open the file");
+                            "cannot open the file%s%s", reason[0] != '\0' ? ": " : "", reason);
         const bool busy =
             file->failed == -EMFILE || file->failed == -ENFILE || file->failed == -EINTR;
         return busy ? SLUICE_AGAIN : SLUICE_IO;
@@ -364,12 +388,23 @@ static void take_idle_locked(sl_objects *objects, const entry *e)
     objects->in_use++;
 }
 
+/* Remembers what a remote object that was opened by its size alone turned out to be. */
+static void note_identity_locked(sl_objects *objects, const entry *e)
+{
+    sl_store_facts facts;
+    if (e->file.store != NULL && e->file.store->remote && objects->seen != NULL &&
+        objects->seen[e->object].modified_ns == 0 && sl_handle_facts(&e->file, &facts) == 0) {
+        objects->seen[e->object] = facts.identity;
+    }
+}
+
 /* In use -> free. Gives the handle back, which is the caller's to close; a closed one: there was
  * none. */
 static sl_handle free_entry_locked(sl_objects *objects, entry *e)
 {
     const sl_handle file = e->file;
     assert(e->pins == 0);
+    note_identity_locked(objects, e);
     *objects_key_of(objects, e->object, e->past_cache) = 0;
     *e = (entry){.newer = objects->free};
     objects->free = objects_number_of(objects, e);
@@ -561,17 +596,33 @@ void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered)
     sl_unlock(&objects->mutex);
 }
 
-bool sl_objects_lack_descriptors(const sl_objects *objects)
+sl_places sl_objects_place(const sl_objects *objects, uint32_t object)
 {
     char path[SL_PATH_BYTES];
-    bool lack = false;
-    /* with local files alone there is nothing to be looked for */
-    for (uint32_t i = 0; sl_stores[0] != &sl_store_local && !lack && i < objects->names.count;
-         i++) {
-        lack = sl_objects_path(objects, i, path, sizeof(path)) == SLUICE_OK &&
-               sl_store_of(path) != &sl_store_local;
+    if (sl_stores[0] == &sl_store_local ||
+        sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
+        return SL_PLACES_LOCAL;
     }
-    return lack;
+    const sl_store *store = sl_store_of(path);
+    if (store == &sl_store_local) {
+        return SL_PLACES_LOCAL;
+    }
+    return store->remote ? SL_PLACES_REMOTE : SL_PLACES_OTHER;
+}
+
+sl_places sl_objects_places(const sl_objects *objects)
+{
+    const uint32_t count = sl_stores[0] == &sl_store_local ? 0 : objects->names.count;
+    sl_places all = count > 0 ? sl_objects_place(objects, 0) : SL_PLACES_LOCAL;
+    for (uint32_t i = 1; i < count && all != SL_PLACES_MIXED; i++) {
+        /* Objects of one folder are in one store. */
+        const sl_boundary *folder = sl_objects_boundary(objects, i);
+        if ((folder == NULL || folder != sl_objects_boundary(objects, i - 1)) &&
+            sl_objects_place(objects, i) != all) {
+            all = SL_PLACES_MIXED;
+        }
+    }
+    return all;
 }
 
 bool sl_objects_is_open(sl_objects *objects, uint32_t object)

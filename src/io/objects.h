@@ -156,8 +156,16 @@ typedef struct sl_opening {
 void sl_objects_unpin(sl_objects *objects, const sl_pin *pin);
 /* How many pins there are: 0 when nobody reads. */
 uint32_t sl_objects_pins(sl_objects *objects);
-/* Whether one of the objects has a store without descriptors. */
-bool sl_objects_lack_descriptors(const sl_objects *objects);
+typedef enum sl_places {
+    SL_PLACES_LOCAL = 0, /* all objects are files of this machine */
+    SL_PLACES_REMOTE,    /* all are behind a network */
+    SL_PLACES_OTHER,     /* all have no descriptors, and are read by threads */
+    SL_PLACES_MIXED
+} sl_places;
+/* Where the objects are. */
+sl_places sl_objects_places(const sl_objects *objects);
+/* Where one object is. */
+sl_places sl_objects_place(const sl_objects *objects, uint32_t object);
 /* Whether the object is open through the page cache, or about to be. */
 bool sl_objects_is_open(sl_objects *objects, uint32_t object);
 /* Has it closed and opened again before its next pin, once nobody pins it: its handle went stale,

@@ -11,10 +11,19 @@
 
 #define STAGE "io"
 
-/* Whether a read that failed is to be tried again; sleeps until then. */
-static bool try_again(const sl_objects *objects, sl_retry *retry, const sluice_error *reason)
+/* A remote store has tried again already. */
+static bool is_remote(const sl_objects *objects, uint32_t object)
 {
-    if (reason->status != SLUICE_IO) {
+    char path[SL_PATH_BYTES];
+    return sl_objects_path(objects, object, path, sizeof(path)) == SLUICE_OK &&
+           sl_store_of(path)->remote;
+}
+
+/* Whether a read that failed is to be tried again; sleeps until then. */
+static bool try_again(const sl_objects *objects, uint32_t object, sl_retry *retry,
+                      const sluice_error *reason)
+{
+    if (reason->status != SLUICE_IO || is_remote(objects, object)) {
         return false;
     }
     return sl_objects_is_failing(objects) ? sl_retry_once(retry, reason->sys_errno)
@@ -81,7 +90,7 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
     }
     do {
         status = read_once(objects, &of, &reason);
-    } while (status < 0 && try_again(objects, &retry, &reason));
+    } while (status < 0 && try_again(objects, object, &retry, &reason));
     note_end(objects, status, &retry);
     if (status < 0 && error != NULL) {
         *error = reason;
@@ -108,7 +117,9 @@ static sluice_status read_whole_once(whole file, void *to, size_t capacity, size
         return sl_boundary_refuse(file.boundary, path, error);
     }
     if (failed < 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, -failed, path, -1, "cannot open the file");
+        const char *reason = sl_store_of(path)->remote ? sl_store_reason() : "";
+        return sl_error_file(error, SLUICE_IO, STAGE, -failed, path, -1, "cannot open the file%s%s",
+                             reason[0] != '\0' ? ": " : "", reason);
     }
     handle.name.stage = STAGE;
     *size = (size_t)found.identity.bytes;
@@ -144,7 +155,7 @@ static sluice_status objects_read_files(sl_objects *objects, const sl_files_read
     sl_retry retry = {0};
     do {
         status = read_files_once(read, size, &reason);
-    } while (status < 0 && try_again(objects, &retry, &reason));
+    } while (status < 0 && try_again(objects, read->object, &retry, &reason));
     note_end(objects, status, &retry);
     if (status < 0 && error != NULL) {
         *error = reason;
@@ -171,7 +182,7 @@ static sluice_status read_file(sl_objects *objects, uint32_t object, bool front,
     const whole file = {path, sl_objects_boundary(objects, object), front};
     do {
         status = read_whole_once(file, into.to, into.capacity, size, &reason);
-    } while (status < 0 && try_again(objects, &retry, &reason));
+    } while (status < 0 && try_again(objects, object, &retry, &reason));
     note_end(objects, status, &retry);
     if (status < 0 && error != NULL) {
         *error = reason;

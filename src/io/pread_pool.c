@@ -115,7 +115,7 @@ static sl_completion pread_pool_read_file(sl_read *read)
     sl_handle file;
     sl_store_facts found;
     sl_completion completion = {.read = read, .direct = read->direct};
-    sl_open_how how = {read->boundary, read->direct};
+    sl_open_how how = {.boundary = read->boundary, .direct = read->direct};
     int failed = sl_handle_open_how(&file, read->path, &how, &found);
     if (failed == -EINVAL && how.direct) {
         how.direct = false;

@@ -219,11 +219,12 @@ sl_progress sl_request_got(sl_request *request, uint64_t bytes)
     return SL_PART_TAIL;
 }
 
-void sl_requests_go_on(sl_requests *requests, uint64_t now_ns)
+void sl_requests_go_on(sl_requests *requests, sl_request_kind kind, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < requests->depth; i++) {
         sl_request *request = &requests->all[i];
-        if (request->state == SL_REQUEST_FLYING && request->packed) {
+        const bool is = kind == SL_REQUESTS_PACKED ? request->packed : request->remote;
+        if (request->state == SL_REQUEST_FLYING && is) {
             request->since_ns = now_ns;
         }
     }

@@ -48,6 +48,7 @@ typedef struct sl_request {
     bool way_known;               /* that was decided */
     bool looks;                   /* what is being opened is to say what the page cache has */
     bool packed;                  /* of a compressed object */
+    bool remote;                  /* of an object behind a network (sl_backend_remote) */
     bool resident;                /* for the copy of the dataset in memory: it has no wants */
     sl_pin pin;                   /* while `pinned` */
     bool pinned;
@@ -114,8 +115,9 @@ sl_request *sl_requests_sent_before(const sl_requests *requests, uint64_t limit_
 /* Marks FLYING ones that were sent before `limit_ns`, once each; how many. */
 uint32_t sl_requests_warn(sl_requests *requests, uint64_t limit_ns);
 
-/* Something was unpacked: compressed ones that are FLYING count as sent now. */
-void sl_requests_go_on(sl_requests *requests, uint64_t now_ns);
+typedef enum sl_request_kind { SL_REQUESTS_PACKED, SL_REQUESTS_REMOTE } sl_request_kind;
+/* Something of this kind came: requests of the kind that are FLYING count as sent now. */
+void sl_requests_go_on(sl_requests *requests, sl_request_kind kind, uint64_t now_ns);
 
 /* What a part that was read means. Pure. */
 typedef enum sl_progress {

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -28,6 +29,20 @@ const sl_store *sl_store_of(const char *path)
         i++;
     }
     return sl_stores[i];
+}
+
+static _Thread_local bool own_bypass;
+
+bool sl_store_bypass_caches(bool bypass)
+{
+    const bool before = own_bypass;
+    own_bypass = bypass;
+    return before;
+}
+
+bool sl_store_bypasses_caches(void)
+{
+    return own_bypass;
 }
 
 /* ---- doubts ---- */
@@ -50,11 +65,63 @@ bool sl_store_is_missing(int failed)
 static int store_note(const char *path, int failed)
 {
     if (own_doubt != NULL && own_doubt->path[0] == '\0' && failed < 0 &&
-        !sl_store_is_missing(failed) && failed != -EACCES && failed != -EPERM) {
+        !sl_store_is_missing(failed) && failed != -EACCES && failed != -EPERM &&
+        failed != -ENOTSUP) {
         own_doubt->sys_errno = -failed;
         (void)snprintf(own_doubt->path, sizeof(own_doubt->path), "%s", path);
     }
     return failed;
+}
+
+/* ---- reasons ---- */
+
+static _Thread_local char own_reason[SL_REASON_BYTES];
+
+void sl_store_set_reason(const char *reason)
+{
+    (void)snprintf(own_reason, sizeof(own_reason), "%s", reason);
+}
+
+const char *sl_store_reason(void)
+{
+    return own_reason;
+}
+
+/* `failed` as an error of the caller's; with the reason of a store that gave one. */
+static sluice_status store_error(sluice_error *error, sl_file_name name, int failed,
+                                 const char *what)
+{
+    const char *reason = sl_store_of(name.path)->remote ? own_reason : "";
+    return sl_error_file(error, failed == -ECANCELED ? SLUICE_CANCELED : SLUICE_IO, name.stage,
+                         -failed, name.path, -1, "%s%s%s", what, reason[0] != '\0' ? ": " : "",
+                         reason);
+}
+
+/* ---- scopes ---- */
+
+static atomic_uint open_scopes;
+
+static void tell_scope(bool open)
+{
+    for (size_t i = 0; sl_stores[i]->scheme[0] != '\0'; i++) {
+        if (sl_stores[i]->scope != NULL) {
+            sl_stores[i]->scope(open);
+        }
+    }
+}
+
+void sl_store_scope_begin(void)
+{
+    if (atomic_fetch_add_explicit(&open_scopes, 1, memory_order_acq_rel) == 0) {
+        tell_scope(true);
+    }
+}
+
+void sl_store_scope_end(void)
+{
+    if (atomic_fetch_sub_explicit(&open_scopes, 1, memory_order_acq_rel) == 1) {
+        tell_scope(false);
+    }
 }
 
 /* ---- what is at an address ---- */
@@ -67,9 +134,7 @@ int sl_store_stat(const char *path, sl_store_facts *facts)
 sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_error *error)
 {
     const int failed = sl_store_stat(name.path, facts);
-    return failed == 0
-               ? SLUICE_OK
-               : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1, "cannot open");
+    return failed == 0 ? SLUICE_OK : store_error(error, name, failed, "cannot open");
 }
 
 static bool store_has(const char *path, sl_entry_kind kind)
@@ -112,8 +177,7 @@ static sluice_status list_folder(sl_file_name folder, sl_store_visit visit, void
     const int failed =
         store_note(folder.path, sl_store_of(folder.path)->list(folder.path, &listing));
     return failed == 0 ? listing.status
-                       : sl_error_file(error, SLUICE_IO, folder.stage, -failed, folder.path, -1,
-                                       "cannot list the folder");
+                       : store_error(error, folder, failed, "cannot list the folder");
 }
 
 static _Thread_local sl_kept_listing *own_listing;
@@ -150,11 +214,91 @@ int sl_store_real_path(const char *path, char real[SL_PATH_BYTES])
     return sl_store_of(path)->real_path(path, real);
 }
 
+/* How much of a remote address no ".." leads out of: its bucket or host. */
+static size_t remote_root_bytes(const char *address)
+{
+    const char *slashes = strstr(address, "://");
+    return slashes != NULL ? (size_t)(slashes - address) + 3 + strcspn(slashes + 3, "/")
+                           : strlen(address);
+}
+
+/* Appends a component to an address of `*length`. "." and ".." are keys' own bytes to an object
+ * store, so what they mean in a name is done here. False: it is too long. */
+static bool join_component(char *path, size_t *length, const char *name, size_t bytes)
+{
+    const size_t root = remote_root_bytes(path);
+    if (bytes == 1 && name[0] == '.') {
+        return true;
+    }
+    if (bytes == 2 && name[0] == '.' && name[1] == '.') {
+        while (*length > root && path[*length - 1] != '/') {
+            (*length)--;
+        }
+        *length -= *length > root;
+        path[*length] = '\0';
+        return true;
+    }
+    const bool parted = path[*length - 1] != '/';
+    if (*length + parted + bytes >= SL_PATH_BYTES) {
+        return false;
+    }
+    path[*length] = '/';
+    memcpy(path + *length + parted, name, bytes);
+    *length += parted + bytes;
+    path[*length] = '\0';
+    return true;
+}
+
+static bool join_names(char *path, size_t *length, const char *names)
+{
+    bool fits = true;
+    while (fits && *names != '\0') {
+        const size_t bytes = strcspn(names, "/");
+        fits = bytes == 0 || join_component(path, length, names, bytes);
+        names += bytes;
+        names += *names == '/';
+    }
+    return fits;
+}
+
+bool sl_path_settle(char *path)
+{
+    char below[SL_PATH_BYTES];
+    const bool has_dots = strstr(path, "/..") != NULL || strstr(path, "/./") != NULL;
+    if (!has_dots || !sl_store_of(path)->remote) {
+        return false;
+    }
+    size_t length = remote_root_bytes(path);
+    (void)snprintf(below, sizeof(below), "%s", path + length);
+    path[length] = '\0';
+    return join_names(path, &length, below); /* never longer than it was */
+}
+
+static bool join_remote(char path[SL_PATH_BYTES], const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    bool fits = length + 1 < SL_PATH_BYTES && length > 0;
+    if (fits) {
+        memcpy(path, folder, length + 1);
+    }
+    if (fits && sl_path_settle(path)) {
+        length = strlen(path);
+    }
+    fits = fits && join_names(path, &length, name);
+    if (!fits) {
+        path[0] = '\0';
+    }
+    return fits;
+}
+
 bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name)
 {
     const size_t before = strlen(folder);
     const size_t behind = strlen(name);
     path[0] = '\0';
+    if (sl_store_of(folder)->remote) {
+        return join_remote(path, folder, name);
+    }
     if (before + behind + 2 > SL_PATH_BYTES) {
         return false;
     }
@@ -275,7 +419,7 @@ sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_ident
     const int failed = open_any(handle, name.path, &how, &facts);
     handle->name = name;
     if (failed < 0) {
-        return sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1, "cannot open");
+        return store_error(error, name, failed, "cannot open");
     }
     if (facts.kind != SL_ENTRY_FILE) {
         sl_handle_close(handle);
@@ -351,13 +495,34 @@ static ssize_t store_read_some(const void *from, void *to, size_t bytes, uint64_
     return handle->store->read_at(handle, to, bytes, offset);
 }
 
+static bool store_is_remote(const sl_handle *handle)
+{
+    return handle->store != NULL && handle->store->remote;
+}
+
+/* A remote store has tried again already, and says why it gave up. */
+static sluice_status end_read(const sl_handle *handle, sluice_status status, sluice_error *error)
+{
+    if (status != SLUICE_IO || error == NULL || !store_is_remote(handle)) {
+        return status;
+    }
+    if (error->sys_errno == ECANCELED && sl_stop_requested()) {
+        return sl_stop_check(handle->name.stage, error);
+    }
+    if (own_reason[0] != '\0') {
+        sl_error_add(error, sizeof(error->text), ": %s", own_reason);
+    }
+    return status;
+}
+
 sluice_status sl_handle_read(const sl_handle *handle, void *buffer, size_t bytes, uint64_t offset,
                              sluice_error *error)
 {
-    const sl_file_source source = {handle->name, store_read_some, handle, true};
+    const sl_file_source source = {handle->name, store_read_some, handle, !store_is_remote(handle)};
     sluice_error own;
     sluice_error *reason = error != NULL ? error : &own;
-    const sluice_status status = sl_file_read_from(&source, buffer, bytes, offset, reason);
+    sluice_status status = sl_file_read_from(&source, buffer, bytes, offset, reason);
+    status = end_read(handle, status, reason);
     if (status < 0 && status != SLUICE_CANCELED) {
         (void)store_note(handle->name.path, reason->sys_errno != 0 ? -reason->sys_errno : -EIO);
     }
@@ -368,7 +533,7 @@ sluice_status sl_handle_read_once(const sl_handle *handle, void *buffer, size_t 
                                   uint64_t offset, sluice_error *error)
 {
     const sl_file_source source = {handle->name, store_read_some, handle, false};
-    return sl_file_read_from(&source, buffer, bytes, offset, error);
+    return end_read(handle, sl_file_read_from(&source, buffer, bytes, offset, error), error);
 }
 
 sluice_status sl_handle_sample(const sl_handle *handle, sl_file_identity *identity,
@@ -376,6 +541,9 @@ sluice_status sl_handle_sample(const sl_handle *handle, sl_file_identity *identi
 {
     uint8_t bytes[SAMPLE_BYTES * SAMPLE_PLACES];
     const uint64_t size = identity->bytes;
+    if (store_is_remote(handle) && identity->sample != 0) {
+        return SLUICE_OK; /* of its ETag, which says all */
+    }
     const uint64_t last = size > SAMPLE_BYTES ? size - SAMPLE_BYTES : 0;
     size_t filled = 0;
     for (uint32_t i = 0; i < SAMPLE_PLACES && (i == 0 || last > 0); i++) {
@@ -398,7 +566,10 @@ void sl_handle_advise(const sl_handle *handle, sl_advice advice, uint64_t offset
                                   [SL_ADVICE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
                                   [SL_ADVICE_SOON] = POSIX_FADV_WILLNEED,
                                   [SL_ADVICE_NEVER] = POSIX_FADV_DONTNEED};
-    if (handle->fd >= 0) {
+    if (handle->fd < 0 && handle->store->advise != NULL) {
+        handle->store->advise(handle, advice);
+    }
+    if (handle->fd >= 0 && advice != SL_ADVICE_REMEMBER) {
         (void)posix_fadvise(handle->fd, (off_t)offset, (off_t)bytes, kernels[advice]);
     }
 }

@@ -2,11 +2,11 @@
 /*
  * store: where datasets are, and the one way to what is there.
  *
- * Purpose: formats, datasets and readers know addresses (a path, or "scheme:..."), and ask the
+ * Purpose: formats, datasets and readers know addresses (a path, or "scheme://..."), and ask the
  * store that an address belongs to. A store is one row of `sl_stores` (stores.c): the files of this
- * machine (store_local.c) are the first and, so far, the only one of the library. What is the same
- * for all stores (retries, whole reads, a file that was replaced, errors that name the address) is
- * said once, here, over a row's few functions; which store it was, nobody else asks.
+ * machine (store_local.c), and object stores (src/remote/store_remote.c). Everything that all
+ * stores share (whole reads, replaced files, errors that name the address) is written once, here,
+ * over a row's few functions.
  *
  * How samples come through it:
  *  - a photo of a folder: `list` names it, or the store's `stat` does, where a listing does not say
@@ -20,7 +20,8 @@
  *    while the dataset is opened, and by sl_handle_open_again later.
  *
  * What a store promises: an object that is open stays the one that it was, or `read_at` (-ESTALE)
- * and `facts` tell of the change. It resolves ".." in its addresses itself. Links, where there are
+ * and `facts` tell of the change. A local store resolves ".." itself; in an object store's keys it
+ * is a part of the name, so paths that are joined are resolved here (sl_path_settle). Links, where there are
  * such things, are followed; that what a list names is inside of its folder is checked by its
  * text, and where there are links by `open` (boundary.h). A FIFO blocks nobody. Threads: any; a
  * handle is read by several at once, opened and closed by one. Errors of rows: 0, or -errno.
@@ -39,7 +40,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SL_PATH_BYTES 4096
+#define SL_PATH_BYTES   4096
+#define SL_REASON_BYTES 192U
 
 typedef enum sl_entry_kind {
     SL_ENTRY_UNKNOWN = 0, /* listings only: it has to be asked for */
@@ -87,7 +89,18 @@ typedef struct sl_handle {
 typedef struct sl_open_how {
     const sl_boundary *boundary; /* what it has to be in (-EXDEV); NULL: anywhere */
     bool direct;                 /* O_DIRECT, where there is a descriptor (-EINVAL: refused) */
+    /* What it was when it was seen last; NULL: not known. A store behind a network may take that
+     * for the facts, and find out by the first read (-EREMCHG: it is another one). */
+    const sl_file_identity *known;
 } sl_open_how;
+
+typedef enum sl_advice {
+    SL_ADVICE_RANDOM,     /* most of it is not wanted */
+    SL_ADVICE_SEQUENTIAL, /* all of it, in order */
+    SL_ADVICE_SOON,       /* these bytes are */
+    SL_ADVICE_NEVER,      /* these bytes are not, any more */
+    SL_ADVICE_REMEMBER    /* what is read from here on is read by each opening */
+} sl_advice;
 
 typedef struct sl_store {
     /* How its addresses begin; "": all that no other row takes. */
@@ -104,18 +117,49 @@ typedef struct sl_store {
     /* Bytes read, fewer where less is there; 0 at the end. */
     ssize_t (*read_at)(const sl_handle *handle, void *to, size_t bytes, uint64_t offset);
     void (*close)(sl_handle *handle);
+    /* NULL: nothing comes of advice where there is no descriptor. */
+    void (*advise)(const sl_handle *handle, sl_advice advice);
     /* The one name that all names of an address lead to, of at most SL_PATH_BYTES with its NUL. */
     int (*real_path)(const char *path, char *real);
+    /* The first scope began, or the last one ended (sl_store_scope_begin); NULL: it does not care.
+     */
+    void (*scope)(bool open);
+    /* True if objects are behind a network: handle->own is an sl_object (src/remote/object.h), and
+     * fetch threads read them through sl_backend_remote. */
+    bool remote;
+    bool lists_nothing; /* its folders have no listing */
 } sl_store;
 
 /* The rows, the one with the scheme "" last. In an object file of its own: a program that links the
  * static library and has a table of this name uses that instead (tests/support/store_fault.h). */
 extern const sl_store *const sl_stores[];
-extern const sl_store sl_store_local;
+extern const sl_store sl_store_local, sl_store_http, sl_store_https, sl_store_s3, sl_store_gs,
+    sl_store_hf;
 
 const sl_store *sl_store_of(const char *path);
 
 /* ---- what is at an address ---- */
+
+/*
+ * Why the last call of a row on this thread failed, in words ("403 AccessDenied, as profile
+ * research"), where it is not just its errno: errors say this instead of the errno's text. Rows set
+ * it where they fail; "" : nothing to say. No secret is in it.
+ */
+void sl_store_set_reason(const char *reason);
+const char *sl_store_reason(void);
+
+/* While a dataset is opened, by whatever threads: stores may answer from what they were told
+ * meanwhile. They nest, and count over all threads. */
+void sl_store_scope_begin(void);
+void sl_store_scope_end(void);
+
+/*
+ * True: reads of remote objects by this thread go to the store itself, and what the chunk cache
+ * keeps of their bytes is removed, until the next call. For bytes whose checksum does not fit: a
+ * cache may have changed them. Returns what was set before.
+ */
+bool sl_store_bypass_caches(bool bypass);
+bool sl_store_bypasses_caches(void);
 
 /* 0, or -errno. */
 int sl_store_stat(const char *path, sl_store_facts *facts);
@@ -169,6 +213,9 @@ void sl_kept_listing_close(sl_kept_listing *listing);
 
 /* FOLDER/NAME; false: it is too long. Neither may be of `path`. */
 bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name);
+/* Resolves ".." in a remote address in place, as join does with names, whose stores take it for a
+ * part of keys. False: there was nothing to resolve. */
+bool sl_path_settle(char *path);
 /* Appends a name to a path of `*length`, with a slash unless one of them is empty. False: there is
  * no space for it in `bytes`. */
 bool sl_path_append(char *path, size_t *length, size_t bytes, const char *name);
@@ -232,12 +279,6 @@ sluice_status sl_handle_read_once(const sl_handle *handle, void *buffer, size_t 
 sluice_status sl_handle_sample(const sl_handle *handle, sl_file_identity *identity,
                                sluice_error *error);
 
-typedef enum sl_advice {
-    SL_ADVICE_RANDOM,     /* most of it is not wanted */
-    SL_ADVICE_SEQUENTIAL, /* all of it, in order */
-    SL_ADVICE_SOON,       /* these bytes are */
-    SL_ADVICE_NEVER       /* these bytes are not, any more */
-} sl_advice;
 /* What will be read; `bytes` 0: to the end. A hint: nothing comes of it where there is no
  * descriptor. */
 void sl_handle_advise(const sl_handle *handle, sl_advice advice, uint64_t offset, uint64_t bytes);

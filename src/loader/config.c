@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "error.h"
+#include "minmax.h"
 #include "options.h"
 #include "read_arena.h"
 #include "shard_order.h"
@@ -32,6 +33,12 @@
 #define SMALL_BATCHES              MIB /* of as many batches as there are then */
 #define LOOKAHEAD_FOLDER_PER_DEPTH 4
 #define LOOKAHEAD_MAX              65536
+/* Reads of remote objects in flight, of small samples: the server limits them further
+ * (src/remote/hosts.h), and the read buffer those of large ones. It has space for what 10 Gbit/s
+ * bring in 50 ms, or for some samples: all of it is cleared before its first use. */
+#define REMOTE_DEPTH        256U
+#define REMOTE_BUFFER_BYTES (64 * MIB)
+#define REMOTE_SAMPLES      24U
 /* Of a sample whose size is not known: space that is worth having at once. */
 #define GUESSED_BYTES ((uint64_t)128 << 10)
 /* Times an average one: samples that the read buffer holds of large ones, since reading waits for
@@ -85,7 +92,18 @@ static uint64_t members_read_buffer(const sluice_loader_options *o, const sl_dat
     return config_clamp((wanted + MIB - 1) / MIB * MIB, o->read_buffer_bytes, share);
 }
 
-static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
+/* An answer takes its time, in which others come. */
+static uint64_t remote_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
+{
+    const uint64_t mean = mean_bytes(dataset);
+    const uint64_t share = config_clamp(o->memory_bytes / 4, 32 * MIB, 1024 * MIB);
+    const uint64_t each = mean > GUESSED_BYTES ? mean : GUESSED_BYTES;
+    const uint64_t most = sl_max_u64(REMOTE_SAMPLES * each, REMOTE_BUFFER_BYTES);
+    const uint64_t wanted = sl_min_u64(2 * (uint64_t)o->io_depth * each, most);
+    return config_clamp(wanted / MIB * MIB, 32 * MIB, share);
+}
+
+static uint64_t local_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     if (o->shuffle != SLUICE_SHUFFLE_BLOCK) {
         const uint64_t share = config_clamp(o->memory_bytes / 4, 32 * MIB, 1024 * MIB);
@@ -97,7 +115,15 @@ static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dat
     return config_clamp(samples * mean_bytes(dataset) / 2 * 3, 32 * MIB, 1024 * MIB);
 }
 
-static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
+static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset,
+                                    bool remote)
+{
+    const uint64_t local = local_read_buffer(o, dataset);
+    const uint64_t waiting = remote ? remote_read_buffer(o, dataset) : 0;
+    return local > waiting ? local : waiting;
+}
+
+static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset, bool remote)
 {
     fill_u32(&o->batch_size, 256);
     if (o->workers == 0) {
@@ -110,10 +136,10 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
     fill_u32(&o->block_samples, by_shards ? 16 : 64);
     fill_u32(&o->window_blocks, by_shards ? 1024 : 16);
     fill_u64(&o->window_bytes, 256 * MIB);
-    fill_u32(&o->io_depth, 32);
+    fill_u32(&o->io_depth, remote ? REMOTE_DEPTH : 32);
     fill_u32(&o->io_threads, 8);
     fill_u64(&o->memory_bytes, UINT64_MAX);
-    fill_u64(&o->read_buffer_bytes, default_read_buffer(o, dataset));
+    fill_u64(&o->read_buffer_bytes, default_read_buffer(o, dataset, remote));
     fill_u64(&o->max_sample_bytes,
              config_clamp(LARGE_SAMPLES * mean_bytes(dataset), 64 * MIB, 1024 * MIB));
     fill_u64(&o->max_pixels, 100000000);
@@ -244,20 +270,25 @@ static bool reads_on(const sluice_loader_options *o, const sl_dataset *dataset)
     return o->shuffle == SLUICE_SHUFFLE_SHARDS || dataset->info.front_to_back != 0;
 }
 
-/* Each file by one thread. */
-static void choose_unpackers(sl_config *config)
+/* Each file by one thread, which waits for the network most of the time where there is one. */
+static void choose_unpackers(sl_config *config, bool remote)
 {
     const sluice_loader_options *o = &config->options;
-    const uint64_t most = config_clamp(sl_cpu_count(), 2, SL_SHARD_LANES);
+    const uint64_t most = remote ? SL_SHARD_LANES : config_clamp(sl_cpu_count(), 2, SL_SHARD_LANES);
     config->unpack_threads = (uint32_t)config_clamp(o->io_threads, 1, most);
     /* Those of an epoch and of the next; or one of each thread, and what the next begins with. */
     config->unpack_passes =
         o->shuffle == SLUICE_SHUFFLE_SHARDS ? 2 * SL_SHARD_LANES : config->unpack_threads + 1;
 }
 
-static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset *dataset)
+static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset *dataset,
+                                bool remote)
 {
     const uint64_t mean = mean_bytes(dataset);
+    /* The copy is read besides the samples: of a bucket, whoever pays for it decides that. */
+    if (remote && o->resident_bytes == 0) {
+        return 0;
+    }
     /* A read of the copy that hangs must not be the only one that there can be. */
     if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2 ||
         dataset->pieces > 0 /* which are nowhere in one byte range */ || reads_on(o, dataset)) {
@@ -286,7 +317,8 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
 {
     sluice_loader_options *o = &config->options;
     *o = *wanted;
-    fill_defaults(o, dataset);
+    const bool remote = sl_dataset_is_remote(dataset);
+    fill_defaults(o, dataset, remote);
     sluice_status status = sl_options_check(SLUICE_OPTIONS_LOADER, o, "loader", error);
     if (status == SLUICE_OK) {
         status = check_rank(o, error);
@@ -308,7 +340,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     config->inserts = o->prefetch * o->batch_size; /* one for each row */
     config->first_bytes = choose_first_bytes(o, dataset);
     config->task_rows = choose_task_rows(dataset);
-    config->resident_bytes = choose_resident(o, dataset);
+    config->resident_bytes = choose_resident(o, dataset, remote);
     config->merge_gap_bytes =
         o->shuffle == SLUICE_SHUFFLE_FULL ? MERGE_GAP_BYTES_FULL : MERGE_GAP_BYTES;
     config->merge_bytes = o->shuffle == SLUICE_SHUFFLE_BLOCK ? MERGE_BYTES_BLOCK : MERGE_BYTES;
@@ -317,7 +349,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
         config->merge_gap_bytes = SL_MERGE_GAP_ON;
         config->merge_bytes = MERGE_BYTES_ON;
     }
-    choose_unpackers(config);
+    choose_unpackers(config, remote);
     return status;
 }
 

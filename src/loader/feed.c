@@ -366,6 +366,9 @@ void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
     feed->rows_asked = 0;
     sl_feed_enter_shards(feed);
     feed->short_from = UINT64_MAX;
+    if (feed->cache_plan != NULL) {
+        sl_cache_plan_enter(feed->cache_plan, epoch, start);
+    }
     feed->running = true;
     atomic_store_explicit(&feed->stopping, false, memory_order_relaxed);
     sl_unlock(&feed->mutex);

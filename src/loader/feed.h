@@ -45,6 +45,7 @@
 #ifndef SL_FEED_H
 #define SL_FEED_H
 
+#include "cache_plan.h"
 #include "columns.h"
 #include "config.h"
 #include "leveling.h"
@@ -66,6 +67,7 @@ typedef struct sl_feed_cursor {
     sl_plan plan; /* of `epoch` */
     sl_step at;   /* of `step` */
     uint64_t epoch, step, steps, ticket;
+    uint64_t entered; /* steps of the epoch before the plan's first */
     uint32_t row, member;
     uint32_t members; /* of a row of the epoch, as the columns say */
     /* Of the row at hand, set when its first member is asked for: */
@@ -145,6 +147,7 @@ typedef struct sl_feed {
     const sl_column_set *columns;
     const sl_partners *partners;
     const sl_classes *classes;    /* NULL: no partner's rule looks at them */
+    sl_cache_plan *cache_plan;    /* NULL: nothing is kept in the chunk cache. Set before start */
     uint32_t members;             /* of a row, at most */
     sl_order_source plain;        /* all samples, in a plain order, or of a mix in its own */
     const sl_order_source *order; /* the loader's; `plain`, unless it was set before open */
@@ -251,6 +254,12 @@ bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
 /* Copies the bytes of a job whose row will wait for another sample, if they are in the fetch's
  * reserve, and releases the reserve. Errors: NOMEM. */
 sluice_status sl_feed_keep(const sl_feed *feed, sl_job *job, sluice_error *error);
+/*
+ * Reads a remote job's bytes once more, from the store itself, because they are corrupt: a cache on
+ * the way may have changed them. True if they are other bytes now, in job->copy; the handle stays
+ * the job's. Blocks, unless the run is being stopped.
+ */
+bool sl_feed_reread(const sl_feed *feed, sl_job *job);
 /* Gives back what these jobs hold. */
 void sl_feed_release(const sl_feed *feed, sl_job *jobs, uint32_t count);
 

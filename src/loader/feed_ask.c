@@ -26,6 +26,7 @@ void sl_feed_enter(sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, uint64
         cursor->plan = sl_feed_plan(feed, epoch, start);
         cursor->epoch = epoch;
         cursor->steps = sl_plan_steps(&cursor->plan);
+        cursor->entered = sl_plan_entered(&cursor->plan);
         cursor->row = 0;
         cursor->member = 0;
         cursor->members = sl_columns_members(feed->columns, epoch);
@@ -215,12 +216,25 @@ static bool ask_locked(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     return feed->by_shards ? ask_by_shards(feed, want, item) : ask_in_order(feed, want, item);
 }
 
+/* Tells the chunk cache which row of the epoch was asked for. */
+static void tell_cache_plan(const sl_feed *feed, const sl_row_want *want)
+{
+    const sl_feed_cursor *ask = &feed->ask;
+    sl_cache_plan_advance(feed->cache_plan, want->epoch,
+                          feed->by_shards
+                              ? want->position
+                              : (ask->entered + ask->step) * ask->plan.batch + want->row);
+}
+
 bool sl_feed_ask(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
 {
     sl_lock(&feed->mutex);
     const bool found = feed->running && ask_locked(feed, want, item);
     if (found) {
         item->tag = feed->asked++;
+        if (feed->cache_plan != NULL) {
+            tell_cache_plan(feed, want);
+        }
     }
     sl_unlock(&feed->mutex);
     return found;

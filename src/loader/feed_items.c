@@ -4,6 +4,8 @@
 
 #include "error.h"
 #include "memory.h"
+#include "stop.h"
+#include "store.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -237,6 +239,34 @@ sluice_status sl_feed_keep(const sl_feed *feed, sl_job *job, sluice_error *error
     sl_fetch_release(feed->fetch, &job->bytes.handle, 1);
     job->bytes = (sl_fetch_bytes){{job->copy, bytes.size}, SL_HANDLE_NONE};
     return SLUICE_OK;
+}
+
+bool sl_feed_reread(const sl_feed *feed, sl_job *job)
+{
+    const sl_bytes was = job->bytes.bytes;
+    if (was.size == 0 || !sl_dataset_is_remote(feed->dataset)) {
+        return false;
+    }
+    uint8_t *copy = sl_malloc(was.size + SL_READABLE_BEHIND);
+    if (copy == NULL) {
+        return false;
+    }
+    size_t size = 0;
+    const _Atomic bool *stop = sl_stop_work_under(&feed->stopping);
+    const bool bypass = sl_store_bypass_caches(true);
+    const sluice_status status =
+        sl_dataset_read(feed->dataset, &job->want.sample, (sl_buffer){copy, was.size}, &size, NULL);
+    (void)sl_store_bypass_caches(bypass);
+    (void)sl_stop_work_under(stop);
+    if (status != SLUICE_OK || size != was.size || memcmp(copy, was.data, size) == 0) {
+        sl_free(copy);
+        return false;
+    }
+    memset(copy + size, 0, SL_READABLE_BEHIND);
+    sl_free(job->copy);
+    job->copy = copy;
+    job->bytes.bytes = (sl_bytes){copy, size};
+    return true;
 }
 
 static sluice_status take_delivered(const sl_feed *feed, sl_job *job, const sl_fetch_bytes *bytes,

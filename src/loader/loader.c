@@ -85,6 +85,7 @@ static void destroy(sluice_loader *loader)
         loader->feed.lost = loader->watch.found;
         sl_feed_stop(&loader->feed);
     }
+    sl_cache_plan_close(loader->feed.cache_plan);
     sl_fetch_leave(loader->fetch, CLOSE_PATIENCE_NS,
                    &(sl_fetch_heir){release_dataset, sl_dataset_ref(loader->dataset)});
     sl_workers_close(loader->workers);

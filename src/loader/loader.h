@@ -109,6 +109,9 @@ sluice_status sl_loader_get_operation(sluice_loader *loader, uint32_t number,
                                       sluice_operation_stats *stats);
 sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                   sluice_stage_stats *stats);
+/* All zero without a cache. NOMEM, which get_error explains. */
+sluice_status sl_loader_get_cache(sluice_loader *loader, uint64_t epoch,
+                                  sluice_loader_cache *cache);
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);

@@ -279,6 +279,12 @@ static sluice_status open_feed(sl_loader_opening *opening, sluice_error *error)
                : status;
 }
 
+static sluice_status open_cache_plan(sl_loader_opening *opening, sluice_error *error)
+{
+    sluice_loader *loader = opening->loader;
+    return sl_cache_plan_open(&loader->feed.cache_plan, &loader->feed, &loader->budget, error);
+}
+
 static sluice_status open_quarantine(sl_loader_opening *opening, sluice_error *error)
 {
     return sl_quarantine_open(&opening->loader->quarantine, opening->options.quarantine_path,
@@ -372,6 +378,7 @@ static opening_step *const steps[] = {
     sl_loader_open_device,
     opening_charge_tables,
     open_feed,
+    open_cache_plan,
     open_quarantine,
     open_row_maker,
     sl_loader_open_staging,

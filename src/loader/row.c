@@ -392,6 +392,21 @@ static void lose_row(progress *p, sl_job *jobs, sluice_status status, uint64_t s
     sl_error_clear(error);
 }
 
+/* Corrupt bytes of remote samples are read once more each. */
+static sluice_status make_reread(progress *p, sl_job *jobs, uint64_t *shortages)
+{
+    sluice_status status = make_fitting(p, jobs, shortages, &p->error);
+    for (uint32_t i = 0; status == SLUICE_CORRUPT && i < jobs->want.members; i++) {
+        if (!sl_feed_reread(p->maker->feed, &jobs[p->row->member])) {
+            break;
+        }
+        sl_error_clear(&p->error);
+        row_prepare(p->maker->feed, p->row, jobs);
+        status = make_fitting(p, jobs, shortages, &p->error);
+    }
+    return status;
+}
+
 /* A row, of the jobs of its members, which are the worker's own. */
 static void run_job(progress *p, sl_job *jobs)
 {
@@ -407,7 +422,7 @@ static void run_job(progress *p, sl_job *jobs)
     row_prepare(feed, p->row, jobs);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
     uint64_t shortages;
-    const sluice_status status = make_fitting(p, jobs, &shortages, &p->error);
+    const sluice_status status = make_reread(p, jobs, &shortages);
     if (status == SLUICE_CANCELED) {
         drop_one(p, jobs);
         sl_error_clear(&p->error);

@@ -2,6 +2,9 @@
 /* What the stages counted, in the words of sluice/loader.h. */
 #include "loader.h"
 
+#include "cache_plan.h"
+#include "caching.h"
+#include "error.h"
 #include "memory.h"
 #include "thread.h"
 
@@ -143,4 +146,36 @@ sluice_status sl_loader_get_operation(sluice_loader *loader, uint32_t number,
         atomic_load_explicit(&loader->maker.operation_ns[number], memory_order_relaxed);
     sl_loader_leave(loader);
     return SLUICE_OK;
+}
+
+sluice_status sl_loader_get_cache(sluice_loader *loader, uint64_t epoch, sluice_loader_cache *cache)
+{
+    sl_cache_plan *plan = loader->feed.cache_plan;
+    sluice_status status = SLUICE_OK;
+    sl_caching_stats stats = {0};
+    sl_chunk_hits hits = {0};
+    sluice_error why;
+    sl_error_clear(&why);
+    if (!sl_loader_enter(loader)) {
+        return SLUICE_CANCELED;
+    }
+    if (plan != NULL) {
+        sl_cache_plan_get_stats(plan, &stats);
+    }
+    if (plan != NULL && epoch > 0) {
+        status = sl_cache_plan_simulate(plan, epoch, &hits, &why);
+    }
+    if (status == SLUICE_OK) {
+        cache->chunks = stats.chunks;
+        cache->here_bytes = stats.here_bytes;
+        cache->fetched_bytes = stats.fetched_bytes;
+        cache->left_bytes = stats.left_bytes;
+        cache->removed = stats.removed;
+        cache->optimum = hits.optimum;
+        cache->lru = hits.lru;
+    } else {
+        (void)sl_loader_refuse(loader, &why);
+    }
+    sl_loader_leave(loader);
+    return status;
 }

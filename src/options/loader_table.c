@@ -66,7 +66,7 @@ static const sluice_option loader_rows[] = {
     {NUMBER(seed, 0, UINT64_MAX), .keyword = "seed", .flag = "--seed", .value = "S",
      .help = "seed of order and augmentation [0]"},
     {NUMBER(io_depth, 1, 512), .keyword = "io_depth", .flag = "--io-depth", .value = "N",
-     .help = "reads in flight [32]"},
+     .help = "reads in flight [32; remote data: at most 256]"},
     {NUMBER(io_threads, 1, 64), .keyword = "io_threads", .flag = "--io-threads", .value = "N",
      .help = "threads of --io pread and of unpacking [8]"},
     {NUMBER(read_buffer_bytes, INT64_C(1) << 20, UINT64_C(1) << 40), .unit = SLUICE_UNIT_BYTES,

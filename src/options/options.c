@@ -23,12 +23,12 @@ static const sl_options_table *const tables[] = {
     [SLUICE_OPTIONS_LOADER] = &sl_loader_table,   [SLUICE_OPTIONS_COLUMN] = &sl_column_table,
     [SLUICE_OPTIONS_DATASET] = &sl_dataset_table, [SLUICE_OPTIONS_WRITER] = &sl_writer_table,
     [SLUICE_OPTIONS_PACK] = &sl_pack_table,       [SLUICE_OPTIONS_UNPACK] = &sl_unpack_table,
-    [SLUICE_OPTIONS_VERIFY] = &sl_verify_table,
+    [SLUICE_OPTIONS_VERIFY] = &sl_verify_table,   [SLUICE_OPTIONS_REMOTE] = &sl_remote_table,
 };
 
 const sluice_option *sl_option_at(sluice_options of, uint32_t index)
 {
-    if ((uint32_t)of > SLUICE_OPTIONS_VERIFY || index >= tables[of]->count) {
+    if ((uint32_t)of > SLUICE_OPTIONS_REMOTE || index >= tables[of]->count) {
         return NULL;
     }
     return &tables[of]->rows[index];

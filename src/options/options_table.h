@@ -24,7 +24,7 @@ typedef struct sl_options_table {
 } sl_options_table;
 
 extern const sl_options_table sl_loader_table, sl_column_table, sl_dataset_table, sl_writer_table,
-    sl_pack_table, sl_unpack_table, sl_verify_table;
+    sl_pack_table, sl_unpack_table, sl_verify_table, sl_remote_table;
 
 /* ---- how rows are written ---- */
 

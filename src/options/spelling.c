@@ -44,7 +44,7 @@ const char *sl_option_spell(sluice_spelling spelling, const char *option)
             return phrases[i].spelled[spelling == SLUICE_SPELLING_PYTHON];
         }
     }
-    for (int of = SLUICE_OPTIONS_LOADER; of <= SLUICE_OPTIONS_VERIFY; of++) {
+    for (int of = SLUICE_OPTIONS_LOADER; of <= SLUICE_OPTIONS_REMOTE; of++) {
         const sluice_option *found = sl_option_find((sluice_options)of, option);
         const char *spelled = found == NULL                        ? NULL
                               : spelling == SLUICE_SPELLING_PYTHON ? found->keyword

@@ -28,6 +28,9 @@ static void check_all()
     const sluice_option option = SLUICE_OPTION_INIT;
     const sluice_ranks ranks = SLUICE_RANKS_INIT;
     const sluice_job_array job_array = SLUICE_JOB_ARRAY_INIT;
+    const sluice_cache_options cache_options = SLUICE_CACHE_OPTIONS_INIT;
+    const sluice_cache_entry cache_entry = SLUICE_CACHE_ENTRY_INIT;
+    const sluice_cache_result cache_result = SLUICE_CACHE_RESULT_INIT;
     const sluice_column column = SLUICE_COLUMN_INIT;
     const sluice_dataset_options dataset_options = SLUICE_DATASET_OPTIONS_INIT;
     const sluice_dataset_info dataset_info = SLUICE_DATASET_INFO_INIT;
@@ -46,6 +49,7 @@ static void check_all()
     const sluice_loader_options loader_options = SLUICE_LOADER_OPTIONS_INIT;
     const sluice_loader_stats loader_stats = SLUICE_LOADER_STATS_INIT;
     const sluice_operation_stats operation_stats = SLUICE_OPERATION_STATS_INIT;
+    const sluice_loader_cache loader_cache = SLUICE_LOADER_CACHE_INIT;
     const sluice_stage_stats stage_stats = SLUICE_STAGE_STATS_INIT;
     const sluice_loader_position loader_position = SLUICE_LOADER_POSITION_INIT;
     const sluice_writer_options writer_options = SLUICE_WRITER_OPTIONS_INIT;
@@ -56,6 +60,8 @@ static void check_all()
     const sluice_pack_options pack_options = SLUICE_PACK_OPTIONS_INIT;
     const sluice_pack_progress pack_progress = SLUICE_PACK_PROGRESS_INIT;
     const sluice_pack_result pack_result = SLUICE_PACK_RESULT_INIT;
+    const sluice_remote_config remote_config = SLUICE_REMOTE_CONFIG_INIT;
+    const sluice_remote_stats remote_stats = SLUICE_REMOTE_STATS_INIT;
     const sluice_unpack_options unpack_options = SLUICE_UNPACK_OPTIONS_INIT;
     const sluice_unpack_progress unpack_progress = SLUICE_UNPACK_PROGRESS_INIT;
     const sluice_unpack_result unpack_result = SLUICE_UNPACK_RESULT_INIT;
@@ -69,6 +75,9 @@ static void check_all()
     check(option, "option");
     check(ranks, "ranks");
     check(job_array, "job_array");
+    check(cache_options, "cache_options");
+    check(cache_entry, "cache_entry");
+    check(cache_result, "cache_result");
     check(column, "column");
     check(dataset_options, "dataset_options");
     check(dataset_info, "dataset_info");
@@ -87,6 +96,7 @@ static void check_all()
     check(loader_options, "loader_options");
     check(loader_stats, "loader_stats");
     check(operation_stats, "operation_stats");
+    check(loader_cache, "loader_cache");
     check(stage_stats, "stage_stats");
     check(loader_position, "loader_position");
     check(writer_options, "writer_options");
@@ -95,6 +105,8 @@ static void check_all()
     check(pack_options, "pack_options");
     check(pack_progress, "pack_progress");
     check(pack_result, "pack_result");
+    check(remote_config, "remote_config");
+    check(remote_stats, "remote_stats");
     check(unpack_options, "unpack_options");
     check(unpack_progress, "unpack_progress");
     check(unpack_result, "unpack_result");

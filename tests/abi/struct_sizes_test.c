@@ -42,6 +42,11 @@ static sluice_status fill_ranks(void *tagged)
     return sluice_ranks_find(tagged, NULL);
 }
 
+static sluice_status fill_remote(void *tagged)
+{
+    return sluice_remote_get_stats(tagged);
+}
+
 static sluice_status fill_job_array(void *tagged)
 {
     return sluice_job_array_find(tagged, 0, NULL);
@@ -118,6 +123,26 @@ static sluice_status fill_stage(void *tagged)
 static sluice_status fill_operation(void *tagged)
 {
     return sluice_loader_get_operation(f.loader, 0, tagged);
+}
+
+static sluice_status fill_cache_verified(void *tagged)
+{
+    return sluice_cache_verify(f.folder, NULL, tagged, NULL); /* which has no cache */
+}
+
+static sluice_status fill_cache_emptied(void *tagged)
+{
+    return sluice_cache_empty(f.folder, NULL, NULL, tagged, NULL);
+}
+
+static sluice_status fail_cache_fill(void *tagged)
+{
+    return sluice_cache_fill(f.dataset, NULL, NULL, tagged); /* which is local */
+}
+
+static sluice_status fill_cache(void *tagged)
+{
+    return sluice_loader_get_cache(f.loader, 1, tagged);
 }
 
 static sluice_status fill_position(void *tagged)
@@ -313,6 +338,13 @@ static sluice_status fail_packing(void *tagged)
     return sluice_packing_count(lengths, 1, &options, &report, tagged);
 }
 
+static sluice_status fail_remote(void *tagged)
+{
+    sluice_remote_config config = SLUICE_REMOTE_CONFIG_INIT;
+    config.endpoint = "nowhere";
+    return sluice_remote_configure(&config, tagged);
+}
+
 static sluice_status fail_ranks(void *tagged)
 {
     sluice_ranks ranks = SLUICE_RANKS_INIT;
@@ -329,6 +361,7 @@ static const struct filler {
     {"system_get_info", fill_system, sizeof(sluice_system), SLUICE_OK, 20},
     {"option_get", fill_option, sizeof(sluice_option), SLUICE_OK, 4},
     {"ranks_find", fill_ranks, sizeof(sluice_ranks), SLUICE_OK, 4},
+    {"remote_get_stats", fill_remote, sizeof(sluice_remote_stats), SLUICE_OK, 4},
     {"packing_count", fill_packing, sizeof(sluice_packing_report), SLUICE_OK, 8},
     {"job_array_find", fill_job_array, sizeof(sluice_job_array), SLUICE_OK, 4},
     {"dataset_get_info", fill_info, sizeof(sluice_dataset_info), SLUICE_OK, 4},
@@ -342,6 +375,10 @@ static const struct filler {
     {"loader_get_stats", fill_stats, sizeof(sluice_loader_stats), SLUICE_OK, 4},
     {"loader_get_stage", fill_stage, sizeof(sluice_stage_stats), SLUICE_OK, 4},
     {"loader_get_operation", fill_operation, sizeof(sluice_operation_stats), SLUICE_OK, 4},
+    {"cache_verify", fill_cache_verified, sizeof(sluice_cache_result), SLUICE_OK, 4},
+    {"cache_empty", fill_cache_emptied, sizeof(sluice_cache_result), SLUICE_OK, 4},
+    {"error of cache_fill", fail_cache_fill, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"loader_get_cache", fill_cache, sizeof(sluice_loader_cache), SLUICE_OK, 4},
     {"loader_get_position", fill_position, sizeof(sluice_loader_position), SLUICE_OK, 4},
     {"batch_tensor", fill_tensor, sizeof(sluice_tensor), SLUICE_OK, 4},
     {"tensor_slice", fill_slice, sizeof(sluice_tensor), SLUICE_OK, 4},
@@ -365,6 +402,7 @@ static const struct filler {
     {"error of dataset_read_numbers", fail_numbers, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of dataset_read_lengths", fail_lengths, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of packing_count", fail_packing, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of remote_configure", fail_remote, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of ranks_divide", fail_ranks, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of option_set", fail_option, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of unpack", fail_unpack, sizeof(sluice_error), SLUICE_INVALID, 4},

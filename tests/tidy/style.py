@@ -25,6 +25,7 @@ MAY_USE["augment/canvas"] = {"base", "augment/program"}
 MAY_USE["augment/recipe"] = {"base", "augment/canvas", "augment/program"}
 MAY_USE["columns"] = {"base", "decode", "device", "shapes", *AUGMENT}
 MAY_USE["cache"] = {"base", "io"}
+MAY_USE["remote"] = {"base", "cache", "io"}
 MAY_USE["dataset"] = {"base", "cache", "io"}
 MAY_USE["formats"] = {"base", "cache", "dataset", "io"}
 # A format is a room of its own, which knows no other: each folder of src/formats.
@@ -35,9 +36,9 @@ MAY_USE["verify"] = {"base", "dataset", "decode", "io"}
 MAY_USE["pack"] = {"augment/canvas", "augment/program", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
 MAY_USE["unpack"] = {"base", "dataset", "decode", "formats/tar", "io", "pack"}
 MAY_USE["options"] = {"base"}
-MAY_USE["loader"] = {"base", "columns", "device", "options", *AUGMENT, *STAGES}
-MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "options", "pack",
-                  "unpack", "verify", *AUGMENT, *STAGES}
+MAY_USE["loader"] = {"base", "cache", "columns", "device", "options", "remote", *AUGMENT, *STAGES}
+MAY_USE["api"] = {"base", "cache", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "options",
+                  "pack", "remote", "unpack", "verify", *AUGMENT, *STAGES}
 # The same for tools/. A family of the tool (a command and its parts) knows no other family.
 TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
                  for family in ("bench", "idle", "info", "synth", "view")}
@@ -52,8 +53,9 @@ FOREIGN = {
     r"liburing\.h": ("src/io/uring", "src/io/probe", "tests/"),
     r"zstd.*\.h": ("src/base/frame.c", "src/base/unpack_stream.c", "tests/", "fuzz/"),
     r"xxhash\.h": ("src/base/checksum.c", "src/base/checksum_avx2.c", "src/base/digest.c", "tests/"),
-    r"jansson\.h": ("src/dataset/json_file.h",),
-    r"expat\.h": ("src/formats/annotations/voc_xml.c",),
+    r"jansson\.h": ("src/dataset/json_file.h", "src/remote/credentials_text.c", "src/remote/json_answer.c"),
+    r"curl/.*\.h": ("src/remote/curl_calls.h",),
+    r"expat\.h": ("src/formats/annotations/voc_xml.c", "src/remote/list_xml.c"),
     r"yaml\.h": ("src/formats/annotations/yolo_yaml.c",),
     r"png\.h": ("src/decode/png_codec.c", "src/decode/png_write.c", "tools/", "bench/", "tests/", "fuzz/"),
     r"zlib\.h": ("src/base/crc32.c", "src/base/inflate.c", "src/base/unpack_stream.c", "src/decode/png_chunks.c", "src/decode/png_rows.h", "bench/",

@@ -178,6 +178,9 @@ static bool mask_find_of_list(sl_mask_places *places, sl_look *look)
     const char *slash = strrchr(path, '/');
     const int bytes = slash != NULL ? (int)(slash - path + 1) : 0;
     const int length = snprintf(places->root, SL_PATH_BYTES, "%.*s../..", bytes, path);
+    if (length < SL_PATH_BYTES) {
+        (void)sl_path_settle(places->root);
+    }
     if (!sl_ends_with(path, ".txt") || length >= SL_PATH_BYTES ||
         !sl_path_join(folder, places->root, "SegmentationClass") || !sl_store_has_folder(folder) ||
         !sl_path_join(folder, places->root, "JPEGImages") || !sl_store_has_folder(folder) ||

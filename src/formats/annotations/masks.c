@@ -366,6 +366,7 @@ SL_FORMAT(masks) = {
     .files = "folders of pictures and masks",
     .known = "folders of pictures beside folders of masks (images, masks)",
     .has_annotations = true,
+    .needs_pictures = true,
     .takes_fields = true,
     .find_split = masks_find_split,
     .probe = masks_probe,

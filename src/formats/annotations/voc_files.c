@@ -136,7 +136,11 @@ static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
         for (size_t k = 0; k < sizeof(annotations) / sizeof(annotations[0]); k++) {
             const int length =
                 snprintf(folder, SL_PATH_BYTES, "%.*s%s/%s", bytes, path, above[i], annotations[k]);
-            if (length > 0 && length < SL_PATH_BYTES && holds_annotations(folder, true)) {
+            if (length <= 0 || length >= SL_PATH_BYTES) {
+                continue;
+            }
+            (void)sl_path_settle(folder);
+            if (holds_annotations(folder, true)) {
                 return true;
             }
         }

@@ -265,6 +265,7 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
         return status;
     }
     sl_handle_advise(&file->handle, SL_ADVICE_RANDOM, 0, 0); /* arrays are not wanted */
+    sl_handle_advise(&file->handle, SL_ADVICE_REMEMBER, 0, 0);
     status = read_directory(&r, &end, error);
     if (status == SLUICE_OK) {
         status = read_entries(&r, &end, error);

@@ -34,6 +34,7 @@ sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, s
                                      : sl_handle_open_again(from, name, own, error);
     if (status == SLUICE_OK) {
         sl_handle_advise(from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not wanted */
+        sl_handle_advise(from, SL_ADVICE_REMEMBER, 0, 0);
     }
     return status;
 }

@@ -27,7 +27,7 @@ typedef struct sl_shard {
     sl_shard_row row; /* row.first counts in the whole dataset */
     uint32_t source;
     uint64_t first_block; /* number of its first index block among all of the dataset */
-    _Atomic bool trusted; /* the file's header was read and is the row's */
+    _Atomic bool trusted; /* the header was read and is the row's, or need not be read */
 } sl_shard;
 
 typedef struct sl_shards {

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backend_remote: the parts of the backend for remote objects, for backend_*.c only.
+ *
+ * backend_remote.c has its life and its operations, backend_jobs.c its reads in the making.
+ * A JOB is one read that the owner submitted; a PART of it (backend_parts.h) is one request, or one
+ * read from a chunk of the cache by `inner`. Threads: everything belongs to the owner except what
+ * is marked `mutex`, which sl_remote_read's `done` touches on an engine thread.
+ */
+#ifndef SL_BACKEND_REMOTE_H
+#define SL_BACKEND_REMOTE_H
+
+#include "backend.h"
+#include "backend_parts.h"
+#include "chunk_cache.h"
+#include "objects.h"
+#include "reads.h"
+
+#include <pthread.h>
+
+typedef enum sl_part_state {
+    SL_PART_FREE = 0,
+    SL_PART_REMOTE, /* `remote` has it, or is done with it: `next` is in the list of those */
+    SL_PART_SHADOW, /* `inner` has `shadow` */
+    SL_PART_PARKED  /* its chunk is coming, or `inner` is full */
+} sl_part_state;
+
+typedef struct sl_backend_job sl_backend_job;
+typedef struct sl_remote_backend sl_remote_backend;
+
+/* Parked parts are looked at so often. */
+#define SL_BACKEND_PARK_LOOK_NS UINT64_C(10000000)
+
+typedef struct sl_backend_part {
+    sl_part_state state;
+    sl_backend_job *job;
+    sl_remote_backend *owner;
+    struct sl_backend_part *next; /* FREE, PARKED, or ended */
+    sl_remote_read remote;
+    bool flying; /* mutex; `remote` has not called done */
+    sl_read shadow;
+    sl_chunk_use use; /* SHADOW */
+    sl_part_range range;
+    uint8_t *to, *scratch; /* where the bytes go; scratch NULL: into the read's buffer */
+    uint64_t until_ns;     /* PARKED: then it is read past the cache */
+} sl_backend_part;
+
+struct sl_backend_job {
+    sl_read *read; /* NULL: free */
+    sl_object *object;
+    sl_cached_object *cached; /* the object's in the chunk cache; NULL: it is not kept */
+    sl_backend_job *next; /* free, hungry, or ready */
+    bool hungry;          /* in the list of those that wait for parts or memory */
+    sl_part_cursor cursor;
+    uint32_t flying;    /* parts */
+    uint64_t valid_end; /* bytes of the buffer in front of the first one that the object lacks */
+    int64_t failed;     /* -errno of the first part that failed */
+    const char *reason;
+    /* READ_FILE */
+    uint32_t file;
+    uint64_t at, file_bytes;
+    uint64_t sizes[SL_OBJECT_FILES_MAX];
+};
+
+typedef struct sl_backend_jobs {
+    sl_backend_job *first, *last;
+} sl_backend_jobs;
+
+struct sl_remote_backend {
+    sl_backend base;
+    sl_backend *inner;
+    uint64_t stall_ns;
+    uint32_t depth, part_count;
+    sl_backend_job *jobs, *free_jobs;
+    sl_backend_part *parts, *free_parts;
+    sl_backend_jobs hungry, ready;
+    sl_backend_part *parked;
+    uint64_t parked_look_ns; /* then it is looked at next */
+    uint32_t inner_flying;
+    uint64_t scratch_bytes; /* of all parts */
+    uint64_t progress;
+    uint64_t gap_bytes, gap_look_ns; /* measured; then it is measured next */
+    char **reasons;                  /* that completions point at */
+    uint32_t reason_count;
+    pthread_mutex_t mutex;
+    pthread_cond_t landed;
+    /* mutex */
+    sl_backend_part *ended; /* called done, not looked at by the owner */
+    uint32_t flying;
+    bool closing;
+};
+
+/* Takes a read over. */
+void sl_backend_job_start(sl_remote_backend *remote, sl_read *read);
+/* A shadow read came back from `inner`. */
+void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, int64_t result);
+/* Looks at parts that ended, were parked, or could not begin. */
+void sl_backend_jobs_settle(sl_remote_backend *remote);
+/* Writes up to `capacity` completions of jobs that are ready. */
+uint32_t sl_backend_jobs_take(sl_remote_backend *remote, sl_completion *completions,
+                              uint32_t capacity);
+/* No job begins another part. */
+void sl_backend_jobs_cancel(sl_remote_backend *remote);
+/* The part of a shadow read; NULL: the read is the owner's. */
+sl_backend_part *sl_backend_part_of(const sl_remote_backend *remote, const sl_read *read);
+/* The bytes that a part has are not of use any more. */
+void sl_backend_part_drop(sl_remote_backend *remote, sl_backend_part *part);
+
+#endif

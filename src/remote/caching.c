@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * caching: threads that take the chunks of a plan in its order, and fetch those that are absent.
+ *
+ * A thread holds a flight from the moment it takes a chunk until the chunk is settled: here, or
+ * left. Chunks that another process writes are put off and looked at again. `position` and
+ * `wake_at` are sequentially consistent: either advance sees that a thread sleeps until this
+ * position, or the thread sees the position.
+ */
+#include "caching.h"
+
+#include "clock.h"
+#include "error.h"
+#include "memory.h"
+#include "stop.h"
+#include "thread.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define STAGE "cache"
+/* What a chunk takes on the disk besides its bytes: the page of its header. */
+#define PAGE_BYTES UINT64_C(4096)
+/* How often a chunk that another process writes is looked at. */
+#define LOOK_AGAIN_NS UINT64_C(50000000)
+#define AHEAD_LEAST   UINT64_C(4)
+#define AHEAD_MOST    UINT64_C(64)
+/* Of a plan's positions: how far apart searches for chunks to remove are. */
+#define SEARCHES 256U
+/* How often space is made for one chunk: other threads and processes may take it. */
+#define SPACE_TRIES 4U
+
+enum { PUT_OFF_MOST = 64, VICTIMS_MOST = 64 };
+
+typedef enum chunk_state {
+    CHUNK_UNKNOWN = 0, /* not looked at in this epoch */
+    CHUNK_KEPT,
+    CHUNK_TAKEN, /* in a flight, or put off */
+    CHUNK_GONE   /* absent, as far as is known */
+} chunk_state;
+
+/* A chunk that a thread works on. */
+typedef struct chunk_flight {
+    sl_chunk_plan of;
+    sl_cached_object *cached; /* NULL: the flight is free, or its object is not open yet */
+    uint64_t generation;      /* of the plan that it was taken from */
+} chunk_flight;
+
+typedef struct put_off {
+    chunk_flight flight;
+    uint64_t look_at_ns;
+} put_off;
+
+typedef struct caching_thread {
+    sl_caching *caching;
+    sl_thread thread;
+    chunk_flight flight; /* under mutex, except for reads by the thread itself */
+    uint8_t *buffer;
+} caching_thread;
+
+struct sl_caching {
+    /* immutable after open */
+    sl_chunk_cache *cache;
+    sl_caching_objects objects;
+    uint64_t *bases; /* of each object, and behind the last: number of its first chunk */
+    uint64_t ahead;
+    bool fills; /* all chunks at once: there is no position */
+    uint32_t thread_count;
+
+    _Atomic bool stopping;
+    _Atomic uint64_t position;
+    _Atomic uint64_t wake_at; /* a thread sleeps until this position; UINT64_MAX: none does */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work, settled;
+    /* under mutex */
+    caching_thread threads[SL_CACHING_THREADS_MAX];
+    bool started;
+    uint8_t *states; /* of each chunk, by its number */
+    sl_chunk_plan *plan;
+    uint64_t planned, used; /* chunks of the plan; those with a use in this epoch */
+    uint64_t next, reached; /* the first that was not taken; the first that is not in use yet */
+    uint64_t span;          /* the last position of the plan */
+    uint64_t generation;    /* of the plan */
+    put_off later[PUT_OFF_MOST];
+    uint32_t later_count;
+    sl_chunk_plan victims[VICTIMS_MOST];
+    uint32_t victim_count;
+    uint64_t search_at; /* position from which on a search may find other victims */
+    bool is_stuck;      /* removing chunks makes no space: another job has a larger quota */
+    sl_caching_stats stats;
+};
+
+/* ---- chunks ---- */
+
+static uint64_t caching_number_of(const sl_caching *caching, const sl_chunk_plan *chunk)
+{
+    return caching->bases[chunk->object] + chunk->chunk;
+}
+
+static uint32_t bytes_of(const sl_caching *caching, const sl_chunk_plan *chunk)
+{
+    const uint64_t left =
+        caching->objects.bytes(caching->objects.ctx, chunk->object) - chunk->chunk * SL_CHUNK_BYTES;
+    return (uint32_t)(left < SL_CHUNK_BYTES ? left : SL_CHUNK_BYTES);
+}
+
+typedef enum chunk_outcome { OUTCOME_HERE, OUTCOME_FETCHED, OUTCOME_LEFT } chunk_outcome;
+
+/* Ends the thread's flight. */
+static void settle_chunk(caching_thread *thread, chunk_outcome outcome)
+{
+    sl_caching *caching = thread->caching;
+    sl_caching_stats *stats = &caching->stats;
+    chunk_flight *flight = &thread->flight;
+    const uint32_t bytes = bytes_of(caching, &flight->of);
+    sl_lock(&caching->mutex);
+    caching->states[caching_number_of(caching, &flight->of)] =
+        outcome == OUTCOME_LEFT ? CHUNK_GONE : CHUNK_KEPT;
+    /* A chunk of the plan before is looked at again at its place in the present one. */
+    const bool counts = flight->generation == caching->generation;
+    stats->here += counts && outcome == OUTCOME_HERE;
+    stats->here_bytes += counts && outcome == OUTCOME_HERE ? bytes : 0;
+    stats->left += counts && outcome == OUTCOME_LEFT;
+    stats->left_bytes += counts && outcome == OUTCOME_LEFT ? bytes : 0;
+    stats->fetched += outcome == OUTCOME_FETCHED;
+    stats->fetched_bytes += outcome == OUTCOME_FETCHED ? bytes : 0;
+    flight->cached = NULL;
+    sl_cond_broadcast(&caching->settled);
+    sl_unlock(&caching->mutex);
+}
+
+/* Puts the thread's flight off, since another process writes the chunk. False: there is no place
+ * for it. */
+static bool put_flight_off(caching_thread *thread)
+{
+    sl_caching *caching = thread->caching;
+    sl_lock(&caching->mutex);
+    const bool possible = caching->later_count < PUT_OFF_MOST;
+    if (possible) {
+        caching->later[caching->later_count++] =
+            (put_off){thread->flight, sl_deadline_ns((int64_t)LOOK_AGAIN_NS)};
+        thread->flight.cached = NULL;
+    }
+    sl_unlock(&caching->mutex);
+    return possible;
+}
+
+/* ---- space ---- */
+
+/* Whether nobody needs the chunk any more, in this epoch and in the next one. */
+static bool is_over(const sl_chunk_plan *chunk, uint64_t position)
+{
+    return chunk->again == SL_CHUNK_NEVER &&
+           (chunk->first == SL_CHUNK_NEVER || chunk->last < position);
+}
+
+/* Collects chunks whose next use is the farthest: none is known. */
+static void search_victims_locked(sl_caching *caching, uint64_t position)
+{
+    if (caching->fills || caching->is_stuck || position < caching->search_at) {
+        return;
+    }
+    for (uint64_t i = caching->planned; i-- > 0 && caching->victim_count < VICTIMS_MOST;) {
+        const sl_chunk_plan *chunk = &caching->plan[i];
+        const uint8_t state = caching->states[caching_number_of(caching, chunk)];
+        if (is_over(chunk, position) && (state == CHUNK_UNKNOWN || state == CHUNK_KEPT)) {
+            caching->states[caching_number_of(caching, chunk)] = CHUNK_GONE;
+            caching->victims[caching->victim_count++] = *chunk;
+        }
+    }
+    if (caching->victim_count == 0) {
+        caching->search_at = position + caching->span / SEARCHES + 1;
+    }
+}
+
+static bool take_victim(sl_caching *caching, sl_chunk_plan *victim)
+{
+    const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
+    sl_lock(&caching->mutex);
+    if (caching->victim_count == 0) {
+        search_victims_locked(caching, position);
+    }
+    const bool found = caching->victim_count > 0;
+    if (found) {
+        *victim = caching->victims[--caching->victim_count];
+    }
+    sl_unlock(&caching->mutex);
+    return found;
+}
+
+/* Removes a chunk, of this plan or of objects that are not open. False: there is none to remove for
+ * this one. */
+static bool caching_make_space(sl_caching *caching, const sl_chunk_plan *for_chunk)
+{
+    const uint64_t needed = bytes_of(caching, for_chunk) + PAGE_BYTES;
+    sl_chunk_plan victim;
+    while (take_victim(caching, &victim)) {
+        sl_cached_object *object = caching->objects.open(caching->objects.ctx, victim.object);
+        if (object != NULL && sl_chunk_remove(object, victim.chunk)) {
+            sl_lock(&caching->mutex);
+            caching->stats.removed++;
+            sl_unlock(&caching->mutex);
+            return true;
+        }
+    }
+    return for_chunk->again != SL_CHUNK_NEVER &&
+           sl_chunk_cache_make_space(caching->cache, needed) >= needed;
+}
+
+/* As sl_chunk_begin, with space made for it; END: there is none to be made, or it is here. */
+static sluice_status begin_part(sl_caching *caching, const chunk_flight *flight,
+                                sl_chunk_part **part)
+{
+    sluice_status status = SLUICE_END;
+    for (uint32_t tries = 0; status == SLUICE_END; tries++) {
+        sluice_error error;
+        sl_error_clear(&error);
+        status = sl_chunk_begin(flight->cached, flight->of.chunk, part, &error);
+        if (status == SLUICE_END &&
+            (sl_chunk_look(flight->cached, flight->of.chunk) == SL_CHUNK_HERE ||
+             !caching_make_space(caching, &flight->of))) {
+            break;
+        }
+        if (tries == SPACE_TRIES) {
+            sl_lock(&caching->mutex);
+            caching->is_stuck = true;
+            caching->victim_count = 0;
+            sl_unlock(&caching->mutex);
+            break;
+        }
+    }
+    return status;
+}
+
+/* ---- a thread's work ---- */
+
+static bool caching_read_chunk(caching_thread *thread, uint32_t bytes)
+{
+    const sl_caching_objects *objects = &thread->caching->objects;
+    const sl_chunk_plan *of = &thread->flight.of;
+    if (thread->buffer == NULL) {
+        thread->buffer = sl_malloc(SL_CHUNK_BYTES);
+    }
+    return thread->buffer != NULL &&
+           objects->read(objects->ctx, of->object, of->chunk * SL_CHUNK_BYTES, thread->buffer,
+                         bytes);
+}
+
+static chunk_outcome fetch_chunk(caching_thread *thread, sl_chunk_part *part)
+{
+    const uint32_t bytes = bytes_of(thread->caching, &thread->flight.of);
+    sluice_error error;
+    sl_error_clear(&error);
+    if (!caching_read_chunk(thread, bytes)) {
+        sl_chunk_drop(part);
+        return OUTCOME_LEFT;
+    }
+    return sl_chunk_keep(part, thread->buffer, bytes, &error) == SLUICE_OK ? OUTCOME_FETCHED
+                                                                           : OUTCOME_LEFT;
+}
+
+/* Whether fetching the chunk would come too late to pay. */
+static bool is_too_late(const sl_caching *caching, const sl_chunk_plan *chunk)
+{
+    const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
+    if (caching->fills) {
+        return false;
+    }
+    return position > chunk->last || (chunk->again == SL_CHUNK_NEVER && position > chunk->first &&
+                                      position - chunk->first > chunk->last - position);
+}
+
+static void open_flight(caching_thread *thread)
+{
+    sl_caching *caching = thread->caching;
+    sl_cached_object *cached =
+        caching->objects.open(caching->objects.ctx, thread->flight.of.object);
+    sl_lock(&caching->mutex);
+    thread->flight.cached = cached;
+    sl_unlock(&caching->mutex);
+}
+
+static void work_on(caching_thread *thread)
+{
+    sl_caching *caching = thread->caching;
+    const chunk_flight *flight = &thread->flight;
+    sl_chunk_part *part = NULL;
+    open_flight(thread);
+    if (flight->cached == NULL) {
+        settle_chunk(thread, OUTCOME_LEFT);
+        return;
+    }
+    const sl_chunk_state state = sl_chunk_look(flight->cached, flight->of.chunk);
+    if (state == SL_CHUNK_HERE) {
+        settle_chunk(thread, OUTCOME_HERE);
+        return;
+    }
+    if (is_too_late(caching, &flight->of)) {
+        settle_chunk(thread, OUTCOME_LEFT);
+        return;
+    }
+    const sluice_status status =
+        state == SL_CHUNK_COMING ? SLUICE_AGAIN : begin_part(caching, flight, &part);
+    if (status == SLUICE_OK) {
+        settle_chunk(thread, fetch_chunk(thread, part));
+    } else if (status == SLUICE_AGAIN && put_flight_off(thread)) {
+        return;
+    } else if (status == SLUICE_END &&
+               sl_chunk_look(flight->cached, flight->of.chunk) == SL_CHUNK_HERE) {
+        settle_chunk(thread, OUTCOME_HERE);
+    } else {
+        settle_chunk(thread, OUTCOME_LEFT);
+    }
+}
+
+/* A chunk that was put off, and is to be looked at now. `*until` becomes the time when one is. */
+static bool take_later_locked(sl_caching *caching, chunk_flight *flight, uint64_t *until)
+{
+    const uint64_t now = sl_now_ns();
+    for (uint32_t i = 0; i < caching->later_count; i++) {
+        const put_off *later = &caching->later[i];
+        if (later->look_at_ns <= now) {
+            *flight = later->flight;
+            caching->later[i] = caching->later[--caching->later_count];
+            return true;
+        }
+        *until = later->look_at_ns < *until ? later->look_at_ns : *until;
+    }
+    return false;
+}
+
+static bool may_take_locked(sl_caching *caching)
+{
+    const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
+    while (caching->reached < caching->used && caching->plan[caching->reached].first <= position) {
+        caching->reached++;
+    }
+    return caching->next < caching->used &&
+           (caching->fills || caching->next < caching->reached + caching->ahead);
+}
+
+/* The next chunk of the plan, which may be one that another thread still has of the plan before. */
+static bool take_next_locked(sl_caching *caching, chunk_flight *flight)
+{
+    if (!may_take_locked(caching)) {
+        const uint64_t wake_at = caching->next < caching->used
+                                     ? caching->plan[caching->next - caching->ahead].first
+                                     : UINT64_MAX;
+        atomic_store_explicit(&caching->wake_at, wake_at, memory_order_seq_cst);
+        if (!may_take_locked(caching)) { /* the position may have passed it meanwhile */
+            return false;
+        }
+    }
+    flight->of = caching->plan[caching->next++];
+    flight->cached = NULL;
+    flight->generation = caching->generation;
+    return true;
+}
+
+/* Waits for a chunk to work on. False: the caching is being closed. */
+static bool take(caching_thread *thread)
+{
+    sl_caching *caching = thread->caching;
+    bool stopping, taken = false;
+    sl_lock(&caching->mutex);
+    for (;;) {
+        uint64_t until = UINT64_MAX;
+        /* relaxed: set under the mutex */
+        stopping = atomic_load_explicit(&caching->stopping, memory_order_relaxed);
+        taken = !stopping && (take_later_locked(caching, &thread->flight, &until) ||
+                              take_next_locked(caching, &thread->flight));
+        if (stopping || taken) {
+            break;
+        }
+        if (until != UINT64_MAX) {
+            (void)sl_cond_wait_until(&caching->work, &caching->mutex, until);
+        } else {
+            sl_cond_wait(&caching->work, &caching->mutex);
+        }
+    }
+    if (taken) {
+        caching->states[caching_number_of(caching, &thread->flight.of)] = CHUNK_TAKEN;
+    }
+    sl_unlock(&caching->mutex);
+    return taken;
+}
+
+static void run_thread(void *argument)
+{
+    caching_thread *thread = argument;
+    (void)sl_stop_work_under(&thread->caching->stopping);
+    while (take(thread)) {
+        work_on(thread);
+    }
+    (void)sl_stop_work_under(NULL);
+}
+
+/* ---- opening and closing ---- */
+
+static uint64_t ahead_of(sl_chunk_cache *cache)
+{
+    sl_chunk_cache_stats stats;
+    sl_chunk_cache_get_stats(cache, &stats);
+    const uint64_t quarter = stats.most_bytes / (SL_CHUNK_BYTES + PAGE_BYTES) / 4;
+    const uint64_t ahead = quarter < AHEAD_MOST ? quarter : AHEAD_MOST;
+    return ahead > AHEAD_LEAST ? ahead : AHEAD_LEAST;
+}
+
+static bool number_chunks(sl_caching *caching)
+{
+    const sl_caching_objects *objects = &caching->objects;
+    uint64_t count = 0;
+    caching->bases = sl_calloc((size_t)objects->count + 1, sizeof(*caching->bases));
+    if (caching->bases == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < objects->count; i++) {
+        const uint64_t bytes = objects->bytes(objects->ctx, i);
+        caching->bases[i] = count;
+        count += bytes / SL_CHUNK_BYTES + (bytes % SL_CHUNK_BYTES > 0);
+    }
+    caching->bases[objects->count] = count;
+    caching->states = sl_calloc(count + 1, 1);
+    return caching->states != NULL;
+}
+
+sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
+                              const sl_caching_objects *objects, uint32_t threads,
+                              sluice_error *error)
+{
+    sl_caching *made = sl_calloc(1, sizeof(*made));
+    *caching = NULL;
+    if (made == NULL) {
+        return sl_no_memory(error, STAGE, "for the chunks of a plan");
+    }
+    made->cache = cache;
+    made->objects = *objects;
+    made->ahead = ahead_of(cache);
+    made->thread_count = threads;
+    atomic_init(&made->wake_at, UINT64_MAX);
+    sl_mutex_init(&made->mutex);
+    sl_cond_init(&made->work);
+    sl_cond_init(&made->settled);
+    if (!number_chunks(made)) {
+        sl_caching_close(made);
+        return sl_no_memory(error, STAGE, "for the chunks of %u objects", objects->count);
+    }
+    *caching = made;
+    return SLUICE_OK;
+}
+
+void sl_caching_close(sl_caching *caching)
+{
+    if (caching == NULL) {
+        return;
+    }
+    sl_lock(&caching->mutex);
+    /* relaxed: threads that do not take the mutex only end sooner */
+    atomic_store_explicit(&caching->stopping, true, memory_order_relaxed);
+    sl_cond_broadcast(&caching->work);
+    sl_unlock(&caching->mutex);
+    for (uint32_t i = 0; i < caching->thread_count; i++) {
+        sl_thread_join(&caching->threads[i].thread);
+        sl_free(caching->threads[i].buffer);
+    }
+    sl_free(caching->plan);
+    sl_free(caching->states);
+    sl_free(caching->bases);
+    sl_cond_destroy(&caching->settled);
+    sl_cond_destroy(&caching->work);
+    sl_mutex_destroy(&caching->mutex);
+    sl_free(caching);
+}
+
+uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object)
+{
+    return caching->bases[object];
+}
+
+/* Fewer threads than asked for will do. */
+static sluice_status caching_start_threads(sl_caching *caching, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    uint32_t started = 0;
+    while (!caching->started && status == SLUICE_OK && started < caching->thread_count) {
+        caching_thread *thread = &caching->threads[started];
+        thread->caching = caching;
+        status = sl_thread_start(&thread->thread, "sl-cache", run_thread, thread, error);
+        started += status == SLUICE_OK;
+    }
+    caching->started = caching->started || started > 0;
+    return caching->started ? SLUICE_OK : status;
+}
+
+/* ---- epochs ---- */
+
+static void use_plan_locked(sl_caching *caching, sl_chunk_plan *plan, uint64_t count)
+{
+    caching->plan = plan;
+    caching->planned = count;
+    caching->used = 0;
+    caching->span = 0;
+    for (uint64_t i = 0; i < count && plan[i].first != SL_CHUNK_NEVER; i++) {
+        caching->used++;
+        caching->span = plan[i].last > caching->span ? plan[i].last : caching->span;
+    }
+    caching->next = 0;
+    caching->reached = 0;
+    caching->victim_count = 0;
+    caching->search_at = 0;
+    caching->is_stuck = false;
+    caching->generation++;
+    caching->stats = (sl_caching_stats){.chunks = caching->used};
+    /* What was known may have changed: other processes remove chunks, too. */
+    const uint64_t chunks = caching->bases[caching->objects.count];
+    for (uint64_t i = 0; i < chunks; i++) {
+        if (caching->states[i] != CHUNK_TAKEN) {
+            caching->states[i] = CHUNK_UNKNOWN;
+        }
+    }
+    atomic_store_explicit(&caching->position, 0, memory_order_seq_cst);
+    atomic_store_explicit(&caching->wake_at, UINT64_MAX, memory_order_seq_cst);
+    sl_cond_broadcast(&caching->work);
+}
+
+sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_plan *chunks, uint64_t count,
+                               sluice_error *error)
+{
+    sl_chunk_plan *copy = sl_calloc(count + 1, sizeof(*copy));
+    if (copy == NULL) {
+        return sl_no_memory(error, STAGE, "for the chunks of an epoch");
+    }
+    memcpy(copy, chunks, count * sizeof(*copy));
+    sl_lock(&caching->mutex);
+    const sluice_status status = caching_start_threads(caching, error);
+    sl_chunk_plan *before = copy;
+    if (status == SLUICE_OK) {
+        before = caching->plan;
+        use_plan_locked(caching, copy, count);
+    }
+    sl_unlock(&caching->mutex);
+    sl_free(before);
+    return status;
+}
+
+void sl_caching_advance(sl_caching *caching, uint64_t position)
+{
+    atomic_store_explicit(&caching->position, position, memory_order_seq_cst);
+    if (position < atomic_load_explicit(&caching->wake_at, memory_order_seq_cst)) {
+        return;
+    }
+    sl_lock(&caching->mutex);
+    atomic_store_explicit(&caching->wake_at, UINT64_MAX, memory_order_seq_cst);
+    sl_cond_broadcast(&caching->work);
+    sl_unlock(&caching->mutex);
+}
+
+void sl_caching_get_stats(sl_caching *caching, sl_caching_stats *stats)
+{
+    sl_lock(&caching->mutex);
+    *stats = caching->stats;
+    sl_unlock(&caching->mutex);
+}
+
+/* ---- filling ---- */
+
+static sl_chunk_plan *plan_of_all(const sl_caching *caching)
+{
+    sl_chunk_plan *plan = sl_calloc(caching->bases[caching->objects.count] + 1, sizeof(*plan));
+    for (uint32_t i = 0; plan != NULL && i < caching->objects.count; i++) {
+        for (uint64_t number = caching->bases[i]; number < caching->bases[i + 1]; number++) {
+            plan[number] = (sl_chunk_plan){.object = i,
+                                           .chunk = (uint32_t)(number - caching->bases[i]),
+                                           .first = number,
+                                           .last = number,
+                                           .again = number};
+        }
+    }
+    return plan;
+}
+
+/* Until all chunks are settled. */
+static sluice_status wait_until_filled(sl_caching *caching, const sl_caching_watch *watch,
+                                       sluice_error *error)
+{
+    const sl_caching_objects *objects = &caching->objects;
+    sluice_status status = SLUICE_OK;
+    sl_caching_stats stats = {0};
+    uint64_t all_bytes = 0;
+    for (uint32_t i = 0; i < objects->count; i++) {
+        all_bytes += objects->bytes(objects->ctx, i);
+    }
+    do {
+        sl_lock(&caching->mutex);
+        const uint64_t before = stats.here + stats.fetched + stats.left;
+        stats = caching->stats;
+        if (stats.here + stats.fetched + stats.left == before && before < caching->used) {
+            (void)sl_stop_wait(&caching->settled, &caching->mutex);
+            stats = caching->stats;
+        }
+        sl_unlock(&caching->mutex);
+        if (watch->progress != NULL) {
+            watch->progress(watch->ctx, stats.here_bytes + stats.fetched_bytes + stats.left_bytes,
+                            all_bytes);
+        }
+        status = sl_stop_check(STAGE, error);
+    } while (status == SLUICE_OK && stats.here + stats.fetched + stats.left < stats.chunks);
+    return status;
+}
+
+sluice_status sl_caching_fill(sl_chunk_cache *cache, const sl_caching_objects *objects,
+                              const sl_caching_watch *watch, sl_caching_stats *stats,
+                              sluice_error *error)
+{
+    sl_caching *caching;
+    *stats = (sl_caching_stats){0};
+    sluice_status status = sl_caching_open(&caching, cache, objects, SL_CACHING_THREADS_MAX, error);
+    if (caching == NULL) {
+        return status;
+    }
+    caching->fills = true;
+    sl_chunk_plan *plan = plan_of_all(caching);
+    status = plan != NULL
+                 ? sl_caching_begin(caching, plan, caching->bases[caching->objects.count], error)
+                 : sl_no_memory(error, STAGE, "for the chunks of all objects");
+    sl_free(plan);
+    if (status == SLUICE_OK) {
+        status = wait_until_filled(caching, watch, error);
+        sl_caching_get_stats(caching, stats);
+    }
+    sl_caching_close(caching);
+    return status;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * caching: fills the chunk cache ahead of an epoch, and removes the chunks that nobody needs.
+ *
+ * Purpose: the caller knows the plan (loader/cache_plan.h). It passes all chunks of its objects in
+ * the order of their first use, each with its first and last use in this epoch and its first use in
+ * the next one. Threads fetch absent chunks whole, ahead of the reading position, into the cache.
+ * A chunk that another process of the host writes is waited for, not fetched.
+ *
+ * Policy: Belady's, with the choice to bypass the cache. A chunk's reads come in one burst an epoch
+ * (first to last), which has to be downloaded in any case, so keeping a chunk only pays at its next
+ * burst. Where space is short, the chunk with the farthest next use is removed, provided that the
+ * newcomer is used again at least an epoch sooner: that is, chunks whose burst is over and that the
+ * next epoch does not use. Chunks that the next epoch uses all have the same worth, since each
+ * saves one download there; replacing one by another would only cost a download and a write. So a
+ * cache that holds a share c of the data has a hit rate of c, epoch after epoch, and its content is
+ * stable. Ties go by the chunk's number. A newcomer without space is left to be read past the
+ * cache.
+ *
+ * A chunk is fetched when its first use is fewer than `ahead` chunks away: as many as fill a
+ * quarter of the cache, at least 4, at most 64. A chunk that the next epoch does not use is not
+ * fetched any more once half of its burst is over.
+ *
+ * Threads: its own, up to 8, started by the first plan; all functions from any thread. Lock: one
+ * mutex, not held during reads and writes. Memory: 40 bytes a chunk, and 8 MiB a thread. The
+ * cache's failures are not the caller's: a chunk that cannot be fetched or kept is left.
+ */
+#ifndef SL_CACHING_H
+#define SL_CACHING_H
+
+#include "chunk_cache.h"
+
+/* Threads that fetch, at most; each has a buffer of a chunk. */
+#define SL_CACHING_THREADS_MAX 8U
+/* No use that is known. */
+#define SL_CHUNK_NEVER UINT64_MAX
+
+typedef struct sl_caching sl_caching;
+
+/* Uses of a chunk: positions that grow in the order of reading; SL_CHUNK_NEVER: none. */
+typedef struct sl_chunk_plan {
+    uint32_t object;
+    uint32_t chunk;
+    uint64_t first, last; /* in this epoch */
+    uint64_t again;       /* first use in the next epoch */
+} sl_chunk_plan;
+
+/* The objects that chunks are of. Functions are called by several threads at once. */
+typedef struct sl_caching_objects {
+    void *ctx;
+    uint32_t count;
+    /* Returns the size of an object; 0: none of it is kept. Does not block. */
+    uint64_t (*bytes)(void *ctx, uint32_t object);
+    /* Returns the object in the cache, valid until caching is closed; NULL: it is not kept. May
+     * block. */
+    sl_cached_object *(*open)(void *ctx, uint32_t object);
+    /* Reads exactly `bytes` at `offset`; false: it failed. Blocks, under the thread's stop. */
+    bool (*read)(void *ctx, uint32_t object, uint64_t offset, void *to, uint32_t bytes);
+} sl_caching_objects;
+
+/* Threads: 1 to SL_CACHING_THREADS_MAX. The cache and objects->ctx must outlive it. Errors: NOMEM.
+ */
+sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
+                              const sl_caching_objects *objects, uint32_t threads,
+                              sluice_error *error);
+/* Cancels what is being fetched. NULL is fine. */
+void sl_caching_close(sl_caching *caching);
+/* Number of an object's first chunk among all chunks; of `count`: the number of all chunks. */
+uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object);
+
+/* Begins an epoch, at position 0. `chunks` are copied: each chunk at most once, sorted by `first`,
+ * so that those without a use in this epoch come last. Fetches in progress go on. Errors: NOMEM
+ * (the plan before stays). */
+sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_plan *chunks, uint64_t count,
+                               sluice_error *error);
+/* The loader has asked for all that is used before `position`. Costs some ns unless a chunk can be
+ * fetched now. */
+void sl_caching_advance(sl_caching *caching, uint64_t position);
+
+/* Of the epoch. Each chunk of the plan that was looked at counts once: as here (it was in the
+ * cache), fetched, or left. */
+typedef struct sl_caching_stats {
+    uint64_t chunks, here, here_bytes, fetched, fetched_bytes, removed, left, left_bytes;
+} sl_caching_stats;
+void sl_caching_get_stats(sl_caching *caching, sl_caching_stats *stats);
+
+typedef struct sl_caching_watch {
+    void (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes); /* NULL: nobody */
+    void *ctx;
+} sl_caching_watch;
+/* Keeps all chunks of the objects, as far as there is space. Blocks, under the thread's stop.
+ * Errors: CANCELED, NOMEM. */
+sluice_status sl_caching_fill(sl_chunk_cache *cache, const sl_caching_objects *objects,
+                              const sl_caching_watch *watch, sl_caching_stats *stats,
+                              sluice_error *error);
+
+/* ---- what policies would have hit (caching_hits.c) ---- */
+
+/* Reads of chunks (numbers < `chunks`) in two epochs, in order. Pure. */
+typedef struct sl_chunk_uses {
+    const uint32_t *first_epoch, *second_epoch; /* chunk of each use */
+    const uint32_t *bytes_second;               /* read by each use of the second epoch */
+    const uint32_t *chunk_bytes;                /* of each chunk */
+    uint64_t first_count, second_count;
+    uint32_t chunks;
+    uint64_t space; /* bytes that fit */
+} sl_chunk_uses;
+/*
+ * Shares of the second epoch's bytes that need no download. `optimum`: no policy has more. A read
+ * past the cache downloads its bytes, and a chunk that is fetched all of it; as many chunks as fit
+ * are there already when the second epoch begins (the last of them in part). `lru` fetches each
+ * chunk that it misses, as caches of whole chunks do. 0 without space or reads.
+ */
+typedef struct sl_chunk_hits {
+    double optimum, lru;
+} sl_chunk_hits;
+/* Errors: NOMEM. */
+sluice_status sl_chunk_hits_find(const sl_chunk_uses *uses, sl_chunk_hits *hits,
+                                 sluice_error *error);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine_thread: one thread of the engine and its transfers.
+ *
+ * Purpose: what the files of the engine share. A thread waits with epoll for its sockets, for an
+ * eventfd, and for the next timer, and hands what is ready to curl_multi_socket_action: so a
+ * transfer that waits costs nothing, however many there are.
+ * Threads: members below `mutex` are guarded by it; the others belong to the thread itself.
+ */
+#ifndef SL_ENGINE_THREAD_H
+#define SL_ENGINE_THREAD_H
+
+#include "curl_calls.h"
+#include "engine.h"
+#include "thread.h"
+
+#include <stdatomic.h>
+
+enum { SL_EXCHANGE_HEADERS = 12 };
+
+typedef struct sl_transfer {
+    struct sl_engine_thread *thread;
+    sl_exchange *exchange;
+    struct sl_transfer *next, *before; /* of the active ones, or (next) of the spare ones */
+    CURL *easy;
+    /* Two more: Content-Type and Expect, which libcurl would add. */
+    struct curl_slist headers[SL_EXCHANGE_HEADERS + 2], connect_to;
+    char connect_text[300];
+    char range[48];
+    uint64_t begun_ns, byte_ns; /* when it began; when its last byte came */
+    uint32_t header_bytes;
+    int refused; /* -errno that a callback ended it with; 0: none */
+    uint64_t discarded;
+    char error[CURL_ERROR_SIZE];
+} sl_transfer;
+
+typedef struct sl_engine_thread {
+    const sl_curl_calls *calls;
+    CURLM *multi;
+    sl_thread thread;
+    int epoll_fd, event_fd;
+    char ca_file[1024]; /* that its handles trust; "": the system's */
+    CURLSH *share;      /* TLS sessions */
+    sl_transfer *active, *spare;
+    uint32_t spares;
+    uint64_t curl_timer_ns; /* UINT64_MAX: none */
+    uint64_t look_ns;       /* when to look for transfers that stall; UINT64_MAX: never */
+    uint64_t window_ns, window_cpu_ns;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t stopped;
+    sl_exchange *queue_head, *queue_tail;
+    sl_exchange *canceled;
+    sl_engine_timer *timers_head, *timers_tail; /* by at_ns */
+    bool sleeps;                                /* it waits for events: a change has to wake it */
+    bool ends, has_ended;
+
+    _Atomic uint32_t load; /* exchanges it has; relaxed: only compared */
+    _Atomic bool busy;     /* for most of the last second; relaxed: a hint */
+} sl_engine_thread;
+
+/* Errors: NOMEM, IO (descriptors). Starts the thread. */
+sluice_status sl_engine_thread_open(sl_engine_thread **opened, const sl_curl_calls *calls,
+                                    sluice_error *error);
+void sl_engine_thread_add(sl_engine_thread *thread, sl_exchange *exchange);
+void sl_engine_thread_cancel(sl_engine_thread *thread, sl_exchange *exchange);
+void sl_engine_thread_add_timer(sl_engine_thread *thread, sl_engine_timer *timer);
+/* False: it is not set any more. */
+bool sl_engine_thread_remove_timer(sl_engine_thread *thread, sl_engine_timer *timer);
+/* Wakes the thread where it sleeps. Under its mutex. */
+void sl_engine_thread_wake_locked(sl_engine_thread *thread);
+/* Ends the thread where it is, within `wait_ns`; its exchanges are never done. */
+void sl_engine_thread_end(sl_engine_thread *thread, uint64_t wait_ns);
+
+/* ---- engine_transfer.c, on the thread ---- */
+
+/* A transfer for the exchange, ready for curl_multi_add_handle. NULL: exchange->failed and ->reason
+ * are set. */
+sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange);
+/* Fills in the answer; the transfer is a spare one then. */
+void sl_transfer_free(sl_transfer *transfer);
+void sl_transfer_end(sl_transfer *transfer, CURLcode code);
+
+/* ---- engine_answer.c ---- */
+
+/* libcurl's callbacks for the head and the body of an answer. */
+size_t sl_answer_header(char *data, size_t size, size_t count, void *argument);
+size_t sl_answer_body(char *data, size_t size, size_t count, void *argument);
+/* Ends the transfer with an errno and a reason: the callback returns its error to libcurl. */
+void sl_transfer_refuse(sl_transfer *transfer, int failed, const char *reason);
+/* Forgets the answer of a start before. */
+void sl_answer_clear(sl_exchange *exchange);
+
+/* ---- engine_address.c ---- */
+
+/* True if the address (its text, of IPv4 or IPv6) is one of this machine, of a private network, or
+ * otherwise not of a public server. */
+bool sl_address_is_local(const char *address);
+/* The same of the host of a URL, where it is an address, or "localhost". */
+bool sl_address_url_is_local(const char *url);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kept_objects: the objects of a dataset, as caching (caching.h) fetches them.
+ *
+ * Purpose: finds which objects of a set are kept in the chunk cache, opens them there at their
+ * first use, and reads their chunks from the store. An object whose ETag is not known, such as a
+ * shard that a manifest names, is asked for it once. Not kept are local files, objects without an
+ * ETag, samples of several files, and objects of a size that is not known, such as pictures of a
+ * folder. Threads: any, except for open and close. Lock: one mutex for the table of objects, and
+ * one for each stripe of objects, held while an object is asked for. Memory: 56 bytes an object,
+ * and what the cache needs for each that is open.
+ */
+#ifndef SL_KEPT_OBJECTS_H
+#define SL_KEPT_OBJECTS_H
+
+#include "caching.h"
+#include "objects.h"
+
+typedef struct sl_kept_objects sl_kept_objects;
+
+/* Finds the kept ones of `objects`, which must outlive this. OK with `*kept` NULL: there are none,
+ * or no cache. Errors: NOMEM. */
+sluice_status sl_kept_objects_open(sl_kept_objects **kept, const sl_objects *objects,
+                                   sluice_error *error);
+void sl_kept_objects_close(sl_kept_objects *kept); /* NULL is fine */
+sl_caching_objects sl_kept_objects_of(sl_kept_objects *kept);
+sl_chunk_cache *sl_kept_objects_cache(const sl_kept_objects *kept);
+/* Fetches all chunks that are absent, as far as there is space. Blocks, under the thread's stop.
+ * Errors: UNSUPPORTED (no cache is set, or none of the objects is kept), CANCELED, NOMEM. */
+sluice_status sl_kept_objects_fill(const sl_objects *objects, const sl_caching_watch *watch,
+                                   sl_caching_stats *stats, sluice_error *error);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * known: what listings and answers said, while datasets are opened.
+ *
+ * Purpose: opening asks for the same names many times, and for names that do not exist. While a
+ * scope is open, a folder that was listed whole answers all questions about its entries without a
+ * request (kind, size, ETag, absence), and an object that was looked at stays open with its first
+ * bytes. Scopes are sl_store_scope_begin/end (store.h); the end of the last one forgets
+ * everything, and nothing is believed for more than 60 s.
+ * Threads: any. Lock: one mutex; while one thread lists a folder, others that ask for it wait under
+ * their stop. Memory: about 100 bytes an entry, 512 MiB at most; what is more is not kept.
+ */
+#ifndef SL_KNOWN_H
+#define SL_KNOWN_H
+
+#include "listing.h"
+#include "object.h"
+#include "store.h"
+
+typedef struct sl_known {
+    sl_entry_kind kind; /* UNKNOWN: nothing is known; OTHER: it is known to be missing */
+    uint64_t bytes;
+    int64_t modified_s;
+    char etag[128];
+} sl_known;
+
+/* Finds what is known of an address; a slash at its end asks for a folder. */
+bool sl_known_find(const char *address, sl_known *known);
+/* Writes the folder that an address is in, with its slash. False: it is in none, or too long. */
+bool sl_known_parent(const char *address, char parent[SL_PATH_BYTES]);
+/* True if the first page of a folder is known, or that it is a folder: then listing it answers more
+ * than asking for one of its names. */
+bool sl_known_has_folder(const char *folder);
+/* Finds out what one name is by a page of the names that begin so. 0 or -errno, with a reason. */
+int sl_known_ask(const char *address, sl_known *known);
+void sl_known_note(const char *address, const sl_known *known);
+
+/* An object that was looked at in this scope, held for the caller; NULL: there is none. */
+sl_object *sl_known_object(const char *address);
+void sl_known_note_object(const char *address, sl_object *object);
+
+/* A folder's listing, shared and immutable while it is held. */
+typedef struct sl_known_folder {
+    char *address; /* with a slash at its end */
+    sl_folder_listing listing;
+    bool whole;
+    /* ---- known.c's ---- */
+    bool busy, kept;
+    uint64_t noted_ns;
+    uint32_t holders;
+    struct sl_known_folder *next;
+} sl_known_folder;
+
+/* Lists a folder, or takes what is known: its first page, or all of it if `whole`. The first page
+ * alone must not be looked into. Returns 0, or -errno with a reason. Blocks, under the thread's
+ * stop. */
+int sl_known_list(const char *address, bool whole, sl_known_folder **out);
+void sl_known_release(sl_known_folder *folder);
+
+void sl_known_scope(bool open);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * listing: the entries of remote folders, page by page, several pages at once.
+ *
+ * Purpose: a store lists 1,000 keys a request. Where a page can start after any key, the rest of a
+ * large folder is cut into ranges of keys, which are cut again while there are fewer than 16
+ * requests in flight; elsewhere pages follow each other. Failed requests are tried again, as reads
+ * are. Threads: the caller's, which parses; it looks at its stop at least every 50 ms.
+ */
+#ifndef SL_REMOTE_LISTING_H
+#define SL_REMOTE_LISTING_H
+
+#include "entries.h"
+#include "provider.h"
+
+typedef struct sl_folder_listing {
+    sl_entries entries;
+    sl_page_end next; /* more: the listing is not complete yet */
+} sl_folder_listing;
+
+/* Reads the first page of `folder`, whose key is "" or ends with a slash. `*listing` is zero at
+ * first, and is closed by the caller. Returns 0 or -errno (ENOENT: nothing is there), with a
+ * reason. */
+int sl_folder_listing_begin(const sl_url *folder, sl_folder_listing *listing);
+/* Reads the first page of the names of `folder` that begin with `name`. Only where pages can start
+ * after any key. */
+int sl_folder_listing_find(const sl_url *folder, const char *name, sl_folder_listing *listing);
+/* Reads all other pages and sorts the entries. */
+int sl_folder_listing_finish(const sl_url *folder, sl_folder_listing *listing);
+void sl_folder_listing_close(sl_folder_listing *listing);
+
+#endif
