@@ -62,7 +62,7 @@ stanza() { # stanza NAME ARCHITECTURE STATE
     printf 'Version: 1\nDescription: x\n\n'
 }
 . "$work/scripts/lib.sh"
-mapfile -t all < <(printf '%s' "$packages_to_build$packages_for_python$packages_to_build_tests$packages_to_test$packages_of_launchers" |
+mapfile -t all < <(printf '%s' "$packages_to_build$packages_for_python$packages_to_build_tests$packages_to_test$packages_of_launchers$packages_of_stores" |
     sed 's/[ |:].*//' | grep .)
 [ "${#all[@]}" -gt 30 ] || fail "there are ${#all[@]} packages only"
 
@@ -121,9 +121,18 @@ runs_no cmake
 # Launchers may be missing: the tests go on without.
 status openmpi-bin ""
 path=$work/no-sudo try "test --quick" 1000 1
-says "Launchers that are not there are not tested."
+says "Launchers that are not installed are not tested."
 says "no real cmake"
 runs_no apt-get
+# Servers are installed in CI only, and the tests go on without them.
+status radosgw ""
+CI=true try "test --quick" 0 1
+runs "apt-get update"
+says "Servers of object stores that are not installed are not read from."
+says "no real cmake"
+CI='' try "test --quick" 0 1
+runs_no apt-get
+says "no real cmake"
 # What only tests need is installed beside the build where nobody has to be asked, else before the tests.
 status python3-numpy ""
 try "test --quick" 1000 1

@@ -128,7 +128,10 @@ static sluice_status learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_fa
 
 static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
 {
-    io_path(ctx, file, path, bytes);
+    const io_harness *h = ctx;
+    char local[128];
+    io_path(h, file, local, sizeof(local));
+    (void)snprintf(path, bytes, "%s%s", h->scheme != NULL ? h->scheme : "", local);
     return SLUICE_OK;
 }
 

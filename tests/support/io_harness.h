@@ -36,6 +36,7 @@ typedef struct io_harness {
     sl_budget budget;
     io_release release;
     uint32_t pins_left; /* of objects, once the fetch was closed */
+    const char *scheme; /* before the paths of files, where fetch opens them; NULL: nothing */
     bool zeros;         /* files are cut short meanwhile: zeros are right, too */
     /* Each item is looked up first, with so many reads of io_lookup_file in a row, and is not found
      * where its tag is a multiple of `lookup_bad`. */
