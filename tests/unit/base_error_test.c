@@ -70,6 +70,33 @@ TEST(long_things_are_cut)
     assert_int_equal(strlen(error.stage), sizeof(error.stage) - 1);
 }
 
+TEST(secrets_of_addresses_are_left_out)
+{
+    static const char *const cases[][2] = {
+        {"https://h/a/b.tar?X-Amz-Signature=secret", "https://h/a/b.tar"},
+        {"http://h:80/a#secret", "http://h:80/a"},
+        {"https://me:secret@h/a?secret", "h/a"},
+        {"https://me:se@cret@h/a", "h/a"},
+        {"https://h/a@b", "https://h/a@b"},
+        {"https://h?secret@x/y", "https://h"},
+        {"s3://bucket/what?#@", "s3://bucket/what?#@"}, /* a key */
+        {"/local/file?#@", "/local/file?#@"},
+        {"https://", "https://"},
+    };
+    sluice_error error;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sl_error_file(&error, SLUICE_IO, "io", 0, cases[i][0], -1, "x");
+        assert_string_equal(error.file, cases[i][1]);
+    }
+    char path[1500] = "https://me:secret@h/";
+    memset(path + strlen(path), 'k', 1000);
+    (void)snprintf(path + 1020, sizeof(path) - 1020, "/end?secret");
+    sl_error_file(&error, SLUICE_IO, "io", 0, path, -1, "x");
+    assert_int_equal(strlen(error.file), sizeof(error.file) - 1);
+    assert_string_equal(error.file + strlen(error.file) - 5, "k/end");
+    assert_null(strstr(error.file, "secret"));
+}
+
 TEST(paths_are_cut_between_characters)
 {
     char path[601];

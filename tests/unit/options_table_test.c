@@ -57,6 +57,7 @@ static const gap verify_gaps[] = {
     GAP(sluice_verify_options, on_finding), GAP(sluice_verify_options, on_progress),
     GAP(sluice_verify_options, user), GAP(sluice_verify_options, should_stop),
     GAP(sluice_verify_options, reserved)};
+static const gap remote_gaps[] = {GAP(sluice_remote_config, reserved)};
 // NOLINTEND(bugprone-sizeof-expression)
 
 #define STRUCT(of, type, gaps)                                     \
@@ -77,6 +78,7 @@ static const struct described {
     STRUCT(SLUICE_OPTIONS_PACK, sluice_pack_options, pack_gaps),
     STRUCT(SLUICE_OPTIONS_UNPACK, sluice_unpack_options, unpack_gaps),
     STRUCT(SLUICE_OPTIONS_VERIFY, sluice_verify_options, verify_gaps),
+    STRUCT(SLUICE_OPTIONS_REMOTE, sluice_remote_config, remote_gaps),
 };
 enum { STRUCTS = sizeof(structs) / sizeof(*structs) };
 

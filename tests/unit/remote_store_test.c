@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of object stores, over a server in this process: what an address is and how few requests
+ * say it, listings by several requests, keys with odd names, and reads in few pieces. */
+#include "checksum.h"
+#include "http_server.h"
+#include "memory.h"
+#include "store.h"
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BODY_BYTES = 3 << 20, KEYS = 60000, PER_FOLDER = 20000 };
+
+static http_server *server;
+static uint8_t body[BODY_BYTES];
+
+static void put(const char *path, size_t bytes)
+{
+    http_server_put(server, path, body, bytes);
+}
+
+static int begin_server(void **state)
+{
+    const http_server_config config = {.folder = NULL};
+    (void)state;
+    server = http_server_start(&config);
+    for (size_t i = 0; i < BODY_BYTES; i++) {
+        body[i] = (uint8_t)(i * 2654435761U >> 13);
+    }
+    (void)setenv("AWS_ENDPOINT_URL", http_server_url(server), 1);
+    (void)setenv("AWS_ACCESS_KEY_ID", "key", 1);
+    (void)setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+    (void)setenv("AWS_CONFIG_FILE", "/nonexistent", 1);
+    (void)setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent", 1);
+    (void)setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    put("/b/set/a.tar", 1000);
+    put("/b/set/b.tar", BODY_BYTES);
+    put("/b/set/sub/c.tar", 30);
+    put("/b/empty/", 0);
+    put("/b/both", 11);
+    put("/b/both/x", 12);
+    http_server_many(server, "many", KEYS, PER_FOLDER, 10);
+    return 0;
+}
+
+static int end_server(void **state)
+{
+    (void)state;
+    http_server_stop(server);
+    return 0;
+}
+
+static uint64_t requests_of(http_kind kind)
+{
+    return http_server_counts(server).kinds[kind];
+}
+
+static void expect_requests(uint64_t gets, uint64_t lists)
+{
+    const http_counts counts = http_server_counts(server);
+    assert_int_equal(counts.kinds[HTTP_GET], gets);
+    assert_int_equal(counts.kinds[HTTP_LIST], lists);
+    assert_int_equal(counts.requests, gets + lists);
+    assert_int_equal(counts.errors, 0);
+    http_server_reset_counts(server);
+}
+
+static sl_entry_kind kind_of(const char *path)
+{
+    sl_store_facts facts;
+    const int failed = sl_store_stat(path, &facts);
+    if (failed != 0 && failed != -ENOENT) {
+        fail_msg("%s: %d, %s", path, failed, sl_store_reason());
+    }
+    return failed == 0 ? facts.kind : SL_ENTRY_UNKNOWN;
+}
+
+TEST(an_address_is_found_by_one_request)
+{
+    http_server_reset_counts(server);
+    sl_store_scope_begin();
+    assert_int_equal(kind_of("s3://b/set/b.tar"), SL_ENTRY_FILE);
+    expect_requests(0, 1);
+    assert_int_equal(kind_of("s3://b/set"), SL_ENTRY_FOLDER);
+    expect_requests(0, 1);
+    assert_int_equal(kind_of("s3://b/set/"), SL_ENTRY_FOLDER);
+    expect_requests(0, 0);
+    /* of a folder, its listing is asked for, which answers for all of its names */
+    assert_int_equal(kind_of("s3://b/set/a.tar"), SL_ENTRY_FILE);
+    expect_requests(0, 1);
+    assert_int_equal(kind_of("s3://b/set/a.tar/"), SL_ENTRY_UNKNOWN);
+    assert_int_equal(kind_of("s3://b/set/sub"), SL_ENTRY_FOLDER);
+    assert_int_equal(kind_of("s3://b/set/none"), SL_ENTRY_UNKNOWN);
+    assert_int_equal(kind_of("s3://b/set/a.tar.sluice-index"), SL_ENTRY_UNKNOWN);
+    expect_requests(0, 0);
+    assert_int_equal(kind_of("s3://b/none"), SL_ENTRY_UNKNOWN);
+    assert_int_equal(kind_of("s3://b/none"), SL_ENTRY_UNKNOWN);
+    expect_requests(0, 1);
+    sl_store_scope_end();
+    assert_int_equal(kind_of("s3://b/set/a.tar"), SL_ENTRY_FILE);
+    expect_requests(0, 1);
+}
+
+TEST(folders_and_files_of_one_name_are_told_apart)
+{
+    assert_int_equal(kind_of("s3://b/both"), SL_ENTRY_FILE);
+    assert_int_equal(kind_of("s3://b/both/"), SL_ENTRY_FOLDER);
+    assert_int_equal(kind_of("s3://b/empty"), SL_ENTRY_FOLDER);
+    assert_int_equal(kind_of("s3://b"), SL_ENTRY_FOLDER);
+    assert_int_equal(kind_of("s3://nothere"), SL_ENTRY_UNKNOWN);
+}
+
+typedef struct names {
+    uint64_t count, files, sum;
+    uint8_t seen[PER_FOLDER];
+} names;
+
+static sluice_status take_name(void *ctx, const sl_store_entry *entry, sluice_error *error)
+{
+    names *n = ctx;
+    (void)error;
+    n->count++;
+    n->files += entry->kind == SL_ENTRY_FILE;
+    n->sum += sl_checksum(entry->name, strlen(entry->name));
+    if (strstr(entry->name, ".bin") != NULL) {
+        n->seen[strtoul(entry->name, NULL, 10) % PER_FOLDER]++;
+    }
+    return SLUICE_OK;
+}
+
+static void list(const char *path, names *n)
+{
+    sluice_error error;
+    *n = (names){.count = 0};
+    if (sl_store_list((sl_file_name){"test", path}, take_name, n, &error) != SLUICE_OK) {
+        fail_msg("%s: %s", path, error.text);
+    }
+}
+
+TEST(a_large_folder_is_listed_by_several_requests)
+{
+    static names n;
+    http_server_reset_counts(server);
+    sl_store_scope_begin();
+    list("s3://many", &n);
+    assert_int_equal(n.count, KEYS / PER_FOLDER);
+    assert_int_equal(n.files, 0);
+    expect_requests(0, 1);
+    list("s3://many/class00001", &n);
+    assert_int_equal(n.count, PER_FOLDER);
+    for (uint32_t i = 0; i < PER_FOLDER; i++) {
+        assert_int_equal(n.seen[i], 1);
+    }
+    const http_counts counts = http_server_counts(server);
+    assert_true(counts.most_at_once > 1);
+    /* 20 pages are needed; cuts that miss cost some more */
+    assert_in_range(counts.kinds[HTTP_LIST], 20, 60);
+    http_server_reset_counts(server);
+    list("s3://many/class00001/", &n);
+    assert_int_equal(n.count, PER_FOLDER);
+    assert_int_equal(requests_of(HTTP_LIST), 0);
+    sl_store_scope_end();
+}
+
+TEST(a_listing_that_fails_says_why)
+{
+    static names n;
+    sluice_error error;
+    http_server_script(server, "kind=list status=403 code=AccessDenied\n");
+    assert_int_equal(sl_store_list((sl_file_name){"test", "s3://b/set"}, take_name, &n, &error),
+                     SLUICE_IO);
+    assert_int_equal(error.sys_errno, EACCES);
+    assert_non_null(strstr(error.text, "AccessDenied"));
+    assert_non_null(strstr(error.text, "environment"));
+    assert_null(strstr(error.text, "secret"));
+    http_server_script(server, "kind=list count=2 status=503 code=SlowDown\n");
+    list("s3://b/set", &n);
+    assert_int_equal(n.count, 3);
+    http_server_script(server, "");
+}
+
+TEST(odd_keys_are_read_as_they_are_listed)
+{
+    static const char *const keys[] = {
+        "a b+c=d&e%41.bin", "\xc3\xbc\xe2\x82\xac.bin", "q?x#y.bin", "~!@$*()'.bin", "a\"<>.bin",
+    };
+    static names n;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        char path[256];
+        uint8_t read[64];
+        sl_handle handle;
+        sluice_error error;
+        sl_file_identity identity;
+        (void)snprintf(path, sizeof(path), "/odd/k/%s", keys[i]);
+        put(path, 40 + i);
+        (void)snprintf(path, sizeof(path), "s3://odd/k/%s", keys[i]);
+        if (sl_handle_open(&handle, (sl_file_name){"test", path}, &identity, &error) != SLUICE_OK) {
+            fail_msg("%s: %s", path, error.text);
+        }
+        assert_int_equal(identity.bytes, 40 + i);
+        assert_int_equal(sl_handle_read(&handle, read, 40, 0, &error), SLUICE_OK);
+        assert_memory_equal(read, body, 40);
+        sl_handle_close(&handle);
+    }
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        sum += sl_checksum(keys[i], strlen(keys[i]));
+    }
+    list("s3://odd/k", &n);
+    assert_int_equal(n.count, sizeof(keys) / sizeof(keys[0]));
+    assert_true(n.sum == sum);
+}
+
+TEST(dots_and_slashes_are_parts_of_keys)
+{
+    put("/dots/a/../x.bin", 21);
+    put("/dots/a//y.bin", 22);
+    put("/dots/z.bin", 23);
+    sl_store_facts facts;
+    assert_int_equal(sl_store_stat("s3://dots/a/../x.bin", &facts), 0);
+    assert_int_equal(facts.identity.bytes, 21);
+    assert_int_equal(sl_store_stat("s3://dots/a//y.bin", &facts), 0);
+    assert_int_equal(facts.identity.bytes, 22);
+    /* no such key: then it is a path that somebody wrote */
+    assert_int_equal(sl_store_stat("s3://dots/a/../z.bin", &facts), 0);
+    assert_int_equal(facts.identity.bytes, 23);
+    sluice_error error;
+    static names n;
+    assert_int_equal(sl_store_list((sl_file_name){"test", "s3://dots/a"}, take_name, &n, &error),
+                     SLUICE_IO);
+    assert_non_null(strstr(error.text, "whole address"));
+}
+
+TEST(names_are_joined_as_paths)
+{
+    static const char *const joined[][3] = {
+        {"s3://b/a/./c", "x.bin", "s3://b/a/c/x.bin"},
+        {"s3://b/a", "x.bin", "s3://b/a/x.bin"},
+        {"s3://b/a/", "x.bin", "s3://b/a/x.bin"},
+        {"s3://b", "x.bin", "s3://b/x.bin"},
+        {"s3://b/a", "../x.bin", "s3://b/x.bin"},
+        {"s3://b/a/c", "./../d//x.bin", "s3://b/a/d/x.bin"},
+        {"s3://b/a", "../../../x.bin", "s3://b/x.bin"},
+        {"s3://b/a/c/../..", "x.bin", "s3://b/x.bin"},
+        {"https://h:1/a/", "x.bin", "https://h:1/a/x.bin"},
+        {"/a/", "../x.bin", "/a//../x.bin"},
+    };
+    for (size_t i = 0; i < sizeof(joined) / sizeof(joined[0]); i++) {
+        char path[SL_PATH_BYTES];
+        assert_true(sl_path_join(path, joined[i][0], joined[i][1]));
+        assert_string_equal(path, joined[i][2]);
+    }
+}
+
+static void open_object(sl_handle *handle, const char *path, sl_file_identity *identity)
+{
+    sluice_error error;
+    if (sl_handle_open(handle, (sl_file_name){"test", path}, identity, &error) != SLUICE_OK) {
+        fail_msg("%s: %s", path, error.text);
+    }
+}
+
+TEST(small_reads_in_order_take_few_requests)
+{
+    static uint8_t read[BODY_BYTES];
+    sl_handle handle;
+    sl_file_identity identity;
+    sluice_error error;
+    http_server_reset_counts(server);
+    open_object(&handle, "s3://b/set/b.tar", &identity);
+    for (size_t at = 0; at < BODY_BYTES; at += 10000) {
+        const size_t some = BODY_BYTES - at < 10000 ? BODY_BYTES - at : 10000;
+        assert_int_equal(sl_handle_read(&handle, read + at, some, at, &error), SLUICE_OK);
+    }
+    assert_memory_equal(read, body, BODY_BYTES);
+    assert_in_range(requests_of(HTTP_GET), 2, 8); /* 64 KiB, doubling */
+    assert_int_equal(sl_handle_read(&handle, read, 1, BODY_BYTES, &error), SLUICE_CORRUPT);
+    const sl_file_identity before = identity;
+    assert_int_equal(sl_handle_sample(&handle, &identity, &error), SLUICE_OK);
+    assert_true(sl_file_is_same(&before, &identity));
+    sl_handle_close(&handle);
+}
+
+TEST(reads_here_and_there_are_right)
+{
+    static uint8_t read[300000];
+    sl_handle handle;
+    sl_file_identity identity;
+    sluice_error error;
+    open_object(&handle, "s3://b/set/b.tar", &identity);
+    uint64_t at = 1;
+    for (uint32_t i = 0; i < 60; i++) {
+        at = (at * 6364136223846793005ULL + 1442695040888963407ULL);
+        const size_t bytes = 1 + (size_t)(at >> 40) % (i % 3 == 0 ? sizeof(read) : 5000);
+        const uint64_t offset = (at >> 20) % (BODY_BYTES - bytes + 1);
+        assert_int_equal(sl_handle_read(&handle, read, bytes, offset, &error), SLUICE_OK);
+        assert_memory_equal(read, body + offset, bytes);
+    }
+    sl_handle_close(&handle);
+}
+
+TEST(an_object_that_was_replaced_is_refused)
+{
+    sl_handle handle;
+    sl_file_identity identity;
+    sluice_error error;
+    uint8_t read[100];
+    put("/b/changing.bin", BODY_BYTES);
+    open_object(&handle, "s3://b/changing.bin", &identity);
+    put("/b/changing.bin", BODY_BYTES);
+    assert_int_equal(sl_handle_read(&handle, read, 100, 2 << 20, &error), SLUICE_IO);
+    assert_int_equal(error.sys_errno, EREMCHG);
+    sl_handle_close(&handle);
+}
+
+TEST(a_known_object_is_opened_without_a_request)
+{
+    sl_handle handle;
+    sl_file_identity identity;
+    sl_store_facts facts;
+    uint8_t read[100];
+    sluice_error error;
+    open_object(&handle, "s3://b/set/b.tar", &identity);
+    sl_handle_close(&handle);
+    http_server_reset_counts(server);
+    const sl_open_how how = {.known = &identity};
+    assert_int_equal(sl_handle_open_how(&handle, "s3://b/set/b.tar", &how, &facts), 0);
+    expect_requests(0, 0);
+    handle.name = (sl_file_name){"test", "s3://b/set/b.tar"};
+    assert_int_equal(sl_handle_read(&handle, read, 100, 1 << 20, &error), SLUICE_OK);
+    assert_memory_equal(read, body + (1 << 20), 100);
+    expect_requests(1, 0);
+    sl_handle_close(&handle);
+}
+
+TEST(a_web_server_has_folders_by_a_slash_alone)
+{
+    char path[256];
+    static names n;
+    sluice_error error;
+    (void)snprintf(path, sizeof(path), "%s/b/set/", http_server_url(server));
+    http_server_reset_counts(server);
+    assert_int_equal(kind_of(path), SL_ENTRY_FOLDER);
+    expect_requests(0, 0);
+    assert_int_equal(sl_store_list((sl_file_name){"test", path}, take_name, &n, &error), SLUICE_IO);
+    assert_non_null(strstr(error.text, "no listing: name the files"));
+    (void)snprintf(path, sizeof(path), "%s/b/set/manifest.sluice", http_server_url(server));
+    http_server_script(server, "status=403");
+    assert_false(sl_store_has_file(path));
+    http_server_script(server, "");
+    (void)snprintf(path, sizeof(path), "%s/b/set/", http_server_url(server));
+    assert_int_equal(sl_store_list((sl_file_name){"test", path}, take_name, &n, &error), SLUICE_IO);
+    assert_non_null(strstr(error.text, "refused: the server answered 403"));
+    http_server_reset_counts(server);
+    (void)snprintf(path, sizeof(path), "%s/b/set/a.tar", http_server_url(server));
+    assert_int_equal(kind_of(path), SL_ENTRY_FILE);
+    expect_requests(1, 0);
+}
+
+TEST_GROUP(begin_server, end_server)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine over TLS: which certificates it takes. The server is openssl's. */
+#include "curl_library.h"
+#include "engine.h"
+#include "settings.h"
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/sluice-tls-XXXXXX";
+static char url[128], other_url[128], certificate[64];
+static pid_t server;
+
+static void leave(const char *why)
+{
+    (void)printf("%s\n", why);
+    exit(77);
+}
+
+static void make_certificate(void)
+{
+    char command[512];
+    (void)snprintf(certificate, sizeof(certificate), "%s/cert.pem", folder);
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && printf hello >file && openssl req -x509 -newkey ec -pkeyopt "
+                   "ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext "
+                   "subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null",
+                   folder);
+    if (system(command) != 0) { /* NOLINT(cert-env33-c): a fixed command */
+        leave("openssl makes no certificate here");
+    }
+}
+
+/* A server whose only certificate is for "localhost"; its port. */
+static unsigned start_server(void)
+{
+    int pipes[2];
+    char line[256];
+    unsigned port = 0;
+    assert_int_equal(pipe(pipes), 0);
+    server = fork();
+    assert_true(server >= 0);
+    if (server == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (chdir(folder) != 0 || dup2(pipes[1], STDOUT_FILENO) < 0 ||
+            freopen("/dev/null", "w", stderr) == NULL) {
+            _exit(1);
+        }
+        (void)execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-WWW", "-cert",
+                     "cert.pem", "-key", "key.pem", "-naccept", "100", (char *)NULL);
+        _exit(1);
+    }
+    (void)close(pipes[1]);
+    FILE *output = fdopen(pipes[0], "r");
+    assert_non_null(output);
+    while (port == 0 && fgets(line, sizeof(line), output) != NULL) {
+        (void)sscanf(line, "ACCEPT 127.0.0.1:%u", &port); /* NOLINT(cert-err34-c): 0 is none */
+    }
+    (void)fclose(output);
+    return port;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    const sl_curl_calls *calls;
+    sluice_error error;
+    if (sl_curl_library(&calls, &error) != SLUICE_OK) {
+        leave(error.text);
+    }
+    assert_non_null(mkdtemp(folder));
+    make_certificate();
+    const unsigned port = start_server();
+    if (port == 0) {
+        leave("openssl s_server does not start here");
+    }
+    (void)snprintf(url, sizeof(url), "https://localhost:%u/file", port);
+    (void)snprintf(other_url, sizeof(other_url), "https://127.0.0.1:%u/file", port);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"file", "cert.pem", "key.pem"};
+    (void)kill(server, SIGKILL);
+    (void)waitpid(server, NULL, 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[128];
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    return rmdir(folder);
+}
+
+static uint8_t buffer[100];
+
+static int fetch(const char *address, int *status)
+{
+    sl_exchange exchange = {.url = address, .buffer = buffer, .capacity = sizeof(buffer)};
+    assert_int_equal(sl_engine_run(&exchange, NULL), SLUICE_OK);
+    *status = exchange.status;
+    assert_int_equal(exchange.reason[0] != '\0', exchange.failed != 0);
+    sl_exchange_free(&exchange);
+    return exchange.failed;
+}
+
+static void trust(const char *file)
+{
+    const sl_remote_choice choice = {.ca_file = file};
+    assert_int_equal(sl_remote_settings_choose(&choice, NULL), SLUICE_OK);
+}
+
+TEST(certificates)
+{
+    int status;
+    trust(NULL);
+    assert_int_equal(fetch(url, &status), -EKEYREJECTED);
+    assert_int_equal(status, 0);
+    trust(certificate);
+    assert_int_equal(fetch(url, &status), 0);
+    assert_int_equal(status, 200);
+    assert_memory_equal(buffer, "hello", 5);
+    assert_int_equal(fetch(other_url, &status), -EKEYREJECTED); /* another name */
+    trust(NULL); /* handles and sessions of before do not count */
+    assert_int_equal(fetch(url, &status), -EKEYREJECTED);
+}
+
+TEST_GROUP(begin, end)
