@@ -14,7 +14,7 @@ run 0 --help
 cp out tool
 fits tool 23 80
 mapfile -t commands < <(sed -nE 's/^  ([a-z]+)  +[a-z].*/\1/p' tool)
-[ "${commands[*]}" = "synth pack unpack info view verify bench idle devices" ] || fail "the commands are ${commands[*]}"
+[ "${commands[*]}" = "synth pack unpack info view verify bench idle devices cache" ] || fail "the commands are ${commands[*]}"
 [ "$(grep -c '^  sluice [a-z]' tool)" -eq 3 ] || fail "three examples"
 [ "$(grep -n '^  sluice ' tool | head -n 1 | cut -d : -f 1)" -lt "$(grep -n '^  synth ' tool | cut -d : -f 1)" ] ||
     fail "the examples come first"

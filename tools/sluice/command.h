@@ -14,6 +14,7 @@ int verify_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 int idle_main(int argc, char **argv);
 int view_main(int argc, char **argv);
+int cache_main(int argc, char **argv);
 int devices_main(int argc, char **argv);
 
 #endif

@@ -26,11 +26,11 @@ static const struct command commands[] = {
     {"info", "show what a dataset holds, or what this machine offers", info_main},
     {"view", "draw samples as the training loop sees them, as PNG or HTML", view_main},
     {"verify", "read a whole dataset and check it", verify_main},
-    {"Measure", NULL, NULL},
+    {"Measure and manage", NULL, NULL},
     {"bench", "measure how fast batches come, and whether training would wait", bench_main},
     {"idle", "measure how long a training program's GPU has nothing to do", idle_main},
-    {"Machine", NULL, NULL},
     {"devices", "list where batches can be: host memory, CUDA devices", devices_main},
+    {"cache", "list, verify, fill or empty the cache of remote data", cache_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

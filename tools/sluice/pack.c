@@ -346,6 +346,9 @@ static sluice_dataset *open_flat(const struct pack_args *args, int *code)
         .struct_size = sizeof options, .flat = &args->flat, .split = args->folder.options.split};
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
+    if (!data_use_remote(&args->folder, code)) {
+        return NULL;
+    }
     if (sluice_dataset_open(&dataset, (const char *const *)args->sources, args->source_count,
                             &options, &error) < 0) {
         *code = report_error(&error, NULL);

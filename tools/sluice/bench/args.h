@@ -15,6 +15,7 @@ struct bench_args {
     uint64_t steps, repeats, ahead;
     double seconds, area_min, area_max;
     double step_s, supply_ratio, scale; /* 0: not given */
+    double price_get;                   /* likewise */
     int pipeline;
     int preset;                    /* -1: none */
     sluice_loader_options options; /* last_batch, shuffle: -1 where not given */

@@ -141,7 +141,8 @@ static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct colu
                                          .options = &job.source.options,
                                          .columns = columns,
                                          .processors = (uint32_t)data_processors(),
-                                         .pipeline = args.pipeline};
+                                         .pipeline = args.pipeline,
+                                         .price_get = args.price_get};
     bench_setting_look(&job.setting, dataset);
     code = has_steps() ? bench_accelerate(&job) : bench_deliver(&job);
     column_source_free(&source);
@@ -388,6 +389,8 @@ static const struct option_row rows[] = {
     OPTION_GROUP("Other options of the loader"),
     LIBRARY_ROWS(LOADER, args.options),
     DATA_FOLDER_ROWS(args.folder),
+    {"price-get", 0, OPTION_REAL, &args.price_get, .low = 0, .high = 1e6, .metavar = "PRICE",
+     .help = "price of 1000 requests, to show that of an epoch, e.g. 0.0004 [none]"},
     OPTION_GROUP("Output"),
     {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
      .help = "baseline images to decode, e.g. a packed DATASET's source [DATASET]"},

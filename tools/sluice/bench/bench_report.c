@@ -12,7 +12,8 @@ struct derived {
     double rows_per_s, read_per_s, delivered_per_s; /* the latter in bytes */
     double cpu_ms, full_ms, ratio;
     double read_each, read_share; /* bytes read for a sample; the same, of those in a batch */
-    char bottleneck[400];
+    struct remote_use remote;
+    char bottleneck[800];
 };
 
 static struct derived derive(const struct bench_figures *figures)
@@ -26,6 +27,10 @@ static struct derived derive(const struct bench_figures *figures)
     derived.read_share = derived.read_each / ((double)result->bytes / (double)result->samples);
     derived.cpu_ms = result->cpu_s * 1e3 / (double)result->decoded;
     derived.ratio = derived.cpu_ms / derived.full_ms;
+    derived.remote = result->remote;
+    derived.remote.price_get = figures->setting.price_get;
+    char store[REMOTE_USE_NAME_BYTES];
+    remote_use_name(&derived.remote, store, sizeof store);
     struct bottleneck_run run = {
         .stats = &result->stats,
         .stages = &result->stages,
@@ -37,6 +42,7 @@ static struct derived derive(const struct bench_figures *figures)
         .packing = isnan(derived.full_ms) ? NULL : bench_packing(&figures->setting, &result->stats),
         .files = figures->setting.files,
         .advice = figures->setting.advice,
+        .store = remote_use_any(&derived.remote) ? store : NULL,
     };
     bottleneck_describe(&run, derived.bottleneck, sizeof derived.bottleneck);
     return derived;
@@ -77,6 +83,8 @@ void bench_report_text(const struct bench_figures *figures)
     printf("first batch   %.1f ms\n", figures->warm_up->first_batch_ms);
     printf("peak memory   %.1f MiB resident\n", figures->peak_rss_mib);
     bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
+    remote_use_print(&derived.remote);
+    cache_use_print(&result->cache);
     printf("bottleneck    %s\n", derived.bottleneck);
 }
 
@@ -145,6 +153,8 @@ void bench_report_json(const struct bench_figures *figures, FILE *stream)
     bench_stats_write_setting(&json, &figures->result->stats, &figures->setting);
     write_amounts(&json, figures, &derived);
     bench_stats_write_stages(&json, &figures->result->stats, &figures->result->stages);
+    remote_use_write(&derived.remote, &json);
+    cache_use_write(&figures->result->cache, &json);
     json_null(&json, "accelerator");
     json_text(&json, "verdict", derived.bottleneck);
     json_unsigned(&json, "verdict_steps", figures->result->batches);

@@ -204,9 +204,11 @@ static void describe_read(const struct bottleneck_run *run, char *text, size_t b
     }
     snprintf(text, bytes,
              "read-bound: workers busy only %.0f %%, their queue empty for %.0f %% of the samples "
-             "(%s); faster storage %swould help",
+             "(%s); %s %swould help",
              100 * workers_share(run), 100 * bottleneck_queue_empty(&run->stages->decode),
-             run->stats->io_backend,
+             run->store != NULL ? run->store : run->stats->io_backend,
+             run->store != NULL ? "more bandwidth, or a cache on a local disk (--remote-cache),"
+                                : "faster storage",
              run->files ? "or packed shards (`sluice pack`), which are read in long pieces, " : "");
 }
 
@@ -280,8 +282,10 @@ static void advise_reading(const struct bottleneck_run *run, char *text, size_t 
     if (busy_share(run, run->stats->unpack_ns, 1) >= busy_limit) {
         snprintf(text, bytes, "unpacking limits: pack the dataset (`sluice pack`)");
     } else {
-        snprintf(text, bytes, "reading limits: %suse faster storage",
-                 run->files ? "pack the dataset (`sluice pack`), or " : "");
+        snprintf(text, bytes, "reading limits: %suse %s",
+                 run->files ? "pack the dataset (`sluice pack`), or " : "",
+                 run->store != NULL ? "a cache on a local disk (--remote-cache)"
+                                    : "faster storage");
     }
 }
 

@@ -61,6 +61,7 @@ struct bottleneck_run {
     const char *packing;
     bool files;         /* each sample is a file of its own */
     const char *advice; /* of how the dataset is stored, "compressed: ..."; NULL: none */
+    const char *store;  /* the object store it is read from, and its latency; NULL: none */
 };
 
 enum bottleneck bottleneck_find(const struct bottleneck_run *run);

@@ -3,6 +3,7 @@
 #include "compare_report.h"
 
 #include "bottleneck.h"
+#include "remote_use.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -45,6 +46,10 @@ static struct bench_spread spread_at(const struct bench_arms_figures *figures, i
 
 void bench_arms_judge(struct bench_arms_figures *figures)
 {
+    struct remote_use remote = {.epochs = 0};
+    char store[REMOTE_USE_NAME_BYTES];
+    remote_use_end(&remote);
+    remote_use_name(&remote, store, sizeof store);
     const struct bottleneck_run run = {
         .stats = &figures->result->stats,
         .stages = &figures->result->stages,
@@ -57,6 +62,7 @@ void bench_arms_judge(struct bench_arms_figures *figures)
         .packing = bench_packing(&figures->setting, &figures->result->stats),
         .files = figures->setting.files,
         .advice = figures->setting.advice,
+        .store = remote_use_any(&remote) ? store : NULL,
     };
     if (run.seconds > 0) {
         bottleneck_describe(&run, figures->verdict, sizeof figures->verdict);

@@ -19,7 +19,7 @@ struct bench_arms_figures {
     const struct nvml_summary *nvml; /* NULL: no GPU */
     uint64_t steps;                  /* counted in an arm, of a whole repeat */
     double peak_rss_mib;
-    char verdict[400]; /* which stage limits, and why */
+    char verdict[800]; /* which stage limits, and why */
     char advice[320];  /* how long steps wait for data, and what to do about it */
 };
 

@@ -14,7 +14,7 @@ struct rank_figures {
     double cpu_ms;                               /* a row */
     double first_batch_ms, peak_rss_mib;
     bool failed; /* it said why; nothing else is set */
-    char verdict[400];
+    char verdict[800];
 };
 
 /* As text for another process of this program, and back. False: it is no such text. */

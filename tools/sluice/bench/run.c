@@ -169,6 +169,7 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     progress_begin(&pass->progress, pass->plan->seconds > 0 ? NULL : "batches");
     pass->shown = true;
     pass->epoch_batches = sluice_loader_steps(pass->loader);
+    remote_use_begin(&result->remote);
     double start = clock_seconds();
     double cpu = clock_process_cpu();
     pass->start = start;
@@ -180,6 +181,9 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     /* CPU time and decoded rows at one moment: what was decoded ahead is in both. */
     result->cpu_s = clock_process_cpu() - cpu;
     bench_loader_stats(pass->loader, &result->stats, &result->stages);
+    remote_use_end(&result->remote);
+    cache_use_look(&result->cache, pass->loader,
+                   pass->epoch_batches * pass->plan->source.options.batch_size, &result->remote);
     result->interrupted = interrupt_pending();
     result->samples = pass->samples;
     result->bytes = pass->bytes;
@@ -188,6 +192,10 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     result->seconds = pass->last_batch - start;
     result->decoded = pass->stopped && result->stats.samples > pass->samples ? result->stats.samples
                                                                              : pass->samples;
+    if (pass->samples > 0 && pass->epoch_batches > 0) {
+        result->remote.epochs = (double)pass->batches / (double)pass->epoch_batches *
+                                (double)result->decoded / (double)pass->samples;
+    }
     progress_end(&pass->progress);
     return code;
 }

@@ -8,7 +8,9 @@
 #define TOOL_BENCH_RUN_H
 
 #include "box_count.h"
+#include "cache_use.h"
 #include "feed.h"
+#include "remote_use.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +41,8 @@ struct bench_result {
     double cpu_s;             /* user and system, all threads of the process */
     bool interrupted;
     struct box_counts boxes; /* that came */
+    struct remote_use remote;
+    struct cache_use cache;
     sluice_loader_stats stats;
     struct bottleneck_stages stages;
 };

@@ -18,6 +18,7 @@ struct bench_setting {
     bool packable;      /* its pictures are as their makers wrote them: it is no shards */
     bool files;         /* each picture is a file of its own */
     const char *advice; /* what the format says of how it is stored; NULL: nothing */
+    double price_get;   /* of 1,000 requests to an object store; 0: not said */
 };
 
 /* Whether rows hold pictures; if not, what counts images has nothing to say. */

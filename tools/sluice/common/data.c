@@ -173,8 +173,21 @@ static sluice_dataset *mix(sluice_dataset *dataset, const struct data_folder *fo
     return mixed;
 }
 
+bool data_use_remote(const struct data_folder *folder, int *code)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_remote_configure(&folder->remote, &error) < 0) {
+        *code = report_error(&error, NULL);
+        return false;
+    }
+    return true;
+}
+
 sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code)
 {
+    if (!data_use_remote(folder, code)) {
+        return NULL;
+    }
     const bool joined =
         folder->with.count > 0 ||
         ((folder->common.count > 0 || names_file(folder)) && folder->mixed.count == 0);

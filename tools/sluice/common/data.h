@@ -7,6 +7,7 @@
 
 #include <sluice/dataset.h>
 #include <sluice/datasets.h>
+#include <sluice/remote.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,16 +20,17 @@ struct data_folder {
     struct option_list with;        /* paths of datasets that are joined to it */
     struct option_list mixed;       /* likewise with a weight: PATH=WEIGHT */
     struct option_list common;      /* fields that the joined one has */
-    const char *labels;     /* how their classes are joined: "same", "union", a file of JSON */
-    const char *ranges;     /* which samples: "0:1000,5000:" */
-    const char *index_file; /* likewise: a file of their numbers */
-    const char *where;      /* likewise: a condition */
+    const char *labels;          /* how their classes are joined: "same", "union", a file of JSON */
+    const char *ranges;          /* which samples: "0:1000,5000:" */
+    const char *index_file;      /* likewise: a file of their numbers */
+    const char *where;           /* likewise: a condition */
+    sluice_remote_config remote; /* how object stores are read, by the whole process */
 };
 
 /* Nothing is asked for. */
-#define DATA_FOLDER_INIT                                       \
-    {                                                          \
-        .options = SLUICE_DATASET_OPTIONS_INIT, .labels = NULL \
+#define DATA_FOLDER_INIT                                                            \
+    {                                                                               \
+        .options = SLUICE_DATASET_OPTIONS_INIT, .remote = SLUICE_REMOTE_CONFIG_INIT \
     }
 
 /* The rows of the option table for it. */
@@ -90,7 +92,12 @@ struct data_folder {
          .max = INT32_MAX,                                                                      \
          .metavar = "BYTES",                                                                    \
          .help = "largest accepted sample [1GiB; loaders: 4x the average; pack: 2GiB]"},        \
-        LIBRARY_ROWS(DATASET, (folder).options)
+        LIBRARY_ROWS(DATASET, (folder).options), OPTION_GROUP("Remote data"),                   \
+        LIBRARY_ROWS(REMOTE, (folder).remote)
+
+/* Reads object stores as `folder` says from now on. False: the error was reported and `*code` is
+ * the exit code. */
+bool data_use_remote(const struct data_folder *folder, int *code);
 
 /*
  * Opens the dataset at `path`, and reports what it warns of; the caller closes it. NULL: the error
