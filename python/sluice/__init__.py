@@ -29,7 +29,7 @@ from ._sluice import (
     UnsupportedError,
     version as _version,
 )
-from . import _check, columns, transforms
+from . import _check, columns, remote, transforms
 from ._buckets import buckets
 from .batch import Batch
 from ._ranks import Ranks, ranks
@@ -41,6 +41,7 @@ from ._map_source import JsonLines
 from .packing import PackResult, UnpackResult, pack, pack_join, unpack
 from .profiling import Marks, Profile, marks, profile
 from .writer import Writer
+from . import cache
 
 TYPE_CHECKING = False
 if not TYPE_CHECKING:
@@ -85,6 +86,7 @@ __all__ = [
     "Writer",
     "balance",
     "buckets",
+    "cache",
     "columns",
     "concat",
     "marks",
@@ -94,6 +96,7 @@ __all__ = [
     "packed_rows",
     "profile",
     "ranks",
+    "remote",
     "transforms",
     "unpack",
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from . import _check, _sluice
+from ._addresses import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Samples:
     def __init__(self, data):
         if data.front_to_back:
             raise _sluice.InvalidError(
-                f"{data.paths[0]}: map reads samples in parallel, and these files are compressed as a whole: "
+                f"{shown(data.paths[0])}: map reads samples in parallel, and these files are compressed as a whole: "
                 "open them with sluice.Dataset(path, unpacked_dir=folder)"
             )
         self.data, self.units, self.fingerprint = data, len(data), f"{data.fingerprint:016x}"
@@ -73,7 +74,7 @@ class Samples:
 def _opened_again(data, fingerprint):
     source = Samples(data)
     if source.fingerprint != fingerprint:
-        raise _sluice.IOError(f"{data.paths[0]}: the files were changed while they were read")
+        raise _sluice.IOError(f"{shown(data.paths[0])}: the files were changed while they were read")
     return source
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 
+from ._addresses import shown
 from .notebook import SIDE, image_tag, shrunk, text
 
 TYPE_CHECKING = False
@@ -212,7 +213,7 @@ def batch_page(batch: Batch, about: About | None) -> str:
 def dataset_page(dataset: Dataset) -> str:
     """A dataset as HTML: what it is, and its first images."""
     cells = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{text(value)}</td></tr>" for name, value in _figures(dataset))
-    return f"<div><b>Dataset</b> {text(', '.join(map(str, dataset.paths)))}<table>{cells}</table>{_first(dataset)}</div>"
+    return f"<div><b>Dataset</b> {text(', '.join(str(shown(path)) for path in dataset.paths))}<table>{cells}</table>{_first(dataset)}</div>"
 
 
 def _figures(dataset: Dataset) -> Iterator[tuple[str, Any]]:

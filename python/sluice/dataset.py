@@ -11,6 +11,7 @@ from collections import namedtuple
 from collections.abc import Mapping
 
 from . import _assign, _check, _foreign, _sluice
+from ._addresses import is_address, shown
 from ._meanings import MEANINGS
 from ._names import DTYPE_NAMES, EXIFS, TABLES, dtype_number, values
 
@@ -84,6 +85,8 @@ def argument_hints(call):
 
 def _absolute(path):
     """So that it is found after a change of folder, too. What is not there stays as it was given."""
+    if is_address(path):
+        return path
     brace = b"{" if isinstance(path, bytes) else "{"
     return os.path.abspath(path) if brace in path or os.path.exists(path) else path
 
@@ -198,7 +201,7 @@ class Dataset:
     def _warn(self):
         """Warns where the user opens the dataset, not where another process or a forked child opens it again."""
         for text in iter(self._counted(self._handle.warning), None):
-            _check.warn(f"{_shown(self.paths[0])}: {text}")
+            _check.warn(f"{_shown(shown(self.paths[0]))}: {text}")
 
     def _open(self) -> None:
         flat = self._arguments["flat"]
@@ -211,7 +214,7 @@ class Dataset:
         identities = [_identity(path) for path in self.paths]
         if getattr(self, "_identities", identities) != identities:
             changed = next(path for path, now, then in zip(self.paths, identities, self._identities) if now != then)
-            raise _sluice.IOError(f"{changed}: the file was changed since it was opened: replaced, or written to")
+            raise _sluice.IOError(f"{shown(changed)}: the file was changed since it was opened: replaced, or written to")
         self._opened = _sluice.Dataset(self.paths, options, flat, fields)
         self._identities, self._process = identities, os.getpid()
 
@@ -505,7 +508,7 @@ class Dataset:
         return _reopen, (self.paths, self._arguments)
 
     def __repr__(self):
-        return f"sluice.Dataset({self.paths}, {len(self)} samples, {self.format}{self._without()})"
+        return f"sluice.Dataset({[shown(path) for path in self.paths]}, {len(self)} samples, {self.format}{self._without()})"
 
     def _repr_html_(self) -> str:
         from ._pictures import dataset_page

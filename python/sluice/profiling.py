@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
+from typing import NamedTuple
 
-from . import _check
+from . import _check, _sluice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,22 @@ BUSY, FED, STARVED = 0.85, 0.02, 0.5
 LEAST = 10  # batches from which on there is a verdict: what is under way at either end moves a share by a tenth then
 
 
+class Store(NamedTuple):
+    """What object stores were asked for: see Profile.store.
+
+    host: the one that most bytes came from. p50, p99: seconds to the first byte of its answers, since the process began.
+    requests: sent meanwhile, of all kinds, by the whole process. per_epoch: the same for one epoch of the loader.
+    price: what those of an epoch cost, in the currency of price_get; None without one.
+    """
+
+    host: str
+    p50: float
+    p99: float
+    requests: int
+    per_epoch: float
+    price: float | None
+
+
 class Profile:
     """What the time went into, from one moment to another: see sluice.profile.
 
@@ -33,14 +50,18 @@ class Profile:
         sample found none behind it.
     python: the part of the time spent in functions of transforms.Python.
     operations: seconds by operation on pictures ("gaussian_blur"), most first, summed over threads.
+    store: a profiling.Store where the dataset is in an object store, else None.
     limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'; 'unknown' of fewer than 10 batches. str(): the
     verdict in a sentence.
     """
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, price_get: float | None = None) -> None:
         if not hasattr(loader, "_handle") or not hasattr(loader, "_functions"):
             raise _check.wrong("loader", loader, "a sluice.Loader")
         self._loader = loader
+        self._price = None if price_get is None else _check.number("price_get", price_get)
+        if self._price is not None and not 0 <= self._price < 1e6:
+            raise ValueError(f"price_get={price_get!r}: expected the price of 1,000 requests, 0 or more")
         self._start = self._take()
         self._end = None
 
@@ -48,6 +69,8 @@ class Profile:
         handle, now = self._loader._handle, time.perf_counter()
         functions = sum(of.nanoseconds for of in self._loader._functions.values()) / 1e9
         numbers = handle.stats() | {"python_seconds": functions, "operations": handle.operations()}
+        if numbers.get("io_backend") == "remote":
+            numbers["remote"] = _sluice.remote_stats()
         return now, numbers, [handle.stage(stage) for stage in range(4)]
 
     def __enter__(self) -> Profile:
@@ -108,6 +131,16 @@ class Profile:
         return dict(sorted(spent.items(), key=lambda item: -item[1]))
 
     @property
+    def store(self) -> Store | None:
+        before, after = self._start[1].get("remote"), (self._end or self._take())[1].get("remote")
+        if after is None or before is None:
+            return None
+        requests = after["requests"] - before["requests"]
+        per_epoch = requests * len(self._loader) / max(self.batches, 1)
+        price = None if self._price is None else per_epoch * self._price / 1000
+        return Store(after["host"], after["p50_ns"] / 1e9, after["p99_ns"] / 1e9, requests, per_epoch, price)
+
+    @property
     def limit(self) -> str:
         seconds, numbers, busy, _, _ = self._between()
         if numbers["batches"] < LEAST:
@@ -130,6 +163,11 @@ class Profile:
         advice = dataset.description.partition("; ")[2]
         stored = f"; the dataset is {advice}" if advice else ""
         files = " or packing (sluice.pack), for longer reads," if dataset._info["shards"] == 0 else ""
+        store = self.store
+        faster = "faster storage" if store is None else "more bandwidth, or a cache on a local disk (sluice.remote.configure),"
+        asked = "" if store is None else (
+            f"; {store.host} answers after {store.p50 * 1e3:.1f} ms (p50) to {store.p99 * 1e3:.1f} ms (p99), "
+            f"{store.per_epoch:.0f} requests an epoch" + ("" if store.price is None else f" cost {store.price:.4g}"))
         spent = next(iter(self.operations.items()), None)
         most = f", {spent[0]} for {spent[1]:.3g} s of it" if spent else ""
         said = {
@@ -140,19 +178,19 @@ class Profile:
             "cores (num_workers), uint8 pictures or a GPU that converts them would help",
             "copy": "copies to the GPU are the limit: uint8 pictures that the GPU converts are a quarter of float32",
             "read": f"reading is the limit: workers found nothing to do {self.queue_empty:.0%} of the times that they "
-            f"asked; faster storage{files} would help{stored}",
+            f"asked; {faster}{files} would help{stored}",
             "none": f"nothing is at its limit: workers were busy {self.workers_busy:.0%} of the time",
             "unknown": f"too few steps for a verdict: {self.batches} of {LEAST}",
         }[self.limit]
         waited = "" if self.limit == "loop" else f"; the loop waited for data {self.waiting:.0%} of the time"
         functions = f"; functions of transforms.Python took {self.python:.0%} of it" if self.python >= FED else ""
-        return said + waited + functions
+        return said + waited + functions + asked
 
     def __repr__(self):
         return f"<sluice.Profile of {self.seconds:.1f} s: {self}>"
 
 
-def profile(loader: Loader) -> Profile:
+def profile(loader: Loader, *, price_get: float | None = None) -> Profile:
     """Says why a loop waits for data, if it does.
 
         with sluice.profile(loader) as profile:
@@ -161,8 +199,10 @@ def profile(loader: Loader) -> Profile:
         print(profile)          # "decoding is the limit: workers were busy 97% of the time; ..."
 
     Without `with`, from the call on. Costs nothing: the loader counts anyway.
+
+    price_get: price of 1,000 requests to the object store that the dataset is in (S3: 0.0004 USD), for the price of an epoch [none]
     """
-    return Profile(loader)
+    return Profile(loader, price_get)
 
 
 class Marks:

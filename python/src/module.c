@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module sluice._sluice: its types, exceptions and functions. */
+#include "cache.h"
 #include "datasets.h"
 #include "extension.h"
 #include "options.h"
 #include "recipe.h"
+#include "remote.h"
 #include "sequences.h"
 #include "whole.h"
 
@@ -182,8 +184,16 @@ static PyMethodDef methods[] = {
     {"mix", datasets_mix, METH_VARARGS, "mix(datasets, weights, epochs, epoch_samples, fields)"},
     {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
     {"pack_join", whole_pack_join, METH_O, "pack_join(path)"},
+    {"remote_configure", remote_configure, METH_O,
+     "remote_configure($module, options, /)\n--\n\nSets how object stores are read."},
+    {"remote_stats", remote_stats, METH_NOARGS,
+     "remote_stats($module, /)\n--\n\nWhat was read from object stores: a dict."},
     {"unpack", whole_unpack, METH_VARARGS, "unpack(dataset, path, options, progress)"},
     {"verify", whole_verify, METH_VARARGS, "verify(dataset, options, progress)"},
+    {"cache_list", cache_list, METH_O, "cache_list(folder)"},
+    {"cache_verify", cache_verify, METH_VARARGS, "cache_verify(folder, progress)"},
+    {"cache_fill", cache_fill, METH_VARARGS, "cache_fill(dataset, progress)"},
+    {"cache_empty", cache_empty, METH_VARARGS, "cache_empty(folder, prefix, progress)"},
     {0},
 };
 

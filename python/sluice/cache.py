@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.cache: the cache of remote data on a local disk.
+
+    import sluice
+
+    sluice.cache.fill("s3://bucket/train")           # before a run
+    for entry in sluice.cache.list():
+        print(entry.address, entry.kept_bytes)
+    sluice.cache.empty(prefix="s3://bucket/train/")  # after it
+
+`folder` is the cache's folder [that of sluice.remote.configure, or SLUICE_REMOTE_CACHE]. Other processes may use the cache meanwhile.
+"""
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+
+from . import _check, _sluice
+from .dataset import argument_hints, opened
+from .packing import progress_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from builtins import list as List
+    from typing import NamedTuple
+
+    from ._types import Progress, Source
+    from .dataset import Dataset
+
+    class Entry(NamedTuple):
+        address: str
+        object_bytes: int
+        kept_bytes: int
+        chunks: int
+        used_s: int
+
+    class Verified(NamedTuple):
+        chunks: int
+        bytes: int
+        damaged: int
+        damaged_bytes: int
+
+    class Filled(NamedTuple):
+        chunks: int
+        bytes: int
+        fetched_bytes: int
+        left_bytes: int
+
+    class Emptied(NamedTuple):
+        chunks: int
+        bytes: int
+
+else:
+    Entry = namedtuple("Entry", ["address", "object_bytes", "kept_bytes", "chunks", "used_s"])
+    Entry.__doc__ = "An object of which the cache keeps something. `used_s`: latest use, seconds since 1970."
+    Verified = namedtuple("Verified", ["chunks", "bytes", "damaged", "damaged_bytes"])
+    Verified.__doc__ = "Good chunks, and damaged ones, which were removed."
+    Filled = namedtuple("Filled", ["chunks", "bytes", "fetched_bytes", "left_bytes"])
+    Filled.__doc__ = "What the cache has of a dataset. `fetched_bytes`: read now; `left_bytes`: not kept, because there is no space."
+    Emptied = namedtuple("Emptied", ["chunks", "bytes"])
+    Emptied.__doc__ = "Chunks that were removed."
+
+__all__ = ["Emptied", "Entry", "Filled", "Verified", "empty", "fill", "list", "verify"]
+
+
+def __getattr__(name):
+    raise _check.missing_name(__name__, name, __all__)
+
+
+def _named(function):
+    return _check.named(function, hints=argument_hints(f"sluice.cache.{function.__name__}"))
+
+
+def _folder(folder):
+    return None if folder is None else _check.path("folder", folder)
+
+
+@_named
+def list(folder: str | os.PathLike[str] | None = None) -> List[Entry]:
+    """Lists the objects in the cache, in the order of their addresses. Two versions of one address are two entries."""
+    return [Entry(*found) for found in _sluice.cache_list(_folder(folder))]
+
+
+@_named
+def verify(folder: str | os.PathLike[str] | None = None, *, progress: Progress = True) -> Verified:
+    """Checks the checksum of every chunk, and removes damaged chunks. progress: as of sluice.pack, in bytes."""
+    with progress_of(progress, "verify", "B") as show:
+        return Verified(*_sluice.cache_verify(_folder(folder), show))
+
+
+@_named
+def fill(dataset: Dataset | Source, *, progress: Progress = True) -> Filled:
+    """Reads all remote files of a dataset into the cache, as far as there is space; only what the cache lacks is read.
+
+    dataset: a sluice.Dataset, or what one is opened from. Files without an ETag are not kept. progress: as of sluice.pack, in bytes.
+    Raises InvalidError where no cache is configured, or no file of the dataset can be kept; IOError where the store or the disk fails.
+    """
+    found = opened("dataset", dataset)
+    with progress_of(progress, "fill", "B") as show:
+        return Filled(*_sluice.cache_fill(found._handle, show))
+
+
+@_named
+def empty(folder: str | os.PathLike[str] | None = None, *, prefix: str = "", progress: Progress = False) -> Emptied:
+    """Removes all chunks, or those of addresses that begin with `prefix`. progress: as of sluice.pack, in bytes."""
+    with progress_of(progress, "empty", "B") as show:
+        return Emptied(*_sluice.cache_empty(_folder(folder), _check.text("prefix", prefix), show))

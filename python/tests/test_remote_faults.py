@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What breaks between a loader and its store: batches stay right, or an error has the address and the reason, and no secret.
+
+tests/unit/remote_faults_test.c has what a server can answer wrongly, one by one. Here are whole datasets and loaders over a
+server (http_fault_server) that misbehaves as its rules say."""
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import textwrap
+
+import pytest
+from remote_reading import epochs_of, read, read_elsewhere
+from remote_servers import fault_server  # noqa: F401 a fixture
+
+import sluice
+from sluice import transforms as T
+
+STALL = 0.5 if not os.environ.get("SLUICE_TEST_SANITIZED") else 2.0
+# Each passes when it is tried again. Five in a row end a read.
+PASSING = ("status=503 retry-after=0", "status=429 retry-after=0", "ignore-range", "truncate=100", "reset=100", "extra=5",
+           "range-off=1", "garbage", "close", "gzip", "huge-header=100000")
+# An answer without a range that is shorter or longer than the object, and consistent, is another object to any reader: a photo
+# is then a bad sample. Reads of ranges notice it.
+PASSING_RANGES = ("shorten=5", "endless-body")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, photos):
+    """What a server has: a bucket with photos, and the same packed."""
+    root = tmp_path_factory.mktemp("served")
+    os.symlink(photos, root / "photos")
+    (root / "bucket").mkdir()
+    os.symlink(photos, root / "bucket" / "photos")
+    sluice.pack(photos, root / "bucket" / "packed", progress=None)
+    with tarfile.open(root / "bucket" / "x.tar", "w") as tar:
+        for number in range(4):
+            tar.add(photos / "class0" / f"p{number:02}.jpg", f"{number}.jpg")
+    return root
+
+
+@pytest.fixture
+def server(fault_server, folder):
+    server = fault_server(folder)
+    sluice.remote.configure(anonymous=True, endpoint=server.url)
+    yield server
+    assert server.counts()["head"] == 0 and server.counts()["errors"] == 0
+    sluice.remote.configure()
+
+
+def check_error(error, server, path, *words):
+    """It has the address and the reason."""
+    text = str(error)
+    assert path in text and "SECRET" not in text, text
+    for word in words:
+        assert word in text, text
+
+
+def images_of(data, **options):
+    """{index: pixels} of an epoch; None: it is masked."""
+    options = {"batch_size": 4, "shuffle": True, "seed": 2, "last_batch": "pad", "transform": T.RandomResizedCrop(16)} | options
+    found = {}
+    with sluice.Loader(data, **options) as loader:
+        for batch in loader:
+            for index, mask, image in zip(batch["index"].tolist(), batch["mask"].tolist(), batch["image"].numpy().copy()):
+                if index >= 0:  # no padding
+                    found[index] = image if mask else None
+    return found
+
+
+# ---- what passes ----
+
+
+def test_a_storm_of_503_slows_a_loader_and_breaks_nothing(server, folder):
+    server.rules("kind=get share=0.3 seed=5 status=503 code=SlowDown retry-after=0", "kind=list count=1 status=503 retry-after=0")
+    assert epochs_of(sluice.Dataset("s3://bucket/packed")) == epochs_of(sluice.Dataset(folder / "bucket" / "packed"))
+    assert server.counts()["struck"] > 5
+
+
+def test_all_that_passes_at_once(server, folder):
+    for name, rules in (("packed", PASSING + PASSING_RANGES), ("photos", PASSING)):
+        server.rules(*(f"kind=get skip=3 share=0.005 seed={seed} {rule}" for seed, rule in enumerate(rules)))
+        local = sluice.Dataset(folder / "bucket" / name)
+        assert epochs_of(sluice.Dataset(f"s3://bucket/{name}"), epochs=6) == epochs_of(local, epochs=6), name
+    assert server.counts()["struck"] > 5
+
+
+# ---- bad samples ----
+
+
+@pytest.mark.parametrize("rule, word", [
+    ("stall-head", ""), ("stall-body=20", ""), ("status=403 code=AccessDenied", "403"), ("status=503 retry-after=0", "503"), ("truncate=20", ""),
+])
+def test_a_photo_that_cannot_be_read_is_a_bad_sample(server, folder, rule, word):
+    local = images_of(sluice.Dataset(folder / "bucket" / "photos"))
+    sluice.remote.configure(anonymous=True, endpoint=server.url, stall=STALL)
+    data = sluice.Dataset("s3://bucket/photos")
+    server.rules(f"path=class1/p05[.]jpg {rule}")
+    with pytest.raises(sluice.Error) as caught:
+        images_of(data)
+    check_error(caught.value, server, "bucket/photos/class1/p05.jpg", word)
+    found = images_of(data, on_bad_sample="mask")
+    bad = [index for index, image in found.items() if image is None]
+    assert len(bad) == 1 and len(found) == len(local)
+    assert all((found[index] == local[index]).all() for index in found if index not in bad)
+
+
+def test_wrong_bytes_never_reach_a_batch(server, folder):
+    """Of packed shards, whose samples have checksums: the store itself has damaged them."""
+    local = images_of(sluice.Dataset(folder / "bucket" / "packed"))
+    data = sluice.Dataset("s3://bucket/packed")
+    server.rules("kind=get path=shard count=2 other-bytes")
+    found = images_of(data, on_bad_sample="mask")
+    assert server.counts()["struck"] > 0
+    assert found.keys() == local.keys()
+    assert all(image is None or (image == local[index]).all() for index, image in found.items())
+    server.rules()
+    found = images_of(data)
+    assert all((found[index] == local[index]).all() for index in local)
+
+
+def test_an_object_replaced_in_an_epoch_is_an_error_that_says_so(server, folder):
+    local = images_of(sluice.Dataset(folder / "bucket" / "packed"))
+    data = sluice.Dataset("s3://bucket/packed")
+    server.rules("kind=get path=shard skip=2 count=1 replace")
+    with pytest.raises(sluice.Error) as caught:
+        images_of(data)
+    check_error(caught.value, server, "s3://bucket/packed/")
+    assert any(word in str(caught.value) for word in ("changed", "replaced", "another")), caught.value
+    found = images_of(sluice.Dataset(folder / "bucket" / "packed"))  # what is on the disk is as it was
+    assert all((found[index] == local[index]).all() for index in local)
+
+
+# ---- redirects ----
+
+
+def test_a_redirect_is_followed_and_one_elsewhere_refused(fault_server, server, folder):
+    other = fault_server(folder)
+    server.rules(f"path=^/moved/x.tar redirect={other.url}/bucket/x.tar?Signature=SECRET")
+    assert read(f"{server.url}/moved/x.tar") == read(folder / "bucket" / "x.tar")
+    assert other.counts()["get"] > 0
+    for target in ("file:///etc/passwd", "ftp://127.0.0.1/x", "data:text/plain,x", "http://169.254.169.254/latest/SECRET",
+                   "http://user:SECRET@127.0.0.1/x", "/moved/%n/SECRET"):  # fmt: skip
+        server.rules(f"path=^/moved/ redirect={target}")
+        server.reset()
+        found = read(f"{server.url}/moved/x.tar?Signature=SECRET")
+        if target.startswith("http://169"):
+            continue  # this server is local itself: whoever may name it may name that
+        assert found.get("error") == "IOError", (target, found)
+        check_error(found["text"], server, f"{server.url}/moved/x.tar")
+        assert 0 < server.counts()["get"] < 24
+
+
+def test_the_hub_is_asked_again_when_an_address_has_expired(server, folder):
+    for number in range(4):
+        path = folder / "photos" / "class1" / f"p{number:02}.jpg"
+        server.put(f"/datasets/o/n/train/{number}.jpg", path.read_bytes() + bytes(5000))
+        (folder / "hub" / "train").mkdir(parents=True, exist_ok=True)
+        (folder / "hub" / "train" / f"{number}.jpg").write_bytes(path.read_bytes() + bytes(5000))
+    expected = read(folder / "hub" / "train")
+    environment = {"HF_ENDPOINT": server.url, "HF_TOKEN": "hf_SECRET"}
+    server.rules("path=^/cdn/ every=3 count=2 status=403 code=AccessDenied")
+    assert read_elsewhere({"x": "hf://datasets/o/n/train"}, environment)["x"] == expected
+    assert server.counts()["struck"] == 2
+    signed = {(line[0], line[6]) for line in server.log() if line[0] in ("tree", "resolve") or line[2].startswith("/cdn/")}
+    assert signed == {("tree", "signed"), ("resolve", "signed"), ("get", "-")}, signed
+
+
+# ---- credentials and clocks ----
+
+
+def test_a_token_that_expires_in_a_run_is_renewed(server, folder, tmp_path):
+    script = tmp_path / "keys"
+    script.write_text(textwrap.dedent(f"""\
+        #!/bin/sh
+        echo asked >> {tmp_path}/asked
+        echo '{{"Version": 1, "AccessKeyId": "KEY", "SecretAccessKey": "SECRETKEY", "SessionToken": "SECRETTOKEN",
+               "Expiration": "2099-01-01T00:00:00Z"}}'
+        """))
+    script.chmod(0o755)
+    (tmp_path / "config").write_text(f"[default]\ncredential_process = {script}\n")
+    environment = {"AWS_ENDPOINT_URL": server.url, "AWS_CONFIG_FILE": str(tmp_path / "config"), "AWS_REGION": "us-east-1",
+                   "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+    server.rules("kind=get skip=1 count=1 status=403 code=ExpiredToken")
+    expected = read(folder / "bucket" / "packed")
+    assert read_elsewhere({"x": "s3://bucket/packed"}, environment)["x"] == expected
+    assert (tmp_path / "asked").read_text().count("asked") == 2
+    server.rules("kind=get skip=1 status=403 code=ExpiredToken")
+    found = read_elsewhere({"x": "s3://bucket/packed"}, environment)["x"]
+    check_error(found["text"], server, "s3://bucket/packed", "ExpiredToken")
+
+
+@pytest.mark.parametrize("seconds", [1200, -1200])
+def test_a_clock_that_is_20_minutes_off(server, folder, seconds):
+    server.rules(f"clock={seconds}")
+    assert read_elsewhere({"x": "s3://bucket/packed"}, server.environment())["x"] == read(folder / "bucket" / "packed")
+    assert sum(line[4] == "403" for line in server.log()) <= 4  # those that were in flight at first
+
+
+# ---- the way to the server ----
+
+
+def test_a_host_without_an_address(server):
+    found = read("http://no-such-host.invalid/x.tar?Signature=SECRET")
+    assert found["error"] == "IOError"
+    check_error(found["text"], server, "http://no-such-host.invalid/x.tar", "host")
+    found = read("http://127.0.0.1:1/x.tar")
+    assert found["error"] == "IOError"
+    check_error(found["text"], server, "http://127.0.0.1:1/x.tar", "onnect")
+
+
+def test_a_proxy_of_the_environment_is_asked(server, folder):
+    found = read_elsewhere({"x": "http://data.invalid/bucket/x.tar"}, {"http_proxy": server.url, "no_proxy": ""})["x"]
+    assert found == read(folder / "bucket" / "x.tar")
+    assert server.counts()["get"] > 0
+
+
+def test_few_descriptors_are_enough(server, folder):
+    program = """
+        import json, numpy, resource, sys
+        import remote_reading, sluice
+        soft = int(sys.argv[2])
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft))
+        sluice.remote.configure(anonymous=True)
+        print(json.dumps(remote_reading.read(sys.argv[1])))
+        """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program), "s3://bucket/photos", "64"], text=True, capture_output=True,
+                          env={**os.environ, **server.environment(), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == read(folder / "bucket" / "photos")
