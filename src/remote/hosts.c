@@ -26,7 +26,7 @@
 #define ANSWERS_LEAST   50U
 #define QUANTILE_EVERY  16U /* answers between two looks for the p95 */
 
-#define WINDOW_FIRST 64.0
+#define WINDOW_FIRST 128.0
 #define WINDOW_LEAST 4.0
 #define MOST_DEFAULT 256U
 
