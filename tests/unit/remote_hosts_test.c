@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of servers. */
 #include "clock.h"
+#include "curl_library.h"
+#include "engine.h"
 #include "hosts.h"
 #include "test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -44,6 +47,20 @@ static void end_all(sl_host *host, uint32_t count, sl_host_end end)
     for (uint32_t i = 0; i < count; i++) {
         sl_host_ended(host, end, &(sl_host_times){.sent_at_ns = 1});
     }
+}
+
+/* Nothing of hosts needs libcurl, so that it is first looked for here. */
+TEST(libcurl_is_missing)
+{
+    const sl_curl_calls *calls;
+    sluice_error error;
+    assert_int_equal(setenv("SLUICE_LIBCURL", "/nonexistent/libcurl.so.4", 1), 0);
+    assert_int_equal(sl_curl_library(&calls, &error), SLUICE_UNSUPPORTED);
+    assert_null(calls);
+    assert_non_null(strstr(error.text, "libcurl"));
+    sl_exchange exchange = {.url = "http://127.0.0.1:1/"};
+    assert_int_equal(sl_engine_start(&exchange, &error), SLUICE_UNSUPPORTED);
+    assert_int_equal(sl_engine_threads(), 0);
 }
 
 TEST(names)
