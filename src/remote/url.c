@@ -389,9 +389,14 @@ static bool append_web_text(char *to, size_t bytes, const char *text, size_t cou
     return copy_web_text(to + length, bytes - length, text, count, QUERY_BYTES "[]");
 }
 
-/* Checks "http(s)://host[:port]" of a result: no user, a valid host. */
+/* Checks a result: http(s), no user, a valid host, and no byte that ends a request's line. */
 static bool is_good_result(const char *url, bool only_tls)
 {
+    for (const char *c = url; *c != '\0'; c++) {
+        if ((unsigned char)*c <= ' ' || *c == 0x7f) {
+            return false;
+        }
+    }
     sl_scheme scheme = SL_SCHEMES;
     const char *rest = behind_scheme(url, &scheme);
     return rest != NULL && is_web(scheme) && (scheme == SL_SCHEME_HTTPS || !only_tls) &&

@@ -230,6 +230,7 @@ static const resolved redirects[] = {
     {"http://a/x", "http://u:p@b/y", NULL},
     {"http://a/x", "//b:x/y", NULL},
     {"ftp://a/x", "/y", NULL},
+    {"http://a/x y/z", "w", NULL},
 };
 
 TEST(resolves_redirects)
