@@ -8,9 +8,12 @@
 #include "test.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { BODY_BYTES = 3 << 20, KEYS = 60000, PER_FOLDER = 20000 };
 
@@ -334,6 +337,73 @@ TEST(a_known_object_is_opened_without_a_request)
     assert_memory_equal(read, body + (1 << 20), 100);
     expect_requests(1, 0);
     sl_handle_close(&handle);
+}
+
+/* Reads the end of an object as a format does that keeps an index there. */
+static void read_end(const char *path, const sl_file_identity *identity)
+{
+    const sl_open_how how = {.known = identity};
+    sl_handle handle;
+    sl_store_facts facts;
+    sluice_error error;
+    uint8_t read[300];
+    assert_int_equal(sl_handle_open_how(&handle, path, &how, &facts), 0);
+    handle.name = (sl_file_name){"test", path};
+    sl_handle_advise(&handle, SL_ADVICE_REMEMBER, 0, 0);
+    assert_int_equal(sl_handle_read(&handle, read, 300, BODY_BYTES - 300, &error), SLUICE_OK);
+    assert_memory_equal(read, body + BODY_BYTES - 300, 300);
+    sl_handle_close(&handle);
+}
+
+static void write_byte(const char *path, long at, int byte)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, SEEK_END), 0);
+    assert_int_equal(fputc(byte, file), byte);
+    assert_int_equal(fclose(file), 0);
+}
+
+TEST(what_opening_read_is_kept_by_its_etag)
+{
+    static const char path[] = "s3://b/set/b.tar";
+    char folder[] = "/tmp/remote_store_test.XXXXXX";
+    char opened[64];
+    glob_t found;
+    sl_handle handle;
+    sl_file_identity identity;
+    open_object(&handle, path, &identity);
+    sl_handle_close(&handle);
+    assert_non_null(mkdtemp(folder));
+    (void)setenv("SLUICE_CACHE_DIR", folder, 1);
+    http_server_reset_counts(server);
+    read_end(path, &identity);
+    expect_requests(1, 0);
+    read_end(path, &identity);
+    expect_requests(0, 0);
+    (void)snprintf(opened, sizeof(opened), "%s/opened/*", folder);
+    assert_int_equal(glob(opened, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    const char *kept = found.gl_pathv[0];
+    /* others could write to it */
+    assert_int_equal(chmod(kept, 0620), 0);
+    read_end(path, &identity);
+    expect_requests(1, 0);
+    assert_int_equal(chmod(kept, 0600), 0);
+    read_end(path, &identity);
+    expect_requests(0, 0);
+    /* damaged: read again, and kept again */
+    write_byte(kept, -20, 'x');
+    read_end(path, &identity);
+    expect_requests(1, 0);
+    read_end(path, &identity);
+    expect_requests(0, 0);
+    assert_int_equal(unlink(kept), 0);
+    globfree(&found);
+    (void)snprintf(opened, sizeof(opened), "%s/opened", folder);
+    assert_int_equal(rmdir(opened), 0);
+    assert_int_equal(rmdir(folder), 0);
+    (void)unsetenv("SLUICE_CACHE_DIR");
 }
 
 TEST(a_web_server_has_folders_by_a_slash_alone)
