@@ -21,9 +21,9 @@
  *
  * What a store promises: an object that is open stays the one that it was, or `read_at` (-ESTALE)
  * and `facts` tell of the change. A local store resolves ".." itself; in an object store's keys it
- * is a part of the name, so paths that are joined are resolved here (sl_path_settle). Links, where there are
- * such things, are followed; that what a list names is inside of its folder is checked by its
- * text, and where there are links by `open` (boundary.h). A FIFO blocks nobody. Threads: any; a
+ * is a part of the name, so paths that are joined are resolved here (sl_path_settle). Links, where
+ * there are such things, are followed; that what a list names is inside of its folder is checked by
+ * its text, and where there are links by `open` (boundary.h). A FIFO blocks nobody. Threads: any; a
  * handle is read by several at once, opened and closed by one. Errors of rows: 0, or -errno.
  * Ownership: sl_handle_close.
  */
