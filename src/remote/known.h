@@ -26,12 +26,13 @@ typedef struct sl_known {
 
 /* Finds what is known of an address; a slash at its end asks for a folder. */
 bool sl_known_find(const char *address, sl_known *known);
-/* Writes the folder that an address is in, with its slash. False: it is in none, or too long. */
+/* Writes the folder of an address, with its slash. False: it has none, or is too long. */
 bool sl_known_parent(const char *address, char parent[SL_PATH_BYTES]);
 /* True if the first page of a folder is known, or that it is a folder: then listing it answers more
  * than asking for one of its names. */
 bool sl_known_has_folder(const char *folder);
-/* Finds out what one name is by a page of the names that begin so. 0 or -errno, with a reason. */
+/* Asks the store for the names that begin like the address, which says its kind. Returns 0 or
+ * -errno, with a reason. */
 int sl_known_ask(const char *address, sl_known *known);
 void sl_known_note(const char *address, const sl_known *known);
 
@@ -44,7 +45,7 @@ typedef struct sl_known_folder {
     char *address; /* with a slash at its end */
     sl_folder_listing listing;
     bool whole;
-    /* ---- known.c's ---- */
+    /* ---- private to known.c ---- */
     bool busy, kept;
     uint64_t noted_ns;
     uint32_t holders;

@@ -14,7 +14,7 @@
 
 #include <pthread.h>
 
-/* Requests whose ends one thread waits for. */
+/* Requests in flight that one thread waits for. */
 typedef struct sl_page_group {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -50,10 +50,10 @@ void sl_page_group_end(sl_page_group *group);
  * asked for. `ask` is borrowed until the request is good. */
 int sl_page_start(sl_page_request *page, sl_page_group *group, const sl_url *folder,
                   const sl_page_ask *ask);
-/* Of an ENDED one: 1: it is good, and its body may be read; 0: it is LATER now; -errno: it failed
- * for good, with a reason. */
+/* Judges an ENDED request. Returns 1 if it is good and its body may be read, 0 if it is LATER now,
+ * or -errno with a reason if no more tries are made. */
 int sl_page_take(sl_page_request *page);
-/* Ends it, and waits for that. */
+/* Cancels the request if it is in flight, waits for its end, and frees its memory. */
 void sl_page_close(sl_page_request *page);
 
 #endif

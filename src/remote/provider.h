@@ -37,20 +37,20 @@ typedef enum sl_answer {
     SL_ANSWER_WRONG /* 200 for a range, another range, too short, too long, compressed: `reason` */
 } sl_answer;
 
-/* Who makes a request, and when. */
+/* The identity that a request is made with, and the server's clock. */
 typedef struct sl_request_as {
     const sl_credentials *credentials; /* as of sl_credentials_ask; NULL: none */
     int64_t clock_skew_s;
 } sl_request_as;
 
-/* An object. */
+/* How to request an object. */
 typedef struct sl_get_ask {
     sl_request_as as;
     const char *etag;  /* goes into If-Match; "": any */
     const char *moved; /* the target of a redirect, which gets no credentials; NULL: none */
 } sl_get_ask;
 
-/* A page of a folder's listing. */
+/* The page of a folder's listing to request. */
 typedef struct sl_page_ask {
     sl_request_as as;
     const char *begins;      /* names of the folder that begin so; NULL: all */
@@ -60,7 +60,7 @@ typedef struct sl_page_ask {
 
 struct sl_entries;
 
-/* What a page says beside its entries. */
+/* How a listing continues after a page. */
 typedef struct sl_page_end {
     bool more;
     char *token; /* sl_malloc'd; NULL: none */
@@ -104,7 +104,7 @@ sluice_status sl_request_moved(sl_request_text *text, const char *moved, const c
 /* Classifies by the rules of HTTP alone. `code`: the store's word for it; "": none. */
 sl_answer sl_answer_of_http(const sl_exchange *exchange, const char *code,
                             char reason[SL_REASON_BYTES]);
-/* Appends as whom the request was made. */
+/* Appends the source of the credentials that requests are made with. */
 void sl_reason_add_source(char reason[SL_REASON_BYTES], sl_credentials_kind kind);
 
 extern const sl_provider sl_provider_http, sl_provider_s3, sl_provider_gs, sl_provider_hf;
