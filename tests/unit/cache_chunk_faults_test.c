@@ -316,6 +316,11 @@ CACHE_TEST(files_of_another_length_are_noticed)
         assert_int_equal(close(fd), 0);
         needs_damage();
     }
+    const char zeros[2000] = {0};
+    open_file_of(&fd, &bytes);
+    assert_int_equal(pwrite(fd, zeros, sizeof(zeros), 1000), sizeof(zeros));
+    assert_int_equal(close(fd), 0);
+    needs_damage();
     /* Claims of the footer that do not fit, under a right checksum. */
     open_file_of(&fd, &bytes);
     uint8_t *all = sl_malloc((size_t)bytes);
