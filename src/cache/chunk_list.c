@@ -137,7 +137,8 @@ static uint64_t end_of_object(const listing *list, uint64_t first)
 }
 
 /* Finds out which object some files are of, from the first of them that is whole. */
-static bool read_object(const listing *list, uint64_t first, uint64_t end, sl_chunk_tail *tail)
+static bool read_listed_object(const listing *list, uint64_t first, uint64_t end,
+                               sl_chunk_tail *tail)
 {
     sl_chunk_check check = SL_CHUNK_UNREAD;
     for (uint64_t i = first; i < end && check != SL_CHUNK_GOOD && !sl_stop_requested(); i++) {
@@ -196,7 +197,7 @@ sluice_status sl_chunk_list(const char *folder, sl_chunk_list_visit visit, void 
     }
     for (uint64_t first = 0, end; status == SLUICE_OK && first < list.file_count; first = end) {
         end = end_of_object(&list, first);
-        if (read_object(&list, first, end, &tail)) {
+        if (read_listed_object(&list, first, end, &tail)) {
             status = list_add_object(&list, first, end, &tail, error);
         }
         status = status == SLUICE_OK ? sl_stop_check(STAGE, error) : status;
@@ -306,7 +307,7 @@ sluice_status sl_chunk_list_empty(const char *folder, const char *prefix,
     }
     for (uint64_t first = 0, end; status == SLUICE_OK && first < list.file_count; first = end) {
         end = end_of_object(&list, first);
-        const bool wanted = length == 0 || (read_object(&list, first, end, &tail) &&
+        const bool wanted = length == 0 || (read_listed_object(&list, first, end, &tail) &&
                                             strncmp(tail.address, prefix, length) == 0);
         if (wanted) {
             status = empty_object(&list, first, end, progress, work, error);
