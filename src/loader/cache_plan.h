@@ -10,7 +10,7 @@
  * Ranks of this host: those that the launcher counts there (sluice/ranks.h), if its numbers are the
  * loader's; they are taken to be consecutive. Otherwise this rank alone.
  *
- * Threads: one of its own, of low priority, which walks about 10 million samples a second, and
+ * Threads: one of its own, of low priority, which walks a sample in about 60 ns, and
  * those of caching. enter and advance by the feed, under its mutex. Lock: one mutex. Memory: 32
  * bytes a chunk, 64 more while a plan is made, and caching's.
  */

@@ -8,7 +8,7 @@
  * index is not read yet are placed by their number in the shard, with the chunks on both sides: on
  * average they are there, and after one epoch their places are known. If not even a shard's first
  * sample is known, a use of the whole object is shown. Time: the order's, and a look-up of each
- * sample, about 50 ns together. Threads: any; the feed is only read. Memory: none, except with
+ * sample, about 60 ns together. Threads: any; the feed is only read. Memory: none, except with
  * SHUFFLE_SHARDS or level_rows (their own tables).
  */
 #ifndef SL_CACHE_USES_H
