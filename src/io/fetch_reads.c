@@ -467,6 +467,14 @@ static bool has_bytes_of(const sl_request *request, const sl_fetch_item *item)
            item->offset + item->bytes <= request->start + request->needed;
 }
 
+/* Whether the want may wait for its delivery in the request's memory: the reserve is for what is
+ * delivered as soon as it is read. */
+static bool may_stay_with(const sl_fetch *fetch, const sl_request *request, uint32_t index)
+{
+    return request->buffer.run.units > 0 || fetch->window.wants[index].item.lookup ||
+           sl_window_is_due(&fetch->window, index);
+}
+
 /* A request to a store costs more than to look for one that brings the same bytes: of an index
  * block, which many samples need at once, or in a gap between others. False: there is none. */
 static bool join_request(sl_fetch *fetch, uint32_t index)
@@ -478,7 +486,7 @@ static bool join_request(sl_fetch *fetch, uint32_t index)
     }
     for (uint32_t i = 0; i < fetch->config.depth; i++) {
         sl_request *request = &fetch->requests.all[i];
-        if (has_bytes_of(request, item)) {
+        if (has_bytes_of(request, item) && may_stay_with(fetch, request, index)) {
             const sl_span span = sl_window_span(&fetch->window, index, false);
             (void)sl_window_take(&fetch->window, index, &span);
             fetch->window.wants[index].next = request->wants;

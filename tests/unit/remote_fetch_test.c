@@ -88,6 +88,39 @@ TEST(fetch_reads_whole_files_and_pieces)
     io_harness_destroy(&own);
 }
 
+/* Bytes that several epochs want stay until the last of them is delivered. The reserve must not:
+ * what is inserted meanwhile has no other memory. */
+TEST(fetch_keeps_the_reserve_for_what_is_due)
+{
+    enum { PLACES = 33, EPOCHS = 2, ITEMS = PLACES * EPOCHS };
+    static io_harness own;
+    open_harness(&own);
+    net_reset(RIG_LATE);
+    own.config.arena_bytes = 1; /* which is 2 MiB: 32 places, four units each */
+    own.config.merge_bytes = 0;
+    own.config.lookahead = 2 * ITEMS;
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        (void)io_add(&own, 0, (uint64_t)(i % PLACES) * 70000, 60000);
+    }
+    const uint32_t inserted = io_add(&own, 0, 50 * 70000, 60000);
+    own.available = ITEMS;
+    own.items[inserted].tag = inserted;
+    io_open(&own);
+    sl_fetch_wake(own.fetch);
+    io_give_credit(&own, PLACES);
+    assert_true(io_wait(&own, PLACES));
+    sl_fetch_insert(own.fetch, &own.items[inserted]);
+    assert_true(io_wait(&own, PLACES + 1));
+    io_give_credit(&own, ITEMS);
+    assert_true(io_wait(&own, ITEMS + 1));
+    for (uint32_t i = 0; i <= ITEMS; i++) {
+        assert_int_equal(own.results[i].delivered, 1);
+        assert_int_equal(own.results[i].status, SLUICE_OK);
+    }
+    assert_int_equal(own.wrong, 0);
+    io_harness_destroy(&own);
+}
+
 /* Reads of one object that fail, all with one errno. */
 static void expect_failures(int64_t failure, const char *reason, const char *text)
 {
