@@ -3,7 +3,8 @@
 """remote_clients.py FOLDER HTTP [--tls HTTPS --ca FILE] [--reads PROGRAM] [options]: CPU time of reading from an HTTP server.
 
 FOLDER is what the server at HTTP (and HTTPS) serves. The script writes FOLDER/bucket/rows-SIZE.npy there: --mebibytes of random bytes, as
-rows of SIZE bytes. Each client then reads all rows of a file in a random order, by one range request a row, with --flight requests in flight:
+rows of SIZE bytes. Each client then reads all rows of a file --passes times in random orders, by one range request a row, with --flight requests
+in flight:
 
   sluice   a whole sluice.Loader: batches of 16 MiB in host memory, shuffled, with default options
   reads    the program of --reads (build/.../bench/remote_reads), which has no loader around its requests
@@ -42,10 +43,14 @@ def make_rows(path, size, total):
             out.write(os.urandom(size))
 
 
-def ranges(size, rows, seed=0):
-    order = list(range(rows))
-    random.Random(seed).shuffle(order)
-    return [(HEADER + row * size, HEADER + (row + 1) * size - 1) for row in order]
+def ranges(job):
+    """One range a row, in another order in each pass."""
+    found = []
+    for seed in range(job["passes"]):
+        order = list(range(job["rows"]))
+        random.Random(seed).shuffle(order)
+        found += [(HEADER + row * job["size"], HEADER + (row + 1) * job["size"] - 1) for row in order]
+    return found
 
 
 def read_sluice(job):
@@ -55,8 +60,9 @@ def read_sluice(job):
         return 0
     got = 0  # AWS_CA_BUNDLE has the certificates
     with sluice.Loader(sluice.Dataset(job["url"]), batch_size=max(1, (16 << 20) // job["size"]), shuffle=True, last_batch="short") as loader:
-        for batch in loader:
-            got += memoryview(batch["tensor"]).nbytes
+        for _ in range(job["passes"]):
+            for batch in loader:
+                got += memoryview(batch["tensor"]).nbytes
     return got
 
 
@@ -75,7 +81,7 @@ def read_boto3(job):
         return len(client.get_object(Bucket="bucket", Key=job["key"], Range="bytes=%d-%d" % part)["Body"].read())
 
     with ThreadPoolExecutor(job["flight"]) as pool:
-        return sum(pool.map(get, ranges(job["size"], job["rows"])))
+        return sum(pool.map(get, ranges(job)))
 
 
 def read_aiohttp(job):
@@ -95,7 +101,7 @@ def read_aiohttp(job):
     async def everything():
         trusted = ssl.create_default_context(cafile=job["ca"]) if job["ca"] else None
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=job["flight"], ssl=trusted)) as session:
-            parts = iter(ranges(job["size"], job["rows"]))
+            parts = iter(ranges(job))
             return sum(await asyncio.gather(*(work(session, parts) for _ in range(job["flight"]))))
 
     return asyncio.run(everything())
@@ -116,7 +122,7 @@ def read_awscrt(job):
         tls.set_server_name(host)
     client = s3.S3Client(bootstrap=bootstrap, region="us-east-1", throughput_target_gbps=10, tls_connection_options=tls,
                          tls_mode=s3.S3RequestTlsMode.ENABLED if job["ca"] else s3.S3RequestTlsMode.DISABLED)
-    parts, lock, got = iter(ranges(job["size"], job["rows"])), threading.Lock(), [0]
+    parts, lock, got = iter(ranges(job)), threading.Lock(), [0]
 
     def work():
         while True:
@@ -148,14 +154,14 @@ def run_client(job):
     started = time.monotonic()
     got = globals()["read_" + job["client"]](job)
     used = resource.getrusage(resource.RUSAGE_SELF)
-    if got != job["rows"] * job["size"]:
-        raise SystemExit("%s: read %d bytes of %d" % (job["client"], got, job["rows"] * job["size"]))
+    if got != job["passes"] * job["rows"] * job["size"]:
+        raise SystemExit("%s: read %d bytes of %d" % (job["client"], got, job["passes"] * job["rows"] * job["size"]))
     print(json.dumps({"cpu_s": used.ru_utime + used.ru_stime, "wall_s": time.monotonic() - started}))
 
 
 def measure(job, program):
     if job["client"] == "reads":
-        command = [program, job["url"], str(job["size"]), str(job["flight"]), str(job["size"] * job["rows"])]
+        command = [program, job["url"], str(job["size"]), str(job["flight"]), str(job["passes"] * job["size"] * job["rows"])]
     else:
         command = [sys.executable, __file__, "--client", json.dumps(job)]
     environment = dict(os.environ, AWS_EC2_METADATA_DISABLED="true")
@@ -186,6 +192,7 @@ def main():
     parser.add_argument("--sizes", default=",".join(SIZES))
     parser.add_argument("--flight", type=int, default=16)
     parser.add_argument("--mebibytes", type=int, default=512)
+    parser.add_argument("--passes", type=int, default=4, help="times that each client reads the file")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     clients = options.clients.split(",") + (["reads"] if options.reads else [])
@@ -197,11 +204,11 @@ def main():
             for _ in range(options.rounds):
                 for client in clients:
                     job = {"client": client, "base": base, "key": "rows-%s.npy" % name, "ca": ca, "size": size, "rows": total // size,
-                           "flight": options.flight, "url": "%s/bucket/rows-%s.npy" % (base, name)}
+                           "flight": options.flight, "passes": options.passes, "url": "%s/bucket/rows-%s.npy" % (base, name)}
                     cpu, wall = measure(job, options.reads)
                     idle = 0 if client == "reads" else measure(dict(job, rows=0), options.reads)[0]
-                    figures[client][0].append((cpu - idle) / total * 2**30)
-                    figures[client][1].append(total / wall / 2**30)
+                    figures[client][0].append((cpu - idle) / total / options.passes * 2**30)
+                    figures[client][1].append(total * options.passes / wall / 2**30)
             print("%s, %s: client, CPU s/GiB, GiB/s with start-up" % (name, base.split(":")[0]))
             for client, (cpu, rate) in figures.items():
                 print("  %-8s %s  %s" % (client, spread(cpu), spread(rate)), flush=True)
