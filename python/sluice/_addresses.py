@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 
-ADDRESS = re.compile(r"(https?|s3|gs|hf)://")
-USER = re.compile(r"(https?://)[^/?#]*@")
+_WEB = ("http://", "https://")
+_SCHEMES = (*_WEB, "s3://", "gs://", "hf://")
 
 
 def is_address(path):
     """True if the path is an address in an object store, not of a file here."""
-    return ADDRESS.match(os.fsdecode(path)) is not None
+    return os.fsdecode(path).startswith(_SCHEMES)
 
 
 def shown(path):
-    """What may be printed of a path: of an http address without user, query and fragment, which may be secrets."""
+    """Returns the path as it may be printed: an http address without user, query and fragment, which may be secrets."""
     text = os.fsdecode(path)
-    return USER.sub(r"\1", re.split("[?#]", text, maxsplit=1)[0]) if text.startswith(("http://", "https://")) else path
+    if not text.startswith(_WEB):
+        return path
+    scheme, _, rest = text.partition("://")
+    rest = rest.partition("?")[0].partition("#")[0]
+    host, slash, key = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{key}"
