@@ -26,6 +26,8 @@
 #define SIZE_PROBE_BYTES 4096U
 /* A part waits so long for a chunk that somebody fetches, and looks so often. */
 #define PARK_MOST_NS UINT64_C(5000000000)
+/* What a server says of a file's size counts up to here, so that the sizes of all files add up. */
+#define FILE_BYTES_MOST ((uint64_t)1 << 50)
 /* Different reasons that are kept. */
 #define REASONS_MOST 256U
 
@@ -395,7 +397,8 @@ static uint64_t file_size(const sl_remote_read *read)
     if (read->result >= 0) {
         return (uint64_t)read->result;
     }
-    return read->object_bytes != UINT64_MAX ? read->object_bytes : 2 * (uint64_t)read->bytes;
+    return read->object_bytes != UINT64_MAX ? sl_min_u64(read->object_bytes, FILE_BYTES_MOST)
+                                            : 2 * (uint64_t)read->bytes;
 }
 
 static void file_ended(sl_remote_backend *remote, sl_backend_part *part)

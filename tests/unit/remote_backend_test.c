@@ -325,6 +325,29 @@ TEST(samples_of_several_files)
     close_remote(backend);
 }
 
+TEST(claimed_sizes_do_not_overflow)
+{
+    char path[160];
+    net_reset(RIG_AT_ONCE);
+    sl_backend *backend = open_remote();
+    (void)first_path(NULL, 1, path, sizeof(path));
+    memset(memory, 0xa5, MIB);
+    reads[0] = whole_read(path, (uint32_t)MIB / 2, memory + MIB / 2);
+    reads[0].objects = samples;
+    reads[0].object = 1;
+    reads[0].files = sample_files(NULL, 1);
+    net.claimed = INT64_MAX;
+    net.claims = 2; /* with 24 bytes of sizes, two of these are 22 */
+    submit_reads(backend, 1);
+    reap_reads(backend, 1);
+    assert_int_equal(completions[0].result, -EFBIG);
+    assert_true(completions[0].file_bytes > (uint64_t)1 << 40);
+    for (uint32_t i = 0; i < MIB / 2; i++) {
+        assert_int_equal(memory[i], 0xa5);
+    }
+    close_remote(backend);
+}
+
 TEST(failures_are_final_and_say_why)
 {
     static char reasons[400][32];

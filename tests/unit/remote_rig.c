@@ -53,6 +53,7 @@ void net_reset(rig_mode mode)
     net.bytes = 0;
     net.failure = 0;
     net.reason = "";
+    net.claims = 0;
     sl_unlock(&net.mutex);
 }
 
@@ -62,6 +63,13 @@ static void net_answer(sl_remote_read *read)
     if (net.failure != 0) {
         read->result = net.failure;
         (void)snprintf(read->reason, sizeof(read->reason), "%s", net.reason);
+        read->done(read);
+        return;
+    }
+    if (read->whole && net.claims > 0) {
+        net.claims--;
+        read->object_bytes = net.claimed;
+        read->result = -EFBIG;
         read->done(read);
         return;
     }

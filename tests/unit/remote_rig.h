@@ -36,6 +36,8 @@ typedef struct rig_net {
     uint64_t bytes;     /* that were asked for */
     int64_t failure;    /* of all reads; 0: none */
     const char *reason; /* of it */
+    uint64_t claimed;   /* the size of so many whole files, by what their answers say */
+    uint32_t claims;
     bool ends;
 } rig_net;
 extern rig_net net;
