@@ -183,8 +183,15 @@ static ssize_t fetch_window(sl_object *object, const fetch *of, void *to, size_t
     if (data == NULL) {
         return -ENOMEM;
     }
-    const ssize_t got = fetch_range(object, data, of);
-    const uint64_t skipped = offset - of->offset;
+    fetch from = *of;
+    ssize_t got = fetch_range(object, data, &from);
+    if (got > 0 && (uint64_t)got <= offset - from.offset) {
+        /* the chunk in the cache ends in front of what is wanted */
+        from.bytes -= offset - from.offset;
+        from.offset = offset;
+        got = fetch_range(object, data, &from);
+    }
+    const uint64_t skipped = offset - from.offset;
     if (got <= (ssize_t)skipped) {
         sl_free(data);
         return got < 0 ? got : 0;
@@ -192,7 +199,7 @@ static ssize_t fetch_window(sl_object *object, const fetch *of, void *to, size_t
     const size_t some = sl_min_size(bytes, (size_t)got - (size_t)skipped);
     memcpy(to, data + skipped, some);
     sl_lock(&object->mutex);
-    touch_window_locked(put_locked(object, data, of, (uint64_t)got), skipped, some);
+    touch_window_locked(put_locked(object, data, &from, (uint64_t)got), skipped, some);
     sl_unlock(&object->mutex);
     return (ssize_t)some;
 }

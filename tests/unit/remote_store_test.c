@@ -2,10 +2,15 @@
 /* The rows of object stores, over a server in this process: what an address is and how few requests
  * say it, listings by several requests, keys with odd names, and reads in few pieces. */
 #include "checksum.h"
+#include "chunk_cache.h"
 #include "http_server.h"
+#include "kept.h"
 #include "memory.h"
+#include "photo_folder.h"
 #include "store.h"
 #include "test.h"
+
+#include <sluice/remote.h>
 
 #include <errno.h>
 #include <glob.h>
@@ -404,6 +409,39 @@ TEST(what_opening_read_is_kept_by_its_etag)
     assert_int_equal(rmdir(opened), 0);
     assert_int_equal(rmdir(folder), 0);
     (void)unsetenv("SLUICE_CACHE_DIR");
+}
+
+TEST(an_end_behind_a_kept_chunk_is_read)
+{
+    enum { LONG_BYTES = SL_CHUNK_BYTES + 1000 };
+    static const char path[] = "s3://b/long.bin";
+    char folder[] = "/tmp/remote_store_test.XXXXXX";
+    uint8_t *all = sl_malloc(LONG_BYTES);
+    uint8_t read[500];
+    sl_handle handle;
+    sl_file_identity identity;
+    sl_chunk_part *part;
+    sluice_error error;
+    sluice_remote_config config = SLUICE_REMOTE_CONFIG_INIT;
+    for (size_t i = 0; i < LONG_BYTES; i++) {
+        all[i] = (uint8_t)(i * 2654435761U >> 11);
+    }
+    http_server_put(server, "/b/long.bin", all, LONG_BYTES);
+    assert_non_null(mkdtemp(folder));
+    config.cache = folder;
+    assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);
+    open_object(&handle, path, &identity);
+    sl_cached_object *kept = sl_kept_object(path, &identity);
+    assert_non_null(kept);
+    assert_int_equal(sl_chunk_begin(kept, 0, &part, &error), SLUICE_OK);
+    assert_int_equal(sl_chunk_keep(part, all, SL_CHUNK_BYTES, &error), SLUICE_OK);
+    assert_int_equal(sl_handle_read(&handle, read, 500, LONG_BYTES - 500, &error), SLUICE_OK);
+    assert_memory_equal(read, all + LONG_BYTES - 500, 500);
+    sl_handle_close(&handle);
+    sl_cached_object_close(kept);
+    assert_int_equal(sluice_remote_configure(NULL, &error), SLUICE_OK);
+    remove_tree(folder);
+    sl_free(all);
 }
 
 TEST(a_web_server_has_folders_by_a_slash_alone)
