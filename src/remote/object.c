@@ -147,6 +147,16 @@ static bool fits_identity(const sl_file_identity *was, const sl_file_identity *i
                                   : was->bytes == 0 || was->bytes == is->bytes;
 }
 
+/* Whether an ETag is that of the answers before. */
+static bool fits_etag_locked(const sl_object *object, const char *etag)
+{
+    uint64_t was = object->identity.inode;
+    if (was == 0) {
+        was = sl_object_identity(0, object->etag, 0).inode;
+    }
+    return was == 0 || etag[0] == '\0' || was == sl_object_identity(0, etag, 0).inode;
+}
+
 /* The target of a redirect to a hub's storage has an ETag of its own, which only it knows. */
 static bool learn_locked(sl_object *object, const sl_exchange *x, bool moved)
 {
@@ -158,18 +168,22 @@ static bool learn_locked(sl_object *object, const sl_exchange *x, bool moved)
     if (foreign) {
         etag = "";
     }
-    if (!sized) {
-        return true;
-    }
-    const sl_file_identity is = sl_object_identity(bytes, etag, foreign ? 0 : x->modified_s);
-    if (foreign && known) {
-        return is.bytes == object->identity.bytes;
-    }
-    if (!fits_identity(&object->identity, &is)) {
+    if (!fits_etag_locked(object, etag)) {
         return false;
     }
-    object->identity = is;
-    memcpy(object->etag, etag, strlen(etag) + 1);
+    if (sized) {
+        const sl_file_identity is = sl_object_identity(bytes, etag, foreign ? 0 : x->modified_s);
+        if (foreign && known) {
+            return is.bytes == object->identity.bytes;
+        }
+        if (!fits_identity(&object->identity, &is)) {
+            return false;
+        }
+        object->identity = is;
+    }
+    if (sized || !known) {
+        memcpy(object->etag, etag, strlen(etag) + 1);
+    }
     return true;
 }
 

@@ -38,9 +38,12 @@ static try_end judge(const sl_read_try *try)
     return end;
 }
 
+/* An answer that says a length that fits, and sends more, is not one of those. */
 static bool is_whole_too_long(const sl_read_try *try, const try_end *end)
 {
-    return end->failed == -EFBIG && try->part->whole;
+    const sl_exchange *e = &try->exchange;
+    return end->failed == -EFBIG && try->part->whole &&
+           (e->length < 0 || (uint64_t)e->length > e->capacity);
 }
 
 static sl_host_end host_end_of(const sl_read_try *try, const try_end *end)

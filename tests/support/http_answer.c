@@ -157,10 +157,15 @@ static void find_object(http_connection *connection, const http_request *request
     of->status = 206;
     of->count = end - of->first;
     const uint64_t shown = (uint64_t)((int64_t)of->first + value_or(faults, FAULT_RANGE_OFF, 0));
-    http_text_print(
-        &of->more, "Content-Range: bytes %llu-%llu/%llu\r\n", (unsigned long long)shown,
-        (unsigned long long)(shown + of->count - 1),
-        (unsigned long long)((int64_t)object->bytes + value_or(faults, FAULT_TOTAL_OFF, 0)));
+    http_text_print(&of->more, "Content-Range: bytes %llu-%llu/", (unsigned long long)shown,
+                    (unsigned long long)(shown + of->count - 1));
+    if (faults->has[FAULT_NO_TOTAL]) {
+        http_text_print(&of->more, "*\r\n");
+    } else {
+        http_text_print(
+            &of->more, "%llu\r\n",
+            (unsigned long long)((int64_t)object->bytes + value_or(faults, FAULT_TOTAL_OFF, 0)));
+    }
 }
 
 /* /datasets/OWNER/NAME/resolve/REVISION/PATH */
@@ -361,6 +366,10 @@ static bool send_head(http_connection *connection, const http_faults *faults, co
         http_text_print(&head, "Transfer-Encoding: chunked\r\n");
     } else if (!faults->has[FAULT_NO_LENGTH] && !faults->has[FAULT_ENDLESS_BODY]) {
         http_text_print(&head, "Content-Length: %llu\r\n", (unsigned long long)of->count);
+    }
+    if (faults->has[FAULT_CLAIM]) {
+        http_text_print(&head, "Content-Length: %lld\r\n",
+                        (long long)value_or(faults, FAULT_CLAIM, 0));
     }
     http_text_print(&head, "%s", closes ? "Connection: close\r\n" : "");
     for (int64_t i = 0; i < value_or(faults, FAULT_HUGE_HEADER, -6) + 6; i++) {

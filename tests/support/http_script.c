@@ -35,6 +35,8 @@ static const char *const fault_words[HTTP_FAULTS] = {
     [FAULT_EXTRA] = "extra",
     [FAULT_RANGE_OFF] = "range-off",
     [FAULT_TOTAL_OFF] = "total-off",
+    [FAULT_NO_TOTAL] = "no-total",
+    [FAULT_CLAIM] = "claim",
     [FAULT_ENDLESS_BODY] = "endless-body",
     [FAULT_ENDLESS_HEADERS] = "endless-headers",
     [FAULT_HUGE_HEADER] = "huge-header",
@@ -61,6 +63,7 @@ static bool takes_number(http_fault fault)
     switch (fault) {
     case FAULT_IGNORE_RANGE:
     case FAULT_NO_LENGTH:
+    case FAULT_NO_TOTAL:
     case FAULT_CHUNKED:
     case FAULT_GZIP:
     case FAULT_ENDLESS_BODY:

@@ -19,8 +19,10 @@
  *   every=N       strikes each Nth                       share=0.2 seed=7   strikes a share, drawn
  * Words that say what happens:
  *   status=503 [code=SlowDown] [retry-after=S]    this status, with an S3 error body of that code
- *   ignore-range          200 and the whole object       no-length       no Content-Length, then
- * closes chunked               a right body, chunked          gzip            a body packed by gzip
+ *   ignore-range          200 and the whole object
+ *   no-length             no Content-Length, then closes
+ *   chunked               a right body, chunked          claim=N         also a Content-Length of N
+ *   gzip                  a body packed by gzip          no-total        Content-Range without it
  *   truncate=N            closes after N bytes of the body (Content-Length has all)
  *   reset=N               resets the connection after N bytes of the body
  *   shorten=N             N bytes fewer, with a Content-Length that fits them
@@ -33,10 +35,11 @@
  *   etag=none|weak|TEXT   of the answer                  interim         a 103 before the answer
  *   delay=MS              before the head                stall-head      sends nothing
  *   stall-body=N          sends nothing more after N bytes of the body
- *   drip=MS               one byte of the body each MS   rate=BYTES      a second, of each
- * connection redirect=URL [status=302]    a Location; "%n" in it becomes a new number clock=S the
- * server's clock is S seconds off: Date, and 403 RequestTimeTooSkewed for an x-amz-date that is
- * more than 900 s away
+ *   drip=MS               one byte of the body each MS
+ *   rate=BYTES            a second, of each connection
+ *   redirect=URL [status=302]   a Location; "%n" in it becomes a new number
+ *   clock=S               the server's clock is S seconds off: Date, and 403 RequestTimeTooSkewed
+ *                         for an x-amz-date that is more than 900 s away
  *
  * Threads: its own, one per connection; functions from any thread. An error of the test itself (a
  * bad script, no port) ends the process with a message.

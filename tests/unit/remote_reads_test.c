@@ -150,6 +150,28 @@ TEST_WITH(replaced, begin_server, end_server)
 }
 
 /* An answer that is consistent, but shorter than the object is known to be. */
+/* By an answer that does not say how long the object is, of a server that ignores If-Match. */
+TEST_WITH(replaced_by_one_of_unknown_size, begin_server, end_server)
+{
+    for (int sized = 0; sized < 2; sized++) {
+        sl_object *object = open_object("small");
+        http_server_script(server, sized ? "etag=W/\"one\"\n" : "etag=W/\"one\" no-total\n");
+        assert_int_equal(read_once("", (sl_remote_read){.object = object, .bytes = 100}), 100);
+        http_server_script(server, "etag=W/\"two\" no-total\n");
+        assert_int_equal(read_once("", (sl_remote_read){.object = object, .bytes = 100}), -EREMCHG);
+        http_server_script(server, "etag=W/\"two\"\n");
+        assert_int_equal(read_once("", (sl_remote_read){.object = object, .bytes = 100}), -EREMCHG);
+        sl_object_release(object);
+    }
+}
+
+/* More bytes come than the answer says, and than there is space for. */
+TEST_WITH(more_than_the_length_says, begin_server, end_server)
+{
+    http_server_script(server, "chunked claim=50\n");
+    assert_int_equal(read_once("small", (sl_remote_read){.whole = true, .bytes = 100}), -EBADMSG);
+}
+
 TEST_WITH(shortened, begin_server, end_server)
 {
     sl_object *object = open_object("small");
