@@ -227,6 +227,9 @@ static int fill_folder(sl_known_folder *folder, bool whole)
         sl_store_set_reason(error.text);
         failed = -EINVAL;
     }
+    if (failed == 0) {
+        folder->is_ordered = sl_provider_of(url->scheme)->lists_ranges;
+    }
     if (failed == 0 && folder->noted_ns == 0) {
         failed = sl_folder_listing_begin(url, &folder->listing);
     }
@@ -285,10 +288,12 @@ static void know_entry(const sl_entries *entries, const sl_named_entry *entry, s
     (void)snprintf(known->etag, sizeof(known->etag), "%s", sl_entries_etag(entries, entry));
 }
 
-/* Whether a first page would have the name, as a file or as a folder: keys are in order. */
-static bool is_before_last(const sl_entries *entries, sl_bytes name)
+/* Whether a first page would have the name, as a file or as a folder. Where pages can start after
+ * any key, keys are in order; the pages of a hub have folders before files. */
+static bool is_before_last(const sl_known_folder *of, sl_bytes name)
 {
-    if (entries->count == 0) {
+    const sl_entries *entries = &of->listing.entries;
+    if (entries->count == 0 || !of->is_ordered) {
         return false;
     }
     const char *last = sl_entries_name(entries, &entries->entries[entries->count - 1]);
@@ -310,7 +315,7 @@ static void know_name_locked(const sl_known_folder *folder, sl_bytes name, bool 
     }
     if (entry != NULL) {
         know_entry(entries, entry, known);
-    } else if (folder->whole || is_before_last(entries, name)) {
+    } else if (folder->whole || is_before_last(folder, name)) {
         known->kind = SL_ENTRY_OTHER;
     }
 }

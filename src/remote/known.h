@@ -45,6 +45,7 @@ typedef struct sl_known_folder {
     char *address; /* with a slash at its end */
     sl_folder_listing listing;
     bool whole;
+    bool is_ordered; /* its pages are in the order of keys */
     /* ---- private to known.c ---- */
     bool busy, kept;
     uint64_t noted_ns;

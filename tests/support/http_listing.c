@@ -385,33 +385,47 @@ typedef struct tree {
     bool recursive;
 } tree;
 
-/* Shows the entries of a page of a tree; where the next one begins, or `all->count`. */
+static void show_folder(http_text *body, const char *key, size_t bytes)
+{
+    char folder[PATH_MOST];
+    (void)snprintf(folder, sizeof(folder), "%.*s", (int)bytes, key);
+    http_text_print(body, "{\"type\":\"directory\",\"oid\":\"0\",\"size\":0,\"path\":");
+    add_json(body, folder);
+    http_text_print(body, "}");
+}
+
+/* Shows the entries of a tree from the one of number `from` on, a page of them: folders before
+ * files, as the hub does. Returns the number of the next one, or UINT32_MAX. */
 static uint32_t add_tree(http_server *server, http_text *body, const keys *all, const tree *of,
-                         uint32_t at)
+                         uint32_t from)
 {
     const uint32_t most = server->config.tree_page != 0 ? server->config.tree_page : PAGE_MOST;
     const size_t length = strlen(of->prefix);
-    for (uint32_t shown = 0; at < all->count && shown < most; shown++) {
-        const char *key = all->names[at];
-        if (strncmp(key, of->prefix, length) != 0) {
-            return all->count;
-        }
-        const char *cut = strchr(key + length, '/');
-        http_text_print(body, shown > 0 ? "," : "");
-        if (cut != NULL && !of->recursive) {
+    uint32_t number = 0;
+    for (int files = of->recursive; files < 2; files++) {
+        uint32_t at = first_from(all, of->prefix);
+        while (at < all->count && strncmp(all->names[at], of->prefix, length) == 0) {
+            const char *key = all->names[at];
+            const char *cut = of->recursive ? NULL : strchr(key + length, '/');
             char folder[PATH_MOST];
-            (void)snprintf(folder, sizeof(folder), "%.*s", (int)(cut - key), key);
-            http_text_print(body, "{\"type\":\"directory\",\"oid\":\"0\",\"size\":0,\"path\":");
-            add_json(body, folder);
-            http_text_print(body, "}");
-            (void)snprintf(folder, sizeof(folder), "%.*s/", (int)(cut - key), key);
-            at = first_behind(all, at, folder, true);
-        } else {
-            add_file_entry(server, body, of->bucket, key);
-            at++;
+            (void)snprintf(folder, sizeof(folder), "%.*s/", (int)(cut != NULL ? cut - key : 0),
+                           key);
+            at = cut != NULL ? first_behind(all, at, folder, true) : at + 1;
+            if ((cut == NULL) != files || number++ < from) {
+                continue;
+            }
+            if (number > from + most) {
+                return number - 1;
+            }
+            http_text_print(body, number > from + 1 ? "," : "");
+            if (cut != NULL) {
+                show_folder(body, key, (size_t)(cut - key));
+            } else {
+                add_file_entry(server, body, of->bucket, key);
+            }
         }
     }
-    return at < all->count && strncmp(all->names[at], of->prefix, length) == 0 ? at : all->count;
+    return UINT32_MAX;
 }
 
 int http_tree(http_server *server, const http_request *request, http_text *body, http_text *link)
@@ -433,9 +447,10 @@ int http_tree(http_server *server, const http_request *request, http_text *body,
     of.recursive =
         http_query(request, "recursive", value, sizeof(value)) && strcasecmp(value, "false") != 0;
     keys all = collect_keys(server, of.bucket);
-    uint32_t at = first_from(&all, of.prefix);
+    const uint32_t at = first_from(&all, of.prefix);
+    uint32_t from = 0;
     if (http_query(request, "cursor", value, sizeof(value))) {
-        at = (uint32_t)strtoul(value, NULL, 10);
+        from = (uint32_t)strtoul(value, NULL, 10);
     }
     if (all.names == NULL || at >= all.count ||
         strncmp(all.names[at], of.prefix, strlen(of.prefix)) != 0) {
@@ -444,9 +459,9 @@ int http_tree(http_server *server, const http_request *request, http_text *body,
         return 404;
     }
     http_text_print(body, "[");
-    const uint32_t next = add_tree(server, body, &all, &of, at);
+    const uint32_t next = add_tree(server, body, &all, &of, from);
     http_text_print(body, "]");
-    if (next < all.count) {
+    if (next != UINT32_MAX) {
         http_text_print(link, "%s%.*s?%scursor=%u", server->url, (int)strcspn(request->target, "?"),
                         request->target, of.recursive ? "recursive=true&" : "", next);
     }

@@ -411,6 +411,28 @@ TEST(what_opening_read_is_kept_by_its_etag)
     (void)unsetenv("SLUICE_CACHE_DIR");
 }
 
+/* The hub's first page has folders beyond the names of files that come later. */
+TEST(a_name_on_a_later_page_of_the_hub_is_found)
+{
+    http_server *hub = http_server_start(&(http_server_config){.tree_page = 3});
+    http_server_put(hub, "/datasets/o/n/zeta/x.bin", body, 1);
+    for (char name = 'a'; name < 'i'; name++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "/datasets/o/n/%c.bin", name);
+        http_server_put(hub, path, body, 10);
+    }
+    (void)setenv("HF_ENDPOINT", http_server_url(hub), 1);
+    (void)setenv("HF_TOKEN", "secret", 1);
+    sl_store_scope_begin();
+    assert_int_equal(kind_of("hf://datasets/o/n/zeta"), SL_ENTRY_FOLDER);
+    assert_int_equal(kind_of("hf://datasets/o/n/g.bin"), SL_ENTRY_FILE);
+    assert_int_equal(kind_of("hf://datasets/o/n/none.bin"), SL_ENTRY_UNKNOWN);
+    sl_store_scope_end();
+    (void)unsetenv("HF_ENDPOINT");
+    (void)unsetenv("HF_TOKEN");
+    http_server_stop(hub);
+}
+
 TEST(an_end_behind_a_kept_chunk_is_read)
 {
     enum { LONG_BYTES = SL_CHUNK_BYTES + 1000 };
