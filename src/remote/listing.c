@@ -240,6 +240,11 @@ static int add_page(lister *l, lane *of)
         sl_store_set_reason(error.text);
         return error.status == SLUICE_NOMEM ? -ENOMEM : -EBADMSG;
     }
+    if (end.more && end.token != NULL && of->token != NULL && strcmp(end.token, of->token) == 0) {
+        sl_free(end.token);
+        sl_store_set_reason("its listing does not go on: a page names itself as the next one");
+        return -EBADMSG;
+    }
     const bool beyond = keep_range(entries, from, of->end);
     const bool more = end.more && !beyond;
     if (of->parent != NULL) {

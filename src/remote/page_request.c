@@ -18,6 +18,9 @@
 #define FIRST_DELAY_NS UINT64_C(100000000)
 #define SECOND_NS      UINT64_C(1000000000)
 
+/* A server that drips never stalls; pages of 16 requests share a line. */
+#define LEAST_BYTES_A_SECOND (16 << 10)
+
 enum { TRIES_MOST = 5, RETRY_AFTER_MOST_S = 30, PAGE_BYTES = 4 << 20 };
 
 void sl_page_group_begin(sl_page_group *group)
@@ -121,6 +124,8 @@ static sluice_status send_page(sl_page_request *page, sluice_error *error)
                                    .buffer = page->buffer,
                                    .capacity = PAGE_BYTES,
                                    .stall_ns = settings->stall_ns,
+                                   .limit_ns = settings->stall_ns +
+                                               PAGE_BYTES / LEAST_BYTES_A_SECOND * SECOND_NS,
                                    .done = page_done,
                                    .ctx = page};
     sl_remote_settings_release(settings);

@@ -190,6 +190,23 @@ TEST(a_listing_that_fails_says_why)
     http_server_script(server, "");
 }
 
+TEST(a_listing_that_does_not_go_on_ends)
+{
+    static names n;
+    sluice_error error;
+    char script[256];
+    (void)snprintf(script, sizeof(script),
+                   "path=continuation-token redirect=%s/many?list-type=2&delimiter=%%2F"
+                   "&encoding-type=url&max-keys=1000&prefix=class00001%%2F\n",
+                   http_server_url(server));
+    http_server_script(server, script);
+    assert_int_equal(
+        sl_store_list((sl_file_name){"test", "s3://many/class00001"}, take_name, &n, &error),
+        SLUICE_IO);
+    assert_non_null(strstr(error.text, "does not go on"));
+    http_server_script(server, "");
+}
+
 TEST(odd_keys_are_read_as_they_are_listed)
 {
     static const char *const keys[] = {
