@@ -16,12 +16,13 @@
 #include <string.h>
 
 #define FIRST_DELAY_NS UINT64_C(100000000)
+#define DELAY_MOST_NS  UINT64_C(5000000000)
 #define SECOND_NS      UINT64_C(1000000000)
 
 /* A server that drips never stalls; pages of 16 requests share a line. */
 #define LEAST_BYTES_A_SECOND (16 << 10)
 
-enum { TRIES_MOST = 5, RETRY_AFTER_MOST_S = 30, PAGE_BYTES = 4 << 20 };
+enum { TRIES_MOST = 5, RETRY_AFTER_MOST_S = 10, PAGE_BYTES = 4 << 20 };
 
 void sl_page_group_begin(sl_page_group *group)
 {
@@ -117,6 +118,7 @@ static sluice_status send_page(sl_page_request *page, sluice_error *error)
     if (status < 0) {
         return status;
     }
+    page->stall_ns = settings->stall_ns;
     sl_exchange_free(&page->exchange);
     page->exchange = (sl_exchange){.url = page->moved != NULL ? page->moved : page->text.url,
                                    .headers = page->text.header_list,
@@ -155,6 +157,7 @@ int sl_page_start(sl_page_request *page, sl_page_group *group, const sl_url *fol
     sluice_error error;
     if (page->state == SL_PAGE_IDLE) {
         page->tries = 0;
+        page->began_ns = sl_now_ns();
         sl_free(page->moved);
         page->moved = NULL;
     }
@@ -175,19 +178,36 @@ int sl_page_start(sl_page_request *page, sl_page_group *group, const sl_url *fol
 
 /* ---- answers ---- */
 
-static int page_again(sl_page_request *page, bool at_once, int final)
+static int page_again_after(sl_page_request *page, uint64_t delay_ns)
 {
-    if (++page->tries >= TRIES_MOST) {
-        return final;
-    }
-    uint64_t delay = at_once ? 0 : FIRST_DELAY_NS << (page->tries - 1);
-    if (!at_once && page->exchange.retry_after_s > 0) {
-        const uint64_t asked = (uint64_t)page->exchange.retry_after_s;
-        delay = sl_min_u64(asked, RETRY_AFTER_MOST_S) * SECOND_NS;
-    }
-    page->again_ns = sl_now_ns() + delay;
+    page->tries++;
+    page->again_ns = sl_now_ns() + delay_ns;
     page->state = SL_PAGE_LATER;
     return 0;
+}
+
+static uint64_t page_delay(const sl_page_request *page)
+{
+    const int64_t asked_s = page->exchange.retry_after_s;
+    if (asked_s > 0) {
+        return sl_min_u64((uint64_t)asked_s, RETRY_AFTER_MOST_S) * SECOND_NS;
+    }
+    return sl_min_u64(FIRST_DELAY_NS << sl_min_u32(page->tries, 8), DELAY_MOST_NS);
+}
+
+static int page_again(sl_page_request *page, bool at_once, int final)
+{
+    return page->tries + 1 >= TRIES_MOST ? final
+                                         : page_again_after(page, at_once ? 0 : page_delay(page));
+}
+
+/* The server asked for that, so that only the time is limited. */
+static int page_again_when_calm(sl_page_request *page)
+{
+    const uint64_t delay_ns = page_delay(page);
+    return sl_now_ns() - page->began_ns + delay_ns >= page->stall_ns
+               ? -EBADMSG
+               : page_again_after(page, delay_ns);
 }
 
 /* A redirect within the server, as of a repository that was renamed. */
@@ -242,6 +262,7 @@ static int page_judge(sl_page_request *page)
     case SL_ANSWER_MOVED:
         return page_moved(page);
     case SL_ANSWER_BUSY:
+        return page_again_when_calm(page);
     case SL_ANSWER_WRONG:
         return page_again(page, false, -EBADMSG);
     default:

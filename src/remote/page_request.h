@@ -40,6 +40,7 @@ typedef struct sl_page_request {
     char *moved; /* sl_malloc'd: where the server sent this request; NULL: nowhere */
     uint8_t *buffer;
     uint32_t tries;
+    uint64_t began_ns, stall_ns; /* a busy server is asked again for so long */
     uint64_t again_ns;
 } sl_page_request;
 

@@ -184,7 +184,7 @@ TEST(a_listing_that_fails_says_why)
     assert_non_null(strstr(error.text, "AccessDenied"));
     assert_non_null(strstr(error.text, "environment"));
     assert_null(strstr(error.text, "secret"));
-    http_server_script(server, "kind=list count=2 status=503 code=SlowDown\n");
+    http_server_script(server, "kind=list count=6 status=503 code=SlowDown\n");
     list("s3://b/set", &n);
     assert_int_equal(n.count, 3);
     http_server_script(server, "");
