@@ -73,7 +73,7 @@ def running(bucket):
 @pytest.fixture
 def server(running, monkeypatch):
     for name, value in running.environment().items():
-        monkeypatch.setenv(name, value if value != os.devnull else "/tmp/u7/empty")
+        monkeypatch.setenv(name, value)
     running.rules()
     running.reset()
     yield running

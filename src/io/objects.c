@@ -67,6 +67,8 @@ struct sl_objects {
     bool direct_works;   /* and what it said */
     /* of each object, when it was opened first; zeros: not yet. NULL: of objects of any size */
     sl_file_identity *seen;
+    /* likewise, what a listing said before; NULL: nothing. Immutable */
+    sl_file_identity *recalled;
 };
 
 /* What a file turned out to be. */
@@ -90,6 +92,38 @@ static uint32_t choose_capacity(uint32_t objects)
     share = sl_min_u64(share, CAPACITY_MAX);
     share = share > 2 * (uint64_t)objects ? 2 * (uint64_t)objects : share;
     return share > 0 ? (uint32_t)share : 1;
+}
+
+/* What a listing says of an object. As a row's recall. */
+static int recall_object(const sl_objects *objects, uint32_t object, sl_file_identity *identity)
+{
+    char path[SL_PATH_BYTES];
+    if (sl_objects_identity(objects, object) != NULL ||
+        sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
+        return 0;
+    }
+    const sl_store *store = sl_store_of(path);
+    return store->recall != NULL ? store->recall(path, identity) : 0;
+}
+
+/* A dataset that names its objects says their sizes only. Where a listing says what they are, one
+ * that was replaced since then is noticed, and the chunk cache is found without a request. */
+static void recall_objects(sl_objects *objects)
+{
+    sl_file_identity identity;
+    sl_file_identity *recalled = NULL;
+    int found = 0;
+    for (uint32_t i = 0; found >= 0 && i < objects->names.count; i++) {
+        found = recall_object(objects, i, &identity);
+        if (found > 0 && recalled == NULL) {
+            recalled = sl_calloc(objects->names.count, sizeof(*recalled));
+            found = recalled != NULL ? found : -ENOMEM;
+        }
+        if (found > 0) {
+            recalled[i] = identity;
+        }
+    }
+    objects->recalled = recalled;
 }
 
 sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names,
@@ -123,6 +157,9 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
         sl_objects_close(made);
         return status;
     }
+    if (names->bytes != NULL) {
+        recall_objects(made);
+    }
     *objects = made;
     return SLUICE_OK;
 }
@@ -142,6 +179,7 @@ void sl_objects_close(sl_objects *objects)
     sl_free(objects->entry_of);
     sl_free(objects->probe);
     sl_free(objects->seen);
+    sl_free(objects->recalled);
     sl_cond_destroy(&objects->changed);
     sl_mutex_destroy(&objects->mutex);
     sl_free(objects);
@@ -159,8 +197,11 @@ uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object)
 
 const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t object)
 {
-    return objects->names.identity != NULL ? objects->names.identity(objects->names.ctx, object)
-                                           : NULL;
+    const sl_file_identity *named = objects->names.identity != NULL
+                                        ? objects->names.identity(objects->names.ctx, object)
+                                        : NULL;
+    const bool recalled = objects->recalled != NULL && objects->recalled[object].changed_ns != 0;
+    return named == NULL && recalled ? &objects->recalled[object] : named;
 }
 
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object)

@@ -124,6 +124,9 @@ typedef struct sl_store {
     /* The first scope began, or the last one ended (sl_store_scope_begin); NULL: it does not care.
      */
     void (*scope)(bool open);
+    /* Finds what a listing of this scope said of an object. 1; 0: none said it; -errno: a listing
+     * failed. NULL: the store does not list what objects are. */
+    int (*recall)(const char *path, sl_file_identity *identity);
     /* True if objects are behind a network: handle->own is an sl_object (src/remote/object.h), and
      * fetch threads read them through sl_backend_remote. */
     bool remote;

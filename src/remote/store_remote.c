@@ -7,6 +7,7 @@
 #include "known.h"
 #include "object.h"
 #include "opening_store.h"
+#include "settings.h"
 #include "store.h"
 
 #include "checksum.h"
@@ -335,6 +336,38 @@ static int store_remote_facts(const sl_handle *handle, sl_store_facts *facts)
     return 0;
 }
 
+/* Whether objects are kept in a chunk cache, which has to know what they are. */
+static bool keeps_objects(void)
+{
+    const sl_remote_settings *settings;
+    sluice_error error;
+    sl_error_clear(&error);
+    if (sl_remote_settings_get(&settings, &error) != SLUICE_OK) {
+        return false;
+    }
+    const bool keeps = settings->cache[0] != '\0';
+    sl_remote_settings_release(settings);
+    return keeps;
+}
+
+/* Takes what is known. For a cache, a folder that was listed in part is listed to its end: a page
+ * says of 1,000 objects what else takes a request each. */
+static int store_remote_recall(const char *path, sl_file_identity *identity)
+{
+    char parent[SL_PATH_BYTES];
+    sl_known known;
+    int found = sl_known_find(path, &known) ? 1 : 0;
+    if (found == 0 && sl_known_parent(path, parent) && sl_known_has_folder(parent) &&
+        keeps_objects()) {
+        found = find_known(path, &known);
+    }
+    if (found <= 0 || known.kind != SL_ENTRY_FILE || known.etag[0] == '\0') {
+        return found < 0 ? found : 0;
+    }
+    *identity = sl_object_identity(known.bytes, known.etag, known.modified_s);
+    return 1;
+}
+
 static ssize_t store_remote_read_at(const sl_handle *handle, void *to, size_t bytes,
                                     uint64_t offset)
 {
@@ -449,7 +482,7 @@ static int store_remote_real_path(const char *path, char *real)
         .list = (lister), .open = store_remote_open, .facts = store_remote_facts,               \
         .read_at = store_remote_read_at, .close = store_remote_close,                           \
         .advise = store_remote_advise, .real_path = store_remote_real_path,                     \
-        .scope = sl_known_scope                                                                 \
+        .scope = sl_known_scope, .recall = store_remote_recall                                  \
     }
 
 const sl_store sl_store_http = SL_REMOTE_ROW("http://", store_http_list, true);

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loaders over the cache of remote data: batches equal those of local reading, and a cache that holds all is all they need."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy
+import pytest
+from remote_servers import fault_server  # noqa: F401 a fixture
+
+import sluice
+
+SHARDS = 12
+SAMPLES = 5  # of a shard
+COUNT = SHARDS * SAMPLES
+
+# A process of its own: settings, and what opening knows, are a process's. Reads one JSON object a line.
+PROGRAM = """
+import hashlib, json, sys
+import sluice
+from remote_reading import plain
+
+def run(data, epochs, state=None, stop=None, **options):
+    found = []
+    with sluice.Loader(data, batch_size=2, seed=7, num_workers=1, **options) as loader:
+        if state is not None:
+            loader.load_state_dict(state)
+        for epoch in epochs:
+            loader.set_epoch(epoch)
+            for number, batch in enumerate(loader):
+                found.append(hashlib.sha256(b"".join(plain(batch[name].numpy()) for name in batch.keys())).hexdigest())
+                if epoch == epochs[-1] and number == stop:
+                    return found, loader.state_dict()
+        return found, loader.state_dict()
+
+given = json.load(sys.stdin)
+if given["fill"]:
+    result = sluice.cache.fill(given["address"], progress=None)._asdict()
+else:
+    data = sluice.Dataset(given["address"])
+    result = [run(data, **options) for options in given["runs"]]
+print(json.dumps([result, sluice.remote.stats()]))
+"""
+
+
+def start(server, cache, address, runs=(), fill=False, **environment):
+    environment = {**os.environ, **server.environment(), "SLUICE_REMOTE_CACHE": str(cache), **environment,
+                   "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process.stdin.write(json.dumps({"address": str(address), "runs": list(runs), "fill": fill}))
+    process.stdin.close()
+    return process
+
+
+def finish(process):
+    text = process.stdout.read()
+    process.stdout.close()
+    assert process.wait() == 0
+    return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served") / "bucket"
+    folder.mkdir()
+    with sluice.Writer(folder / "packed", {"x": ("tensor", "uint8", (200_000,))}, shard_bytes=1 << 20) as writer:
+        for number in range(COUNT):
+            writer.add(x=numpy.random.default_rng(number).integers(0, 256, 200_000, "uint8"))
+    assert len(list((folder / "packed").glob("shard-*"))) == SHARDS
+    return folder
+
+
+def requests(counts):
+    return {name: counts[name] for name in ("get", "list", "tree", "resolve", "head") if counts[name]}
+
+
+def test_a_full_cache_is_all_that_a_new_process_reads(fault_server, bucket, tmp_path):
+    server = fault_server(bucket.parent)
+    filled, _ = finish(start(server, tmp_path / "cache", "s3://bucket/packed", fill=True))
+    assert filled["left_bytes"] == 0 and filled["fetched_bytes"] == filled["bytes"]
+    server.reset()
+    runs = [{"epochs": [0, 1], "shuffle": True}]
+    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/packed", runs))
+    assert requests(server.counts()) == {"list": 1, "get": 1}  # of the folder, and of the manifest
+    assert stats["cache_misses"] == 0 and stats["cache_hits"] > 0
+    assert found == finish(start(server, tmp_path / "none", bucket / "packed", runs))[0]
+
+
+def test_shards_behind_the_first_page_of_a_list(fault_server, bucket, tmp_path):
+    """The list goes on for a cache only: it says what each shard is, where one request says it of one."""
+    large = tmp_path / "served" / "bucket" / "packed"
+    shutil.copytree(bucket / "packed", large)
+    for number in range(1000):
+        (large / f"rest-{number:03}").touch()
+    server = fault_server(large.parents[1])
+    for cache, lists in ((tmp_path / "cache", 2), ("", 1)):
+        finish(start(server, tmp_path / "cache", "s3://bucket/packed", fill=True))
+        server.reset()
+        finish(start(server, cache, "s3://bucket/packed", [{"epochs": [0], "shuffle": True}]))
+        assert server.counts()["list"] == lists and (server.counts()["get"] == 1 or lists == 1)
+
+
+@pytest.mark.parametrize("cache_bytes", ["1GiB", "16MiB"])
+def test_two_ranks_that_go_on_in_several_epochs(fault_server, bucket, tmp_path, cache_bytes):
+    """Each rank is a process; both share the cache, which may hold all of the data or a part."""
+    server = fault_server(bucket.parent)
+
+    def both(address, states):
+        processes = []
+        for rank in range(2):
+            runs = [{"rank": rank, "world_size": 2, "shuffle": order, "epochs": [3, 4] if states else [0, 1, 2, 3],
+                     "stop": None if states else 4, "state": states[rank][number][1] if states else None}
+                    for number, order in enumerate([True, "block"])]
+            processes.append(start(server, tmp_path / "cache", address, runs, SLUICE_REMOTE_CACHE_BYTES=cache_bytes, RANK=str(rank),
+                                   WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2"))
+        return [finish(process) for process in processes]
+
+    remote = both("s3://bucket/packed", None)
+    local = both(bucket / "packed", None)
+    assert [rank[0] for rank in remote] == [rank[0] for rank in local]
+    states = [rank[0] for rank in remote]
+    assert [rank[0] for rank in both("s3://bucket/packed", states)] == [rank[0] for rank in both(bucket / "packed", states)]
+    assert all(rank[1]["cache_hits"] > 0 and rank[1]["cache_damaged"] == 0 for rank in remote)
