@@ -28,12 +28,14 @@ typedef struct rig {
     sl_caching_objects objects;
     sl_chunk_cache *cache;
     sl_caching *caching;
+    uint64_t ahead; /* chunks that are fetched ahead: a quarter of the cache */
 } rig;
 
 static void open_rig(rig *r, uint64_t space_chunks, uint32_t threads)
 {
     sluice_error error;
     r->chunks.most = space_chunks * ROW_BYTES;
+    r->ahead = space_chunks < 16 ? 4 : space_chunks / 4;
     r->chunks.objects = OBJECTS;
     r->chunks.bytes_each = EACH * SL_CHUNK_BYTES;
     r->cache = fake_chunks_begin(&r->chunks);
@@ -134,8 +136,8 @@ static double run_epoch(const rig *r, const epoch *now, const epoch *then)
         sl_caching_advance(r->caching, i);
         distinct += !seen[chunk];
         seen[chunk] = true;
-        /* So the one that is used now is: threads take chunks in order, each has one. */
-        const uint64_t settled = distinct + THREADS - 1;
+        /* All that may be fetched at this position, and so the one that is used now. */
+        const uint64_t settled = distinct + r->ahead;
         (void)wait_settled(r, settled < stats.chunks ? settled : stats.chunks);
         hits += before[chunk] && fake_chunks_has(chunk);
     }
