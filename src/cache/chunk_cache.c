@@ -126,9 +126,15 @@ void sl_chunk_cache_hold(sl_chunk_cache *cache)
     sl_unlock(&caches_mutex);
 }
 
+/* A thread of the parent may hold the cache's mutex, and the ledger's locks are the parent's. */
+static bool is_of_parent(const sl_chunk_cache *cache)
+{
+    return cache->forks != sl_fork_count();
+}
+
 void sl_chunk_cache_close(sl_chunk_cache *cache)
 {
-    if (cache == NULL) {
+    if (cache == NULL || is_of_parent(cache)) {
         return;
     }
     sl_lock(&caches_mutex);
@@ -283,9 +289,14 @@ static void object_free_unused(sl_cached_object *object)
     sl_free(object);
 }
 
+bool sl_cached_object_is_own(const sl_cached_object *object)
+{
+    return !is_of_parent(object->cache);
+}
+
 void sl_cached_object_close(sl_cached_object *object)
 {
-    if (object == NULL) {
+    if (object == NULL || is_of_parent(object->cache)) {
         return;
     }
     sl_chunk_cache *cache = object->cache;

@@ -22,7 +22,7 @@
  *
  * Threads: any. Lock: one mutex a cache for the table of open chunks, not held while files are
  * opened, read or written. Descriptors: at most a quarter of the limit, and at most 1024. A child
- * that fork made opens a cache of its own.
+ * that fork made opens a cache of its own; closing its parent's does nothing there.
  */
 #ifndef SL_CHUNK_CACHE_H
 #define SL_CHUNK_CACHE_H
@@ -53,6 +53,8 @@ void sl_chunk_cache_close(sl_chunk_cache *cache); /* NULL is fine */
 sl_cached_object *sl_cached_object_open(sl_chunk_cache *cache, const char *address,
                                         const char *etag, uint64_t bytes);
 void sl_cached_object_close(sl_cached_object *object); /* NULL is fine */
+/* False in a child that fork made since then: its parent's locks are not its own. */
+bool sl_cached_object_is_own(const sl_cached_object *object);
 uint64_t sl_cached_object_chunks(const sl_cached_object *object);
 const char *sl_cached_object_address(const sl_cached_object *object);
 

@@ -31,7 +31,7 @@ sl_cached_object *sl_kept_object(const char *printed, const sl_file_identity *id
 sl_cached_object *sl_object_cached(sl_object *object)
 {
     sl_lock(&object->mutex);
-    if (object->cached == NULL) {
+    if (object->cached == NULL || !sl_cached_object_is_own(object->cached)) {
         object->cached = sl_kept_object(object->printed, &object->identity);
     }
     sl_cached_object *cached = object->cached;

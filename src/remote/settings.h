@@ -20,6 +20,7 @@
 /* The chunk cache of settings (settings_cache.c). */
 typedef struct sl_settings_cache {
     bool tried;
+    uint64_t forks;         /* sl_fork_count of the process that tried */
     sl_chunk_cache *chunks; /* NULL: not opened yet, or it cannot be opened */
     char off[192];          /* why it cannot be opened */
 } sl_settings_cache;
@@ -46,8 +47,9 @@ typedef struct sl_remote_settings {
 sluice_status sl_remote_settings_get(const sl_remote_settings **settings, sluice_error *error);
 void sl_remote_settings_release(const sl_remote_settings *settings); /* NULL is fine */
 
-/* Returns the chunk cache that the settings name, opened by the first call and closed with the
- * settings. NULL: none is set, or it cannot be opened; the statistics say why (`off`). */
+/* Returns the chunk cache that the settings name, opened by the first call of this process and
+ * closed with the settings. NULL: none is set, or it cannot be opened; the statistics say why
+ * (`off`). */
 sl_chunk_cache *sl_remote_settings_cache(const sl_remote_settings *settings);
 void sl_remote_settings_cache_stats(const sl_remote_settings *settings,
                                     sl_chunk_cache_stats *stats);

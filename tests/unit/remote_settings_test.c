@@ -6,12 +6,15 @@
 #include "aws_profile.h"
 #include "error.h"
 #include "settings.h"
+#include "stop.h"
 #include "test.h"
 #include "test_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *const variables[] = {"AWS_ENDPOINT_URL_S3",
                                         "AWS_ENDPOINT_URL",
@@ -86,6 +89,69 @@ TEST_WITH(defaults, begin, test_folder_remove)
     assert_int_equal(settings->profile_error.status, SLUICE_OK);
     sl_remote_settings_release(settings);
     sl_remote_settings_release(NULL);
+}
+
+TEST_WITH(a_thread_that_stops_leaves_the_cache_to_others, begin, test_folder_remove)
+{
+    _Atomic bool stopping = true;
+    sl_chunk_cache_stats stats;
+    choose(&(sl_remote_choice){.cache = test_path("cache")});
+    const sl_remote_settings *settings = settings_now();
+    (void)sl_stop_work_under(&stopping);
+    assert_null(sl_remote_settings_cache(settings));
+    (void)sl_stop_work_under(NULL);
+    assert_non_null(sl_remote_settings_cache(settings));
+    sl_remote_settings_cache_stats(settings, &stats);
+    assert_string_equal(stats.off, "");
+    assert_true(stats.most_bytes > 0);
+    sl_remote_settings_release(settings);
+}
+
+/* Keeps one chunk in the cache that the settings name now. */
+static bool keeps_a_chunk(sl_chunk_cache *parents, const char *address)
+{
+    static const uint8_t bytes[100];
+    sluice_error error;
+    sl_chunk_part *part = NULL;
+    const sl_remote_settings *settings = settings_now();
+    sl_chunk_cache *cache = sl_remote_settings_cache(settings);
+    bool good = cache != NULL && cache != parents;
+    sl_cached_object *object =
+        good ? sl_cached_object_open(cache, address, "etag", sizeof(bytes)) : NULL;
+    good = object != NULL && sl_chunk_begin(object, 0, &part, &error) == SLUICE_OK &&
+           sl_chunk_keep(part, bytes, sizeof(bytes), &error) == SLUICE_OK &&
+           sl_chunk_look(object, 0) == SL_CHUNK_HERE;
+    sl_cached_object_close(object);
+    sl_remote_settings_release(settings);
+    choose_nothing(); /* closes it */
+    return good;
+}
+
+/* The parent's cache, and its locks, stay as they are. */
+TEST_WITH(a_child_has_a_cache_of_its_own, begin, test_folder_remove)
+{
+    int status;
+    sl_chunk_cache_stats stats;
+    choose(&(sl_remote_choice){.cache = test_path("cache"), .cache_bytes = 1 << 20});
+    const sl_remote_settings *settings = settings_now();
+    sl_chunk_cache *cache = sl_remote_settings_cache(settings);
+    sl_cached_object *object = sl_cached_object_open(cache, "s3://b/parent", "etag", 100);
+    assert_true(sl_cached_object_is_own(object));
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const bool parents = !sl_cached_object_is_own(object);
+        sl_cached_object_close(object);
+        _exit(parents && keeps_a_chunk(cache, "s3://b/child") ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    sl_chunk_cache_get_stats(cache, &stats);
+    assert_true(stats.kept_bytes > 0); /* by the child */
+    sl_cached_object_close(object);
+    sl_remote_settings_release(settings);
+    assert_true(keeps_a_chunk(NULL, "s3://b/parent"));
 }
 
 TEST_WITH(the_choice_counts_before_the_environment, begin, test_folder_remove)
