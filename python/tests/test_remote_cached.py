@@ -102,6 +102,22 @@ def test_shards_behind_the_first_page_of_a_list(fault_server, bucket, tmp_path):
         assert server.counts()["list"] == lists and (server.counts()["get"] == 1 or lists == 1)
 
 
+def test_a_hub_is_asked_once_for_each_file(fault_server, tmp_path):
+    """It limits requests; the storage that it redirects to does not."""
+    folder = tmp_path / "datasets" / "o" / "n" / "packed"
+    folder.parent.mkdir(parents=True)
+    with sluice.Writer(folder, {"x": ("tensor", "uint8", (5_000_000,))}, shard_bytes=40_000_000) as writer:
+        for number in range(12):
+            writer.add(x=numpy.random.default_rng(number).integers(0, 256, 5_000_000, "uint8"))
+    shards = len(list(folder.glob("shard-*")))
+    chunks = sum(-(-path.stat().st_size // (8 << 20)) for path in folder.glob("shard-*"))
+    assert chunks >= 3 * shards
+    server = fault_server(tmp_path)
+    filled, _ = finish(start(server, tmp_path / "cache", "hf://datasets/o/n/packed", fill=True, HF_ENDPOINT=server.url))
+    assert filled["chunks"] == chunks and filled["left_bytes"] == 0
+    assert server.counts()["resolve"] == 1 + shards
+
+
 @pytest.mark.parametrize("cache_bytes", ["1GiB", "16MiB"])
 def test_two_ranks_that_go_on_in_several_epochs(fault_server, bucket, tmp_path, cache_bytes):
     """Each rank is a process; both share the cache, which may hold all of the data or a part."""

@@ -9,7 +9,13 @@
 #include "thread.h"
 
 /* Objects of one stripe are asked for one by one. */
-enum { STRIPES = 16 };
+enum { STRIPES = 16, OPEN_SLOTS = 64 };
+
+/* An object that stays open for its next chunk, since it knows where it moved to. */
+typedef struct open_slot {
+    sl_object *opened; /* held; NULL: the slot is free */
+    uint32_t object;
+} open_slot;
 
 struct sl_kept_objects {
     const sl_objects *objects;
@@ -22,6 +28,7 @@ struct sl_kept_objects {
     /* under mutex, of each object: */
     sl_cached_object **cached;    /* NULL: not open yet */
     sl_file_identity *identities; /* changed_ns 0: not known yet */
+    open_slot open[OPEN_SLOTS];   /* by the object's number */
 };
 
 /* The size of an object in a store; 0: it is somewhere else, or has no size that is known. */
@@ -108,6 +115,9 @@ void sl_kept_objects_close(sl_kept_objects *kept)
     for (uint32_t i = 0; kept->cached != NULL && i < kept->count; i++) {
         sl_cached_object_close(kept->cached[i]);
     }
+    for (uint32_t i = 0; i < OPEN_SLOTS; i++) {
+        sl_object_release(kept->open[i].opened);
+    }
     sl_remote_settings_release(kept->settings);
     sl_free(kept->cached);
     sl_free(kept->bytes);
@@ -130,6 +140,31 @@ static uint64_t bytes_of_kept(void *ctx, uint32_t object)
 {
     const sl_kept_objects *kept = ctx;
     return kept->bytes[object];
+}
+
+/* Returns the object, held, if it is open. */
+static sl_object *take_open(sl_kept_objects *kept, uint32_t object)
+{
+    const open_slot *slot = &kept->open[object % OPEN_SLOTS];
+    sl_lock(&kept->mutex);
+    sl_object *opened = slot->object == object ? slot->opened : NULL;
+    if (opened != NULL) {
+        sl_object_hold(opened);
+    }
+    sl_unlock(&kept->mutex);
+    return opened;
+}
+
+static void keep_open(sl_kept_objects *kept, uint32_t object, sl_object *opened)
+{
+    open_slot *slot = &kept->open[object % OPEN_SLOTS];
+    sl_object_drop_windows(opened, 0);
+    sl_object_hold(opened);
+    sl_lock(&kept->mutex);
+    sl_object *before = slot->opened;
+    *slot = (open_slot){opened, object};
+    sl_unlock(&kept->mutex);
+    sl_object_release(before);
 }
 
 static sl_object *kept_open_object(const sl_kept_objects *kept, uint32_t object,
@@ -163,13 +198,17 @@ static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object)
     if (cached != NULL || (identity.changed_ns != 0 && identity.inode == 0)) {
         return cached;
     }
-    sl_object *opened = kept_open_object(kept, object, identity.changed_ns != 0 ? &identity : NULL);
+    const bool known = identity.changed_ns != 0;
+    sl_object *opened = kept_open_object(kept, object, known ? &identity : NULL);
     if (opened != NULL && find_identity(kept, opened, object, &identity)) {
         cached = sl_kept_object(opened->printed, &identity);
         sl_lock(&kept->mutex);
         kept->identities[object] = identity;
         kept->cached[object] = cached;
         sl_unlock(&kept->mutex);
+        if (!known) { /* it was asked for, and knows where it moved to */
+            keep_open(kept, object, opened);
+        }
     }
     sl_object_release(opened);
     return cached;
@@ -184,14 +223,38 @@ static sl_cached_object *open_kept(void *ctx, uint32_t object)
     return cached;
 }
 
+/* Opens an object whose identity is known, for all its chunks. A hub, which limits requests, is
+ * asked for its address once, before several threads read it. */
+static sl_object *open_to_read(sl_kept_objects *kept, uint32_t object)
+{
+    sl_object *opened = take_open(kept, object);
+    if (opened != NULL) {
+        return opened;
+    }
+    sl_lock(&kept->mutex);
+    const sl_file_identity identity = kept->identities[object];
+    sl_unlock(&kept->mutex);
+    opened = kept_open_object(kept, object, &identity);
+    if (opened != NULL && opened->provider->scheme == SL_SCHEME_HF && sl_object_look(opened) < 0) {
+        sl_object_release(opened);
+        return NULL;
+    }
+    if (opened != NULL) {
+        keep_open(kept, object, opened);
+    }
+    return opened;
+}
+
 /* Of an object that open_kept has opened. */
 static bool read_kept(void *ctx, uint32_t object, uint64_t offset, void *to, uint32_t bytes)
 {
     sl_kept_objects *kept = ctx;
-    sl_lock(&kept->mutex);
-    const sl_file_identity identity = kept->identities[object];
-    sl_unlock(&kept->mutex);
-    sl_object *opened = kept_open_object(kept, object, &identity);
+    sl_object *opened = take_open(kept, object);
+    if (opened == NULL) {
+        sl_lock(&kept->looking[object % STRIPES]);
+        opened = open_to_read(kept, object);
+        sl_unlock(&kept->looking[object % STRIPES]);
+    }
     if (opened == NULL) {
         return false;
     }
