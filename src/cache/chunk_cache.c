@@ -488,8 +488,10 @@ sl_chunk_state sl_chunk_find(sl_cached_object *object, uint64_t chunk, sl_chunk_
     }
     sl_lock(&cache->mutex);
     const uint32_t entry = use_open(object, chunk, &stopped);
+    use->bytes = (uint32_t)sl_chunk_bytes_of(object->bytes, chunk);
     if (entry != SL_CHUNK_NO_ENTRY) {
-        *use = (sl_chunk_use){.fd = cache->table.entries[entry].fd, .entry = entry};
+        use->fd = cache->table.entries[entry].fd;
+        use->entry = entry;
     }
     sl_unlock(&cache->mutex);
     if (entry != SL_CHUNK_NO_ENTRY) {

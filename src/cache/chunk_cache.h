@@ -68,6 +68,7 @@ typedef enum sl_chunk_state { SL_CHUNK_ABSENT = 0, SL_CHUNK_COMING, SL_CHUNK_HER
 typedef struct sl_chunk_use {
     int fd;
     uint32_t entry;
+    uint32_t bytes; /* of the chunk; the file goes on with what is not the object's */
 } sl_chunk_use;
 sl_chunk_state sl_chunk_find(sl_cached_object *object, uint64_t chunk, sl_chunk_use *use);
 void sl_chunk_done(sl_cached_object *object, const sl_chunk_use *use);

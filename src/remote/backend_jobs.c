@@ -195,10 +195,15 @@ static bool read_cached_part(sl_remote_backend *remote, sl_backend_part *part)
     case SL_CHUNK_HERE:
         break;
     }
+    const uint64_t at = part->range.offset % SL_CHUNK_BYTES;
+    if (at + part->range.bytes > part->use.bytes) { /* the store says where the object ends */
+        sl_chunk_done(cached, &part->use);
+        return false;
+    }
     part->state = SL_PART_SHADOW;
     part->shadow = (sl_read){.kind = SL_READ_AT,
                              .fd = part->use.fd,
-                             .offset = part->range.offset % SL_CHUNK_BYTES,
+                             .offset = at,
                              .length = part->range.bytes,
                              .buffer = part->to};
     sl_read *shadow = &part->shadow;

@@ -151,7 +151,7 @@ static ssize_t windows_read_cached(sl_object *object, void *to, size_t bytes, ui
         return 0;
     }
     const uint64_t at = offset % SL_CHUNK_BYTES;
-    const size_t most = sl_min_size(bytes, (size_t)(SL_CHUNK_BYTES - at));
+    const size_t most = at < use.bytes ? sl_min_size(bytes, (size_t)(use.bytes - at)) : 0;
     const ssize_t got = pread(use.fd, to, most, (off_t)at);
     sl_chunk_done(cached, &use);
     if (got > 0) {

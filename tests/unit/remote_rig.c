@@ -186,7 +186,11 @@ sl_chunk_state __wrap_sl_chunk_find(sl_cached_object *object, uint64_t chunk, sl
     }
     if (state == SL_CHUNK_HERE) {
         cache.used++;
-        *use = (sl_chunk_use){.fd = cache.fds[chunk], .entry = (uint32_t)chunk};
+        const uint64_t begin = chunk * SL_CHUNK_BYTES;
+        const uint64_t bytes = rig_sizes[0] > begin ? rig_sizes[0] - begin : 0;
+        *use = (sl_chunk_use){.fd = cache.fds[chunk],
+                              .entry = (uint32_t)chunk,
+                              .bytes = (uint32_t)(bytes < SL_CHUNK_BYTES ? bytes : SL_CHUNK_BYTES)};
     }
     return state;
 }
