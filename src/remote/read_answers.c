@@ -87,14 +87,17 @@ static void tell_host(const sl_read_try *try, const try_end *end)
 
 /* ---- redirects ---- */
 
-/* The target of the object's redirect does not hold any more: the store is asked again. */
-static void forget_moved(sl_read_part *part)
+/* The target of the object's redirect does not hold any more: the store is asked again, unless
+ * another read has done that. */
+static void forget_moved(sl_read_part *part, const sl_read_try *try)
 {
     sl_object *object = part->state->object;
     part->moved_dropped = true;
     sl_lock(&object->mutex);
-    sl_free(object->moved);
-    object->moved = NULL;
+    if (object->moved != NULL && strcmp(object->moved, try->text.url) == 0) {
+        sl_free(object->moved);
+        object->moved = NULL;
+    }
     sl_unlock(&object->mutex);
 }
 
@@ -202,7 +205,7 @@ static void part_answered_badly_locked(sl_read_part *part, const sl_read_try *tr
     const bool refuses =
         answer == SL_ANSWER_MISSING || answer == SL_ANSWER_REFUSED || answer == SL_ANSWER_EXPIRED;
     if (refuses && try->is_moved && !part->moved_dropped) {
-        forget_moved(part);
+        forget_moved(part, try);
         sl_part_send_locked(part);
         return;
     }

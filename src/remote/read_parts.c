@@ -137,7 +137,8 @@ void sl_part_again_locked(sl_read_part *part, int failed, bool busy, int64_t ret
 
 /* ---- sending ---- */
 
-/* A request in the text of the try. `error` says why not. */
+/* A request in the text of the try. `error` says why not. AGAIN: the redirect that the try was to
+ * follow was forgotten meanwhile. */
 static sluice_status write_store_request(sl_read_part *part, sl_read_try *try, sluice_error *error)
 {
     sl_object *object = part->state->object;
@@ -145,11 +146,13 @@ static sluice_status write_store_request(sl_read_part *part, sl_read_try *try, s
     const char *moved = try->is_moved ? object->moved : NULL;
     int64_t skew_s = 0;
     sluice_status status = SLUICE_OK;
+    if (try->is_moved && moved == NULL) {
+        return SLUICE_AGAIN;
+    }
     /* twice where the clock differs: only the request says which host it goes to */
     do {
-        const sl_get_ask ask = {.as = {&part->credentials, skew_s},
-                                .etag = object->etag,
-                                .moved = moved};
+        const sl_get_ask ask = {
+            .as = {&part->credentials, skew_s}, .etag = object->etag, .moved = moved};
         status = provider->get(&try->text, &object->url, &ask, error);
         try->host = status == SLUICE_OK ? sl_host_find(try->text.host) : NULL;
         if (status == SLUICE_OK && try->host == NULL) {
@@ -359,6 +362,10 @@ void sl_part_send_locked(sl_read_part *part)
         return;
     }
     const sluice_status status = part_write_request(part, &part->main, &error);
+    if (status == SLUICE_AGAIN) {
+        sl_part_send_locked(part);
+        return;
+    }
     if (status != SLUICE_OK) {
         sl_part_fail_locked(part, status == SLUICE_NOMEM ? -ENOMEM : -EINVAL, error.text);
         return;
