@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -99,8 +98,6 @@ static sluice_status store_error(sluice_error *error, sl_file_name name, int fai
 
 /* ---- scopes ---- */
 
-static atomic_uint open_scopes;
-
 static void tell_scope(bool open)
 {
     for (size_t i = 0; sl_stores[i]->scheme[0] != '\0'; i++) {
@@ -112,16 +109,12 @@ static void tell_scope(bool open)
 
 void sl_store_scope_begin(void)
 {
-    if (atomic_fetch_add_explicit(&open_scopes, 1, memory_order_acq_rel) == 0) {
-        tell_scope(true);
-    }
+    tell_scope(true);
 }
 
 void sl_store_scope_end(void)
 {
-    if (atomic_fetch_sub_explicit(&open_scopes, 1, memory_order_acq_rel) == 1) {
-        tell_scope(false);
-    }
+    tell_scope(false);
 }
 
 /* ---- what is at an address ---- */

@@ -121,7 +121,7 @@ typedef struct sl_store {
     void (*advise)(const sl_handle *handle, sl_advice advice);
     /* The one name that all names of an address lead to, of at most SL_PATH_BYTES with its NUL. */
     int (*real_path)(const char *path, char *real);
-    /* The first scope began, or the last one ended (sl_store_scope_begin); NULL: it does not care.
+    /* A scope began or ended (sl_store_scope_begin); the store counts them. NULL: it does not care.
      */
     void (*scope)(bool open);
     /* Finds what a listing of this scope said of an object. 1; 0: none said it; -errno: a listing

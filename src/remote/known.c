@@ -4,12 +4,14 @@
 #include "checksum.h"
 #include "clock.h"
 #include "error.h"
+#include "fork.h"
 #include "memory.h"
 #include "stop.h"
 #include "thread.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BELIEVED_NS  UINT64_C(60000000000)
@@ -30,12 +32,37 @@ typedef struct known_note {
 /* All under the mutex. */
 static pthread_mutex_t known_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t known_changed;
-static bool known_made; /* the condition */
-static bool known_open; /* a scope is */
+static bool known_made;       /* the condition */
+static uint64_t known_scopes; /* that are open, once for each row */
 static sl_known_folder *known_folders[FOLDER_SLOTS];
 static known_note *known_notes[NOTE_SLOTS];
 static uint32_t known_note_count, known_object_count;
-static uint64_t known_memory;
+static uint64_t known_memory, known_forks;
+
+static void guard_known(void)
+{
+    sl_fork_guard(&known_mutex);
+}
+
+/* What a child of fork() inherits is forgotten, and not freed: threads that it does not have may
+ * have been at it. */
+static void lock_known(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const uint64_t forks = sl_fork_count();
+    if (pthread_once(&once, guard_known) != 0) {
+        abort();
+    }
+    sl_lock(&known_mutex);
+    if (known_forks != forks) {
+        known_forks = forks;
+        known_made = false;
+        known_scopes = known_memory = 0;
+        known_note_count = known_object_count = 0;
+        memset((void *)known_folders, 0, sizeof(known_folders));
+        memset((void *)known_notes, 0, sizeof(known_notes));
+    }
+}
 
 static uint64_t hash_address(const char *address)
 {
@@ -61,8 +88,8 @@ static known_note *find_note_locked(const char *address)
 /* The note of an address, made if there is none; NULL: it cannot be kept. */
 static known_note *make_note_locked(const char *address)
 {
-    known_note *note = known_open ? find_note_locked(address) : NULL;
-    if (note != NULL || !known_open || known_note_count >= NOTES_MOST) {
+    known_note *note = known_scopes > 0 ? find_note_locked(address) : NULL;
+    if (note != NULL || known_scopes == 0 || known_note_count >= NOTES_MOST) {
         return note;
     }
     note = sl_calloc(1, sizeof(*note));
@@ -82,7 +109,7 @@ static known_note *make_note_locked(const char *address)
 
 void sl_known_note(const char *address, const sl_known *known)
 {
-    sl_lock(&known_mutex);
+    lock_known();
     known_note *note = make_note_locked(address);
     if (note != NULL) {
         note->known = *known;
@@ -93,8 +120,8 @@ void sl_known_note(const char *address, const sl_known *known)
 
 sl_object *sl_known_object(const char *address)
 {
-    sl_lock(&known_mutex);
-    const known_note *note = known_open ? find_note_locked(address) : NULL;
+    lock_known();
+    const known_note *note = known_scopes > 0 ? find_note_locked(address) : NULL;
     sl_object *object = note != NULL && is_fresh(note->noted_ns) ? note->object : NULL;
     if (object != NULL) {
         sl_object_hold(object);
@@ -105,7 +132,7 @@ sl_object *sl_known_object(const char *address)
 
 void sl_known_note_object(const char *address, sl_object *object)
 {
-    sl_lock(&known_mutex);
+    lock_known();
     known_note *note = known_object_count < OBJECTS_MOST ? make_note_locked(address) : NULL;
     sl_object *before = NULL;
     if (note != NULL) {
@@ -145,7 +172,8 @@ static void unlink_folder_locked(sl_known_folder *folder)
     }
     *at = folder->next;
     folder->kept = false;
-    known_memory -= sl_entries_memory(&folder->listing.entries);
+    known_memory -= folder->memory; /* its entries may be another thread's now */
+    folder->memory = 0;
 }
 
 /* A new one, held, and kept for others if a scope is open. NULL: no memory. */
@@ -159,7 +187,7 @@ static sl_known_folder *make_folder_locked(const char *address)
         return NULL;
     }
     folder->address = copy;
-    folder->kept = known_open;
+    folder->kept = known_scopes > 0;
     if (folder->kept) {
         sl_known_folder **slot = &known_folders[hash_address(address) % FOLDER_SLOTS];
         folder->next = *slot;
@@ -212,7 +240,7 @@ static void release_locked(sl_known_folder *folder)
 
 void sl_known_release(sl_known_folder *folder)
 {
-    sl_lock(&known_mutex);
+    lock_known();
     release_locked(folder);
     sl_unlock(&known_mutex);
 }
@@ -245,18 +273,17 @@ int sl_known_list(const char *address, bool whole, sl_known_folder **out)
     bool stopped = false;
     int failed = 0;
     *out = NULL;
-    sl_lock(&known_mutex);
+    lock_known();
     sl_known_folder *folder = hold_folder_locked(address, &stopped);
     if (folder == NULL) {
         sl_unlock(&known_mutex);
         return stopped ? -ECANCELED : -ENOMEM;
     }
     if (folder->noted_ns == 0 || (whole && !folder->whole)) {
-        const uint64_t before = sl_entries_memory(&folder->listing.entries);
         folder->busy = true;
         sl_unlock(&known_mutex);
         failed = fill_folder(folder, whole);
-        sl_lock(&known_mutex);
+        lock_known();
         folder->busy = false;
         if (failed == 0) {
             folder->noted_ns = sl_now_ns();
@@ -266,7 +293,9 @@ int sl_known_list(const char *address, bool whole, sl_known_folder **out)
             sl_folder_listing_close(&folder->listing);
         }
         if (folder->kept) {
-            known_memory += sl_entries_memory(&folder->listing.entries) - before;
+            known_memory -= folder->memory;
+            folder->memory = sl_entries_memory(&folder->listing.entries);
+            known_memory += folder->memory;
         }
         sl_cond_broadcast(&known_changed);
     }
@@ -370,8 +399,8 @@ bool sl_known_find(const char *address, sl_known *known)
         return false;
     }
     bytes -= as_folder;
-    sl_lock(&known_mutex);
-    if (known_open) {
+    lock_known();
+    if (known_scopes > 0) {
         known_find_locked(address, bytes, as_folder, known);
         if (known->kind == SL_ENTRY_UNKNOWN || (known->kind == SL_ENTRY_OTHER && as_folder)) {
             find_as_folder_locked(address, bytes, known);
@@ -476,9 +505,13 @@ static void forget_folders_locked(void)
 void sl_known_scope(bool open)
 {
     known_note *notes = NULL;
-    sl_lock(&known_mutex);
-    known_open = open;
-    if (!open) {
+    lock_known();
+    if (open) {
+        known_scopes++;
+    } else if (known_scopes > 0) {
+        known_scopes--;
+    }
+    if (known_scopes == 0) {
         notes = take_notes_locked();
         forget_folders_locked();
     }

@@ -49,6 +49,7 @@ typedef struct sl_known_folder {
     /* ---- private to known.c ---- */
     bool busy, kept;
     uint64_t noted_ns;
+    uint64_t memory; /* that counts, while it is kept */
     uint32_t holders;
     struct sl_known_folder *next;
 } sl_known_folder;

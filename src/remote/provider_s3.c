@@ -8,6 +8,7 @@
 #include "settings.h"
 
 #include "error.h"
+#include "fork.h"
 #include "thread.h"
 
 #include <stdio.h>
@@ -41,10 +42,24 @@ typedef struct s3_request {
 
 /* ---- places ---- */
 
+static void guard_regions(void)
+{
+    sl_fork_guard(&regions_mutex);
+}
+
+static void lock_regions(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pthread_once(&once, guard_regions) != 0) {
+        abort();
+    }
+    sl_lock(&regions_mutex);
+}
+
 static bool find_region(const char *bucket, char region[64])
 {
     bool found = false;
-    sl_lock(&regions_mutex);
+    lock_regions();
     for (uint32_t i = 0; i < BUCKETS_MOST && !found; i++) {
         found = strcmp(regions[i].bucket, bucket) == 0;
         if (found) {
@@ -57,7 +72,7 @@ static bool find_region(const char *bucket, char region[64])
 
 static void note_region(const char *bucket, const char *region)
 {
-    sl_lock(&regions_mutex);
+    lock_regions();
     bucket_region *at = &regions[regions_made % BUCKETS_MOST];
     for (uint32_t i = 0; i < BUCKETS_MOST; i++) {
         if (strcmp(regions[i].bucket, bucket) == 0) {

@@ -5,6 +5,7 @@
 #include "aws_profile.h"
 #include "credentials.h"
 #include "error.h"
+#include "fork.h"
 #include "memory.h"
 #include "option_text.h"
 #include "thread.h"
@@ -34,6 +35,20 @@ static struct {
     uint64_t chosen;             /* how often */
     sl_remote_settings *current; /* NULL: to be made */
 } own = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void guard_own(void)
+{
+    sl_fork_guard(&own.mutex);
+}
+
+static void lock_own(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pthread_once(&once, guard_own) != 0) {
+        abort();
+    }
+    sl_lock(&own.mutex);
+}
 
 static bool is_given(const char *text)
 {
@@ -392,7 +407,7 @@ static sluice_status make_settings(sl_remote_settings **made, const sl_remote_ch
 sluice_status sl_remote_settings_get(const sl_remote_settings **settings, sluice_error *error)
 {
     char *texts[TEXTS] = {NULL};
-    sl_lock(&own.mutex);
+    lock_own();
     *settings = hold_current();
     const bool copied = *settings != NULL || copy_texts(texts, &own.choice);
     const sl_remote_choice choice = choice_with(&own.choice, texts);
@@ -409,7 +424,7 @@ sluice_status sl_remote_settings_get(const sl_remote_settings **settings, sluice
         return status;
     }
     atomic_init(&made->holders, 1);
-    sl_lock(&own.mutex);
+    lock_own();
     if (own.current == NULL && own.chosen == chosen) {
         own.current = made;
         hold_current();
@@ -435,7 +450,7 @@ sluice_status sl_remote_settings_choose(const sl_remote_choice *choice, sluice_e
         free_texts(texts);
         return sl_no_memory(error, stage, "for settings");
     }
-    sl_lock(&own.mutex);
+    lock_own();
     for (int i = 0; i < TEXTS; i++) {
         char *before = own.texts[i];
         own.texts[i] = texts[i];

@@ -5,8 +5,10 @@
 #include "chunk_cache.h"
 #include "http_server.h"
 #include "kept.h"
+#include "known.h"
 #include "memory.h"
 #include "photo_folder.h"
+#include "settings.h"
 #include "store.h"
 #include "test.h"
 
@@ -14,10 +16,13 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { BODY_BYTES = 3 << 20, KEYS = 60000, PER_FOLDER = 20000 };
@@ -448,6 +453,52 @@ TEST(a_name_on_a_later_page_of_the_hub_is_found)
     (void)unsetenv("HF_ENDPOINT");
     (void)unsetenv("HF_TOKEN");
     http_server_stop(hub);
+}
+
+static void ask_state(void)
+{
+    sl_known known;
+    const sl_remote_settings *settings;
+    assert_int_equal(sl_remote_settings_get(&settings, NULL), SLUICE_OK);
+    sl_remote_settings_release(settings);
+    (void)sl_known_find("s3://b/none", &known);
+}
+
+static void *ask_on(void *argument)
+{
+    const _Atomic bool *ends = argument;
+    while (!atomic_load(ends)) {
+        ask_state();
+    }
+    return NULL;
+}
+
+/* A thread of the parent that holds a mutex at the fork does not exist in the child. */
+TEST(a_forked_child_waits_for_no_thread_of_its_parent)
+{
+    pthread_t threads[2];
+    _Atomic bool ends = false;
+    sl_store_scope_begin();
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_on, &ends), 0);
+    }
+    for (int i = 0; i < 100; i++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)alarm(20);
+            ask_state();
+            _exit(sl_known_has_folder("s3://b/") ? 1 : 0);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    atomic_store(&ends, true);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    sl_store_scope_end();
 }
 
 TEST(an_end_behind_a_kept_chunk_is_read)
