@@ -109,7 +109,7 @@ static sluice_status listing_open(listing *list, const char *folder, bool change
     return SLUICE_OK;
 }
 
-/* Opens a file, and reads its tail. The descriptor, or -1 with what is wrong. */
+/* Opens a file, and reads its tail. The descriptor, or -1; UNREAD with errno. */
 static int list_read(const listing *list, const list_file *file, sl_chunk_tail *tail,
                      sl_chunk_check *check)
 {
@@ -118,6 +118,7 @@ static int list_read(const listing *list, const list_file *file, sl_chunk_tail *
     sl_chunk_name(file->key, "", name);
     const int fd = sl_chunk_folder_read(&list->folder, name, &facts);
     *check = fd >= 0 ? sl_chunk_tail_read(fd, (uint64_t)facts.st_size, tail) : SL_CHUNK_UNREAD;
+    errno = fd < 0 ? -fd : errno;
     if (*check == SL_CHUNK_GOOD &&
         (tail->chunk != file->key.chunk ||
          sl_chunk_object_hash(tail->address, tail->etag, tail->object_bytes) != file->key.object)) {
@@ -229,6 +230,26 @@ static bool list_remove(listing *list, const list_file *file)
     return sl_chunk_ledger_remove(&list->ledger, name);
 }
 
+/* A chunk that is damaged goes, unless another process was faster. */
+static sluice_status remove_damaged_file(listing *list, const list_file *file, sl_chunk_work *work,
+                                         sluice_error *error)
+{
+    if (list_remove(list, file)) {
+        work->damaged++;
+        work->damaged_bytes += file->bytes;
+    } else if (errno != ENOENT) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, list->folder.path, -1,
+                             "cannot remove a damaged chunk");
+    }
+    return SLUICE_OK;
+}
+
+/* A chunk that was removed meanwhile, or became a link, is not one any more. */
+static bool is_still_a_chunk(int failed)
+{
+    return failed != ENOENT && failed != EINVAL && failed != ELOOP;
+}
+
 static sluice_status verify_file(listing *list, const list_file *file, sl_chunk_work *work,
                                  sluice_error *error)
 {
@@ -240,20 +261,20 @@ static sluice_status verify_file(listing *list, const list_file *file, sl_chunk_
     }
     const int failed = errno;
     sl_file_close(fd);
+    sluice_status status = sl_stop_check(STAGE, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
     if (check == SL_CHUNK_GOOD) {
         work->chunks++;
         work->bytes += tail.bytes;
     } else if (check == SL_CHUNK_DAMAGED) {
-        if (!list_remove(list, file)) {
-            return sl_error_file(error, SLUICE_IO, STAGE, errno, list->folder.path, -1,
-                                 "cannot remove a damaged chunk");
-        }
-        work->damaged++;
-        work->damaged_bytes += file->bytes;
-    } else if (check == SL_CHUNK_UNREAD && failed == ENOMEM) {
-        return sl_no_memory(error, STAGE, "verifying a chunk");
+        status = remove_damaged_file(list, file, work, error);
+    } else if (check == SL_CHUNK_UNREAD && is_still_a_chunk(failed)) {
+        status = sl_error_file(error, failed == ENOMEM ? SLUICE_NOMEM : SLUICE_IO, STAGE, failed,
+                               list->folder.path, -1, "cannot read a chunk");
     }
-    return sl_stop_check(STAGE, error);
+    return status;
 }
 
 sluice_status sl_chunk_list_verify(const char *folder, const sl_chunk_progress *progress,

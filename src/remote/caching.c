@@ -222,7 +222,7 @@ static sluice_status begin_part(sl_caching *caching, const chunk_flight *flight,
              !caching_make_space(caching, &flight->of))) {
             break;
         }
-        if (tries == SPACE_TRIES) {
+        if (status == SLUICE_END && tries == SPACE_TRIES) {
             sl_lock(&caching->mutex);
             caching->is_stuck = true;
             caching->victim_count = 0;

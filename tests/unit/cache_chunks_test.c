@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache of chunks on a disk: what was written is found by any process, quotas hold, and what
  * is evicted stays readable by those who read it. */
+#include "chunk_list.h"
 #include "chunk_rig.h"
 #include "chunk_state.h"
+#include "error.h"
 #include "memory.h"
 
 #include <errno.h>
@@ -213,6 +215,57 @@ CACHE_TEST(descriptors_are_limited)
     }
     sl_chunk_cache_close(cache);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* ---- chunks that verifying cannot read ---- */
+
+static void lower_limit(void *ctx, uint64_t done, uint64_t all)
+{
+    const struct rlimit *low = ctx;
+    (void)done;
+    (void)all;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, low), 0);
+}
+
+static void remove_all(void *ctx, uint64_t done, uint64_t all)
+{
+    sl_cached_object **objects = ctx;
+    (void)done;
+    (void)all;
+    for (unsigned i = 0; objects[i] != NULL; i++) {
+        (void)sl_chunk_remove(objects[i], 0);
+    }
+}
+
+CACHE_TEST(a_chunk_that_cannot_be_read_is_not_called_good)
+{
+    struct rlimit before;
+    struct rlimit low;
+    sl_chunk_work work;
+    sl_cached_object *objects[4] = {NULL};
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sl_chunk_progress lowering = {.progress = lower_limit, .ctx = &low};
+    const sl_chunk_progress removing = {.progress = remove_all, .ctx = objects};
+    sl_chunk_cache *cache = chunk_rig_open(PLENTY);
+    chunk_rig_fill(cache, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        objects[i] = chunk_rig_object(cache, i, CHUNK_RIG_SMALL);
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
+    const sluice_status status = sl_chunk_list_verify(chunk_rig_folder(), &lowering, &work, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, SLUICE_IO);
+    assert_int_equal(error.sys_errno, EMFILE);
+    assert_int_equal(work.chunks, 1);
+    /* One that another process removes is no failure. */
+    assert_int_equal(sl_chunk_list_verify(chunk_rig_folder(), &removing, &work, &error), SLUICE_OK);
+    assert_int_equal(work.chunks, 1);
+    assert_int_equal(work.damaged, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        sl_cached_object_close(objects[i]);
+    }
+    sl_chunk_cache_close(cache);
 }
 
 /* ---- quotas ---- */
