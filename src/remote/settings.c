@@ -131,18 +131,24 @@ static sluice_status take_ca_file(char to[1024], const char *text, const char *w
     return SLUICE_OK;
 }
 
+/* The folder is opened by the first read: the program may be in another folder by then. */
 static sluice_status take_cache(char to[1024], const char *text, const char *what,
                                 sluice_error *error)
 {
+    char current[1024];
     if (sl_url_is(text)) {
         return sl_error_set(error, SLUICE_INVALID, stage,
                             "%s is an address: expected a folder on a local disk", what);
     }
-    if (strlen(text) >= 1024) {
-        return too_long(what, 1024, error);
+    const bool relative = text[0] != '\0' && text[0] != '/';
+    if (relative && getcwd(current, sizeof(current)) == NULL) {
+        return sl_error_set(error, SLUICE_INVALID, stage,
+                            "%s is relative to a folder that cannot be found: give a whole path",
+                            what);
     }
-    snprintf(to, 1024, "%s", text);
-    return SLUICE_OK;
+    const int length =
+        snprintf(to, 1024, "%s%s%s", relative ? current : "", relative ? "/" : "", text);
+    return length < 1024 ? SLUICE_OK : too_long(what, 1024, error);
 }
 
 static sluice_status take_nodes(sl_nodes **nodes, const char *text, const char *what,
@@ -442,11 +448,14 @@ sluice_status sl_remote_settings_choose(const sl_remote_choice *choice, sluice_e
         return sl_no_memory(error, stage, "for settings");
     }
     sluice_status status = take_choice(tried, choice, error);
+    sl_remote_choice taken = *choice;
+    taken.cache = choice->cache != NULL ? tried->cache : NULL;
+    const bool copied = status == SLUICE_OK && copy_texts(texts, &taken);
     close_settings(tried);
     if (status != SLUICE_OK) {
         return status;
     }
-    if (!copy_texts(texts, choice)) {
+    if (!copied) {
         free_texts(texts);
         return sl_no_memory(error, stage, "for settings");
     }

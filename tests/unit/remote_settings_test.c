@@ -91,6 +91,21 @@ TEST_WITH(defaults, begin, test_folder_remove)
     sl_remote_settings_release(NULL);
 }
 
+TEST_WITH(a_relative_cache_folder_stays_where_it_was, begin, test_folder_remove)
+{
+    char before[4096];
+    char expected[4096];
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(test_path(".")), 0);
+    assert_non_null(getcwd(expected, sizeof(expected) - sizeof("/cache")));
+    choose(&(sl_remote_choice){.cache = "cache"});
+    assert_int_equal(chdir(before), 0);
+    const sl_remote_settings *settings = settings_now();
+    (void)strcat(expected, "/cache"); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy) */
+    assert_string_equal(settings->cache, expected);
+    sl_remote_settings_release(settings);
+}
+
 TEST_WITH(a_thread_that_stops_leaves_the_cache_to_others, begin, test_folder_remove)
 {
     _Atomic bool stopping = true;
