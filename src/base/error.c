@@ -39,34 +39,40 @@ static const char *at_character(const char *text)
     return text;
 }
 
-static bool is_http(const char *path)
+/* Of "SCHEME://" at the beginning of an address; 0: the path is none. */
+static size_t scheme_bytes(const char *path)
 {
-    return strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+    const size_t letters =
+        strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-");
+    return letters > 0 && strncmp(path + letters, "://", 3) == 0 ? letters + 3 : 0;
 }
 
-/* What follows user:password@ in an http address; other paths are returned as they are. */
-static const char *behind_user(const char *path)
+/* Of user:password@ behind the scheme of an address. */
+static size_t user_bytes(const char *rest)
 {
-    const char *from = path;
-    const char *at = is_http(path) ? strstr(path, "//") + 2 : "";
-    for (; *at != '\0' && *at != '/' && *at != '?'; at++) {
-        from = *at == '@' ? at + 1 : from;
+    size_t bytes = 0;
+    for (size_t i = 0; rest[i] != '\0' && rest[i] != '/' && rest[i] != '?'; i++) {
+        bytes = rest[i] == '@' ? i + 1 : bytes;
     }
-    return from;
+    return bytes;
 }
 
 void sl_error_set_path(sluice_error *error, const char *path)
 {
-    /* The query of an http address is often a signature, and its fragment may be one. */
-    const char *end = path + (is_http(path) ? strcspn(path, "?#") : strlen(path));
-    const char *from = behind_user(path);
     const size_t capacity = sizeof(error->file) - 1;
-    if ((size_t)(end - from) > capacity) {
+    size_t scheme = scheme_bytes(path);
+    const bool is_http = strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+    /* The query of an http address is often a signature, and its fragment may be one. */
+    const char *end = path + (is_http ? strcspn(path, "?#") : strlen(path));
+    const char *from = path + scheme + (scheme > 0 ? user_bytes(path + scheme) : 0);
+    if (scheme + (size_t)(end - from) > capacity) {
         from = at_character(end - capacity);
+        scheme = 0;
     }
     const size_t length = (size_t)(end - from);
-    memmove(error->file, from, length);
-    error->file[length] = '\0';
+    memmove(error->file, path, scheme);
+    memmove(error->file + scheme, from, length);
+    error->file[scheme + length] = '\0';
 }
 
 /* A text that was cut at its end does not end in the middle of a character. */

@@ -75,8 +75,12 @@ TEST(secrets_of_addresses_are_left_out)
     static const char *const cases[][2] = {
         {"https://h/a/b.tar?X-Amz-Signature=secret", "https://h/a/b.tar"},
         {"http://h:80/a#secret", "http://h:80/a"},
-        {"https://me:secret@h/a?secret", "h/a"},
-        {"https://me:se@cret@h/a", "h/a"},
+        {"https://me:secret@h/a?secret", "https://h/a"},
+        {"https://me:se@cret@h/a", "https://h/a"},
+        {"s3://key:secret@bucket/a@b", "s3://bucket/a@b"},
+        {"ftp://me:secret@h/a@b", "ftp://h/a@b"},
+        {"hf://datasets/o/n@main/a", "hf://datasets/o/n@main/a"},
+        {"a:b@c/d://e", "a:b@c/d://e"},
         {"https://h/a@b", "https://h/a@b"},
         {"https://h?secret@x/y", "https://h"},
         {"s3://bucket/what?#@", "s3://bucket/what?#@"}, /* a key */

@@ -46,11 +46,12 @@ static bool shards_open_holds(const char *folder, const char *name)
     return sl_path_join(path, folder, name) && sl_store_stat(path, &facts) == 0;
 }
 
-static sl_page_kind kind_of_open_file(const sl_handle *from)
+static sluice_status read_kind(const sl_handle *from, sl_page_kind *kind, sluice_error *error)
 {
     uint8_t magic[MAGIC_BYTES];
-    sluice_status status = sl_handle_read(from, magic, sizeof(magic), 0, NULL);
-    return status < 0 ? SL_PAGE_OTHER : sl_page_kind_of(magic);
+    const sluice_status status = sl_handle_read(from, magic, sizeof(magic), 0, error);
+    *kind = status < 0 ? SL_PAGE_OTHER : sl_page_kind_of(magic);
+    return status;
 }
 
 static bool shards_open_probe(sl_look *look)
@@ -400,6 +401,7 @@ static sluice_status shards_open_add_file(sl_shards *shards, const char *path, c
                                           sluice_error *error)
 {
     opened file = {.path = path};
+    sl_page_kind kind = SL_PAGE_OTHER;
     sluice_status status =
         sl_handle_open(&file.from, (sl_file_name){STAGE, path}, &file.identity, error);
     if (status < 0) {
@@ -414,10 +416,12 @@ static sluice_status shards_open_add_file(sl_shards *shards, const char *path, c
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file.identity.bytes,
                                "the file has %llu bytes: too short for a header",
                                (unsigned long long)file.identity.bytes);
-    } else if (kind_of_open_file(&file.from) == SL_PAGE_MANIFEST) {
-        status = read_manifest(shards, &file, folder, error);
     } else {
-        status = read_lone_shard(shards, &file, error);
+        status = read_kind(&file.from, &kind, error);
+    }
+    if (status == SLUICE_OK) {
+        status = kind == SL_PAGE_MANIFEST ? read_manifest(shards, &file, folder, error)
+                                          : read_lone_shard(shards, &file, error);
     }
     sl_free(file.piece);
     sl_handle_close(&file.from);
