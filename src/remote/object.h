@@ -74,7 +74,7 @@ ssize_t sl_object_read_at(sl_object *object, void *to, size_t bytes, uint64_t of
 int sl_object_look(sl_object *object);
 /* Frees windows of more than 64 KiB. */
 void sl_object_trim(sl_object *object);
-/* Copies bytes into a window of their own, under the mutex. */
+/* Copies bytes into a window of their own, under the mutex, if there is memory for them. */
 void sl_object_put_window_locked(sl_object *object, const void *bytes, uint64_t offset,
                                  size_t count);
 /* Frees windows of more than so many bytes. */

@@ -99,8 +99,9 @@ static sl_object_window *put_locked(sl_object *object, uint8_t *data, const fetc
 void sl_object_put_window_locked(sl_object *object, const void *bytes, uint64_t offset,
                                  size_t count)
 {
-    uint8_t *data = sl_malloc(count);
     const fetch of = {.offset = offset};
+    const bool fits = atomic_load_explicit(&all_bytes, memory_order_relaxed) + count <= ALL_MOST;
+    uint8_t *data = fits ? sl_malloc(count) : NULL;
     if (data != NULL) {
         memcpy(data, bytes, count);
         sl_object_window *window = put_locked(object, data, &of, count);
