@@ -135,6 +135,9 @@ static bool facts_of_answer(const sl_exchange *x, uint64_t *bytes, const char **
         *bytes = x->total;
         return x->total != UINT64_MAX;
     }
+    if (x->status == 416) { /* there is no range in an empty object */
+        return x->total == 0;
+    }
     /* a redirect's length is that of its own body */
     *bytes = x->length >= 0 ? (uint64_t)x->length : x->got;
     return x->status == 200;

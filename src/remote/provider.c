@@ -4,6 +4,7 @@
 
 #include "error.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,10 +56,19 @@ bool sl_request_set_host(sl_request_text *text)
     return true;
 }
 
+/* Listings can say any bytes; those of a line's end would begin another header. */
+static bool fits_header(const char *etag)
+{
+    while (*etag != '\0' && !iscntrl((unsigned char)*etag)) {
+        etag++;
+    }
+    return *etag == '\0';
+}
+
 /* A weak ETag never matches by If-Match; answers are compared instead. */
 bool sl_request_match(sl_request_text *text, const char *etag)
 {
-    return etag[0] == '\0' || strncmp(etag, "W/", 2) == 0 ||
+    return etag[0] == '\0' || strncmp(etag, "W/", 2) == 0 || !fits_header(etag) ||
            sl_request_add(text, "If-Match: %s", etag);
 }
 

@@ -96,7 +96,7 @@ bool sl_request_add(sl_request_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Sets the host from the URL. False: it does not fit. */
 bool sl_request_set_host(sl_request_text *text);
-/* Adds If-Match, unless the ETag is "" or weak. */
+/* Adds If-Match, unless the ETag is "" or weak, or no header can have it. */
 bool sl_request_match(sl_request_text *text, const char *etag);
 /* Writes a GET of `moved`, without credentials. */
 sluice_status sl_request_moved(sl_request_text *text, const char *moved, const char *etag,

@@ -70,8 +70,17 @@ static bool find_region(const char *bucket, char region[64])
     return found;
 }
 
+/* It becomes a part of a host's name. */
+static bool is_region(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
+
 static void note_region(const char *bucket, const char *region)
 {
+    if (!is_region(region)) {
+        return;
+    }
     lock_regions();
     bucket_region *at = &regions[regions_made % BUCKETS_MOST];
     for (uint32_t i = 0; i < BUCKETS_MOST; i++) {

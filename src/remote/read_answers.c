@@ -160,10 +160,13 @@ static void part_failed_locked(sl_read_part *part, const sl_read_try *try, const
 }
 
 /* A range behind the object's end. */
-static void part_beyond_locked(sl_read_part *part, const sl_exchange *e)
+static void part_beyond_locked(sl_read_part *part, const sl_read_try *try)
 {
+    const sl_exchange *e = &try->exchange;
+    sl_object *object = part->state->object;
     sl_file_identity identity;
-    if (sl_object_facts(part->state->object, &identity) && part->offset < identity.bytes) {
+    if ((sl_object_facts(object, &identity) && part->offset < identity.bytes) ||
+        !sl_object_learn(object, e, try->is_moved)) {
         sl_part_fail_locked(part, -EREMCHG, "another object is there now: it is shorter");
         return;
     }
@@ -238,7 +241,7 @@ static void part_answered_badly_locked(sl_read_part *part, const sl_read_try *tr
         sl_part_fail_locked(part, -EREMCHG, "another object is there now");
         break;
     case SL_ANSWER_BEYOND:
-        part_beyond_locked(part, e);
+        part_beyond_locked(part, try);
         break;
     case SL_ANSWER_BUSY:
         sl_part_again_locked(part, -EBADMSG, true, e->retry_after_s);

@@ -8,6 +8,7 @@
 #include "known.h"
 #include "memory.h"
 #include "photo_folder.h"
+#include "provider.h"
 #include "settings.h"
 #include "store.h"
 #include "test.h"
@@ -556,6 +557,29 @@ TEST(a_web_server_has_folders_by_a_slash_alone)
     (void)snprintf(path, sizeof(path), "%s/b/set/a.tar", http_server_url(server));
     assert_int_equal(kind_of(path), SL_ENTRY_FILE);
     expect_requests(1, 0);
+}
+
+TEST(an_etag_begins_no_header)
+{
+    sl_request_text *text = sl_malloc(sizeof(*text));
+    text->header_count = 0;
+    assert_true(sl_request_match(text, "\"a\r\nX-Other: 1\""));
+    assert_int_equal(text->header_count, 0);
+    assert_true(sl_request_match(text, "\"a\""));
+    assert_int_equal(text->header_count, 1);
+    assert_string_equal(text->header_list[0], "If-Match: \"a\"");
+    sl_free(text);
+}
+
+TEST(an_empty_object_is_found)
+{
+    char path[256];
+    sl_store_facts facts;
+    put("/b/nothing.bin", 0);
+    (void)snprintf(path, sizeof(path), "%s/b/nothing.bin", http_server_url(server));
+    assert_int_equal(sl_store_stat(path, &facts), 0);
+    assert_int_equal(facts.kind, SL_ENTRY_FILE);
+    assert_int_equal(facts.identity.bytes, 0);
 }
 
 TEST_GROUP(begin_server, end_server)
