@@ -38,6 +38,7 @@
 #define HEDGE_LEAST_NS  UINT64_C(20000000) /* a loser takes its connection with it */
 #define DEAD_FIRST_NS   (5 * S)
 #define DEAD_MOST_NS    (60 * S)
+#define TRIED_NS        (25 * S) /* more than connecting and waiting for an answer take */
 #define BODY_LEAST      (UINT64_C(64) << 10) /* shorter ones say nothing of a bandwidth */
 #define BODY_LATE       2.0                  /* times the usual duration of a body */
 #define BANDWIDTH_SHARE 0.1                  /* of a new sample in the average */
@@ -57,6 +58,7 @@ struct sl_host {
     double bytes_per_ns;
     int64_t skew_s;
     uint64_t dead_until_ns, dead_for_ns;
+    uint64_t tried_until_ns; /* one request finds out whether it lives; 0: none does */
     uint64_t requests, bytes, hedged, busy, failed, counts[SL_HOST_COUNTS];
     sl_host_waiter *first, *last;
 };
@@ -288,7 +290,7 @@ static sl_host_waiter *take_waiter_locked(sl_host *host)
 static void note_good_locked(sl_host *host, const sl_host_times *times)
 {
     note_latency_locked(host, times);
-    host->dead_until_ns = host->dead_for_ns = 0;
+    host->dead_until_ns = host->dead_for_ns = host->tried_until_ns = 0;
     /* one that is not full was not tried */
     if (host->flying >= window_locked(host)) {
         const double more = host->was_busy ? 1 / host->window : 1;
@@ -369,8 +371,12 @@ int64_t sl_host_clock_skew_s(sl_host *host)
 
 bool sl_host_is_dead(sl_host *host)
 {
+    const uint64_t now = sl_now_ns();
     sl_lock(&host->table->mutex);
-    const bool dead = host->dead_until_ns > sl_now_ns();
+    const bool dead = host->dead_until_ns > now || host->tried_until_ns > now;
+    if (!dead && host->dead_for_ns != 0) {
+        host->tried_until_ns = now + TRIED_NS;
+    }
     sl_unlock(&host->table->mutex);
     return dead;
 }
@@ -379,6 +385,7 @@ void sl_host_found_dead(sl_host *host)
 {
     const uint64_t now = sl_now_ns();
     sl_lock(&host->table->mutex);
+    host->tried_until_ns = 0;
     if (host->dead_until_ns <= now) { /* all that were in flight find it at once */
         host->dead_for_ns = host->dead_for_ns == 0
                                 ? DEAD_FIRST_NS

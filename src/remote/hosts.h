@@ -71,6 +71,8 @@ void sl_host_set_clock(sl_host *host, int64_t server_s);
 /* What to add to this machine's clock to get the server's; 0 unless it was set. */
 int64_t sl_host_clock_skew_s(sl_host *host);
 
+/* True if a node is to get no request. Once the time is over, it is false for one caller, whose
+ * request shows whether the node lives; the others have to wait for that. */
 bool sl_host_is_dead(sl_host *host);
 void sl_host_found_dead(sl_host *host);
 

@@ -6,6 +6,7 @@
 #include "hosts.h"
 #include "test.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,16 @@
 #include <time.h>
 
 #define MS UINT64_C(1000000)
+
+static _Atomic uint64_t passed_ns; /* on top of the clock */
+
+uint64_t __real_sl_now_ns(void);
+uint64_t __wrap_sl_now_ns(void);
+
+uint64_t __wrap_sl_now_ns(void)
+{
+    return __real_sl_now_ns() + atomic_load(&passed_ns);
+}
 
 static void unexpected(sl_host_waiter *waiter)
 {
@@ -198,6 +209,31 @@ TEST(hedges_have_a_budget)
     }
     assert_in_range(hedged, 90, 100);
     assert_int_equal(stats_of("hedges").hedged, hedged);
+}
+
+/* Many reads that wait for a node that swallows packets would wait as long as its timeout. */
+TEST(one_request_finds_out_whether_a_node_lives)
+{
+    sl_host *host = sl_host_find("node:2");
+    sl_host_waiter waiter = {.call = unexpected};
+    sl_host_found_dead(host);
+    passed_ns += 4900 * MS;
+    assert_true(sl_host_is_dead(host));
+    passed_ns += 200 * MS;
+    assert_false(sl_host_is_dead(host));
+    assert_true(sl_host_is_dead(host));
+    sl_host_found_dead(host); /* for 10 s now */
+    passed_ns += 9900 * MS;
+    assert_true(sl_host_is_dead(host));
+    passed_ns += 200 * MS;
+    assert_false(sl_host_is_dead(host));
+    assert_true(sl_host_is_dead(host));
+    passed_ns += 25000 * MS; /* that one was canceled */
+    assert_false(sl_host_is_dead(host));
+    assert_true(sl_host_enter(host, &waiter));
+    end_good(host, 1 * MS, 0);
+    assert_false(sl_host_is_dead(host));
+    assert_false(sl_host_is_dead(host));
 }
 
 TEST(dead_nodes)
