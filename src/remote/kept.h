@@ -12,9 +12,10 @@
 #include "chunk_cache.h"
 #include "object.h"
 
-/* Opens an object in the cache, by its address without secrets; the caller closes it
+/* Opens an object in a cache, by its address without secrets; the caller closes it
  * (sl_cached_object_close). NULL: it is not kept. */
-sl_cached_object *sl_kept_object(const char *printed, const sl_file_identity *identity);
+sl_cached_object *sl_kept_object(sl_chunk_cache *cache, const char *printed,
+                                 const sl_file_identity *identity);
 /* Returns the object in the cache, valid until the object is freed; NULL: it is not kept, or its
  * ETag is not known yet. */
 sl_cached_object *sl_object_cached(sl_object *object);

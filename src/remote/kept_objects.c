@@ -201,7 +201,7 @@ static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object)
     const bool known = identity.changed_ns != 0;
     sl_object *opened = kept_open_object(kept, object, known ? &identity : NULL);
     if (opened != NULL && find_identity(kept, opened, object, &identity)) {
-        cached = sl_kept_object(opened->printed, &identity);
+        cached = sl_kept_object(kept->cache, opened->printed, &identity);
         sl_lock(&kept->mutex);
         kept->identities[object] = identity;
         kept->cached[object] = cached;

@@ -512,7 +512,7 @@ TEST(an_end_behind_a_kept_chunk_is_read)
     sl_handle handle;
     sl_file_identity identity;
     sl_chunk_part *part;
-    sluice_error error;
+    sluice_error error = SLUICE_ERROR_INIT;
     sluice_remote_config config = SLUICE_REMOTE_CONFIG_INIT;
     for (size_t i = 0; i < LONG_BYTES; i++) {
         all[i] = (uint8_t)(i * 2654435761U >> 11);
@@ -522,14 +522,13 @@ TEST(an_end_behind_a_kept_chunk_is_read)
     config.cache = folder;
     assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);
     open_object(&handle, path, &identity);
-    sl_cached_object *kept = sl_kept_object(path, &identity);
+    sl_cached_object *kept = sl_object_cached(handle.own); /* the handle's */
     assert_non_null(kept);
     assert_int_equal(sl_chunk_begin(kept, 0, &part, &error), SLUICE_OK);
     assert_int_equal(sl_chunk_keep(part, all, SL_CHUNK_BYTES, &error), SLUICE_OK);
     assert_int_equal(sl_handle_read(&handle, read, 500, LONG_BYTES - 500, &error), SLUICE_OK);
     assert_memory_equal(read, all + LONG_BYTES - 500, 500);
     sl_handle_close(&handle);
-    sl_cached_object_close(kept);
     assert_int_equal(sluice_remote_configure(NULL, &error), SLUICE_OK);
     remove_tree(folder);
     sl_free(all);
