@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.remote: settings that are taken, refused by name, and without secrets in errors."""
 import http.server
+import pathlib
 import threading
 
 import pytest
@@ -34,7 +35,7 @@ def test_settings_are_taken(tmp_path):
 
 
 @pytest.mark.parametrize("given, kind, said", [
-    ({"endpoint": "minio.example"}, sluice.InvalidError, "endpoint is \"not an address\""),
+    ({"endpoint": "minio.example"}, sluice.InvalidError, "endpoint is not an address"),
     ({"endpoint": "https://me:SECRET@minio.example"}, sluice.InvalidError, "endpoint is \"https://minio.example\""),
     ({"endpoint": "https://minio.example/bucket"}, sluice.InvalidError, "expected https://HOST"),
     ({"region": "eu west"}, sluice.InvalidError, "region is \"eu west\""),
@@ -151,3 +152,22 @@ def test_a_broken_profile_is_named(refusal, tmp_path):
     sluice.remote.configure(profile="nobody")
     with pytest.raises(sluice.Error, match="\"nobody\" does not exist"):
         sluice.Dataset("s3://bucket/photos.tar")
+
+
+@pytest.mark.parametrize("address, said", [
+    ("az://container/x", '"az" is no scheme that can be read: expected s3://'),
+    ("S3://bucket/x", "has to begin with s3://"),
+    (pathlib.Path("s3://bucket/x"), "with both slashes"),
+    ("file:///data/x", "without file://"),
+])
+def test_what_is_no_address_is_told_so(address, said):
+    with pytest.raises(sluice.InvalidError) as error:
+        sluice.Dataset(address)
+    assert said in str(error.value)
+
+
+def test_a_user_in_any_address_is_not_printed():
+    for address in ("s3://me:SECRET@bucket/x", "https://me:SECRET@host.invalid/x", "ftp://me:SECRET@host.invalid/x"):
+        with pytest.raises(sluice.Error) as error:
+            sluice.Dataset(address)
+        assert address.split("me:")[0] in str(error.value) and "SECRET" not in str(error.value)

@@ -133,6 +133,49 @@ def test_an_object_replaced_in_an_epoch_is_an_error_that_says_so(server, folder)
     assert all((found[index] == local[index]).all() for index in local)
 
 
+# ---- opening ----
+
+
+def test_a_manifest_that_cannot_be_read_is_no_damaged_one(server):
+    server.rules("kind=get path=manifest count=5 truncate=100")
+    with pytest.raises(sluice.IOError) as caught:
+        sluice.Dataset("s3://bucket/packed")
+    check_error(caught.value, server, "s3://bucket/packed/manifest.sluice", "transfer closed")
+    server.rules("kind=get path=manifest truncate=100")
+    server.reset()
+    with pytest.raises(sluice.IOError) as caught:
+        sluice.Dataset("s3://bucket/packed")
+    check_error(caught.value, server, "s3://bucket/packed/manifest.sluice", "transfer closed")
+    assert server.counts()["get"] == 5  # it was not read once more to see what else it may be
+
+
+def test_a_folder_of_a_web_server_needs_no_slash_but_an_index(server, folder):
+    expected = read(folder / "bucket" / "packed")
+    assert read(f"{server.url}/bucket/packed") == read(f"{server.url}/bucket/packed/") == expected
+    for name in ("photos", "nothing"):
+        found = read(f"{server.url}/bucket/{name}")
+        check_error(found["text"], server, f"{server.url}/bucket/{name}", "404", "manifest.sluice or index.json")
+
+
+def test_patterns_are_not_expanded(server):
+    found = read("s3://bucket/*.tar")
+    check_error(found["text"], server, "s3://bucket/*.tar", "{000..099}")
+
+
+# ---- how much is read ----
+
+
+def test_few_photos_are_not_read_many_epochs_ahead(server):
+    data = sluice.Dataset("s3://bucket/photos")
+    server.rules("kind=get path=p03 count=1 delay=1500")
+    server.reset()
+    with sluice.Loader(data, batch_size=4, prefetch_factor=2, shuffle=True, transform=T.RandomResizedCrop(16)) as loader:
+        for _ in loader:
+            pass
+    # an epoch, two ahead of the oldest, those of the batches, and the second requests of slow ones
+    assert server.counts()["get"] <= 3 * len(data) + 2 * 4 + len(data) // 4, (len(data), server.counts())
+
+
 # ---- redirects ----
 
 

@@ -6,10 +6,13 @@
 #include "foreign.h"
 #include "format_table.h"
 #include "media.h"
+#include "stop.h"
 #include "store.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define STAGE "dataset"
 
@@ -170,4 +173,82 @@ sluice_status sl_file_refuse(sl_look *look, sluice_error *error)
     const sl_media *kind = sl_media_of_bytes(begin);
     return kind != NULL && !file_refuse_is_text(head, size) ? refuse_media(path, kind, error)
                                                             : refuse_bytes(path, head, size, error);
+}
+
+/* ---- addresses ---- */
+
+#define SCHEMES "s3://, gs://, hf://, https:// or http://"
+
+/* Bytes of the letters before ":/" at the beginning of a path that is no address of a store; 0: it
+ * does not look like an address. */
+static size_t odd_scheme(const char *path)
+{
+    const size_t letters =
+        strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+");
+    return letters > 1 && strncmp(path + letters, ":/", 2) == 0 && !sl_store_of(path)->remote
+               ? letters
+               : 0;
+}
+
+static bool is_scheme(const char *path, size_t letters)
+{
+    static const char *const schemes[] = {"s3", "gs", "hf", "https", "http"};
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (strlen(schemes[i]) == letters && strncasecmp(path, schemes[i], letters) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static sluice_status refuse_scheme(const char *path, size_t letters, sluice_error *error)
+{
+    if (is_scheme(path, letters)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "the address is not written as expected: it has to begin with " SCHEMES
+                             ", with both slashes (pathlib.Path removes one)");
+    }
+    if (letters == 4 && strncasecmp(path, "file", letters) == 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "is no address that can be read: give the path without file://");
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "\"%.*s\" is no scheme that can be read: expected " SCHEMES
+                         ", or a path of a file system",
+                         (int)(letters < 32 ? letters : 32), path);
+}
+
+bool sl_missing_lacks_slash(const char *path, int failed)
+{
+    const char *name = sl_path_name(path);
+    return (failed == ENOENT || failed == EACCES) && sl_store_of(path)->lists_nothing &&
+           name[0] != '\0' && strchr(name, '.') == NULL;
+}
+
+/* What else may be wrong with an address where there is nothing; "": nothing known. */
+static const char *missing_advice(const char *path, int failed)
+{
+    if (failed == ENOENT && strchr(path, '*') != NULL) {
+        return ": \"*\" is not expanded: give the folder, or numbers as in {000..099}";
+    }
+    return sl_missing_lacks_slash(path, failed)
+               ? "; a folder on a web server needs an index: give it by the address of its "
+                 "manifest.sluice or index.json, or name its files"
+               : "";
+}
+
+sluice_status sl_missing_refuse(sl_look *look, sluice_error *error)
+{
+    const int failed = sl_look_errno(look);
+    const bool is_remote = sl_store_of(look->path)->remote;
+    const char *reason = is_remote ? sl_store_reason() : "";
+    const size_t letters = odd_scheme(look->path);
+    if (failed == ECANCELED && sl_stop_requested()) {
+        return sl_stop_check(STAGE, error);
+    }
+    if (failed == ENOENT && letters > 0) {
+        return refuse_scheme(look->path, letters, error);
+    }
+    return sl_error_file(error, SLUICE_IO, STAGE, failed, look->path, -1, "cannot open%s%s%s",
+                         reason[0] != '\0' ? ": " : "", reason, missing_advice(look->path, failed));
 }

@@ -68,7 +68,8 @@ static sluice_status explain_foreign(sluice_status status, sluice_error *error)
 {
     uint8_t head[SL_FOREIGN_HEAD_BYTES];
     char path[sizeof(((sluice_error *)0)->file)];
-    if (status >= 0 || error == NULL || error->file[0] == '\0') {
+    if ((status != SLUICE_CORRUPT && status != SLUICE_UNSUPPORTED && status != SLUICE_INVALID) ||
+        error == NULL || error->file[0] == '\0') {
         return status;
     }
     memcpy(path, error->file, sizeof(path));
@@ -495,37 +496,6 @@ static sluice_status formats_open_file(sl_dataset **dataset, given *of,
     return status;
 }
 
-/* Of a path that is missing, or does not answer. */
-static sluice_status formats_refuse_unknown(sl_look *look, sluice_error *error)
-{
-    const int failed = sl_look_errno(look);
-    const char *reason = sl_store_of(look->path)->remote ? sl_store_reason() : "";
-    if (failed == ECANCELED && sl_stop_requested()) {
-        return sl_stop_check(STAGE, error);
-    }
-    return sl_error_file(error, SLUICE_IO, STAGE, failed, look->path, -1, "cannot open%s%s",
-                         reason[0] != '\0' ? ": " : "", reason);
-}
-
-static sluice_status formats_open_paths(sl_dataset **dataset, const char *const *paths,
-                                        size_t count, const sluice_dataset_options *options,
-                                        sluice_error *error)
-{
-    given of = {.paths = paths, .count = count};
-    (void)sl_store_note_doubts(&of.doubt);
-    sl_look_begin(&of.look, paths[0]);
-    sl_look_keep_open(&of.look, &of.file);
-    switch (sl_look_kind(&of.look)) {
-    case SL_ENTRY_UNKNOWN:
-        (void)sl_store_note_doubts(NULL);
-        return formats_refuse_unknown(&of.look, error);
-    case SL_ENTRY_FOLDER:
-        return open_listed_folder(dataset, paths, count, options, error);
-    default:
-        return formats_open_file(dataset, &of, options, error);
-    }
-}
-
 /* A slash at the end of a remote address says that it is a folder. Once its store knows that, the
  * slash is in the way of names that are put behind it. */
 static bool is_remote_folder(const char *path)
@@ -578,6 +548,53 @@ static sluice_status open_without_slashes(sl_dataset **dataset, const char *cons
     sl_store_scope_end();
     sl_file_list_close(&plain);
     return status;
+}
+
+/* Of a path that is missing, or does not answer. The address of a folder on a web server may lack
+ * its slash: without a listing, it is asked for as a file first. */
+static sluice_status open_missing(sl_dataset **dataset, given *of,
+                                  const sluice_dataset_options *options, sluice_error *error)
+{
+    char folder[SL_PATH_BYTES];
+    const char *const paths[] = {folder};
+    sluice_error own;
+    const char *path = of->paths[0];
+    const sluice_status missing = sl_missing_refuse(&of->look, error);
+    const size_t bytes = strlen(path);
+    if (of->count != 1 || bytes + 2 > sizeof(folder) ||
+        !sl_missing_lacks_slash(path, sl_look_errno(&of->look))) {
+        return missing;
+    }
+    memcpy(folder, path, bytes);
+    memcpy(folder + bytes, "/", 2);
+    sl_error_clear(&own);
+    const sluice_status status = open_without_slashes(dataset, paths, 1, options, &own);
+    if (status < 0 && own.sys_errno == ENOTSUP) {
+        return missing; /* it has no index */
+    }
+    if (status < 0 && error != NULL) {
+        *error = own;
+    }
+    return status;
+}
+
+static sluice_status formats_open_paths(sl_dataset **dataset, const char *const *paths,
+                                        size_t count, const sluice_dataset_options *options,
+                                        sluice_error *error)
+{
+    given of = {.paths = paths, .count = count};
+    (void)sl_store_note_doubts(&of.doubt);
+    sl_look_begin(&of.look, paths[0]);
+    sl_look_keep_open(&of.look, &of.file);
+    switch (sl_look_kind(&of.look)) {
+    case SL_ENTRY_UNKNOWN:
+        (void)sl_store_note_doubts(NULL);
+        return open_missing(dataset, &of, options, error);
+    case SL_ENTRY_FOLDER:
+        return open_listed_folder(dataset, paths, count, options, error);
+    default:
+        return formats_open_file(dataset, &of, options, error);
+    }
 }
 
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,

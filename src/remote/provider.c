@@ -3,6 +3,7 @@
 #include "provider.h"
 
 #include "error.h"
+#include "settings.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -185,6 +186,18 @@ sl_answer sl_answer_of_http(const sl_exchange *exchange, const char *code,
     return answer_of_status(status);
 }
 
+static bool asks_unsigned(void)
+{
+    const sl_remote_settings *settings = NULL;
+    sluice_error error;
+    if (sl_remote_settings_get(&settings, &error) < 0) {
+        return false;
+    }
+    const bool anonymous = settings->anonymous;
+    sl_remote_settings_release(settings);
+    return anonymous;
+}
+
 void sl_reason_add_source(char reason[SL_REASON_BYTES], sl_credentials_kind kind)
 {
     sl_credentials credentials;
@@ -195,8 +208,10 @@ void sl_reason_add_source(char reason[SL_REASON_BYTES], sl_credentials_kind kind
     }
     if (credentials.none) {
         (void)snprintf(reason + length, SL_REASON_BYTES - length,
-                       ", without credentials: none were found");
+                       asks_unsigned() ? ", without credentials, as configured (anonymous)"
+                                      : ", without credentials: none were found");
     } else {
-        (void)snprintf(reason + length, SL_REASON_BYTES - length, ", as %s", credentials.source);
+        (void)snprintf(reason + length, SL_REASON_BYTES - length, ", with credentials of: %s",
+                       credentials.source);
     }
 }

@@ -78,9 +78,11 @@ static sluice_status take_endpoint(char to[512], const char *text, const char *w
     const bool parsed = sl_url_parse(&url, text, NULL) == SLUICE_OK;
     if (!parsed || (url.scheme != SL_SCHEME_HTTP && url.scheme != SL_SCHEME_HTTPS) ||
         url.key[0] != '\0' || url.query[0] != '\0') {
-        return sl_error_set(error, SLUICE_INVALID, stage,
-                            "%s is \"%s\": expected https://HOST[:PORT]", what,
-                            sl_url_is(text) ? printed : "not an address");
+        return sl_url_is(text)
+                   ? sl_error_set(error, SLUICE_INVALID, stage,
+                                  "%s is \"%s\": expected https://HOST[:PORT]", what, printed)
+                   : sl_error_set(error, SLUICE_INVALID, stage,
+                                  "%s is not an address: expected https://HOST[:PORT]", what);
     }
     const bool is_tls = url.scheme == SL_SCHEME_HTTPS;
     const char *port = is_tls ? ":443" : ":80";

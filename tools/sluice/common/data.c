@@ -26,7 +26,9 @@ static const char *advice_for(const sluice_error *error)
                "one of the formats in docs/formats.md";
     }
     if (error->sys_errno == ENOENT) {
-        return "check the path; `sluice synth FOLDER` makes a dataset to try things with";
+        return strstr(error->file, "://") != NULL
+                   ? "check the address"
+                   : "check the path; `sluice synth FOLDER` makes a dataset to try things with";
     }
     return NULL;
 }
