@@ -229,9 +229,21 @@ static sl_cache_mode choose_cache(const sluice_loader_options *o)
     }
 }
 
+/* Of a remote dataset, whose reads may be paid for, at most two epochs: others would often be read
+ * for nothing. */
+static uint32_t lookahead_most(const sl_dataset *dataset)
+{
+    const uint64_t samples = dataset->info.samples;
+    return sl_dataset_is_remote(dataset) && samples > 0 && samples < LOOKAHEAD_MAX / 2
+               ? (uint32_t)(2 * samples)
+               : LOOKAHEAD_MAX;
+}
+
 static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_dataset *dataset)
 {
-    const uint64_t least = (uint64_t)o->io_depth * LOOKAHEAD_FOLDER_PER_DEPTH;
+    const uint64_t most = lookahead_most(dataset);
+    const uint64_t least =
+        config_clamp((uint64_t)o->io_depth * LOOKAHEAD_FOLDER_PER_DEPTH, 1, most);
     const uint64_t mean = mean_bytes(dataset);
     if (mean == 0) {
         return (uint32_t)least;
@@ -242,7 +254,7 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
     /* What fits in half of the buffer can be merged without crowding out what is needed next; a
      * window of block shuffle is meant to be there whole. */
     const uint64_t share = o->shuffle == SLUICE_SHUFFLE_BLOCK ? 1 : 2;
-    return (uint32_t)config_clamp(o->read_buffer_bytes / (share * capacity), least, LOOKAHEAD_MAX);
+    return (uint32_t)config_clamp(o->read_buffer_bytes / (share * capacity), least, most);
 }
 
 /* What the reads of a first batch that are in flight at once need, in whole huge pages: where
