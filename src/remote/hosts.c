@@ -34,7 +34,9 @@
 #define DESCRIPTORS_SHARE 4
 
 #define HEDGE_SHARE     0.05
-#define HEDGE_SAVED     20.0               /* hedges at a time, after a calm period */
+#define HEDGE_SAVED     20.0 /* hedges at a time, after a calm period */
+#define HEDGES_TRUSTED  10U  /* that are believed to win before there are any */
+#define HEDGES_RECENT   64U
 #define HEDGE_LEAST_NS  UINT64_C(20000000) /* a loser takes its connection with it */
 #define DEAD_FIRST_NS   (5 * S)
 #define DEAD_MOST_NS    (60 * S)
@@ -49,7 +51,8 @@ enum { HOSTS_KEPT = 256 };
 struct sl_host {
     struct hosts_table *table;
     char name[256];
-    double window, hedges; /* hedges: the budget left */
+    double window, hedges;             /* hedges: the budget left */
+    uint32_t hedges_tried, hedges_won; /* lately: both halve together */
     uint32_t most, flying;
     bool was_busy;
     uint64_t halved_ns;
@@ -223,11 +226,20 @@ static uint32_t window_locked(const sl_host *host)
     return sl_min_u32((uint32_t)host->window, sl_max_u32(host->most, 1));
 }
 
+/* A server that is slow because it is busy, or because this machine is, gets no faster by hedges:
+ * where fewer than half of them win, there are fewer. */
+static double hedge_share_locked(const sl_host *host)
+{
+    const double useful =
+        (2.0 * host->hedges_won + HEDGES_TRUSTED) / ((double)host->hedges_tried + HEDGES_TRUSTED);
+    return HEDGE_SHARE * fmin(useful, 1);
+}
+
 static void enter_locked(sl_host *host)
 {
     host->flying++;
     host->requests++;
-    host->hedges = fmin(host->hedges + HEDGE_SHARE, HEDGE_SAVED);
+    host->hedges = fmin(host->hedges + hedge_share_locked(host), HEDGE_SAVED);
 }
 
 bool sl_host_enter(sl_host *host, sl_host_waiter *waiter)
@@ -345,6 +357,10 @@ bool sl_host_may_hedge(sl_host *host)
     if (may) {
         host->hedges -= 1;
         host->hedged++;
+        if (++host->hedges_tried >= HEDGES_RECENT) {
+            host->hedges_tried /= 2;
+            host->hedges_won /= 2;
+        }
         host->flying++;
         host->requests++;
     }
@@ -401,6 +417,7 @@ void sl_host_add(sl_host *host, sl_host_count count)
 {
     sl_lock(&host->table->mutex);
     host->counts[count]++;
+    host->hedges_won += count == SL_HOST_HEDGES_WON ? 1 : 0;
     sl_unlock(&host->table->mutex);
 }
 

@@ -10,7 +10,7 @@
  *  - latencies: times to the first byte in a histogram of factors of 2^(1/4) from 64 us to 2 min.
  *    Old ones fade: all counts halve when there are 4096.
  *  - the bandwidth of a connection, the clock's skew, and a budget of hedges: a twentieth of the
- *    requests.
+ *    requests, and down to a hundredth where few of them win.
  *  - for cache nodes, whether the node is dead: it gets no request for 5 s, doubling to 60 s.
  * Threads: any. Lock: one mutex for all hosts, held for some instructions. Memory: 1 KiB a host.
  * Ownership: hosts are kept until the process ends; from the 256th on, all share one. A child of

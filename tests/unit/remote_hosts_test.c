@@ -193,22 +193,43 @@ TEST(latencies)
     assert_in_range(sl_host_gap_bytes(slow), 100000, 119000);
 }
 
-/* A twentieth of the requests, however many are late. */
-TEST(hedges_have_a_budget)
+/* Hedges of `requests` that are all late. Every `wins`th hedge wins (0: none). */
+static uint32_t hedge_all(const char *name, uint32_t requests, uint32_t wins)
 {
-    sl_host *host = sl_host_find("hedges");
+    sl_host *host = sl_host_find(name);
     sl_host_waiter waiter = {.call = unexpected};
+    const uint64_t before = stats_of(name).hedged;
     uint32_t hedged = 0;
-    for (uint32_t i = 0; i < 2000; i++) {
+    for (uint32_t i = 0; i < requests; i++) {
         assert_true(sl_host_enter(host, &waiter));
         if (sl_host_may_hedge(host)) {
             hedged++;
+            if (wins != 0 && hedged % wins == 0) {
+                sl_host_add(host, SL_HOST_HEDGES_WON);
+            }
             end_good(host, 5 * MS, 0);
         }
         end_good(host, 5 * MS, 0);
     }
-    assert_in_range(hedged, 90, 100);
-    assert_int_equal(stats_of("hedges").hedged, hedged);
+    assert_int_equal(stats_of(name).hedged - before, hedged);
+    return hedged;
+}
+
+/* A twentieth of the requests, however many are late. */
+TEST(hedges_have_a_budget)
+{
+    assert_in_range(hedge_all("hedges", 2000, 1), 90, 100);
+    assert_in_range(hedge_all("half of them win", 2000, 2), 80, 100);
+}
+
+TEST(hedges_that_never_win_are_few)
+{
+    const char *host = "late for another reason";
+    (void)hedge_all(host, 2000, 0);
+    assert_in_range(hedge_all(host, 2000, 0), 10, 25);
+    /* once they win, the budget comes back */
+    (void)hedge_all(host, 2000, 1);
+    assert_in_range(hedge_all(host, 2000, 1), 90, 100);
 }
 
 /* Many reads that wait for a node that swallows packets would wait as long as its timeout. */
