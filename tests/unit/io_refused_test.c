@@ -48,10 +48,24 @@ static sluice_status nothing(void *ctx, sl_fetch_item *item)
     return SLUICE_END;
 }
 
+static sluice_status name_object(void *ctx, uint32_t object, char *path, size_t bytes)
+{
+    (void)ctx;
+    (void)object;
+    (void)snprintf(path, bytes, "nothing");
+    return SLUICE_OK;
+}
+
 static sluice_status open_fetch(sluice_io_backend backend, sl_fetch_stats *stats)
 {
+    const sl_object_names names = {.count = 1, .path = name_object};
     const sl_fetch_source source = {.next = nothing};
+    sl_objects *objects = NULL;
+    if (sl_objects_open(&objects, &names, NULL) != SLUICE_OK) {
+        return SLUICE_NOMEM;
+    }
     const sl_fetch_config config = {.backend = backend,
+                                    .objects = objects,
                                     .depth = 4,
                                     .threads = 2,
                                     .lookahead = 4,
@@ -66,6 +80,7 @@ static sluice_status open_fetch(sluice_io_backend backend, sl_fetch_stats *stats
         sl_fetch_get_stats(fetch, stats);
     }
     sl_fetch_close(fetch);
+    sl_objects_close(objects);
     return status;
 }
 
