@@ -261,6 +261,20 @@ static bool try_start_locked(sl_read_try *try, sluice_error *error)
     return true;
 }
 
+static int start_errno(const sluice_error *error)
+{
+    switch (error->status) {
+    case SLUICE_NOMEM:
+        return -ENOMEM;
+    case SLUICE_CANCELED:
+        return -ECANCELED;
+    case SLUICE_UNSUPPORTED:
+        return -ENOTSUP;
+    default:
+        return error->sys_errno > 0 ? -error->sys_errno : -EIO;
+    }
+}
+
 /* With a place in the host's window. False: the caller gives it back. */
 static bool part_fly_locked(sl_read_part *part)
 {
@@ -271,7 +285,7 @@ static bool part_fly_locked(sl_read_part *part)
         return false;
     }
     if (!try_start_locked(&part->main, &error)) {
-        sl_part_fail_locked(part, error.status == SLUICE_NOMEM ? -ENOMEM : -ENOTSUP, error.text);
+        sl_part_fail_locked(part, start_errno(&error), error.text);
         return false;
     }
     part->phase = SL_PART_FLYING;
