@@ -194,6 +194,7 @@ class Dataset:
 
     def _look(self):
         self._open()
+        self._is_remote = any(is_address(path) for path in self.paths)
         self._info = self._handle.info()
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
         self._left_out = [LeftOut(*found) for found in iter(self._counted(self._handle.left_out), None)]
@@ -314,7 +315,7 @@ class Dataset:
 
     def read(self, index: int, field: str) -> bytes:
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
-        return self._handle.read(self._number(index), _check.text("field", field))
+        return self._handle.read(self._number(index), _check.text("field", field), self._is_remote)
 
     def decode(self, index: int, field: str | None = None, *, exif: bool | str = "auto") -> numpy.ndarray[Any, Any] | None:
         """A picture of a sample, decoded at its full size: a writable numpy array of uint8, height x width x 3, as
@@ -386,7 +387,7 @@ class Dataset:
         return {field[0]: self._value(index, *field) for field in self._fields}
 
     def _value(self, index, name, kind, dtype, shape, meaning):
-        data = self._handle.read(index, name)
+        data = self._handle.read(index, name, self._is_remote)
         kind = TYPES.get(kind)
         if kind in ("int", "float"):
             return array.array("q" if kind == "int" else "d", data)[0] if data else None

@@ -410,40 +410,85 @@ static PyObject *sample(dataset_object *self, PyObject *number)
     return made;
 }
 
-/* The bytes of one field; None where the sample lacks it. */
+/* What reading a field needs, in memory of its own: Python's may be gone before it ends. */
+typedef struct field_reading {
+    waiting_job job;
+    dataset_handle *of;
+    unsigned long long index;
+    char *name;
+    char *buffer;
+    size_t bytes;
+    sluice_error error;
+    sluice_status status;
+} field_reading;
+
+static void drop_field_reading(waiting_job *job)
+{
+    field_reading *r = (field_reading *)job;
+    dataset_drop(r->of);
+    free(r->name);
+    free(r->buffer);
+    free(r);
+}
+
+static void read_it(waiting_job *job)
+{
+    field_reading *r = (field_reading *)job;
+    size_t capacity = (size_t)64 << 10;
+    r->status = SLUICE_AGAIN;
+    while (r->status == SLUICE_AGAIN) {
+        free(r->buffer);
+        r->buffer = malloc(capacity);
+        if (r->buffer != NULL) {
+            r->status = sluice_dataset_read(r->of->dataset, r->index, r->name, r->buffer, capacity,
+                                            &r->bytes, &r->error);
+            capacity = r->bytes;
+        } else {
+            r->status = SLUICE_NOMEM;
+        }
+    }
+}
+
+/* The bytes of one field; none where the sample lacks it. */
 static PyObject *read_field(dataset_object *self, PyObject *arguments)
 {
     const extension *e = extension_of(self);
     unsigned long long index;
     const char *name;
-    if (!PyArg_ParseTuple(arguments, "Ks", &index, &name)) {
+    int is_remote;
+    if (!PyArg_ParseTuple(arguments, "Ksp", &index, &name, &is_remote)) {
         return NULL;
     }
-    size_t bytes = (size_t)64 << 10;
-    PyObject *made = NULL;
-    for (;;) {
-        sluice_error error = SLUICE_ERROR_INIT;
-        sluice_status status;
-        char *buffer = malloc(bytes);
-        if (buffer == NULL) {
-            return PyErr_NoMemory();
-        }
-        size_t found = 0;
-        PyThreadState *thread = PyEval_SaveThread();
-        status =
-            sluice_dataset_read(self->handle->dataset, index, name, buffer, bytes, &found, &error);
-        PyEval_RestoreThread(thread);
-        if (status == SLUICE_OK) {
-            made = PyBytes_FromStringAndSize(buffer, (Py_ssize_t)found);
-        } else if (status < 0) {
-            (void)sluice_raise(e, &error);
-        }
-        free(buffer);
-        if (status != SLUICE_AGAIN) {
-            return made;
-        }
-        bytes = found;
+    field_reading *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return PyErr_NoMemory();
     }
+    r->job = (waiting_job){.work = read_it, .drop = drop_field_reading};
+    r->error = (sluice_error)SLUICE_ERROR_INIT;
+    r->index = index;
+    r->name = strdup(name);
+    r->of = dataset_share(e, (PyObject *)self);
+    PyObject *made = NULL;
+    if (r->of == NULL || r->name == NULL) {
+        drop_field_reading(&r->job);
+        return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
+    }
+    if (!is_remote) {
+        PyThreadState *thread = PyEval_SaveThread();
+        read_it(&r->job);
+        PyEval_RestoreThread(thread);
+    } else if (!wait_for(e, &r->job)) {
+        return NULL;
+    }
+    if (r->status == SLUICE_OK) {
+        made = PyBytes_FromStringAndSize(r->buffer, (Py_ssize_t)r->bytes);
+    } else if (r->buffer == NULL) {
+        (void)PyErr_NoMemory();
+    } else {
+        (void)sluice_raise(e, &r->error);
+    }
+    drop_field_reading(&r->job);
+    return made;
 }
 
 /* (height, width, bytes) of a picture, decoded; None where the sample lacks it. */
@@ -495,7 +540,7 @@ static PyMethodDef methods[] = {
     {"class_name", (PyCFunction)(void (*)(void))class_name, METH_O, "Name of a class, or None."},
     {"sample", (PyCFunction)(void (*)(void))sample, METH_O, "Where a sample lies, as a dict."},
     {"read", (PyCFunction)(void (*)(void))read_field, METH_VARARGS,
-     "read(index, field): the field's bytes."},
+     "read(index, field, is_remote): the field's bytes. Ctrl-C ends it if it is remote."},
     {"decode", (PyCFunction)(void (*)(void))decode, METH_VARARGS,
      "decode(index, field, exif): (height, width, RGB as a bytearray) of a picture, or None."},
     {0},

@@ -162,6 +162,32 @@ def test_patterns_are_not_expanded(server):
     check_error(found["text"], server, "s3://bucket/*.tar", "{000..099}")
 
 
+@pytest.mark.parametrize("call", ["data[0]", "data.read(0, 'image')", "sluice.Dataset('s3://bucket/packed')", "next(iter(loader))"])
+def test_ctrl_c_ends_what_a_dead_server_holds(server, call):
+    """And the process, which has a read in flight still."""
+    program = textwrap.dedent(f"""\
+        import os, signal, sys, threading
+        import sluice
+        sluice.remote.configure(anonymous=True, endpoint={server.url!r}, stall=600)
+        data = sluice.Dataset("s3://bucket/photos")
+        loader = sluice.Loader(data, batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
+        print("ready", flush=True)
+        sys.stdin.read()
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            {call}
+        except KeyboardInterrupt:
+            print("interrupted")
+        """)
+    process = subprocess.Popen([sys.executable, "-X", "faulthandler", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
+    assert process.stdout.readline() == "ready\n"
+    server.rules("stall-head")
+    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    assert process.returncode == 0
+    server.rules()
+
+
 # ---- how much is read ----
 
 
