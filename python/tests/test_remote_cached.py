@@ -8,7 +8,9 @@ import sys
 
 import numpy
 import pytest
+from remote_reading import read, read_elsewhere
 from remote_servers import fault_server  # noqa: F401 a fixture
+from test_remote_loader import write_tar
 
 import sluice
 
@@ -100,6 +102,20 @@ def test_shards_behind_the_first_page_of_a_list(fault_server, bucket, tmp_path):
         server.reset()
         finish(start(server, cache, "s3://bucket/packed", [{"epochs": [0], "shuffle": True}]))
         assert server.counts()["list"] == lists and (server.counts()["get"] == 1 or lists == 1)
+
+
+def test_compressed_files_come_from_the_cache(fault_server, tmp_path):
+    """Each pass over one opens it again, which costs no request."""
+    folder = tmp_path / "served" / "bucket"
+    folder.mkdir(parents=True)
+    write_tar(folder / "one.tar.gz", range(40), "w:gz")
+    server = fault_server(folder.parent)
+    environment = {**server.environment(), "SLUICE_CACHE_DIR": str(tmp_path / "indexes")}
+    finish(start(server, tmp_path / "cache", "s3://bucket/one.tar.gz", fill=True, SLUICE_CACHE_DIR=str(tmp_path / "indexes")))
+    server.reset()
+    found = read_elsewhere({"x": "s3://bucket/one.tar.gz"}, {**environment, "SLUICE_REMOTE_CACHE": str(tmp_path / "cache")})["x"]
+    assert len(found["epochs"]) == 64 and found == read(folder / "one.tar.gz")
+    assert requests(server.counts()) == {"list": 1, "get": 1}  # of opening
 
 
 def test_a_hub_is_asked_once_for_each_file(fault_server, tmp_path):

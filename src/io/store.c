@@ -401,10 +401,12 @@ static bool take_kept(sl_handle *handle, sl_file_name name, sl_file_identity *id
     return true;
 }
 
-sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_identity *identity,
-                             sluice_error *error)
+/* `known`: as in sl_open_how. */
+static sluice_status handle_open(sl_handle *handle, sl_file_name name,
+                                 const sl_file_identity *known, sl_file_identity *identity,
+                                 sluice_error *error)
 {
-    const sl_open_how how = {.direct = false};
+    const sl_open_how how = {.known = known};
     sl_store_facts facts = {.kind = SL_ENTRY_OTHER};
     if (take_offered(handle, name, identity) || take_kept(handle, name, identity)) {
         return SLUICE_OK;
@@ -424,11 +426,17 @@ sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_ident
     return SLUICE_OK;
 }
 
+sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_identity *identity,
+                             sluice_error *error)
+{
+    return handle_open(handle, name, NULL, identity, error);
+}
+
 sluice_status sl_handle_open_again(sl_handle *handle, sl_file_name name,
                                    const sl_file_identity *was, sluice_error *error)
 {
     sl_file_identity is = {0};
-    const sluice_status status = sl_handle_open(handle, name, &is, error);
+    const sluice_status status = handle_open(handle, name, was, &is, error);
     if (status < 0 || sl_file_is_same(was, &is)) {
         return status;
     }

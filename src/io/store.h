@@ -235,7 +235,8 @@ int sl_handle_open_how(sl_handle *handle, const char *path, const sl_open_how *h
  * that could not be opened is closed. */
 sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_identity *identity,
                              sluice_error *error);
-/* Opens what was opened before. Errors: IO, also where it is not the same any more. */
+/* Opens what was opened before. Errors: IO, also where it is not the same any more; a store behind
+ * a network notices that by the first read. */
 sluice_status sl_handle_open_again(sl_handle *handle, sl_file_name name,
                                    const sl_file_identity *was, sluice_error *error);
 /* One that is closed is fine. */

@@ -89,7 +89,8 @@ static sluice_status stream_open_all(sl_stream *stream, const char *path, const 
         stream->file = *from;
         stream->is_borrowed = true;
     } else {
-        status = sl_handle_open(&stream->file, (sl_file_name){STAGE, stream->path}, NULL, error);
+        status = sl_handle_open_again(&stream->file, (sl_file_name){STAGE, stream->path},
+                                      &stream->packed.file, error);
     }
     if (status == SLUICE_OK) {
         sl_handle_advise(&stream->file, SL_ADVICE_SEQUENTIAL, 0, 0);
