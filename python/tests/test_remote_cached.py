@@ -48,7 +48,7 @@ print(json.dumps([result, sluice.remote.stats()]))
 
 
 def start(server, cache, address, runs=(), fill=False, **environment):
-    environment = {**os.environ, **server.environment(), "SLUICE_REMOTE_CACHE": str(cache), **environment,
+    environment = {**os.environ, **(server.environment() if server else {}), "SLUICE_REMOTE_CACHE": str(cache), **environment,
                    "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     process = subprocess.Popen([sys.executable, "-c", PROGRAM], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     process.stdin.write(json.dumps({"address": str(address), "runs": list(runs), "fill": fill}))
@@ -134,24 +134,32 @@ def test_a_hub_is_asked_once_for_each_file(fault_server, tmp_path):
     assert server.counts()["resolve"] == 1 + shards
 
 
+def both_ranks(server, cache, address, states=None, **environment):
+    """Each rank is a process, which reads some epochs in two orders up to the middle of one, or goes on there."""
+    processes = []
+    for rank in range(2):
+        runs = [{"rank": rank, "world_size": 2, "shuffle": order, "epochs": [3, 4] if states else [0, 1, 2, 3],
+                 "stop": None if states else 4, "state": states[rank][number][1] if states else None}
+                for number, order in enumerate([True, "block"])]
+        processes.append(start(server, cache, address, runs, RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank),
+                               LOCAL_WORLD_SIZE="2", **environment))
+    found = [finish(process) for process in processes]
+    return [rank[0] for rank in found], [rank[1] for rank in found]
+
+
+@pytest.fixture(scope="module")
+def local_batches(bucket):
+    """Those up to the middle, with the states there, and the rest."""
+    first, _ = both_ranks(None, "", bucket / "packed")
+    return first, both_ranks(None, "", bucket / "packed", first)[0]
+
+
 @pytest.mark.parametrize("cache_bytes", ["1GiB", "16MiB"])
-def test_two_ranks_that_go_on_in_several_epochs(fault_server, bucket, tmp_path, cache_bytes):
-    """Each rank is a process; both share the cache, which may hold all of the data or a part."""
+def test_two_ranks_that_go_on_in_several_epochs(fault_server, bucket, local_batches, tmp_path, cache_bytes):
+    """Both share the cache, which may hold all of the data or a part."""
     server = fault_server(bucket.parent)
-
-    def both(address, states):
-        processes = []
-        for rank in range(2):
-            runs = [{"rank": rank, "world_size": 2, "shuffle": order, "epochs": [3, 4] if states else [0, 1, 2, 3],
-                     "stop": None if states else 4, "state": states[rank][number][1] if states else None}
-                    for number, order in enumerate([True, "block"])]
-            processes.append(start(server, tmp_path / "cache", address, runs, SLUICE_REMOTE_CACHE_BYTES=cache_bytes, RANK=str(rank),
-                                   WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2"))
-        return [finish(process) for process in processes]
-
-    remote = both("s3://bucket/packed", None)
-    local = both(bucket / "packed", None)
-    assert [rank[0] for rank in remote] == [rank[0] for rank in local]
-    states = [rank[0] for rank in remote]
-    assert [rank[0] for rank in both("s3://bucket/packed", states)] == [rank[0] for rank in both(bucket / "packed", states)]
-    assert all(rank[1]["cache_hits"] > 0 and rank[1]["cache_damaged"] == 0 for rank in remote)
+    first, stats = both_ranks(server, tmp_path / "cache", "s3://bucket/packed", SLUICE_REMOTE_CACHE_BYTES=cache_bytes)
+    assert first == local_batches[0]
+    assert all(rank["cache_hits"] > 0 and rank["cache_damaged"] == 0 for rank in stats)
+    rest, _ = both_ranks(server, tmp_path / "cache", "s3://bucket/packed", first, SLUICE_REMOTE_CACHE_BYTES=cache_bytes)
+    assert rest == local_batches[1]
