@@ -22,6 +22,7 @@ import tempfile
 import time
 
 from . import _check, _map_chunk, _sluice
+from ._addresses import is_address, shown
 from ._map_chunk import DATA, NAME, Job
 from ._map_folder import ASKED, Folder, compare, goes_on_replacing, read_json, remove_left
 from ._map_identity import identity_of
@@ -53,6 +54,8 @@ class Request:
     """The arguments of pack that say what is made of which samples."""
 
     def __init__(self, source, path, function, version, fields, options):
+        if is_address(path):
+            raise _sluice.InvalidError(f"{shown(path)}: stores are read and never written to: write to a local folder, and upload it")
         self.source, self.path = source, os.path.abspath(os.fsdecode(path))  # the function may change the working folder
         self.folder = f"{self.path}.map"
         self.function, self.options = function, options

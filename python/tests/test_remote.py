@@ -171,3 +171,13 @@ def test_a_user_in_any_address_is_not_printed():
         with pytest.raises(sluice.Error) as error:
             sluice.Dataset(address)
         assert address.split("me:")[0] in str(error.value) and "SECRET" not in str(error.value)
+
+
+def test_stores_are_never_written_to(photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = sluice.Dataset(photos)
+    for write in (lambda to: sluice.pack(data, to, progress=None), lambda to: sluice.unpack(data, to, progress=None),
+                  lambda to: sluice.Writer(to), lambda to: sluice.pack(data, to, map=lambda sample: sample, progress=None)):  # fmt: skip
+        with pytest.raises(sluice.InvalidError, match="s3://bucket/out: stores are read and never written to"):
+            write("s3://bucket/out")
+    assert not list(tmp_path.glob("s3*"))

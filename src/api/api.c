@@ -3,11 +3,21 @@
 
 #include "error.h"
 #include "minmax.h"
+#include "store.h"
 
 #include <string.h>
 
 static const char untagged[] =
     "struct_size of %s is not set: initialise it with its _INIT macro or _init function";
+
+sluice_status sl_api_check_output(const char *path, sluice_error *error)
+{
+    return sl_store_of(path)->remote
+               ? sl_error_file(error, SLUICE_INVALID, "api", 0, path, -1,
+                               "stores are read and never written to: write to a local folder, and "
+                               "upload it with a tool of the store")
+               : SLUICE_OK;
+}
 
 bool sl_api_is_tagged(const void *result)
 {

@@ -43,6 +43,9 @@ static inline bool sl_api_lacks(sluice_error *error, const void *argument, const
 
 bool sl_api_is_untagged(sluice_error *error, const void *result, const char *name);
 
+/* Refuses a path for output that is an address: stores are only read. */
+sluice_status sl_api_check_output(const char *path, sluice_error *error);
+
 /*
  * Copies a caller's size-tagged struct to `to` (`size` bytes, struct_size set to that). `from`
  * NULL: all zero. INVALID: struct_size smaller than its own field; UNSUPPORTED: a tail that is not

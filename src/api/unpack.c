@@ -39,6 +39,9 @@ static sluice_status unpack_samples(const sluice_dataset *dataset, const char *p
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_unpack_options", error);
     if (status == SLUICE_OK) {
+        status = sl_api_check_output(path, error);
+    }
+    if (status == SLUICE_OK) {
         status = unpack_check(sl_api_const_dataset(dataset), &own, error);
     }
     return status == SLUICE_OK ? sl_unpack(sl_api_const_dataset(dataset), path, &own, result, error)

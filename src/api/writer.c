@@ -56,6 +56,9 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_writer_options", error);
     if (status == SLUICE_OK) {
+        status = sl_api_check_output(path, error);
+    }
+    if (status == SLUICE_OK) {
         status = sl_options_check(SLUICE_OPTIONS_WRITER, &own, "api", error);
     }
     if (status == SLUICE_OK) {
@@ -280,6 +283,9 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_pack_options", error);
     if (status == SLUICE_OK) {
+        status = sl_api_check_output(path, error);
+    }
+    if (status == SLUICE_OK) {
         status = sl_options_check(SLUICE_OPTIONS_PACK, &own, "api", error);
     }
     if (status == SLUICE_OK) {
@@ -334,7 +340,10 @@ sluice_status sluice_pack_join(const char *path, sluice_pack_result *result, slu
     }
     sluice_error reason;
     sluice_pack_result own;
-    const sluice_status status = sl_pack_join(path, &own, &reason);
+    sluice_status status = sl_api_check_output(path, &reason);
+    if (status == SLUICE_OK) {
+        status = sl_pack_join(path, &own, &reason);
+    }
     return status < 0 ? sl_api_fail(error, &reason)
                       : sl_api_write_optional(result, &own, sizeof(own));
 }

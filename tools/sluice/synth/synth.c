@@ -210,6 +210,10 @@ static void print_result(const struct job *job, double seconds)
 
 static int run(const struct synth_args *args, const struct synth_painter *painter)
 {
+    if (strstr(args->folder, "://") != NULL) {
+        report("%s: stores are read and never written to: name a local folder", args->folder);
+        return TOOL_USAGE;
+    }
     if (!args->force && !files_is_free(args->folder)) {
         report("%s: %s; name a new folder, or give --force to write into this one", args->folder,
                errno == ENOTEMPTY ? "it is not empty" : strerror(errno)); // NOLINT: one thread yet
