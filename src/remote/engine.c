@@ -37,8 +37,8 @@ typedef struct sl_engine {
 static _Atomic(sl_engine *) the_engine;
 static _Atomic uint32_t least_threads, most_threads; /* relaxed: set by tests at the beginning */
 
-/* OpenSSL frees what it has in a handler of exit that was registered with its first use, so before
- * this one, which therefore runs first. */
+/* OpenSSL frees what it has in a handler of exit that it registers with its first use. This one is
+ * registered after that, and so runs before. */
 static void end_threads(void)
 {
     sl_engine *engine = atomic_load_explicit(&the_engine, memory_order_acquire);
@@ -52,15 +52,17 @@ static void end_threads(void)
     }
 }
 
+/* With libcurl loaded, which may use OpenSSL; requests are signed with a libcrypto of our own. */
 static void register_end(void)
 {
+    unsigned char hash[32];
+    (void)sl_sha256("", 0, hash, NULL);
     (void)atexit(end_threads);
 }
 
 /* The engine of this process, made with its first use. NULL: no memory. */
 static sl_engine *engine_get(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const uint64_t forks = sl_fork_count();
     sl_engine *engine = atomic_load_explicit(&the_engine, memory_order_acquire);
     if (engine != NULL && engine->forks == forks) {
@@ -80,9 +82,6 @@ static sl_engine *engine_get(void)
         sl_free(made);
         return engine; /* another thread's of this process */
     }
-    if (pthread_once(&once, register_end) != 0) {
-        abort();
-    }
     return made;
 }
 
@@ -98,10 +97,14 @@ static uint32_t threads_wanted(void)
 
 static sluice_status engine_add_thread(sl_engine *engine, uint32_t seen, sluice_error *error)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const sl_curl_calls *calls;
     sluice_status status = sl_curl_library(&calls, error);
     if (status != SLUICE_OK) {
         return status;
+    }
+    if (pthread_once(&once, register_end) != 0) {
+        abort();
     }
     sl_lock(&engine->mutex);
     const uint32_t count = atomic_load_explicit(&engine->count, memory_order_relaxed);

@@ -454,6 +454,10 @@ static void engine_thread_run(void *argument)
     thread->has_ended = true;
     sl_cond_signal(&thread->stopped);
     sl_unlock(&thread->mutex);
+    /* The process exits. What OpenSSL does at a thread's end would meet what it does at exit. */
+    for (;;) {
+        (void)pause();
+    }
 }
 
 void sl_engine_thread_end(sl_engine_thread *thread, uint64_t wait_ns)

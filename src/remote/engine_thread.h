@@ -69,7 +69,8 @@ void sl_engine_thread_add_timer(sl_engine_thread *thread, sl_engine_timer *timer
 bool sl_engine_thread_remove_timer(sl_engine_thread *thread, sl_engine_timer *timer);
 /* Wakes the thread where it sleeps. Under its mutex. */
 void sl_engine_thread_wake_locked(sl_engine_thread *thread);
-/* Ends the thread where it is, within `wait_ns`; its exchanges are never done. */
+/* For the process's exit: the thread stops where it is, within `wait_ns`, and stays there; its
+ * exchanges are never done. */
 void sl_engine_thread_end(sl_engine_thread *thread, uint64_t wait_ns);
 
 /* ---- engine_transfer.c, on the thread ---- */

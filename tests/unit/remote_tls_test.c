@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static unsigned start_server(void)
             _exit(1);
         }
         (void)execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-WWW", "-cert",
-                     "cert.pem", "-key", "key.pem", "-naccept", "100", (char *)NULL);
+                     "cert.pem", "-key", "key.pem", "-naccept", "1000", (char *)NULL);
         _exit(1);
     }
     (void)close(pipes[1]);
@@ -67,9 +68,40 @@ static unsigned start_server(void)
     return port;
 }
 
+static _Atomic uint32_t answered;
+
+static void count_answer(sl_exchange *exchange)
+{
+    (void)exchange;
+    atomic_fetch_add(&answered, 1);
+}
+
+/* The program as a child: it exits after so many answers, with others on their way. */
+static void exit_amid_requests(const char *address, uint32_t answers)
+{
+    static sl_exchange exchanges[10];
+    static uint8_t buffers[10][100];
+    sl_engine_set_threads(4, 4);
+    for (uint32_t i = 0; i < 10; i++) {
+        exchanges[i] = (sl_exchange){
+            .url = address, .buffer = buffers[i], .capacity = 100, .done = count_answer};
+        if (sl_engine_start(&exchanges[i], NULL) != SLUICE_OK) {
+            exit(1);
+        }
+    }
+    while (atomic_load(&answered) < answers) {
+        (void)usleep(1000);
+    }
+    exit(0);
+}
+
 static int begin(void **state)
 {
     (void)state;
+    const char *child_url = getenv("TLS_TEST_URL");
+    if (child_url != NULL) {
+        exit_amid_requests(child_url, (uint32_t)atoi(getenv("TLS_TEST_ANSWERS")));
+    }
     const sl_curl_calls *calls;
     sluice_error error;
     if (sl_curl_library(&calls, &error) != SLUICE_OK) {
@@ -131,6 +163,28 @@ TEST(certificates)
     assert_int_equal(fetch(other_url, &status), -EKEYREJECTED); /* another name */
     trust(NULL); /* handles and sessions of before do not count */
     assert_int_equal(fetch(url, &status), -EKEYREJECTED);
+}
+
+/* OpenSSL frees what it has when a process exits, whatever engine threads are doing. */
+TEST(a_process_exits_with_connections)
+{
+    (void)setenv("CURL_CA_BUNDLE", certificate, 1);
+    (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* nothing is freed in order */
+    (void)setenv("TLS_TEST_URL", url, 1);
+    for (int i = 0; i < 10; i++) {
+        char answers[8];
+        (void)snprintf(answers, sizeof(answers), "%d", i);
+        (void)setenv("TLS_TEST_ANSWERS", answers, 1);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)execl("/proc/self/exe", "remote_tls_test", (char *)NULL);
+            _exit(1);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
 }
 
 TEST_GROUP(begin, end)
