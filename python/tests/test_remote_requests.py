@@ -99,3 +99,15 @@ def test_packed_shards_take_three_requests(fault_server, bucket, tmp_path):
     named, counts = open_elsewhere(server, f"{server.url}/bucket/packed/", tmp_path)
     assert named == found
     assert sum(requests(counts).values()) <= 3
+
+
+def test_a_table_in_the_root_of_a_bucket(fault_server, bucket, tmp_path):
+    """Paths in it have no slash more than their keys: none is looked for elsewhere."""
+    (bucket / "a").mkdir()
+    for number in range(4):
+        (bucket / "a" / f"{number}.jpg").write_bytes(b"x")
+    (bucket / "train.csv").write_text("image,label\n" + "".join(f"a/{number}.jpg,{number}\n" for number in range(4)))
+    server = fault_server(bucket.parent)
+    found, counts = open_elsewhere(server, "s3://bucket/train.csv", tmp_path)
+    assert found[1] == 4
+    assert requests(counts) == {"get": 1, "list": 4}  # the table, and its first files

@@ -63,8 +63,10 @@ bool sl_beside_path(char path[SL_PATH_BYTES], const char *folder, const char *pl
                     const char *ending)
 {
     const bool alone = name.size > 0 && name.data[0] == '/';
+    const size_t before = strlen(folder);
+    const bool parted = alone || (before > 0 && folder[before - 1] == '/'); /* a bucket has one */
     const int length =
-        snprintf(path, SL_PATH_BYTES, "%s%s%s%s%.*s%s", alone ? "" : folder, alone ? "" : "/",
+        snprintf(path, SL_PATH_BYTES, "%s%s%s%s%.*s%s", alone ? "" : folder, parted ? "" : "/",
                  alone ? "" : place, alone || place[0] == '\0' ? "" : "/", (int)name.size,
                  (const char *)name.data, ending);
     if (length <= 0 || length >= SL_PATH_BYTES) {
