@@ -26,6 +26,7 @@ typedef struct known_note {
     sl_known known;
     sl_object *object; /* held; NULL */
     uint64_t noted_ns;
+    uint64_t alone_ns; /* when no other name began like this one; 0: not known */
     struct known_note *next;
 } known_note;
 
@@ -116,6 +117,34 @@ void sl_known_note(const char *address, const sl_known *known)
         note->noted_ns = sl_now_ns();
     }
     sl_unlock(&known_mutex);
+}
+
+static void note_alone(const char *address)
+{
+    lock_known();
+    known_note *note = make_note_locked(address);
+    if (note != NULL) {
+        note->alone_ns = sl_now_ns();
+    }
+    sl_unlock(&known_mutex);
+}
+
+/* Whether a name that this one begins with, up to a dot, is alone: "a.tar" of "a.tar.index". */
+static bool is_ruled_out_locked(const char *address, size_t bytes)
+{
+    char shorter[SL_PATH_BYTES];
+    for (size_t at = bytes; at-- > 1 && address[at] != '/';) {
+        if (address[at] != '.' || address[at - 1] == '/') {
+            continue;
+        }
+        memcpy(shorter, address, at);
+        shorter[at] = '\0';
+        const known_note *note = find_note_locked(shorter);
+        if (note != NULL && note->alone_ns != 0 && is_fresh(note->alone_ns)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 sl_object *sl_known_object(const char *address)
@@ -405,6 +434,9 @@ bool sl_known_find(const char *address, sl_known *known)
         if (known->kind == SL_ENTRY_UNKNOWN || (known->kind == SL_ENTRY_OTHER && as_folder)) {
             find_as_folder_locked(address, bytes, known);
         }
+        if (known->kind == SL_ENTRY_UNKNOWN && is_ruled_out_locked(address, bytes)) {
+            known->kind = SL_ENTRY_OTHER;
+        }
     }
     sl_unlock(&known_mutex);
     return known->kind != SL_ENTRY_UNKNOWN;
@@ -465,6 +497,10 @@ int sl_known_ask(const char *address, sl_known *known)
     if (failed == 0) {
         know_of_page(&listing, name, known);
         sl_known_note(address, known);
+        const bool found = known->kind == SL_ENTRY_FILE || known->kind == SL_ENTRY_FOLDER;
+        if (!listing.next.more && listing.entries.count == found) {
+            note_alone(address);
+        }
     }
     sl_folder_listing_close(&listing);
     sl_free(url);
