@@ -147,6 +147,8 @@ def test_a_manifest_that_cannot_be_read_is_no_damaged_one(server):
         sluice.Dataset("s3://bucket/packed")
     check_error(caught.value, server, "s3://bucket/packed/manifest.sluice", "transfer closed")
     assert server.counts()["get"] == 5  # it was not read once more to see what else it may be
+    found = read(f"{server.url}/bucket/packed/")
+    check_error(found["text"], server, f"{server.url}/bucket/packed/manifest.sluice", "transfer closed")
 
 
 def test_a_folder_of_a_web_server_needs_no_slash_but_an_index(server, folder):

@@ -165,7 +165,7 @@ static sluice_status end_search(const sl_store_doubt *doubt, sluice_status statu
     (void)sl_store_note_doubts(NULL);
     return doubt->path[0] != '\0' && status != SLUICE_IO && status != SLUICE_NOMEM
                ? sl_error_file(error, SLUICE_IO, STAGE, doubt->sys_errno, doubt->path, -1,
-                               "cannot find the format of the dataset")
+                               "cannot find the format of the dataset%s", doubt->reason)
                : status;
 }
 

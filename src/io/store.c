@@ -44,6 +44,20 @@ bool sl_store_bypasses_caches(void)
     return own_bypass;
 }
 
+/* ---- reasons ---- */
+
+static _Thread_local char own_reason[SL_REASON_BYTES];
+
+void sl_store_set_reason(const char *reason)
+{
+    (void)snprintf(own_reason, sizeof(own_reason), "%s", reason);
+}
+
+const char *sl_store_reason(void)
+{
+    return own_reason;
+}
+
 /* ---- doubts ---- */
 
 static _Thread_local sl_store_doubt *own_doubt;
@@ -68,23 +82,14 @@ static int store_note(const char *path, int failed)
         failed != -ENOTSUP) {
         own_doubt->sys_errno = -failed;
         (void)snprintf(own_doubt->path, sizeof(own_doubt->path), "%s", path);
+        if (sl_store_of(path)->remote && own_reason[0] != '\0') {
+            (void)snprintf(own_doubt->reason, sizeof(own_doubt->reason), ": %s", own_reason);
+        }
     }
     return failed;
 }
 
-/* ---- reasons ---- */
-
-static _Thread_local char own_reason[SL_REASON_BYTES];
-
-void sl_store_set_reason(const char *reason)
-{
-    (void)snprintf(own_reason, sizeof(own_reason), "%s", reason);
-}
-
-const char *sl_store_reason(void)
-{
-    return own_reason;
-}
+/* ---- errors ---- */
 
 /* `failed` as an error of the caller's; with the reason of a store that gave one. */
 static sluice_status store_error(sluice_error *error, sl_file_name name, int failed,

@@ -194,6 +194,7 @@ int sl_store_real_path(const char *path, char real[SL_PATH_BYTES]);
 typedef struct sl_store_doubt {
     int sys_errno; /* EIO: it ended early */
     char path[SL_PATH_BYTES];
+    char reason[SL_REASON_BYTES + 2]; /* of a store that gave one, behind ": "; "" */
 } sl_store_doubt;
 sl_store_doubt *sl_store_note_doubts(sl_store_doubt *doubt);
 
