@@ -106,7 +106,7 @@ def test_who_may_not_read_is_told_so(request, name):
 def test_nginx_plain_and_with_tls(nginx, formats):
     root, paths = formats
     server = nginx(root)
-    names = [name for name in sorted(paths) if name in FEW and name != "folder" or name.endswith((".gz", ".zst", ".npy", ".arrow"))]
+    names = [name for name in sorted(paths) if name in FEW and name != "folder" or name.endswith((".gz", ".zst", ".npy", ".arrow", "annotations.json"))]
     expected = {name: read(root / paths[name]) for name in names}
     for base in (server.plain, server.tls):
         addresses = {name: f"{base}/{paths[name]}" + "/" * (root / paths[name]).is_dir() for name in names}

@@ -321,7 +321,7 @@ TEST_WITH(refusals_name_the_option, begin, test_folder_remove)
                                             "https://x/path",
                                             "https://x:99999"};
     for (size_t i = 0; i < sizeof(endpoints) / sizeof(*endpoints); i++) {
-        check_refused(&(sl_remote_choice){.endpoint = endpoints[i]}, "endpoint is \"");
+        check_refused(&(sl_remote_choice){.endpoint = endpoints[i]}, "endpoint is ");
     }
     char text[2000];
     memset(text, 'x', sizeof(text) - 1);

@@ -165,7 +165,9 @@ static void list_places(const sl_coco_opener *o, coco_places *found)
             next->place[0] != '\0'
                 ? sl_path_join(next->folder, o->own->root, next->place)
                 : snprintf(next->folder, SL_PATH_BYTES, "%s", o->own->root) < SL_PATH_BYTES;
-        found->count += fits && sl_store_has_folder(next->folder);
+        /* a web server does not tell of folders, only of the pictures in them */
+        found->count +=
+            fits && (sl_store_of(next->folder)->lists_nothing || sl_store_has_folder(next->folder));
     }
 }
 
