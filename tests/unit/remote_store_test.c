@@ -538,7 +538,7 @@ TEST(a_web_server_has_folders_by_a_slash_alone)
 {
     char path[256];
     static names n;
-    sluice_error error;
+    sluice_error error = SLUICE_ERROR_INIT;
     (void)snprintf(path, sizeof(path), "%s/b/set/", http_server_url(server));
     http_server_reset_counts(server);
     assert_int_equal(kind_of(path), SL_ENTRY_FOLDER);
