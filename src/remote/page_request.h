@@ -36,7 +36,6 @@ typedef struct sl_page_request {
     const sl_url *folder;
     struct sl_host *host; /* NULL: no memory to count by */
     sl_page_state state;  /* FLYING, ENDED: under the group's mutex */
-    sl_page_ask ask;
     char *moved; /* sl_malloc'd: where the server sent this request; NULL: nowhere */
     uint8_t *buffer;
     uint32_t tries;
