@@ -67,6 +67,12 @@ began() { # began DIR ADDRESS: the server answers
     fi
 }
 
+has_ended() { # has_ended PID: also where its parent has not asked for its status yet
+    local state
+    state=$(sed 's/.*) //' "/proc/$1/stat" 2> /dev/null) || return 0
+    [ "${state:0:1}" = Z ]
+}
+
 stop_all() { # stop_all DIR: ends the processes of DIR/*.pid and DIR/*/*.pid
     local file pid try
     for file in "$1"/*.pid "$1"/*/*.pid; do
@@ -74,7 +80,7 @@ stop_all() { # stop_all DIR: ends the processes of DIR/*.pid and DIR/*/*.pid
         pid=$(cat "$file")
         kill "$pid" 2> /dev/null || continue
         for try in $(seq 100); do
-            kill -0 "$pid" 2> /dev/null || continue 2
+            ! has_ended "$pid" || continue 2
             sleep 0.1
         done
         echo "process $pid has not ended after $try tries: killed" >&2
