@@ -5,6 +5,7 @@ import pathlib
 import threading
 
 import pytest
+from remote_servers import need_remote
 
 import sluice
 
@@ -94,6 +95,7 @@ class Refusal(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def refusal():
+    need_remote()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusal)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     Refusal.paths = []

@@ -4,6 +4,7 @@
  * first request: a GET of 64 KiB, or a page of a listing where the name looks like a folder's.
  * There is no HEAD. A handle's own is its sl_object; NULL for a folder.
  */
+#include "curl_library.h"
 #include "known.h"
 #include "object.h"
 #include "opening_store.h"
@@ -457,8 +458,14 @@ static int store_remote_list(const char *path, sl_listing *listing)
 static int store_http_list(const char *path, sl_listing *listing)
 {
     char reason[SL_REASON_BYTES];
+    const sl_curl_calls *calls;
+    sluice_error error;
     (void)path;
     (void)listing;
+    if (sl_curl_library(&calls, &error) < 0) {
+        sl_store_set_reason(error.text);
+        return -ENOTSUP;
+    }
     (void)snprintf(reason, sizeof(reason),
                    web_refused[0] != '\0'
                        ? "https has no listing, and a file that would name the others is refused: "

@@ -3,6 +3,7 @@
  * What a server can do wrong, each through the store's own functions: a read gets the right bytes
  * or fails with the address, the reason and no secret, after few requests, and never hangs.
  */
+#include "curl_library.h"
 #include "http_server.h"
 #include "store.h"
 #include "test.h"
@@ -166,11 +167,13 @@ static void configure(const char *endpoint, uint32_t stall_ms)
                                          .anonymous = 1,
                                          .endpoint = endpoint,
                                          .stall_ns = (uint64_t)stall_ms * 1000000};
+    const sl_curl_calls *calls;
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_remote_configure(&config, &error) != SLUICE_OK) {
+    if (sl_curl_library(&calls, &error) != SLUICE_OK) {
         print_message("%s\n", error.text);
         exit(77);
     }
+    assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);
 }
 
 static uint32_t requests_for(const char *log, const char *path)

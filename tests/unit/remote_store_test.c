@@ -3,6 +3,7 @@
  * say it, listings by several requests, keys with odd names, and reads in few pieces. */
 #include "checksum.h"
 #include "chunk_cache.h"
+#include "curl_library.h"
 #include "http_server.h"
 #include "kept.h"
 #include "known.h"
@@ -39,7 +40,13 @@ static void put(const char *path, size_t bytes)
 static int begin_server(void **state)
 {
     const http_server_config config = {.folder = NULL};
+    const sl_curl_calls *calls;
+    sluice_error error;
     (void)state;
+    if (sl_curl_library(&calls, &error) != SLUICE_OK) {
+        (void)printf("%s\n", error.text);
+        exit(77);
+    }
     server = http_server_start(&config);
     for (size_t i = 0; i < BODY_BYTES; i++) {
         body[i] = (uint8_t)(i * 2654435761U >> 13);
