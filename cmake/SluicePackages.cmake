@@ -17,6 +17,9 @@ set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "library that keeps a GPU fed during traini
 ${about}
 .
 This is the shared library.")
+if(SLUICE_HAS_REMOTE) # opened when the first address of an object store is used, so that no program needs it
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libcurl4, ca-certificates")
+endif()
 file(CONFIGURE OUTPUT debian/triggers CONTENT "activate-noawait ldconfig\n")
 file(CONFIGURE OUTPUT debian/shlibs CONTENT
      "libsluice ${abi} libsluice${abi} (>= ${PROJECT_VERSION})\n")

@@ -14,6 +14,7 @@ import time
 import zipfile
 
 import pytest
+from remote_servers import fault_server  # noqa: F401 a fixture
 
 ROOT = pathlib.Path(__file__).parents[2]
 BARE = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
@@ -26,6 +27,12 @@ print(sum(batch.rows for batch in loader), sluice.__file__)
 maps = open("/proc/self/maps").read()
 own = sluice.__file__.rsplit("/", 1)[0] + "/lib/"
 assert own + "libjpeg.so" in maps and own + "libzstd.so" in maps, maps
+"""
+BUCKET_PROGRAM = """
+import sys, sluice
+loader = sluice.Loader(sys.argv[1], batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
+print(sum(batch.rows for batch in loader))
+print(*{line.split()[-1] for line in open("/proc/self/maps") if "libcurl" in line or "libcrypto" in line})
 """
 
 
@@ -89,6 +96,7 @@ def test_it_is_small_and_whole(wheel):
     assert {"sluice/bin/sluice", "sluice/bin/libsluice_inject.so"} <= names
     roots = {name.split("/")[0] for name in names}
     assert roots == {"sluice", "_sluice_command.py", next(root for root in roots if root.endswith(".dist-info"))}
+    assert not [name for name in names if "libcurl" in name or "libcrypto" in name]  # found at run time
     licenses = {name.rsplit("/", 1)[1] for name in names if "/licenses/" in name}
     assert "LICENSE" in licenses
     if shutil.which("dpkg-query"):  # elsewhere nobody knows where they are
@@ -130,6 +138,13 @@ def test_torch_of_the_distribution(installed):
     said = run(installed, "-c", "import sluice.torch, torch; print(torch.__file__, sluice.__file__)").split()
     settings.write_text(text)
     assert said[0] == torch.origin and said[1].startswith(str(installed.parents[1]))
+
+
+def test_it_reads_a_bucket_by_the_machines_libcurl(installed, fault_server, photos):
+    server = fault_server(photos.parents[1])
+    rows, libraries = run(installed, "-c", BUCKET_PROGRAM, f"s3://{photos.parent.name}/{photos.name}", env=BARE | server.environment()).splitlines()
+    assert rows == "33"
+    assert "libcurl" in libraries and "libcrypto" in libraries and str(installed.parents[1]) not in libraries
 
 
 def test_it_installs_and_runs(installed, pip, photos, tmp_path):

@@ -73,6 +73,12 @@ done
     fail "two packages hold the same file"
 
 field "libsluice$abi" Depends '.*libc6 .*libjansson4 .*libjpeg.*libpng16.*liburing2 .*libzstd1 .*'
+if grep -rqF libcurl.so.4 "$work/libsluice$abi/usr"; then
+    field "libsluice$abi" Recommends 'libcurl4, ca-certificates'
+fi
+for package in "${packages[@]}"; do # libcurl is opened at run time
+    [[ $(dpkg-deb -f "$work/$package.deb" Depends) != *curl* ]] || fail "$package: it depends on libcurl"
+done
 field libsluice-dev Depends "libsluice$abi \(= $version-1\), libjansson-dev, libjpeg-dev, libpng-dev, .*"
 field sluice Depends '.*libc6 .*libjpeg.*libpng16.*'
 field python3-sluice Depends "python3 \(>= 3.11\), sluice \(= $version-1\), .*libc6 .*libjpeg.*"
@@ -99,6 +105,10 @@ holds sluice share/man/man1/sluice.1.gz share/bash-completion/completions/sluice
 for file in "$source"/python/sluice/{,transforms/}*.py*; do
     holds python3-sluice "lib/python3/dist-packages/${file#"$source"/python/}"
 done
+
+if grep -q curl "$work/libsluice-dev/usr/$libdir/"{pkgconfig/sluice.pc,cmake/sluice/*.cmake}; then
+    fail "who links the library needs libcurl"
+fi
 
 # Programs are stripped and look for libraries nowhere of their own; nothing names the build's folders.
 for file in bin/sluice "$libdir/libsluice.so" "$libdir/sluice/libsluice_inject.so" \
