@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections import namedtuple
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from . import _check, _sluice
 
@@ -24,20 +24,25 @@ BUSY, FED, STARVED = 0.85, 0.02, 0.5
 LEAST = 10  # batches from which on there is a verdict: what is under way at either end moves a share by a tenth then
 
 
-class Store(NamedTuple):
-    """What object stores were asked for: see Profile.store.
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class Store(NamedTuple):
+        host: str
+        p50: float
+        p99: float
+        requests: int
+        per_epoch: float
+        price: float | None
+
+else:
+    Store = namedtuple("Store", ["host", "p50", "p99", "requests", "per_epoch", "price"])
+    Store.__doc__ = """What object stores were asked for: see Profile.store.
 
     host: the one that most bytes came from. p50, p99: seconds to the first byte of its answers, since the process began.
     requests: sent meanwhile, of all kinds, by the whole process. per_epoch: the same for one epoch of the loader.
     price: what those of an epoch cost, in the currency of price_get; None without one.
     """
-
-    host: str
-    p50: float
-    p99: float
-    requests: int
-    per_epoch: float
-    price: float | None
 
 
 class Profile:
