@@ -154,10 +154,24 @@ void sl_chunk_cache_close(sl_chunk_cache *cache)
 
 /* ---- whether chunks are kept ---- */
 
+/* Whether trying again after a while may succeed: the disk was full, descriptors or memory were
+ * short, or the folder was being removed. */
+static bool may_pass(int failed)
+{
+    static const int passing[] = {ENOSPC, EDQUOT, EAGAIN, EMFILE, ENFILE,
+                                  ENOMEM, ENOENT, ESTALE, EIO};
+    for (size_t i = 0; i < sizeof(passing) / sizeof(*passing); i++) {
+        if (failed == -passing[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void sl_chunk_cache_turn_off(sl_chunk_cache *cache, int failed)
 {
     char reason[96];
-    const bool passes = failed == -ENOSPC || failed == -EDQUOT || failed == -EAGAIN;
+    const bool passes = may_pass(failed);
     sl_lock(&cache->mutex);
     cache->off_until_ns = passes ? sl_now_ns() + OFF_NS : UINT64_MAX;
     (void)snprintf(cache->off, sizeof(cache->off), "the cache folder cannot be written to: %s",

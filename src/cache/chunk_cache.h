@@ -15,10 +15,10 @@
  * readable until the last of them closes it.
  *
  * A full disk, a read-only folder, or a file system without locks turns keeping off, with a reason
- * in the stats; a full disk is tried again after a minute. A wiped folder is made again. Reading
- * goes on in all cases. A folder that somebody else may write to is refused, because its bytes
- * would be trusted. Links in the folder are not followed. Files that have another name, version or
- * kind are ignored and never removed.
+ * in the stats; what may pass, such as a full disk, is tried again after a minute. A wiped folder
+ * is made again. Reading goes on in all cases. A folder that somebody else may write to is refused,
+ * because its bytes would be trusted. Links in the folder are not followed. Files that have another
+ * name, version or kind are ignored and never removed.
  *
  * Threads: any. Lock: one mutex a cache for the table of open chunks, not held while files are
  * opened, read or written. Descriptors: at most a quarter of the limit, and at most 1024. A child

@@ -217,6 +217,26 @@ CACHE_TEST(descriptors_are_limited)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+CACHE_TEST(a_lack_of_descriptors_passes)
+{
+    struct rlimit before;
+    sl_chunk_cache *cache = chunk_rig_open(PLENTY);
+    sl_cached_object *object = chunk_rig_object(cache, 0, CHUNK_RIG_SMALL);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit low = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    const sluice_status status = chunk_rig_keep(object, 0, 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, SLUICE_IO);
+    assert_int_equal(chunk_rig_keep(object, 0, 0), SLUICE_END); /* not at once */
+    assert_non_null(strstr(stats_of(cache).off, "Too many open files"));
+    assert_true(cache->off_until_ns != UINT64_MAX);
+    cache->off_until_ns = 1;
+    assert_int_equal(chunk_rig_keep(object, 0, 0), SLUICE_OK);
+    sl_cached_object_close(object);
+    sl_chunk_cache_close(cache);
+}
+
 /* ---- chunks that verifying cannot read ---- */
 
 static void lower_limit(void *ctx, uint64_t done, uint64_t all)
