@@ -218,7 +218,7 @@ int main(void)
             (void)printf("failed %s\n", job->failure);
         } else {
             (void)printf("ok %zu\n", job->bytes);
-            (void)fwrite(job->found, 1, job->bytes, stdout);
+            (void)fwrite(job->bytes > 0 ? job->found : "", 1, job->bytes, stdout);
         }
         free(job->found);
         free(job->word);
