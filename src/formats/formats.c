@@ -22,6 +22,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -565,8 +566,7 @@ static sluice_status open_missing(sl_dataset **dataset, given *of,
         !sl_missing_lacks_slash(path, sl_look_errno(&of->look))) {
         return missing;
     }
-    memcpy(folder, path, bytes);
-    memcpy(folder + bytes, "/", 2);
+    (void)snprintf(folder, sizeof(folder), "%s/", path);
     sl_error_clear(&own);
     const sluice_status status = open_without_slashes(dataset, paths, 1, options, &own);
     if (status < 0 && own.sys_errno == ENOTSUP) {

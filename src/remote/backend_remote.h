@@ -49,8 +49,8 @@ struct sl_backend_job {
     sl_read *read; /* NULL: free */
     sl_object *object;
     sl_cached_object *cached; /* the object's in the chunk cache; NULL: it is not kept */
-    sl_backend_job *next; /* free, hungry, or ready */
-    bool hungry;          /* in the list of those that wait for parts or memory */
+    sl_backend_job *next;     /* free, hungry, or ready */
+    bool hungry;              /* in the list of those that wait for parts or memory */
     sl_part_cursor cursor;
     uint32_t flying;    /* parts */
     uint64_t valid_end; /* bytes of the buffer in front of the first one that the object lacks */

@@ -36,7 +36,7 @@ typedef struct sl_page_request {
     const sl_url *folder;
     struct sl_host *host; /* NULL: no memory to count by */
     sl_page_state state;  /* FLYING, ENDED: under the group's mutex */
-    char *moved; /* sl_malloc'd: where the server sent this request; NULL: nowhere */
+    char *moved;          /* sl_malloc'd: where the server sent this request; NULL: nowhere */
     uint8_t *buffer;
     uint32_t tries;
     uint64_t began_ns, stall_ns; /* a busy server is asked again for so long */

@@ -209,7 +209,7 @@ void sl_reason_add_source(char reason[SL_REASON_BYTES], sl_credentials_kind kind
     if (credentials.none) {
         (void)snprintf(reason + length, SL_REASON_BYTES - length,
                        asks_unsigned() ? ", without credentials, as configured (anonymous)"
-                                      : ", without credentials: none were found");
+                                       : ", without credentials: none were found");
     } else {
         (void)snprintf(reason + length, SL_REASON_BYTES - length, ", with credentials of: %s",
                        credentials.source);

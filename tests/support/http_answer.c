@@ -162,9 +162,9 @@ static void find_object(http_connection *connection, const http_request *request
     if (faults->has[FAULT_NO_TOTAL]) {
         http_text_print(&of->more, "*\r\n");
     } else {
-        http_text_print(
-            &of->more, "%llu\r\n",
-            (unsigned long long)((int64_t)object->bytes + value_or(faults, FAULT_TOTAL_OFF, 0)));
+        http_text_print(&of->more, "%llu\r\n",
+                        (unsigned long long)object->bytes +
+                            (unsigned long long)value_or(faults, FAULT_TOTAL_OFF, 0));
     }
 }
 

@@ -102,7 +102,7 @@ TEST(fetch_keeps_the_reserve_for_what_is_due)
     for (uint32_t i = 0; i < ITEMS; i++) {
         (void)io_add(&own, 0, (uint64_t)(i % PLACES) * 70000, 60000);
     }
-    const uint32_t inserted = io_add(&own, 0, 50 * 70000, 60000);
+    const uint32_t inserted = io_add(&own, 0, 3500000, 60000);
     own.available = ITEMS;
     own.items[inserted].tag = inserted;
     io_open(&own);

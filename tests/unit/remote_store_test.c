@@ -446,7 +446,7 @@ TEST(a_name_on_a_later_page_of_the_hub_is_found)
 {
     http_server *hub = http_server_start(&(http_server_config){.tree_page = 3});
     http_server_put(hub, "/datasets/o/n/zeta/x.bin", body, 1);
-    for (char name = 'a'; name < 'i'; name++) {
+    for (int name = 'a'; name < 'i'; name++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "/datasets/o/n/%c.bin", name);
         http_server_put(hub, path, body, 10);
