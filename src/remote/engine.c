@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_WAIT_NS UINT64_C(2000000000)
+#define EXIT_WAIT_NS UINT64_C(10000000000)
 
 enum { THREADS_MOST = 8 };
 

@@ -385,24 +385,6 @@ static int thread_timeout_ms(sl_engine_thread *thread, uint64_t now)
     return until == UINT64_MAX ? -1 : ms > INT32_MAX ? INT32_MAX : (int)ms;
 }
 
-static void handle_events(sl_engine_thread *thread, const struct epoll_event *events, int count)
-{
-    int running;
-    for (int i = 0; i < count; i++) {
-        uint64_t read_bytes;
-        if (events[i].data.fd == thread->event_fd) {
-            (void)!read(thread->event_fd, &read_bytes, sizeof(read_bytes));
-            continue;
-        }
-        const uint32_t e = events[i].events;
-        const int ready =
-            ((e & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
-            ((e & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
-            ((e & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_IN | CURL_CSELECT_ERR : 0);
-        (void)thread->calls->multi_socket_action(thread->multi, events[i].data.fd, ready, &running);
-    }
-}
-
 static bool thread_ends(sl_engine_thread *thread)
 {
     sl_lock(&thread->mutex);
@@ -422,6 +404,24 @@ static void keep_freed_memory(void)
     if (block != NULL) {
         *(volatile char *)block = 0; /* a pair of calls without a use might be left out */
         sl_free(block);
+    }
+}
+
+static void handle_events(sl_engine_thread *thread, const struct epoll_event *events, int count)
+{
+    int running;
+    for (int i = 0; i < count && !thread_ends(thread); i++) {
+        uint64_t read_bytes;
+        if (events[i].data.fd == thread->event_fd) {
+            (void)!read(thread->event_fd, &read_bytes, sizeof(read_bytes));
+            continue;
+        }
+        const uint32_t e = events[i].events;
+        const int ready =
+            ((e & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+            ((e & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+            ((e & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_IN | CURL_CSELECT_ERR : 0);
+        (void)thread->calls->multi_socket_action(thread->multi, events[i].data.fd, ready, &running);
     }
 }
 

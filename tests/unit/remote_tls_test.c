@@ -166,13 +166,19 @@ TEST(certificates)
     assert_int_equal(fetch(url, &status), -EKEYREJECTED);
 }
 
+#if defined(__SANITIZE_THREAD__)
+enum { CHILDREN = 1 }; /* ThreadSanitizer takes seconds for each */
+#else
+enum { CHILDREN = 4 };
+#endif
+
 /* OpenSSL frees what it has when a process exits, whatever engine threads are doing. */
 TEST(a_process_exits_with_connections)
 {
     (void)setenv("CURL_CA_BUNDLE", certificate, 1);
     (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* nothing is freed in order */
     (void)setenv("TLS_TEST_URL", url, 1);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < CHILDREN; i++) {
         char answers[8];
         (void)snprintf(answers, sizeof(answers), "%d", i);
         (void)setenv("TLS_TEST_ANSWERS", answers, 1);
