@@ -305,10 +305,10 @@ void sl_chunk_ledger_close(sl_chunk_ledger *ledger)
     sl_mutex_destroy(&ledger->mutex);
 }
 
-int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost)
+int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost, int (*name)(void *ctx), void *ctx)
 {
     ledger_state state;
-    const int failed = ledger_begin(ledger, &state);
+    int failed = ledger_begin(ledger, &state);
     if (failed != 0) {
         return failed;
     }
@@ -317,37 +317,39 @@ int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost)
         (void)ledger_end(ledger, &state);
         return -ENOSPC;
     }
-    state.kept += cost;
-    return ledger_end(ledger, &state);
-}
-
-void sl_chunk_ledger_take(sl_chunk_ledger *ledger, uint64_t cost)
-{
-    ledger_state state;
-    if (ledger_begin(ledger, &state) == 0) {
-        state.kept -= sl_min_u64(state.kept, cost);
-        (void)ledger_end(ledger, &state);
+    failed = name(ctx);
+    if (failed != 0) {
+        (void)ledger_end(ledger, NULL);
+        return failed;
     }
+    state.kept += cost;
+    (void)ledger_end(ledger, &state); /* if that fails, whoever lists the folder counts again */
+    return 0;
 }
 
 bool sl_chunk_ledger_remove(sl_chunk_ledger *ledger, const char *name)
 {
     struct stat facts;
+    ledger_state state;
     const int folder = ledger->folder->fd;
-    if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(facts.st_mode) ||
-        unlinkat(folder, name, 0) != 0) {
-        return false;
+    const bool locked = ledger_begin(ledger, &state) == 0;
+    const bool removed = fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         S_ISREG(facts.st_mode) && unlinkat(folder, name, 0) == 0;
+    if (locked && removed) {
+        state.kept -= sl_min_u64(state.kept, sl_chunk_cost((uint64_t)facts.st_size));
     }
-    sl_chunk_ledger_take(ledger, sl_chunk_cost((uint64_t)facts.st_size));
-    return true;
+    if (locked) {
+        (void)ledger_end(ledger, removed ? &state : NULL);
+    }
+    return removed;
 }
 
-void sl_chunk_ledger_correct(sl_chunk_ledger *ledger, uint64_t before, uint64_t counted)
+void sl_chunk_ledger_recount(sl_chunk_ledger *ledger)
 {
     ledger_state state;
     if (ledger_begin(ledger, &state) == 0) {
-        state.kept = state.kept == before ? counted : state.kept;
-        (void)ledger_end(ledger, &state);
+        const int failed = ledger_recount(ledger, &state);
+        (void)ledger_end(ledger, failed == 0 ? &state : NULL);
     }
 }
 

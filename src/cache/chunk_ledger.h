@@ -40,15 +40,15 @@ void sl_chunk_ledger_attach(sl_chunk_ledger *ledger, const sl_chunk_folder *fold
 void sl_chunk_ledger_close(sl_chunk_ledger *ledger);
 int sl_chunk_ledger_set_quota(sl_chunk_ledger *ledger, uint64_t most_bytes);
 
-/* Counts a file that is about to get its name. 0; -ENOSPC: it exceeds the quota; -EAGAIN: others
- * held the lock for too long; -errno: the ledger cannot be written. */
-int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost);
-void sl_chunk_ledger_take(sl_chunk_ledger *ledger, uint64_t cost);
+/* Has `name` give a file its name, under the lock, and counts it: whoever counts the files of the
+ * folder sees both or neither. 0; -ENOSPC: it exceeds the quota; -EAGAIN: others held the lock for
+ * too long; what `name` returned; -errno. */
+int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost, int (*name)(void *ctx), void *ctx);
 /* Removes a chunk's file, and its cost from the count; false: there is none. */
 bool sl_chunk_ledger_remove(sl_chunk_ledger *ledger, const char *name);
 
-/* Replaces the count by `counted`, if it is still what it was before the files were counted. */
-void sl_chunk_ledger_correct(sl_chunk_ledger *ledger, uint64_t before, uint64_t counted);
+/* Counts the files again. Reads the folder under the lock. */
+void sl_chunk_ledger_recount(sl_chunk_ledger *ledger);
 
 typedef struct sl_chunk_count {
     uint64_t kept, largest; /* bytes; the largest quota of those that have the folder open */

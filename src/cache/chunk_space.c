@@ -81,7 +81,7 @@ static void space_list(sl_chunk_cache *cache)
     const bool counted = sl_chunk_ledger_read(&cache->ledger, &before);
     if (sl_chunk_folder_scan(&cache->folder, space_visit, &scan) && counted &&
         before.kept != scan.kept) {
-        sl_chunk_ledger_correct(&cache->ledger, before.kept, scan.kept);
+        sl_chunk_ledger_recount(&cache->ledger);
     }
     if (cache->candidate_count > 1) {
         qsort(cache->candidates, cache->candidate_count, sizeof(*cache->candidates),

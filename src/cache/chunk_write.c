@@ -205,24 +205,25 @@ static int write_whole_part(const sl_chunk_part *part, const void *bytes, size_t
     return failed < 0 ? failed : write_all(part->fd, encoded, length, count);
 }
 
-/* Gives the part its name. 0, or -errno: ENOENT, the folder was removed. */
-static int name_part(const sl_chunk_part *part)
+/* Gives the part its name, under the ledger's lock. 0, or -errno: ENOENT, the folder was removed.
+ */
+static int rename_part(void *ctx)
+{
+    const sl_chunk_part *part = ctx;
+    const sl_chunk_folder *folder = &part->object->cache->folder;
+    if (!sl_chunk_folder_has(folder, part->part_name, &part->facts)) {
+        return -ENOENT;
+    }
+    return renameat(folder->fd, part->part_name, folder->fd, part->name) == 0 ? 0 : -errno;
+}
+
+/* 0, or -errno as above; ENOSPC. */
+static int name_part(sl_chunk_part *part)
 {
     sl_chunk_cache *cache = part->object->cache;
-    const sl_chunk_folder *folder = &cache->folder;
     struct stat facts;
-    int failed = sl_chunk_ledger_add(&cache->ledger, part->cost);
-    if (failed < 0) {
-        return failed;
-    }
-    if (!sl_chunk_folder_has(folder, part->part_name, &part->facts)) {
-        failed = -ENOENT;
-    } else if (renameat(folder->fd, part->part_name, folder->fd, part->name) != 0) {
-        failed = -errno;
-    }
-    if (failed < 0) {
-        sl_chunk_ledger_take(&cache->ledger, part->cost);
-    } else if (fstat(part->fd, &facts) == 0) {
+    const int failed = sl_chunk_ledger_add(&cache->ledger, part->cost, rename_part, part);
+    if (failed == 0 && fstat(part->fd, &facts) == 0) {
         sl_lock(&cache->mutex);
         sl_chunk_know(&cache->known,
                       sl_chunk_file_hash(sl_chunk_key_of(part->object, part->chunk), &facts));
