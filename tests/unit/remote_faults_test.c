@@ -289,7 +289,7 @@ TEST_WITH(a_stall_is_an_error, test_folder_make, test_folder_remove)
     const http_server_config config = {.folder = test_folder()};
     http_server *server = http_server_start(&config);
     static reading readings[2 * STALLS];
-    configure(http_server_url(server), 1000);
+    configure(http_server_url(server), 3000); /* a busy machine may hold up the server, too */
     make_objects();
     for (uint32_t i = 0; i < 2 * STALLS; i++) {
         readings[i] =
