@@ -157,7 +157,7 @@ def test_a_broken_profile_is_named(refusal, tmp_path):
 
 
 @pytest.mark.parametrize("address, said", [
-    ("az://container/x", '"az" is no scheme that can be read: expected s3://'),
+    ("az://container/x", 'unknown scheme "az": expected s3://'),
     ("S3://bucket/x", "has to begin with s3://"),
     (pathlib.Path("s3://bucket/x"), "with both slashes"),
     ("file:///data/x", "without file://"),

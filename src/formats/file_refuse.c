@@ -213,7 +213,7 @@ static sluice_status refuse_scheme(const char *path, size_t letters, sluice_erro
                              "is no address that can be read: give the path without file://");
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "\"%.*s\" is no scheme that can be read: expected " SCHEMES
+                         "unknown scheme \"%.*s\": expected " SCHEMES
                          ", or a path of a file system",
                          (int)(letters < 32 ? letters : 32), path);
 }

@@ -281,12 +281,12 @@ int cache_main(int argc, char **argv)
         {.name = NULL},
     };
     struct command_usage usage = {
-        .arguments = "list | verify | fill DATASET | empty [PREFIX]",
+        .arguments = "ACTION [DATASET|PREFIX]",
         .summary =
             "Manages the cache of remote data on a local disk. `list` shows its objects,\n"
             "`verify` checks all checksums and removes damaged chunks (exit code 3), `fill`\n"
-            "reads a whole dataset into it before a run, and `empty` removes everything, or\n"
-            "the addresses that begin with PREFIX.",
+            "DATASET reads a whole dataset into it before a run, and `empty` [PREFIX] removes\n"
+            "everything, or the addresses that begin with PREFIX.",
         .details = "Options of datasets are for `fill`.",
         .examples = "  sluice cache fill s3://bucket/train -c /nvme/sluice\n"
                     "  sluice cache list -c /nvme/sluice\n"
