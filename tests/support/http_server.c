@@ -426,9 +426,21 @@ void http_server_script(http_server *server, const char *script)
     http_rules_free(old);
 }
 
-http_counts http_server_counts(http_server *server)
+/* Whoever asked has the last byte of an answer, or has given it up, a little before the answer is
+ * counted. Takes the mutex; waits for at most `most_ms`, since some answers never end. */
+static void lock_after_answers(http_server *server, uint32_t most_ms)
 {
     (void)pthread_mutex_lock(&server->mutex);
+    for (uint32_t ms = 0; server->at_once > 0 && ms < most_ms; ms++) {
+        (void)pthread_mutex_unlock(&server->mutex);
+        (void)poll(NULL, 0, 1);
+        (void)pthread_mutex_lock(&server->mutex);
+    }
+}
+
+http_counts http_server_counts(http_server *server)
+{
+    lock_after_answers(server, 200);
     const http_counts counts = server->counts;
     (void)pthread_mutex_unlock(&server->mutex);
     return counts;
@@ -436,7 +448,7 @@ http_counts http_server_counts(http_server *server)
 
 void http_server_reset_counts(http_server *server)
 {
-    (void)pthread_mutex_lock(&server->mutex);
+    lock_after_answers(server, 2000);
     server->counts = (http_counts){.most_at_once = server->at_once};
     server->log.bytes = 0;
     (void)pthread_mutex_unlock(&server->mutex);
@@ -444,7 +456,7 @@ void http_server_reset_counts(http_server *server)
 
 size_t http_server_log(http_server *server, char *text, size_t capacity)
 {
-    (void)pthread_mutex_lock(&server->mutex);
+    lock_after_answers(server, 2000);
     const size_t bytes = server->log.bytes;
     if (capacity > 0) {
         const size_t some = bytes < capacity ? bytes : capacity - 1;

@@ -103,7 +103,8 @@ typedef struct http_counts {
     uint64_t if_match;     /* with If-Match */
     uint64_t errors;       /* of the client: HEAD, a request that is not HTTP, two Hosts */
 } http_counts;
-/* Since the start, or the last reset. */
+/* Since the start, or the last reset. These three wait for answers that are being sent, though not
+ * for long: some never end. */
 http_counts http_server_counts(http_server *server);
 void http_server_reset_counts(http_server *server);
 
