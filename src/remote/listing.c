@@ -5,6 +5,7 @@
 #include "key_ranges.h"
 #include "page_request.h"
 
+#include "checksum.h"
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
@@ -18,17 +19,20 @@
 
 #define LOOK_NS UINT64_C(50000000)
 
-enum { LANES = 16, KEY_BYTES = SL_URL_BYTES, BEYOND_MOST = 6, MISSES_MOST = 3 };
+enum { LANES = 16, KEY_BYTES = SL_URL_BYTES, BEYOND_MOST = 6, MISSES_MOST = 3, IDLE_MOST = 100 };
 
 /* A range of names, relative to the folder, that one request after the other lists. */
 typedef struct lane {
     sl_page_request request;
     bool used;
-    char *from;          /* names behind this one; NULL: all, or from the token on */
-    char *end;           /* up to this name, inclusive; NULL: all */
-    char *at;            /* the last name seen; NULL: none yet */
-    char *key;           /* of the request: the folder's key and `from` */
-    char *token;         /* continues the range; NULL: begins it */
+    char *from;  /* names behind this one; NULL: all, or from the token on */
+    char *end;   /* up to this name, inclusive; NULL: all */
+    char *at;    /* the last name seen; NULL: none yet */
+    char *key;   /* of the request: the folder's key and `from` */
+    char *token; /* continues the range; NULL: begins it */
+    uint64_t pages;
+    uint64_t seen;       /* hash of an earlier token */
+    uint32_t idle;       /* pages in a row that brought no new name */
     struct lane *parent; /* whose range this one was cut from, until its first page */
     uint32_t misses;     /* cuts that found nothing */
     bool is_cut;         /* since its last page */
@@ -40,7 +44,8 @@ typedef struct lister {
     const char *begins; /* of the names; NULL: all */
     sl_page_group group;
     sl_key_alphabet alphabet;
-    lane *lanes; /* LANES of them */
+    uint64_t checked; /* names when doubles were last dropped */
+    lane *lanes;      /* LANES of them */
     char first[KEY_BYTES];
     int failed;
 } lister;
@@ -102,6 +107,7 @@ static void cut_lane(lister *l, lane *of, const char *middle)
     made->end = of->end;
     of->end = end;
     made->used = true;
+    made->pages = made->idle = 0;
     made->parent = of;
     made->misses = 0;
     made->is_cut = false;
@@ -229,6 +235,72 @@ static bool note_names(lister *l, lane *of, uint64_t from)
     return listing_copy_text(&of->at, last);
 }
 
+/* ---- listings that do not end ---- */
+
+static int endless(const char *reason)
+{
+    sl_store_set_reason(reason);
+    return -EBADMSG;
+}
+
+/* Brent's search for a cycle: each token is compared with that of a page whose number is a power of
+ * two, so that one hash is kept, however many pages there are. */
+static int check_token(lane *of, const char *token)
+{
+    const uint64_t hash = sl_checksum(token, strlen(token));
+    const bool again =
+        (of->token != NULL && strcmp(token, of->token) == 0) || (of->pages > 0 && hash == of->seen);
+    of->pages++;
+    if ((of->pages & (of->pages - 1)) == 0) {
+        of->seen = hash;
+    }
+    return again ? endless("its listing does not go on: a page names an earlier one as the next")
+                 : 0;
+}
+
+/* Whether a page has names behind all before it; where pages are in no order, any names. */
+static bool brings_names(const lister *l, const lane *of, uint64_t from)
+{
+    const sl_entries *entries = &l->listing->entries;
+    if (of->at == NULL || !sl_provider_of(l->folder->scheme)->lists_ranges) {
+        return entries->count > from;
+    }
+    bool brings = false;
+    for (uint64_t i = from; i < entries->count && !brings; i++) {
+        brings = strcmp(sl_entries_name(entries, &entries->entries[i]), of->at) > 0;
+    }
+    return brings;
+}
+
+/* Drops doubles of pages that are in no order, once there are twice as many names as the last time:
+ * pages that have the same names again bring none then. */
+static int check_doubles(lister *l)
+{
+    sl_entries *entries = &l->listing->entries;
+    const uint64_t before = l->checked;
+    if (sl_provider_of(l->folder->scheme)->lists_ranges ||
+        entries->count < 2 * before + IDLE_MOST) {
+        return 0;
+    }
+    sl_entries_sort(entries);
+    l->checked = entries->count;
+    return entries->count > before
+               ? 0
+               : endless("its listing does not go on: pages have the same names again");
+}
+
+static int check_progress(const lister *l, lane *of, uint64_t from, const sl_page_end *end)
+{
+    of->idle = brings_names(l, of, from) ? 0 : of->idle + 1;
+    if (!end->more) {
+        return 0;
+    }
+    if (of->idle >= IDLE_MOST) {
+        return endless("its listing does not go on: 100 pages in a row have no new name");
+    }
+    return end->token != NULL ? check_token(of, end->token) : 0;
+}
+
 static int add_page(lister *l, lane *of)
 {
     sl_entries *entries = &l->listing->entries;
@@ -240,10 +312,10 @@ static int add_page(lister *l, lane *of)
         sl_store_set_reason(error.text);
         return error.status == SLUICE_NOMEM ? -ENOMEM : -EBADMSG;
     }
-    if (end.more && end.token != NULL && of->token != NULL && strcmp(end.token, of->token) == 0) {
+    const int stuck = check_progress(l, of, from, &end);
+    if (stuck < 0) {
         sl_free(end.token);
-        sl_store_set_reason("its listing does not go on: a page names itself as the next one");
-        return -EBADMSG;
+        return stuck;
     }
     const bool beyond = keep_range(entries, from, of->end);
     const bool more = end.more && !beyond;
@@ -259,8 +331,9 @@ static int add_page(lister *l, lane *of)
     }
     if (!more) {
         close_lane(l, of);
+        return 0;
     }
-    return 0;
+    return check_doubles(l);
 }
 
 /* ---- requests ---- */
@@ -372,7 +445,8 @@ static int read_first_page(const sl_url *folder, const char *begins, sl_folder_l
     bool whole = false;
     while (failed == 0 && !whole) {
         failed = list_step(l, false);
-        whole = !l->lanes[0].used || l->lanes[0].token != NULL;
+        /* a first page may be empty, and others follow */
+        whole = !l->lanes[0].used || (l->lanes[0].token != NULL && listing->entries.found);
     }
     if (failed == 0 && l->lanes[0].used) {
         listing->next = (sl_page_end){.more = true, .token = l->lanes[0].token};

@@ -5,7 +5,9 @@
  * Purpose: a store lists 1,000 keys a request. Where a page can start after any key, the rest of a
  * large folder is cut into ranges of keys, which are cut again while there are fewer than 16
  * requests in flight; elsewhere pages follow each other. Failed requests are tried again, as reads
- * are. Threads: the caller's, which parses; it looks at its stop at least every 50 ms.
+ * are. A listing that does not get further ends with an error: a page names one that was read
+ * before, or 100 pages in a row bring no new name. Threads: the caller's, which parses; it looks at
+ * its stop at least every 50 ms.
  */
 #ifndef SL_REMOTE_LISTING_H
 #define SL_REMOTE_LISTING_H

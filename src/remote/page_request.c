@@ -195,9 +195,21 @@ static uint64_t page_delay(const sl_page_request *page)
     return sl_min_u64(FIRST_DELAY_NS << sl_min_u32(page->tries, 8), DELAY_MOST_NS);
 }
 
+/* Appends the number of tries to the reason of the last failure. */
+static int page_give_up(const sl_page_request *page, int failed)
+{
+    char reason[SL_REASON_BYTES];
+    if (page->tries > 0) {
+        (void)snprintf(reason, sizeof(reason), "%.150s; tries: %u in %.1f s", sl_store_reason(),
+                       page->tries + 1, (double)(sl_now_ns() - page->began_ns) / 1e9);
+        sl_store_set_reason(reason);
+    }
+    return failed;
+}
+
 static int page_again(sl_page_request *page, bool at_once, int final)
 {
-    return page->tries + 1 >= TRIES_MOST ? final
+    return page->tries + 1 >= TRIES_MOST ? page_give_up(page, final)
                                          : page_again_after(page, at_once ? 0 : page_delay(page));
 }
 
@@ -206,7 +218,7 @@ static int page_again_when_calm(sl_page_request *page)
 {
     const uint64_t delay_ns = page_delay(page);
     return sl_now_ns() - page->began_ns + delay_ns >= page->stall_ns
-               ? -EBADMSG
+               ? page_give_up(page, -EBUSY)
                : page_again_after(page, delay_ns);
 }
 

@@ -244,7 +244,7 @@ static void part_answered_badly_locked(sl_read_part *part, const sl_read_try *tr
         part_beyond_locked(part, try);
         break;
     case SL_ANSWER_BUSY:
-        sl_part_again_locked(part, -EBADMSG, true, e->retry_after_s);
+        sl_part_again_locked(part, -EBUSY, true, e->retry_after_s);
         break;
     case SL_ANSWER_WRONG:
         sl_part_again_locked(part, -EBADMSG, false, -1);

@@ -112,6 +112,16 @@ static uint64_t with_jitter(uint64_t delay_ns)
     return delay_ns / 2 + x % (delay_ns / 2 + 1);
 }
 
+/* Appends how often the part was tried to the reason of the last failure. */
+static void part_add_tries(sl_read_part *part, uint64_t spent_ns)
+{
+    const size_t length = strlen(part->reason);
+    if (part->tries > 1) {
+        (void)snprintf(part->reason + length, sizeof(part->reason) - length,
+                       "; tries: %u in %.1f s", part->tries, (double)spent_ns / 1e9);
+    }
+}
+
 void sl_part_again_locked(sl_read_part *part, int failed, bool busy, int64_t retry_after_s)
 {
     const uint32_t tries = ++part->tries;
@@ -126,6 +136,7 @@ void sl_part_again_locked(sl_read_part *part, int failed, bool busy, int64_t ret
     const bool is_last = (!busy && tries >= TRIES_MOST) ||
                          spent_ns + delay_ns >= part->state->stall_ns || part->state->canceled;
     if (is_last || !part_set_timer_locked(part, delay_ns)) {
+        part_add_tries(part, spent_ns);
         sl_part_finish_locked(part, part->state->canceled ? -ECANCELED : failed);
         return;
     }

@@ -239,16 +239,28 @@ static bool is_skewed(const http_request *request, const http_faults *faults)
     return away > SKEW_MOST_S || away < -SKEW_MOST_S;
 }
 
+static uint32_t new_number(http_server *server)
+{
+    (void)pthread_mutex_lock(&server->mutex);
+    const uint32_t next = ++server->numbers;
+    (void)pthread_mutex_unlock(&server->mutex);
+    return next;
+}
+
+static http_pages pages_of(http_server *server, const http_faults *faults)
+{
+    const bool empty = faults->has[FAULT_EMPTY_PAGES];
+    return (http_pages){.number = empty || faults->has[FAULT_SAME_PAGES] ? new_number(server) : 0,
+                        .empty = empty};
+}
+
 static void redirect(http_connection *connection, const http_faults *faults, answer *of)
 {
     const char *to = text_or(faults, FAULT_REDIRECT, "");
     const char *number = strstr(to, "%n");
     if (number != NULL) {
-        (void)pthread_mutex_lock(&connection->server->mutex);
-        const uint32_t next = ++connection->server->redirects;
-        (void)pthread_mutex_unlock(&connection->server->mutex);
-        http_text_print(&of->more, "Location: %.*s%u%s\r\n", (int)(number - to), to, next,
-                        number + 2);
+        http_text_print(&of->more, "Location: %.*s%u%s\r\n", (int)(number - to), to,
+                        new_number(connection->server), number + 2);
     } else {
         http_text_print(&of->more, "Location: %s\r\n", to);
     }
@@ -273,10 +285,10 @@ static void find_answer(http_connection *connection, const http_request *request
     } else if (is_skewed(request, faults)) {
         set_error(of, 403, "RequestTimeTooSkewed");
     } else if (request->kind == HTTP_LIST) {
-        const int status = http_list(server, request, &of->text);
+        const int status = http_list(server, request, pages_of(server, faults), &of->text);
         set_text(of, status, "application/xml");
     } else if (request->kind == HTTP_TREE) {
-        const int status = http_tree(server, request, &of->text, &link);
+        const int status = http_tree(server, request, pages_of(server, faults), &of->text, &link);
         set_text(of, status, "application/json; charset=utf-8");
         if (link.bytes > 0) {
             http_text_print(&of->more, "Link: <%s>; rel=\"next\"\r\n", link.data);

@@ -21,6 +21,7 @@ typedef struct keys {
 typedef struct page {
     char prefix[PATH_MOST], delimiter[64], after[PATH_MOST];
     uint32_t most;
+    http_pages pages;
     bool escapes;
     bool after_folder; /* `after` is the prefix of a folder that the page before had */
 } page;
@@ -211,6 +212,9 @@ static void make_token(http_text *body, const char *last, bool is_folder)
 static bool read_token(page *of, const char *token)
 {
     const size_t length = strlen(token);
+    if (strspn(token, "0123456789") == length) {
+        return true; /* behind an empty page: the first one */
+    }
     if (length < 5 || length % 2 == 0 || strncmp(token + 1, "/+", 2) != 0 ||
         strcmp(token + length - 2, "==") != 0 || (length - 5) / 2 >= sizeof(of->after)) {
         return false;
@@ -224,10 +228,10 @@ static bool read_token(page *of, const char *token)
     return true;
 }
 
-static bool read_page(page *of, const http_request *request)
+static bool read_page(page *of, const http_request *request, http_pages pages)
 {
     char value[2 * PATH_MOST + 16];
-    *of = (page){.most = PAGE_MOST};
+    *of = (page){.most = PAGE_MOST, .pages = pages};
     (void)http_query(request, "prefix", of->prefix, sizeof(of->prefix));
     (void)http_query(request, "delimiter", of->delimiter, sizeof(of->delimiter));
     (void)http_query(request, "start-after", of->after, sizeof(of->after));
@@ -237,7 +241,7 @@ static bool read_page(page *of, const http_request *request)
     }
     of->escapes =
         http_query(request, "encoding-type", value, sizeof(value)) && strcmp(value, "url") == 0;
-    return !http_query(request, "continuation-token", value, sizeof(value)) ||
+    return pages.number != 0 || !http_query(request, "continuation-token", value, sizeof(value)) ||
            read_token(of, value);
 }
 
@@ -283,7 +287,7 @@ static void add_entries(http_server *server, http_text *body, const page *of, co
         at = behind > at ? behind : at;
     }
     bool more = false;
-    while (at < all->count) {
+    while (at < all->count && !of->pages.empty) {
         char made[64];
         const char *key = key_at(all, at, made);
         if (strncmp(key, of->prefix, prefix) != 0) {
@@ -309,16 +313,19 @@ static void add_entries(http_server *server, http_text *body, const page *of, co
         shown++;
     }
     http_text_print(body, "<KeyCount>%u</KeyCount><IsTruncated>%s</IsTruncated>", shown,
-                    more ? "true" : "false");
-    if (more) {
+                    more || of->pages.number != 0 ? "true" : "false");
+    if (of->pages.number != 0) {
+        http_text_print(body, "<NextContinuationToken>%u</NextContinuationToken>",
+                        of->pages.number);
+    } else if (more) {
         make_token(body, last, last_is_folder);
     }
 }
 
-int http_list(http_server *server, const http_request *request, http_text *body)
+int http_list(http_server *server, const http_request *request, http_pages pages, http_text *body)
 {
     page of;
-    if (!read_page(&of, request)) {
+    if (!read_page(&of, request, pages)) {
         http_error_body(body, "InvalidArgument");
         return 400;
     }
@@ -428,7 +435,8 @@ static uint32_t add_tree(http_server *server, http_text *body, const keys *all, 
     return UINT32_MAX;
 }
 
-int http_tree(http_server *server, const http_request *request, http_text *body, http_text *link)
+int http_tree(http_server *server, const http_request *request, http_pages pages, http_text *body,
+              http_text *link)
 {
     tree of;
     char value[PATH_MOST];
@@ -449,7 +457,7 @@ int http_tree(http_server *server, const http_request *request, http_text *body,
     keys all = collect_keys(server, of.bucket);
     const uint32_t at = first_from(&all, of.prefix);
     uint32_t from = 0;
-    if (http_query(request, "cursor", value, sizeof(value))) {
+    if (pages.number == 0 && http_query(request, "cursor", value, sizeof(value))) {
         from = (uint32_t)strtoul(value, NULL, 10);
     }
     if (all.names == NULL || at >= all.count ||
@@ -459,7 +467,8 @@ int http_tree(http_server *server, const http_request *request, http_text *body,
         return 404;
     }
     http_text_print(body, "[");
-    const uint32_t next = add_tree(server, body, &all, &of, from);
+    uint32_t next = pages.empty ? UINT32_MAX : add_tree(server, body, &all, &of, from);
+    next = pages.number != 0 ? pages.number : next;
     http_text_print(body, "]");
     if (next != UINT32_MAX) {
         http_text_print(link, "%s%.*s?%scursor=%u", server->url, (int)strcspn(request->target, "?"),

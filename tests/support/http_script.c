@@ -51,6 +51,8 @@ static const char *const fault_words[HTTP_FAULTS] = {
     [FAULT_DRIP] = "drip",
     [FAULT_RATE] = "rate",
     [FAULT_CLOCK] = "clock",
+    [FAULT_EMPTY_PAGES] = "empty-pages",
+    [FAULT_SAME_PAGES] = "same-pages",
     [FAULT_CODE] = "code",
     [FAULT_ETAG] = "etag",
     [FAULT_REDIRECT] = "redirect",
@@ -74,6 +76,8 @@ static bool takes_number(http_fault fault)
     case FAULT_REPLACE:
     case FAULT_INTERIM:
     case FAULT_STALL_HEAD:
+    case FAULT_EMPTY_PAGES:
+    case FAULT_SAME_PAGES:
         return false;
     default:
         return fault < FAULT_CODE;

@@ -37,6 +37,8 @@
  *   stall-body=N          sends nothing more after N bytes of the body
  *   drip=MS               one byte of the body each MS
  *   rate=BYTES            a second, of each connection
+ *   empty-pages           pages of a listing without entries, each of which names another one
+ *   same-pages            the first page of a listing again and again, naming another one
  *   redirect=URL [status=302]   a Location; "%n" in it becomes a new number
  *   clock=S               the server's clock is S seconds off: Date, and 403 RequestTimeTooSkewed
  *                         for an x-amz-date that is more than 900 s away

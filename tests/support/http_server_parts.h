@@ -49,6 +49,8 @@ typedef enum http_fault {
     FAULT_DRIP,
     FAULT_RATE,
     FAULT_CLOCK,
+    FAULT_EMPTY_PAGES,
+    FAULT_SAME_PAGES,
     FAULT_CODE, /* from here on texts */
     FAULT_ETAG,
     FAULT_REDIRECT,
@@ -147,8 +149,14 @@ bool http_query(const http_request *request, const char *name, char *value, size
 
 /* ---- listings: the body, and the status; `link` is the address of the next page ---- */
 
-int http_list(http_server *server, const http_request *request, http_text *body);
-int http_tree(http_server *server, const http_request *request, http_text *body, http_text *link);
+/* How a listing goes on for ever. */
+typedef struct http_pages {
+    uint32_t number; /* of this page, and of no other; 0: the listing ends as it should */
+    bool empty;
+} http_pages;
+int http_list(http_server *server, const http_request *request, http_pages pages, http_text *body);
+int http_tree(http_server *server, const http_request *request, http_pages pages, http_text *body,
+              http_text *link);
 void http_error_body(http_text *body, const char *code);
 
 /* ---- connections ---- */
@@ -182,7 +190,7 @@ struct http_server {
     http_connection *connections;
     http_counts counts;
     uint32_t at_once;
-    uint32_t redirects; /* numbers given to "%n" */
+    uint32_t numbers; /* given to "%n", and to pages of listings that never end */
     http_text log;
     bool stops;
 };

@@ -62,8 +62,9 @@ static const fault_case cases[] = {
     {"etag=none", true, NULL, false, true},
     {"etag=weak", true, NULL, false, true},
     /* What stays wrong is an error that says so. */
-    {"status=503 retry-after=0", false, "503", false, false},
-    {"status=429 retry-after=0", false, "429", false, false},
+    {"status=503 retry-after=0", false, "answered 503; tries: ", false, false},
+    {"status=429 retry-after=0", false, "answered 429; tries: ", false, false},
+    {"status=500 retry-after=0", false, "answered 500; tries: ", false, false},
     {"status=403 code=AccessDenied", false, "403", false, false},
     {"status=401", false, "401", false, false},
     {"truncate=1000", false, NULL, false, false},

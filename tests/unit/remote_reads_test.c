@@ -205,9 +205,9 @@ static const struct {
     {"stall-head", -ETIMEDOUT},
     {"stall-body=100", -ETIMEDOUT},
     {"drip=50", -ETIMEDOUT},
-    {"status=500", -EBADMSG},
-    {"status=503 code=SlowDown", -EBADMSG},
-    {"status=429 retry-after=1", -EBADMSG},
+    {"status=500", -EBUSY},
+    {"status=503 code=SlowDown", -EBUSY},
+    {"status=429 retry-after=1", -EBUSY},
 };
 
 /* A read ends about when it would be stalled, whatever the server does. */

@@ -220,6 +220,73 @@ TEST(a_listing_that_does_not_go_on_ends)
     http_server_script(server, "");
 }
 
+TEST(a_listing_of_a_busy_server_says_how_often_it_was_tried)
+{
+    static names n;
+    sluice_error error;
+    sluice_remote_config config = SLUICE_REMOTE_CONFIG_INIT;
+    config.stall_ns = 500 * 1000000;
+    assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);
+    http_server_script(server, "kind=list status=503 retry-after=0\n");
+    assert_int_equal(sl_store_list((sl_file_name){"test", "s3://b/set"}, take_name, &n, &error),
+                     SLUICE_IO);
+    assert_int_equal(error.sys_errno, EBUSY);
+    assert_non_null(strstr(error.text, "503"));
+    assert_non_null(strstr(error.text, "tries: "));
+    http_server_script(server, "");
+    config = (sluice_remote_config)SLUICE_REMOTE_CONFIG_INIT;
+    assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);
+}
+
+/* Each page names another one, and none has a new name. */
+TEST(a_listing_without_end_ends)
+{
+    static const struct {
+        const char *script, *folder, *says;
+    } cases[] = {
+        {"kind=list empty-pages\n", "s3://many/class00001", "100 pages in a row"},
+        {"kind=list same-pages\n", "s3://many/class00001", "100 pages in a row"},
+        {"kind=list skip=1 empty-pages\n", "s3://many/class00001", "100 pages in a row"},
+        {"kind=tree empty-pages\n", "hf://datasets/o/n/d", "100 pages in a row"},
+        {"kind=tree same-pages\n", "hf://datasets/o/n/d", "the same names again"},
+    };
+    static names n;
+    (void)setenv("HF_ENDPOINT", http_server_url(server), 1);
+    for (size_t i = 0; i < 3; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "/datasets/o/n/d/%zu", i);
+        put(path, 10);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_error error;
+        http_server_script(server, cases[i].script);
+        http_server_reset_counts(server);
+        const sluice_status status =
+            sl_store_list((sl_file_name){"test", cases[i].folder}, take_name, &n, &error);
+        if (status != SLUICE_IO || strstr(error.text, cases[i].says) == NULL) {
+            fail_msg("%s: %d, %s", cases[i].script, status, error.text);
+        }
+        /* 16 ranges may be listed at once */
+        assert_in_range(http_server_counts(server).requests, 2, 16 * 100);
+    }
+    (void)unsetenv("HF_ENDPOINT");
+    http_server_script(server, "");
+}
+
+/* A store may answer with an empty page and name the next one. */
+TEST(empty_pages_are_passed_over)
+{
+    static names n;
+    sl_store_facts facts;
+    http_server_script(server, "kind=list count=1 empty-pages\n");
+    list("s3://b/set", &n);
+    assert_int_equal(n.count, 3);
+    http_server_script(server, "kind=list count=1 empty-pages\n");
+    assert_int_equal(sl_store_stat("s3://b/set", &facts), 0);
+    assert_int_equal(facts.kind, SL_ENTRY_FOLDER);
+    http_server_script(server, "");
+}
+
 TEST(odd_keys_are_read_as_they_are_listed)
 {
     static const char *const keys[] = {
