@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cases.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KIB ((uint64_t)1 << 10)
+/* What cannot be read is whole ones of these. */
+#define BLOCK ((uint64_t)4096)
+#define MS    UINT64_C(1000000)
+
+static void draw_partners(sim_draw *draw, sim_case *of)
+{
+    static const char *const words[] = {"any", "same_class", "other_class"};
+    size_t length = 0;
+    of->members = 1 + (sim_chance(draw, 500) ? 1 + sim_below(draw, SIM_MEMBERS_MAX - 1) : 0);
+    const bool by_class = sim_chance(draw, 500);
+    for (uint32_t i = 1; i < of->members; i++) {
+        of->rules[i] = by_class ? (sim_rule)sim_below(draw, 3) : SIM_ANY;
+        length += (size_t)snprintf(of->partners + length, sizeof(of->partners) - length, "%s%s",
+                                   i > 1 ? "," : "", words[of->rules[i]]);
+    }
+}
+
+/* Storage fails in blocks, and readers read whole ones: what else is in one is lost, too. False:
+ * something that is no sample is. */
+static bool find_dead(const sim_data *data, uint32_t sample, sim_dead *dead)
+{
+    sim_data_place(data, sample, dead);
+    dead->begin = dead->begin / BLOCK * BLOCK;
+    dead->end = (dead->end + BLOCK - 1) / BLOCK * BLOCK;
+    uint64_t covered = 0;
+    for (uint32_t i = 0; i < data->samples; i++) {
+        sim_dead other;
+        sim_data_place(data, i, &other);
+        const uint64_t begin = other.begin > dead->begin ? other.begin : dead->begin;
+        const uint64_t end = other.end < dead->end ? other.end : dead->end;
+        covered += strcmp(other.path, dead->path) == 0 && begin < end ? end - begin : 0;
+    }
+    return covered == dead->end - dead->begin;
+}
+
+static void mark_dead(sim_case *of, const sim_dead *dead)
+{
+    for (uint32_t i = 0; i < of->data->samples; i++) {
+        sim_dead other;
+        sim_data_place(of->data, i, &other);
+        if (strcmp(other.path, dead->path) == 0 && other.begin < dead->end &&
+            other.end > dead->begin && !of->bad[i]) {
+            of->bad[i] = true;
+            of->bad_count++;
+        }
+    }
+}
+
+static void draw_dead(sim_draw *draw, sim_case *of, uint32_t permille)
+{
+    for (uint32_t i = 0; i < of->data->samples && of->dead_count < SIM_DEAD_MAX; i++) {
+        sim_dead *dead = &of->dead[of->dead_count];
+        if (sim_chance(draw, permille / 2) && find_dead(of->data, i, dead)) {
+            dead->sys_errno = EIO;
+            of->dead_count++;
+            mark_dead(of, dead);
+        }
+    }
+}
+
+static void draw_bad(sim_draw *draw, sim_case *of)
+{
+    const uint32_t permille = SIM_ONE_OF(draw, 0, 0, 20, 100, 300);
+    of->on_bad = (int32_t)SIM_ONE_OF(draw, SLUICE_BAD_REPLACE, SLUICE_BAD_REPLACE, SLUICE_BAD_MASK,
+                                     SLUICE_BAD_FAIL);
+    if (of->data->largest > BLOCK && sim_chance(draw, 300)) {
+        draw_dead(draw, of, permille);
+        return;
+    }
+    for (uint32_t i = 0; i < of->data->samples; i++) {
+        of->bad[i] = sim_chance(draw, permille);
+        of->bad_count += of->bad[i];
+    }
+}
+
+sim_case sim_draw_case(sim_draw *draw)
+{
+    sim_case of = {.data = &sim_datas[sim_below(draw, SIM_DATA)],
+                   .seed = sim_below(draw, 1000),
+                   .epoch = sim_below(draw, 3),
+                   .global = SIM_ONE_OF(draw, 2, 4, 4, 6, 8, 12, 24),
+                   .repeats = 1};
+    of.shuffle = (int32_t)SIM_ONE_OF(draw, SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_FULL,
+                                     SLUICE_SHUFFLE_BLOCK, SLUICE_SHUFFLE_NONE);
+    of.last_batch = (int32_t)sim_below(draw, SLUICE_LAST_WRAP + 1);
+    if (of.shuffle == SLUICE_SHUFFLE_BLOCK) {
+        of.block_samples = 1 + sim_below(draw, 8);
+        of.window_blocks = 1 + sim_below(draw, 4);
+    }
+    draw_partners(draw, &of);
+    draw_bad(draw, &of);
+    if (of.shuffle != SLUICE_SHUFFLE_BLOCK && of.members == 1 && sim_chance(draw, 150)) {
+        of.repeats = 2 + sim_below(draw, SIM_REPEATS_MAX - 1);
+    }
+    of.rows = of.data->samples * of.repeats;
+    return of;
+}
+
+static void draw_disk(sim_draw *draw, const sim_case *of, sim_disk_how *disk)
+{
+    disk->delay_ns = SIM_ONE_OF(draw, 0, 2000, 100000, 5000000);
+    disk->open_ns = SIM_ONE_OF(draw, 0, 50000, 3000000);
+    disk->short_permille = SIM_ONE_OF(draw, 0, 0, 30, 300);
+    disk->moment_permille = SIM_ONE_OF(draw, 0, 0, 30, 300);
+    disk->moments = 6;
+    disk->device_permille = SIM_ONE_OF(draw, 0, 0, 20, 200);
+    disk->devices = 2;
+    disk->refuses_direct = sim_chance(draw, 500);
+    disk->dead_count = of->dead_count;
+    disk->dead = of->dead;
+}
+
+sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
+{
+    sim_how how = {.workers = SIM_ONE_OF(draw, 1, 1, 2, 3, 4),
+                   .prefetch = SIM_ONE_OF(draw, 2, 2, 3, 4),
+                   .depth = SIM_ONE_OF(draw, 1, 2, 4, 16),
+                   .threads = 1 + sim_below(draw, 3)};
+    do {
+        how.world = SIM_ONE_OF(draw, 1, 1, 2, 3, 4);
+    } while (of->global % how.world != 0);
+    how.limits.arena_bytes = SIM_ONE_OF(draw, 16, 32, 48, 64, 128, 256, 1024) * KIB;
+    how.limits.arena_first_bytes = sim_chance(draw, 500) ? 16 * KIB : 0;
+    how.limits.lookahead = SIM_ONE_OF(draw, 0, 0, 64, 8, 2, 1);
+    how.page_cache = (int32_t)sim_below(draw, SLUICE_CACHE_DROP + 1);
+    how.resident_bytes = sim_chance(draw, 500) ? 0 : 1;
+    how.memory_bytes = sim_chance(draw, 300) ? (16 + 8 * sim_below(draw, 4)) * KIB * KIB : 0;
+    how.fresh = sim_chance(draw, 400);
+    how.together = sim_chance(draw, 500);
+    how.looks = sim_chance(draw, 200);
+    how.slow_ns = SIM_ONE_OF(draw, 0, 0, 20000, 1000000, 30000000);
+    how.held = sim_below(draw, how.prefetch);
+    how.timeout_ns = sim_chance(draw, 700) ? -1 : (int64_t)(sim_below(draw, 3) * MS);
+    draw_disk(draw, of, &how.disk);
+    return how;
+}
+
+void sim_spoil(const sim_case *of)
+{
+    for (uint32_t i = 0; of->dead_count == 0 && i < of->data->samples; i++) {
+        if (of->bad[i]) {
+            sim_data_spoil(of->data, i);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cases: what one seed simulates.
+ *
+ * Purpose: a case is an epoch (or two) that several runs load, each in another way. What decides
+ * which samples a batch has is the case's: dataset, order, policy, bad samples. How they are loaded
+ * is the run's: ranks, threads, memory, faults, what the consumer does. So all runs of a case have
+ * to give the same rows. Threads: fibers.
+ */
+#ifndef SIM_CASES_H
+#define SIM_CASES_H
+
+#include "data.h"
+#include "draw.h"
+#include "limits.h"
+
+#include <sluice/sluice.h>
+
+enum { SIM_MEMBERS_MAX = 4, SIM_REPEATS_MAX = 3, SIM_ROWS_MAX = SIM_SAMPLES_MAX * SIM_REPEATS_MAX };
+
+typedef enum sim_rule { SIM_ANY, SIM_SAME, SIM_OTHER } sim_rule;
+
+typedef struct sim_case {
+    const sim_data *data;
+    uint64_t seed, epoch;
+    uint32_t global; /* rows of a batch on all ranks */
+    int32_t shuffle, last_batch, on_bad;
+    uint32_t block_samples, window_blocks;
+    uint32_t repeats;
+    uint32_t members;
+    sim_rule rules[SIM_MEMBERS_MAX]; /* of partners, from 1 on */
+    char partners[64];
+    uint32_t rows; /* of an epoch, those that are dropped included */
+    bool bad[SIM_SAMPLES_MAX];
+    uint32_t bad_count;
+    /* Bad samples cannot be read; 0: they are damaged. */
+    uint32_t dead_count;
+    sim_dead dead[SIM_DEAD_MAX];
+} sim_case;
+
+/* What the consumer of a rank does with one loader. */
+typedef struct sim_how {
+    uint32_t world;
+    uint32_t workers, prefetch, depth, threads;
+    uint64_t memory_bytes, resident_bytes;
+    sim_limits limits;
+    int32_t page_cache;
+    bool fresh;       /* the dataset is opened anew: none of its index is known */
+    bool together;    /* ranks run at the same time */
+    bool looks;       /* another thread asks for statistics and cursors */
+    uint64_t slow_ns; /* between batches, at most */
+    uint32_t held;    /* batches that are kept, at most */
+    int64_t timeout_ns;
+    sim_disk_how disk;
+} sim_how;
+
+sim_case sim_draw_case(sim_draw *draw);
+sim_how sim_draw_how(sim_draw *draw, const sim_case *of);
+/* What is wrong with the bad samples is there on the disk; again: is gone. */
+void sim_spoil(const sim_case *of);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data.h"
+
+#include "dataset.h"
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIELDS = 2 };
+
+sim_data sim_datas[SIM_DATA] = {
+    {.name = "small", .samples = 61, .largest = 200},
+    {.name = "fixed", .samples = 96, .largest = 64, .fixed = true},
+    {.name = "varied", .samples = 70, .largest = 9000},
+    {.name = "large", .samples = 52, .largest = 40000},
+};
+
+static void must(sluice_status status, const sluice_error *error)
+{
+    if (status != SLUICE_OK) {
+        sim_fail("data: %s: %s (%s)", sluice_status_name(status), error->text, error->file);
+    }
+}
+
+static void make_samples(sim_data *data, uint32_t number)
+{
+    sim_draw draw = {number + 1};
+    for (uint32_t i = 0; i < data->samples; i++) {
+        const uint32_t bytes =
+            data->fixed ? data->largest : data->largest / 4 + sim_below(&draw, data->largest / 4 * 3);
+        uint8_t *payload = malloc(bytes);
+        if (payload == NULL) {
+            sim_fail("no memory for samples");
+        }
+        for (uint32_t k = 0; k < bytes; k++) {
+            payload[k] = (uint8_t)sim_draw_next(&draw);
+        }
+        data->sizes[i] = bytes;
+        data->payloads[i] = payload;
+        data->classes[i] = sim_below(&draw, SIM_CLASSES);
+        data->bytes += bytes;
+    }
+}
+
+static void write_packed(const sim_data *data, const char *folder)
+{
+    sluice_field fields[FIELDS] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_writer *writer;
+    (void)snprintf(fields[0].name, sizeof(fields[0].name), "id");
+    fields[0].type = SLUICE_FIELD_INT;
+    (void)snprintf(fields[1].name, sizeof(fields[1].name), "payload");
+    fields[1].type = SLUICE_FIELD_TENSOR;
+    fields[1].dtype = SLUICE_U8;
+    fields[1].dims = 1;
+    fields[1].shape[0] = data->fixed ? data->largest : 0;
+    options.fields = fields;
+    options.field_count = FIELDS;
+    options.zstd_level = SLUICE_ZSTD_OFF;
+    options.shard_bytes = 1 << 20;
+    must(sluice_writer_open(&writer, folder, &options, &error), &error);
+    for (uint32_t i = 0; i < data->samples; i++) {
+        sluice_value values[FIELDS] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
+        values[0].integer = i;
+        values[1].data = data->payloads[i];
+        values[1].bytes = data->sizes[i];
+        must(sluice_writer_add_values(writer, values, FIELDS, &error), &error);
+    }
+    must(sluice_writer_finish(writer, &error), &error);
+}
+
+static void remove_folder(const char *folder)
+{
+    char command[256];
+    (void)snprintf(command, sizeof(command), "rm -r '%s'", folder);
+    if (system(command) != 0) { // NOLINT(cert-env33-c,concurrency-mt-unsafe): our own folder
+        (void)fprintf(stderr, "sim: %s is left\n", folder);
+    }
+}
+
+void sim_data_open(void)
+{
+    char folder[] = "/tmp/sluice-sim-XXXXXX";
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (mkdtemp(folder) == NULL) {
+        sim_fail("cannot make %s", folder);
+    }
+    for (uint32_t i = 0; i < SIM_DATA; i++) {
+        sim_data *data = &sim_datas[i];
+        char path[64];
+        char address[64];
+        make_samples(data, i);
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, data->name);
+        (void)snprintf(address, sizeof(address), SIM_SCHEME "%s", data->name);
+        write_packed(data, path);
+        sim_disk_load(path, data->name);
+        const char *paths[1] = {address};
+        must(sluice_dataset_open(&data->dataset, paths, 1, NULL, &error), &error);
+    }
+    remove_folder(folder);
+}
+
+void sim_data_close(void)
+{
+    for (uint32_t i = 0; i < SIM_DATA; i++) {
+        sluice_dataset_close(sim_datas[i].dataset);
+        for (uint32_t k = 0; k < sim_datas[i].samples; k++) {
+            free((void *)(uintptr_t)sim_datas[i].payloads[k]);
+        }
+    }
+}
+
+void sim_data_place(const sim_data *data, uint32_t sample, sim_dead *place)
+{
+    static char paths[SIM_DATA][8][64];
+    const sl_dataset *dataset = (const void *)data->dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_sample found;
+    must(sl_dataset_find(dataset, sample, &found, &error), &error);
+    char *path = paths[data - sim_datas][found.place.object % 8];
+    must(sl_objects_path(dataset->objects, found.place.object, path, 64), &error);
+    *place = (sim_dead){.path = path,
+                        .begin = found.place.offset,
+                        .end = found.place.offset + found.place.bytes};
+}
+
+void sim_data_spoil(const sim_data *data, uint32_t sample)
+{
+    sim_dead place;
+    uint64_t bytes;
+    sim_data_place(data, sample, &place);
+    sim_disk_bytes(place.path, &bytes)[(place.begin + place.end) / 2] ^= 0x40;
+}

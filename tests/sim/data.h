@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * data: the datasets of the simulation, and what their samples are.
+ *
+ * Purpose: a few packed datasets of small samples, written by the library to a folder of this
+ * machine and read from the simulated disk (disk.h). Fields: id (int), the sample's number, and
+ * payload (tensor of u8), bytes that nothing else has, kept here for comparison. Threads: fibers;
+ * immutable once open, but for sim_data_spoil and _mend.
+ */
+#ifndef SIM_DATA_H
+#define SIM_DATA_H
+
+#include "disk.h"
+
+#include <sluice/sluice.h>
+
+enum { SIM_SAMPLES_MAX = 160, SIM_CLASSES = 5, SIM_DATA = 4 };
+
+typedef struct sim_data {
+    const char *name;
+    uint32_t samples, largest; /* of its payloads, in bytes */
+    bool fixed;                /* all payloads are as long */
+    uint32_t sizes[SIM_SAMPLES_MAX];
+    const uint8_t *payloads[SIM_SAMPLES_MAX];
+    uint32_t classes[SIM_SAMPLES_MAX];
+    uint64_t bytes;
+    sluice_dataset *dataset;
+} sim_data;
+
+extern sim_data sim_datas[SIM_DATA];
+
+/* Makes all of them in a temporary folder, which is gone afterwards. */
+void sim_data_open(void);
+void sim_data_close(void);
+/* Where the sample's bytes are. */
+void sim_data_place(const sim_data *data, uint32_t sample, sim_dead *place);
+/* Changes a byte of the sample on the disk; again: changes it back. */
+void sim_data_spoil(const sim_data *data, uint32_t sample);
+
+#endif

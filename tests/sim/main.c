@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim: the library's loader, simulated.
+ *
+ *     sim [--seed N] [--seeds FILE] [--from N] [--epochs N] [--seconds S] [--verbose]
+ *
+ * --verbose: what each run is like; twice: each switch of fibers.
+ * Without --seed cases begin with --from (0), until so many epochs or seconds have passed.
+ * --seeds: those that once failed, a number in each line. A case that fails ends the program with
+ * status 1, and its seed; the same seed does the same again.
+ */
+#include "cases.h"
+#include "data.h"
+#include "rows.h"
+#include "run.h"
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RUNS_MAX = 4 };
+
+typedef struct wanted {
+    bool one;
+    uint32_t verbose;
+    uint64_t seed, from, epochs;
+    double seconds;
+    const char *file;
+} wanted;
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint64_t run_case(uint64_t seed)
+{
+    static char title[256];
+    sim_draw draw = {seed};
+    uint64_t trace = 0;
+    const sim_case of = sim_draw_case(&draw);
+    (void)snprintf(title, sizeof(title),
+                   "seed %llu (%s, batch %u, shuffle %d, last %d, on bad %d, %u bad%s, members %u %s, "
+                   "repeats %u)",
+                   (unsigned long long)seed, of.data->name, of.global, of.shuffle, of.last_batch,
+                   of.on_bad, of.bad_count, of.dead_count > 0 ? ", dead" : "", of.members, of.partners,
+                   of.repeats);
+    sim_set_title(title);
+    const uint32_t runs = 2 + sim_below(&draw, RUNS_MAX - 1);
+    sim_rows_begin(&of);
+    sim_spoil(&of);
+    for (uint32_t i = 0; i < runs; i++) {
+        sim_run(&of, sim_draw_next(&draw));
+        trace = sim_mix(trace ^ sim_trace());
+    }
+    sim_spoil(&of);
+    return trace;
+}
+
+static void run_one(uint64_t seed)
+{
+    const uint64_t trace = run_case(seed);
+    (void)printf("seed %llu: trace %016llx\n", (unsigned long long)seed, (unsigned long long)trace);
+    if (run_case(seed) != trace) {
+        sim_fail("the same seed did something else");
+    }
+}
+
+static void run_file(const char *path)
+{
+    char line[256];
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        sim_fail("cannot read %s", path);
+    }
+    while (fgets(line, sizeof(line), file) != NULL) {
+        char *end;
+        const uint64_t seed = strtoull(line, &end, 10);
+        if (end != line) {
+            run_one(seed);
+        }
+    }
+    (void)fclose(file);
+}
+
+static void run_many(const wanted *how)
+{
+    const double begin = seconds_now();
+    uint64_t seed = how->from;
+    while (sim_run_epochs() < how->epochs && seconds_now() - begin < how->seconds) {
+        (void)run_case(seed++);
+    }
+    (void)printf("%llu epochs of %llu cases, from seed %llu on, in %.1f s: all as they should be\n",
+                 (unsigned long long)sim_run_epochs(), (unsigned long long)(seed - how->from),
+                 (unsigned long long)how->from, seconds_now() - begin);
+}
+
+int main(int argc, char **argv)
+{
+    wanted how = {.epochs = UINT64_MAX, .seconds = 1e9};
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        const char *option = argv[i];
+        i += strcmp(option, "--verbose") != 0;
+        if (strcmp(option, "--seed") == 0) {
+            how.one = true;
+            how.seed = strtoull(value, NULL, 10);
+        } else if (strcmp(option, "--seeds") == 0) {
+            how.file = value;
+        } else if (strcmp(option, "--from") == 0) {
+            how.from = strtoull(value, NULL, 10);
+        } else if (strcmp(option, "--epochs") == 0) {
+            how.epochs = strtoull(value, NULL, 10);
+        } else if (strcmp(option, "--seconds") == 0) {
+            how.seconds = strtod(value, NULL);
+        } else if (strcmp(option, "--verbose") == 0) {
+            how.verbose++;
+        } else {
+            (void)fprintf(stderr, "sim: unknown option %s\n", option);
+            return 2;
+        }
+    }
+    sim_data_open();
+    sim_set_verbose(how.verbose);
+    if (how.file != NULL) {
+        run_file(how.file);
+    }
+    if (how.one) {
+        run_one(how.seed);
+    } else if (how.file == NULL || how.epochs != UINT64_MAX || how.seconds < 1e9) {
+        run_many(&how);
+    }
+    sim_set_verbose(0);
+    sim_data_close();
+    return 0;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rows.h"
+
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct row {
+    bool known, seen; /* in some run; in this one */
+    uint8_t status;
+    int64_t ids[SIM_MEMBERS_MAX]; /* what it is made of */
+    int64_t index;
+} row;
+
+static struct {
+    const sim_case *of;
+    row rows[SIM_ROWS_MAX];
+} model;
+
+/* The columns of a batch. */
+typedef struct taken {
+    const int64_t *index, *ids[SIM_MEMBERS_MAX];
+    const uint8_t *mask, *status;
+    const uint8_t *payload[SIM_MEMBERS_MAX];
+    const int64_t *offsets[SIM_MEMBERS_MAX]; /* NULL: all are as long */
+} taken;
+
+void sim_rows_begin(const sim_case *of)
+{
+    memset(&model, 0, sizeof(model));
+    model.of = of;
+}
+
+void sim_rows_begin_run(void)
+{
+    for (uint32_t i = 0; i < SIM_ROWS_MAX; i++) {
+        model.rows[i].seen = false;
+    }
+}
+
+/* ---- places ---- */
+
+uint32_t sim_rows_steps(const sim_place *at)
+{
+    const uint32_t left = model.of->rows - at->start;
+    const uint32_t rest = left % model.of->global;
+    return left / model.of->global + (rest > 0 && model.of->last_batch != SLUICE_LAST_DROP);
+}
+
+/* The rank's part of a step: places [first, first + own) of the list, and rows in all. */
+typedef struct part {
+    uint32_t first, own, rows;
+    bool whole; /* all ranks have their batch */
+} part;
+
+static part part_of(const sim_place *at)
+{
+    const uint32_t global = model.of->global;
+    const uint32_t batch = global / at->world;
+    const uint32_t base = at->start + at->step * global;
+    if (base + global <= model.of->rows) {
+        return (part){base + at->rank * batch, batch, batch, true};
+    }
+    const uint32_t rest = model.of->rows - base;
+    uint32_t begin = at->rank * rest / at->world;
+    uint32_t end = (at->rank + 1) * rest / at->world;
+    if (model.of->last_batch == SLUICE_LAST_WRAP) {
+        begin = at->rank * batch < rest ? at->rank * batch : rest;
+        end = begin + batch < rest ? begin + batch : rest;
+    }
+    return (part){base + begin, end - begin,
+                  model.of->last_batch == SLUICE_LAST_SHORT ? end - begin : batch, false};
+}
+
+/* Repetitions go round the ranks. */
+static uint32_t entry_of(const sim_place *at, const part *of, uint32_t number)
+{
+    if (model.of->repeats == 1 || !of->whole) {
+        return of->first + number;
+    }
+    return at->start + at->step * model.of->global + number * at->world + at->rank;
+}
+
+/* ---- one row ---- */
+
+static sluice_tensor tensor_of(const sluice_batch *batch, const char *name)
+{
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    if (sluice_batch_tensor(batch, name, &tensor) != SLUICE_OK) {
+        sim_fail("no column %s", name);
+    }
+    return tensor;
+}
+
+static void take(const sluice_batch *batch, taken *columns)
+{
+    memset(columns, 0, sizeof(*columns));
+    columns->index = tensor_of(batch, "index").data;
+    columns->mask = tensor_of(batch, "mask").data;
+    columns->status = tensor_of(batch, "status").data;
+    for (uint32_t i = 0; i < model.of->members; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "id%u", i);
+        columns->ids[i] = tensor_of(batch, name).data;
+        (void)snprintf(name, sizeof(name), "payload%u", i);
+        columns->payload[i] = tensor_of(batch, name).data;
+        (void)snprintf(name, sizeof(name), "payload%u.offsets", i);
+        columns->offsets[i] = model.of->data->fixed ? NULL : tensor_of(batch, name).data;
+    }
+}
+
+static void check_payload(const taken *columns, uint32_t number, uint32_t member)
+{
+    const sim_data *data = model.of->data;
+    const int64_t id = columns->ids[member][number];
+    const int64_t *offsets = columns->offsets[member];
+    const uint64_t begin =
+        data->fixed ? (uint64_t)number * data->largest : (uint64_t)offsets[number];
+    const uint64_t bytes = data->fixed ? data->largest : (uint64_t)offsets[number + 1] - begin;
+    if (id < 0 || id >= data->samples) {
+        sim_fail("row %u, member %u: no sample is %lld", number, member, (long long)id);
+    }
+    if (bytes != data->sizes[id] ||
+        memcmp(columns->payload[member] + begin, data->payloads[id], bytes) != 0) {
+        sim_fail("row %u, member %u: not the bytes of sample %lld", number, member, (long long)id);
+    }
+    if (model.of->bad[id]) {
+        sim_fail("row %u, member %u: sample %lld is bad", number, member, (long long)id);
+    }
+}
+
+/* Whether there is another sample of the class for it to be. */
+static bool is_alone(uint32_t class)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < model.of->data->samples; i++) {
+        count += model.of->data->classes[i] == class;
+    }
+    return count < 2;
+}
+
+static void check_rules(const taken *columns, uint32_t number, uint8_t status)
+{
+    const sim_case *of = model.of;
+    const uint32_t own = of->data->classes[columns->ids[0][number]];
+    for (uint32_t i = 1; i < of->members; i++) {
+        const uint32_t class = of->data->classes[columns->ids[i][number]];
+        if ((of->rules[i] == SIM_SAME && class != own) ||
+            (of->rules[i] == SIM_OTHER && class == own)) {
+            sim_fail("row %u: partner %u is of class %u, the row's own sample of %u", number, i,
+                     class, own);
+        }
+        if (of->rules[i] == SIM_SAME && status == SLUICE_ROW_OK && !is_alone(own) &&
+            columns->ids[i][number] == columns->ids[0][number]) {
+            sim_fail("row %u: partner %u is the row's own sample", number, i);
+        }
+    }
+}
+
+static void check_made(const taken *columns, uint32_t number, uint8_t status)
+{
+    for (uint32_t i = 0; i < model.of->members; i++) {
+        check_payload(columns, number, i);
+    }
+    if (columns->ids[0][number] != columns->index[number]) {
+        sim_fail("row %u: index %lld, sample %lld", number, (long long)columns->index[number],
+                 (long long)columns->ids[0][number]);
+    }
+    check_rules(columns, number, status);
+}
+
+static void check_lost(const taken *columns, uint32_t number)
+{
+    for (uint32_t i = 0; i < model.of->members; i++) {
+        const int64_t *offsets = columns->offsets[i];
+        if (columns->ids[i][number] != -1 ||
+            (offsets != NULL && offsets[number + 1] != offsets[number])) {
+            sim_fail("row %u, without a sample, has something of one", number);
+        }
+    }
+}
+
+static void check_row(const taken *columns, uint32_t number, uint8_t status)
+{
+    const bool made = status == SLUICE_ROW_OK || status == SLUICE_ROW_REPLACED ||
+                      status == SLUICE_ROW_REPEATED;
+    if (made) {
+        check_made(columns, number, status);
+    } else {
+        check_lost(columns, number);
+    }
+}
+
+/* `own`: the epoch has not counted it before. */
+static void check_mask(const taken *columns, uint32_t number, bool own)
+{
+    const uint8_t status = columns->status[number];
+    const bool counts = own && (status == SLUICE_ROW_OK || status == SLUICE_ROW_REPLACED);
+    if (columns->mask[number] != counts) {
+        sim_fail("row %u of status %u has mask %u", number, status, columns->mask[number]);
+    }
+}
+
+/* A row that fills a last batch up. */
+static void check_surplus(uint32_t number, uint8_t status)
+{
+    const sim_case *of = model.of;
+    const bool pads = of->last_batch == SLUICE_LAST_PAD;
+    const bool replaced = status == SLUICE_ROW_REPLACED && of->on_bad == SLUICE_BAD_REPLACE;
+    const bool lost = status == SLUICE_ROW_BAD && of->on_bad != SLUICE_BAD_FAIL;
+    if (pads ? status != SLUICE_ROW_PADDING
+             : status != SLUICE_ROW_REPEATED && (of->bad_count == 0 || !(replaced || lost))) {
+        sim_fail("row %u of the last batch has status %u", number, status);
+    }
+}
+
+/* ---- a place ---- */
+
+static void check_status(uint32_t entry, uint8_t status)
+{
+    const sim_case *of = model.of;
+    const bool some = of->bad_count > 0;
+    if (status == SLUICE_ROW_OK || (status == SLUICE_ROW_BAD && some && of->on_bad != SLUICE_BAD_FAIL) ||
+        (status == SLUICE_ROW_REPLACED && some && of->on_bad == SLUICE_BAD_REPLACE)) {
+        return;
+    }
+    sim_fail("place %u has status %u", entry, status);
+}
+
+static void compare_place(const taken *columns, uint32_t number, uint32_t entry, uint8_t status)
+{
+    row *known = &model.rows[entry];
+    row now = {.known = true, .seen = true, .status = status, .index = columns->index[number]};
+    check_status(entry, status);
+    for (uint32_t i = 0; i < model.of->members; i++) {
+        now.ids[i] = columns->ids[i][number];
+    }
+    if (known->seen) {
+        sim_fail("place %u comes twice", entry);
+    }
+    /* What stands in goes by the position, which is another with as many ranks. */
+    const bool moves = model.of->repeats > 1 && status != SLUICE_ROW_OK;
+    if (known->known && !moves && (known->status != now.status || known->index != now.index ||
+                         memcmp(known->ids, now.ids, sizeof(now.ids)) != 0)) {
+        sim_fail("place %u: sample %lld, status %u; in an earlier run sample %lld, status %u", entry,
+                 (long long)now.index, now.status, (long long)known->index, known->status);
+    }
+    *known = now;
+}
+
+uint64_t sim_rows_digest(const sluice_batch *batch)
+{
+    taken columns;
+    uint64_t digest = sluice_batch_rows(batch);
+    take(batch, &columns);
+    for (uint32_t i = 0; i < sluice_batch_rows(batch); i++) {
+        digest = sim_mix(digest ^ (uint64_t)columns.index[i]) + columns.status[i];
+        for (uint32_t k = 0; k < model.of->members; k++) {
+            digest = sim_mix(digest ^ (uint64_t)columns.ids[k][i]);
+        }
+    }
+    return digest;
+}
+
+uint64_t sim_rows_check(const sluice_batch *batch, const sim_place *at)
+{
+    taken columns;
+    const part own = part_of(at);
+    if (sluice_batch_rows(batch) != own.rows || sluice_batch_epoch(batch) != model.of->epoch) {
+        sim_fail("step %u of rank %u has %u rows of epoch %llu; should have %u", at->step, at->rank,
+                 sluice_batch_rows(batch), (unsigned long long)sluice_batch_epoch(batch), own.rows);
+    }
+    take(batch, &columns);
+    for (uint32_t i = 0; i < own.rows; i++) {
+        const uint8_t status = columns.status[i];
+        check_row(&columns, i, status);
+        if (i < own.own) {
+            compare_place(&columns, i, entry_of(at, &own, i), status);
+        } else {
+            check_surplus(i, status);
+        }
+        check_mask(&columns, i, i < own.own);
+    }
+    return sim_rows_digest(batch);
+}
+
+bool sim_rows_may_fail(const sim_place *at, int64_t sample)
+{
+    const sim_case *of = model.of;
+    (void)at;
+    return of->on_bad == SLUICE_BAD_FAIL && sample >= 0 && sample < of->data->samples &&
+           of->bad[sample];
+}
+
+/* ---- all of it ---- */
+
+static void check_sample(uint32_t sample, uint32_t count, uint32_t dropped)
+{
+    const sim_case *of = model.of;
+    if (of->bad[sample]) {
+        return; /* no row has it */
+    }
+    const uint32_t least = of->repeats > dropped ? of->repeats - dropped : 0;
+    if (count < least || (of->bad_count == 0 && count > of->repeats)) {
+        sim_fail("sample %u comes %u times in an epoch", sample, count);
+    }
+}
+
+void sim_rows_end_run(void)
+{
+    const sim_case *of = model.of;
+    uint32_t counts[SIM_SAMPLES_MAX] = {0};
+    const bool drops = of->last_batch == SLUICE_LAST_DROP;
+    const uint32_t rows = drops ? of->rows / of->global * of->global : of->rows;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        const row *one = &model.rows[i];
+        if (!one->seen) {
+            sim_fail("place %u does not come", i);
+        }
+        if (one->status != SLUICE_ROW_OK) {
+            others++;
+        }
+        if (one->status == SLUICE_ROW_OK) {
+            counts[one->index]++;
+            if (of->shuffle == SLUICE_SHUFFLE_NONE && one->index != i / of->repeats) {
+                sim_fail("place %u has sample %lld, without a shuffle", i, (long long)one->index);
+            }
+        }
+    }
+    if (of->members > 1) {
+        return; /* rows are replaced for their partners, too */
+    }
+    if (others > of->bad_count * of->repeats) {
+        sim_fail("%u rows are not their own sample's, and %u samples are bad", others,
+                 of->bad_count);
+    }
+    for (uint32_t i = 0; i < of->data->samples; i++) {
+        check_sample(i, counts[i], of->rows - rows);
+    }
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include "rows.h"
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORLD_MAX = 4, HELD_MAX = 4, SEGMENTS_MAX = 4 };
+
+/* A close waits so long for reads that hang (sluice/loader.h), and a bit. */
+#define CLOSE_NS UINT64_C(700000000)
+/* What is late in vain, at most, where nothing else waits: less than the loader's watchdog's
+ * second, which would hide a signal that is lost. */
+#define VAIN_NS UINT64_C(900000000)
+
+typedef enum ending {
+    END_OF_EPOCH,
+    END_CLOSE,  /* with batches held, perhaps */
+    END_CANCEL, /* and start anew */
+    END_SAVE    /* and go on with another number of ranks */
+} ending;
+
+/* Of an epoch, what is loaded with one set of loaders. */
+typedef struct segment {
+    const sim_case *of;
+    const sim_how *how;
+    uint32_t start, steps; /* places before it; steps that are taken */
+    ending end;
+    bool has_cursor;
+    uint8_t cursor[SLUICE_CURSOR_BYTES];
+    size_t cursor_bytes;
+    uint8_t saved[SLUICE_CURSOR_BYTES]; /* by one of the ranks, for the next part */
+    size_t saved_bytes;
+    bool failed; /* a step did, as it may */
+    uint32_t saver;
+} segment;
+
+typedef struct rank {
+    segment *of;
+    uint32_t number;
+    sluice_loader *loader;
+    sim_draw draw;
+    sluice_batch *held[HELD_MAX];
+    uint64_t digests[HELD_MAX];
+    uint32_t held_count;
+    sim_fiber *fiber;
+    bool ended; /* it looks no more */
+    bool failed;
+} rank;
+
+static uint64_t epochs;
+
+uint64_t sim_run_epochs(void)
+{
+    return epochs;
+}
+
+/* ---- opening ---- */
+
+static void must(sluice_status status, const sluice_error *error, const char *what)
+{
+    if (status != SLUICE_OK) {
+        sim_fail("%s: %s: %s", what, sluice_status_name(status), error->text);
+    }
+}
+
+static sluice_columns *make_columns(const sim_case *of)
+{
+    sluice_columns *columns;
+    sluice_error error = SLUICE_ERROR_INIT;
+    must(sluice_columns_create(&columns), &error, "columns");
+    for (uint32_t i = 0; i < of->members; i++) {
+        sluice_column id = SLUICE_COLUMN_INIT;
+        sluice_column payload = SLUICE_COLUMN_INIT;
+        char names[2][32];
+        (void)snprintf(names[0], sizeof(names[0]), "id%u", i);
+        (void)snprintf(names[1], sizeof(names[1]), "payload%u", i);
+        id.kind = SLUICE_COLUMN_NUMBER;
+        id.field = "id";
+        id.name = names[0];
+        payload.kind = of->data->fixed ? SLUICE_COLUMN_TENSOR : SLUICE_COLUMN_RAGGED;
+        payload.field = "payload";
+        payload.name = names[1];
+        payload.length = of->data->fixed ? 0 : of->data->largest;
+        id.partner = payload.partner = i;
+        (void)sluice_columns_add(columns, &id);
+        (void)sluice_columns_add(columns, &payload);
+    }
+    must(sluice_columns_get_error(columns, &error), &error, "columns");
+    return columns;
+}
+
+static bool needs_classes(const sim_case *of)
+{
+    bool needs = false;
+    for (uint32_t i = 1; i < of->members; i++) {
+        needs = needs || of->rules[i] != SIM_ANY;
+    }
+    return needs;
+}
+
+static sluice_loader_options options_of(const rank *r, const sluice_columns *columns)
+{
+    const sim_case *of = r->of->of;
+    const sim_how *how = r->of->how;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.batch_size = of->global / how->world;
+    options.workers = how->workers;
+    options.prefetch = how->prefetch;
+    options.seed = of->seed;
+    options.rank = r->number;
+    options.world_size = how->world;
+    options.shuffle = of->shuffle;
+    options.block_samples = of->block_samples;
+    options.window_blocks = of->window_blocks;
+    options.last_batch = of->last_batch;
+    options.on_bad_sample = of->on_bad;
+    options.io_backend = SLUICE_IO_PREAD;
+    options.page_cache = how->page_cache;
+    options.io_depth = how->depth;
+    options.io_threads = how->threads;
+    options.read_buffer_bytes = 1 << 20;
+    options.max_sample_bytes = 128 << 10;
+    options.memory_bytes = how->memory_bytes;
+    options.resident_bytes = how->resident_bytes;
+    options.repeats = of->repeats > 1 ? of->repeats : 0;
+    options.partners = of->members > 1 ? of->partners : NULL;
+    options.classes = needs_classes(of) ? of->data->classes : NULL;
+    options.class_count = needs_classes(of) ? of->data->samples : 0;
+    options.columns = columns;
+    return options;
+}
+
+/* False: there is not the memory, as the options allow. */
+static bool open_loader(rank *r)
+{
+    const sim_case *of = r->of->of;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_columns *columns = make_columns(of);
+    const sluice_loader_options options = options_of(r, columns);
+    sluice_dataset *dataset = of->data->dataset;
+    if (r->of->how->fresh) {
+        char address[64];
+        const char *paths[1] = {address};
+        (void)snprintf(address, sizeof(address), SIM_SCHEME "%s", of->data->name);
+        must(sluice_dataset_open(&dataset, paths, 1, NULL, &error), &error, "dataset");
+    }
+    const sluice_status status =
+        sluice_loader_open(&r->loader, dataset, NULL, &options, &error);
+    if (r->of->how->fresh) {
+        sluice_dataset_close(dataset);
+    }
+    sluice_columns_destroy(columns);
+    if (status == SLUICE_NOMEM && options.memory_bytes > 0) {
+        return false;
+    }
+    must(status, &error, "loader");
+    return true;
+}
+
+/* ---- batches ---- */
+
+static void check_memory(const rank *r)
+{
+    sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
+    const uint64_t limit = r->of->how->memory_bytes;
+    if (sluice_loader_get_stats(r->loader, &stats) == SLUICE_OK && limit > 0 &&
+        stats.memory_bytes > limit) {
+        sim_fail("%llu bytes of memory are in use, of %llu",
+                 (unsigned long long)stats.memory_bytes, (unsigned long long)limit);
+    }
+}
+
+static void release_one(rank *r)
+{
+    const uint32_t i = sim_below(&r->draw, r->held_count);
+    if (sim_rows_digest(r->held[i]) != r->digests[i]) {
+        sim_fail("a batch that is held has changed");
+    }
+    sluice_batch_release(r->held[i]);
+    r->held_count--;
+    r->held[i] = r->held[r->held_count];
+    r->digests[i] = r->digests[r->held_count];
+}
+
+static void nap(rank *r)
+{
+    const uint64_t most = r->of->how->slow_ns;
+    if (most > 0) {
+        sim_sleep(sim_draw_next(&r->draw) % most);
+    }
+}
+
+static sluice_status next_batch(rank *r, sluice_batch **batch)
+{
+    sluice_status status;
+    do {
+        status = sluice_loader_next(r->loader, batch, r->of->how->timeout_ns);
+        if (status == SLUICE_AGAIN) {
+            sim_sleep(100000);
+        }
+    } while (status == SLUICE_AGAIN);
+    return status;
+}
+
+static void fail_of(const rank *r, sluice_status status, const char *what)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    (void)sluice_loader_get_error(r->loader, &error);
+    sim_fail("rank %u, %s: %s: %s", r->number, what, sluice_status_name(status), error.text);
+}
+
+/* Whether a step may fail like this. */
+static bool may_fail(const rank *r, const sim_place *at)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    return sluice_loader_get_error(r->loader, &error) == SLUICE_OK || error.sample < 0
+               ? false
+               : sim_rows_may_fail(at, error.sample);
+}
+
+static void take_batch(rank *r, sluice_batch *batch, const sim_place *at)
+{
+    const uint64_t digest = sim_rows_check(batch, at);
+    sim_trace_add(digest);
+    r->held[r->held_count] = batch;
+    r->digests[r->held_count++] = digest;
+    while (r->held_count > r->of->how->held) {
+        release_one(r);
+    }
+}
+
+static void take_steps(rank *r)
+{
+    segment *of = r->of;
+    sim_place at = {.rank = r->number, .world = of->how->world, .start = of->start};
+    const uint32_t all = sim_rows_steps(&at);
+    for (; at.step < of->steps; at.step++) {
+        sluice_batch *batch = NULL;
+        const sluice_status status = next_batch(r, &batch);
+        if (status != SLUICE_OK) {
+            if (!may_fail(r, &at)) {
+                fail_of(r, status, "next");
+            }
+            r->failed = of->failed = true;
+            return;
+        }
+        take_batch(r, batch, &at);
+        nap(r);
+    }
+    sluice_batch *none = NULL;
+    if (of->steps == all && next_batch(r, &none) != SLUICE_END) {
+        sim_fail("no end behind %u steps", all);
+    }
+}
+
+/* ---- what else is done with a loader ---- */
+
+static void look_around(void *argument)
+{
+    rank *r = argument;
+    while (!r->ended) {
+        uint8_t cursor[SLUICE_CURSOR_BYTES];
+        size_t bytes = sizeof(cursor);
+        sluice_loader_position position = SLUICE_LOADER_POSITION_INIT;
+        check_memory(r);
+        (void)sluice_loader_get_position(r->loader, &position);
+        if (sluice_loader_save(r->loader, cursor, &bytes) != SLUICE_OK) {
+            sim_trace_add(1);
+        }
+        sim_sleep(1 + sim_draw_next(sim_run_draw()) % 2000000);
+    }
+}
+
+static void cancel_later(void *argument)
+{
+    rank *r = argument;
+    sim_sleep(sim_draw_next(sim_run_draw()) % 3000000);
+    sluice_loader_cancel(r->loader);
+}
+
+/* Takes batches until another thread cancels, or the epoch is over. */
+static void take_canceled(rank *r)
+{
+    sluice_status status = SLUICE_OK;
+    sim_place at = {.rank = r->number, .world = r->of->how->world, .start = r->of->start};
+    sim_fiber *other = sim_start("cancel", cancel_later, r);
+    for (; status == SLUICE_OK; at.step++) {
+        sluice_batch *batch = NULL;
+        status = next_batch(r, &batch);
+        if (status == SLUICE_OK) {
+            sluice_batch_release(batch);
+            nap(r);
+        }
+    }
+    if (status != SLUICE_END && status != SLUICE_CANCELED && !may_fail(r, &at)) {
+        fail_of(r, status, "next, canceled");
+    }
+    r->failed = status != SLUICE_END && status != SLUICE_CANCELED;
+    sim_join(other);
+}
+
+static void start(rank *r)
+{
+    const sluice_status status = sluice_loader_start_epoch(r->loader, r->of->of->epoch);
+    if (status != SLUICE_OK) {
+        fail_of(r, status, "start");
+    }
+}
+
+static void restore(rank *r)
+{
+    uint64_t epoch = 0;
+    const sluice_status status =
+        sluice_loader_restore(r->loader, r->of->cursor, r->of->cursor_bytes, &epoch);
+    if (status != SLUICE_OK || epoch != r->of->of->epoch) {
+        fail_of(r, status, "restore");
+    }
+}
+
+static void save(rank *r)
+{
+    r->of->saved_bytes = sizeof(r->of->saved);
+    const sluice_status status = sluice_loader_save(r->loader, r->of->saved, &r->of->saved_bytes);
+    if (status != SLUICE_OK) {
+        fail_of(r, status, "save");
+    }
+}
+
+static void close_loader(rank *r)
+{
+    const uint64_t before = sim_now();
+    while (r->held_count > 0 && sim_chance(&r->draw, 500)) {
+        release_one(r);
+    }
+    sluice_loader_close(r->loader);
+    if (sim_now() - before > CLOSE_NS + r->of->how->disk.delay_ns * 8) {
+        sim_fail("close took %llu ms", (unsigned long long)((sim_now() - before) / 1000000));
+    }
+    while (r->held_count > 0) {
+        release_one(r);
+    }
+}
+
+static void run_rank(void *argument)
+{
+    rank *r = argument;
+    segment *of = r->of;
+    sim_fiber *looker = NULL;
+    if (!open_loader(r)) {
+        of->failed = true;
+        return;
+    }
+    if (of->how->looks) {
+        looker = sim_start("look", look_around, r);
+    }
+    if (of->end == END_CANCEL && !of->has_cursor) {
+        start(r);
+        take_canceled(r);
+    }
+    if (of->has_cursor) {
+        restore(r);
+    }
+    if (!r->failed) {
+        start(r);
+        take_steps(r);
+    }
+    if (!r->failed && of->end == END_SAVE && r->number == of->saver) {
+        save(r);
+    }
+    of->failed = of->failed || r->failed;
+    check_memory(r);
+    if (looker != NULL) {
+        r->ended = true;
+        sim_join(looker);
+    }
+    close_loader(r);
+    epochs++;
+}
+
+/* ---- a run ---- */
+
+static void run_segment(segment *of, sim_draw *draw)
+{
+    rank ranks[WORLD_MAX];
+    const sim_how *how = of->how;
+    sim_note("world %u, from %u, %u steps, then %d; workers %u, prefetch %u, depth %u, threads %u, "
+             "arena %llu, lookahead %u, cache %d, resident %llu, memory %llu, fresh %d, together %d, "
+             "direct %d\n",
+             how->world, of->start, of->steps, of->end, how->workers, how->prefetch, how->depth,
+             how->threads, (unsigned long long)how->limits.arena_bytes, how->limits.lookahead,
+             how->page_cache, (unsigned long long)how->resident_bytes,
+             (unsigned long long)how->memory_bytes, how->fresh, how->together,
+             !how->disk.refuses_direct);
+    memset(ranks, 0, sizeof(ranks));
+    sim_disk_set(&of->how->disk);
+    sim_limits_set(&of->how->limits);
+    of->saver = sim_below(draw, of->how->world);
+    for (uint32_t i = 0; i < of->how->world; i++) {
+        ranks[i].of = of;
+        ranks[i].number = i;
+        ranks[i].draw.state = sim_draw_next(draw);
+        if (of->how->together) {
+            ranks[i].fiber = sim_start("rank", run_rank, &ranks[i]);
+        } else {
+            run_rank(&ranks[i]);
+        }
+    }
+    for (uint32_t i = 0; i < of->how->world && of->how->together; i++) {
+        sim_join(ranks[i].fiber);
+    }
+    sim_expect_end(UINT64_C(1000000000));
+}
+
+void sim_run(const sim_case *of, uint64_t seed)
+{
+    sim_draw draw = {seed};
+    segment part = {.of = of, .end = END_SAVE};
+    sim_begin(sim_draw_next(&draw));
+    sim_rows_begin_run();
+    while (part.end == END_SAVE && !part.failed) {
+        const sim_how how = sim_draw_how(&draw, of);
+        const sim_place at = {.world = how.world, .start = part.start};
+        const uint32_t steps = sim_rows_steps(&at);
+        part.how = &how;
+        part.end = (ending)SIM_ONE_OF(&draw, END_OF_EPOCH, END_OF_EPOCH, END_CLOSE, END_CANCEL,
+                                      END_SAVE, END_SAVE);
+        part.steps = steps;
+        if (part.end == END_CLOSE || part.end == END_SAVE) {
+            part.steps = sim_below(&draw, steps + 1);
+        }
+        if (part.end == END_SAVE && part.steps == steps) {
+            part.end = END_OF_EPOCH;
+        }
+        run_segment(&part, &draw);
+        part.has_cursor = part.end == END_SAVE;
+        memcpy(part.cursor, part.saved, sizeof(part.cursor));
+        part.cursor_bytes = part.saved_bytes;
+        part.start += part.steps * of->global;
+    }
+    if (part.end != END_CLOSE && !part.failed) {
+        sim_rows_end_run();
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run: loads the epoch of a case once, in the way that a seed draws.
+ *
+ * Purpose: opens a loader for each rank, takes batches, looks at each of them (rows.h), and on the
+ * way cancels, closes, saves and goes on with another number of ranks. Ends when all threads have.
+ * Threads: fibers; called by the first.
+ */
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
+
+#include "cases.h"
+
+void sim_run(const sim_case *of, uint64_t seed);
+/* Loaders opened so far, and epochs, or parts of one, that they gave. */
+uint64_t sim_run_epochs(void);
+
+#endif
