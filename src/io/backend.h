@@ -48,7 +48,7 @@ typedef struct sl_read {
     uint8_t *buffer;
     const sl_piece *pieces; /* READ_PIECES: `length` bytes in all */
     uint32_t piece_count;
-    uint32_t object;            /* READ_FILE of several, READ_PACKED, READ_OPEN */
+    uint32_t object;            /* its number */
     struct sl_opening *opening; /* READ_OPEN: how it went; the backend writes to it */
     /* READ_FILE: how many files the object is, 0: the one at `path`; else they are read by their
      * paths, without O_DIRECT (read_files.h) */
@@ -94,6 +94,8 @@ typedef struct sl_backend_config {
     uint32_t threads;    /* pread pool */
     const sl_slab *slab; /* buffers are in it; or NULL */
     uint64_t stall_ns;   /* remote: most time without a byte, if the setting is longer; 0: any */
+    struct sl_chunk_waits *waits; /* remote: chunks that reads wait for (chunk_waits.h); held until
+                                     the end. NULL: none */
 } sl_backend_config;
 
 /* Who is told of requests that nobody will write to any more, whether they were read or not. */

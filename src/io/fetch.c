@@ -251,7 +251,8 @@ static sluice_status open_readers(sl_fetch *fetch, sl_backend **backend, sluice_
     sl_backend_config wanted = {.depth = config->depth,
                                 .threads = config->threads,
                                 .slab = &fetch->buffers.arena.slab,
-                                .stall_ns = config->stall_fail_ns};
+                                .stall_ns = config->stall_fail_ns,
+                                .waits = config->waits};
     if (!remote) {
         return open_kind(fetch, &wanted, backend, error);
     }

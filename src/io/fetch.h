@@ -130,6 +130,7 @@ typedef struct sl_fetch_config {
     uint64_t merge_gap_bytes, merge_bytes; /* coalesce when the gap is at most / total at most */
     sl_budget *budget;
     const sl_processors *near;    /* of its thread, and of the pool's; NULL: anywhere */
+    struct sl_chunk_waits *waits; /* of remote reads (remote/chunk_waits.h); NULL: none wait */
     const sl_fault_config *fault; /* tests: wrap the backend; NULL: no */
 } sl_fetch_config;
 

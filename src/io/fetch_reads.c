@@ -304,7 +304,6 @@ static sl_read_kind fetch_reads_kind_of(const sl_request *request)
 static void describe_pass(const sl_fetch *fetch, sl_request *request)
 {
     sl_read *read = &request->read;
-    read->object = request->object;
     for (uint32_t i = request->wants; i != SL_WANT_NONE; i = fetch->window.wants[i].next) {
         const sl_fetch_item *item = &fetch->window.wants[i].item;
         read->pass = item->pass;
@@ -326,14 +325,14 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
                       .fd = -1,
                       .offset = request->start + got,
                       .length = request->span - got,
-                      .buffer = request->to + got};
+                      .buffer = request->to + got,
+                      .object = request->object};
     if (request->whole) {
         read->path = request->path;
         read->boundary = sl_objects_boundary(fetch->config.objects, request->object);
         read->direct = fetch->config.cache == SL_CACHE_DIRECT;
         read->drop_cache = read->direct || fetch->config.cache == SL_CACHE_DROP;
         read->objects = fetch->config.objects;
-        read->object = request->object;
         read->files = sl_objects_files(fetch->config.objects, request->object);
     }
     if (request->packed) {

@@ -8,6 +8,7 @@
 #include "cache_plan.h"
 
 #include "cache_uses.h"
+#include "chunk_waits.h"
 #include "error.h"
 #include "kept_objects.h"
 #include "memory.h"
@@ -36,6 +37,7 @@ struct sl_cache_plan {
     const sl_feed *feed;
     sl_kept_objects *kept;
     sl_caching *caching;
+    sl_chunk_waits *waits;
     sl_budget *budget;
     uint64_t charged;
     uint32_t objects, first_rank, ranks;
@@ -49,6 +51,7 @@ struct sl_cache_plan {
 
     _Atomic uint64_t serial; /* of the latest request; written under mutex */
     _Atomic uint64_t active; /* the epoch that caching has the plan of */
+    _Atomic uint64_t asked;  /* the latest row of the latest request; written by the feed */
     pthread_mutex_t mutex;
     pthread_cond_t wanted;
     /* under mutex */
@@ -170,9 +173,22 @@ static int compare_chunks(const void *a, const void *b)
     return one->chunk < two->chunk ? -1 : one->chunk > two->chunk;
 }
 
-/* Begins the epoch. `next` NULL: it is not known, and all chunks are taken to be used in it. */
+/* The plan is used from now on. Rows were asked for meanwhile, and their reads may be waiting for
+ * chunks, so that no more rows are asked for. */
+static void activate(sl_cache_plan *plan, uint64_t epoch, uint64_t serial)
+{
+    atomic_store_explicit(&plan->active, epoch, memory_order_release);
+    const uint64_t row = atomic_load_explicit(&plan->asked, memory_order_acquire);
+    /* A row of a later request was stored after the serial number of that. */
+    if (atomic_load_explicit(&plan->serial, memory_order_acquire) == serial) {
+        sl_caching_advance(plan->caching, row);
+    }
+}
+
+/* Begins the epoch, or goes on with it. `next` NULL: it is not known, and all chunks are taken to
+ * be used in it. */
 static sluice_status begin_epoch(const sl_cache_plan *plan, const epoch_uses *now,
-                                 const epoch_uses *next, sluice_error *error)
+                                 const epoch_uses *next, bool goes_on, sluice_error *error)
 {
     sl_chunk_plan *chunks = sl_calloc(plan->chunks + 1, sizeof(*chunks));
     if (chunks == NULL) {
@@ -191,7 +207,9 @@ static sluice_status begin_epoch(const sl_cache_plan *plan, const epoch_uses *no
         }
     }
     qsort(chunks, plan->chunks, sizeof(*chunks), compare_chunks);
-    const sluice_status status = sl_caching_begin(plan->caching, chunks, plan->chunks, error);
+    const sluice_status status = sl_caching_begin(
+        plan->caching,
+        &(sl_chunk_epoch){.chunks = chunks, .count = plan->chunks, .goes_on = goes_on}, error);
     sl_free(chunks);
     return status;
 }
@@ -210,6 +228,16 @@ static void swap_uses(sl_cache_plan *plan)
     plan->uses[1] = first;
 }
 
+/* Unless another plan is wanted meanwhile. */
+static void end_planning(sl_cache_plan *plan, uint64_t serial)
+{
+    sl_lock(&plan->mutex);
+    if (atomic_load_explicit(&plan->serial, memory_order_relaxed) == serial) {
+        sl_chunk_waits_plan(plan->waits, false);
+    }
+    sl_unlock(&plan->mutex);
+}
+
 static sluice_status make_plan(sl_cache_plan *plan, const epoch_uses *wanted, uint64_t serial,
                                sluice_error *error)
 {
@@ -220,14 +248,15 @@ static sluice_status make_plan(sl_cache_plan *plan, const epoch_uses *wanted, ui
     sluice_status status = find_uses(plan, &plan->uses[0], serial, wanted, error);
     const bool known = plan->uses[1].epoch == next.epoch;
     if (status == SLUICE_OK && !known) { /* so that fetching begins before the next one is known */
-        status = begin_epoch(plan, &plan->uses[0], NULL, error);
-        atomic_store_explicit(&plan->active, wanted->epoch, memory_order_release);
+        status = begin_epoch(plan, &plan->uses[0], NULL, false, error);
+        activate(plan, wanted->epoch, serial);
+        end_planning(plan, serial);
     }
     if (status == SLUICE_OK && has_epoch(plan, next.epoch)) {
         status = find_uses(plan, &plan->uses[1], serial, &next, error);
         if (status == SLUICE_OK) {
-            status = begin_epoch(plan, &plan->uses[0], &plan->uses[1], error);
-            atomic_store_explicit(&plan->active, wanted->epoch, memory_order_release);
+            status = begin_epoch(plan, &plan->uses[0], &plan->uses[1], !known, error);
+            activate(plan, wanted->epoch, serial);
         }
     }
     return status;
@@ -258,6 +287,7 @@ static void run_plan(void *argument)
         }
         /* Without memory for a plan, reading goes on without one. */
         (void)make_plan(plan, &wanted, done, &error);
+        end_planning(plan, done);
     }
 }
 
@@ -266,7 +296,9 @@ static void request(sl_cache_plan *plan, uint64_t epoch, uint64_t start)
     sl_lock(&plan->mutex);
     plan->epoch = epoch;
     plan->start = start;
-    atomic_fetch_add_explicit(&plan->serial, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&plan->serial, 1, memory_order_release);
+    atomic_store_explicit(&plan->asked, 0, memory_order_release);
+    sl_chunk_waits_plan(plan->waits, true);
     sl_cond_signal(&plan->wanted);
     sl_unlock(&plan->mutex);
 }
@@ -283,10 +315,16 @@ void sl_cache_plan_advance(sl_cache_plan *plan, uint64_t epoch, uint64_t row)
     if (epoch != plan->asked_epoch) {
         sl_cache_plan_enter(plan, epoch, 0);
     }
-    /* Pairs with make_plan: the position belongs to the plan that caching has. */
+    atomic_store_explicit(&plan->asked, row, memory_order_release);
+    /* Pairs with activate: the position belongs to the plan that caching has. */
     if (atomic_load_explicit(&plan->active, memory_order_acquire) == epoch) {
         sl_caching_advance(plan->caching, row);
     }
+}
+
+sl_chunk_waits *sl_cache_plan_waits(const sl_cache_plan *plan)
+{
+    return plan != NULL ? plan->waits : NULL;
 }
 
 void sl_cache_plan_get_stats(sl_cache_plan *plan, sl_caching_stats *stats)
@@ -365,7 +403,9 @@ static sluice_status cache_open_parts(sl_cache_plan *plan, sluice_error *error)
     sluice_status status = sl_caching_open(&plan->caching, sl_kept_objects_cache(plan->kept),
                                            &objects, threads, error);
     if (status == SLUICE_OK) {
-        status = cache_open_tables(plan, error);
+        plan->waits = sl_chunk_waits_open(plan->caching);
+        status = plan->waits != NULL ? cache_open_tables(plan, error)
+                                     : sl_no_memory(error, STAGE, "for the plan of the cache");
     }
     if (status == SLUICE_OK) {
         status = sl_thread_start(&plan->thread, "sl-cache-plan", run_plan, plan, error);
@@ -414,6 +454,7 @@ void sl_cache_plan_close(sl_cache_plan *plan)
     sl_cond_signal(&plan->wanted);
     sl_unlock(&plan->mutex);
     sl_thread_join(&plan->thread);
+    sl_chunk_waits_close(plan->waits);
     sl_caching_close(plan->caching);
     for (int i = 0; i < 2; i++) {
         sl_free(plan->uses[i].first);

@@ -24,6 +24,7 @@ struct sl_objects;
 struct sl_budget;
 struct sl_caching_stats;
 struct sl_chunk_hits;
+struct sl_chunk_waits;
 
 typedef struct sl_cache_plan sl_cache_plan;
 
@@ -33,6 +34,8 @@ sluice_status sl_cache_plan_open(sl_cache_plan **plan, const struct sl_feed *fee
                                  struct sl_budget *budget, sluice_error *error);
 /* Before the feed and its dataset are closed; nobody may advance any more. NULL is fine. */
 void sl_cache_plan_close(sl_cache_plan *plan);
+/* What the loader's reads wait for; holders may outlive the plan. NULL for no plan. */
+struct sl_chunk_waits *sl_cache_plan_waits(const sl_cache_plan *plan);
 
 /* A run begins at (epoch, start). */
 void sl_cache_plan_enter(sl_cache_plan *plan, uint64_t epoch, uint64_t start);

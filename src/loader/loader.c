@@ -45,6 +45,7 @@ sl_fetch_config sl_loader_fetch_config(sluice_loader *loader)
         .merge_bytes = loader->config.merge_bytes,
         .budget = &loader->budget,
         .near = sl_loader_near(loader),
+        .waits = sl_cache_plan_waits(loader->feed.cache_plan),
     };
 }
 

@@ -24,8 +24,11 @@
 #define SCRATCH_MOST ((uint64_t)64 << 20)
 /* The beginning of a file that has no space left in the buffer: its answer says how long it is. */
 #define SIZE_PROBE_BYTES 4096U
-/* A part waits so long for a chunk that somebody fetches, and looks so often. */
+/* A part waits so long for a chunk that another process writes. */
 #define PARK_MOST_NS UINT64_C(5000000000)
+/* It waits so long for the loader's own chunks while none of them arrives, or half of the stall
+ * limit. */
+#define EXPECT_MOST_NS UINT64_C(10000000000)
 /* What a server says of a file's size counts up to here, so that the sizes of all files add up. */
 #define FILE_BYTES_MOST ((uint64_t)1 << 50)
 /* Different reasons that are kept. */
@@ -170,11 +173,25 @@ static void send_range(sl_remote_backend *remote, sl_backend_part *part)
     send_part(remote, part);
 }
 
-static void park_part(sl_remote_backend *remote, sl_backend_part *part)
+static void park_part(sl_remote_backend *remote, sl_backend_part *part, bool expected)
 {
     part->state = SL_PART_PARKED;
+    part->expected = expected;
     part->next = remote->parked;
     remote->parked = part;
+}
+
+static uint64_t expect_until(const sl_remote_backend *remote)
+{
+    return sl_now_ns() + sl_min_u64(EXPECT_MOST_NS, remote->stall_ns / 2);
+}
+
+/* Whether the loader's own caching will fetch the part's chunk. Asked before the cache is, so that
+ * a chunk that arrives in between is found. */
+static bool is_expected(const sl_remote_backend *remote, const sl_backend_part *part)
+{
+    return remote->waits != NULL && sl_chunk_waits_ask(remote->waits, part->job->read->object,
+                                                       part->range.offset / SL_CHUNK_BYTES);
 }
 
 /* Reads the part from its chunk in the cache. False: the chunk is not there. */
@@ -183,14 +200,18 @@ static bool read_cached_part(sl_remote_backend *remote, sl_backend_part *part)
     sl_cached_object *cached = part->job->cached;
     const uint64_t chunk = part->range.offset / SL_CHUNK_BYTES;
     if (remote->inner_flying == remote->depth) {
-        park_part(remote, part);
+        park_part(remote, part, false);
         return true;
     }
+    const bool expected = is_expected(remote, part);
     switch (sl_chunk_find(cached, chunk, &part->use)) {
     case SL_CHUNK_ABSENT:
-        return false;
+        if (expected) {
+            park_part(remote, part, true);
+        }
+        return expected;
     case SL_CHUNK_COMING:
-        park_part(remote, part);
+        park_part(remote, part, expected);
         return true;
     case SL_CHUNK_HERE:
         break;
@@ -260,7 +281,7 @@ static bool job_next_part(sl_remote_backend *remote, sl_backend_job *job)
         return false;
     }
     job->flying++;
-    part->until_ns = sl_now_ns() + PARK_MOST_NS;
+    part->until_ns = remote->waits != NULL ? expect_until(remote) : sl_now_ns() + PARK_MOST_NS;
     start_part(remote, part);
     return true;
 }
@@ -520,18 +541,25 @@ static void look_at_parked(sl_remote_backend *remote)
     if (next == NULL || now < remote->parked_look_ns) {
         return;
     }
+    const uint64_t changes = remote->waits != NULL ? sl_chunk_waits_changes(remote->waits) : 0;
+    const bool changed = changes != remote->changes;
     remote->parked = NULL;
     remote->parked_look_ns = now + SL_BACKEND_PARK_LOOK_NS;
+    remote->changes = changes;
+    remote->progress += changed;
     while (next != NULL) {
         sl_backend_part *part = next;
         sl_backend_job *job = part->job;
         next = part->next;
+        part->until_ns = changed && part->expected ? expect_until(remote) : part->until_ns;
         if (job->failed != 0) {
             sl_backend_part_drop(remote, part);
             job->flying--;
             job_go_on(remote, job);
         } else if (now >= part->until_ns) {
             send_range(remote, part);
+        } else if (part->expected && !changed) {
+            park_part(remote, part, true);
         } else {
             start_part(remote, part);
         }

@@ -184,6 +184,7 @@ static void free_remote(sl_remote_backend *remote)
     for (uint32_t i = 0; i < remote->reason_count; i++) {
         sl_free(remote->reasons[i]);
     }
+    sl_chunk_waits_release(remote->waits);
     sl_cond_destroy(&remote->landed);
     sl_mutex_destroy(&remote->mutex);
     sl_free((void *)remote->reasons);
@@ -294,6 +295,8 @@ static sluice_status make_remote(sl_remote_backend *remote, const sl_backend_con
     remote->depth = config->depth;
     remote->part_count = 2 * config->depth + PARTS_SPARE;
     remote->gap_bytes = GAP_FIRST;
+    remote->waits = config->waits;
+    sl_chunk_waits_hold(remote->waits);
     sl_mutex_init(&remote->mutex);
     sl_cond_init(&remote->landed);
     remote->jobs = sl_calloc(remote->depth, sizeof(*remote->jobs));

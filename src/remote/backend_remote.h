@@ -13,6 +13,7 @@
 #include "backend.h"
 #include "backend_parts.h"
 #include "chunk_cache.h"
+#include "chunk_waits.h"
 #include "objects.h"
 #include "reads.h"
 
@@ -43,6 +44,7 @@ typedef struct sl_backend_part {
     sl_part_range range;
     uint8_t *to, *scratch; /* where the bytes go; scratch NULL: into the read's buffer */
     uint64_t until_ns;     /* PARKED: then it is read past the cache */
+    bool expected;         /* PARKED: the loader's caching will fetch its chunk */
 } sl_backend_part;
 
 struct sl_backend_job {
@@ -76,6 +78,8 @@ struct sl_remote_backend {
     sl_backend_jobs hungry, ready;
     sl_backend_part *parked;
     uint64_t parked_look_ns; /* then it is looked at next */
+    sl_chunk_waits *waits;   /* NULL: none */
+    uint64_t changes;        /* of waits, when parts were looked at last */
     uint32_t inner_flying;
     uint64_t scratch_bytes; /* of all parts */
     uint64_t progress;

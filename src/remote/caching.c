@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "stop.h"
 #include "thread.h"
 
@@ -23,10 +24,16 @@
 #define PAGE_BYTES UINT64_C(4096)
 /* How often a chunk that another process writes is looked at. */
 #define LOOK_AGAIN_NS UINT64_C(50000000)
-#define AHEAD_LEAST   UINT64_C(4)
-#define AHEAD_MOST    UINT64_C(64)
+/* How long it is waited for, if nobody says that. */
+#define WAIT_NS     UINT64_C(30000000000)
+#define AHEAD_LEAST UINT64_C(4)
+#define AHEAD_MOST  UINT64_C(64)
 /* Of a plan's positions: how far apart searches for chunks to remove are. */
 #define SEARCHES 256U
+/* Reads wait for no chunk that has more before it. */
+#define WALK_MOST 1024U
+/* After a failed fetch, reads do not wait for chunks for so long. */
+#define DISTRUST_NS UINT64_C(30000000000)
 /* How often space is made for one chunk: other threads and processes may take it. */
 #define SPACE_TRIES 4U
 
@@ -44,6 +51,7 @@ typedef struct chunk_flight {
     sl_chunk_plan of;
     sl_cached_object *cached; /* NULL: the flight is free, or its object is not open yet */
     uint64_t generation;      /* of the plan that it was taken from */
+    uint64_t off_since_ns;    /* another process has been writing it since then; 0: none has */
 } chunk_flight;
 
 typedef struct put_off {
@@ -76,7 +84,11 @@ struct sl_caching {
     /* under mutex */
     caching_thread threads[SL_CACHING_THREADS_MAX];
     bool started;
-    uint8_t *states; /* of each chunk, by its number */
+    uint8_t *states;  /* of each chunk, by its number */
+    bool *passed;     /* of each chunk: a read of this epoch did not wait for it */
+    uint64_t *places; /* in the plan, of each chunk, by its number */
+    uint64_t most_bytes, kept_bytes, taken_bytes; /* the quota; known to be here; in flights */
+    uint64_t distrust_until_ns;                   /* reads do not wait for chunks */
     sl_chunk_plan *plan;
     uint64_t planned, used; /* chunks of the plan; those with a use in this epoch */
     uint64_t next, reached; /* the first that was not taken; the first that is not in use yet */
@@ -89,6 +101,7 @@ struct sl_caching {
     uint64_t search_at; /* position from which on a search may find other victims */
     bool is_stuck;      /* removing chunks makes no space: another job has a larger quota */
     sl_caching_stats stats;
+    _Atomic uint64_t changes; /* relaxed: sl_caching_expects may answer differently since */
 };
 
 /* ---- chunks ---- */
@@ -105,42 +118,83 @@ static uint32_t bytes_of(const sl_caching *caching, const sl_chunk_plan *chunk)
     return (uint32_t)(left < SL_CHUNK_BYTES ? left : SL_CHUNK_BYTES);
 }
 
-typedef enum chunk_outcome { OUTCOME_HERE, OUTCOME_FETCHED, OUTCOME_LEFT } chunk_outcome;
+static uint64_t caching_cost_of(const sl_caching *caching, const sl_chunk_plan *chunk)
+{
+    return bytes_of(caching, chunk) + PAGE_BYTES;
+}
+
+static void note_change(sl_caching *caching)
+{
+    atomic_fetch_add_explicit(&caching->changes, 1, memory_order_relaxed);
+}
+
+/* FAILED: the store did not send it. */
+typedef enum chunk_outcome {
+    OUTCOME_HERE,
+    OUTCOME_FETCHED,
+    OUTCOME_LEFT,
+    OUTCOME_FAILED
+} chunk_outcome;
+
+static void count_outcome_locked(sl_caching *caching, const chunk_flight *flight,
+                                 chunk_outcome outcome)
+{
+    sl_caching_stats *stats = &caching->stats;
+    const uint32_t bytes = bytes_of(caching, &flight->of);
+    /* A chunk of the plan before is looked at again at its place in the present one. */
+    const bool counts = flight->generation == caching->generation;
+    if (outcome == OUTCOME_FETCHED) {
+        stats->fetched++;
+        stats->fetched_bytes += bytes;
+    } else if (counts && outcome == OUTCOME_HERE) {
+        stats->here++;
+        stats->here_bytes += bytes;
+    } else if (counts) {
+        stats->left++;
+        stats->left_bytes += bytes;
+    }
+    if (counts && (outcome == OUTCOME_HERE || outcome == OUTCOME_FETCHED)) {
+        caching->kept_bytes += caching_cost_of(caching, &flight->of);
+    }
+}
 
 /* Ends the thread's flight. */
 static void settle_chunk(caching_thread *thread, chunk_outcome outcome)
 {
     sl_caching *caching = thread->caching;
-    sl_caching_stats *stats = &caching->stats;
     chunk_flight *flight = &thread->flight;
-    const uint32_t bytes = bytes_of(caching, &flight->of);
+    const bool kept = outcome == OUTCOME_HERE || outcome == OUTCOME_FETCHED;
     sl_lock(&caching->mutex);
-    caching->states[caching_number_of(caching, &flight->of)] =
-        outcome == OUTCOME_LEFT ? CHUNK_GONE : CHUNK_KEPT;
-    /* A chunk of the plan before is looked at again at its place in the present one. */
-    const bool counts = flight->generation == caching->generation;
-    stats->here += counts && outcome == OUTCOME_HERE;
-    stats->here_bytes += counts && outcome == OUTCOME_HERE ? bytes : 0;
-    stats->left += counts && outcome == OUTCOME_LEFT;
-    stats->left_bytes += counts && outcome == OUTCOME_LEFT ? bytes : 0;
-    stats->fetched += outcome == OUTCOME_FETCHED;
-    stats->fetched_bytes += outcome == OUTCOME_FETCHED ? bytes : 0;
+    caching->states[caching_number_of(caching, &flight->of)] = kept ? CHUNK_KEPT : CHUNK_GONE;
+    caching->taken_bytes -= caching_cost_of(caching, &flight->of);
+    count_outcome_locked(caching, flight, outcome);
+    if (outcome == OUTCOME_FAILED) {
+        caching->distrust_until_ns = sl_now_ns() + DISTRUST_NS;
+    } else if (outcome == OUTCOME_FETCHED) {
+        caching->distrust_until_ns = 0;
+    }
     flight->cached = NULL;
+    note_change(caching);
     sl_cond_broadcast(&caching->settled);
     sl_unlock(&caching->mutex);
 }
 
 /* Puts the thread's flight off, since another process writes the chunk. False: there is no place
- * for it. */
+ * for it, or the other one takes too long: it may have been stopped. */
 static bool put_flight_off(caching_thread *thread)
 {
     sl_caching *caching = thread->caching;
+    const uint64_t now = sl_now_ns();
+    const uint64_t wait_ns = caching->objects.wait_ns > 0 ? caching->objects.wait_ns : WAIT_NS;
+    chunk_flight *flight = &thread->flight;
     sl_lock(&caching->mutex);
-    const bool possible = caching->later_count < PUT_OFF_MOST;
+    flight->off_since_ns = flight->off_since_ns > 0 ? flight->off_since_ns : now;
+    const bool possible =
+        caching->later_count < PUT_OFF_MOST && now - flight->off_since_ns < wait_ns;
     if (possible) {
         caching->later[caching->later_count++] =
-            (put_off){thread->flight, sl_deadline_ns((int64_t)LOOK_AGAIN_NS)};
-        thread->flight.cached = NULL;
+            (put_off){*flight, sl_deadline_ns((int64_t)LOOK_AGAIN_NS)};
+        flight->cached = NULL;
     }
     sl_unlock(&caching->mutex);
     return possible;
@@ -165,6 +219,10 @@ static void search_victims_locked(sl_caching *caching, uint64_t position)
         const sl_chunk_plan *chunk = &caching->plan[i];
         const uint8_t state = caching->states[caching_number_of(caching, chunk)];
         if (is_over(chunk, position) && (state == CHUNK_UNKNOWN || state == CHUNK_KEPT)) {
+            if (state == CHUNK_KEPT) { /* one that the plan before fetched was not counted */
+                const uint64_t cost = caching_cost_of(caching, chunk);
+                caching->kept_bytes -= sl_min_u64(caching->kept_bytes, cost);
+            }
             caching->states[caching_number_of(caching, chunk)] = CHUNK_GONE;
             caching->victims[caching->victim_count++] = *chunk;
         }
@@ -193,7 +251,7 @@ static bool take_victim(sl_caching *caching, sl_chunk_plan *victim)
  * this one. */
 static bool caching_make_space(sl_caching *caching, const sl_chunk_plan *for_chunk)
 {
-    const uint64_t needed = bytes_of(caching, for_chunk) + PAGE_BYTES;
+    const uint64_t needed = caching_cost_of(caching, for_chunk);
     sl_chunk_plan victim;
     while (take_victim(caching, &victim)) {
         sl_cached_object *object = caching->objects.open(caching->objects.ctx, victim.object);
@@ -254,17 +312,20 @@ static chunk_outcome fetch_chunk(caching_thread *thread, sl_chunk_part *part)
     sl_error_clear(&error);
     if (!caching_read_chunk(thread, bytes)) {
         sl_chunk_drop(part);
-        return OUTCOME_LEFT;
+        return OUTCOME_FAILED;
     }
     return sl_chunk_keep(part, thread->buffer, bytes, &error) == SLUICE_OK ? OUTCOME_FETCHED
                                                                            : OUTCOME_LEFT;
 }
 
-/* Whether fetching the chunk would come too late to pay. */
-static bool is_too_late(const sl_caching *caching, const sl_chunk_plan *chunk)
+/* Whether fetching the chunk would come too late to pay: reads went past it. */
+static bool is_too_late(sl_caching *caching, const sl_chunk_plan *chunk)
 {
     const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
-    if (caching->fills) {
+    sl_lock(&caching->mutex);
+    const bool passed = caching->passed[caching_number_of(caching, chunk)];
+    sl_unlock(&caching->mutex);
+    if (caching->fills || !passed) {
         return false;
     }
     return position > chunk->last || (chunk->again == SL_CHUNK_NEVER && position > chunk->first &&
@@ -355,6 +416,8 @@ static bool take_next_locked(sl_caching *caching, chunk_flight *flight)
     flight->of = caching->plan[caching->next++];
     flight->cached = NULL;
     flight->generation = caching->generation;
+    flight->off_since_ns = 0;
+    caching->taken_bytes += caching_cost_of(caching, &flight->of);
     return true;
 }
 
@@ -398,13 +461,17 @@ static void run_thread(void *argument)
 
 /* ---- opening and closing ---- */
 
-static uint64_t ahead_of(sl_chunk_cache *cache)
+static uint64_t ahead_of(uint64_t most_bytes)
+{
+    const uint64_t quarter = most_bytes / (SL_CHUNK_BYTES + PAGE_BYTES) / 4;
+    return sl_max_u64(sl_min_u64(quarter, AHEAD_MOST), AHEAD_LEAST);
+}
+
+static uint64_t quota_of_cache(sl_chunk_cache *cache)
 {
     sl_chunk_cache_stats stats;
     sl_chunk_cache_get_stats(cache, &stats);
-    const uint64_t quarter = stats.most_bytes / (SL_CHUNK_BYTES + PAGE_BYTES) / 4;
-    const uint64_t ahead = quarter < AHEAD_MOST ? quarter : AHEAD_MOST;
-    return ahead > AHEAD_LEAST ? ahead : AHEAD_LEAST;
+    return stats.off[0] == '\0' ? stats.most_bytes : 0;
 }
 
 static bool number_chunks(sl_caching *caching)
@@ -422,7 +489,9 @@ static bool number_chunks(sl_caching *caching)
     }
     caching->bases[objects->count] = count;
     caching->states = sl_calloc(count + 1, 1);
-    return caching->states != NULL;
+    caching->passed = sl_calloc(count + 1, sizeof(*caching->passed));
+    caching->places = sl_calloc(count + 1, sizeof(*caching->places));
+    return caching->states != NULL && caching->passed != NULL && caching->places != NULL;
 }
 
 sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
@@ -436,7 +505,8 @@ sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
     }
     made->cache = cache;
     made->objects = *objects;
-    made->ahead = ahead_of(cache);
+    made->most_bytes = quota_of_cache(cache);
+    made->ahead = ahead_of(made->most_bytes);
     made->thread_count = threads;
     atomic_init(&made->wake_at, UINT64_MAX);
     sl_mutex_init(&made->mutex);
@@ -465,6 +535,8 @@ void sl_caching_close(sl_caching *caching)
         sl_free(caching->threads[i].buffer);
     }
     sl_free(caching->plan);
+    sl_free(caching->places);
+    sl_free(caching->passed);
     sl_free(caching->states);
     sl_free(caching->bases);
     sl_cond_destroy(&caching->settled);
@@ -495,15 +567,32 @@ static sluice_status caching_start_threads(sl_caching *caching, sluice_error *er
 
 /* ---- epochs ---- */
 
-static void use_plan_locked(sl_caching *caching, sl_chunk_plan *plan, uint64_t count)
+/* What was known may have changed: other processes remove chunks, too. */
+static void forget_chunks_locked(sl_caching *caching, bool goes_on)
 {
+    const uint64_t chunks = caching->bases[caching->objects.count];
+    for (uint64_t i = 0; i < chunks; i++) {
+        caching->places[i] = SL_CHUNK_NEVER;
+        caching->passed[i] = goes_on && caching->passed[i];
+        if (caching->states[i] != CHUNK_TAKEN) {
+            caching->states[i] = CHUNK_UNKNOWN;
+        }
+    }
+    caching->kept_bytes = 0;
+}
+
+static void use_plan_locked(sl_caching *caching, const sl_chunk_epoch *epoch, sl_chunk_plan *plan)
+{
+    const uint64_t count = epoch->count;
     caching->plan = plan;
     caching->planned = count;
     caching->used = 0;
     caching->span = 0;
+    forget_chunks_locked(caching, epoch->goes_on);
     for (uint64_t i = 0; i < count && plan[i].first != SL_CHUNK_NEVER; i++) {
         caching->used++;
         caching->span = plan[i].last > caching->span ? plan[i].last : caching->span;
+        caching->places[caching_number_of(caching, &plan[i])] = i;
     }
     caching->next = 0;
     caching->reached = 0;
@@ -512,41 +601,87 @@ static void use_plan_locked(sl_caching *caching, sl_chunk_plan *plan, uint64_t c
     caching->is_stuck = false;
     caching->generation++;
     caching->stats = (sl_caching_stats){.chunks = caching->used};
-    /* What was known may have changed: other processes remove chunks, too. */
-    const uint64_t chunks = caching->bases[caching->objects.count];
-    for (uint64_t i = 0; i < chunks; i++) {
-        if (caching->states[i] != CHUNK_TAKEN) {
-            caching->states[i] = CHUNK_UNKNOWN;
-        }
-    }
     atomic_store_explicit(&caching->position, 0, memory_order_seq_cst);
     atomic_store_explicit(&caching->wake_at, UINT64_MAX, memory_order_seq_cst);
+    note_change(caching);
     sl_cond_broadcast(&caching->work);
 }
 
-sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_plan *chunks, uint64_t count,
+sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_epoch *epoch,
                                sluice_error *error)
 {
-    sl_chunk_plan *copy = sl_calloc(count + 1, sizeof(*copy));
-    if (copy == NULL) {
+    const uint64_t count = epoch->count;
+    sl_chunk_plan *plan = sl_calloc(count + 1, sizeof(*plan));
+    if (plan == NULL) {
         return sl_no_memory(error, STAGE, "for the chunks of an epoch");
     }
-    memcpy(copy, chunks, count * sizeof(*copy));
+    memcpy(plan, epoch->chunks, count * sizeof(*plan));
     sl_lock(&caching->mutex);
     const sluice_status status = caching_start_threads(caching, error);
-    sl_chunk_plan *before = copy;
+    sl_chunk_plan *before = plan;
     if (status == SLUICE_OK) {
         before = caching->plan;
-        use_plan_locked(caching, copy, count);
+        use_plan_locked(caching, epoch, plan);
     }
     sl_unlock(&caching->mutex);
     sl_free(before);
     return status;
 }
 
+/* ---- what reads wait for ---- */
+
+/* Whether there will be space for the chunk of the plan at `place`, after those before it. */
+static bool has_space_locked(const sl_caching *caching, uint64_t place)
+{
+    uint64_t bytes = caching->kept_bytes + caching->taken_bytes;
+    bool fits = false;
+    if (caching->is_stuck || place - caching->next > WALK_MOST) {
+        return false;
+    }
+    for (uint64_t i = caching->next; i <= place; i++) {
+        const uint64_t cost = caching_cost_of(caching, &caching->plan[i]);
+        fits = bytes + cost <= caching->most_bytes;
+        bytes += fits ? cost : 0;
+    }
+    return fits;
+}
+
+bool sl_caching_expects(sl_caching *caching, uint32_t object, uint64_t chunk)
+{
+    const uint64_t number = caching->bases[object] + chunk;
+    bool expected = false;
+    if (number >= caching->bases[object + 1]) {
+        return false;
+    }
+    sl_lock(&caching->mutex);
+    const uint64_t place = caching->places[number];
+    const uint8_t state = caching->states[number];
+    if (caching->distrust_until_ns != 0 && sl_now_ns() < caching->distrust_until_ns) {
+        expected = false;
+    } else if (state == CHUNK_TAKEN) {
+        expected = true;
+    } else if (state == CHUNK_UNKNOWN && caching->plan != NULL && place != SL_CHUNK_NEVER &&
+               place >= caching->next) {
+        (void)may_take_locked(caching);
+        expected = place < caching->reached + caching->ahead && has_space_locked(caching, place);
+    }
+    caching->passed[number] = caching->passed[number] || !expected;
+    sl_unlock(&caching->mutex);
+    return expected;
+}
+
+uint64_t sl_caching_changes(const sl_caching *caching)
+{
+    return atomic_load_explicit(&caching->changes, memory_order_relaxed);
+}
+
 void sl_caching_advance(sl_caching *caching, uint64_t position)
 {
-    atomic_store_explicit(&caching->position, position, memory_order_seq_cst);
+    uint64_t before = atomic_load_explicit(&caching->position, memory_order_seq_cst);
+    while (before < position &&
+           !atomic_compare_exchange_weak_explicit(&caching->position, &before, position,
+                                                  memory_order_seq_cst, memory_order_seq_cst)) {
+    }
     if (position < atomic_load_explicit(&caching->wake_at, memory_order_seq_cst)) {
         return;
     }
@@ -621,9 +756,13 @@ sluice_status sl_caching_fill(sl_chunk_cache *cache, const sl_caching_objects *o
     }
     caching->fills = true;
     sl_chunk_plan *plan = plan_of_all(caching);
-    status = plan != NULL
-                 ? sl_caching_begin(caching, plan, caching->bases[caching->objects.count], error)
-                 : sl_no_memory(error, STAGE, "for the chunks of all objects");
+    status =
+        plan != NULL
+            ? sl_caching_begin(caching,
+                               &(sl_chunk_epoch){.chunks = plan,
+                                                 .count = caching->bases[caching->objects.count]},
+                               error)
+            : sl_no_memory(error, STAGE, "for the chunks of all objects");
     sl_free(plan);
     if (status == SLUICE_OK) {
         status = wait_until_filled(caching, watch, error);

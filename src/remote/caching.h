@@ -5,7 +5,8 @@
  * Purpose: the caller knows the plan (loader/cache_plan.h). It passes all chunks of its objects in
  * the order of their first use, each with its first and last use in this epoch and its first use in
  * the next one. Threads fetch absent chunks whole, ahead of the reading position, into the cache.
- * A chunk that another process of the host writes is waited for, not fetched.
+ * A chunk that another process of the host writes is waited for, not fetched; if that takes longer
+ * than the stall limit, the chunk is left, as if there were no space.
  *
  * Policy: Belady's, with the choice to bypass the cache. A chunk's reads come in one burst an epoch
  * (first to last), which has to be downloaded in any case, so keeping a chunk only pays at its next
@@ -17,12 +18,17 @@
  * stable. Ties go by the chunk's number. A newcomer without space is left to be read past the
  * cache.
  *
+ * A read of a chunk that is in the plan's reach waits for the chunk (chunk_waits.h), so that no
+ * byte is downloaded twice. It does not wait for a chunk that will not have space, and for none
+ * after a fetch has failed.
+ *
  * A chunk is fetched when its first use is fewer than `ahead` chunks away: as many as fill a
  * quarter of the cache, at least 4, at most 64. A chunk that the next epoch does not use is not
- * fetched any more once half of its burst is over.
+ * fetched any more once half of its burst is over, and none once its burst is over, if reads went
+ * past it.
  *
  * Threads: its own, up to 8, started by the first plan; all functions from any thread. Lock: one
- * mutex, not held during reads and writes. Memory: 40 bytes a chunk, and 8 MiB a thread. The
+ * mutex, not held during reads and writes. Memory: 50 bytes a chunk, and 8 MiB a thread. The
  * cache's failures are not the caller's: a chunk that cannot be fetched or kept is left.
  */
 #ifndef SL_CACHING_H
@@ -56,6 +62,7 @@ typedef struct sl_caching_objects {
     sl_cached_object *(*open)(void *ctx, uint32_t object);
     /* Reads exactly `bytes` at `offset`; false: it failed. Blocks, under the thread's stop. */
     bool (*read)(void *ctx, uint32_t object, uint64_t offset, void *to, uint32_t bytes);
+    uint64_t wait_ns; /* most time that another process's chunk is waited for; 0: 30 s */
 } sl_caching_objects;
 
 /* Threads: 1 to SL_CACHING_THREADS_MAX. The cache and objects->ctx must outlive it. Errors: NOMEM.
@@ -68,14 +75,27 @@ void sl_caching_close(sl_caching *caching);
 /* Number of an object's first chunk among all chunks; of `count`: the number of all chunks. */
 uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object);
 
-/* Begins an epoch, at position 0. `chunks` are copied: each chunk at most once, sorted by `first`,
- * so that those without a use in this epoch come last. Fetches in progress go on. Errors: NOMEM
+/* Each chunk at most once, sorted by `first`, so that those without a use in this epoch come last.
+ */
+typedef struct sl_chunk_epoch {
+    const sl_chunk_plan *chunks;
+    uint64_t count;
+    bool goes_on; /* of the same epoch as the plan before, of which more is known now */
+} sl_chunk_epoch;
+/* Begins an epoch, at position 0. The chunks are copied. Fetches in progress go on. Errors: NOMEM
  * (the plan before stays). */
-sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_plan *chunks, uint64_t count,
+sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_epoch *epoch,
                                sluice_error *error);
-/* The loader has asked for all that is used before `position`. Costs some ns unless a chunk can be
- * fetched now. */
+/* The loader has asked for all that is used before `position`, which grows within an epoch. Costs
+ * some ns unless a chunk can be fetched now. */
 void sl_caching_advance(sl_caching *caching, uint64_t position);
+
+/* True if the chunk is being fetched, or will be as soon as a thread is free, and is likely to have
+ * space: a read of it should wait, since it would download the same bytes. Every such chunk is
+ * settled, without any action of the reader. False for 30 s after a fetch has failed. */
+bool sl_caching_expects(sl_caching *caching, uint32_t object, uint64_t chunk);
+/* A number that changes whenever a chunk was settled, or a plan has begun. */
+uint64_t sl_caching_changes(const sl_caching *caching);
 
 /* Of the epoch. Each chunk of the plan that was looked at counts once: as here (it was in the
  * cache), fetched, or left. */

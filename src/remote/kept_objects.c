@@ -270,7 +270,8 @@ sl_caching_objects sl_kept_objects_of(sl_kept_objects *kept)
                                 .count = kept->count,
                                 .bytes = bytes_of_kept,
                                 .open = open_kept,
-                                .read = read_kept};
+                                .read = read_kept,
+                                .wait_ns = kept->settings->stall_ns};
 }
 
 sluice_status sl_kept_objects_fill(const sl_objects *objects, const sl_caching_watch *watch,

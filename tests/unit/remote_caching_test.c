@@ -114,7 +114,9 @@ static void begin(const rig *r, const epoch *now, const epoch *then)
     sl_chunk_plan plan[CHUNKS];
     sluice_error error;
     plan_epoch(plan, now, then);
-    assert_int_equal(sl_caching_begin(r->caching, plan, CHUNKS, &error), SLUICE_OK);
+    assert_int_equal(
+        sl_caching_begin(r->caching, &(sl_chunk_epoch){.chunks = plan, .count = CHUNKS}, &error),
+        SLUICE_OK);
 }
 
 /* Reads an epoch as slowly as the cache is filled. Returns the share of uses of chunks that were in
@@ -252,13 +254,17 @@ TEST(a_chunk_in_use_is_not_removed)
     for (uint32_t i = 0; i < 8; i++) {
         plan[i].last = 100;
     }
-    assert_int_equal(sl_caching_begin(r.caching, plan, CHUNKS, &error), SLUICE_OK);
+    assert_int_equal(
+        sl_caching_begin(r.caching, &(sl_chunk_epoch){.chunks = plan, .count = CHUNKS}, &error),
+        SLUICE_OK);
     sl_caching_advance(r.caching, 7);
     assert_int_equal(wait_settled(&r, 8).fetched, 8);
     for (uint32_t i = 8; i < 16; i++) { /* wanted in this epoch, too */
         plan[i] = (sl_chunk_plan){i / EACH, i % EACH, 50, 100, 3};
     }
-    assert_int_equal(sl_caching_begin(r.caching, plan, CHUNKS, &error), SLUICE_OK);
+    assert_int_equal(
+        sl_caching_begin(r.caching, &(sl_chunk_epoch){.chunks = plan, .count = CHUNKS}, &error),
+        SLUICE_OK);
     sl_caching_advance(r.caching, 60);
     const sl_caching_stats stats = wait_settled(&r, 16);
     assert_int_equal(stats.removed, 0);
@@ -282,35 +288,18 @@ TEST(fetching_stays_ahead_of_the_position_only)
     assert_int_equal(wait_settled(&r, 13).fetched, 13);
     pause_a_little();
     assert_int_equal(wait_settled(&r, 13).fetched, 13);
-    /* Those that were passed meanwhile are left. */
+    /* Those that reads have passed meanwhile are left. */
+    for (uint32_t i = 21; i < 40; i++) {
+        assert_false(sl_caching_expects(r.caching, i / EACH, i % EACH));
+    }
     sl_caching_advance(r.caching, 40);
     const sl_caching_stats stats = wait_settled(&r, 49);
-    assert_true(stats.left >= 40 - 13);
+    assert_int_equal(stats.left, 40 - 21);
     sl_caching_close(r.caching);
     free(all.uses);
 }
 
-/* ---- other processes ---- */
-
-TEST(chunks_of_other_processes_are_waited_for)
-{
-    rig r = {0};
-    epoch all = uses_of(0, 4);
-    open_rig(&r, CHUNKS, 2);
-    fake_chunks_set(1, SL_CHUNK_COMING);
-    fake_chunks_set(2, SL_CHUNK_COMING);
-    begin(&r, &all, &all);
-    assert_int_equal(wait_settled(&r, 2).fetched, 2);
-    fake_chunks_set(1, SL_CHUNK_HERE);
-    fake_chunks_set(2, SL_CHUNK_ABSENT); /* its writer died */
-    const sl_caching_stats stats = wait_settled(&r, 4);
-    assert_int_equal(stats.here, 1);
-    assert_int_equal(stats.fetched, 3);
-    sl_caching_close(r.caching);
-    free(all.uses);
-}
-
-/* ---- reads that fail, or take long ---- */
+/* ---- what reads wait for ---- */
 
 /* Reads end when the gate opens, or their thread is to stop. */
 typedef struct gate {
@@ -340,6 +329,140 @@ static void wait_inside(gate *g, uint64_t count)
         pause_a_little();
     }
 }
+
+TEST(reads_wait_for_chunks_in_reach)
+{
+    rig r = {0};
+    gate g = {.open = false};
+    epoch all = uses_of(0, CHUNKS);
+    r.chunks.reads = pass_gate;
+    r.chunks.ctx = &g;
+    open_rig(&r, CHUNKS, 2);                           /* 16 ahead */
+    assert_false(sl_caching_expects(r.caching, 0, 0)); /* there is no plan */
+    begin(&r, &all, &all);
+    wait_inside(&g, 2);
+    assert_true(sl_caching_expects(r.caching, 0, 0)); /* being fetched */
+    assert_true(sl_caching_expects(r.caching, 1, 0)); /* the last one in reach */
+    assert_false(sl_caching_expects(r.caching, 1, 1));
+    assert_false(sl_caching_expects(r.caching, 0, EACH)); /* no such chunk */
+    sl_caching_advance(r.caching, 1);
+    assert_true(sl_caching_expects(r.caching, 1, 1));
+    const uint64_t changes = sl_caching_changes(r.caching);
+    atomic_store_explicit(&g.open, true, memory_order_release);
+    (void)wait_settled(&r, 18);
+    assert_true(sl_caching_changes(r.caching) != changes);
+    assert_false(sl_caching_expects(r.caching, 0, 0)); /* it is here, or was removed since */
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+TEST(reads_do_not_wait_without_space)
+{
+    rig r = {0};
+    gate g = {.open = false};
+    epoch all = uses_of(0, CHUNKS);
+    r.chunks.reads = pass_gate;
+    r.chunks.ctx = &g;
+    open_rig(&r, 4, 2);
+    begin(&r, &all, &all);
+    wait_inside(&g, 2);
+    for (uint32_t i = 0; i < 5; i++) { /* in reach are 5 */
+        assert_int_equal(sl_caching_expects(r.caching, 0, i), i < 4);
+    }
+    atomic_store_explicit(&g.open, true, memory_order_release);
+    (void)wait_settled(&r, 5);
+    sl_caching_advance(r.caching, 10);
+    assert_false(sl_caching_expects(r.caching, 0, 10)); /* the cache is full */
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+TEST(reads_do_not_wait_after_a_failed_fetch)
+{
+    rig r = {0};
+    gate g = {.open = true, .fails = true};
+    epoch all = uses_of(0, CHUNKS);
+    r.chunks.reads = pass_gate;
+    r.chunks.ctx = &g;
+    open_rig(&r, CHUNKS, 1);
+    begin(&r, &all, &all);
+    (void)wait_settled(&r, 17);
+    sl_caching_advance(r.caching, 1);
+    assert_false(sl_caching_expects(r.caching, 1, 1));
+    /* One that succeeds is enough. */
+    atomic_store_explicit(&g.fails, false, memory_order_relaxed);
+    sl_caching_advance(r.caching, 4);
+    (void)wait_settled(&r, 21);
+    atomic_store_explicit(&g.open, false, memory_order_release);
+    sl_caching_advance(r.caching, 6);
+    assert_true(sl_caching_expects(r.caching, 1, 6));
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+/* What is known of reads past the cache holds when the next epoch becomes known, too. */
+TEST(a_plan_that_goes_on)
+{
+    rig r = {0};
+    epoch all = uses_of(0, CHUNKS);
+    sl_chunk_plan plan[CHUNKS];
+    sluice_error error;
+    open_rig(&r, CHUNKS, 1);
+    begin(&r, &all, &all);
+    (void)wait_settled(&r, 17);
+    assert_false(sl_caching_expects(r.caching, 1, 14));
+    plan_epoch(plan, &all, &all);
+    assert_int_equal(
+        sl_caching_begin(
+            r.caching, &(sl_chunk_epoch){.chunks = plan, .count = CHUNKS, .goes_on = true}, &error),
+        SLUICE_OK);
+    sl_caching_advance(r.caching, CHUNKS);
+    assert_int_equal(wait_settled(&r, CHUNKS).left, 1);
+    assert_false(fake_chunks_has(EACH + 14));
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+/* ---- other processes ---- */
+
+TEST(chunks_of_other_processes_are_waited_for)
+{
+    rig r = {0};
+    epoch all = uses_of(0, 4);
+    open_rig(&r, CHUNKS, 2);
+    fake_chunks_set(1, SL_CHUNK_COMING);
+    fake_chunks_set(2, SL_CHUNK_COMING);
+    begin(&r, &all, &all);
+    assert_int_equal(wait_settled(&r, 2).fetched, 2);
+    fake_chunks_set(1, SL_CHUNK_HERE);
+    fake_chunks_set(2, SL_CHUNK_ABSENT); /* its writer died */
+    const sl_caching_stats stats = wait_settled(&r, 4);
+    assert_int_equal(stats.here, 1);
+    assert_int_equal(stats.fetched, 3);
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+/* Its process was stopped. */
+TEST(a_chunk_that_another_process_never_ends_is_left)
+{
+    rig r = {0};
+    epoch all = uses_of(0, 2);
+    open_rig(&r, CHUNKS, 1);
+    sl_caching_close(r.caching);
+    r.objects.wait_ns = 1;
+    sluice_error error;
+    assert_int_equal(sl_caching_open(&r.caching, r.cache, &r.objects, 1, &error), SLUICE_OK);
+    fake_chunks_set(1, SL_CHUNK_COMING);
+    begin(&r, &all, &all);
+    const sl_caching_stats stats = wait_settled(&r, 2);
+    assert_int_equal(stats.fetched, 1);
+    assert_int_equal(stats.left, 1);
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+/* ---- reads that fail, or take long ---- */
 
 TEST(chunks_that_cannot_be_read_are_left)
 {
