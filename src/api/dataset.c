@@ -14,6 +14,7 @@
 #include "over.h"
 #include "path_range.h"
 #include "stop.h"
+#include "store.h"
 #include "verify.h"
 
 #include <stdio.h>
@@ -54,12 +55,14 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
 {
     sl_path_list list = {0};
     sluice_status status = SLUICE_OK;
+    sl_store_scope_begin();
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = sl_path_range_add(&list, paths[i], error);
     }
     if (status == SLUICE_OK) {
         status = open_paths(dataset, &list, own, error);
     }
+    sl_store_scope_end();
     sl_path_list_free(&list);
     return status;
 }

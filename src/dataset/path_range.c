@@ -111,20 +111,56 @@ static sluice_status expand(sl_path_list *list, const char *path, sluice_error *
     return add_numbers(list, path, &r, error);
 }
 
+/* If all names of the range are in one folder. They begin with the digits that its ends share. */
+static void expect_names(const char *path, const range *r, uint64_t names)
+{
+    char prefix[PATH_BYTES];
+    char first[32];
+    char last[32];
+    int same = 0;
+    const int digits =
+        snprintf(first, sizeof(first), "%0*llu", r->width, (unsigned long long)r->first);
+    if (snprintf(last, sizeof(last), "%0*llu", r->width, (unsigned long long)r->last) == digits) {
+        while (same < digits && first[same] == last[same]) {
+            same++;
+        }
+    }
+    const int length =
+        snprintf(prefix, sizeof(prefix), "%.*s%.*s", (int)(r->begin - path), path, same, first);
+    if (length > 0 && (size_t)length < sizeof(prefix) && strchr(r->end, '/') == NULL) {
+        sl_store_expect(prefix, names);
+    }
+}
+
+static void drop_paths(sl_path_list *list, size_t kept)
+{
+    while (list->count > kept) {
+        sl_free(list->paths[--list->count]);
+    }
+}
+
 sluice_status sl_path_range_add(sl_path_list *list, const char *path, sluice_error *error)
 {
     range r;
     sl_store_facts facts;
-    return !find_range(path, &r) || sl_store_stat(path, &facts) == 0
-               ? path_range_add(list, path, error)
-               : expand(list, path, error);
+    const size_t before = list->count;
+    if (!find_range(path, &r)) {
+        return path_range_add(list, path, error);
+    }
+    sluice_status status = expand(list, path, error);
+    if (status == SLUICE_OK) {
+        expect_names(path, &r, list->count - before);
+    }
+    if (sl_store_stat(path, &facts) == 0) {
+        drop_paths(list, before);
+        status = path_range_add(list, path, error);
+    }
+    return status;
 }
 
 void sl_path_list_free(sl_path_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        sl_free(list->paths[i]);
-    }
+    drop_paths(list, 0);
     sl_free((void *)list->paths);
     *list = (sl_path_list){0};
 }

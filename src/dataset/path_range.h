@@ -4,7 +4,8 @@
  *
  * Purpose: numbers between two dots, both ends included, with as many digits as the first one has
  * where it begins with a 0, as in shells; several of them in a path, the last one counting fastest.
- * A path of something that is there is itself, whatever its name.
+ * A path of something that is there is itself, whatever its name. A store is told to expect the
+ * names of a range (sl_store_expect), so the caller opens a scope around.
  * Threads: pure, except for the look at the file system. Ownership: sl_path_list_free.
  */
 #ifndef SL_PATH_RANGE_H

@@ -122,6 +122,14 @@ void sl_store_scope_end(void)
     tell_scope(false);
 }
 
+void sl_store_expect(const char *prefix, uint64_t names)
+{
+    const sl_store *store = sl_store_of(prefix);
+    if (store->expect != NULL) {
+        store->expect(prefix, names);
+    }
+}
+
 /* ---- what is at an address ---- */
 
 int sl_store_stat(const char *path, sl_store_facts *facts)

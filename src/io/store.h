@@ -127,6 +127,9 @@ typedef struct sl_store {
     /* Finds what a listing of this scope said of an object. 1; 0: none said it; -errno: a listing
      * failed. NULL: the store does not list what objects are. */
     int (*recall)(const char *path, sl_file_identity *identity);
+    /* Names that begin like this address are asked about next, about `names` of them: they may be
+     * listed at once. NULL: each name costs what it costs. */
+    void (*expect)(const char *prefix, uint64_t names);
     /* True if objects are behind a network: handle->own is an sl_object (src/remote/object.h), and
      * fetch threads read them through sl_backend_remote. */
     bool remote;
@@ -155,6 +158,8 @@ const char *sl_store_reason(void);
  * meanwhile. They nest, and count over all threads. */
 void sl_store_scope_begin(void);
 void sl_store_scope_end(void);
+/* In a scope: `names` names that begin like this address will be asked about. */
+void sl_store_expect(const char *prefix, uint64_t names);
 
 /*
  * True: reads of remote objects by this thread go to the store itself, and what the chunk cache

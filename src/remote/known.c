@@ -19,7 +19,15 @@
 #define FOLDER_SLOTS 4096U
 #define NOTE_SLOTS   16384U
 
-enum { NOTES_MOST = 1 << 20, OBJECTS_MOST = 1024 };
+/* A listing of expected names may have a page for each 100 of them and two more: pages have up to
+ * 1,000 names, others among them. Two names are asked for by two requests. */
+enum {
+    NOTES_MOST = 1 << 20,
+    OBJECTS_MOST = 1024,
+    EXPECTED_LEAST = 2,
+    PAGES_SPARE = 2,
+    NAMES_A_PAGE_LEAST = 100
+};
 
 typedef struct known_note {
     char *address;
@@ -39,6 +47,7 @@ static sl_known_folder *known_folders[FOLDER_SLOTS];
 static known_note *known_notes[NOTE_SLOTS];
 static uint32_t known_note_count, known_object_count;
 static uint64_t known_memory, known_forks;
+static uint64_t known_prefixes; /* folders of which some names are listed */
 
 static void guard_known(void)
 {
@@ -60,6 +69,7 @@ static void lock_known(void)
         known_made = false;
         known_scopes = known_memory = 0;
         known_note_count = known_object_count = 0;
+        known_prefixes = 0;
         memset((void *)known_folders, 0, sizeof(known_folders));
         memset((void *)known_notes, 0, sizeof(known_notes));
     }
@@ -186,6 +196,11 @@ static sl_known_folder *find_folder_locked(const char *address)
     return folder;
 }
 
+static bool is_prefix(const char *address)
+{
+    return address[strlen(address) - 1] != '/';
+}
+
 static void free_folder(sl_known_folder *folder)
 {
     sl_folder_listing_close(&folder->listing);
@@ -201,6 +216,7 @@ static void unlink_folder_locked(sl_known_folder *folder)
     }
     *at = folder->next;
     folder->kept = false;
+    known_prefixes -= is_prefix(folder->address);
     known_memory -= folder->memory; /* its entries may be another thread's now */
     folder->memory = 0;
 }
@@ -221,6 +237,7 @@ static sl_known_folder *make_folder_locked(const char *address)
         sl_known_folder **slot = &known_folders[hash_address(address) % FOLDER_SLOTS];
         folder->next = *slot;
         *slot = folder;
+        known_prefixes += is_prefix(address);
     }
     return folder;
 }
@@ -274,30 +291,44 @@ void sl_known_release(sl_known_folder *folder)
     sl_unlock(&known_mutex);
 }
 
+/* The folder that an address names, or that the names with this prefix are in. */
+static int parse_folder(const char *address, sl_url *url)
+{
+    char parent[SL_PATH_BYTES];
+    sluice_error error;
+    if (is_prefix(address) && !sl_known_parent(address, parent)) {
+        return -EINVAL;
+    }
+    if (sl_url_parse(url, is_prefix(address) ? parent : address, &error) < 0) {
+        sl_store_set_reason(error.text);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 /* Without the lock; nobody else looks into it meanwhile. */
 static int fill_folder(sl_known_folder *folder, bool whole)
 {
     sl_url *url = sl_malloc(sizeof(*url));
-    sluice_error error;
-    int failed = url != NULL ? 0 : -ENOMEM;
-    if (url != NULL && sl_url_parse(url, folder->address, &error) < 0) {
-        sl_store_set_reason(error.text);
-        failed = -EINVAL;
-    }
+    int failed = url != NULL ? parse_folder(folder->address, url) : -ENOMEM;
     if (failed == 0) {
         folder->is_ordered = sl_provider_of(url->scheme)->lists_ranges;
     }
     if (failed == 0 && folder->noted_ns == 0) {
-        failed = sl_folder_listing_begin(url, &folder->listing);
+        failed = is_prefix(folder->address)
+                     ? sl_folder_listing_find(url, sl_path_name(folder->address), &folder->listing)
+                     : sl_folder_listing_begin(url, &folder->listing);
     }
     if (failed == 0 && whole) {
         failed = sl_folder_listing_finish(url, &folder->listing);
+        /* pages of several ranges were read: names between them may be missing */
+        folder->is_ordered = folder->is_ordered && !folder->listing.next.more;
     }
     sl_free(url);
     return failed;
 }
 
-int sl_known_list(const char *address, bool whole, sl_known_folder **out)
+static int known_list(const char *address, bool whole, uint64_t pages_most, sl_known_folder **out)
 {
     bool stopped = false;
     int failed = 0;
@@ -310,6 +341,7 @@ int sl_known_list(const char *address, bool whole, sl_known_folder **out)
     }
     if (folder->noted_ns == 0 || (whole && !folder->whole)) {
         folder->busy = true;
+        folder->listing.pages_most = pages_most;
         sl_unlock(&known_mutex);
         failed = fill_folder(folder, whole);
         lock_known();
@@ -335,6 +367,30 @@ int sl_known_list(const char *address, bool whole, sl_known_folder **out)
     }
     sl_unlock(&known_mutex);
     return failed;
+}
+
+int sl_known_list(const char *address, bool whole, sl_known_folder **out)
+{
+    return known_list(address, whole, 0, out);
+}
+
+int sl_known_expect(const char *prefix, uint64_t names)
+{
+    sl_known_folder *folder = NULL;
+    if (names <= EXPECTED_LEAST) {
+        return 0;
+    }
+    const int failed = known_list(prefix, true, PAGES_SPARE + names / NAMES_A_PAGE_LEAST, &folder);
+    if (failed < 0) {
+        return failed;
+    }
+    lock_known();
+    if (folder->kept && !folder->whole && !is_prefix(prefix)) {
+        unlink_folder_locked(folder); /* else the next question would list all of it */
+    }
+    release_locked(folder);
+    sl_unlock(&known_mutex);
+    return 0;
 }
 
 /* ---- questions ---- */
@@ -383,6 +439,22 @@ static bool is_usable(const sl_known_folder *folder)
     return folder != NULL && !folder->busy && folder->noted_ns != 0 && is_fresh(folder->noted_ns);
 }
 
+/* By listings of the names that begin like this one. */
+static void find_by_prefix_locked(const char *address, sl_bytes name, bool as_folder,
+                                  sl_known *known)
+{
+    char prefix[SL_PATH_BYTES + 1];
+    const size_t before = (size_t)((const char *)name.data - address);
+    memcpy(prefix, address, before + name.size);
+    for (size_t bytes = name.size; bytes > 0 && known->kind == SL_ENTRY_UNKNOWN; bytes--) {
+        prefix[before + bytes] = '\0';
+        const sl_known_folder *listed = find_folder_locked(prefix);
+        if (is_usable(listed)) {
+            know_name_locked(listed, name, as_folder, known);
+        }
+    }
+}
+
 static void known_find_locked(const char *address, size_t bytes, bool as_folder, sl_known *known)
 {
     char parent[SL_PATH_BYTES + 1];
@@ -404,6 +476,8 @@ static void known_find_locked(const char *address, size_t bytes, bool as_folder,
         const sl_known_folder *folder = find_folder_locked(parent);
         if (name.size > 0 && is_usable(folder)) {
             know_name_locked(folder, name, as_folder, known);
+        } else if (known_prefixes > 0) {
+            find_by_prefix_locked(address, name, as_folder, known);
         }
     }
 }

@@ -40,9 +40,14 @@ void sl_known_note(const char *address, const sl_known *known);
 sl_object *sl_known_object(const char *address);
 void sl_known_note_object(const char *address, sl_object *object);
 
+/* Lists the names that begin like `prefix`, which will be asked about, about `names` of them,
+ * unless there are many more. Returns 0 or -errno, with a reason; questions are then asked one by
+ * one. */
+int sl_known_expect(const char *prefix, uint64_t names);
+
 /* A folder's listing, shared and immutable while it is held. */
 typedef struct sl_known_folder {
-    char *address; /* with a slash at its end */
+    char *address; /* with a slash at its end; without one, the names that begin so are listed */
     sl_folder_listing listing;
     bool whole;
     bool is_ordered; /* its pages are in the order of keys */

@@ -44,6 +44,7 @@ typedef struct lister {
     const char *begins; /* of the names; NULL: all */
     sl_page_group group;
     sl_key_alphabet alphabet;
+    uint64_t pages;
     uint64_t checked; /* names when doubles were last dropped */
     lane *lanes;      /* LANES of them */
     char first[KEY_BYTES];
@@ -317,6 +318,7 @@ static int add_page(lister *l, lane *of)
         sl_free(end.token);
         return stuck;
     }
+    l->pages++;
     const bool beyond = keep_range(entries, from, of->end);
     const bool more = end.more && !beyond;
     if (of->parent != NULL) {
@@ -391,6 +393,11 @@ static bool has_lanes(const lister *l)
     return used;
 }
 
+static bool has_enough(const lister *l)
+{
+    return l->listing->pages_most != 0 && l->pages >= l->listing->pages_most;
+}
+
 static int list_step(lister *l, bool cuts)
 {
     if (sl_stop_requested()) {
@@ -411,7 +418,7 @@ static int list_step(lister *l, bool cuts)
 
 static int open_lister(lister *l, const sl_url *folder, sl_folder_listing *listing)
 {
-    *l = (lister){.folder = folder, .listing = listing};
+    *l = (lister){.folder = folder, .listing = listing, .begins = listing->begins};
     l->lanes = sl_calloc(LANES, sizeof(*l->lanes));
     if (l->lanes == NULL) {
         return -ENOMEM;
@@ -433,7 +440,7 @@ static void close_lister(lister *l)
 
 /* ---- listings ---- */
 
-static int read_first_page(const sl_url *folder, const char *begins, sl_folder_listing *listing)
+static int read_first_page(const sl_url *folder, sl_folder_listing *listing)
 {
     lister *l = sl_malloc(sizeof(*l));
     int failed = l != NULL ? open_lister(l, folder, listing) : -ENOMEM;
@@ -441,7 +448,6 @@ static int read_first_page(const sl_url *folder, const char *begins, sl_folder_l
         sl_free(l);
         return failed;
     }
-    l->begins = begins;
     bool whole = false;
     while (failed == 0 && !whole) {
         failed = list_step(l, false);
@@ -462,7 +468,7 @@ static int read_first_page(const sl_url *folder, const char *begins, sl_folder_l
 
 int sl_folder_listing_begin(const sl_url *folder, sl_folder_listing *listing)
 {
-    const int failed = read_first_page(folder, NULL, listing);
+    const int failed = read_first_page(folder, listing);
     if (failed == 0 && !listing->entries.found) {
         sl_store_set_reason("");
         return -ENOENT;
@@ -472,7 +478,7 @@ int sl_folder_listing_begin(const sl_url *folder, sl_folder_listing *listing)
 
 int sl_folder_listing_find(const sl_url *folder, const char *name, sl_folder_listing *listing)
 {
-    return read_first_page(folder, name, listing);
+    return listing_copy_text(&listing->begins, name) ? read_first_page(folder, listing) : -ENOMEM;
 }
 
 int sl_folder_listing_finish(const sl_url *folder, sl_folder_listing *listing)
@@ -489,9 +495,10 @@ int sl_folder_listing_finish(const sl_url *folder, sl_folder_listing *listing)
     l->lanes[0].token = listing->next.token;
     listing->next = (sl_page_end){.more = false};
     failed = note_names(l, &l->lanes[0], 0) ? 0 : -ENOMEM;
-    while (failed == 0 && has_lanes(l)) {
+    while (failed == 0 && has_lanes(l) && !has_enough(l)) {
         failed = list_step(l, true);
     }
+    listing->next.more = has_lanes(l);
     close_lister(l);
     sl_free(l);
     if (failed == 0) {
@@ -504,5 +511,6 @@ void sl_folder_listing_close(sl_folder_listing *listing)
 {
     sl_entries_close(&listing->entries);
     sl_free(listing->next.token);
+    sl_free(listing->begins);
     *listing = (sl_folder_listing){.next = {.more = false}};
 }

@@ -17,7 +17,9 @@
 
 typedef struct sl_folder_listing {
     sl_entries entries;
-    sl_page_end next; /* more: the listing is not complete yet */
+    sl_page_end next;    /* more: the listing is not complete yet */
+    char *begins;        /* of the names that are listed, sl_malloc'd; NULL: all */
+    uint64_t pages_most; /* to read in `finish`, which then leaves `more` set; 0: all */
 } sl_folder_listing;
 
 /* Reads the first page of `folder`, whose key is "" or ends with a slash. `*listing` is zero at
@@ -27,7 +29,7 @@ int sl_folder_listing_begin(const sl_url *folder, sl_folder_listing *listing);
 /* Reads the first page of the names of `folder` that begin with `name`. Only where pages can start
  * after any key. */
 int sl_folder_listing_find(const sl_url *folder, const char *name, sl_folder_listing *listing);
-/* Reads all other pages and sorts the entries. */
+/* Reads all other pages, up to `pages_most`, and sorts the entries. */
 int sl_folder_listing_finish(const sl_url *folder, sl_folder_listing *listing);
 void sl_folder_listing_close(sl_folder_listing *listing);
 

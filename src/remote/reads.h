@@ -17,12 +17,11 @@
  *    than 4 KiB/s on top of that.
  * Results are final; the caller does not try again: bytes read (fewer where the object ends), or
  * -errno: ENOENT, EACCES, EREMCHG (another object is there now), ETIMEDOUT (it stalled), EBADMSG
- * (wrong answers), EBUSY (the server was busy for as long as the stall limit), EFBIG (whole: the object has more than `bytes`), EPERM,
- * ECANCELED, and those of sl_exchange.failed.
- * Threads: any thread starts and cancels; done runs on an engine thread, on one of the caller's
- * that cancels, or in start.
- * Lock: one mutex a read. Ownership: a read and its buffer belong to this module from start to
- * done.
+ * (wrong answers), EBUSY (the server was busy for as long as the stall limit), EFBIG (whole: the
+ * object has more than `bytes`), EPERM, ECANCELED, and those of sl_exchange.failed. Threads: any
+ * thread starts and cancels; done runs on an engine thread, on one of the caller's that cancels, or
+ * in start. Lock: one mutex a read. Ownership: a read and its buffer belong to this module from
+ * start to done.
  */
 #ifndef SL_READS_H
 #define SL_READS_H

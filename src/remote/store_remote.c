@@ -369,6 +369,12 @@ static int store_remote_recall(const char *path, sl_file_identity *identity)
     return 1;
 }
 
+/* If the listing fails, each name is asked for, and says why. */
+static void store_bucket_expect(const char *prefix, uint64_t names)
+{
+    (void)sl_known_expect(prefix, names);
+}
+
 static ssize_t store_remote_read_at(const sl_handle *handle, void *to, size_t bytes,
                                     uint64_t offset)
 {
@@ -483,17 +489,17 @@ static int store_remote_real_path(const char *path, char *real)
 }
 
 /* A row of the table; `lister` names its folders. */
-#define SL_REMOTE_ROW(prefix, lister, none)                                                     \
+#define SL_REMOTE_ROW(prefix, lister, none, expects)                                            \
     {                                                                                           \
         .scheme = (prefix), .remote = true, .lists_nothing = (none), .stat = store_remote_stat, \
         .list = (lister), .open = store_remote_open, .facts = store_remote_facts,               \
         .read_at = store_remote_read_at, .close = store_remote_close,                           \
         .advise = store_remote_advise, .real_path = store_remote_real_path,                     \
-        .scope = sl_known_scope, .recall = store_remote_recall                                  \
+        .scope = sl_known_scope, .recall = store_remote_recall, .expect = (expects)             \
     }
 
-const sl_store sl_store_http = SL_REMOTE_ROW("http://", store_http_list, true);
-const sl_store sl_store_https = SL_REMOTE_ROW("https://", store_http_list, true);
-const sl_store sl_store_s3 = SL_REMOTE_ROW("s3://", store_remote_list, false);
-const sl_store sl_store_gs = SL_REMOTE_ROW("gs://", store_remote_list, false);
-const sl_store sl_store_hf = SL_REMOTE_ROW("hf://", store_remote_list, false);
+const sl_store sl_store_http = SL_REMOTE_ROW("http://", store_http_list, true, NULL);
+const sl_store sl_store_https = SL_REMOTE_ROW("https://", store_http_list, true, NULL);
+const sl_store sl_store_s3 = SL_REMOTE_ROW("s3://", store_remote_list, false, store_bucket_expect);
+const sl_store sl_store_gs = SL_REMOTE_ROW("gs://", store_remote_list, false, store_bucket_expect);
+const sl_store sl_store_hf = SL_REMOTE_ROW("hf://", store_remote_list, false, NULL);
