@@ -86,7 +86,7 @@ sim_case sim_draw_case(sim_draw *draw)
     sim_case of = {.data = &sim_datas[sim_below(draw, SIM_DATA)],
                    .seed = sim_below(draw, 1000),
                    .epoch = sim_below(draw, 3),
-                   .global = SIM_ONE_OF(draw, 2, 4, 4, 6, 8, 12, 24),
+                   .global = SIM_ONE_OF(draw, 1, 2, 4, 4, 6, 8, 12),
                    .repeats = 1};
     of.shuffle = (int32_t)SIM_ONE_OF(draw, SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_FULL,
                                      SLUICE_SHUFFLE_BLOCK, SLUICE_SHUFFLE_NONE);

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIELDS = 2 };
+enum { FIELDS = 2, OBJECTS_MAX = 8 };
 
 sim_data sim_datas[SIM_DATA] = {
-    {.name = "small", .samples = 61, .largest = 200},
-    {.name = "fixed", .samples = 96, .largest = 64, .fixed = true},
-    {.name = "varied", .samples = 70, .largest = 9000},
-    {.name = "large", .samples = 52, .largest = 40000},
+    {.name = "small", .samples = 31, .largest = 200},
+    {.name = "fixed", .samples = 40, .largest = 64, .fixed = true},
+    {.name = "varied", .samples = 33, .largest = 9000},
+    {.name = "large", .samples = 22, .largest = 36000},
 };
 
 static void must(sluice_status status, const sluice_error *error)
@@ -82,24 +82,49 @@ static void remove_folder(const char *folder)
     }
 }
 
+sluice_dataset *sim_data_open_one(const sim_data *data)
+{
+    char address[64];
+    const char *paths[1] = {address};
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *dataset;
+    (void)snprintf(address, sizeof(address), SIM_SCHEME "%s", data->name);
+    must(sluice_dataset_open(&dataset, paths, 1, NULL, &error), &error);
+    return dataset;
+}
+
+static void find_places(sim_data *data)
+{
+    static char names[SIM_DATA][OBJECTS_MAX][64];
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *opened = sim_data_open_one(data);
+    const sl_dataset *dataset = (const void *)opened;
+    for (uint32_t i = 0; i < data->samples; i++) {
+        sl_sample found;
+        must(sl_dataset_find(dataset, i, &found, &error), &error);
+        char *path = names[data - sim_datas][found.place.object % OBJECTS_MAX];
+        must(sl_objects_path(dataset->objects, found.place.object, path, 64), &error);
+        data->places[i] = (sim_dead){.path = path,
+                                     .begin = found.place.offset,
+                                     .end = found.place.offset + found.place.bytes};
+    }
+    sluice_dataset_close(opened);
+}
+
 void sim_data_open(void)
 {
     char folder[] = "/tmp/sluice-sim-XXXXXX";
-    sluice_error error = SLUICE_ERROR_INIT;
     if (mkdtemp(folder) == NULL) {
         sim_fail("cannot make %s", folder);
     }
     for (uint32_t i = 0; i < SIM_DATA; i++) {
         sim_data *data = &sim_datas[i];
         char path[64];
-        char address[64];
         make_samples(data, i);
         (void)snprintf(path, sizeof(path), "%s/%s", folder, data->name);
-        (void)snprintf(address, sizeof(address), SIM_SCHEME "%s", data->name);
         write_packed(data, path);
         sim_disk_load(path, data->name);
-        const char *paths[1] = {address};
-        must(sluice_dataset_open(&data->dataset, paths, 1, NULL, &error), &error);
+        find_places(data);
     }
     remove_folder(folder);
 }
@@ -107,7 +132,6 @@ void sim_data_open(void)
 void sim_data_close(void)
 {
     for (uint32_t i = 0; i < SIM_DATA; i++) {
-        sluice_dataset_close(sim_datas[i].dataset);
         for (uint32_t k = 0; k < sim_datas[i].samples; k++) {
             free((void *)(uintptr_t)sim_datas[i].payloads[k]);
         }
@@ -116,16 +140,7 @@ void sim_data_close(void)
 
 void sim_data_place(const sim_data *data, uint32_t sample, sim_dead *place)
 {
-    static char paths[SIM_DATA][8][64];
-    const sl_dataset *dataset = (const void *)data->dataset;
-    sluice_error error = SLUICE_ERROR_INIT;
-    sl_sample found;
-    must(sl_dataset_find(dataset, sample, &found, &error), &error);
-    char *path = paths[data - sim_datas][found.place.object % 8];
-    must(sl_objects_path(dataset->objects, found.place.object, path, 64), &error);
-    *place = (sim_dead){.path = path,
-                        .begin = found.place.offset,
-                        .end = found.place.offset + found.place.bytes};
+    *place = data->places[sample];
 }
 
 void sim_data_spoil(const sim_data *data, uint32_t sample)

@@ -14,7 +14,7 @@
 
 #include <sluice/sluice.h>
 
-enum { SIM_SAMPLES_MAX = 160, SIM_CLASSES = 5, SIM_DATA = 4 };
+enum { SIM_SAMPLES_MAX = 64, SIM_CLASSES = 4, SIM_DATA = 4 };
 
 typedef struct sim_data {
     const char *name;
@@ -24,7 +24,7 @@ typedef struct sim_data {
     const uint8_t *payloads[SIM_SAMPLES_MAX];
     uint32_t classes[SIM_SAMPLES_MAX];
     uint64_t bytes;
-    sluice_dataset *dataset;
+    sim_dead places[SIM_SAMPLES_MAX]; /* of their bytes on the disk */
 } sim_data;
 
 extern sim_data sim_datas[SIM_DATA];
@@ -32,6 +32,8 @@ extern sim_data sim_datas[SIM_DATA];
 /* Makes all of them in a temporary folder, which is gone afterwards. */
 void sim_data_open(void);
 void sim_data_close(void);
+/* Opens the dataset anew: none of its index is known. The caller closes it. */
+sluice_dataset *sim_data_open_one(const sim_data *data);
 /* Where the sample's bytes are. */
 void sim_data_place(const sim_data *data, uint32_t sample, sim_dead *place);
 /* Changes a byte of the sample on the disk; again: changes it back. */

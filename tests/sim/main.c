@@ -15,6 +15,7 @@
 #include "run.h"
 #include "world.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,12 +53,16 @@ static uint64_t run_case(uint64_t seed)
     sim_set_title(title);
     const uint32_t runs = 2 + sim_below(&draw, RUNS_MAX - 1);
     sim_rows_begin(&of);
+    sim_disk_set(&(sim_disk_how){.delay_ns = 0});
+    sim_begin(seed);
+    sluice_dataset *dataset = sim_data_open_one(of.data);
     sim_spoil(&of);
     for (uint32_t i = 0; i < runs; i++) {
-        sim_run(&of, sim_draw_next(&draw));
+        sim_run(&of, dataset, sim_draw_next(&draw));
         trace = sim_mix(trace ^ sim_trace());
     }
     sim_spoil(&of);
+    sluice_dataset_close(dataset);
     return trace;
 }
 
@@ -124,6 +129,8 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20); /* what is freed is used again, not mapped anew */
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
     sim_data_open();
     sim_set_verbose(how.verbose);
     if (how.file != NULL) {

@@ -25,6 +25,7 @@ typedef enum ending {
 /* Of an epoch, what is loaded with one set of loaders. */
 typedef struct segment {
     const sim_case *of;
+    sluice_dataset *dataset;
     const sim_how *how;
     uint32_t start, steps; /* places before it; steps that are taken */
     ending end;
@@ -140,18 +141,10 @@ static bool open_loader(rank *r)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_columns *columns = make_columns(of);
     const sluice_loader_options options = options_of(r, columns);
-    sluice_dataset *dataset = of->data->dataset;
-    if (r->of->how->fresh) {
-        char address[64];
-        const char *paths[1] = {address};
-        (void)snprintf(address, sizeof(address), SIM_SCHEME "%s", of->data->name);
-        must(sluice_dataset_open(&dataset, paths, 1, NULL, &error), &error, "dataset");
-    }
-    const sluice_status status =
-        sluice_loader_open(&r->loader, dataset, NULL, &options, &error);
-    if (r->of->how->fresh) {
-        sluice_dataset_close(dataset);
-    }
+    sluice_dataset *fresh = r->of->how->fresh ? sim_data_open_one(of->data) : NULL;
+    const sluice_status status = sluice_loader_open(
+        &r->loader, fresh != NULL ? fresh : r->of->dataset, NULL, &options, &error);
+    sluice_dataset_close(fresh);
     sluice_columns_destroy(columns);
     if (status == SLUICE_NOMEM && options.memory_bytes > 0) {
         return false;
@@ -414,10 +407,10 @@ static void run_segment(segment *of, sim_draw *draw)
     sim_expect_end(UINT64_C(1000000000));
 }
 
-void sim_run(const sim_case *of, uint64_t seed)
+void sim_run(const sim_case *of, sluice_dataset *dataset, uint64_t seed)
 {
     sim_draw draw = {seed};
-    segment part = {.of = of, .end = END_SAVE};
+    segment part = {.of = of, .dataset = dataset, .end = END_SAVE};
     sim_begin(sim_draw_next(&draw));
     sim_rows_begin_run();
     while (part.end == END_SAVE && !part.failed) {

@@ -11,7 +11,8 @@
 
 #include "cases.h"
 
-void sim_run(const sim_case *of, uint64_t seed);
+/* `dataset`: the case's, opened. */
+void sim_run(const sim_case *of, sluice_dataset *dataset, uint64_t seed);
 /* Loaders opened so far, and epochs, or parts of one, that they gave. */
 uint64_t sim_run_epochs(void);
 
