@@ -13,6 +13,10 @@
 
 enum { FILES_MAX = 64, PATH_MAX_BYTES = 128 };
 
+/* What the library waits before it tries again, at most (retry.h). */
+#define MOMENT_NS UINT64_C(64000000)
+#define DEVICE_NS UINT64_C(1000000000)
+
 typedef struct disk_file {
     char path[PATH_MAX_BYTES];
     uint8_t *bytes;
@@ -22,7 +26,6 @@ typedef struct disk_file {
 static struct {
     disk_file files[FILES_MAX];
     uint32_t count, handles, hung;
-    uint64_t failures;
     sim_disk_how how;
 } disk;
 
@@ -110,17 +113,11 @@ void sim_disk_set(const sim_disk_how *how)
 {
     disk.how = *how;
     disk.hung = 0;
-    disk.failures = 0;
 }
 
 uint32_t sim_disk_hung(void)
 {
     return disk.hung;
-}
-
-uint64_t sim_disk_failures(void)
-{
-    return disk.failures;
 }
 
 uint32_t sim_disk_handles(void)
@@ -150,12 +147,12 @@ static int draw_failure(void)
     }
     if (disk.how.moments > 0 && sim_chance(draw, disk.how.moment_permille)) {
         disk.how.moments--;
-        disk.failures++;
+        sim_excuse(MOMENT_NS);
         return -moments[sim_below(draw, 4)];
     }
     if (disk.how.devices > 0 && sim_chance(draw, disk.how.device_permille)) {
         disk.how.devices--;
-        disk.failures++;
+        sim_excuse(DEVICE_NS);
         return -devices[sim_below(draw, 4)];
     }
     return 0;
@@ -242,6 +239,8 @@ static ssize_t disk_read_at(const sl_handle *handle, void *to, size_t bytes, uin
     take_time(disk.how.delay_ns);
     int failed = draw_failure();
     if (failed < 0) {
+        sim_note("%llu us: %zu bytes at %llu: errno %d\n", (unsigned long long)(sim_now() / 1000),
+                 bytes, (unsigned long long)offset, -failed);
         return failed;
     }
     if (offset >= file->size || bytes == 0) {
@@ -253,7 +252,10 @@ static ssize_t disk_read_at(const sl_handle *handle, void *to, size_t bytes, uin
         count = 1 + sim_below(draw, (uint32_t)count);
         failed = 0;
     }
+    sim_note("%llu us: %zu bytes at %llu: %llu\n", (unsigned long long)(sim_now() / 1000), bytes,
+             (unsigned long long)offset, (unsigned long long)count);
     memcpy(to, file->bytes + offset, count);
+    sim_excuse(count == 0 ? DEVICE_NS : 0);
     return count > 0 ? (ssize_t)count : failed;
 }
 

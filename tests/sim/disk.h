@@ -46,9 +46,8 @@ void sim_disk_load(const char *folder, const char *name);
 void sim_disk_set(const sim_disk_how *how);
 /* The bytes of a file, to spoil them and to mend them. */
 uint8_t *sim_disk_bytes(const char *path, uint64_t *bytes);
-/* Since sim_disk_set: reads that hung; all time that was added. */
+/* Reads that hung since sim_disk_set. */
 uint32_t sim_disk_hung(void);
-uint64_t sim_disk_failures(void);
 /* Objects that are open. */
 uint32_t sim_disk_handles(void);
 

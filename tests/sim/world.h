@@ -54,6 +54,11 @@ void sim_set_verbose(uint32_t verbose);
 void sim_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 uint64_t sim_now(void);
+/* Time that passed while every fiber waited; and what of it somebody meant to wait, at most: sleeps
+ * of the simulation, and what they say themselves. */
+uint64_t sim_idle(void);
+uint64_t sim_excused(void);
+void sim_excuse(uint64_t ns);
 void sim_sleep(uint64_t ns);
 void sim_sleep_until(uint64_t ns);
 /* Another fiber may go on. */
