@@ -108,22 +108,75 @@ static void put(void *to, sluice_dtype dtype, size_t at, uint8_t sample, float v
     }
 }
 
-void convert_plainly(const sl_conversion *c, uint8_t flags, const uint8_t *from, void *to)
+/* A place in a picture. */
+typedef struct sample_place {
+    size_t y, x, channel;
+} sample_place;
+
+static size_t element_at(const sl_conversion *c, const sample_place *at)
 {
-    for (uint32_t y = 0; y < c->height; y++) {
-        for (uint32_t x = 0; x < c->width; x++) {
-            for (uint32_t channel = 0; channel < 3; channel++) {
-                const uint32_t source = flags & SL_ROW_MIRROR ? c->width - 1 - x : x;
-                const uint8_t sample = from[((size_t)y * c->width + source) * 3 + channel];
-                const size_t at = c->layout == SLUICE_NHWC
-                                      ? ((size_t)y * c->width + x) * 3 + channel
-                                      : ((size_t)channel * c->height + y) * c->width + x;
-                const float value = fmaf((float)sample, c->scale[channel], c->bias[channel]);
-                put(to, c->dtype, at, sample, value);
-            }
+    return c->layout == SLUICE_NHWC ? (at->y * c->width + at->x) * 3 + at->channel
+                                    : (at->channel * c->height + at->y) * c->width + at->x;
+}
+
+static uint8_t sample_at(const sl_conversion *c, uint8_t flags, const uint8_t *from,
+                         const sample_place *at)
+{
+    const size_t x = (flags & SL_ROW_MIRROR) != 0 ? c->width - 1 - at->x : at->x;
+    return from[(at->y * c->width + x) * 3 + at->channel];
+}
+
+static float shares(float weight, float own, float other)
+{
+    const float rest = 1.0F - weight;
+    const float second = rest * other;
+    return fmaf(weight, own, second);
+}
+
+static bool is_inside(const sl_conversion_mixing *mixing, const sample_place *at)
+{
+    return at->x >= mixing->left && at->x < mixing->right && at->y >= mixing->top &&
+           at->y < mixing->bottom;
+}
+
+/* What comes of a place of row `row`, put to its element. */
+static void convert_place_plainly(const sl_conversion *c, const sl_conversion_rows *rows,
+                                  uint32_t row, const sample_place *at)
+{
+    const sl_conversion_mixing none = {.partner = row, .weight = 1};
+    const sl_conversion_mixing *mixing = rows->mixing != NULL ? &rows->mixing[row] : &none;
+    const size_t each = (size_t)c->width * c->height * 3;
+    const uint32_t partner = mixing->partner;
+    const bool cuts = mixing->right > mixing->left;
+    const uint8_t own = sample_at(c, rows->flags[row], rows->from + row * each, at);
+    const uint8_t other = sample_at(c, rows->flags[partner], rows->from + partner * each, at);
+    const float scale = c->scale[at->channel];
+    const float bias = c->bias[at->channel];
+    uint8_t sample = cuts && is_inside(mixing, at) ? other : own;
+    float value = fmaf((float)sample, scale, bias);
+    if ((rows->flags[row] & SL_ROW_ZERO) != 0) {
+        sample = 0;
+        value = 0;
+    } else if (!cuts && partner != row) {
+        sample = (uint8_t)nearbyintf(shares(mixing->weight, own, other)); /* to even */
+        value = shares(mixing->weight, value, fmaf((float)other, scale, bias));
+    }
+    put((uint8_t *)rows->to + row * sl_conversion_row_bytes(c), c->dtype, element_at(c, at), sample,
+        value);
+}
+
+void convert_rows_plainly(const sl_conversion *c, const sl_conversion_rows *rows)
+{
+    for (uint32_t row = 0; row < rows->rows; row++) {
+        for (size_t i = 0; i < (size_t)c->width * c->height * 3; i++) {
+            const sample_place at = {i / 3 / c->width, i / 3 % c->width, i % 3};
+            convert_place_plainly(c, rows, row, &at);
         }
     }
-    if (flags & SL_ROW_ZERO) {
-        memset(to, 0, sl_conversion_row_bytes(c));
-    }
+}
+
+void convert_plainly(const sl_conversion *c, uint8_t flags, const uint8_t *from, void *to)
+{
+    convert_rows_plainly(c,
+                         &(sl_conversion_rows){.from = from, .flags = &flags, .to = to, .rows = 1});
 }

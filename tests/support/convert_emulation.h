@@ -19,5 +19,7 @@ void convert_emulate_rows(const sl_conversion *conversion, const sl_conversion_r
 
 /* One picture by plain loops, straight from conversion.h, for comparison. */
 void convert_plainly(const sl_conversion *conversion, uint8_t flags, const uint8_t *from, void *to);
+/* All rows, mixed or not, the same way; the addresses are of the host. */
+void convert_rows_plainly(const sl_conversion *conversion, const sl_conversion_rows *rows);
 
 #endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ptx: runs kernels that are written in PTX, on the host, and checks what they do.
+ *
+ * Purpose: the library's kernels run where there is no GPU, from the text that it ships. The
+ * executor knows the instructions that these kernels use; any other one is a failure that names it.
+ * It interprets one lane after the other. Warps of a block take turns, and blocks follow each
+ * other, in an order that the seed draws; of a warp's lanes those at the lowest instruction go on,
+ * in an order that is drawn, too. Checks: every address is in memory that the launch lists, or in
+ * the block's own, and is aligned to the access; no byte and no register is read before it is
+ * written; no two threads touch a byte, one of them writing, without a barrier in between;
+ * ld.global.nc reads nothing that the launch writes; barriers are reached by all threads; float
+ * instructions have one rounding that every assembler keeps. The first failure ends the launch. Not
+ * shown: what a driver's compiler makes of the text, the order of memory between blocks beyond the
+ * rule above, time. Threads: a module is immutable, so that launches may share it; a launch belongs
+ * to its caller. Alignment of global memory is that of its `address`.
+ */
+#ifndef PTX_H
+#define PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ptx_module ptx_module;
+typedef struct ptx_kernel ptx_kernel;
+
+/* The reason for a failure: "line 12: st.global.u32 [%rd1], %r2: ..." */
+typedef struct ptx_failure {
+    char text[320];
+} ptx_failure;
+
+/* A piece of global memory. */
+typedef struct ptx_memory {
+    uint64_t address; /* as kernels see it */
+    size_t bytes;
+    uint8_t *backing; /* the bytes */
+    uint8_t *written; /* for each byte, not 0: it has been written; NULL: all have */
+    bool writable;
+} ptx_memory;
+
+typedef struct ptx_launch {
+    uint32_t grid[3], block[3];
+    void *const *parameters; /* one address per parameter, as cuLaunchKernel takes them */
+    const ptx_memory *memory;
+    size_t memories;
+    uint64_t seed;
+    uint64_t steps; /* most instructions of a warp [10 million] */
+} ptx_launch;
+
+/* Parses a module; NULL: failed. The text is copied. */
+ptx_module *ptx_parse(const char *text, ptx_failure *failure);
+void ptx_free(ptx_module *module);
+/* The kernel of that name; NULL: none. */
+const ptx_kernel *ptx_find(const ptx_module *module, const char *wanted);
+/* Bytes of its parameters, each at its alignment; 0: it has none. */
+size_t ptx_parameter_bytes(const ptx_kernel *kernel);
+/* Runs all blocks; false: failed, and memory is half written. */
+bool ptx_run(const ptx_kernel *kernel, const ptx_launch *launch, ptx_failure *failure);
+
+#endif
