@@ -35,6 +35,7 @@ static const char *const texts[FAKE_CUDA_CHECKS] = {
     [FAKE_CUDA_CAPTURED] = "work for a stream that is being captured",
     [FAKE_CUDA_JOINED] = "a stream that waits for the default stream",
     [FAKE_CUDA_BAD_LAUNCH] = "a launch that cannot run",
+    [FAKE_CUDA_KERNEL] = "a kernel fails",
     [FAKE_CUDA_POLLED] = "time between events that are not done",
 };
 
@@ -72,6 +73,11 @@ bool fake_cuda_expect_work_locked(bool condition, fake_cuda_check check)
         count_locked("on a stream", check);
     }
     return condition;
+}
+
+void fake_cuda_blame_kernel_locked(const char *text)
+{
+    count_locked(text, FAKE_CUDA_KERNEL);
 }
 
 /* ---- calls ---- */

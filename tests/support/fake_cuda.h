@@ -5,11 +5,11 @@
  * Purpose: a shared library that takes the place of libcuda.so.1 (environment variable
  * SLUICE_CUDA_DRIVER), so that the real CUDA device runs where there is none. Each stream is a
  * thread that does its work in order, late by a random delay. Device memory is apart from the
- * host's: its addresses cannot be read, `memory` tells where the bytes are. Kernels are dispatched
- * by name to a reference of their own. Every call is checked, and what a real driver would answer
- * with silent wrong data, a spinning processor or a broken graph is counted.
- * Order: accesses to device memory are compared in the order in which they were given. One that
- * begins while an earlier one that conflicts with it is not done is a misuse, and is left out.
+ * host's: its addresses cannot be read, `memory` tells where the bytes are. Kernels are the
+ * PTX that the library loads, run and checked by an executor (ptx.h). Every call is checked, and
+ * what a real driver would answer with silent wrong data, a spinning processor or a broken graph is
+ * counted. Order: accesses to device memory are compared in the order in which they were given. One
+ * that begins while an earlier one that conflicts with it is not done is a misuse, and is left out.
  * Threads: any. Calls in a forked child are only counted.
  * A test gets the control by fake_cuda_open (fake_cuda_client.h).
  */
@@ -38,6 +38,7 @@ typedef enum fake_cuda_check {
     FAKE_CUDA_CAPTURED,    /* work for a stream that is being captured */
     FAKE_CUDA_JOINED,      /* a stream that waits for the default stream */
     FAKE_CUDA_BAD_LAUNCH,  /* a kernel launched in a way that it cannot run */
+    FAKE_CUDA_KERNEL,      /* a kernel that is not understood, or fails a check of ptx.h */
     FAKE_CUDA_POLLED,      /* time asked of events to see whether they are done */
     FAKE_CUDA_CHECKS
 } fake_cuda_check;
@@ -124,7 +125,8 @@ typedef struct fake_cuda_control {
     /* Holds the context, as the first launch of a kernel may: no other call gets on meanwhile. */
     void (*hold_context)(uint32_t us);
     void (*launch)(struct CUstream_st *stream, const fake_cuda_reader *reader);
-    /* Where the bytes at a device address are; NULL: nowhere. */
+    /* Where the bytes at a device address are; NULL: nowhere. All of that memory counts as written
+     * from then on. */
     void *(*memory)(const void *address);
 
     uint64_t (*violations)(void);

@@ -53,6 +53,7 @@ static void free_thing(fake_cuda_thing *thing)
         /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
         munmap((void *)thing->key, thing->bytes);
         free(thing->backing);
+        free(thing->written);
     } else if (thing->kind == KIND_HOST && thing->backing != NULL) {
         munmap(thing->backing, thing->bytes);
     } else if (thing->kind == KIND_STREAM) {
@@ -230,6 +231,10 @@ static void *memory(const void *address)
 {
     lock();
     void *backing = fake_cuda_backing_locked((uintptr_t)address);
+    fake_cuda_thing *thing = fake_cuda_holding_locked(KIND_MEMORY, address, 1);
+    if (thing != NULL) {
+        memset(thing->written, 1, thing->bytes); /* the caller may write to it */
+    }
     unlock();
     return backing;
 }

@@ -1,144 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules, and a reference of the conversion: one value after the other, rounded by arithmetic in
- * double and not by tricks with bits.
+ * Modules and launches. Kernels are the PTX of the module that was loaded, of a fatbin the first
+ * PTX in it; streams run them by the executor (ptx.h), in the memory that the launch is said to
+ * use.
  */
 #include "dtype.h"
 #include "fake_cuda_state.h"
 
-#include <math.h>
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NOT_FOUND   500
 #define THREADS_MAX 1024U
 
-/* ---- the conversion ---- */
-
-/* `value` as a number with `bits` of fraction and least exponent `least`, in sign, exponent and
- * fraction: its upper bits first. */
-static uint32_t encode(float value, int bits, int least)
-{
-    const int bias = 1 - least;
-    const uint32_t sign = signbit(value) ? 1U : 0U;
-    const double size = fabs((double)value);
-    const uint32_t infinity = (uint32_t)(2 * bias + 1) << bits;
-    if (isnan(value)) {
-        return sign << (bits + (bits == 10 ? 5 : 8)) | infinity | 1U << (bits - 1);
-    }
-    uint32_t code = infinity;
-    if (!isinf(value)) {
-        int exponent = size == 0 ? least : ilogb(size);
-        exponent = exponent < least ? least : exponent;
-        /* Exact in double; nearbyint rounds halves to even. */
-        const double units = nearbyint(ldexp(size, bits - exponent));
-        /* A carry out of the fraction goes into the exponent by itself. */
-        const uint32_t below = (uint32_t)(exponent - least) << bits;
-        code = (uint32_t)units + below;
-        code = code > infinity ? infinity : code;
-    }
-    return sign << (bits + (bits == 10 ? 5 : 8)) | code;
-}
-
-static void put(void *to, size_t at, sluice_dtype dtype, uint8_t sample, float value)
-{
-    uint16_t narrow;
-    switch (dtype) {
-    case SLUICE_F32:
-        memcpy((uint8_t *)to + at * 4, &value, 4);
-        break;
-    case SLUICE_F16:
-        narrow = (uint16_t)encode(value, 10, -14);
-        memcpy((uint8_t *)to + at * 2, &narrow, 2);
-        break;
-    case SLUICE_BF16:
-        narrow = (uint16_t)encode(value, 7, -126);
-        memcpy((uint8_t *)to + at * 2, &narrow, 2);
-        break;
-    default:
-        ((uint8_t *)to)[at] = sample;
-        break;
-    }
-}
-
-/* A place in a picture. */
-typedef struct sample_place {
-    size_t y, x, channel;
-} sample_place;
-
-static uint8_t sample_at(const sl_conversion_parameters *p, const fake_cuda_sources *sources,
-                         size_t row, const sample_place *at)
-{
-    const bool turned = (sources->flags[row] & SL_ROW_MIRROR) != 0;
-    const size_t x = turned ? p->width - 1 - at->x : at->x;
-    return sources->from[((row * p->height + at->y) * p->width + x) * 3 + at->channel];
-}
-
-/* To nearest even. */
-static uint8_t whole(float value)
-{
-    return (uint8_t)nearbyint((double)value);
-}
-
-static float shares(float weight, float own, float other)
-{
-    const float rest = 1.0F - weight;
-    const float second = rest * other;
-    return fmaf(weight, own, second);
-}
-
-/* Puts what comes of a place of row `row` to element `i`. */
-static void convert_place(const fake_cuda_work *work, const fake_cuda_sources *sources, size_t row,
-                          const sample_place *at, void *to, size_t i)
-{
-    const sl_conversion_parameters *p = &work->parameters;
-    const float scale = p->scale[at->channel];
-    const float bias = p->bias[at->channel];
-    const sl_conversion_mixing none = {.partner = (uint32_t)row, .weight = 1};
-    const sl_conversion_mixing *mixing = work->mixes ? &sources->mixing[row] : &none;
-    const bool inside = at->x >= mixing->left && at->x < mixing->right && at->y >= mixing->top &&
-                        at->y < mixing->bottom;
-    const bool cuts = mixing->right > mixing->left;
-    const uint8_t own = sample_at(p, sources, row, at);
-    const uint8_t other = sample_at(p, sources, mixing->partner, at);
-    const uint8_t sample = cuts && inside ? other : own;
-    const float value = fmaf((float)sample, scale, bias);
-    if ((sources->flags[row] & SL_ROW_ZERO) != 0) {
-        put(to, i, work->dtype, 0, 0);
-    } else if (cuts || mixing->partner == row) {
-        put(to, i, work->dtype, sample, value);
-    } else {
-        put(to, i, work->dtype, whole(shares(mixing->weight, own, other)),
-            shares(mixing->weight, value, fmaf((float)other, scale, bias)));
-    }
-}
-
-void fake_cuda_convert(const fake_cuda_work *work, const fake_cuda_sources *sources, void *to)
-{
-    const sl_conversion_parameters *p = &work->parameters;
-    const size_t plane = (size_t)p->width * p->height;
-    for (size_t i = 0; i < plane * p->rows * 3; i++) {
-        /* i: where the result is; from there to what it is, and back to the source. */
-        const size_t row = i / (plane * 3);
-        const size_t within = i % (plane * 3);
-        const bool planar = work->layout == SLUICE_NCHW;
-        const size_t channel = planar ? within / plane : within % 3;
-        const size_t pixel = planar ? within % plane : within / 3;
-        const sample_place at = {pixel / p->width, pixel % p->width, channel};
-        convert_place(work, sources, row, &at, to, i);
-    }
-}
-
 /* ---- modules ---- */
 
-/* A fatbin begins with these bytes. What does not is text. */
+/* Of a fatbin, and of each part of it. */
+typedef struct fatbin_head {
+    uint32_t magic;
+    uint16_t version, head_bytes;
+    uint64_t bytes; /* behind the head */
+} fatbin_head;
+
+typedef struct fatbin_part {
+    uint16_t kind, version;
+    uint32_t head_bytes;
+    uint64_t bytes; /* behind the head */
+} fatbin_part;
+
+enum { FATBIN_PTX = 1 };
+#define FATBIN_MAGIC UINT32_C(0xBA55ED50)
+
+/* What does not begin with these bytes is text. */
 static bool is_code(const void *image)
 {
     static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
     return strncmp(image, (const char *)magic, sizeof(magic)) == 0;
 }
 
-static sl_cu_result load_locked(sl_cu_module *module, const void *image)
+/* A copy of the PTX, which the caller frees; NULL: there is none. */
+static char *text_of(const void *image)
+{
+    const uint8_t *at = image;
+    fatbin_head head;
+    fatbin_part part;
+    if (!is_code(image)) {
+        return strdup(image);
+    }
+    memcpy(&head, at, sizeof(head));
+    const uint8_t *end = at + head.head_bytes + head.bytes;
+    for (at += head.head_bytes; at < end; at += part.head_bytes + part.bytes) {
+        memcpy(&part, at, sizeof(part));
+        if (part.kind == FATBIN_PTX) {
+            char *text = strndup((const char *)at + part.head_bytes, part.bytes);
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* The module of that text, parsed once in a process. What is not understood is a misuse. */
+static const ptx_module *parse_locked(const char *text, ptx_failure *failure)
+{
+    fake_cuda *f = &fake_cuda_the;
+    const uint64_t hash = fake_cuda_hash(text, strlen(text));
+    for (size_t i = 0; i < FAKE_CUDA_PARSED; i++) {
+        if (f->parsed[i].module == NULL) {
+            f->parsed[i].hash = hash;
+            f->parsed[i].module = ptx_parse(text, failure);
+        }
+        if (f->parsed[i].module == NULL || f->parsed[i].hash == hash) {
+            return f->parsed[i].module;
+        }
+    }
+    snprintf(failure->text, sizeof(failure->text), "too many modules");
+    return NULL;
+}
+
+static sl_cu_result load_locked(sl_cu_module *module, const void *image, ptx_failure *failure)
 {
     const fake_cuda_options *options = &fake_cuda_the.options;
     if (image == NULL) {
@@ -147,24 +88,38 @@ static sl_cu_result load_locked(sl_cu_module *module, const void *image)
     const bool code = is_code(image);
     const unsigned at_once = options->lazy_refusal ? SL_CU_SUCCESS : options->code_refusal;
     const unsigned refusal = code ? at_once : options->text_refusal;
-    if (refusal == SL_CU_SUCCESS) {
-        *module = fake_cuda_make_locked(KIND_MODULE, sizeof(**module));
-        (*module)->code = code;
+    if (refusal != SL_CU_SUCCESS) {
+        snprintf(failure->text, sizeof(failure->text),
+                 "ptx input, line 9; fatal: the fake's reason\nand its second line\n");
+        return refusal;
     }
-    return refusal;
+    char *text = text_of(image);
+    snprintf(failure->text, sizeof(failure->text), "no PTX in the fatbin");
+    const ptx_module *parsed = text != NULL ? parse_locked(text, failure) : NULL;
+    free(text);
+    if (parsed == NULL) {
+        fake_cuda_blame_kernel_locked(failure->text);
+        return SL_CU_INVALID_PTX;
+    }
+    *module = fake_cuda_make_locked(KIND_MODULE, sizeof(**module));
+    (*module)->code = code;
+    (*module)->ptx = parsed;
+    return SL_CU_SUCCESS;
 }
 
 sl_cu_result cuModuleLoadData(sl_cu_module *module, const void *image)
 {
+    ptx_failure failure = {""};
     const sl_cu_result code = fake_cuda_enter(CALL_module_load, NEEDS_CONTEXT);
     if (code != SL_CU_SUCCESS) {
         return code;
     }
-    return fake_cuda_leave(load_locked(module, image));
+    return fake_cuda_leave(load_locked(module, image, &failure));
 }
 
 /* The log goes to a buffer, if there is one. */
-static void log_refusal(unsigned count, const unsigned *options, void *const *values)
+static void log_refusal(unsigned count, const unsigned *options, void *const *values,
+                        const char *text)
 {
     char *log = NULL;
     size_t bytes = 0;
@@ -176,7 +131,7 @@ static void log_refusal(unsigned count, const unsigned *options, void *const *va
         }
     }
     if (log != NULL && bytes > 0) {
-        snprintf(log, bytes, "ptx input, line 9; fatal: the fake's reason\nand its second line\n");
+        snprintf(log, bytes, "%s", text);
     }
 }
 
@@ -184,13 +139,14 @@ static void log_refusal(unsigned count, const unsigned *options, void *const *va
 sl_cu_result cuModuleLoadDataEx(sl_cu_module *module, const void *image, unsigned count,
                                 unsigned *options, void **values)
 {
+    ptx_failure failure = {""};
     sl_cu_result code = fake_cuda_enter(CALL_module_load_options, NEEDS_CONTEXT);
     if (code != SL_CU_SUCCESS) {
         return code;
     }
-    code = load_locked(module, image);
+    code = load_locked(module, image, &failure);
     if (code != SL_CU_SUCCESS) {
-        log_refusal(count, options, values);
+        log_refusal(count, options, values, failure.text);
     }
     return fake_cuda_leave(code);
 }
@@ -216,8 +172,8 @@ sl_cu_result cuModuleUnload(sl_cu_module module)
     return fake_cuda_leave(code);
 }
 
-/* By the words in the kernel's name. */
-static bool parse_name(const char *name, sluice_dtype *dtype, sluice_layout *layout)
+/* What its results are, by the words in the kernel's name. */
+static bool parse_name(const char *name, sluice_dtype *dtype)
 {
     static const struct {
         const char *word;
@@ -228,12 +184,10 @@ static bool parse_name(const char *name, sluice_dtype *dtype, sluice_layout *lay
     while (i < 4 && strstr(name, dtypes[i].word) == NULL) {
         i++;
     }
-    if (i == 4 || (strstr(name, "nhwc") == NULL && strstr(name, "nchw") == NULL)) {
-        return false;
+    if (i < 4) {
+        *dtype = dtypes[i].dtype;
     }
-    *dtype = dtypes[i].dtype;
-    *layout = strstr(name, "nhwc") != NULL ? SLUICE_NHWC : SLUICE_NCHW;
-    return true;
+    return i < 4;
 }
 
 sl_cu_result cuModuleGetFunction(sl_cu_function *function, sl_cu_module module, const char *name)
@@ -243,20 +197,21 @@ sl_cu_result cuModuleGetFunction(sl_cu_function *function, sl_cu_module module, 
         return code;
     }
     sluice_dtype dtype;
-    sluice_layout layout;
     if (fake_cuda_find_locked(KIND_MODULE, module, CALL_module_function) == NULL) {
         return fake_cuda_leave(SL_CU_INVALID_HANDLE);
     }
     if (module->code && fake_cuda_the.options.code_refusal != SL_CU_SUCCESS) {
         return fake_cuda_leave(fake_cuda_the.options.code_refusal);
     }
-    if (!parse_name(name, &dtype, &layout)) {
+    const ptx_kernel *kernel = ptx_find(module->ptx, name);
+    if (kernel == NULL || ptx_parameter_bytes(kernel) != sizeof(sl_conversion_parameters) ||
+        !parse_name(name, &dtype)) {
         return fake_cuda_leave(NOT_FOUND);
     }
     struct CUfunc_st *made = fake_cuda_make_locked(KIND_FUNCTION, sizeof(*made));
     made->module = module;
+    made->kernel = kernel;
     made->dtype = dtype;
-    made->layout = layout;
     made->mixes = strstr(name, "mixing") != NULL;
     *function = made;
     return fake_cuda_leave(SL_CU_SUCCESS);
@@ -332,9 +287,11 @@ sl_cu_result cuLaunchKernel(sl_cu_function function, unsigned grid_x, unsigned g
         return fake_cuda_leave(SL_CU_INVALID_VALUE);
     }
     fake_cuda_work work = {.kind = WORK_KERNEL,
+                           .kernel = function->kernel,
                            .dtype = function->dtype,
-                           .layout = function->layout,
-                           .mixes = function->mixes};
+                           .mixes = function->mixes,
+                           .grid = {grid_x, grid_y, grid_z},
+                           .block = {block_x, block_y, block_z}};
     memcpy(&work.parameters, parameters[0], sizeof(work.parameters));
     if (fake_cuda_expect_locked(find_ranges_locked(&work), FAKE_CUDA_NO_TARGET, call)) {
         fake_cuda_give_locked(given, &work);

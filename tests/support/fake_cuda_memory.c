@@ -109,7 +109,8 @@ sl_cu_result cuMemAlloc_v2(sl_cu_address *memory, size_t bytes)
         mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     fake_cuda_thing *thing = fake_cuda_make_locked(KIND_MEMORY, sizeof(*thing));
     thing->backing = malloc(bytes);
-    assert(address != MAP_FAILED && thing->backing != NULL);
+    thing->written = calloc(bytes, 1);
+    assert(address != MAP_FAILED && thing->backing != NULL && thing->written != NULL);
     memset(thing->backing, 0xA5, bytes);
     thing->key = (uintptr_t)address;
     thing->bytes = bytes;
@@ -173,6 +174,13 @@ void *fake_cuda_backing_locked(uintptr_t address)
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
     fake_cuda_thing *thing = fake_cuda_holding_locked(KIND_MEMORY, (const void *)address, 1);
     return thing != NULL ? (uint8_t *)thing->backing + (address - thing->key) : NULL;
+}
+
+uint8_t *fake_cuda_written_locked(uintptr_t address)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
+    fake_cuda_thing *thing = fake_cuda_holding_locked(KIND_MEMORY, (const void *)address, 1);
+    return thing != NULL ? thing->written + (address - thing->key) : NULL;
 }
 
 /* ---- copies ---- */

@@ -4,7 +4,7 @@
  *
  * fake_cuda.c: device, errors. fake_cuda_context.c: contexts. fake_cuda_memory.c: host and device
  * memory, copies. fake_cuda_event.c: streams and events. fake_cuda_work.c: what streams do, later.
- * fake_cuda_kernel.c: modules and conversions. fake_cuda_control.c: the test's side.
+ * fake_cuda_kernel.c: modules and launches. fake_cuda_control.c: the test's side.
  * Lock: fake_cuda.mutex guards everything. A stream without work waits for its own `more`;
  * everybody else for `changed`, which is broadcast when work is done. What concerns all of them (a
  * stream let go, a device lost, anything the test sets) is told by fake_cuda_wake_locked. Most
@@ -18,6 +18,7 @@
 #include "conversion_kernel.h"
 #include "cuda_driver.h"
 #include "fake_cuda.h"
+#include "ptx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,6 +27,7 @@
 #define FAKE_CUDA_QUEUE  256U
 #define FAKE_CUDA_THINGS 65536U
 #define FAKE_CUDA_RANGES 4U
+#define FAKE_CUDA_PARSED 8U
 #define FAKE_CUDA_EXPORT __attribute__((visibility("default")))
 
 /* What tests call besides, as programs do. */
@@ -73,6 +75,7 @@ typedef struct fake_cuda_thing {
     uintptr_t key;          /* what the library calls it */
     size_t bytes;           /* memory */
     void *backing;          /* memory */
+    uint8_t *written;       /* memory: for each byte whether a copy or a kernel wrote it */
     int device;             /* memory: of the device of this number */
     bool managed, unmapped; /* memory */
 } fake_cuda_thing;
@@ -87,13 +90,14 @@ struct CUevent_st {
 struct CUmod_st {
     fake_cuda_thing thing;
     bool code; /* not PTX */
+    const ptx_module *ptx;
 };
 
 struct CUfunc_st {
     fake_cuda_thing thing;
     struct CUmod_st *module;
+    const ptx_kernel *kernel;
     sluice_dtype dtype;
-    sluice_layout layout;
     bool mixes;
 };
 
@@ -123,8 +127,9 @@ typedef struct fake_cuda_work {
     struct CUevent_st *event;
     uint64_t record;
     /* KERNEL */
+    const ptx_kernel *kernel;
+    uint32_t grid[3], block[3];
     sluice_dtype dtype;
-    sluice_layout layout;
     bool mixes;
     sl_conversion_parameters parameters;
     /* READER: copies to the host first, where `to` is not NULL */
@@ -159,7 +164,7 @@ typedef struct fake_cuda {
     unsigned busy; /* copies and kernels that are being done */
 
     uint64_t violations, violations_of[FAKE_CUDA_CHECKS];
-    char first[160];
+    char first[400];
     uint64_t calls[CALLS], copies, kernels, numbers;
     uint64_t retained, pushed;
     uint64_t memory_used;
@@ -167,6 +172,10 @@ typedef struct fake_cuda {
     size_t thing_count;
     struct CUstream_st *default_stream;
     uint32_t workers; /* threads */
+    struct {
+        uint64_t hash;
+        ptx_module *module; /* stays as long as the process */
+    } parsed[FAKE_CUDA_PARSED];
 } fake_cuda;
 
 extern fake_cuda fake_cuda_the;
@@ -189,6 +198,8 @@ bool fake_cuda_can_work_locked(void);
 bool fake_cuda_expect_locked(bool condition, fake_cuda_check check, fake_cuda_call call);
 /* Without a call: found while a stream worked. */
 bool fake_cuda_expect_work_locked(bool condition, fake_cuda_check check);
+/* Counts a kernel that is not understood or fails the executor's checks: the failure's text. */
+void fake_cuda_blame_kernel_locked(const char *text);
 
 /* A new zeroed open object of `size` bytes; its key is its address. */
 void *fake_cuda_make_locked(fake_cuda_kind kind, size_t size);
@@ -198,6 +209,8 @@ void *fake_cuda_find_locked(fake_cuda_kind kind, const void *key, fake_cuda_call
 fake_cuda_thing *fake_cuda_holding_locked(fake_cuda_kind kind, const void *address, size_t bytes);
 /* Where the device's bytes are. */
 void *fake_cuda_backing_locked(uintptr_t address);
+/* What is kept of whether they were written; NULL: nowhere. */
+uint8_t *fake_cuda_written_locked(uintptr_t address);
 
 struct CUstream_st *fake_cuda_stream_locked(struct CUstream_st *stream, fake_cuda_call call);
 /* What every context but the primary one is. */
@@ -212,14 +225,6 @@ uint64_t fake_cuda_now_ns(void);
 
 /* Tells every waiting thread to look again. */
 void fake_cuda_wake_locked(void);
-
-/* The reference of the conversion, on host addresses. */
-typedef struct fake_cuda_sources {
-    const uint8_t *from, *flags;
-    const sl_conversion_mixing *mixing;
-} fake_cuda_sources;
-
-void fake_cuda_convert(const fake_cuda_work *work, const fake_cuda_sources *sources, void *to);
 
 /* The calling thread's counters. */
 extern _Thread_local uint64_t fake_cuda_host_waits;

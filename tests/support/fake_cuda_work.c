@@ -152,6 +152,7 @@ static void copy_locked(const fake_cuda_work *work)
 {
     fake_cuda *f = &fake_cuda_the;
     uint8_t *to = fake_cuda_backing_locked(work->ranges[0].begin);
+    uint8_t *written = fake_cuda_written_locked(work->ranges[0].begin);
     f->copies++;
     fake_cuda_expect_work_locked(to != NULL, FAKE_CUDA_DEAD);
     if (!in_order_locked(work) || to == NULL) {
@@ -166,28 +167,52 @@ static void copy_locked(const fake_cuda_work *work)
     }
     const bool same = fake_cuda_hash(work->from, work->bytes) == work->hash;
     memcpy(to + skipped, (const uint8_t *)work->from + skipped, work->bytes - skipped);
+    memset(written, 1, work->bytes);
     pthread_mutex_lock(&f->mutex);
     f->busy--;
     fake_cuda_expect_work_locked(same, FAKE_CUDA_CHANGED);
 }
 
+/* Kernels get at their own ranges only. */
+static bool list_memory_locked(const fake_cuda_work *work, ptx_memory memory[FAKE_CUDA_RANGES])
+{
+    bool there = true;
+    for (size_t i = 0; i < (work->mixes ? 4 : 3); i++) {
+        const fake_cuda_range *range = &work->ranges[i];
+        memory[i] = (ptx_memory){.address = range->begin,
+                                 .bytes = range->end - range->begin,
+                                 .backing = fake_cuda_backing_locked(range->begin),
+                                 .written = fake_cuda_written_locked(range->begin),
+                                 .writable = range->write};
+        there = there && memory[i].backing != NULL;
+    }
+    return there;
+}
+
 static void kernel_locked(const fake_cuda_work *work)
 {
     fake_cuda *f = &fake_cuda_the;
-    const fake_cuda_sources sources = {
-        .from = fake_cuda_backing_locked(work->ranges[0].begin),
-        .flags = fake_cuda_backing_locked(work->ranges[1].begin),
-        .mixing = work->mixes ? fake_cuda_backing_locked(work->ranges[3].begin) : NULL};
-    void *to = fake_cuda_backing_locked(work->ranges[2].begin);
-    const bool there = sources.from != NULL && sources.flags != NULL && to != NULL &&
-                       (sources.mixing != NULL || !work->mixes);
+    ptx_memory memory[FAKE_CUDA_RANGES];
+    ptx_failure failure = {""};
+    sl_conversion_parameters given = work->parameters;
+    void *parameters[] = {&given};
+    ptx_launch launch = {.parameters = parameters,
+                         .memory = memory,
+                         .memories = work->mixes ? 4 : 3,
+                         .seed = f->options.seed + work->number};
+    memcpy(launch.grid, work->grid, sizeof(launch.grid));
+    memcpy(launch.block, work->block, sizeof(launch.block));
+    const bool there = list_memory_locked(work, memory);
     if (in_order_locked(work) && fake_cuda_expect_work_locked(there, FAKE_CUDA_DEAD)) {
         f->busy++;
         pthread_mutex_unlock(&f->mutex);
-        fake_cuda_convert(work, &sources, to);
+        const bool fine = ptx_run(work->kernel, &launch, &failure);
         pthread_mutex_lock(&f->mutex);
         f->busy--;
         f->kernels++;
+        if (!fine) {
+            fake_cuda_blame_kernel_locked(failure.text);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
  * checks can fail: one misuse of each kind, of which exactly that check tells.
  */
 #include "clock.h"
-#include "conversion_kernel.h"
+#include "conversion_ptx.h"
 #include "cuda_driver.h"
 #include "fake_cuda_client.h"
 #include "test.h"
@@ -16,6 +16,13 @@
 #define BYTES 64
 #define MS    UINT64_C(1000000)
 
+/* A module of one kernel. */
+#define PTX_OF(body)                                  \
+    ".version 7.0\n.target sm_75\n.address_size 64\n" \
+    ".visible .entry a_u8_nhwc(.param .align 8 .b8 p[72])\n{\n" body "ret;\n}\n"
+#define EMPTY_PTX PTX_OF("")
+
+static char *shipped; /* conversion_ptx.h */
 static const fake_cuda_control *fake;
 static const sl_cuda_driver *cu;
 
@@ -310,27 +317,37 @@ TEST(a_lost_device_lets_nobody_wait)
 
 /* ---- conversions ---- */
 
-/* One pixel, all three samples of which become `value`, on the fake. */
-static void convert_one(bench *b, const char *kernel, float value, void *result, size_t bytes)
+/* Launches the kernel of that text and name over one pixel, whose results begin at `out`. */
+static void launch_one(bench *b, const char *ptx, const char *kernel, sl_cu_address out, float bias)
 {
     sl_cu_module module;
     sl_cu_function function;
-    sl_cu_address out;
-    expect_ok(cu->module_load(&module, kernel));
+    sl_conversion_parameters p = {.from = b->memory,
+                                  .flags = b->memory + 3,
+                                  .to = out,
+                                  .rows = 1,
+                                  .width = 1,
+                                  .height = 1,
+                                  .group = 1,
+                                  .bias = {bias, bias, bias}};
+    void *parameters[] = {&p};
+    expect_ok(cu->module_load(&module, ptx));
     expect_ok(cu->module_function(&function, module, kernel));
+    expect_ok(
+        cu->launch(function, 1, 1, 1, SL_CONVERSION_THREADS, 1, 1, 0, b->stream, parameters, NULL));
+    expect_ok(cu->stream_synchronize(b->stream));
+    expect_ok(cu->module_unload(module));
+}
+
+/* One pixel, all three samples of which become `value`, on the fake. */
+static void convert_one(bench *b, const char *kernel, float value, void *result, size_t bytes)
+{
+    sl_cu_address out;
     expect_ok(cu->memory_alloc(&out, 3 * bytes));
     expect_ok(copy(b, b->stream));
-    sl_conversion_parameters p = {
-        .from = b->memory, .flags = b->memory + 3, .to = out, .rows = 1, .width = 1, .height = 1};
-    for (int i = 0; i < 3; i++) {
-        p.bias[i] = value;
-    }
-    void *parameters[] = {&p};
-    expect_ok(cu->launch(function, 1, 1, 1, 1, 1, 1, 0, b->stream, parameters, NULL));
-    expect_ok(cu->stream_synchronize(b->stream));
+    launch_one(b, shipped, kernel, out, value);
     memcpy(result, (const uint8_t *)fake->memory(address_of(out)) + bytes, bytes);
     expect_ok(cu->memory_free(out));
-    expect_ok(cu->module_unload(module));
 }
 
 TEST(conversions_round_to_nearest_even)
@@ -354,9 +371,9 @@ TEST(conversions_round_to_nearest_even)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         uint16_t bits[2];
         float value;
-        convert_one(&b, "a_f16_nchw", known[i].value, &bits[0], 2);
-        convert_one(&b, "a_bf16_nhwc", known[i].value, &bits[1], 2);
-        convert_one(&b, "a_f32_nchw", known[i].value, &value, 4);
+        convert_one(&b, "sl_conversion_f16_nchw", known[i].value, &bits[0], 2);
+        convert_one(&b, "sl_conversion_bf16_nhwc", known[i].value, &bits[1], 2);
+        convert_one(&b, "sl_conversion_f32_nchw", known[i].value, &value, 4);
         assert_int_equal(bits[0], known[i].half);
         assert_int_equal(bits[1], known[i].brain);
         assert_true(value == known[i].value);
@@ -372,7 +389,7 @@ TEST(a_launch_that_cannot_run)
     sl_cu_module module;
     sl_cu_function function;
     open_bench(&b, &(fake_cuda_options){.seed = 1});
-    expect_ok(cu->module_load(&module, "image"));
+    expect_ok(cu->module_load(&module, EMPTY_PTX));
     assert_true(cu->module_function(&function, module, "unknown") != SL_CU_SUCCESS);
     expect_ok(cu->module_function(&function, module, "a_u8_nhwc"));
     sl_conversion_parameters p = {.rows = 1, .width = 1, .height = 1};
@@ -388,6 +405,53 @@ TEST(a_launch_that_cannot_run)
     assert_int_equal(fake->violations_of(FAKE_CUDA_DEAD), 1);
     close_bench(&b);
     assert_int_equal(fake->violations_of(FAKE_CUDA_BAD_LAUNCH), 2);
+}
+
+/* What a kernel of 72 bytes of parameters does with the first two of its addresses. */
+#define WITH_ADDRESSES(body)                                          \
+    PTX_OF(".reg .b64 %from, %to; .reg .b32 %v; .reg .pred %p;"       \
+           "mov.u32 %v, %tid.x; setp.ne.u32 %p, %v, 0; @%p bra DONE;" \
+           "ld.param.u64 %from, [p]; ld.param.u64 %to, [p+16];" body "DONE: ")
+
+/* Memory that only a kernel, or nobody, has written. */
+static void expect_kernel_fault(const char *ptx, bool copied, const char *reason)
+{
+    bench b;
+    sl_cu_address out;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->memory_alloc(&out, 3));
+    if (copied) {
+        expect_ok(copy(&b, b.stream));
+    }
+    launch_one(&b, ptx, "a_u8_nhwc", out, 0);
+    if (reason != NULL && strstr(fake->first_violation(), reason) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", fake->first_violation(), reason);
+    }
+    expect_ok(cu->memory_free(out));
+    expect_only(&b, FAKE_CUDA_KERNEL, reason != NULL);
+}
+
+TEST(kernels_that_fail_a_check)
+{
+    static const char reads[] = WITH_ADDRESSES("ld.global.u8 %v, [%from]; st.global.u8 [%to], %v;");
+    static const char beside[] = WITH_ADDRESSES("ld.global.u8 %v, [%from+4];");
+    static const char behind[] = WITH_ADDRESSES("st.global.u8 [%to+3], 1;");
+    static const char back[] = WITH_ADDRESSES("st.global.u8 [%from], 1;");
+    expect_kernel_fault(reads, true, NULL);
+    expect_kernel_fault(reads, false, "a byte is read that nobody has written");
+    expect_kernel_fault(beside, true, "out of bounds");
+    expect_kernel_fault(behind, true, "out of bounds");
+    expect_kernel_fault(back, true, "memory that is only read");
+}
+
+TEST(a_kernel_that_is_not_understood)
+{
+    bench b;
+    sl_cu_module module;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    assert_int_equal(cu->module_load(&module, PTX_OF("nanosleep.u32 5;")), SL_CU_INVALID_PTX);
+    assert_non_null(strstr(fake->first_violation(), "nanosleep.u32 5: unknown instruction"));
+    expect_only(&b, FAKE_CUDA_KERNEL, 1);
 }
 
 TEST(a_copy_that_loses_a_byte)
@@ -621,7 +685,7 @@ TEST(leaks)
     assert_non_null(strstr(left, "context retained: 1"));
     sl_cu_module module;
     void *memory;
-    expect_ok(cu->module_load(&module, left));
+    expect_ok(cu->module_load(&module, EMPTY_PTX));
     expect_ok(cu->host_alloc(&memory, BYTES, 0));
     assert_int_equal(fake->leaks(left, sizeof(left)), 8);
     expect_ok(cu->module_unload(module));
@@ -646,8 +710,12 @@ TEST(calls_fail_on_request)
     expect_only(&b, FAKE_CUDA_DEAD, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc < 2) {
+        return 1;
+    }
+    shipped = conversion_ptx_text(argv[1]);
     fake = fake_cuda_open();
     if (fake == NULL) {
         printf("SLUICE_CUDA_DRIVER names no fake driver\n");
@@ -659,5 +727,7 @@ int main(void)
         printf("the fake driver is refused\n");
         return 1;
     }
-    return test_run(NULL, NULL);
+    const int failed = test_run(NULL, NULL);
+    free(shipped);
+    return failed;
 }
