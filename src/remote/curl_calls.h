@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* curl_calls: libcurl's functions as pointers, filled by curl_library.c. */
+/*
+ * curl_calls: libcurl's functions as pointers, filled by curl_library.c, and those of the OpenSSL
+ * that libcurl was linked with, by their prototypes in openssl/ssl.h.
+ */
 #ifndef SL_CURL_CALLS_H
 #define SL_CURL_CALLS_H
 
@@ -35,8 +38,25 @@
 #undef curl_share_setopt
 
 #define SL_CURL_MEMBER(member, function) __typeof__(function) *(member);
+typedef struct sl_tls_calls {
+    void (*ctx_set_default_read_buffer_len)(void *context, size_t bytes);
+    void (*ctx_sess_set_new_cb)(void *context, int (*call)(void *ssl, void *session));
+    void *(*get_ssl_ctx)(const void *ssl);
+    int (*set_fd)(void *ssl, int fd);
+    void (*set_read_ahead)(void *ssl, int yes);
+    int (*read)(void *ssl, void *to, int bytes);
+    int (*write)(void *ssl, const void *from, int bytes);
+    int (*get_error)(const void *ssl, int result);
+    void (*clear_error)(void);
+} sl_tls_calls;
+
+/* Results of get_error. */
+enum { SL_TLS_WANT_READ = 2, SL_TLS_WANT_WRITE = 3, SL_TLS_ZERO_RETURN = 6 };
+
 struct sl_curl_calls {
     SL_CURL_FUNCTIONS(SL_CURL_MEMBER)
+    bool has_tls; /* false: libcurl has another TLS, or one whose functions are not found */
+    sl_tls_calls tls;
 };
 #undef SL_CURL_MEMBER
 

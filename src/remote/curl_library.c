@@ -76,6 +76,27 @@ static void *open_curl(void)
     return NULL;
 }
 
+/* Where libcurl was linked with OpenSSL, dlsym finds that one's functions behind libcurl's. */
+static void find_tls(void *library, const curl_version_info_data *info)
+{
+    sl_tls_calls *tls = &curl.calls.tls;
+    const library_symbol symbols[] = {
+        {"SSL_CTX_set_default_read_buffer_len",
+         (void **)(void *)&tls->ctx_set_default_read_buffer_len},
+        {"SSL_CTX_sess_set_new_cb", (void **)(void *)&tls->ctx_sess_set_new_cb},
+        {"SSL_get_SSL_CTX", (void **)(void *)&tls->get_ssl_ctx},
+        {"SSL_set_fd", (void **)(void *)&tls->set_fd},
+        {"SSL_set_read_ahead", (void **)(void *)&tls->set_read_ahead},
+        {"SSL_read", (void **)(void *)&tls->read},
+        {"SSL_write", (void **)(void *)&tls->write},
+        {"SSL_get_error", (void **)(void *)&tls->get_error},
+        {"ERR_clear_error", (void **)(void *)&tls->clear_error},
+    };
+    curl.calls.has_tls =
+        info->ssl_version != NULL && strncmp(info->ssl_version, "OpenSSL/", 8) == 0 &&
+        find_functions(library, symbols, sizeof(symbols) / sizeof(symbols[0])) == NULL;
+}
+
 static void load_curl(void)
 {
 #define SYMBOL(member, function) {#function, (void **)(void *)&curl.calls.member},
@@ -111,6 +132,7 @@ static void load_curl(void)
                      info->version);
         return;
     }
+    find_tls(library, info);
     curl.usable = true;
 }
 

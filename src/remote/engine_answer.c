@@ -13,7 +13,6 @@
 #include <strings.h>
 #include <time.h>
 
-#define HEADER_BYTES_MOST (UINT32_C(64) << 10)
 /* A server's sentence is read to its end, so that the connection can be used again. */
 #define DISCARDED_MOST (UINT64_C(1) << 20)
 
@@ -271,8 +270,8 @@ size_t sl_answer_header(char *data, size_t size, size_t count, void *argument)
     sl_transfer *transfer = argument;
     const size_t bytes = size * count;
     transfer->byte_ns = sl_now_ns();
-    transfer->header_bytes += (uint32_t)sl_min_u64(bytes, HEADER_BYTES_MOST);
-    if (transfer->header_bytes > HEADER_BYTES_MOST) {
+    transfer->header_bytes += (uint32_t)sl_min_u64(bytes, SL_HEADER_BYTES_MOST);
+    if (transfer->header_bytes > SL_HEADER_BYTES_MOST) {
         sl_transfer_refuse(transfer, -EBADMSG, "the answer has more than 64 KiB of headers");
         return 0;
     }

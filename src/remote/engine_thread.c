@@ -3,7 +3,7 @@
  * engine_thread: the loop of an engine thread: it waits with epoll, lets libcurl work on the
  * sockets that are ready, and calls done and tick without its mutex.
  */
-#include "engine_thread.h"
+#include "engine_direct.h"
 
 #include "clock.h"
 #include "error.h"
@@ -92,13 +92,14 @@ static void transfer_unlink(sl_engine_thread *thread, sl_transfer *transfer)
     }
 }
 
-/* `failed`: -errno that we end it with, and `reason`; 0: libcurl's code counts. */
-static void transfer_finish(sl_transfer *transfer, CURLcode code, int failed, const char *reason)
+void sl_transfer_finish(sl_transfer *transfer, CURLcode code, int failed, const char *reason)
 {
     sl_engine_thread *thread = transfer->thread;
     sl_exchange *exchange = transfer->exchange;
     transfer_unlink(thread, transfer);
-    (void)thread->calls->multi_remove_handle(thread->multi, transfer->easy);
+    if (transfer->direct == NULL) {
+        (void)thread->calls->multi_remove_handle(thread->multi, transfer->easy);
+    }
     exchange->transfer = NULL;
     if (failed != 0) {
         (void)snprintf(exchange->reason, sizeof(exchange->reason), "%s", reason);
@@ -121,9 +122,10 @@ static uint64_t transfer_ends_ns(const sl_transfer *transfer)
     return sl_min_u64(transfer_stalls_ns(transfer), limit_ns);
 }
 
-static void exchange_begin(sl_engine_thread *thread, sl_exchange *exchange)
+/* `fresh`: not on a connection that another exchange used. */
+static void exchange_begin(sl_engine_thread *thread, sl_exchange *exchange, bool fresh)
 {
-    sl_transfer *transfer = sl_transfer_begin(thread, exchange);
+    sl_transfer *transfer = sl_transfer_begin(thread, exchange, fresh);
     if (transfer == NULL) {
         exchange_finish(thread, exchange);
         return;
@@ -136,9 +138,21 @@ static void exchange_begin(sl_engine_thread *thread, sl_exchange *exchange)
     }
     thread->active = transfer;
     thread->look_ns = sl_min_u64(thread->look_ns, transfer_ends_ns(transfer));
-    if (thread->calls->multi_add_handle(thread->multi, transfer->easy) != CURLM_OK) {
-        transfer_finish(transfer, CURLE_OUT_OF_MEMORY, -ENOMEM, "libcurl has no memory");
+    if (transfer->direct != NULL && transfer->direct->fd >= 0) {
+        sl_direct_begin(transfer);
+    } else if (thread->calls->multi_add_handle(thread->multi, transfer->easy) != CURLM_OK) {
+        sl_transfer_finish(transfer, CURLE_OUT_OF_MEMORY, -ENOMEM, "libcurl has no memory");
     }
+}
+
+void sl_transfer_again(sl_transfer *transfer)
+{
+    sl_engine_thread *thread = transfer->thread;
+    sl_exchange *exchange = transfer->exchange;
+    transfer_unlink(thread, transfer);
+    exchange->transfer = NULL;
+    sl_transfer_free(transfer);
+    exchange_begin(thread, exchange, true);
 }
 
 static void finish_ready(sl_engine_thread *thread)
@@ -150,7 +164,12 @@ static void finish_ready(sl_engine_thread *thread)
             char *private = NULL;
             const CURLcode code = message->data.result;
             (void)thread->calls->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
-            transfer_finish((sl_transfer *)(void *)private, code, 0, NULL);
+            sl_transfer *transfer = (sl_transfer *)(void *)private;
+            if (transfer->direct != NULL) {
+                sl_direct_connected(transfer, code);
+            } else {
+                sl_transfer_finish(transfer, code, 0, NULL);
+            }
         }
     }
 }
@@ -173,7 +192,7 @@ static void finish_stalled(sl_engine_thread *thread, uint64_t now)
                            stalls ? "the server sent nothing for %.1f s"
                                   : "the server took longer than %.1f s to answer",
                            (double)(now - (stalls ? t->byte_ns : t->begun_ns)) / 1e9);
-            transfer_finish(t, CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, reason);
+            sl_transfer_finish(t, CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, reason);
         } else {
             next = sl_min_u64(next, ends_ns);
         }
@@ -194,7 +213,7 @@ static void take_new(sl_engine_thread *thread)
     while (first != NULL) {
         sl_exchange *exchange = first;
         first = exchange->next;
-        exchange_begin(thread, exchange);
+        exchange_begin(thread, exchange, false);
     }
 }
 
@@ -237,7 +256,8 @@ static void take_canceled(sl_engine_thread *thread)
             exchange->failed = -ECANCELED;
             exchange_finish(thread, exchange);
         } else {
-            transfer_finish(exchange->transfer, CURLE_ABORTED_BY_CALLBACK, -ECANCELED, "canceled");
+            sl_transfer_finish(exchange->transfer, CURLE_ABORTED_BY_CALLBACK, -ECANCELED,
+                               "canceled");
         }
     }
 }
@@ -416,12 +436,17 @@ static void handle_events(sl_engine_thread *thread, const struct epoll_event *ev
             (void)!read(thread->event_fd, &read_bytes, sizeof(read_bytes));
             continue;
         }
+        const int fd = events[i].data.fd;
+        if ((size_t)fd < thread->directs_count && thread->directs[fd] != NULL) {
+            sl_direct_event(thread->directs[fd]);
+            continue;
+        }
         const uint32_t e = events[i].events;
         const int ready =
             ((e & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
             ((e & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
             ((e & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_IN | CURL_CSELECT_ERR : 0);
-        (void)thread->calls->multi_socket_action(thread->multi, events[i].data.fd, ready, &running);
+        (void)thread->calls->multi_socket_action(thread->multi, fd, ready, &running);
     }
 }
 
@@ -483,6 +508,9 @@ static bool thread_set_multi(sl_engine_thread *thread)
     }
     (void)c->share_setopt(thread->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
     const long kept = (long)sl_min_u32(CONNECTIONS_KEPT, sl_host_connections_most());
+    thread->resting_most = (uint32_t)kept;
+    thread->direct_http = true;
+    thread->direct_tls = c->has_tls;
     (void)c->multi_setopt(thread->multi, CURLMOPT_MAXCONNECTS, kept);
     (void)c->multi_setopt(thread->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     (void)c->multi_setopt(thread->multi, CURLMOPT_SOCKETDATA, thread);

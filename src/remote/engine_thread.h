@@ -18,11 +18,21 @@
 
 enum { SL_EXCHANGE_HEADERS = 12 };
 
+#define SL_HEADER_BYTES_MOST (UINT32_C(64) << 10)
+
+#define SL_TEXT_OF(number)       #number
+#define SL_VERSION_TEXT(a, b, c) SL_TEXT_OF(a) "." SL_TEXT_OF(b) "." SL_TEXT_OF(c)
+#define SL_USER_AGENT \
+    "sluice/" SL_VERSION_TEXT(SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH)
+
+struct sl_direct;
+
 typedef struct sl_transfer {
     struct sl_engine_thread *thread;
     sl_exchange *exchange;
     struct sl_transfer *next, *before; /* of the active ones, or (next) of the spare ones */
     CURL *easy;
+    struct sl_direct *direct; /* the connection of this transfer alone; NULL: libcurl's */
     /* Two more: Content-Type and Expect, which libcurl would add. */
     struct curl_slist headers[SL_EXCHANGE_HEADERS + 2], connect_to;
     char connect_text[300];
@@ -43,6 +53,13 @@ typedef struct sl_engine_thread {
     CURLSH *share;      /* TLS sessions */
     sl_transfer *active, *spare;
     uint32_t spares;
+    /* engine_direct.c's: connections that rest, and those of all by their descriptors */
+    struct sl_direct *resting_first, *resting_last;
+    uint32_t resting, resting_most;
+    struct sl_direct **directs;
+    size_t directs_count;
+    uint32_t trust; /* changes with ca_file */
+    bool direct_http, direct_tls;
     uint64_t curl_timer_ns; /* UINT64_MAX: none */
     uint64_t look_ns;       /* when to look for transfers that stall; UINT64_MAX: never */
     uint64_t window_ns, window_cpu_ns;
@@ -75,12 +92,22 @@ void sl_engine_thread_end(sl_engine_thread *thread, uint64_t wait_ns);
 
 /* ---- engine_transfer.c, on the thread ---- */
 
-/* A transfer for the exchange, ready for curl_multi_add_handle. NULL: exchange->failed and ->reason
- * are set. */
-sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange);
-/* Fills in the answer; the transfer is a spare one then. */
+/* A transfer for the exchange, ready for curl_multi_add_handle, or for sl_direct_begin if it has a
+ * connection; not with `fresh`. NULL: exchange->failed and ->reason are set. */
+sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange, bool fresh);
 void sl_transfer_free(sl_transfer *transfer);
+/* Fills in the answer; the transfer, or its connection, is a spare one then. */
 void sl_transfer_end(sl_transfer *transfer, CURLcode code);
+/* Whether libcurl takes a proxy from the environment for the URL, no_proxy aside. */
+bool sl_transfer_has_proxy(const char *url);
+
+/* ---- engine_thread.c, on the thread ---- */
+
+/* Ends the transfer and its exchange, whose done is called. `failed`: -errno that we end it with,
+ * and `reason`; 0: libcurl's code counts. */
+void sl_transfer_finish(sl_transfer *transfer, CURLcode code, int failed, const char *reason);
+/* Ends the transfer, and begins its exchange again on a new connection. */
+void sl_transfer_again(sl_transfer *transfer);
 
 /* ---- engine_answer.c ---- */
 

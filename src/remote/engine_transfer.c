@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine_transfer: an exchange as libcurl's easy handle, and libcurl's results as an errno. */
 #include "clock.h"
-#include "engine_thread.h"
+#include "engine_direct.h"
 #include "memory.h"
 #include "settings.h"
 
@@ -22,11 +22,6 @@
 #define BUFFER_LARGE       (512L << 10)
 #define BUFFER_LARGE_BYTES ((size_t)4 << 20)
 
-#define TEXT_OF(number)       #number
-#define VERSION_TEXT(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
-#define USER_AGENT \
-    "sluice/" VERSION_TEXT(SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH)
-
 /* Not in the headers of libcurl 7.81; ignored by those libraries. */
 #define PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_STRINGPOINT + 318))
 
@@ -38,8 +33,7 @@ static bool has_value(const char *name)
     return value != NULL && value[0] != '\0';
 }
 
-/* Whether libcurl takes a proxy from the environment for the URL, no_proxy aside. */
-static bool has_proxy(const char *url)
+bool sl_transfer_has_proxy(const char *url)
 {
     const bool https = strncasecmp(url, "https:", 6) == 0;
     return has_value("all_proxy") || has_value("ALL_PROXY") ||
@@ -48,7 +42,7 @@ static bool has_proxy(const char *url)
 
 static bool refuses_address(const sl_transfer *transfer, const char *address)
 {
-    return transfer->exchange->refuses_local && !has_proxy(transfer->exchange->url) &&
+    return transfer->exchange->refuses_local && !sl_transfer_has_proxy(transfer->exchange->url) &&
            sl_address_is_local(address);
 }
 
@@ -89,10 +83,13 @@ static int before_request(void *argument, char *primary_ip, char *local_ip, int 
     transfer->exchange->sent_at_ns = transfer->byte_ns = sl_now_ns();
     /* of a proxy, nothing is known of the server's */
     transfer->exchange->from_local =
-        !has_proxy(transfer->exchange->url) && sl_address_is_local(primary_ip);
+        !sl_transfer_has_proxy(transfer->exchange->url) && sl_address_is_local(primary_ip);
     if (refuses_address(transfer, primary_ip)) {
         refuse_local(transfer);
         return CURL_PREREQFUNC_ABORT;
+    }
+    if (transfer->direct != NULL) {
+        sl_direct_note(transfer);
     }
     return CURL_PREREQFUNC_OK;
 }
@@ -125,7 +122,7 @@ static bool transfer_set_once(sl_transfer *transfer)
     if (ca_file[0] != '\0' && c->easy_setopt(easy, CURLOPT_CAINFO, ca_file) != CURLE_OK) {
         return false;
     }
-    return c->easy_setopt(easy, CURLOPT_USERAGENT, USER_AGENT) == CURLE_OK &&
+    return c->easy_setopt(easy, CURLOPT_USERAGENT, SL_USER_AGENT) == CURLE_OK &&
            c->easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request) == CURLE_OK;
 }
 
@@ -144,23 +141,16 @@ static bool take_settings(sl_engine_thread *thread)
             sl_transfer_free(transfer);
         }
         thread->spares = 0;
+        thread->trust++;
+        sl_direct_close_resting(thread);
     }
     sl_remote_settings_release(settings);
     return true;
 }
 
-static sl_transfer *transfer_take(sl_engine_thread *thread)
+static sl_transfer *transfer_make(sl_engine_thread *thread)
 {
-    if (!take_settings(thread)) {
-        return NULL;
-    }
-    sl_transfer *transfer = thread->spare;
-    if (transfer != NULL) {
-        thread->spare = transfer->next;
-        thread->spares--;
-        return transfer;
-    }
-    transfer = sl_calloc(1, sizeof(*transfer));
+    sl_transfer *transfer = sl_calloc(1, sizeof(*transfer));
     if (transfer == NULL) {
         return NULL;
     }
@@ -173,8 +163,42 @@ static sl_transfer *transfer_take(sl_engine_thread *thread)
     return transfer;
 }
 
+static sl_transfer *transfer_take_direct(sl_engine_thread *thread, const sl_exchange *exchange,
+                                         bool fresh)
+{
+    sl_transfer *transfer = fresh ? NULL : sl_direct_take(thread, exchange);
+    if (transfer == NULL) {
+        transfer = transfer_make(thread);
+        if (transfer != NULL && !sl_direct_make(transfer, exchange)) {
+            sl_transfer_free(transfer);
+            return NULL;
+        }
+    }
+    return transfer;
+}
+
+static sl_transfer *transfer_take(sl_engine_thread *thread, const sl_exchange *exchange, bool fresh)
+{
+    if (!take_settings(thread)) {
+        return NULL;
+    }
+    if (sl_direct_fits(thread, exchange)) {
+        return transfer_take_direct(thread, exchange, fresh);
+    }
+    sl_transfer *transfer = thread->spare;
+    if (transfer == NULL) {
+        return transfer_make(thread);
+    }
+    thread->spare = transfer->next;
+    thread->spares--;
+    return transfer;
+}
+
 void sl_transfer_free(sl_transfer *transfer)
 {
+    if (transfer->direct != NULL) {
+        sl_direct_close(transfer);
+    }
     if (transfer->easy != NULL) {
         transfer->thread->calls->easy_cleanup(transfer->easy);
     }
@@ -238,9 +262,10 @@ static CURLcode transfer_set_address(sl_transfer *transfer)
     }
     (void)c->easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, to);
     const CURLcode code = c->easy_setopt(transfer->easy, CURLOPT_PROXY, to != NULL ? "" : NULL);
-    return code != CURLE_OK ? code
-                            : c->easy_setopt(transfer->easy, CURLOPT_NOPROXY,
-                                             e->refuses_local && has_proxy(e->url) ? "" : NULL);
+    return code != CURLE_OK
+               ? code
+               : c->easy_setopt(transfer->easy, CURLOPT_NOPROXY,
+                                e->refuses_local && sl_transfer_has_proxy(e->url) ? "" : NULL);
 }
 
 static CURLcode transfer_set(sl_transfer *transfer)
@@ -276,7 +301,7 @@ static const char *exchange_refusal(const sl_exchange *exchange)
     return NULL;
 }
 
-sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange)
+sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange, bool fresh)
 {
     const char *refusal = exchange_refusal(exchange);
     if (refusal != NULL || exchange->header_count > SL_EXCHANGE_HEADERS) {
@@ -285,7 +310,7 @@ sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange)
                        refusal != NULL ? refusal : "a request has too many headers");
         return NULL;
     }
-    sl_transfer *transfer = transfer_take(thread);
+    sl_transfer *transfer = transfer_take(thread, exchange, fresh);
     CURLcode code = CURLE_OUT_OF_MEMORY;
     if (transfer != NULL) {
         transfer->exchange = exchange;
@@ -294,7 +319,8 @@ sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange)
         transfer->discarded = 0;
         transfer->error[0] = '\0';
         transfer->begun_ns = transfer->byte_ns = exchange->sent_at_ns;
-        code = transfer_set(transfer);
+        const bool is_connected = transfer->direct != NULL && transfer->direct->fd >= 0;
+        code = is_connected ? CURLE_OK : transfer_set(transfer);
     }
     if (code != CURLE_OK) {
         exchange->failed = code == CURLE_OUT_OF_MEMORY ? -ENOMEM : -EINVAL;
@@ -403,6 +429,12 @@ void sl_transfer_end(sl_transfer *transfer, CURLcode code)
     }
     e->total_ns = sl_now_ns() - e->sent_at_ns;
     transfer->exchange = NULL;
+    if (transfer->direct != NULL) {
+        if (!sl_direct_rest(transfer)) {
+            sl_transfer_free(transfer);
+        }
+        return;
+    }
     if (thread->spares >= SPARE_MOST) {
         sl_transfer_free(transfer);
         return;
