@@ -311,11 +311,11 @@ class Dataset:
     def sample(self, index: int) -> dict[str, Any]:
         """Where a sample lies: key, file, label, offset, bytes, width, height. The last two are 0 where they are not known
         without reading the image; of COCO and VOC they are those of the annotations."""
-        return self._handle.sample(self._number(index))
+        return self._handle.sample(self._number(index), self._is_remote)
 
     def read(self, index: int, field: str) -> bytes:
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
-        return self._handle.read(self._number(index), _check.text("field", field), self._is_remote)
+        return self._handle.read(self._number(index), self._is_remote, _check.text("field", field))
 
     def decode(self, index: int, field: str | None = None, *, exif: bool | str = "auto") -> numpy.ndarray[Any, Any] | None:
         """A picture of a sample, decoded at its full size: a writable numpy array of uint8, height x width x 3, as
@@ -331,7 +331,8 @@ class Dataset:
             field = next((name for name, of in self.fields.items() if of.type == "image"), None)
             if field is None:
                 raise ValueError("the dataset has no field of pictures")
-        decoded = self._handle.decode(self._number(index), _check.text("field", field), TABLES["loader"]["exif"].value(exif, EXIFS))
+        exif = TABLES["loader"]["exif"].value(exif, EXIFS)
+        decoded = self._handle.decode(self._number(index), self._is_remote, _check.text("field", field), exif)
         if decoded is None:
             return None
         height, width, pixels = decoded
@@ -387,7 +388,7 @@ class Dataset:
         return {field[0]: self._value(index, *field) for field in self._fields}
 
     def _value(self, index, name, kind, dtype, shape, meaning):
-        data = self._handle.read(index, name, self._is_remote)
+        data = self._handle.read(index, self._is_remote, name)
         kind = TYPES.get(kind)
         if kind in ("int", "float"):
             return array.array("q" if kind == "int" else "d", data)[0] if data else None

@@ -2,6 +2,7 @@
 #include "dataset.h"
 
 #include "options.h"
+#include "samples.h"
 #include "waiting.h"
 
 #include <stdatomic.h>
@@ -379,155 +380,6 @@ static PyObject *class_name(dataset_object *self, PyObject *label)
     return name == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(name);
 }
 
-static PyObject *sample(dataset_object *self, PyObject *number)
-{
-    const extension *e = extension_of(self);
-    const unsigned long long index = PyLong_AsUnsignedLongLong(number);
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
-    sluice_sample_info *of = malloc(sizeof(*of));
-    if (of == NULL) {
-        return PyErr_NoMemory();
-    }
-    *of = (sluice_sample_info)SLUICE_SAMPLE_INFO_INIT;
-    sluice_status status;
-    PyThreadState *thread = PyEval_SaveThread();
-    status = sluice_dataset_get_sample(self->handle->dataset, index, of, &error);
-    PyEval_RestoreThread(thread);
-    PyObject *made = NULL;
-    if (status < 0) {
-        (void)sluice_raise(e, &error);
-    } else {
-        made = Py_BuildValue(
-            "{s:N,s:N,s:L,s:K,s:K,s:I,s:I}", "key", PyUnicode_DecodeFSDefault(of->key), "file",
-            PyUnicode_DecodeFSDefault(of->file), "label", (long long)of->label, "offset",
-            (unsigned long long)of->offset, "bytes", (unsigned long long)of->bytes, "width",
-            of->width, "height", of->height);
-    }
-    free(of);
-    return made;
-}
-
-/* What reading a field needs, in memory of its own: Python's may be gone before it ends. */
-typedef struct field_reading {
-    waiting_job job;
-    dataset_handle *of;
-    unsigned long long index;
-    char *name;
-    char *buffer;
-    size_t bytes;
-    sluice_error error;
-    sluice_status status;
-} field_reading;
-
-static void drop_field_reading(waiting_job *job)
-{
-    field_reading *r = (field_reading *)job;
-    dataset_drop(r->of);
-    free(r->name);
-    free(r->buffer);
-    free(r);
-}
-
-static void read_it(waiting_job *job)
-{
-    field_reading *r = (field_reading *)job;
-    size_t capacity = (size_t)64 << 10;
-    r->status = SLUICE_AGAIN;
-    while (r->status == SLUICE_AGAIN) {
-        free(r->buffer);
-        r->buffer = malloc(capacity);
-        if (r->buffer != NULL) {
-            r->status = sluice_dataset_read(r->of->dataset, r->index, r->name, r->buffer, capacity,
-                                            &r->bytes, &r->error);
-            capacity = r->bytes;
-        } else {
-            r->status = SLUICE_NOMEM;
-        }
-    }
-}
-
-/* The bytes of one field; none where the sample lacks it. */
-static PyObject *read_field(dataset_object *self, PyObject *arguments)
-{
-    const extension *e = extension_of(self);
-    unsigned long long index;
-    const char *name;
-    int is_remote;
-    if (!PyArg_ParseTuple(arguments, "Ksp", &index, &name, &is_remote)) {
-        return NULL;
-    }
-    field_reading *r = calloc(1, sizeof(*r));
-    if (r == NULL) {
-        return PyErr_NoMemory();
-    }
-    r->job = (waiting_job){.work = read_it, .drop = drop_field_reading};
-    r->error = (sluice_error)SLUICE_ERROR_INIT;
-    r->index = index;
-    r->name = strdup(name);
-    r->of = dataset_share(e, (PyObject *)self);
-    PyObject *made = NULL;
-    if (r->of == NULL || r->name == NULL) {
-        drop_field_reading(&r->job);
-        return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
-    }
-    if (!is_remote) {
-        PyThreadState *thread = PyEval_SaveThread();
-        read_it(&r->job);
-        PyEval_RestoreThread(thread);
-    } else if (!wait_for(e, &r->job)) {
-        return NULL;
-    }
-    if (r->status == SLUICE_OK) {
-        made = PyBytes_FromStringAndSize(r->buffer, (Py_ssize_t)r->bytes);
-    } else if (r->buffer == NULL) {
-        (void)PyErr_NoMemory();
-    } else {
-        (void)sluice_raise(e, &r->error);
-    }
-    drop_field_reading(&r->job);
-    return made;
-}
-
-/* (height, width, bytes) of a picture, decoded; None where the sample lacks it. */
-static PyObject *decode(dataset_object *self, PyObject *arguments)
-{
-    const extension *e = extension_of(self);
-    unsigned long long index;
-    const char *name;
-    sluice_pixels pixels = SLUICE_PIXELS_INIT;
-    sluice_status status = SLUICE_AGAIN;
-    PyObject *made = NULL;
-    if (!PyArg_ParseTuple(arguments, "Ksi", &index, &name, &pixels.exif)) {
-        return NULL;
-    }
-    while (status == SLUICE_AGAIN) {
-        sluice_error error = SLUICE_ERROR_INIT;
-        PyThreadState *thread = PyEval_SaveThread();
-        status = sluice_dataset_decode(self->handle->dataset, index, name, &pixels, &error);
-        PyEval_RestoreThread(thread);
-        if (status < 0) {
-            Py_XDECREF(made);
-            return sluice_raise(e, &error);
-        }
-        if (status == SLUICE_AGAIN) {
-            Py_XDECREF(made);
-            pixels.capacity = (size_t)pixels.width * pixels.height * 3;
-            made = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)pixels.capacity);
-            if (made == NULL) {
-                return NULL;
-            }
-            pixels.buffer = (uint8_t *)PyByteArray_AsString(made);
-        }
-    }
-    if (made == NULL) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("(IIN)", pixels.height, pixels.width, made);
-}
-
 static PyMethodDef methods[] = {
     {"info", (PyCFunction)(void (*)(void))info, METH_NOARGS, "What it is, as a dict."},
     {"field", (PyCFunction)(void (*)(void))field, METH_O,
@@ -538,11 +390,12 @@ static PyMethodDef methods[] = {
      "(reason, count, images, example) of an entry that was left out, or None."},
     {"warning", (PyCFunction)(void (*)(void))warning, METH_O, "A warning of opening it, or None."},
     {"class_name", (PyCFunction)(void (*)(void))class_name, METH_O, "Name of a class, or None."},
-    {"sample", (PyCFunction)(void (*)(void))sample, METH_O, "Where a sample lies, as a dict."},
-    {"read", (PyCFunction)(void (*)(void))read_field, METH_VARARGS,
-     "read(index, field, is_remote): the field's bytes. Ctrl-C ends it if it is remote."},
-    {"decode", (PyCFunction)(void (*)(void))decode, METH_VARARGS,
-     "decode(index, field, exif): (height, width, RGB as a bytearray) of a picture, or None."},
+    {"sample", samples_sample, METH_VARARGS,
+     "sample(index, is_remote): where a sample lies, as a dict."},
+    {"read", samples_read, METH_VARARGS, "read(index, is_remote, field): the field's bytes."},
+    {"decode", samples_decode, METH_VARARGS,
+     "decode(index, is_remote, field, exif): (height, width, RGB as a bytearray) of a picture, or "
+     "None."},
     {0},
 };
 

@@ -5,10 +5,13 @@ tests/unit/remote_faults_test.c has what a server can answer wrongly, one by one
 server (http_fault_server) that misbehaves as its rules say."""
 import json
 import os
+import pathlib
+import signal
 import subprocess
 import sys
 import tarfile
 import textwrap
+import time
 
 import pytest
 from remote_reading import epochs_of, read, read_elsewhere
@@ -17,6 +20,7 @@ from remote_servers import fault_server  # noqa: F401 a fixture
 import sluice
 from sluice import transforms as T
 
+TOOL = os.environ.get("SLUICE_TOOL") or pathlib.Path(sluice.__file__).parents[2] / "bin" / "sluice"
 STALL = 0.5 if not os.environ.get("SLUICE_TEST_SANITIZED") else 2.0
 # Each passes when it is tried again. Five in a row end a read.
 PASSING = ("status=503 retry-after=0", "status=429 retry-after=0", "ignore-range", "truncate=100", "reset=100", "extra=5",
@@ -164,30 +168,64 @@ def test_patterns_are_not_expanded(server):
     check_error(found["text"], server, "s3://bucket/*.tar", "{000..099}")
 
 
-@pytest.mark.parametrize("call", ["data[0]", "data.read(0, 'image')", "sluice.Dataset('s3://bucket/packed')", "next(iter(loader))"])
-def test_ctrl_c_ends_what_a_dead_server_holds(server, call):
-    """And the process, which has a read in flight still."""
+CALLS = ("data[0]", "data.read(0, 'image')", "data.decode(0)", "packed.sample(0)", "data.verify(progress=None)",
+         "sluice.Dataset('s3://bucket/x.tar')", "sluice.Dataset('s3://bucket/x-{00..99}.tar')", "sluice.Dataset(URL + '/bucket/x.tar')",
+         "sluice.pack(data, FOLDER + '/packed', progress=None)", "sluice.unpack(packed, FOLDER + '/unpacked', progress=None)",
+         "next(iter(sluice.Loader(data, batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))))")
+
+
+@pytest.mark.parametrize("rule", ["stall-head", "stall-body=20"])
+def test_ctrl_c_ends_what_a_dead_server_holds(server, tmp_path, rule):
+    """And the process, which has reads in flight still."""
     program = textwrap.dedent(f"""\
         import os, signal, sys, threading
         import sluice
-        sluice.remote.configure(anonymous=True, endpoint={server.url!r}, stall=600)
-        data = sluice.Dataset("s3://bucket/photos")
-        loader = sluice.Loader(data, batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
+        URL, FOLDER = {server.url!r}, {str(tmp_path)!r}
+        sluice.remote.configure(anonymous=True, endpoint=URL, stall=600)
+        data, packed = sluice.Dataset("s3://bucket/photos"), sluice.Dataset("s3://bucket/packed")
         print("ready", flush=True)
         sys.stdin.read()
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        try:
-            {call}
-        except KeyboardInterrupt:
-            print("interrupted")
+        for text, call in {{{", ".join(f"{call!r}: lambda: {call}" for call in CALLS)}}}.items():
+            state = "interrupted"
+            timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                call()
+                state = "not held"
+                timer.join()
+                signal.pause()
+            except KeyboardInterrupt:
+                print(state, text)
         """)
     process = subprocess.Popen([sys.executable, "-X", "faulthandler", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)
     assert process.stdout.readline() == "ready\n"
-    server.rules("stall-head")
-    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    server.rules(rule)
+    assert process.communicate(timeout=120)[0].splitlines() == [f"interrupted {call}" for call in CALLS]
     assert process.returncode == 0
     server.rules()
+
+
+# What each waits for, of a packed dataset: its listing, its manifest, or its only shard.
+COMMANDS = (("info A", "kind=list stall-head"), ("info A", "kind=get stall-body=20"), ("verify A", "kind=get skip=1 stall-body=20"),
+            ("view A -o F/sheet.png", "kind=get skip=1 stall-body=20"), ("pack A F/packed", "kind=get skip=1 stall-body=20"),
+            ("unpack A F/unpacked", "kind=get skip=1 stall-body=20"), ("bench A", "kind=get skip=1 stall-body=20"),
+            ("cache fill A -c F/cache", "kind=list stall-head"), ("cache fill A -c F/cache", "kind=get skip=1 stall-body=20"))
+
+
+@pytest.mark.skipif(bool(os.environ.get("SLUICE_TEST_SANITIZED")), reason="the calls above are the same code")
+@pytest.mark.parametrize("command, rule", COMMANDS)
+def test_a_signal_ends_a_command_that_a_dead_server_holds(server, tmp_path, command, rule):
+    """SIGTERM, as batch systems send it."""
+    server.rules(rule)
+    words = command.replace("F/", f"{tmp_path}/").replace(" A", " s3://bucket/packed").split()
+    process = subprocess.Popen([TOOL, *words, "--stall", "600", "--anonymous", "--endpoint", server.url],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while server.counts()["struck"] == 0:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    assert process.wait(timeout=60) in (130, -signal.SIGTERM)
 
 
 # ---- how much is read ----

@@ -4,6 +4,7 @@
 
 #include "about.h"
 #include "exit_code.h"
+#include "interrupt.h"
 #include "report.h"
 
 #include <errno.h>
@@ -33,15 +34,29 @@ static const char *advice_for(const sluice_error *error)
     return NULL;
 }
 
+static int32_t opening_is_stopped(void *user)
+{
+    (void)user;
+    return interrupt_pending();
+}
+
+/* Reports why no dataset was made, unless the user wanted that. */
+static int report_unopened(const sluice_error *error, const char *advice)
+{
+    return error->status == SLUICE_CANCELED && interrupt_pending() ? TOOL_INTERRUPTED
+                                                                   : report_error(error, advice);
+}
+
 static sluice_dataset *open_one(const char *path, const struct data_folder *folder, int *code)
 {
     sluice_dataset_options options = folder->options;
     options.fields = folder->fields.at;
     options.field_count = (uint32_t)folder->fields.count;
+    options.should_stop = opening_is_stopped;
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_open(&dataset, &path, 1, &options, &error) < 0) {
-        *code = report_error(&error, advice_for(&error));
+        *code = report_unopened(&error, advice_for(&error));
         return NULL;
     }
     about_warn(dataset, path);
@@ -113,7 +128,7 @@ static sluice_dataset *choose(sluice_dataset *dataset, const sluice_subset_optio
     sluice_dataset *subset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_subset(&subset, dataset, options, &error) < 0) {
-        *code = report_error(&error, NULL);
+        *code = report_unopened(&error, NULL);
     }
     sluice_dataset_close(dataset);
     return subset;
@@ -202,6 +217,7 @@ sluice_dataset *data_open(const char *path, const struct data_folder *folder, in
     choices[2].where = folder->where;
     sluice_scan_options scan = SLUICE_SCAN_OPTIONS_INIT;
     scan.max_sample_bytes = folder->max_sample;
+    scan.should_stop = opening_is_stopped;
     choices[2].scan = &scan;
     const bool asked[3] = {folder->index_file != NULL, folder->ranges != NULL,
                            folder->where != NULL};
