@@ -262,6 +262,25 @@ def test_a_redirect_is_followed_and_one_elsewhere_refused(fault_server, server, 
         assert 0 < server.counts()["get"] < 24
 
 
+# Ours, of this network, and what is no web server. A proxy hides whether the server itself is local.
+REFUSED = ("http://169.254.169.254/latest/SECRET", "http://127.0.0.1/SECRET", "http://localhost:80/SECRET", "http://[::1]/SECRET",
+           "http://2130706433/SECRET", "http://10.1.2.3/SECRET", "file:///etc/hostname", "ftp://data.invalid/SECRET", "gopher://data.invalid/SECRET")
+
+
+def test_a_redirect_into_this_network_is_refused(server):
+    server.rules(*(f"path=^/moved/{number}/ redirect={target}" for number, target in enumerate(REFUSED)))
+    addresses = {str(number): f"http://data.invalid/moved/{number}/x.tar?Signature=SECRET" for number in range(len(REFUSED))}
+    proxied = {"http_proxy": server.url, "no_proxy": ""}
+    found = {number: found.get("text") for number, found in read_elsewhere(addresses, proxied).items()}
+    for number, address in addresses.items():
+        done = subprocess.run([TOOL, "info", address], env=os.environ | proxied, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert done.returncode not in (0, 2), done
+        word = "redirects to an address that cannot be followed" if int(number) >= 6 else "a redirect leads to an address that is not public"
+        for text in (found[number], done.stderr):
+            check_error(text, server, f"http://data.invalid/moved/{number}/x.tar", word)
+    assert {line[2].split("?")[0] for line in server.log()} == {f"/moved/{number}/x.tar" for number in addresses}
+
+
 def test_the_hub_is_asked_again_when_an_address_has_expired(server, folder):
     for number in range(4):
         path = folder / "photos" / "class1" / f"p{number:02}.jpg"

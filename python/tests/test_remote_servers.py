@@ -4,12 +4,17 @@ put there."""
 import importlib.util
 import io
 import os
+import pathlib
+import subprocess
 import tarfile
 
 import pytest
 from remote_reading import read, read_elsewhere
 from remote_servers import ROOT, fault_server, nginx, radosgw, swift  # noqa: F401 fixtures
 
+import sluice
+
+TOOL = os.environ.get("SLUICE_TOOL") or pathlib.Path(sluice.__file__).parents[2] / "bin" / "sluice"
 FEW = ("folder", "shards packed", "tar a.tar", "parquet a.parquet", "mds", "litdata")  # of a server that is slow
 SOME = (*FEW, "arrow a.arrow", "beton a.beton", "lmdb a.lmdb", "mds_zstd", "npz", "recordio a.rec", "tar_gz a.tar.gz", "tfrecord a.tfrecord",
         "wids a.json", "yolo_list train.txt")
@@ -122,7 +127,11 @@ def test_bad_certificates_are_refused(nginx, tmp_path, bad, word):
     server = nginx(tmp_path, BAD_TLS=bad)
     found = read_elsewhere({"x": f"{server.tls}/x.tar?sig=SECRET"}, {}, ca_file=server.ca_file)["x"]
     assert found["error"] == "IOError" and "certificate" in found["text"] and word in found["text"], found
-    assert f"{server.tls}/x.tar" in found["text"] and "SECRET" not in found["text"]
+    done = subprocess.run([TOOL, "info", f"{server.tls}/x.tar?sig=SECRET", "--ca-file", server.ca_file], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    assert done.returncode not in (0, 2) and "certificate" in done.stderr and word in done.stderr, done
+    for text in (found["text"], done.stderr):
+        assert f"{server.tls}/x.tar" in text and "SECRET" not in text
     good = nginx(tmp_path)
     found = read_elsewhere({"x": f"{good.tls}/x.tar"}, {"AWS_CA_BUNDLE": os.devnull})["x"]
     assert found["error"] == "IOError", found
