@@ -134,6 +134,7 @@ sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
     how.resident_bytes = sim_chance(draw, 500) ? 0 : 1;
     how.memory_bytes = sim_chance(draw, 300) ? (16 + 8 * sim_below(draw, 4)) * KIB * KIB : 0;
     how.fresh = sim_chance(draw, 400);
+    how.ends = sim_chance(draw, 500);
     how.together = sim_chance(draw, 500);
     how.looks = sim_chance(draw, 200);
     how.slow_ns = SIM_ONE_OF(draw, 0, 0, 20000, 1000000, 30000000);

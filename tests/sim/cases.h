@@ -2,7 +2,7 @@
 /*
  * cases: what one seed simulates.
  *
- * Purpose: a case is an epoch (or two) that several runs load, each in another way. What decides
+ * Purpose: a case is an epoch, and those behind it, that several runs load, each in another way. What decides
  * which samples a batch has is the case's: dataset, order, policy, bad samples. How they are loaded
  * is the run's: ranks, threads, memory, faults, what the consumer does. So all runs of a case have
  * to give the same rows. Threads: fibers.
@@ -16,13 +16,13 @@
 
 #include <sluice/sluice.h>
 
-enum { SIM_MEMBERS_MAX = 4, SIM_REPEATS_MAX = 3, SIM_ROWS_MAX = SIM_SAMPLES_MAX * SIM_REPEATS_MAX };
+enum { SIM_MEMBERS_MAX = 4, SIM_REPEATS_MAX = 3, SIM_EPOCHS = 3, SIM_ROWS_MAX = SIM_SAMPLES_MAX * SIM_REPEATS_MAX };
 
 typedef enum sim_rule { SIM_ANY, SIM_SAME, SIM_OTHER } sim_rule;
 
 typedef struct sim_case {
     const sim_data *data;
-    uint64_t seed, epoch;
+    uint64_t seed, epoch; /* the first of SIM_EPOCHS */
     uint32_t global; /* rows of a batch on all ranks */
     int32_t shuffle, last_batch, on_bad;
     uint32_t block_samples, window_blocks;
@@ -46,6 +46,7 @@ typedef struct sim_how {
     sim_limits limits;
     int32_t page_cache;
     bool fresh;       /* the dataset is opened anew: none of its index is known */
+    bool ends;        /* the loader knows which epoch is the last */
     bool together;    /* ranks run at the same time */
     bool looks;       /* another thread asks for statistics and cursors */
     uint64_t slow_ns; /* between batches, at most */

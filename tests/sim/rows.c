@@ -15,7 +15,7 @@ typedef struct row {
 
 static struct {
     const sim_case *of;
-    row rows[SIM_ROWS_MAX];
+    row rows[SIM_EPOCHS][SIM_ROWS_MAX];
 } model;
 
 /* The columns of a batch. */
@@ -34,8 +34,10 @@ void sim_rows_begin(const sim_case *of)
 
 void sim_rows_begin_run(void)
 {
-    for (uint32_t i = 0; i < SIM_ROWS_MAX; i++) {
-        model.rows[i].seen = false;
+    for (uint32_t i = 0; i < SIM_EPOCHS; i++) {
+        for (uint32_t k = 0; k < model.of->rows; k++) {
+            model.rows[i][k].seen = false;
+        }
     }
 }
 
@@ -228,9 +230,9 @@ static void check_status(uint32_t entry, uint8_t status)
     sim_fail("place %u has status %u", entry, status);
 }
 
-static void compare_place(const taken *columns, uint32_t number, uint32_t entry, uint8_t status)
+static void compare_place(const taken *columns, uint32_t number, row *known, uint8_t status)
 {
-    row *known = &model.rows[entry];
+    const uint32_t entry = (uint32_t)(known - model.rows[0]) % SIM_ROWS_MAX;
     row now = {.known = true, .seen = true, .status = status, .index = columns->index[number]};
     check_status(entry, status);
     for (uint32_t i = 0; i < model.of->members; i++) {
@@ -267,7 +269,7 @@ uint64_t sim_rows_check(const sluice_batch *batch, const sim_place *at)
 {
     taken columns;
     const part own = part_of(at);
-    if (sluice_batch_rows(batch) != own.rows || sluice_batch_epoch(batch) != model.of->epoch) {
+    if (sluice_batch_rows(batch) != own.rows || sluice_batch_epoch(batch) != model.of->epoch + at->epoch) {
         sim_fail("step %u of rank %u has %u rows of epoch %llu; should have %u", at->step, at->rank,
                  sluice_batch_rows(batch), (unsigned long long)sluice_batch_epoch(batch), own.rows);
     }
@@ -276,7 +278,7 @@ uint64_t sim_rows_check(const sluice_batch *batch, const sim_place *at)
         const uint8_t status = columns.status[i];
         check_row(&columns, i, status);
         if (i < own.own) {
-            compare_place(&columns, i, entry_of(at, &own, i), status);
+            compare_place(&columns, i, &model.rows[at->epoch][entry_of(at, &own, i)], status);
         } else {
             check_surplus(i, status);
         }
@@ -307,7 +309,7 @@ static void check_sample(uint32_t sample, uint32_t count, uint32_t dropped)
     }
 }
 
-void sim_rows_end_run(void)
+void sim_rows_end_epoch(uint32_t epoch)
 {
     const sim_case *of = model.of;
     uint32_t counts[SIM_SAMPLES_MAX] = {0};
@@ -315,7 +317,7 @@ void sim_rows_end_run(void)
     const uint32_t rows = drops ? of->rows / of->global * of->global : of->rows;
     uint32_t others = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        const row *one = &model.rows[i];
+        const row *one = &model.rows[epoch][i];
         if (!one->seen) {
             sim_fail("place %u does not come", i);
         }

@@ -15,6 +15,7 @@
 /* Where a rank stands. */
 typedef struct sim_place {
     uint32_t rank, world;
+    uint32_t epoch; /* of the case's, from 0 */
     uint32_t start; /* of the epoch's list: where it was entered */
     uint32_t step;  /* since then */
 } sim_place;
@@ -31,7 +32,7 @@ uint64_t sim_rows_check(const sluice_batch *batch, const sim_place *at);
 uint64_t sim_rows_digest(const sluice_batch *batch);
 /* Whether a place of the step has a bad sample, and the policy lets the step fail. */
 bool sim_rows_may_fail(const sim_place *at, int64_t sample);
-/* All places were seen, and have what they should. */
-void sim_rows_end_run(void);
+/* All places of an epoch were seen, and have what they should. */
+void sim_rows_end_epoch(uint32_t epoch);
 
 #endif

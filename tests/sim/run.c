@@ -28,6 +28,7 @@ typedef struct segment {
     sluice_dataset *dataset;
     const sim_how *how;
     uint32_t start, steps; /* places before it; steps that are taken */
+    uint32_t epochs;       /* with END_OF_EPOCH: that are taken, one behind the other */
     ending end;
     bool has_cursor;
     uint8_t cursor[SLUICE_CURSOR_BYTES];
@@ -131,6 +132,7 @@ static sluice_loader_options options_of(const rank *r, const sluice_columns *col
     options.classes = needs_classes(of) ? of->data->classes : NULL;
     options.class_count = needs_classes(of) ? of->data->samples : 0;
     options.columns = columns;
+    options.end_epoch = how->ends ? of->epoch + r->of->epochs : 0;
     return options;
 }
 
@@ -225,12 +227,16 @@ static void take_batch(rank *r, sluice_batch *batch, const sim_place *at)
     }
 }
 
-static void take_steps(rank *r)
+static void take_steps(rank *r, uint32_t epoch)
 {
     segment *of = r->of;
-    sim_place at = {.rank = r->number, .world = of->how->world, .start = of->start};
+    sim_place at = {.rank = r->number,
+                    .world = of->how->world,
+                    .epoch = epoch,
+                    .start = epoch == 0 ? of->start : 0};
     const uint32_t all = sim_rows_steps(&at);
-    for (; at.step < of->steps; at.step++) {
+    const uint32_t steps = epoch == 0 ? of->steps : all;
+    for (; at.step < steps; at.step++) {
         sluice_batch *batch = NULL;
         const sluice_status status = next_batch(r, &batch);
         if (status != SLUICE_OK) {
@@ -244,9 +250,10 @@ static void take_steps(rank *r)
         nap(r);
     }
     sluice_batch *none = NULL;
-    if (of->steps == all && next_batch(r, &none) != SLUICE_END) {
+    if (steps == all && next_batch(r, &none) != SLUICE_END) {
         sim_fail("no end behind %u steps", all);
     }
+    epochs++;
 }
 
 /* ---- what else is done with a loader ---- */
@@ -295,9 +302,9 @@ static void take_canceled(rank *r)
     sim_join(other);
 }
 
-static void start(rank *r)
+static void start(rank *r, uint32_t epoch)
 {
-    const sluice_status status = sluice_loader_start_epoch(r->loader, r->of->of->epoch);
+    const sluice_status status = sluice_loader_start_epoch(r->loader, r->of->of->epoch + epoch);
     if (status != SLUICE_OK) {
         fail_of(r, status, "start");
     }
@@ -352,15 +359,15 @@ static void run_rank(void *argument)
         looker = sim_start("look", look_around, r);
     }
     if (of->end == END_CANCEL && !of->has_cursor) {
-        start(r);
+        start(r, 0);
         take_canceled(r);
     }
     if (of->has_cursor) {
         restore(r);
     }
-    if (!r->failed) {
-        start(r);
-        take_steps(r);
+    for (uint32_t i = 0; i < of->epochs && !r->failed; i++) {
+        start(r, i);
+        take_steps(r, i);
     }
     if (!r->failed && of->end == END_SAVE && r->number == of->saver) {
         save(r);
@@ -372,7 +379,6 @@ static void run_rank(void *argument)
         sim_join(looker);
     }
     close_loader(r);
-    epochs++;
 }
 
 /* ---- a run ---- */
@@ -436,13 +442,14 @@ void sim_run(const sim_case *of, sluice_dataset *dataset, uint64_t seed)
         if (part.end == END_SAVE && part.steps == steps) {
             part.end = END_OF_EPOCH;
         }
+        part.epochs = part.end == END_OF_EPOCH ? 1 + sim_below(&draw, SIM_EPOCHS) : 1;
         run_segment(&part, &draw);
         part.has_cursor = part.end == END_SAVE;
         memcpy(part.cursor, part.saved, sizeof(part.cursor));
         part.cursor_bytes = part.saved_bytes;
         part.start += part.steps * of->global;
     }
-    if (part.end != END_CLOSE && !part.failed) {
-        sim_rows_end_run();
+    for (uint32_t i = 0; i < part.epochs && part.end != END_CLOSE && !part.failed; i++) {
+        sim_rows_end_epoch(i);
     }
 }

@@ -13,7 +13,7 @@
 
 /* `dataset`: the case's, opened. */
 void sim_run(const sim_case *of, sluice_dataset *dataset, uint64_t seed);
-/* Loaders opened so far, and epochs, or parts of one, that they gave. */
+/* Epochs, or parts of one, that loaders gave so far. */
 uint64_t sim_run_epochs(void);
 
 #endif
