@@ -32,6 +32,7 @@
 
 /* The rest of the process keeps three quarters of its descriptors. */
 #define DESCRIPTORS_SHARE 4
+#define LIMIT_HOLDS_NS    S
 
 #define HEDGE_SHARE     0.05
 #define HEDGE_SAVED     20.0 /* hedges at a time, after a calm period */
@@ -54,6 +55,8 @@ struct sl_host {
     double window, hedges;             /* hedges: the budget left */
     uint32_t hedges_tried, hedges_won; /* lately: both halve together */
     uint32_t most, flying;
+    uint32_t connections; /* that `most` was set for at set_ns */
+    uint64_t set_ns;
     bool was_busy;
     uint64_t halved_ns;
     uint32_t bins[BINS], answers, looked_at; /* looked_at: answers at the last look for the p95 */
@@ -143,9 +146,14 @@ uint32_t sl_host_connections_most(void)
 
 void sl_host_set_most(sl_host *host, uint32_t connections)
 {
-    const uint32_t most = sl_min_u32(connections, sl_host_connections_most());
+    const uint64_t now = sl_now_ns();
     sl_lock(&host->table->mutex);
-    host->most = most;
+    /* each request comes here, and the limit of open files hardly ever changes */
+    if (host->connections != connections || now - host->set_ns > LIMIT_HOLDS_NS) {
+        host->connections = connections;
+        host->set_ns = now;
+        host->most = sl_min_u32(connections, sl_host_connections_most());
+    }
     sl_unlock(&host->table->mutex);
 }
 
