@@ -44,6 +44,9 @@ typedef struct sl_object {
     char *moved;               /* sl_malloc'd target of a redirect; NULL: none */
     int64_t moved_until_s;
     bool moved_from_local; /* the redirect came from a server that is not public */
+    /* Of a provider that redirects: one read asks where to, and others wait for a while. */
+    bool asking, is_direct; /* is_direct: its last answer was no redirect */
+    uint64_t asking_since_ns;
     sl_object_window windows[SL_OBJECT_WINDOWS];
     uint64_t uses;
     uint64_t read_end; /* where the last fetch ended: a read from there on is in order */

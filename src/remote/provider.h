@@ -69,6 +69,7 @@ typedef struct sl_page_end {
 typedef struct sl_provider {
     sl_scheme scheme;
     sl_credentials_kind credentials; /* SL_CREDENTIALS_KINDS: none */
+    bool redirects;                  /* true if it redirects most reads to its storage */
     bool lists;                      /* true if it has folders; http has none */
     bool lists_ranges;               /* true if a page can start after any key */
     /* Writes a GET of the object at `url`. */

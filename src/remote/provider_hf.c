@@ -138,6 +138,7 @@ static sl_answer hf_answer(const sl_exchange *exchange, char reason[SL_REASON_BY
 
 const sl_provider sl_provider_hf = {.scheme = SL_SCHEME_HF,
                                     .credentials = SL_CREDENTIALS_HF,
+                                    .redirects = true,
                                     .lists = true,
                                     .get = hf_get,
                                     .answer = hf_answer,

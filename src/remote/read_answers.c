@@ -97,6 +97,7 @@ static void forget_moved(sl_read_part *part, const sl_read_try *try)
     if (object->moved != NULL && strcmp(object->moved, try->text.url) == 0) {
         sl_free(object->moved);
         object->moved = NULL;
+        object->is_direct = false;
     }
     sl_unlock(&object->mutex);
 }
@@ -126,6 +127,7 @@ static const char *follow_redirect(sl_read_part *part, const sl_exchange *e)
     object->moved_until_s = (int64_t)time(NULL) + MOVED_S;
     object->moved_from_local = e->from_local;
     sl_unlock(&object->mutex);
+    sl_part_asked_locked(part, false);
     return NULL;
 }
 

@@ -21,14 +21,29 @@
 /* A server that drips never stalls. A slow line that is shared by 256 connections is faster. */
 #define LEAST_BYTES_A_SECOND 4096
 #define NODE_STALL_NS        (10000 * MS)
+#define ASKING_MOST_NS       (2000 * MS)
+#define ASKING_LOOK_NS       (5 * MS)
 
 /* ---- the end of a part ---- */
+
+void sl_part_asked_locked(sl_read_part *part, bool direct)
+{
+    sl_object *object = part->state->object;
+    if (part->asks) {
+        part->asks = false;
+        sl_lock(&object->mutex);
+        object->asking = false;
+        object->is_direct = direct && object->moved == NULL;
+        sl_unlock(&object->mutex);
+    }
+}
 
 void sl_part_finish_locked(sl_read_part *part, int64_t result)
 {
     if (sl_engine_forget(&part->timer)) {
         sl_read_drop_locked(part->state);
     }
+    sl_part_asked_locked(part, result >= 0);
     part->phase = SL_PART_DONE;
     part->result = result;
     part->state->left--;
@@ -360,6 +375,26 @@ static bool part_has_credentials_locked(sl_read_part *part)
     }
 }
 
+/* Whether the part is to wait: another one asks where the object's reads are redirected to. Else it
+ * asks itself, if that is not known. */
+static bool part_waits_for_redirect_locked(sl_read_part *part)
+{
+    sl_object *object = part->state->object;
+    bool waits = false;
+    if (!object->provider->redirects || part->asks || part->main.is_moved) {
+        return false;
+    }
+    sl_lock(&object->mutex);
+    if (object->asking) {
+        waits = sl_now_ns() - object->asking_since_ns < ASKING_MOST_NS;
+    } else if (!object->is_direct) {
+        object->asking = part->asks = true;
+        object->asking_since_ns = sl_now_ns();
+    }
+    sl_unlock(&object->mutex);
+    return waits;
+}
+
 static bool object_has_moved(sl_object *object, bool *from_local)
 {
     sl_lock(&object->mutex);
@@ -383,6 +418,10 @@ void sl_part_send_locked(sl_read_part *part)
         return;
     }
     part->main.is_moved = object_has_moved(state->object, &part->from_local);
+    if (part_waits_for_redirect_locked(part) && part_set_timer_locked(part, ASKING_LOOK_NS)) {
+        part->phase = SL_PART_DELAYED;
+        return;
+    }
     if (!part_has_credentials_locked(part)) {
         return;
     }

@@ -54,6 +54,7 @@ typedef struct sl_read_part {
     uint32_t hops;      /* redirects that were followed */
     bool whole;         /* asked for without a range */
     bool from_local;    /* the redirect came from a server that is not public */
+    bool asks;          /* for the object's redirect, which other parts wait for */
     bool asked_again, clock_set, region_set, moved_dropped; /* once a part each */
     uint32_t owes_place; /* in the window of queued_for, to be given back without the mutex */
     sl_host *queued_for;
@@ -97,6 +98,8 @@ void sl_part_send_locked(sl_read_part *part);
 /* Ends a part, whose main try has ended. */
 void sl_part_finish_locked(sl_read_part *part, int64_t result);
 void sl_part_fail_locked(sl_read_part *part, int failed, const char *reason);
+/* The part no longer asks for the object's redirect. `direct`: there was none. */
+void sl_part_asked_locked(sl_read_part *part, bool direct);
 /* Ends what the part waits for. A part that flies ends with its tries. */
 void sl_part_cancel_locked(sl_read_part *part);
 /* Tries the part again after a delay, or ends it with `failed` and the reason that is set. `busy`:

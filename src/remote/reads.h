@@ -11,6 +11,8 @@
  *    later than the stall limit after the part began.
  *  - A part that takes longer than its host's p95 is sent a second time (hosts.h); the first good
  *    answer wins. The second one has a buffer of its own.
+ *  - Where a provider redirects, the first read of an object asks where to. Others of that object
+ *    wait for its answer, for at most 2 s.
  *  - Only an answer whose status, Content-Range, length and ETag fit counts. From the first answer
  *    on, the object must stay the same one.
  *  - A request ends with ETIMEDOUT when no byte comes within the stall limit, or when it is slower

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MS  UINT64_C(1000000)
 #define MIB (UINT64_C(1) << 20)
@@ -443,6 +444,70 @@ static sl_host_stats stats_of_server(void)
     }
     fail();
     return stats[0];
+}
+
+static int begin_hub(void **state)
+{
+    (void)state;
+    server = http_server_start(&(http_server_config){.direct_bytes = SMALL_BYTES + 1});
+    http_server_put(server, "/datasets/owner/name/large", object_bytes, OBJECT_BYTES);
+    http_server_put(server, "/datasets/owner/name/small", object_bytes, SMALL_BYTES);
+    assert_int_equal(setenv("HF_ENDPOINT", http_server_url(server), 1), 0);
+    return 0;
+}
+
+/* The hub limits requests: the first of many reads asks where the object is, the others wait. */
+TEST_WITH(one_read_asks_for_the_redirect, begin_hub, end_server)
+{
+    many_reads many;
+    http_server_script(server, "kind=resolve delay=100\n");
+    sl_object *object = open_address("hf://datasets/owner/name/large");
+    many_start(&many, object, 1000);
+    many_wait(&many);
+    check_many(&many);
+    many_end(&many);
+    sl_object_release(object);
+    assert_int_equal(http_server_counts(server).kinds[HTTP_RESOLVE], 1);
+    http_server_script(server, "");
+    /* the hub serves small files itself: only the first read is waited for */
+    object = open_address("hf://datasets/owner/name/small");
+    for (uint32_t i = 0; i < 3; i++) {
+        const sl_remote_read read = {.object = object, .offset = i, .bytes = 100};
+        assert_int_equal(read_once("", read), 100);
+    }
+    assert_in_range(http_server_counts(server).kinds[HTTP_RESOLVE], 1 + 3, 1 + 2 * 3); /* hedges */
+    sl_object_release(object);
+}
+
+/* The first read is canceled, or held up: the others ask themselves. */
+TEST_WITH(a_read_that_asks_for_the_redirect_holds_up_none, begin_hub, end_server)
+{
+    for (int cancels = 0; cancels < 2; cancels++) {
+        many_reads many;
+        http_server_script(server, "kind=resolve count=1 stall-head\n");
+        sl_object *object = open_address("hf://datasets/owner/name/large");
+        many_start(&many, object, 1000);
+        while (http_server_counts(server).struck == 0) {
+            (void)usleep(1000);
+        }
+        if (cancels) {
+            sl_remote_read_cancel(&many.reads[0]);
+        }
+        const uint32_t wanted = cancels ? MANY : MANY - 1;
+        sl_lock(&many.mutex);
+        while (many.done < wanted) {
+            sl_cond_wait(&many.cond, &many.mutex);
+        }
+        sl_unlock(&many.mutex);
+        for (uint32_t i = 1; i < MANY; i++) {
+            assert_int_equal(many.reads[i].result, 1000);
+        }
+        sl_remote_read_cancel(&many.reads[0]);
+        many_wait(&many);
+        assert_int_equal(many.reads[0].result, -ECANCELED);
+        many_end(&many);
+        sl_object_release(object);
+    }
 }
 
 TEST_WITH(connections_are_limited, begin_server, end_server)
