@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <link.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum { FIBERS_MAX = 256, STACK_BYTES = 512 << 10, GUARD_BYTES = 64 << 10, TLS_MA
 
 /* A wait that is worth a note. */
 #define LONG_NS  UINT64_C(50000000)
+#define VAIN_MOST_NS UINT64_C(10000000000)
 #define BEGIN_NS UINT64_C(1000000000)
 /* A run that takes more steps is endless. */
 #define STEPS_MAX UINT64_C(20000000)
@@ -102,6 +104,35 @@ static int find_tls(struct dl_phdr_info *info, size_t size, void *ctx)
     return 1; /* the program itself comes first */
 }
 
+/* A crash says which seed it is of. */
+static void on_signal(int number)
+{
+    char text[512];
+    const int bytes =
+        snprintf(text, sizeof(text), "sim: FAILED: signal %d\nsim: %s, step %llu, fiber %u %s\n",
+                 number, world.title != NULL ? world.title : "", (unsigned long long)world.steps,
+                 world.current->number, world.current->name);
+    if (write(STDERR_FILENO, text, bytes > 0 ? (size_t)bytes : 0) < 0) {
+        _exit(2);
+    }
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void watch_signals(void)
+{
+    static uint8_t stack[64 << 10];
+    const stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+    (void)sigaltstack(&own, NULL);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (!SIM_ASAN || numbers[i] == SIGABRT) { /* ASan says more */
+            (void)sigaction(numbers[i], &action, NULL);
+        }
+    }
+}
+
 static void open_world(void)
 {
     sim_fiber *self = &world.fibers[0];
@@ -110,6 +141,7 @@ static void open_world(void)
         (void)fprintf(stderr, "sim: %zu bytes of thread-local variables\n", world.tls_bytes);
         abort();
     }
+    watch_signals();
     world.count = 1;
     world.now = BEGIN_NS;
     world.first_deadline = UINT64_MAX;
@@ -301,6 +333,16 @@ static void note_jump(void)
     }
 }
 
+/* Sooner than sim_run would notice: what never comes is waited for in slices, for ever. */
+static void check_vain(void)
+{
+    if (world.idle > world.excused + VAIN_MOST_NS) {
+        sim_fail("waited for nothing: %llu ms, of which %llu have a reason",
+                 (unsigned long long)(world.idle / 1000000),
+                 (unsigned long long)(world.excused / 1000000));
+    }
+}
+
 /* Who goes on. */
 static sim_fiber *choose(void)
 {
@@ -323,6 +365,7 @@ static sim_fiber *choose(void)
             sim_fail("deadlock: every fiber waits for another");
         }
         note_jump();
+        check_vain();
         world.idle += world.first_deadline - world.now;
         world.now = world.first_deadline;
         fire();
