@@ -457,7 +457,7 @@ void sl_unpackers_get_stats(sl_backend *backend, sl_unpackers_stats *stats)
 
 static void unpackers_free_pool(struct pool *pool)
 {
-    for (uint32_t i = 0; pool->passes != NULL && i < pool->pass_count; i++) {
+    for (uint32_t i = 0; i < pool->pass_count; i++) {
         sl_stream_close(pool->passes[i].stream);
     }
     while (pool->failures != NULL) {
@@ -543,11 +543,11 @@ static sluice_status unpackers_make(struct pool *pool, const sl_unpackers_config
     pool->objects = config->objects;
     pool->depth = config->depth;
     pool->wanted = config->threads;
-    pool->pass_count = PASSES + config->depth;
     sl_mutex_init(&pool->mutex);
     sl_cond_init(&pool->work);
     sl_cond_init(&pool->done);
-    pool->passes = sl_calloc(pool->pass_count, sizeof(*pool->passes));
+    pool->passes = sl_calloc(PASSES + config->depth, sizeof(*pool->passes));
+    pool->pass_count = pool->passes != NULL ? PASSES + config->depth : 0;
     pool->waiting = sl_calloc(pool->depth, sizeof(*pool->waiting));
     pool->results = sl_calloc(pool->depth, sizeof(*pool->results));
     pool->threads = sl_calloc(config->threads, sizeof(*pool->threads));
