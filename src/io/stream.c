@@ -207,7 +207,8 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
     return status;
 }
 
-/* Ends the stream for good: `*why` says where and how. */
+/* Ends the stream for good, or until it begins again where memory was short: `*why` says where and
+ * how. */
 static sluice_status stream_give_up(sl_stream *stream, sluice_error *why)
 {
     sl_error_set_path(why, stream->path);
@@ -298,11 +299,17 @@ static sluice_status stream_go_on(sl_stream *stream, sluice_error *error)
 
 /* ---- reading ---- */
 
+/* An unpacker that memory was refused to does not go on; a shortage says nothing of the file. */
+static bool must_begin(const sl_stream *stream)
+{
+    return stream->unpacker == NULL || stream->failed.status == SLUICE_NOMEM;
+}
+
 static sluice_status stream_read_some(sl_stream *stream, uint64_t offset, uint8_t *to, size_t bytes,
                                       size_t *got, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    if (offset < back(stream) || stream->unpacker == NULL) {
+    if (offset < back(stream) || must_begin(stream)) {
         stream->restarts++;
         status = stream_begin(stream, error);
     }
@@ -365,7 +372,7 @@ sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
 {
     sluice_error reason;
     sl_error_clear(&reason);
-    sluice_status status = stream->unpacker != NULL ? SLUICE_OK : stream_begin(stream, &reason);
+    sluice_status status = must_begin(stream) ? stream_begin(stream, &reason) : SLUICE_OK;
     while (status == SLUICE_OK && !stream->ended) {
         status = stream_go_on(stream, &reason);
     }
