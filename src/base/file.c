@@ -42,7 +42,11 @@ sluice_status sl_file_open(sl_file_name name, int *fd, sl_file_identity *identit
                            sluice_error *error)
 {
     /* O_NONBLOCK: opening a FIFO must not wait for a writer; it means nothing to regular files. */
-    int opened = open(name.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int opened;
+    uint32_t interrupted = 0;
+    do {
+        opened = open(name.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    } while (opened < 0 && sl_retry_interrupted(&interrupted, errno));
     if (opened < 0) {
         return sl_error_file(error, SLUICE_IO, name.stage, errno, name.path, -1, "cannot open");
     }

@@ -9,6 +9,7 @@
 #include "file.h"
 #include "memory.h"
 #include "minmax.h"
+#include "retry.h"
 #include "store.h"
 
 #include <errno.h>
@@ -158,6 +159,17 @@ static bool boundary_begins(const char *real, const prefix *folder)
            (real[folder->bytes] == '/' || real[folder->bytes] == '\0');
 }
 
+/* As open, made again where a signal ended it. */
+static int boundary_open_again(const char *path, int flags)
+{
+    int fd;
+    uint32_t interrupted = 0;
+    do {
+        fd = open(path, flags);
+    } while (fd < 0 && sl_retry_interrupted(&interrupted, errno));
+    return fd;
+}
+
 /* Whether what is open as `fd`, by that path, is there. */
 static bool has_open(const sl_boundary *boundary, int fd, const char *path)
 {
@@ -192,7 +204,7 @@ int sl_boundary_open_file(const sl_boundary *boundary, const char *path, int fla
     if (fd >= 0 || fd == -ENOENT || fd == -EMFILE || fd == -ENFILE) {
         return fd;
     }
-    fd = open(path, flags);
+    fd = boundary_open_again(path, flags);
     if (fd >= 0 && boundary != NULL && !has_open(boundary, fd, path)) {
         sl_file_close(fd);
         return -EXDEV;
@@ -246,7 +258,7 @@ static sluice_status boundary_find_folder(sl_boundary *b, const char *folder, co
     if (!b->has_links) {
         return name_folder(b, folder, folder, below, error);
     }
-    const int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = boundary_open_again(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const bool found = fd >= 0 && find_real(fd, folder, real);
     const int reason = errno;
     sl_file_close(fd);
@@ -329,7 +341,7 @@ sluice_status sl_boundary_check(const sl_boundary *boundary, const char *list, c
                                 sluice_error *error)
 {
     const bool asks = boundary != NULL && boundary->has_links;
-    const int fd = asks ? open(path, O_PATH | O_CLOEXEC) : -1;
+    const int fd = asks ? boundary_open_again(path, O_PATH | O_CLOEXEC) : -1;
     const bool outside = fd >= 0 && !has_open(boundary, fd, path);
     sl_file_close(fd);
     return !outside ? SLUICE_OK

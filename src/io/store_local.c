@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of this machine. Each address that no other store takes is a path; a handle is a
  * descriptor. */
+#include "retry.h"
 #include "store.h"
 
 #include <dirent.h>
@@ -63,7 +64,11 @@ static bool is_dots(const char *name)
 
 static int local_list(const char *path, sl_listing *listing)
 {
-    DIR *folder = opendir(path);
+    DIR *folder;
+    uint32_t interrupted = 0;
+    do {
+        folder = opendir(path);
+    } while (folder == NULL && sl_retry_interrupted(&interrupted, errno));
     if (folder == NULL) {
         return -errno;
     }
