@@ -85,6 +85,27 @@ static sluice_status refuse_fields(const sl_format *format, const char *path, sl
                          format->name);
 }
 
+/* A file that does not answer is not one that is missing: the dataset would lack what it says. */
+static sluice_status open_surely(const sl_format *format, sl_dataset **dataset,
+                                 const char *const *paths, size_t count,
+                                 const sluice_dataset_options *options, sluice_error *error)
+{
+    sl_store_doubt doubt = {.of_has = true};
+    sl_store_doubt *before = sl_store_note_doubts(&doubt);
+    const sluice_status status =
+        explain_foreign(format->open(dataset, paths, count, options, error), error);
+    (void)sl_store_note_doubts(before);
+    if (doubt.path[0] == '\0' || (status < 0 && status != SLUICE_INVALID)) {
+        return status;
+    }
+    if (status >= 0) {
+        sl_dataset_close(*dataset);
+        *dataset = NULL;
+    }
+    return sl_error_file(error, SLUICE_IO, STAGE, doubt.sys_errno, doubt.path, -1,
+                         "cannot find out what the dataset has%s", doubt.reason);
+}
+
 static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
                              const char *const *paths, size_t count,
                              const sluice_dataset_options *options, sluice_error *error)
@@ -99,7 +120,7 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
                                "has no splits to choose from; open the path of the split",
             options->split, format->name);
     }
-    return explain_foreign(format->open(dataset, paths, count, options, error), error);
+    return open_surely(format, dataset, paths, count, options, error);
 }
 
 /* What a path adds to those that a format that is opened by files is given. */
@@ -160,10 +181,10 @@ static sluice_status open_found(sl_dataset **dataset, sl_found *found, const cha
 }
 
 /* What a dataset is was found out, or nothing was found: unless something did not answer. */
-static sluice_status end_search(const sl_store_doubt *doubt, sluice_status status,
-                                sluice_error *error)
+static sluice_status end_search(const sl_store_doubt *doubt, sl_store_doubt *before,
+                                sluice_status status, sluice_error *error)
 {
-    (void)sl_store_note_doubts(NULL);
+    (void)sl_store_note_doubts(before);
     return doubt->path[0] != '\0' && status != SLUICE_IO && status != SLUICE_NOMEM
                ? sl_error_file(error, SLUICE_IO, STAGE, doubt->sys_errno, doubt->path, -1,
                                "cannot find the format of the dataset%s", doubt->reason)
@@ -175,12 +196,12 @@ static sluice_status formats_find_in_folder(sl_found *found, const char *const *
                                             sluice_error *error)
 {
     sl_store_doubt doubt = {.sys_errno = 0};
-    (void)sl_store_note_doubts(&doubt);
+    sl_store_doubt *before = sl_store_note_doubts(&doubt);
     sluice_status status = sl_folder_find(found, paths[0], error);
     if (status == SLUICE_OK && found->files.count > 0) {
         status = add_paths(&found->files, found->format, paths + 1, count - 1, error);
     }
-    return end_search(&doubt, status, error);
+    return end_search(&doubt, before, status, error);
 }
 
 /* A folder of pictures alone, with class folders or without. */
@@ -459,6 +480,7 @@ typedef struct given {
     sl_look look;
     sl_open_file file;    /* that the look opened, for the format's reader */
     sl_store_doubt doubt; /* since the look began */
+    sl_store_doubt *before;
 } given;
 
 /* What a file is, and the files to open it by, if the format is opened by its files. */
@@ -484,7 +506,7 @@ static sluice_status formats_open_file(sl_dataset **dataset, given *of,
     sl_file_list files = {.count = 0};
     const sl_format *format = NULL;
     sluice_status status = find_files_of(of, &format, &files, error);
-    status = end_search(&of->doubt, status, error);
+    status = end_search(&of->doubt, of->before, status, error);
     if (status == SLUICE_OK && format != NULL) {
         sl_open_file *before = sl_store_offer_file(&of->file);
         status = format->is_file == NULL
@@ -583,18 +605,27 @@ static sluice_status formats_open_paths(sl_dataset **dataset, const char *const 
                                         sluice_error *error)
 {
     given of = {.paths = paths, .count = count};
-    (void)sl_store_note_doubts(&of.doubt);
+    of.before = sl_store_note_doubts(&of.doubt);
     sl_look_begin(&of.look, paths[0]);
     sl_look_keep_open(&of.look, &of.file);
     switch (sl_look_kind(&of.look)) {
     case SL_ENTRY_UNKNOWN:
-        (void)sl_store_note_doubts(NULL);
+        (void)sl_store_note_doubts(of.before);
         return open_missing(dataset, &of, options, error);
     case SL_ENTRY_FOLDER:
+        (void)sl_store_note_doubts(of.before);
         return open_listed_folder(dataset, paths, count, options, error);
     default:
         return formats_open_file(dataset, &of, options, error);
     }
+}
+
+/* Who looks whether a file is what it could be, and has no memory for it, takes it for another. */
+static sluice_status refuse_after_shortage(sl_dataset **dataset, sluice_error *error)
+{
+    sl_dataset_close(*dataset);
+    *dataset = NULL;
+    return sl_no_memory(error, STAGE, "opening a dataset");
 }
 
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
@@ -608,6 +639,7 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (names_remote_folders(paths, count)) {
         return open_without_slashes(dataset, paths, count, options, error);
     }
+    const uint64_t shortages = sl_memory_shortages();
     sl_store_scope_begin();
     sl_kept_look_begin(&look);
     sl_kept_look *before = sl_store_keep_look(&look);
@@ -615,5 +647,7 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     (void)sl_store_keep_look(before);
     sl_kept_look_end(&look);
     sl_store_scope_end();
-    return status;
+    return status == SLUICE_OK && *dataset != NULL && sl_memory_shortages() > shortages
+               ? refuse_after_shortage(dataset, error)
+               : status;
 }

@@ -75,11 +75,10 @@ bool sl_store_is_missing(int failed)
 }
 
 /* Gives `failed` back. */
-static int store_note(const char *path, int failed)
+static int note_doubt(const char *path, int failed)
 {
-    if (own_doubt != NULL && own_doubt->path[0] == '\0' && failed < 0 &&
-        !sl_store_is_missing(failed) && failed != -EACCES && failed != -EPERM &&
-        failed != -ENOTSUP) {
+    if (own_doubt->path[0] == '\0' && failed < 0 && !sl_store_is_missing(failed) &&
+        failed != -EACCES && failed != -EPERM && failed != -ENOTSUP) {
         own_doubt->sys_errno = -failed;
         (void)snprintf(own_doubt->path, sizeof(own_doubt->path), "%s", path);
         if (sl_store_of(path)->remote && own_reason[0] != '\0') {
@@ -87,6 +86,11 @@ static int store_note(const char *path, int failed)
         }
     }
     return failed;
+}
+
+static int store_note(const char *path, int failed)
+{
+    return own_doubt != NULL && !own_doubt->of_has ? note_doubt(path, failed) : failed;
 }
 
 /* ---- errors ---- */
@@ -143,10 +147,25 @@ sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_err
     return failed == 0 ? SLUICE_OK : store_error(error, name, failed, "cannot open");
 }
 
+static bool has_facts(const char *path, sl_store_facts *facts)
+{
+    const int failed = sl_store_stat(path, facts);
+    if (own_doubt != NULL && own_doubt->of_has) {
+        (void)note_doubt(path, failed);
+    }
+    return failed == 0;
+}
+
+bool sl_store_has(const char *path)
+{
+    sl_store_facts facts;
+    return has_facts(path, &facts);
+}
+
 static bool store_has(const char *path, sl_entry_kind kind)
 {
     sl_store_facts facts;
-    return sl_store_stat(path, &facts) == 0 && facts.kind == kind;
+    return has_facts(path, &facts) && facts.kind == kind;
 }
 
 bool sl_store_has_file(const char *path)
@@ -182,6 +201,9 @@ static sluice_status list_folder(sl_file_name folder, sl_store_visit visit, void
     sl_listing listing = {.visit = visit, .ctx = ctx, .error = error};
     const int failed =
         store_note(folder.path, sl_store_of(folder.path)->list(folder.path, &listing));
+    if (error == NULL && own_doubt != NULL && own_doubt->of_has) {
+        (void)note_doubt(folder.path, failed);
+    }
     return failed == 0 ? listing.status
                        : store_error(error, folder, failed, "cannot list the folder");
 }

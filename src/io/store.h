@@ -173,8 +173,9 @@ bool sl_store_bypasses_caches(void);
 int sl_store_stat(const char *path, sl_store_facts *facts);
 /* Errors: IO, also where there is nothing. */
 sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_error *error);
-/* Whether there is a file, a folder; no, where that cannot be told, which sl_store_note_doubts
- * notes. */
+/* Whether there is anything, a file, a folder; no, where that cannot be told, which
+ * sl_store_note_doubts notes. */
+bool sl_store_has(const char *path);
 bool sl_store_has_file(const char *path);
 bool sl_store_has_folder(const char *path);
 /* Of a failed sl_store_stat: there is nothing, as opposed to: it cannot be asked for. */
@@ -194,9 +195,12 @@ int sl_store_real_path(const char *path, char real[SL_PATH_BYTES]);
  * does not answer for what is not there: then a dataset would become another one for a moment's
  * failure. So the first failure of any call of this thread is noted in `*doubt`, which is all zero,
  * but for what is missing or forbidden; until this is called anew, NULL: nobody asks. Gives back
- * whose it was before.
+ * whose it was before. A format that opens a dataset gets most failures as statuses, and may try
+ * again: `of_has` notes only those that sl_store_has and the like answer with "no", and those of
+ * lists that have no `error`.
  */
 typedef struct sl_store_doubt {
+    bool of_has;   /* only failures of sl_store_has and the like, which tell nobody else */
     int sys_errno; /* EIO: it ended early */
     char path[SL_PATH_BYTES];
     char reason[SL_REASON_BYTES + 2]; /* of a store that gave one, behind ": "; "" */

@@ -30,8 +30,7 @@ static void find_split(const char *path, char split[SPLIT_BYTES])
 static bool coco_pictures_has_file(const char *folder, sl_bytes name)
 {
     char path[SL_PATH_BYTES];
-    sl_store_facts facts;
-    return sl_beside_path(path, folder, "", name, "") && sl_store_stat(path, &facts) == 0;
+    return sl_beside_path(path, folder, "", name, "") && sl_store_has(path);
 }
 
 /* Writes a place with `star` for its star. */

@@ -42,8 +42,7 @@ typedef struct metadata {
 static bool shards_open_holds(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
-    sl_store_facts facts;
-    return sl_path_join(path, folder, name) && sl_store_stat(path, &facts) == 0;
+    return sl_path_join(path, folder, name) && sl_store_has(path);
 }
 
 static sluice_status read_kind(const sl_handle *from, sl_page_kind *kind, sluice_error *error)

@@ -133,7 +133,6 @@ static sluice_status index_json_refuse_folder(const char *path, const char *list
 sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wanted *wanted,
                                  sluice_error *error)
 {
-    sl_store_facts facts;
     const char *path = wanted->path;
     const char *list = wanted->list;
     const bool folder = sl_store_has_folder(path);
@@ -141,7 +140,7 @@ sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wante
                  : snprintf(index->path, SL_PATH_BYTES, "%s", path) < SL_PATH_BYTES)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
     }
-    if (folder && sl_store_stat(index->path, &facts) != 0) {
+    if (folder && !sl_store_has(index->path)) {
         return index_json_refuse_folder(path, list, error);
     }
     sluice_status status = wanted->anywhere

@@ -51,7 +51,6 @@ static sluice_status litdata_find_file(const opener *o, const char *name, const 
 {
     char plain[SL_PATH_BYTES];
     char part[COMPRESSION_BYTES + 2];
-    sl_store_facts facts;
     const sluice_status status = sl_index_json_file(&o->index, name, p->given, error);
     told->path = p->given;
     if (status < 0 || compression == NULL) {
@@ -66,7 +65,7 @@ static sluice_status litdata_find_file(const opener *o, const char *name, const 
     if (sl_index_json_file(&o->index, plain, p->plain, error) < 0) {
         return SLUICE_CORRUPT;
     }
-    if (sl_store_stat(p->plain, &facts) == 0) {
+    if (sl_store_has(p->plain)) {
         told->path = p->plain;
         return SLUICE_OK;
     }

@@ -104,15 +104,14 @@ static sluice_status mds_refuse_compressed(const char *path, sluice_error *error
 static sluice_status mds_find_file(const opener *o, const json_t *shard, char raw[SL_PATH_BYTES],
                                    char zip[SL_PATH_BYTES], sl_told_file *told, sluice_error *error)
 {
-    sl_store_facts facts;
     const json_t *data = sl_json_member(shard, "zip_data");
     told->path = raw;
-    if (data == NULL || sl_store_stat(raw, &facts) == 0) {
+    if (data == NULL || sl_store_has(raw)) {
         return SLUICE_OK;
     }
     const sluice_status status =
         sl_index_json_file(&o->index, sl_json_text(data, "basename"), zip, error);
-    if (status < 0 || sl_store_stat(zip, &facts) != 0) {
+    if (status < 0 || !sl_store_has(zip)) {
         return status; /* opening says which file is missing */
     }
     told->packing = sl_index_json_packing(sl_json_text(shard, "compression"));
