@@ -248,7 +248,7 @@ static void npz_samples_add_file(looker *look, const sl_npz_file *file, uint64_t
     look->good++;
 }
 
-/* Bad files tell nothing, unless all are. */
+/* Bad files tell nothing, unless all are; one that cannot be read might, and ends the look. */
 static sluice_status npz_samples_look_at(void *context, uint32_t number, sluice_error *error)
 {
     looker *look = context;
@@ -266,7 +266,7 @@ static sluice_status npz_samples_look_at(void *context, uint32_t number, sluice_
     if (status == SLUICE_OK) {
         sl_npz_file_close(&file);
     }
-    return SLUICE_OK;
+    return status == SLUICE_IO || status == SLUICE_NOMEM ? status : SLUICE_OK;
 }
 
 static int compare_columns(const void *a, const void *b)
@@ -343,10 +343,11 @@ static sluice_status npz_samples_find_fields(npz *own, const sluice_dataset_opti
     look->looks = own->list.count < most ? own->list.count : most;
     look->failed = UINT64_MAX;
     sl_mutex_init(&look->mutex);
-    (void)sl_open_many((uint32_t)look->looks, npz_samples_look_at, look, NULL); /* no look fails */
+    sluice_status status = sl_open_many((uint32_t)look->looks, npz_samples_look_at, look, error);
     sl_mutex_destroy(&look->mutex);
-    sluice_status status = SLUICE_OK;
-    if (look->good == 0) {
+    if (status < 0) {
+        /* says why */
+    } else if (look->good == 0) {
         status = (sluice_status)look->error.status;
         if (error != NULL) {
             *error = look->error;
