@@ -533,6 +533,7 @@ static sluice_status list_root(walk *w)
 {
     sl_folder_list *list = w->list;
     list->class_count = 0;
+    list->dir_count = 0; /* those of the classes, which have no pictures, and numbers above ours */
     for (uint32_t i = 0; i < SL_FOLDER_REASONS; i++) {
         list->left_out[i] -= w->left_out_of_root[i]; /* which is read once more */
     }

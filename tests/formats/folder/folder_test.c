@@ -331,6 +331,23 @@ static void pictures_without_classes_have_no_label(void **state)
     sl_dataset_close(dataset);
 }
 
+/* Those folders were counted as classes before the picture beside them was found. */
+static void folders_without_a_picture_are_no_classes(void **state)
+{
+    tree *t = *state;
+    sl_dataset *dataset;
+    char name[64];
+    ADD(t, "a.jpg");
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(name, sizeof(name), "empty%d/deep/", i);
+        tree_add(t, name);
+    }
+    assert_int_equal(tree_open(t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(dataset->info.samples, 1);
+    assert_int_equal(dataset->info.classes, 0);
+    sl_dataset_close(dataset);
+}
+
 static void nothing_found_says_what_was_looked_for(void **state)
 {
     tree *t = *state;
@@ -608,6 +625,7 @@ int main(int count, char **arguments)
         TREE_TEST(links_that_multiply_files_are_refused),
         TREE_TEST(shared_folders_are_as_torchvision_sees_them),
         TREE_TEST(pictures_without_classes_have_no_label),
+        TREE_TEST(folders_without_a_picture_are_no_classes),
         TREE_TEST(nothing_found_says_what_was_looked_for),
         cmocka_unit_test(names_that_differ_in_case_only_are_refused),
         TREE_TEST(classes_without_a_picture_are_refused),
