@@ -60,6 +60,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(parser *p, const char *
     char reason[160];
     va_list arguments;
     va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is initialized above */
     (void)vsnprintf(reason, sizeof(reason), format, arguments);
     va_end(arguments);
     if (!p->failed) {

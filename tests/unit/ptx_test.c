@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The executor of kernels (tests/support/ptx.h) by kernels of a few lines: what instructions give,
- * what each of its checks finds, and that those of the GPU checks and of `sluice bench` run.
+ * and what each of its checks finds.
  */
-#include "../gpu/kernels.h"
 #include "ptx.h"
 #include "test.h"
 
@@ -63,18 +62,22 @@ typedef struct fault {
     const char *body, *says; /* NULL: nothing */
 } fault;
 
+static void check_fault(const fault *f, uint32_t blocks, uint32_t threads, uint64_t seed)
+{
+    arrays a;
+    ptx_failure failure = {""};
+    const bool fine = run_body(f->body, blocks, threads, seed, &a, &failure);
+    if (fine != (f->says == NULL) || (!fine && strstr(failure.text, f->says) == NULL)) {
+        fail_msg("%s\ngives \"%s\", not \"%s\"", f->body, failure.text,
+                 f->says != NULL ? f->says : "");
+    }
+}
+
 static void check_faults(const fault *faults, size_t count, uint32_t blocks, uint32_t threads)
 {
     for (size_t i = 0; i < count; i++) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
-            arrays a;
-            ptx_failure failure = {""};
-            const bool fine = run_body(faults[i].body, blocks, threads, seed, &a, &failure);
-            const char *says = faults[i].says;
-            if (fine != (says == NULL) || (says != NULL && strstr(failure.text, says) == NULL)) {
-                fail_msg("%s\ngives \"%s\", not \"%s\"", faults[i].body, failure.text,
-                         says != NULL ? says : "");
-            }
+            check_fault(&faults[i], blocks, threads, seed);
         }
     }
 }
@@ -289,42 +292,7 @@ TEST(floats)
     check_value("mov.u16 %h0, 0x7BFF; cvt.f32.f16 %f0, %h0;" TO_BITS, 0x477FE000);
 }
 
-/* ---- kernels of the checks ---- */
-
-TEST(the_checksum_of_the_gpu_checks)
-{
-    uint32_t words[100];
-    uint32_t sum = 0;
-    uint32_t expected = 0;
-    ptx_failure failure = {""};
-    ptx_module *module = ptx_parse(gpu_kernels_ptx, &failure);
-    assert_non_null(module);
-    for (uint32_t i = 0; i < 100; i++) {
-        words[i] = i * 2654435761U;
-        expected += words[i] * (2 * i + 1);
-    }
-    const ptx_memory memory[] = {{IN, sizeof(words), (uint8_t *)words, NULL, false},
-                                 {OUT, sizeof(sum), (uint8_t *)&sum, NULL, true}};
-    uint64_t in = IN;
-    uint64_t out = OUT;
-    uint64_t ns = 5000;
-    uint32_t count = 100;
-    void *parameters[] = {&in, &count, &ns, &out};
-    const ptx_launch launch = {.grid = {3, 1, 1},
-                               .block = {40, 1, 1},
-                               .parameters = parameters,
-                               .memory = memory,
-                               .memories = 2};
-    if (!ptx_run(ptx_find(module, "gpu_checksum"), &launch, &failure)) {
-        fail_msg("%s", failure.text);
-    }
-    assert_int_equal(sum, expected);
-    count++; /* one word too many */
-    assert_false(ptx_run(ptx_find(module, "gpu_checksum"), &launch, &failure));
-    assert_non_null(strstr(failure.text, "out of bounds"));
-    assert_null(ptx_find(module, "gpu_other"));
-    ptx_free(module);
-}
+/* ---- launches ---- */
 
 TEST(launches_that_cannot_run)
 {
