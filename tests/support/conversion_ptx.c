@@ -15,7 +15,7 @@ static void give_up(const char *what, const char *file)
     abort();
 }
 
-static char *unpacked(const char *file)
+char *conversion_ptx_unpack(const char *file)
 {
     enum { MOST = 1 << 20 };
     FILE *stream = fopen(file, "rbe");
@@ -40,7 +40,7 @@ char *conversion_ptx_text(const char *file)
 {
     char *text;
     if (sl_conversion_unpack_ptx(&text, NULL) != SLUICE_OK) {
-        return unpacked(file);
+        return conversion_ptx_unpack(file);
     }
     char *copy = strdup(text);
     sl_free(text);

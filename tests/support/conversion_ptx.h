@@ -14,6 +14,8 @@
 
 /* The text, which the caller frees. `file`: of tests/data. Ends the test when there is none. */
 char *conversion_ptx_text(const char *file);
+/* That of the file, whatever the library has. */
+char *conversion_ptx_unpack(const char *file);
 
 /* One conversion of rows in host memory by kernel `kernel` of the module, as the library launches
  * it. Kernels see the arrays at addresses of their own, with nothing beside them. True: every byte
