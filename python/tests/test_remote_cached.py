@@ -23,9 +23,13 @@ PROGRAM = """
 import hashlib, json, sys
 import sluice
 from remote_reading import plain
+from sluice import columns as C
+from sluice import transforms as T
 
 def run(data, epochs, state=None, stop=None, **options):
     found = []
+    if "image" in data.fields:
+        options["columns"] = {"image": C.Image(transform=T.RandomResizedCrop(16))}
     with sluice.Loader(data, batch_size=2, seed=7, num_workers=1, **options) as loader:
         if state is not None:
             loader.load_state_dict(state)

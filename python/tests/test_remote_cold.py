@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first epoch over an empty cache: each byte is downloaded once, in any order, and whatever becomes of the cache."""
+import shutil
+
 import numpy
 import pytest
 from remote_servers import fault_server  # noqa: F401 a fixture
 from test_remote_cached import finish, start
+from test_remote_loader import photo
 
 import sluice
 
@@ -73,3 +76,70 @@ def test_chunks_that_cannot_be_fetched(fault_server, bucket, tmp_path):
     server.rules("path=shard truncate=3000000")
     sent, stats = run(server, bucket, tmp_path / "cache")
     assert sent > DATA and stats["cache_kept_bytes"] < 2 << 20  # of short last chunks
+
+
+PHOTOS = 300
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("photos") / "bucket" / "photos"
+    for number in range(PHOTOS):
+        (folder / f"class{number % 5}").mkdir(parents=True, exist_ok=True)
+        (folder / f"class{number % 5}" / f"{number:03}.jpg").write_bytes(photo(number))
+    return folder
+
+
+def gets(server):
+    return server.counts()["get"]
+
+
+def test_photos_of_a_folder_are_kept(fault_server, photos, tmp_path):
+    """A file each: the first epoch sends a request for each, the second one none."""
+    server = fault_server(photos.parents[1])
+    runs = [{"epochs": [0], "shuffle": True}]
+    wanted = finish(start(None, "", photos, runs))[0]
+    server.reset()
+    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
+    assert found == wanted and gets(server) == PHOTOS
+    assert stats["cache_kept_bytes"] >= PHOTOS * 4096  # a file takes whole pages
+    server.reset()
+    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
+    assert found == wanted and gets(server) == 0
+    assert stats["cache_misses"] == 0 and stats["cache_hits"] >= PHOTOS
+
+
+def test_filling_with_photos(fault_server, photos, tmp_path):
+    server = fault_server(photos.parents[1])
+    filled, _ = finish(start(server, tmp_path / "cache", "s3://bucket/photos", fill=True))
+    assert filled["chunks"] == PHOTOS and filled["left_bytes"] == 0
+    assert filled["fetched_bytes"] == sum(path.stat().st_size for path in photos.rglob("*.jpg"))
+    server.reset()
+    runs = [{"epochs": [0, 1], "shuffle": True}]
+    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
+    assert found == finish(start(None, "", photos, runs))[0]
+    assert gets(server) == 0 and stats["cache_misses"] == 0
+
+
+def test_a_quota_for_some_photos(fault_server, photos, tmp_path):
+    """The rest is read past the cache, epoch after epoch."""
+    server = fault_server(photos.parents[1])
+    quota = PHOTOS // 3 * 8192
+    runs = [{"epochs": [0, 1], "shuffle": True}]
+    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs, SLUICE_REMOTE_CACHE_BYTES=str(quota)))
+    assert found == finish(start(None, "", photos, runs))[0]
+    assert 0 < stats["cache_kept_bytes"] <= quota and stats["cache_misses"] > 0 and stats["cache_hits"] > 0
+
+
+def test_a_photo_that_was_replaced(fault_server, photos, tmp_path):
+    """The cache serves what the listing said; a listing of the new one leads to a new download."""
+    folder = tmp_path / "served" / "bucket" / "photos"
+    shutil.copytree(photos, folder)
+    server = fault_server(folder.parents[1])
+    finish(start(server, tmp_path / "cache", "s3://bucket/photos", fill=True))
+    (folder / "class0" / "000.jpg").write_bytes(photo(PHOTOS))
+    server.reset()
+    runs = [{"epochs": [0], "shuffle": True}]
+    found, _ = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
+    assert found == finish(start(None, "", folder, runs))[0]
+    assert gets(server) == 1

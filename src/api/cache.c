@@ -182,8 +182,8 @@ static sluice_status explain_no_objects(sluice_error *error)
         status = sl_error_file(error, SLUICE_IO, "cache", 0, settings->cache, -1, "%s", stats.off);
     } else {
         status = sl_error_set(error, SLUICE_INVALID, "cache",
-                              "no file of the dataset can be kept: all are local, or files of a "
-                              "sample each (pack them), or their store gives no ETag");
+                              "no file of the dataset can be kept: all are local, or samples of "
+                              "several files, or their store gives no ETag");
     }
     sl_remote_settings_release(settings);
     return status;

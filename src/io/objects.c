@@ -126,6 +126,18 @@ static void recall_objects(sl_objects *objects)
     objects->recalled = recalled;
 }
 
+/* Samples of their own that a cache keeps. */
+static bool are_kept(const sl_objects *objects)
+{
+    char path[SL_PATH_BYTES];
+    if (objects->names.count == 0 || objects->names.count > SL_OBJECTS_LISTED_MOST ||
+        sl_objects_path(objects, 0, path, sizeof(path)) != SLUICE_OK) {
+        return false;
+    }
+    const sl_store *store = sl_store_of(path);
+    return store->keeps != NULL && store->keeps();
+}
+
 sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names,
                               sluice_error *error)
 {
@@ -157,7 +169,7 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
         sl_objects_close(made);
         return status;
     }
-    if (names->bytes != NULL) {
+    if (names->bytes != NULL || are_kept(made)) {
         recall_objects(made);
     }
     *objects = made;
@@ -200,8 +212,14 @@ const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t 
     const sl_file_identity *named = objects->names.identity != NULL
                                         ? objects->names.identity(objects->names.ctx, object)
                                         : NULL;
+    return named == NULL && objects->names.bytes != NULL ? sl_objects_listed(objects, object)
+                                                         : named;
+}
+
+const sl_file_identity *sl_objects_listed(const sl_objects *objects, uint32_t object)
+{
     const bool recalled = objects->recalled != NULL && objects->recalled[object].changed_ns != 0;
-    return named == NULL && recalled ? &objects->recalled[object] : named;
+    return recalled ? &objects->recalled[object] : NULL;
 }
 
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object)

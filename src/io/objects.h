@@ -33,6 +33,8 @@
 #define SL_OBJECTS_WAIT_NS UINT64_C(120000000000)
 /* Of offset, length and buffer with O_DIRECT. */
 #define SL_DIRECT_ALIGN ((uint32_t)4096)
+/* Samples that are files of their own, of a dataset whose files a cache keeps. */
+#define SL_OBJECTS_LISTED_MOST ((uint32_t)1 << 18)
 /* That an object can be. */
 #define SL_OBJECT_FILES_MAX 64U
 
@@ -70,6 +72,9 @@ uint32_t sl_objects_count(const sl_objects *objects);
 uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object);
 /* The file that the object must be; NULL: any, of those bytes. */
 const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t object);
+/* What a listing said that the object is, when the dataset was opened; NULL: nothing. Of samples
+ * that are files of their own only where a cache keeps them: these may have been replaced since. */
+const sl_file_identity *sl_objects_listed(const sl_objects *objects, uint32_t object);
 /* How the object is compressed. */
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object);
 /* What the object has to be in; NULL: anywhere. */

@@ -130,6 +130,8 @@ typedef struct sl_store {
     /* Names that begin like this address are asked about next, about `names` of them: they may be
      * listed at once. NULL: each name costs what it costs. */
     void (*expect)(const char *prefix, uint64_t names);
+    /* True if objects are kept in a cache, which has to know what they are. NULL: they are not. */
+    bool (*keeps)(void);
     /* True if objects are behind a network: handle->own is an sl_object (src/remote/object.h), and
      * fetch threads read them through sl_backend_remote. */
     bool remote;

@@ -363,8 +363,9 @@ static uint32_t charge(sl_cache_plan *plan, const sl_caching_objects *objects)
     }
     const uint64_t tables = chunks * (5 * sizeof(uint64_t) + 3 * sizeof(sl_chunk_plan)) +
                             (uint64_t)objects->count * 6 * sizeof(uint64_t);
-    for (uint32_t threads = SL_CACHING_THREADS_MAX; threads > 0; threads /= 2) {
-        plan->charged = tables + threads * SL_CHUNK_BYTES;
+    const uint64_t largest = sl_caching_largest(objects);
+    for (uint32_t threads = sl_caching_threads(largest); threads > 0; threads /= 2) {
+        plan->charged = tables + threads * largest;
         if (sl_budget_take(plan->budget, plan->charged)) {
             return threads;
         }

@@ -233,11 +233,28 @@ static bool read_cached_part(sl_remote_backend *remote, sl_backend_part *part)
     return true;
 }
 
+static bool send_file(sl_remote_backend *remote, sl_backend_part *part);
+
+/* Reads the part past the cache. A file that fails at once leaves its job without a part. */
+static void send_past(sl_remote_backend *remote, sl_backend_part *part)
+{
+    if (part->job->read->kind == SL_READ_FILE) {
+        (void)send_file(remote, part);
+    } else {
+        send_range(remote, part);
+    }
+}
+
 static void start_part(sl_remote_backend *remote, sl_backend_part *part)
 {
     if (part->job->cached == NULL || !read_cached_part(remote, part)) {
-        send_range(remote, part);
+        send_past(remote, part);
     }
+}
+
+static uint64_t park_until(const sl_remote_backend *remote)
+{
+    return remote->waits != NULL ? expect_until(remote) : sl_now_ns() + PARK_MOST_NS;
 }
 
 /* ---- ranges ---- */
@@ -281,7 +298,7 @@ static bool job_next_part(sl_remote_backend *remote, sl_backend_job *job)
         return false;
     }
     job->flying++;
-    part->until_ns = remote->waits != NULL ? expect_until(remote) : sl_now_ns() + PARK_MOST_NS;
+    part->until_ns = park_until(remote);
     start_part(remote, part);
     return true;
 }
@@ -330,23 +347,6 @@ static void range_ended(sl_remote_backend *remote, sl_backend_part *part)
     job_go_on(remote, job);
 }
 
-void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, int64_t result)
-{
-    sl_backend_job *job = part->job;
-    sl_chunk_done(job->cached, &part->use);
-    remote->inner_flying--;
-    if (result != (int64_t)part->range.bytes && job->failed == 0) {
-        send_range(remote, part); /* the disk failed, the store need not */
-        return;
-    }
-    if (job->failed == 0) {
-        range_done(part, part->range.bytes, true);
-    }
-    sl_backend_part_drop(remote, part);
-    job->flying--;
-    job_go_on(remote, job);
-}
-
 /* ---- whole files ---- */
 
 static uint64_t file_tail(const sl_read *read)
@@ -360,7 +360,7 @@ static uint64_t file_space(const sl_backend_job *job)
     return job->read->length > taken ? job->read->length - taken : 0;
 }
 
-static int open_file(sl_remote_backend *remote, sl_backend_job *job)
+static int open_file(sl_remote_backend *remote, sl_backend_job *job, const sl_file_identity *known)
 {
     const sl_read *read = job->read;
     char own[SL_PATH_BYTES];
@@ -374,12 +374,58 @@ static int open_file(sl_remote_backend *remote, sl_backend_job *job)
         }
     }
     sl_store_set_reason("");
-    const int failed = sl_object_open(&job->object, path, NULL);
+    const int failed = sl_object_open(&job->object, path, known);
     if (failed < 0) {
         job->object = NULL;
         fail_job(remote, job, failed, sl_store_reason());
     }
     return failed;
+}
+
+/* The file of an object that is in the cache, or may be soon. False: it is not known to be. */
+static bool find_cached_file(sl_remote_backend *remote, sl_backend_job *job)
+{
+    const sl_read *read = job->read;
+    const sl_file_identity *listed = read->files == 0 && read->objects != NULL
+                                         ? sl_objects_listed(read->objects, read->object)
+                                         : NULL;
+    if (listed == NULL || listed->bytes == 0 ||
+        listed->bytes > sl_min_u64(file_space(job), SL_CHUNK_BYTES) ||
+        open_file(remote, job, listed) < 0) {
+        return false;
+    }
+    job->cached = sl_object_cached(job->object);
+    if (job->cached == NULL) {
+        sl_object_release(job->object);
+        job->object = NULL;
+    }
+    return job->cached != NULL;
+}
+
+/* Asks the store for all of a file, whatever it is now. False: the job has failed, and the part is
+ * free. */
+static bool send_file(sl_remote_backend *remote, sl_backend_part *part)
+{
+    sl_backend_job *job = part->job;
+    const uint64_t space = file_space(job);
+    if (job->cached != NULL) {
+        sl_chunk_note(job->cached, part->range.wanted, false);
+        job->cached = NULL; /* the object holds it */
+    }
+    sl_object_release(job->object);
+    job->object = NULL;
+    if (open_file(remote, job, NULL) < 0 || (space == 0 && !take_scratch(remote, part))) {
+        sl_backend_part_drop(remote, part);
+        job->flying--;
+        return false;
+    }
+    part->remote =
+        (sl_remote_read){.whole = true, .bytes = space > 0 ? (uint32_t)space : SIZE_PROBE_BYTES};
+    if (space > 0) {
+        part->to = job->read->buffer + job->at;
+    }
+    send_part(remote, part);
+    return true;
 }
 
 /* Fetches the next file of the job. False: there is no part now. */
@@ -389,20 +435,18 @@ static bool next_file(sl_remote_backend *remote, sl_backend_job *job)
     if (part == NULL) {
         return false;
     }
-    const uint64_t space = file_space(job);
-    const int failed = open_file(remote, job);
-    part->range = (sl_part_range){.bytes = SIZE_PROBE_BYTES};
-    if (failed < 0 || (space == 0 && !take_scratch(remote, part))) {
-        sl_backend_part_drop(remote, part);
-        return true;
-    }
-    part->remote =
-        (sl_remote_read){.whole = true, .bytes = space > 0 ? (uint32_t)space : SIZE_PROBE_BYTES};
-    if (space > 0) {
-        part->to = job->read->buffer + job->at;
-    }
     job->flying++;
-    send_part(remote, part);
+    part->range = (sl_part_range){.bytes = SIZE_PROBE_BYTES};
+    if (find_cached_file(remote, job)) {
+        const uint32_t bytes =
+            (uint32_t)sl_objects_listed(job->read->objects, job->read->object)->bytes;
+        part->range = (sl_part_range){.bytes = bytes, .wanted = bytes};
+        part->to = job->read->buffer + job->at;
+        part->until_ns = park_until(remote);
+        start_part(remote, part);
+    } else {
+        (void)send_file(remote, part);
+    }
     return true;
 }
 
@@ -427,10 +471,14 @@ static uint64_t file_size(const sl_remote_read *read)
                                             : 2 * (uint64_t)read->bytes;
 }
 
-static void file_ended(sl_remote_backend *remote, sl_backend_part *part)
+static void file_ended(sl_remote_backend *remote, sl_backend_part *part, bool hit)
 {
     sl_backend_job *job = part->job;
     const sl_remote_read *read = &part->remote;
+    if (hit && read->result >= 0) {
+        sl_chunk_note(job->cached, part->range.wanted, true);
+    }
+    job->cached = NULL;
     if (read->result < 0 && read->result != -EFBIG) {
         fail_job(remote, job, read->result, read->reason);
     } else {
@@ -443,6 +491,37 @@ static void file_ended(sl_remote_backend *remote, sl_backend_part *part)
     job->object = NULL;
     job->flying--;
     job_go_on_with_files(remote, job);
+}
+
+/* After its part was sent past the cache. */
+static void finish_failed_file(sl_remote_backend *remote, sl_backend_job *job)
+{
+    if (job->read->kind == SL_READ_FILE && job->failed != 0 && job->flying == 0) {
+        job_go_on_with_files(remote, job);
+    }
+}
+
+void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, int64_t result)
+{
+    sl_backend_job *job = part->job;
+    sl_chunk_done(job->cached, &part->use);
+    remote->inner_flying--;
+    if (result != (int64_t)part->range.bytes && job->failed == 0) {
+        send_past(remote, part); /* the disk failed, the store need not */
+        finish_failed_file(remote, job);
+        return;
+    }
+    if (job->read->kind == SL_READ_FILE) {
+        part->remote.result = job->failed == 0 ? result : job->failed;
+        file_ended(remote, part, true);
+        return;
+    }
+    if (job->failed == 0) {
+        range_done(part, part->range.bytes, true);
+    }
+    sl_backend_part_drop(remote, part);
+    job->flying--;
+    job_go_on(remote, job);
 }
 
 /* All files of the job are there, or do not fit. */
@@ -555,13 +634,15 @@ static void look_at_parked(sl_remote_backend *remote)
         if (job->failed != 0) {
             sl_backend_part_drop(remote, part);
             job->flying--;
-            job_go_on(remote, job);
+            continue_job(remote, job);
         } else if (now >= part->until_ns) {
-            send_range(remote, part);
+            send_past(remote, part);
+            finish_failed_file(remote, job);
         } else if (part->expected && !changed) {
             park_part(remote, part, true);
         } else {
             start_part(remote, part);
+            finish_failed_file(remote, job);
         }
     }
 }
@@ -584,7 +665,7 @@ void sl_backend_jobs_settle(sl_remote_backend *remote)
         sl_backend_part *next = part->next;
         remote->progress++;
         if (part->job->read->kind == SL_READ_FILE) {
-            file_ended(remote, part);
+            file_ended(remote, part, false);
         } else {
             range_ended(remote, part);
         }

@@ -74,6 +74,7 @@ struct sl_caching {
     uint64_t ahead;
     bool fills; /* all chunks at once: there is no position */
     uint32_t thread_count;
+    uint64_t largest; /* chunk */
 
     _Atomic bool stopping;
     _Atomic uint64_t position;
@@ -298,7 +299,7 @@ static bool caching_read_chunk(caching_thread *thread, uint32_t bytes)
     const sl_caching_objects *objects = &thread->caching->objects;
     const sl_chunk_plan *of = &thread->flight.of;
     if (thread->buffer == NULL) {
-        thread->buffer = sl_malloc(SL_CHUNK_BYTES);
+        thread->buffer = sl_malloc(thread->caching->largest);
     }
     return thread->buffer != NULL &&
            objects->read(objects->ctx, of->object, of->chunk * SL_CHUNK_BYTES, thread->buffer,
@@ -467,6 +468,21 @@ static uint64_t ahead_of(uint64_t most_bytes)
     return sl_max_u64(sl_min_u64(quarter, AHEAD_MOST), AHEAD_LEAST);
 }
 
+uint64_t sl_caching_largest(const sl_caching_objects *objects)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < objects->count && largest < SL_CHUNK_BYTES; i++) {
+        largest = sl_max_u64(largest, objects->bytes(objects->ctx, i));
+    }
+    return sl_min_u64(largest, SL_CHUNK_BYTES);
+}
+
+uint32_t sl_caching_threads(uint64_t largest)
+{
+    const uint64_t threads = SL_CACHING_THREADS * SL_CHUNK_BYTES / sl_max_u64(largest, 1);
+    return (uint32_t)sl_min_u64(threads, SL_CACHING_THREADS_MAX);
+}
+
 static uint64_t quota_of_cache(sl_chunk_cache *cache)
 {
     sl_chunk_cache_stats stats;
@@ -508,6 +524,7 @@ sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
     made->most_bytes = quota_of_cache(cache);
     made->ahead = ahead_of(made->most_bytes);
     made->thread_count = threads;
+    made->largest = sl_caching_largest(objects);
     atomic_init(&made->wake_at, UINT64_MAX);
     sl_mutex_init(&made->mutex);
     sl_cond_init(&made->work);
@@ -750,7 +767,8 @@ sluice_status sl_caching_fill(sl_chunk_cache *cache, const sl_caching_objects *o
 {
     sl_caching *caching;
     *stats = (sl_caching_stats){0};
-    sluice_status status = sl_caching_open(&caching, cache, objects, SL_CACHING_THREADS_MAX, error);
+    sluice_status status = sl_caching_open(&caching, cache, objects,
+                                           sl_caching_threads(sl_caching_largest(objects)), error);
     if (caching == NULL) {
         return status;
     }

@@ -27,17 +27,20 @@
  * fetched any more once half of its burst is over, and none once its burst is over, if reads went
  * past it.
  *
- * Threads: its own, up to 8, started by the first plan; all functions from any thread. Lock: one
- * mutex, not held during reads and writes. Memory: 50 bytes a chunk, and 8 MiB a thread. The
- * cache's failures are not the caller's: a chunk that cannot be fetched or kept is left.
+ * Threads: its own, up to 8, or up to 64 for objects smaller than a chunk, started by the first
+ * plan; all functions from any thread. Lock: one mutex, not held during reads and writes. Memory:
+ * 50 bytes a chunk, and the largest chunk a thread. The cache's failures are not the caller's: a
+ * chunk that cannot be fetched or kept is left.
  */
 #ifndef SL_CACHING_H
 #define SL_CACHING_H
 
 #include "chunk_cache.h"
 
-/* Threads that fetch, at most; each has a buffer of a chunk. */
-#define SL_CACHING_THREADS_MAX 8U
+/* Threads that fetch, at most: SL_CACHING_THREADS of whole chunks, more of smaller ones. Each has a
+ * buffer of the largest chunk. */
+#define SL_CACHING_THREADS     8U
+#define SL_CACHING_THREADS_MAX 64U
 /* No use that is known. */
 #define SL_CHUNK_NEVER UINT64_MAX
 
@@ -65,6 +68,9 @@ typedef struct sl_caching_objects {
     uint64_t wait_ns; /* most time that another process's chunk is waited for; 0: 30 s */
 } sl_caching_objects;
 
+/* The largest chunk of the objects, and how many threads such chunks are worth. */
+uint64_t sl_caching_largest(const sl_caching_objects *objects);
+uint32_t sl_caching_threads(uint64_t largest);
 /* Threads: 1 to SL_CACHING_THREADS_MAX. The cache and objects->ctx must outlive it. Errors: NOMEM.
  */
 sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,

@@ -31,11 +31,17 @@ struct sl_kept_objects {
     open_slot open[OPEN_SLOTS];   /* by the object's number */
 };
 
-/* The size of an object in a store; 0: it is somewhere else, or has no size that is known. */
+/* The size of an object in a store; 0: it is somewhere else, or has no size that is known, or is a
+ * sample of more than a chunk. */
 static uint64_t kept_bytes(const sl_objects *objects, uint32_t object)
 {
     char path[SL_PATH_BYTES];
-    const sl_file_identity *identity = sl_objects_identity(objects, object);
+    const sl_file_identity *identity = sl_objects_listed(objects, object);
+    if (sl_objects_identity(objects, object) != NULL) {
+        identity = sl_objects_identity(objects, object);
+    } else if (identity != NULL && identity->bytes > SL_CHUNK_BYTES) {
+        return 0;
+    }
     const uint64_t bytes = identity != NULL && identity->bytes > 0
                                ? identity->bytes
                                : sl_objects_bytes(objects, object);
@@ -51,6 +57,7 @@ static bool find_kept(sl_kept_objects *kept)
     bool found = false;
     for (uint32_t i = 0; i < kept->count; i++) {
         const sl_file_identity *identity = sl_objects_identity(kept->objects, i);
+        identity = identity != NULL ? identity : sl_objects_listed(kept->objects, i);
         kept->bytes[i] = kept_bytes(kept->objects, i);
         if (identity != NULL && identity->inode != 0) {
             kept->identities[i] = *identity;
@@ -285,7 +292,7 @@ sluice_status sl_kept_objects_fill(const sl_objects *objects, const sl_caching_w
     if (kept == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "cache",
                             "nothing of the dataset can be kept: no cache is set, or its files are "
-                            "local, or not of a size that is known (pack pictures of a folder)");
+                            "local, or not of a size that is known");
     }
     const sl_caching_objects of = sl_kept_objects_of(kept);
     status = sl_caching_fill(sl_kept_objects_cache(kept), &of, watch, stats, error);

@@ -6,10 +6,11 @@
  * first use, and reads their chunks from the store. An object whose ETag is not known, such as a
  * shard that a manifest on a web server names, is asked for it once. Up to 64 objects stay open, so
  * that the address they moved to is asked for once, too. Not kept are local files, objects without
- * an ETag, samples of several files, and objects of a size that is not known, such as pictures of a
- * folder. Threads: any, except for open and close. Lock: one mutex for the table of objects, and
- * one for each stripe of objects, held while an object is asked for. Memory: 56 bytes an object,
- * and what the cache needs for each that is open.
+ * an ETag, samples of several files, objects of a size that is not known, and samples that are
+ * files of their own if one of them is larger than a chunk, or the dataset has more than
+ * SL_OBJECTS_LISTED_MOST. Threads: any, except for open and close. Lock: one mutex for the table of
+ * objects, and one for each stripe of objects, held while an object is asked for. Memory: 56 bytes
+ * an object, and what the cache needs for each that is open.
  */
 #ifndef SL_KEPT_OBJECTS_H
 #define SL_KEPT_OBJECTS_H

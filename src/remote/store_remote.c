@@ -338,7 +338,7 @@ static int store_remote_facts(const sl_handle *handle, sl_store_facts *facts)
 }
 
 /* Whether objects are kept in a chunk cache, which has to know what they are. */
-static bool keeps_objects(void)
+static bool store_remote_keeps(void)
 {
     const sl_remote_settings *settings;
     sluice_error error;
@@ -359,7 +359,7 @@ static int store_remote_recall(const char *path, sl_file_identity *identity)
     sl_known known;
     int found = sl_known_find(path, &known) ? 1 : 0;
     if (found == 0 && sl_known_parent(path, parent) && sl_known_has_folder(parent) &&
-        keeps_objects()) {
+        store_remote_keeps()) {
         found = find_known(path, &known);
     }
     if (found <= 0 || known.kind != SL_ENTRY_FILE || known.etag[0] == '\0') {
@@ -495,7 +495,8 @@ static int store_remote_real_path(const char *path, char *real)
         .list = (lister), .open = store_remote_open, .facts = store_remote_facts,               \
         .read_at = store_remote_read_at, .close = store_remote_close,                           \
         .advise = store_remote_advise, .real_path = store_remote_real_path,                     \
-        .scope = sl_known_scope, .recall = store_remote_recall, .expect = (expects)             \
+        .scope = sl_known_scope, .recall = store_remote_recall, .expect = (expects),            \
+        .keeps = store_remote_keeps                                                             \
     }
 
 const sl_store sl_store_http = SL_REMOTE_ROW("http://", store_http_list, true, NULL);
