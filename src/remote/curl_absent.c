@@ -85,3 +85,8 @@ void sl_engine_set_threads(uint32_t least, uint32_t most)
     (void)least;
     (void)most;
 }
+
+void sl_engine_set_idle(uint64_t idle_ns)
+{
+    (void)idle_ns;
+}

@@ -36,6 +36,7 @@ typedef struct sl_engine {
 /* Acquire and release: the engine is whole when its pointer is seen. */
 static _Atomic(sl_engine *) the_engine;
 static _Atomic uint32_t least_threads, most_threads; /* relaxed: set by tests at the beginning */
+static _Atomic uint64_t idle_most_ns = UINT64_C(60000000000);
 
 /* OpenSSL frees what it has in a handler of exit that it registers with its first use. This one is
  * registered after that, and so runs before. */
@@ -252,6 +253,16 @@ uint32_t sl_engine_threads(void)
     return engine == NULL || engine->forks != sl_fork_count()
                ? 0
                : atomic_load_explicit(&engine->count, memory_order_acquire);
+}
+
+void sl_engine_set_idle(uint64_t idle_ns)
+{
+    atomic_store_explicit(&idle_most_ns, idle_ns, memory_order_relaxed);
+}
+
+uint64_t sl_engine_idle_ns(void)
+{
+    return atomic_load_explicit(&idle_most_ns, memory_order_relaxed);
 }
 
 void sl_engine_set_threads(uint32_t least, uint32_t most)

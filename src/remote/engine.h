@@ -14,6 +14,7 @@
  * Ownership: an exchange, all it points to, and its buffer belong to the engine from start to done.
  * Invariants: done is called exactly once for each successful start; no byte is written behind
  * `capacity`.
+ * Connections that were idle for 60 s are closed; a thread keeps at most 1,024 of them.
  * Limits: connecting ends after 10 s with ETIMEDOUT; a header block of more than 64 KiB ends the
  * exchange with EBADMSG.
  * After fork(): the child gets an engine of its own with its first request; the parent's exchanges
@@ -117,5 +118,9 @@ bool sl_engine_forget(sl_engine_timer *timer);
  * first start of a process; 0: as many as there are processors, at most 8). */
 uint32_t sl_engine_threads(void);
 void sl_engine_set_threads(uint32_t least, uint32_t most);
+/* How long a thread without requests keeps its connections (tests set it, before the first start of
+ * a process; 60 s at first). */
+void sl_engine_set_idle(uint64_t idle_ns);
+uint64_t sl_engine_idle_ns(void);
 
 #endif

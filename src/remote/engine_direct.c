@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 /* Servers close connections that nobody uses; libcurl uses none that rested longer, either. */
-#define RESTS_MOST_NS (UINT64_C(118) * 1000000000)
+#define RESTS_MOST_NS (UINT64_C(60) * 1000000000)
 /* Larger ones are received in one call, at the price of moving what is left behind each record. */
 #define TLS_BUFFER_BYTES ((size_t)32 << 10)
 /* Request lines and headers that are always sent. */

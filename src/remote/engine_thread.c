@@ -90,6 +90,9 @@ static void transfer_unlink(sl_engine_thread *thread, sl_transfer *transfer)
     if (transfer->next != NULL) {
         transfer->next->before = transfer->before;
     }
+    if (thread->active == NULL) {
+        thread->idle_until_ns = sl_now_ns() + thread->idle_ns;
+    }
 }
 
 void sl_transfer_finish(sl_transfer *transfer, CURLcode code, int failed, const char *reason)
@@ -137,6 +140,7 @@ static void exchange_begin(sl_engine_thread *thread, sl_exchange *exchange, bool
         transfer->next->before = transfer;
     }
     thread->active = transfer;
+    thread->idle_until_ns = UINT64_MAX;
     thread->look_ns = sl_min_u64(thread->look_ns, transfer_ends_ns(transfer));
     if (transfer->direct != NULL && transfer->direct->fd >= 0) {
         sl_direct_begin(transfer);
@@ -362,6 +366,44 @@ void sl_engine_thread_cancel(sl_engine_thread *thread, sl_exchange *exchange)
     sl_unlock(&thread->mutex);
 }
 
+/* ---- idle connections ---- */
+
+static CURLM *multi_open(sl_engine_thread *thread)
+{
+    const sl_curl_calls *c = thread->calls;
+    CURLM *multi = c->multi_init();
+    if (multi == NULL) {
+        return NULL;
+    }
+    thread->resting_most = sl_min_u32(CONNECTIONS_KEPT, sl_host_connections_most());
+    (void)c->multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)thread->resting_most);
+    (void)c->multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    (void)c->multi_setopt(multi, CURLMOPT_SOCKETDATA, thread);
+    (void)c->multi_setopt(multi, CURLMOPT_TIMERFUNCTION, watch_timer);
+    if (c->multi_setopt(multi, CURLMOPT_TIMERDATA, thread) != CURLM_OK) {
+        (void)c->multi_cleanup(multi);
+        return NULL;
+    }
+    return multi;
+}
+
+/* libcurl closes old connections when it looks for one to use. If nothing is asked for, only a new
+ * multi handle gets rid of them. */
+static void close_idle(sl_engine_thread *thread, uint64_t now)
+{
+    if (now < thread->idle_until_ns) {
+        return;
+    }
+    thread->idle_until_ns = UINT64_MAX;
+    sl_direct_close_resting(thread);
+    CURLM *fresh = multi_open(thread);
+    if (fresh != NULL) {
+        (void)thread->calls->multi_cleanup(thread->multi);
+        thread->multi = fresh;
+        thread->curl_timer_ns = UINT64_MAX;
+    }
+}
+
 /* ---- the loop ---- */
 
 void sl_engine_thread_wake_locked(sl_engine_thread *thread)
@@ -391,6 +433,7 @@ static void measure_busy(sl_engine_thread *thread, uint64_t now)
 static int thread_timeout_ms(sl_engine_thread *thread, uint64_t now)
 {
     uint64_t until = sl_min_u64(thread->curl_timer_ns, thread->look_ns);
+    until = sl_min_u64(until, thread->idle_until_ns);
     sl_lock(&thread->mutex);
     if (thread->timers_head != NULL) {
         until = sl_min_u64(until, thread->timers_head->at_ns);
@@ -469,6 +512,7 @@ static void engine_thread_run(void *argument)
         finish_ready(thread);
         finish_stalled(thread, now);
         tick_due(thread, now);
+        close_idle(thread, now);
         measure_busy(thread, now);
         const int count = epoll_wait(thread->epoll_fd, events, EPOLL_EVENTS_MOST,
                                      thread_timeout_ms(thread, sl_now_ns()));
@@ -501,21 +545,15 @@ void sl_engine_thread_end(sl_engine_thread *thread, uint64_t wait_ns)
 static bool thread_set_multi(sl_engine_thread *thread)
 {
     const sl_curl_calls *c = thread->calls;
-    thread->multi = c->multi_init();
+    thread->multi = multi_open(thread);
     thread->share = c->share_init();
     if (thread->multi == NULL || thread->share == NULL) {
         return false;
     }
-    (void)c->share_setopt(thread->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-    const long kept = (long)sl_min_u32(CONNECTIONS_KEPT, sl_host_connections_most());
-    thread->resting_most = (uint32_t)kept;
     thread->direct_http = true;
     thread->direct_tls = c->has_tls;
-    (void)c->multi_setopt(thread->multi, CURLMOPT_MAXCONNECTS, kept);
-    (void)c->multi_setopt(thread->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
-    (void)c->multi_setopt(thread->multi, CURLMOPT_SOCKETDATA, thread);
-    (void)c->multi_setopt(thread->multi, CURLMOPT_TIMERFUNCTION, watch_timer);
-    return c->multi_setopt(thread->multi, CURLMOPT_TIMERDATA, thread) == CURLM_OK;
+    return c->share_setopt(thread->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) ==
+           CURLSHE_OK;
 }
 
 static void thread_free(sl_engine_thread *thread)
@@ -545,7 +583,8 @@ sluice_status sl_engine_thread_open(sl_engine_thread **opened, const sl_curl_cal
         return sl_no_memory(error, "remote", "for a thread of HTTP requests");
     }
     thread->calls = calls;
-    thread->curl_timer_ns = thread->look_ns = UINT64_MAX;
+    thread->curl_timer_ns = thread->look_ns = thread->idle_until_ns = UINT64_MAX;
+    thread->idle_ns = sl_engine_idle_ns();
     sl_mutex_init(&thread->mutex);
     sl_cond_init(&thread->stopped);
     atomic_init(&thread->load, 0);

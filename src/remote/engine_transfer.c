@@ -23,6 +23,8 @@
 #define BUFFER_LARGE       (512L << 10)
 #define BUFFER_LARGE_BYTES ((size_t)4 << 20)
 
+#define IDLE_S 60L
+
 /* Not in the headers of libcurl 7.81; ignored by those libraries. */
 #define PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_STRINGPOINT + 318))
 #define INFO_CAINFO   ((CURLINFO)(CURLINFO_STRING + 61))
@@ -122,6 +124,7 @@ static bool transfer_set_once(sl_transfer *transfer)
     (void)c->easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     (void)c->easy_setopt(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
     (void)c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+    (void)c->easy_setopt(easy, CURLOPT_MAXAGE_CONN, IDLE_S);
     (void)c->easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)c->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     (void)c->easy_setopt(easy, CURLOPT_HEADERFUNCTION, sl_answer_header);

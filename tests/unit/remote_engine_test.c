@@ -114,6 +114,42 @@ TEST(connections_are_kept)
     assert_in_range(counts.connections, 0, 2); /* one a thread, if it had none before */
 }
 
+enum { PAUSES = 30, PAUSE_US = 20000 };
+
+static int ask_with_pauses(void)
+{
+    uint8_t buffer[100];
+    sl_engine_set_threads(1, 1);
+    sl_engine_set_idle(UINT64_C(1000000));
+    for (uint32_t i = 0; i < PAUSES; i++) {
+        sl_exchange exchange = ask_range(buffer, i, sizeof(buffer));
+        if (sl_engine_run(&exchange, NULL) != SLUICE_OK || exchange.failed != 0 ||
+            memcmp(buffer, object + i, sizeof(buffer)) != 0) {
+            return 1;
+        }
+        sl_exchange_free(&exchange);
+        (void)usleep(PAUSE_US);
+    }
+    return 0;
+}
+
+/* In a child, which has an engine of its own. */
+TEST(idle_connections_are_closed)
+{
+    http_server_script(server, NULL);
+    http_server_reset_counts(server);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(ask_with_pauses());
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    /* a busy machine may send the next request before the thread closes them */
+    assert_in_range(http_server_counts(server).connections, 3, PAUSES);
+}
+
 /* ---- many at once ---- */
 
 static struct {
