@@ -265,12 +265,12 @@ static bool note_fd(sl_engine_thread *thread, sl_direct *direct, int fd)
     if ((size_t)fd >= thread->directs_count) {
         const size_t count = sl_max_size(64, (size_t)fd * 2);
         sl_direct **more =
-            (sl_direct **)sl_realloc_array((void *)thread->directs, count, sizeof(*more));
+            (sl_direct **)sl_realloc_array((void *)thread->directs, count, sizeof(void *));
         if (more == NULL) {
             return false;
         }
         memset((void *)(more + thread->directs_count), 0,
-               (count - thread->directs_count) * sizeof(*more));
+               (count - thread->directs_count) * sizeof(void *));
         thread->directs = more;
         thread->directs_count = count;
     }
@@ -335,7 +335,7 @@ static bool grow_request(sl_direct *direct, size_t bytes)
     return true;
 }
 
-static bool write_request(sl_direct *direct, const sl_exchange *e)
+static bool write_range_request(sl_direct *direct, const sl_exchange *e)
 {
     url_parts parts;
     size_t bytes = strlen(e->url) + REQUEST_MORE;
@@ -421,7 +421,7 @@ void sl_direct_begin(sl_transfer *transfer)
     direct->keeps = true;
     direct->has_status = direct->has_length = direct->has_chunks = false;
     direct->at = direct->end = 0;
-    if (!write_request(direct, e)) {
+    if (!write_range_request(direct, e)) {
         sl_transfer_finish(transfer, CURLE_OUT_OF_MEMORY, -ENOMEM, "no memory for a request");
         return;
     }

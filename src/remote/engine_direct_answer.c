@@ -126,7 +126,7 @@ static bool line_is(const char *line, size_t bytes, const char *name, const char
 }
 
 /* Digits with spaces around them, to the line's end. False: it is something else. */
-static bool read_number(const char *text, const char *end, uint32_t base, uint64_t *number)
+static bool read_framing_number(const char *text, const char *end, uint32_t base, uint64_t *number)
 {
     bool any = false;
     *number = 0;
@@ -153,7 +153,7 @@ static bool read_number(const char *text, const char *end, uint32_t base, uint64
 }
 
 /* Whether the text, which ends at `end`, has the word, in any case. */
-static bool has_word(const char *text, const char *end, const char *word)
+static bool line_has_word(const char *text, const char *end, const char *word)
 {
     const size_t length = strlen(word);
     for (; (size_t)(end - text) >= length; text++) {
@@ -171,17 +171,17 @@ static bool read_framing(sl_direct *direct, const char *line, size_t bytes)
     const char *value;
     uint64_t length;
     if (line_is(line, bytes, "Content-Length", &value)) {
-        if (!read_number(value, end, 10, &length) ||
+        if (!read_framing_number(value, end, 10, &length) ||
             (direct->has_length && direct->left != length)) {
             return false;
         }
         direct->has_length = true;
         direct->left = length;
     } else if (line_is(line, bytes, "Transfer-Encoding", &value)) {
-        direct->has_chunks = has_word(value, end, "chunked");
+        direct->has_chunks = line_has_word(value, end, "chunked");
         return direct->has_chunks;
     } else if (line_is(line, bytes, "Connection", &value)) {
-        direct->keeps = direct->keeps && !has_word(value, end, "close");
+        direct->keeps = direct->keeps && !line_has_word(value, end, "close");
     }
     return true;
 }
@@ -337,7 +337,8 @@ static step step_chunk_line(sl_direct *direct, CURLcode *code)
     switch (direct->phase) {
     case SL_DIRECT_CHUNK_SIZE: {
         const char *extension = memchr(line, ';', bytes);
-        if (!read_number(line, extension != NULL ? extension : line + bytes, 16, &direct->left)) {
+        if (!read_framing_number(line, extension != NULL ? extension : line + bytes, 16,
+                                 &direct->left)) {
             return STEP_ENDS;
         }
         direct->phase = direct->left > 0 ? SL_DIRECT_CHUNK : SL_DIRECT_TRAILER;
