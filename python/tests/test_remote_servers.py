@@ -135,3 +135,23 @@ def test_bad_certificates_are_refused(nginx, tmp_path, bad, word):
     good = nginx(tmp_path)
     found = read_elsewhere({"x": f"{good.tls}/x.tar"}, {"AWS_CA_BUNDLE": os.devnull})["x"]
     assert found["error"] == "IOError", found
+
+
+# Folders of files that no index names.
+UNLISTED = {"folder", "unpacked", "lmdb a.lmdb", "npz", "table", "lines", "voc", "masks", "yolo", "yolo images",
+            "voc_masks ImageSets/Segmentation/train.txt"}
+
+
+def test_all_formats_from_a_web_server(fault_server, formats):
+    """Which has no listing: what needs one is refused with what to do instead, and nothing is read as something else."""
+    root, paths = formats
+    server = fault_server(root)
+    addresses = {name: f"{server.url}/{path}" + "/" * (root / path).is_dir() for name, path in paths.items()}
+    found = read_elsewhere(addresses, {})
+    refused = {name for name, what in found.items() if "error" in what}
+    assert refused == UNLISTED
+    for name in refused:
+        text = found[name]["text"]
+        assert addresses[name].rstrip("/") in text and "https has no listing" in text and "pack the dataset first" in text, text
+    assert {name: found[name] for name in set(paths) - refused} == {name: read(root / paths[name]) for name in set(paths) - refused}
+    assert server.counts()["head"] == server.counts()["errors"] == 0

@@ -128,6 +128,12 @@ static sluice_status refuse_text(const char *path, const uint8_t *head, size_t s
                                  sluice_error *error)
 {
     const char *advice = text_advice(head, size);
+    if (advice == NULL && sl_store_of(path)->lists_nothing) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "is of no format that a web server can have: it is text. A list of "
+                             "VOC needs a listing of the folders beside it, and https has no "
+                             "listing: read it from a bucket, or pack the dataset first");
+    }
     return advice != NULL ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                                           "is of no known format: it is %s", advice)
                           : refuse_unknown(path, "is text", error);

@@ -476,7 +476,8 @@ static int store_http_list(const char *path, sl_listing *listing)
                    web_refused[0] != '\0'
                        ? "https has no listing, and a file that would name the others is refused: "
                          "%s"
-                       : "https has no listing: name the files, e.g. .../train-{000..099}.tar",
+                       : "https has no listing: name the files, as in .../train-{000..099}.tar, or "
+                         "pack the dataset first",
                    web_refused);
     sl_store_set_reason(reason);
     return -ENOTSUP;
