@@ -115,6 +115,9 @@ static fetch plan_locked(sl_object *object, size_t bytes, uint64_t offset, uint6
     const bool in_order = object->read_end > 0 && offset >= object->read_end &&
                           offset - object->read_end <= sl_max_u64(object->ahead, SKIPPED_MOST);
     fetch of = {.offset = in_order ? offset : offset - offset % BLOCK_BYTES, .in_order = in_order};
+    if (in_order && offset - object->read_end <= BLOCK_BYTES) {
+        of.offset = object->read_end; /* what was skipped may be read next */
+    }
     uint64_t least = BLOCK_BYTES;
     if (in_order) {
         object->ahead = sl_min_u64(sl_max_u64(object->ahead, BLOCK_BYTES) * 2, AHEAD_MOST);

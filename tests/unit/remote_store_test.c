@@ -186,6 +186,34 @@ TEST(a_large_folder_is_listed_by_several_requests)
     sl_store_scope_end();
 }
 
+/* Names that are expected are listed at once, unless that takes more pages than they are worth. */
+TEST(expected_names_take_few_pages)
+{
+    sl_store_scope_begin();
+    http_server_reset_counts(server);
+    sl_store_expect("s3://many/class00001/000200", 100);
+    expect_requests(0, 1);
+    assert_int_equal(kind_of("s3://many/class00001/00020007.bin"), SL_ENTRY_FILE);
+    assert_int_equal(kind_of("s3://many/class00001/00020007.bin.index"), SL_ENTRY_UNKNOWN);
+    assert_int_equal(kind_of("s3://many/class00001/000200.bin"), SL_ENTRY_UNKNOWN);
+    expect_requests(0, 0);
+    sl_store_scope_end();
+
+    static const char *const prefixes[] = {"s3://many/class00001/000", "s3://many/class00001/"};
+    for (size_t i = 0; i < 2; i++) { /* of which there are 20 pages */
+        sl_store_scope_begin();
+        sl_store_expect(prefixes[i], 100);
+        assert_in_range(requests_of(HTTP_LIST), 2, 20 - 1);
+        http_server_reset_counts(server);
+        assert_int_equal(kind_of("s3://many/class00001/00020000.bin"), SL_ENTRY_FILE);
+        assert_int_equal(kind_of("s3://many/class00001/00039998.bin"), SL_ENTRY_FILE);
+        assert_int_equal(kind_of("s3://many/class00001/00039998.bim"), SL_ENTRY_UNKNOWN);
+        assert_in_range(requests_of(HTTP_LIST), 1, 3);
+        assert_int_equal(requests_of(HTTP_GET), 0);
+        sl_store_scope_end();
+    }
+}
+
 TEST(a_listing_that_fails_says_why)
 {
     static names n;
@@ -218,34 +246,6 @@ TEST(a_listing_that_does_not_go_on_ends)
         SLUICE_IO);
     assert_non_null(strstr(error.text, "does not go on"));
     http_server_script(server, "");
-}
-
-/* Names that are expected are listed at once, unless that takes more pages than they are worth. */
-TEST(expected_names_take_few_pages)
-{
-    sl_store_scope_begin();
-    http_server_reset_counts(server);
-    sl_store_expect("s3://many/class00001/000200", 100);
-    expect_requests(0, 1);
-    assert_int_equal(kind_of("s3://many/class00001/00020007.bin"), SL_ENTRY_FILE);
-    assert_int_equal(kind_of("s3://many/class00001/00020007.bin.index"), SL_ENTRY_UNKNOWN);
-    assert_int_equal(kind_of("s3://many/class00001/000200.bin"), SL_ENTRY_UNKNOWN);
-    expect_requests(0, 0);
-    sl_store_scope_end();
-
-    static const char *const prefixes[] = {"s3://many/class00001/000", "s3://many/class00001/"};
-    for (size_t i = 0; i < 2; i++) { /* of which there are 20 pages */
-        sl_store_scope_begin();
-        sl_store_expect(prefixes[i], 100);
-        assert_in_range(requests_of(HTTP_LIST), 2, 20 - 1);
-        http_server_reset_counts(server);
-        assert_int_equal(kind_of("s3://many/class00001/00020000.bin"), SL_ENTRY_FILE);
-        assert_int_equal(kind_of("s3://many/class00001/00039998.bin"), SL_ENTRY_FILE);
-        assert_int_equal(kind_of("s3://many/class00001/00039998.bim"), SL_ENTRY_UNKNOWN);
-        assert_in_range(requests_of(HTTP_LIST), 1, 3);
-        assert_int_equal(requests_of(HTTP_GET), 0);
-        sl_store_scope_end();
-    }
 }
 
 TEST(a_listing_of_a_busy_server_says_how_often_it_was_tried)
