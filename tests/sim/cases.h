@@ -2,10 +2,10 @@
 /*
  * cases: what one seed simulates.
  *
- * Purpose: a case is an epoch, and those behind it, that several runs load, each in another way. What decides
- * which samples a batch has is the case's: dataset, order, policy, bad samples. How they are loaded
- * is the run's: ranks, threads, memory, faults, what the consumer does. So all runs of a case have
- * to give the same rows. Threads: fibers.
+ * Purpose: a case is an epoch, and those behind it, that several runs load, each in another way.
+ * What decides which samples a batch has is the case's: dataset, order, policy, bad samples. How
+ * they are loaded is the run's: ranks, threads, memory, faults, what the consumer does. So all runs
+ * of a case have to give the same rows. Threads: fibers.
  */
 #ifndef SIM_CASES_H
 #define SIM_CASES_H
@@ -16,14 +16,19 @@
 
 #include <sluice/sluice.h>
 
-enum { SIM_MEMBERS_MAX = 4, SIM_REPEATS_MAX = 3, SIM_EPOCHS = 3, SIM_ROWS_MAX = SIM_SAMPLES_MAX * SIM_REPEATS_MAX };
+enum {
+    SIM_MEMBERS_MAX = 4,
+    SIM_REPEATS_MAX = 3,
+    SIM_EPOCHS = 3,
+    SIM_ROWS_MAX = SIM_SAMPLES_MAX * SIM_REPEATS_MAX
+};
 
 typedef enum sim_rule { SIM_ANY, SIM_SAME, SIM_OTHER } sim_rule;
 
 typedef struct sim_case {
     const sim_data *data;
     uint64_t seed, epoch; /* the first of SIM_EPOCHS */
-    uint32_t global; /* rows of a batch on all ranks */
+    uint32_t global;      /* rows of a batch on all ranks */
     int32_t shuffle, last_batch, on_bad;
     uint32_t block_samples, window_blocks;
     uint32_t repeats;

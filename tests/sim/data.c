@@ -29,8 +29,9 @@ static void make_samples(sim_data *data, uint32_t number)
 {
     sim_draw draw = {number + 1};
     for (uint32_t i = 0; i < data->samples; i++) {
-        const uint32_t bytes =
-            data->fixed ? data->largest : data->largest / 4 + sim_below(&draw, data->largest / 4 * 3);
+        const uint32_t bytes = data->fixed
+                                   ? data->largest
+                                   : data->largest / 4 + sim_below(&draw, data->largest / 4 * 3);
         uint8_t *payload = malloc(bytes);
         if (payload == NULL) {
             sim_fail("no memory for samples");
@@ -133,7 +134,7 @@ void sim_data_close(void)
 {
     for (uint32_t i = 0; i < SIM_DATA; i++) {
         for (uint32_t k = 0; k < sim_datas[i].samples; k++) {
-            free((void *)(uintptr_t)sim_datas[i].payloads[k]);
+            free(sim_datas[i].payloads[k]);
         }
     }
 }

@@ -21,7 +21,7 @@ typedef struct sim_data {
     uint32_t samples, largest; /* of its payloads, in bytes */
     bool fixed;                /* all payloads are as long */
     uint32_t sizes[SIM_SAMPLES_MAX];
-    const uint8_t *payloads[SIM_SAMPLES_MAX];
+    uint8_t *payloads[SIM_SAMPLES_MAX];
     uint32_t classes[SIM_SAMPLES_MAX];
     uint64_t bytes;
     sim_dead places[SIM_SAMPLES_MAX]; /* of their bytes on the disk */

@@ -28,9 +28,9 @@ typedef struct sim_dead {
 enum { SIM_DEAD_MAX = 64 };
 
 typedef struct sim_disk_how {
-    uint64_t delay_ns;       /* of a read, at most */
-    uint64_t open_ns;        /* of an open, at most */
-    uint32_t short_permille; /* reads that get less than there is */
+    uint64_t delay_ns;                 /* of a read, at most */
+    uint64_t open_ns;                  /* of an open, at most */
+    uint32_t short_permille;           /* reads that get less than there is */
     uint32_t moment_permille, moments; /* fail with EAGAIN, EINTR, EBUSY; so many at most */
     uint32_t device_permille, devices; /* fail with EIO, ESTALE, ETIMEDOUT */
     uint32_t hang_permille, hangs;     /* come back after `hang_ns` */

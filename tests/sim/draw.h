@@ -35,8 +35,8 @@ static inline bool sim_chance(sim_draw *draw, uint32_t permille)
 }
 
 /* One of the numbers. */
-#define SIM_ONE_OF(draw, ...)                                                     \
-    (((const uint32_t[]){__VA_ARGS__})[sim_below(                                 \
+#define SIM_ONE_OF(draw, ...)                     \
+    (((const uint32_t[]){__VA_ARGS__})[sim_below( \
         draw, (uint32_t)(sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)))])
 
 #endif

@@ -97,7 +97,8 @@ static sluice_tensor tensor_of(const sluice_batch *batch, const char *name)
 
 static void take(const sluice_batch *batch, taken *columns)
 {
-    memset(columns, 0, sizeof(*columns));
+    const taken none = {.index = NULL};
+    *columns = none;
     columns->index = tensor_of(batch, "index").data;
     columns->mask = tensor_of(batch, "mask").data;
     columns->status = tensor_of(batch, "status").data;
@@ -112,10 +113,18 @@ static void take(const sluice_batch *batch, taken *columns)
     }
 }
 
+static int64_t id_of(const taken *columns, uint32_t member, uint32_t number)
+{
+    if (columns->ids[member] == NULL) {
+        sim_fail("no ids of member %u", member);
+    }
+    return columns->ids[member][number];
+}
+
 static void check_payload(const taken *columns, uint32_t number, uint32_t member)
 {
     const sim_data *data = model.of->data;
-    const int64_t id = columns->ids[member][number];
+    const int64_t id = id_of(columns, member, number);
     const int64_t *offsets = columns->offsets[member];
     const uint64_t begin =
         data->fixed ? (uint64_t)number * data->largest : (uint64_t)offsets[number];
@@ -145,16 +154,16 @@ static bool is_alone(uint32_t class)
 static void check_rules(const taken *columns, uint32_t number, uint8_t status)
 {
     const sim_case *of = model.of;
-    const uint32_t own = of->data->classes[columns->ids[0][number]];
+    const uint32_t own = of->data->classes[id_of(columns, 0, number)];
     for (uint32_t i = 1; i < of->members; i++) {
-        const uint32_t class = of->data->classes[columns->ids[i][number]];
+        const uint32_t class = of->data->classes[id_of(columns, i, number)];
         if ((of->rules[i] == SIM_SAME && class != own) ||
             (of->rules[i] == SIM_OTHER && class == own)) {
             sim_fail("row %u: partner %u is of class %u, the row's own sample of %u", number, i,
                      class, own);
         }
         if (of->rules[i] == SIM_SAME && status == SLUICE_ROW_OK && !is_alone(own) &&
-            columns->ids[i][number] == columns->ids[0][number]) {
+            id_of(columns, i, number) == id_of(columns, 0, number)) {
             sim_fail("row %u: partner %u is the row's own sample", number, i);
         }
     }
@@ -165,9 +174,9 @@ static void check_made(const taken *columns, uint32_t number, uint8_t status)
     for (uint32_t i = 0; i < model.of->members; i++) {
         check_payload(columns, number, i);
     }
-    if (columns->ids[0][number] != columns->index[number]) {
+    if (id_of(columns, 0, number) != columns->index[number]) {
         sim_fail("row %u: index %lld, sample %lld", number, (long long)columns->index[number],
-                 (long long)columns->ids[0][number]);
+                 (long long)id_of(columns, 0, number));
     }
     check_rules(columns, number, status);
 }
@@ -176,7 +185,7 @@ static void check_lost(const taken *columns, uint32_t number)
 {
     for (uint32_t i = 0; i < model.of->members; i++) {
         const int64_t *offsets = columns->offsets[i];
-        if (columns->ids[i][number] != -1 ||
+        if (id_of(columns, i, number) != -1 ||
             (offsets != NULL && offsets[number + 1] != offsets[number])) {
             sim_fail("row %u, without a sample, has something of one", number);
         }
@@ -185,8 +194,8 @@ static void check_lost(const taken *columns, uint32_t number)
 
 static void check_row(const taken *columns, uint32_t number, uint8_t status)
 {
-    const bool made = status == SLUICE_ROW_OK || status == SLUICE_ROW_REPLACED ||
-                      status == SLUICE_ROW_REPEATED;
+    const bool made =
+        status == SLUICE_ROW_OK || status == SLUICE_ROW_REPLACED || status == SLUICE_ROW_REPEATED;
     if (made) {
         check_made(columns, number, status);
     } else {
@@ -223,7 +232,8 @@ static void check_status(uint32_t entry, uint8_t status)
 {
     const sim_case *of = model.of;
     const bool some = of->bad_count > 0;
-    if (status == SLUICE_ROW_OK || (status == SLUICE_ROW_BAD && some && of->on_bad != SLUICE_BAD_FAIL) ||
+    if (status == SLUICE_ROW_OK ||
+        (status == SLUICE_ROW_BAD && some && of->on_bad != SLUICE_BAD_FAIL) ||
         (status == SLUICE_ROW_REPLACED && some && of->on_bad == SLUICE_BAD_REPLACE)) {
         return;
     }
@@ -236,17 +246,18 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
     row now = {.known = true, .seen = true, .status = status, .index = columns->index[number]};
     check_status(entry, status);
     for (uint32_t i = 0; i < model.of->members; i++) {
-        now.ids[i] = columns->ids[i][number];
+        now.ids[i] = id_of(columns, i, number);
     }
     if (known->seen) {
         sim_fail("place %u comes twice", entry);
     }
     /* What stands in goes by the position, which is another with as many ranks. */
     const bool moves = model.of->repeats > 1 && status != SLUICE_ROW_OK;
-    if (known->known && !moves && (known->status != now.status || known->index != now.index ||
-                         memcmp(known->ids, now.ids, sizeof(now.ids)) != 0)) {
-        sim_fail("place %u: sample %lld, status %u; in an earlier run sample %lld, status %u", entry,
-                 (long long)now.index, now.status, (long long)known->index, known->status);
+    if (known->known && !moves &&
+        (known->status != now.status || known->index != now.index ||
+         memcmp(known->ids, now.ids, sizeof(now.ids)) != 0)) {
+        sim_fail("place %u: sample %lld, status %u; in an earlier run sample %lld, status %u",
+                 entry, (long long)now.index, now.status, (long long)known->index, known->status);
     }
     *known = now;
 }
@@ -259,7 +270,7 @@ uint64_t sim_rows_digest(const sluice_batch *batch)
     for (uint32_t i = 0; i < sluice_batch_rows(batch); i++) {
         digest = sim_mix(digest ^ (uint64_t)columns.index[i]) + columns.status[i];
         for (uint32_t k = 0; k < model.of->members; k++) {
-            digest = sim_mix(digest ^ (uint64_t)columns.ids[k][i]);
+            digest = sim_mix(digest ^ (uint64_t)id_of(&columns, k, i));
         }
     }
     return digest;
@@ -269,7 +280,8 @@ uint64_t sim_rows_check(const sluice_batch *batch, const sim_place *at)
 {
     taken columns;
     const part own = part_of(at);
-    if (sluice_batch_rows(batch) != own.rows || sluice_batch_epoch(batch) != model.of->epoch + at->epoch) {
+    if (sluice_batch_rows(batch) != own.rows ||
+        sluice_batch_epoch(batch) != model.of->epoch + at->epoch) {
         sim_fail("step %u of rank %u has %u rows of epoch %llu; should have %u", at->step, at->rank,
                  sluice_batch_rows(batch), (unsigned long long)sluice_batch_epoch(batch), own.rows);
     }

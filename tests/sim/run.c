@@ -163,8 +163,8 @@ static void check_memory(const rank *r)
     const uint64_t limit = r->of->how->memory_bytes;
     if (sluice_loader_get_stats(r->loader, &stats) == SLUICE_OK && limit > 0 &&
         stats.memory_bytes > limit) {
-        sim_fail("%llu bytes of memory are in use, of %llu",
-                 (unsigned long long)stats.memory_bytes, (unsigned long long)limit);
+        sim_fail("%llu bytes of memory are in use, of %llu", (unsigned long long)stats.memory_bytes,
+                 (unsigned long long)limit);
     }
 }
 
@@ -389,14 +389,15 @@ static void run_segment(segment *of, sim_draw *draw)
     const uint64_t idle = sim_idle();
     const uint64_t excused = sim_excused();
     const sim_how *how = of->how;
-    sim_note("world %u, from %u, %u steps, then %d; workers %u, prefetch %u, depth %u, threads %u, "
-             "arena %llu, lookahead %u, cache %d, resident %llu, memory %llu, fresh %d, together %d, "
-             "direct %d\n",
-             how->world, of->start, of->steps, of->end, how->workers, how->prefetch, how->depth,
-             how->threads, (unsigned long long)how->limits.arena_bytes, how->limits.lookahead,
-             how->page_cache, (unsigned long long)how->resident_bytes,
-             (unsigned long long)how->memory_bytes, how->fresh, how->together,
-             !how->disk.refuses_direct);
+    sim_note(
+        "world %u, from %u, %u steps, then %d; workers %u, prefetch %u, depth %u, threads %u, "
+        "arena %llu, lookahead %u, cache %d, resident %llu, memory %llu, fresh %d, together %d, "
+        "direct %d\n",
+        how->world, of->start, of->steps, of->end, how->workers, how->prefetch, how->depth,
+        how->threads, (unsigned long long)how->limits.arena_bytes, how->limits.lookahead,
+        how->page_cache, (unsigned long long)how->resident_bytes,
+        (unsigned long long)how->memory_bytes, how->fresh, how->together,
+        !how->disk.refuses_direct);
     memset(ranks, 0, sizeof(ranks));
     sim_disk_set(&of->how->disk);
     sim_limits_set(&of->how->limits);

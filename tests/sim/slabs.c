@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
+#    include <sanitizer/asan_interface.h>
 #else
-#define ASAN_POISON_MEMORY_REGION(address, bytes)   ((void)(address), (void)(bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) ((void)(address), (void)(bytes))
+#    define ASAN_POISON_MEMORY_REGION(address, bytes)   ((void)(address), (void)(bytes))
+#    define ASAN_UNPOISON_MEMORY_REGION(address, bytes) ((void)(address), (void)(bytes))
 #endif
 
 enum { KEPT_MAX = 256 };

@@ -5,8 +5,6 @@
 #include "thread.h"
 #include "world.h"
 
-#include <string.h>
-
 _Static_assert(sizeof(sim_mutex) <= sizeof(pthread_mutex_t), "a mutex has space for ours");
 _Static_assert(sizeof(sim_queue) <= sizeof(pthread_cond_t), "a condition has space for ours");
 
@@ -18,6 +16,11 @@ static sim_mutex *of_mutex(pthread_mutex_t *mutex)
 static sim_queue *of_cond(pthread_cond_t *cond)
 {
     return (sim_queue *)(void *)cond;
+}
+
+static sim_fiber *of_thread(const sl_thread *thread)
+{
+    return (sim_fiber *)thread->handle; // NOLINT(performance-no-int-to-ptr): it is one
 }
 
 sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(void *),
@@ -39,14 +42,14 @@ sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl
 void sl_thread_join(sl_thread *thread)
 {
     if (thread->running) {
-        sim_join((sim_fiber *)thread->handle);
+        sim_join(of_thread(thread));
         thread->running = false;
     }
 }
 
 void sl_thread_detach(sl_thread *thread)
 {
-    sim_detach((sim_fiber *)thread->handle);
+    sim_detach(of_thread(thread));
     thread->running = false;
 }
 
@@ -61,7 +64,7 @@ int __wrap_pthread_detach(pthread_t thread)
 
 void sl_mutex_init(pthread_mutex_t *mutex)
 {
-    memset(mutex, 0, sizeof(*mutex));
+    *of_mutex(mutex) = (sim_mutex){0};
 }
 
 void sl_mutex_destroy(pthread_mutex_t *mutex)
@@ -84,7 +87,7 @@ void sl_unlock(pthread_mutex_t *mutex)
 
 void sl_cond_init(pthread_cond_t *cond)
 {
-    memset(cond, 0, sizeof(*cond));
+    *of_cond(cond) = (sim_queue){0};
 }
 
 void sl_cond_destroy(pthread_cond_t *cond)
@@ -135,5 +138,5 @@ uint64_t sl_deadline_ns(int64_t timeout_ns)
 {
     const uint64_t now = sim_now();
     return timeout_ns < 0 || (uint64_t)timeout_ns > UINT64_MAX - now ? UINT64_MAX
-                                                                    : now + (uint64_t)timeout_ns;
+                                                                     : now + (uint64_t)timeout_ns;
 }
