@@ -692,6 +692,16 @@ SLUICE_API sluice_status sluice_loader_get_cache(sluice_loader *loader, uint64_t
 SLUICE_API sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error);
 
 /*
+ * Writes what the loader does now, in one line for people: the batch that next gives next, and the
+ * row, queue or read that it waits for, with the file and the age of the oldest read in flight.
+ * Meant for a loader that seems to stand still; the words may change. At most `bytes` bytes with
+ * the 0 at their end, 1024 are enough; longer text is cut. From any thread, also while next waits;
+ * it waits for no stage. INVALID: `text` is NULL or `bytes` is 0; STATE: in a forked process;
+ * CANCELED: the loader is being closed.
+ */
+SLUICE_API sluice_status sluice_loader_describe(sluice_loader *loader, char *text, size_t bytes);
+
+/*
  * Ends the epoch from any thread, at once: next returns CANCELED until the next start.
  * Safe to call several times.
  */

@@ -491,6 +491,14 @@ class Loader:
             "python": {name: of.cost() for name, of in self._functions.items()},
         }
 
+    def describe(self) -> str:
+        """Returns one line about what the loader does now: which batch is next, and which row, queue or read it waits for.
+
+        Call it from another thread, or a debugger, when a loop seems to stand still. A read in flight is named with its file, offset
+        and age. The words are for people and may change.
+        """
+        return self._handle.describe()
+
     def close(self) -> None:
         """Ends the threads. Batches, tensors and state_dict() stay readable; everything that needs the threads raises StateError.
         Called by `del` and `with`, too. A loop of another thread raises CanceledError if it waits for a batch, else StateError

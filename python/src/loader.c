@@ -409,6 +409,8 @@ static PyMethodDef methods[] = {
      "cursor(epoch, steps): of the place behind so many batches of an epoch."},
     {"restore", (PyCFunction)(void (*)(void))restore, METH_O, "restore(cursor): its epoch."},
     {"stats", (PyCFunction)(void (*)(void))loader_stats, METH_NOARGS, "Figures, as a dict."},
+    {"describe", (PyCFunction)(void (*)(void))loader_describe, METH_NOARGS,
+     "What it waits for, in words."},
     {"stage", (PyCFunction)(void (*)(void))loader_stage, METH_O,
      "(busy_ns, items, depth) of a stage."},
     {"operations", (PyCFunction)(void (*)(void))loader_operations, METH_NOARGS,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader_stats.h"
 
+#include <string.h>
+
 static PyObject *list_of(const uint64_t *values, size_t count)
 {
     PyObject *list = PyList_New((Py_ssize_t)count);
@@ -35,6 +37,20 @@ PyObject *loader_stats(loader_object *self, PyObject *unused)
         list_of(s.ready_depth, SLUICE_HISTOGRAM_BINS), "host_waits",
         list_of(s.host_waits, SLUICE_WAIT_BINS));
 #undef U
+}
+
+PyObject *loader_describe(loader_object *self, PyObject *unused)
+{
+    char text[1024];
+    (void)unused;
+    if (!loader_is_open(self)) {
+        return NULL;
+    }
+    const sluice_status status = sluice_loader_describe(self->handle, text, sizeof(text));
+    if (status < 0) {
+        return loader_raise(self, status);
+    }
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
 PyObject *loader_stage(loader_object *self, PyObject *number)

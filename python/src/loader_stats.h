@@ -9,6 +9,7 @@
 
 /* All but those below: a dict. */
 PyObject *loader_stats(loader_object *self, PyObject *unused);
+PyObject *loader_describe(loader_object *self, PyObject *unused);
 /* (busy_ns, items, depth) of the stage of that number. */
 PyObject *loader_stage(loader_object *self, PyObject *number);
 /* {name: seconds} of operations on pictures that took any. */

@@ -442,6 +442,19 @@ def test_slots_without_memory_name_the_largest_column(data):
             open_loader(data, batch_size=rows, num_workers=1, transform=None, columns=columns, **given)
 
 
+def test_a_loader_says_what_it_waits_for(data):
+    loader = open_loader(data, prefetch=2)
+    assert loader.describe() == "no epoch was started"
+    iterator = iter(loader)
+    held = [next(iterator) for _ in range(2)]
+    assert "batch 2 waits for a slot: batches that were not released have them" in loader.describe()
+    del held
+    iterator.close()
+    loader.close()
+    with pytest.raises(sluice.StateError):
+        loader.describe()
+
+
 def test_figures(data):
     loader = open_loader(data, num_workers=2)
     list(loader)

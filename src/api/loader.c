@@ -119,6 +119,15 @@ sluice_status sluice_loader_get_warning(sluice_loader *loader, uint32_t number,
     return SLUICE_OK;
 }
 
+sluice_status sluice_loader_describe(sluice_loader *loader, char *text, size_t bytes)
+{
+    if (loader == NULL || text == NULL || bytes == 0) {
+        return loader_refuse(loader, "sluice_loader_describe: text is NULL or bytes is 0");
+    }
+    text[0] = '\0';
+    return sl_loader_is_ours(loader) ? sl_loader_describe(loader, text, bytes) : SLUICE_STATE;
+}
+
 sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
     if (loader == NULL || cursor == NULL || bytes == NULL) {

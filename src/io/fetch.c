@@ -78,6 +78,11 @@ void sl_fetch_look(sl_fetch *fetch, sl_fetch_state *state)
     state->idle = sl_inbox_is_idle(&fetch->inbox, &state->rounds);
 }
 
+sluice_status sl_fetch_object_path(const sl_fetch *fetch, uint32_t object, char *path, size_t bytes)
+{
+    return sl_objects_path(fetch->config.objects, object, path, bytes);
+}
+
 void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 {
     sl_lock(&fetch->mutex);
@@ -87,6 +92,27 @@ void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 
 /* ---- the loop ---- */
 
+/* Looked for in all requests: now and then. The thread does not sleep longer while any is in
+ * flight.
+ */
+static void note_oldest(sl_fetch *fetch, sl_fetch_state *state)
+{
+    if (fetch->requests.flying == 0) {
+        state->oldest_ns = 0;
+        return;
+    }
+    if (state->oldest_ns != 0 && fetch->now_ns - fetch->oldest_looked_ns < fetch->tick_ns) {
+        return;
+    }
+    const sl_request *oldest = sl_requests_oldest(&fetch->requests);
+    fetch->oldest_looked_ns = fetch->now_ns;
+    state->oldest_ns = oldest->since_ns;
+    state->oldest_object = oldest->object;
+    state->oldest_start = oldest->start;
+    state->oldest_bytes = oldest->needed;
+    state->oldest_opens = oldest->read.kind == SL_READ_OPEN;
+}
+
 static void fetch_publish(sl_fetch *fetch)
 {
     fetch->stats.abandoned = fetch->requests.abandoned;
@@ -95,10 +121,13 @@ static void fetch_publish(sl_fetch *fetch)
     }
     sl_lock(&fetch->mutex);
     fetch->published = fetch->stats;
-    fetch->state = (sl_fetch_state){.asked = fetch->window.asked,
-                                    .delivered = fetch->window.delivered,
-                                    .credit = fetch->window.credit,
-                                    .insert_waits = fetch->window.insert_first != SL_WANT_NONE};
+    fetch->state.asked = fetch->window.asked;
+    fetch->state.delivered = fetch->window.delivered;
+    fetch->state.credit = fetch->window.credit;
+    fetch->state.insert_waits = fetch->window.insert_first != SL_WANT_NONE;
+    fetch->state.flying = fetch->requests.flying;
+    fetch->state.waiting = fetch->requests.waiting;
+    note_oldest(fetch, &fetch->state);
     if (fetch->requests.flying > 0) {
         fetch->published.busy_ns += fetch->now_ns - fetch->busy_since_ns;
     }

@@ -197,7 +197,7 @@ typedef struct sl_fetch_stats {
 } sl_fetch_stats;
 void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats);
 
-/* For a watchdog (loader/watchdog.h). */
+/* For a watchdog (loader/watchdog.h) and a description (loader/describe.c). */
 typedef struct sl_fetch_state {
     bool idle; /* the thread waits to be signaled: nothing is in flight or to be tried again */
     uint64_t rounds;                   /* a number that differs if it was awake meanwhile */
@@ -205,8 +205,18 @@ typedef struct sl_fetch_state {
     bool insert_waits;                 /* an inserted item is not read */
     uint64_t free_bytes;               /* of the read buffers */
     bool reserve_busy;
+    /* Reads in flight, to be tried again, and of those in flight the oldest, for a message: up to
+     * a tenth of a second old. */
+    uint32_t flying, waiting;
+    uint32_t oldest_object;
+    uint64_t oldest_ns; /* when it was sent; 0: none is in flight */
+    uint64_t oldest_start, oldest_bytes;
+    bool oldest_opens; /* the object, before it is read */
 } sl_fetch_state;
 /* Any thread. */
 void sl_fetch_look(sl_fetch *fetch, sl_fetch_state *state);
+/* As sl_objects_path, of the objects that it reads. */
+sluice_status sl_fetch_object_path(const sl_fetch *fetch, uint32_t object, char *path,
+                                   size_t bytes);
 
 #endif

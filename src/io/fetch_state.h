@@ -48,7 +48,7 @@ struct sl_fetch {
     _Atomic bool present; /* the read buffers' memory is, and the backend was not told */
     bool may_ask;
     uint64_t whole_guess; /* whole objects: space for the next of unknown size */
-    uint64_t now_ns, busy_since_ns, tick_ns, next_tick_ns, stuck_since_ns;
+    uint64_t now_ns, busy_since_ns, tick_ns, next_tick_ns, stuck_since_ns, oldest_looked_ns;
     sl_fetch_stats stats;
     uint64_t tables_bytes; /* charged for tables */
 

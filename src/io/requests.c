@@ -187,6 +187,19 @@ sl_request *sl_requests_sent_before(const sl_requests *requests, uint64_t limit_
     return NULL;
 }
 
+const sl_request *sl_requests_oldest(const sl_requests *requests)
+{
+    const sl_request *oldest = NULL;
+    for (uint32_t i = 0; requests->flying > 0 && i < requests->depth; i++) {
+        const sl_request *request = &requests->all[i];
+        if (request->state == SL_REQUEST_FLYING &&
+            (oldest == NULL || request->since_ns < oldest->since_ns)) {
+            oldest = request;
+        }
+    }
+    return oldest;
+}
+
 uint32_t sl_requests_warn(sl_requests *requests, uint64_t limit_ns)
 {
     uint32_t count = 0;

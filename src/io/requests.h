@@ -112,6 +112,8 @@ sl_request *sl_requests_due(const sl_requests *requests, uint64_t now_ns);
 uint64_t sl_requests_next_due(const sl_requests *requests);
 /* A FLYING one that was sent before `limit_ns`; NULL: none. */
 sl_request *sl_requests_sent_before(const sl_requests *requests, uint64_t limit_ns);
+/* The FLYING one that was sent first; NULL: none. */
+const sl_request *sl_requests_oldest(const sl_requests *requests);
 /* Marks FLYING ones that were sent before `limit_ns`, once each; how many. */
 uint32_t sl_requests_warn(sl_requests *requests, uint64_t limit_ns);
 

@@ -104,6 +104,8 @@ sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_
                                 uint64_t *epoch);
 /* Full-size structs, zeroed. */
 sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
+/* `text` has space for `bytes` > 0, and is "" where the loader is closing. */
+sluice_status sl_loader_describe(sluice_loader *loader, char *text, size_t bytes);
 /* INVALID: there is none of that number. */
 sluice_status sl_loader_get_operation(sluice_loader *loader, uint32_t number,
                                       sluice_operation_stats *stats);

@@ -66,7 +66,9 @@ static sl_staging_stall wait_of_locked(const sl_staging *staging)
 void sl_staging_look(sl_staging *staging, sl_staging_state *state)
 {
     sl_lock(&staging->mutex);
-    *state = (sl_staging_state){.wait = wait_of_locked(staging), .ticket = staging->slots.taken};
+    *state = (sl_staging_state){.wait = wait_of_locked(staging),
+                                .ticket = staging->slots.taken,
+                                .ready = sl_staging_peek_locked(staging) != SLUICE_AGAIN};
     for (uint32_t i = 0; i < staging->slots.host_count; i++) {
         state->slots[staging->slots.host[i].state]++;
     }

@@ -121,10 +121,11 @@ typedef enum sl_staging_stall {
 typedef struct sl_staging_state {
     sl_staging_stall wait;
     uint64_t ticket;   /* of the batch */
+    bool ready;        /* next does not wait: there is a batch, an end or an error */
     uint32_t slots[4]; /* host slots that are EMPTY, FILLING, FULL and COPYING (slots.h) */
 } sl_staging_state;
 
-/* For a watchdog (loader/watchdog.h). Any thread. */
+/* For a watchdog (loader/watchdog.h) and a description (loader/describe.c). Any thread. */
 void sl_staging_look(sl_staging *staging, sl_staging_state *state);
 
 /* Makes `stream` wait on the device for the batch. STATE when it is not held; INVALID for a stream
