@@ -150,6 +150,76 @@ TEST(idle_connections_are_closed)
     assert_in_range(http_server_counts(server).connections, 3, PAUSES);
 }
 
+static void ask_by_script(const char *script, int status)
+{
+    uint8_t buffer[100];
+    sl_exchange exchange = ask_range(buffer, 7, sizeof(buffer));
+    http_server_script(server, script);
+    assert_int_equal(sl_engine_run(&exchange, NULL), SLUICE_OK);
+    if (exchange.failed != 0 || exchange.status != status) {
+        fail_msg("%s: failed %d, status %d: %s", script != NULL ? script : "no script",
+                 exchange.failed, exchange.status, exchange.reason);
+    }
+    if (status == 206) {
+        assert_int_equal(exchange.got, sizeof(buffer));
+        assert_memory_equal(buffer, object + 7, sizeof(buffer));
+    }
+    sl_exchange_free(&exchange);
+}
+
+/* An answer that was read to its end leaves the connection usable, whatever it said. */
+TEST(connections_are_kept_after_any_answer)
+{
+    sl_engine_set_threads(1, 1);
+    ask_by_script(NULL, 206);
+    http_server_reset_counts(server);
+    ask_by_script("chunked\n", 206);
+    ask_by_script("interim\n", 206);
+    ask_by_script("status=503 code=SlowDown\n", 503);
+    ask_by_script("status=404 code=NoSuchKey\n", 404);
+    ask_by_script("redirect=https://else.where/\n", 302);
+    ask_by_script(NULL, 206);
+    assert_int_equal(http_server_counts(server).requests, 6);
+    assert_in_range(http_server_counts(server).connections, 0, 2); /* one a thread */
+    sl_engine_set_threads(2, 2);
+}
+
+/* A server may close a connection when the next request is on its way. */
+TEST(closed_connections_are_replaced)
+{
+    ask_by_script(NULL, 206);
+    ask_by_script(NULL, 206); /* each thread has one */
+    http_server_reset_counts(server);
+    ask_by_script("close count=1\n", 206);
+    assert_int_equal(http_server_counts(server).requests, 2);
+    ask_by_script("no-length\n", 206); /* and closes */
+    ask_by_script(NULL, 206);
+    assert_int_equal(http_server_counts(server).requests, 4);
+}
+
+/* One that it closes while nobody uses it gets no request at all. */
+TEST(connections_that_rest_are_watched)
+{
+    uint8_t buffer[10];
+    char address[64];
+    http_server *other = http_server_start(&(http_server_config){.folder = NULL});
+    const uint16_t port = http_server_port(other);
+    (void)snprintf(address, sizeof(address), "%s/bucket/key", http_server_url(other));
+    for (int i = 0; i < 2; i++) {
+        http_server_put(other, "/bucket/key", object, sizeof(object));
+        for (int k = 0; k < 4; k++) {
+            sl_exchange exchange = ask_range(buffer, 0, sizeof(buffer));
+            exchange.url = address;
+            assert_int_equal(sl_engine_run(&exchange, NULL), SLUICE_OK);
+            assert_int_equal(exchange.failed, 0);
+            sl_exchange_free(&exchange);
+        }
+        assert_int_equal(http_server_counts(other).requests, 4);
+        http_server_stop(other);
+        other = i == 0 ? http_server_start(&(http_server_config){.port = port}) : NULL;
+    }
+}
+
 /* ---- many at once ---- */
 
 static struct {

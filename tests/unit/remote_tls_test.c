@@ -2,6 +2,7 @@
 /* The engine over TLS: which certificates it takes. The server is openssl's. */
 #include "curl_library.h"
 #include "engine.h"
+#include "memory.h"
 #include "settings.h"
 #include "test.h"
 
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 static char folder[] = "/tmp/sluice-tls-XXXXXX";
-static char url[128], other_url[128], certificate[64];
+static char url[128], other_url[128], big_url[128], certificate[64];
 static pid_t server;
 
 static void leave(const char *why)
@@ -30,11 +31,12 @@ static void make_certificate(void)
 {
     char command[512];
     (void)snprintf(certificate, sizeof(certificate), "%s/cert.pem", folder);
-    (void)snprintf(command, sizeof(command),
-                   "cd %s && printf hello >file && openssl req -x509 -newkey ec -pkeyopt "
-                   "ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext "
-                   "subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null",
-                   folder);
+    (void)snprintf(
+        command, sizeof(command),
+        "cd %s && printf hello >file && seq 100000 >big && openssl req -x509 -newkey ec -pkeyopt "
+        "ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext "
+        "subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null",
+        folder);
     if (system(command) != 0) { /* NOLINT(cert-env33-c): a fixed command */
         leave("openssl makes no certificate here");
     }
@@ -116,6 +118,7 @@ static int begin(void **state)
         leave("openssl s_server does not start here");
     }
     (void)snprintf(url, sizeof(url), "https://localhost:%u/file", port);
+    (void)snprintf(big_url, sizeof(big_url), "https://localhost:%u/big", port);
     (void)snprintf(other_url, sizeof(other_url), "https://127.0.0.1:%u/file", port);
     return 0;
 }
@@ -123,7 +126,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    static const char *const names[] = {"file", "cert.pem", "key.pem"};
+    static const char *const names[] = {"big", "file", "cert.pem", "key.pem"};
     (void)kill(server, SIGKILL);
     (void)waitpid(server, NULL, 0);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -179,6 +182,32 @@ TEST(certificates)
     assert_int_equal(fetch(other_url, &status), -EKEYREJECTED); /* another name */
     trust(NULL); /* handles and sessions of before do not count */
     assert_int_equal(fetch(url, &status), -EKEYREJECTED);
+}
+
+/* A body of many TLS records, of which several are received at once. */
+TEST(many_records)
+{
+    enum { BYTES = 588895 }; /* of the numbers to 100,000 */
+    char *body = sl_malloc(BYTES + 1);
+    assert_non_null(body);
+    trust(certificate);
+    sl_exchange exchange = {.url = big_url,
+                            .has_bytes = true,
+                            .last = BYTES,
+                            .buffer = (uint8_t *)body,
+                            .capacity = BYTES + 1};
+    assert_int_equal(sl_engine_run(&exchange, NULL), SLUICE_OK);
+    assert_int_equal(exchange.failed, 0);
+    assert_int_equal(exchange.got, BYTES);
+    const char *at = body;
+    for (int number = 1; number <= 100000; number++) {
+        char line[16];
+        const int length = snprintf(line, sizeof(line), "%d\n", number);
+        assert_memory_equal(at, line, (size_t)length);
+        at += length;
+    }
+    sl_exchange_free(&exchange);
+    sl_free(body);
 }
 
 /* Bytes that the process has read from files. */
