@@ -94,6 +94,7 @@ static sluice_status open_within_memory(sl_dataset **dataset, const char *const 
         sl_omissions_warn(&(*dataset)->omissions, (*dataset)->info.samples, &(*dataset)->warnings);
     }
     (void)sl_memory_work_under(before);
+    /* Relaxed: the threads that set it have been joined. */
     const bool met = atomic_load_explicit(&limit.met, memory_order_relaxed);
     return status == SLUICE_NOMEM && met ? dataset_refuse_memory(bytes, error) : status;
 }

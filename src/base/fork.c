@@ -33,6 +33,7 @@ static void fork_end(void)
 
 static void fork_end_in_child(void)
 {
+    /* Relaxed: a child has one thread, which reads it with the rest of its copy. */
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
     fork_end();
 }
@@ -65,5 +66,6 @@ void sl_fork_guard(pthread_mutex_t *mutex)
 uint64_t sl_fork_count(void)
 {
     watch_once();
+    /* Relaxed: only fork_end_in_child changes it. */
     return atomic_load_explicit(&forks, memory_order_relaxed);
 }

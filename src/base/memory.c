@@ -23,6 +23,7 @@ void sl_memory_count_allocation(void)
 
 uint64_t sl_memory_allocations(void)
 {
+    /* Relaxed: a statistic. */
     return atomic_load_explicit(&allocations, memory_order_relaxed);
 }
 
@@ -73,6 +74,7 @@ bool sl_memory_claim(uint64_t bytes)
     if (limit == NULL || sl_budget_take(&limit->budget, bytes)) {
         return true;
     }
+    /* Relaxed: read once the threads under the limit have been joined. */
     atomic_store_explicit(&limit->met, true, memory_order_relaxed);
     shortages++;
     return false;
@@ -86,6 +88,7 @@ void sl_memory_give_back(uint64_t bytes)
         return;
     }
     uint64_t used = sl_budget_used(&limit->budget);
+    /* Relaxed, as in sl_budget_take. */
     while (!atomic_compare_exchange_weak_explicit(&limit->budget.used, &used,
                                                   used > bytes ? used - bytes : 0,
                                                   memory_order_relaxed, memory_order_relaxed)) {
@@ -109,6 +112,7 @@ static void *charged(void *memory, size_t bytes)
     }
     const size_t real = memory != NULL ? malloc_usable_size(memory) : 0;
     if (real > bytes) {
+        /* Relaxed, as in sl_budget_take. */
         atomic_fetch_add_explicit(&own_limit->budget.used, real - bytes, memory_order_relaxed);
     } else {
         sl_memory_give_back(bytes - real);
@@ -155,6 +159,7 @@ static void *realloc_under_limit(void *memory, size_t total)
     }
     const size_t real = malloc_usable_size(grown);
     if (real > before + more) {
+        /* Relaxed, as in sl_budget_take. */
         atomic_fetch_add_explicit(&own_limit->budget.used, real - before - more,
                                   memory_order_relaxed);
     } else {
@@ -232,6 +237,7 @@ bool sl_budget_take(sl_budget *budget, uint64_t bytes)
 
 void sl_budget_give(sl_budget *budget, uint64_t bytes)
 {
+    /* Relaxed, as in sl_budget_take. */
     const uint64_t before = atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
     assert(before >= bytes);
     (void)before;
@@ -239,5 +245,6 @@ void sl_budget_give(sl_budget *budget, uint64_t bytes)
 
 uint64_t sl_budget_used(const sl_budget *budget)
 {
+    /* Relaxed: a statistic. */
     return atomic_load_explicit(&budget->used, memory_order_relaxed);
 }

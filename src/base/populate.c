@@ -13,7 +13,8 @@
 /* Taken by a thread at once: one huge page. */
 #define PIECE_BYTES ((uint64_t)2 << 20)
 
-/* Writes to each page what is there, while others may write to it: zeros to zeros would not do. */
+/* Writes to each page what is there, while others may write to it: zeros to zeros would not do.
+ * Relaxed: nothing is published. */
 static void touch(uint8_t *base, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -40,6 +41,7 @@ static void make_present(uint8_t *base, size_t bytes)
 static bool populate_take(sl_populate *populate, sl_populate_range *piece)
 {
     const sl_populate_config *config = &populate->config;
+    /* Relaxed: a number that no other thread gets. */
     uint64_t at = atomic_fetch_add_explicit(&populate->next, PIECE_BYTES, memory_order_relaxed);
     for (uint32_t i = 0; i < config->count; i++) {
         const sl_populate_range *range = &config->ranges[i];
@@ -75,6 +77,7 @@ static void populate_run(void *argument)
     sl_populate *populate = argument;
     sl_populate_range piece;
     (void)pthread_detach(pthread_self());
+    /* Relaxed: a thread that sees it late touches one piece more. */
     while (!atomic_load_explicit(&populate->stop, memory_order_relaxed) &&
            populate_take(populate, &piece)) {
         make_present(piece.base, piece.bytes);
@@ -88,6 +91,7 @@ void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
     *populate = (sl_populate){.config = *config, .inside = threads + 1, .opened = true};
     sl_mutex_init(&populate->mutex);
     sl_cond_init(&populate->gone);
+    /* Relaxed: the threads are not started yet. */
     atomic_store_explicit(&populate->working, threads + 1, memory_order_relaxed);
     for (uint32_t i = 0; i < threads; i++) {
         sl_thread thread = {.running = false};
@@ -113,6 +117,7 @@ void sl_populate_close(sl_populate *populate)
     if (!populate->opened) {
         return;
     }
+    /* Relaxed: sl_populate_wait waits under the mutex for the threads that look at it. */
     atomic_store_explicit(&populate->stop, true, memory_order_relaxed);
     sl_populate_wait(populate);
     sl_cond_destroy(&populate->gone);

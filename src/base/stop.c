@@ -48,6 +48,7 @@ const _Atomic bool *sl_stop_of_thread(void)
 static void ask_caller(sl_stop *stop, uint64_t pause_ns)
 {
     const uint64_t now = sl_now_ns();
+    /* Relaxed, here and below: the flag publishes only itself (stop.h). */
     if (stop->should_stop == NULL || now - stop->asked_ns < pause_ns ||
         atomic_load_explicit(&stop->set, memory_order_relaxed)) {
         return;
@@ -61,6 +62,7 @@ static void ask_caller(sl_stop *stop, uint64_t pause_ns)
 
 static bool is_set(void)
 {
+    /* Relaxed: see ask_caller. */
     return own_flag != NULL && atomic_load_explicit(own_flag, memory_order_relaxed);
 }
 

@@ -60,6 +60,7 @@ static bool find_ring(void)
 static void trace_append(const sluice_trace_event *event)
 {
     if (!find_ring()) {
+        /* Relaxed: a count, read once no writer is inside. */
         atomic_fetch_add_explicit(&homeless, 1, memory_order_relaxed);
         return;
     }
@@ -97,6 +98,8 @@ static void stop_locked(void)
     if (current.pid != getpid()) {
         return; /* whoever wrote during the fork stays inside for ever */
     }
+    /* seq_cst, both: with the add and the load in sl_trace_write. The last load also acquires
+     * what writers wrote. */
     atomic_store_explicit(&sl_trace_on, false, memory_order_seq_cst);
     while (atomic_load_explicit(&writers, memory_order_seq_cst) > 0) {
         (void)sched_yield();
@@ -140,6 +143,7 @@ static sluice_status start_locked(uint32_t threads, uint32_t events)
     if (status != SLUICE_OK) {
         return status;
     }
+    /* Relaxed: the store of sl_trace_on below publishes them. */
     atomic_store_explicit(&rings_used, 0, memory_order_relaxed);
     atomic_store_explicit(&homeless, 0, memory_order_relaxed);
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
@@ -195,6 +199,7 @@ static void copy_ring(const ring *from, const sl_trace_capacity *to, size_t *tot
 static size_t read_locked(const sl_trace_capacity *to, uint64_t *lost)
 {
     size_t total = 0;
+    /* Relaxed: stop_locked has waited for the writers. */
     *lost = atomic_load_explicit(&homeless, memory_order_relaxed);
     for (uint32_t i = 0; i < current.threads; i++) {
         copy_ring(&current.rings[i], to, &total);

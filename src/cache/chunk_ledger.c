@@ -179,6 +179,7 @@ static int ledger_begin(sl_chunk_ledger *ledger, ledger_state *state)
     sl_lock(&ledger->mutex);
     int failed = lock_ledger(ledger);
     if (failed == 0 && !ledger_load(ledger->fd, state)) {
+        /* Relaxed, as everywhere: the quota is a number by itself. */
         *state = (ledger_state){
             .largest = atomic_load_explicit(&ledger->quota, memory_order_relaxed), .in_use = 1};
         failed = ledger_recount(ledger, state);
@@ -232,6 +233,7 @@ static int ledger_enter(sl_chunk_ledger *ledger, uint64_t most_bytes, bool first
     ledger_state state;
     int failed = ledger_begin(ledger, &state);
     if (failed != 0) {
+        /* Relaxed, as everywhere: the quota is a number by itself. */
         atomic_store_explicit(&ledger->quota, quota_of(ledger, most_bytes, 0),
                               memory_order_relaxed);
         return failed;
@@ -243,6 +245,7 @@ static int ledger_enter(sl_chunk_ledger *ledger, uint64_t most_bytes, bool first
     }
     const bool shares = most_bytes == 0 && !alone && state.largest > 0;
     const uint64_t quota = shares ? state.largest : quota_of(ledger, most_bytes, state.kept);
+    /* Relaxed, as above. */
     atomic_store_explicit(&ledger->quota, quota, memory_order_relaxed);
     state.largest = alone ? quota : sl_max_u64(state.largest, quota);
     state.in_use = 1;
@@ -312,6 +315,7 @@ int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost, int (*name)(void
     if (failed != 0) {
         return failed;
     }
+    /* Relaxed: the quota is a number by itself. */
     const uint64_t quota = atomic_load_explicit(&ledger->quota, memory_order_relaxed);
     if (state.kept > quota || cost > quota - state.kept) {
         (void)ledger_end(ledger, &state);

@@ -136,11 +136,13 @@ sl_cached_object *sl_chunk_cache_object(const sl_chunk_cache *cache, uint64_t ha
 
 static inline void sl_chunk_count_in(_Atomic uint64_t *counter, uint64_t more)
 {
+    /* Relaxed: a statistic. */
     atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
 static inline uint64_t sl_chunk_counted(_Atomic uint64_t *counter)
 {
+    /* Relaxed: a statistic. */
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 

@@ -99,6 +99,7 @@ static void part_close(sl_chunk_part *part)
         (void)sl_chunk_lock(part->fd, F_UNLCK, 0);
         (void)close(part->fd);
     }
+    /* Relaxed: a number by itself; another thread that sees it late leaves a chunk out. */
     atomic_fetch_sub_explicit(&cache->coming, part->cost, memory_order_relaxed);
     const sl_chunk_left left = {.fd = -1, .object = part->object};
     sl_lock(&cache->mutex);

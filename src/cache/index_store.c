@@ -179,7 +179,8 @@ static bool write_new(const char *path, const uint8_t *bytes, size_t size)
 
 void sl_index_store_keep(const sl_file_index *index, const char *path, const char *folder)
 {
-    static atomic_uint count; /* threads may keep the same file's index at once */
+    /* Threads may keep the same file's index at once. Relaxed: a number that no other gets. */
+    static atomic_uint count;
     char name[SL_PATH_BYTES];
     char temporary[SL_PATH_BYTES];
     uint8_t *bytes = NULL;

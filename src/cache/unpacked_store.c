@@ -354,6 +354,7 @@ static lock try_lock(int fd)
 
 static bool unpacked_store_is_stopped(const store *s)
 {
+    /* Relaxed: a thread that sees it late unpacks a little more. */
     return sl_stop_requested() || atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
@@ -384,7 +385,9 @@ static lock wait_for_lock(const store *s, const entry *e, int fd)
 
 static sluice_status write_part(store *s, const entry *e, int beat, sluice_error *error)
 {
-    static atomic_uint count; /* threads may unpack the same file where there are no locks */
+    /* Threads may unpack the same file where there are no locks. Relaxed: a number that no other
+     * gets. */
+    static atomic_uint count;
     char name[64];
     (void)snprintf(name, sizeof(name), "%ld.%u" PART, (long)getpid(),
                    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));
@@ -464,6 +467,7 @@ static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_e
 /* The missing one that comes next; NULL: there is none. */
 static const entry *take_next(store *s)
 {
+    /* Relaxed: a number that no other thread gets; the entries are older than the threads. */
     const uint32_t number = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
     return number < s->missing_count
                ? &s->entries[s->missing[(number + s->first) % s->missing_count]]
@@ -499,6 +503,7 @@ static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
                                : sl_no_memory(error, STAGE, "for %u files", s->missing_count);
     sl_free((void *)busy);
     if (status < 0) {
+        /* Relaxed: see unpacked_store_is_stopped. */
         atomic_store_explicit(&s->stop, true, memory_order_relaxed);
     }
     if (sl_stop_requested()) {

@@ -52,6 +52,7 @@ void sl_notices_add(sl_notices *notices, const char *format, ...)
     (void)sl_error_set(&notice, SLUICE_INVALID, "columns", "%s", text);
     notice.status = SLUICE_OK;
     sl_lock(&notices->mutex);
+    /* Relaxed: stored under the mutex, which is held here. */
     const uint32_t count = atomic_load_explicit(&notices->count, memory_order_relaxed);
     if (count < SL_NOTICES_MAX && !is_noted(notices, count, notice.text)) {
         notices->list[count] = notice;

@@ -40,6 +40,8 @@ static void note_invalid(const sl_column *column, uint32_t invalid, uint32_t loo
 void sl_watch_boxes(const sl_column *column, const sl_box_list *list)
 {
     sl_watch *watch = watch_of(column);
+    /* Relaxed, all of them: counts for a warning, which may miss a list that another thread is
+     * counting. */
     if (watch == NULL || list->count == 0 ||
         atomic_load_explicit(&watch->looked, memory_order_relaxed) >= BOXES_LOOKED) {
         return;
@@ -81,6 +83,7 @@ static bool count_length(sl_watch *watch, uint64_t length)
 void sl_watch_length(const sl_column *column, const sl_row *row, uint64_t length)
 {
     sl_watch *watch = watch_of(column);
+    /* Relaxed, here and below: `settled` only keeps a warning from being repeated. */
     if (watch == NULL || column->owner != SL_COLUMN_NONE || column->set->box_lists == 0 ||
         atomic_load_explicit(&watch->settled, memory_order_relaxed)) {
         return;
@@ -140,6 +143,7 @@ static void note_dropped(const sl_column *column, uint64_t had)
 void sl_watch_batch(const sl_column *column, uint32_t rows, sl_part_view parts)
 {
     sl_watch *watch = watch_of(column);
+    /* Relaxed: see sl_watch_length. */
     if (watch == NULL || atomic_load_explicit(&watch->settled, memory_order_relaxed)) {
         return;
     }
@@ -149,7 +153,7 @@ void sl_watch_batch(const sl_column *column, uint32_t rows, sl_part_view parts)
         had += *(const uint32_t *)sl_column_row(column, parts, SL_BOXES_HAD, i);
         kept += sl_column_length(column, parts, i);
     }
-    /* A crop may well miss the few boxes of a small batch. */
+    /* A crop may well miss the few boxes of a small batch. Relaxed, as above. */
     if (had >= (is_as_known(column) ? BOXES_LEAST : 1) && kept == 0 &&
         !atomic_exchange_explicit(&watch->settled, true, memory_order_relaxed)) {
         note_dropped(column, had);

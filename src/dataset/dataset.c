@@ -72,7 +72,9 @@ const sl_memo *sl_dataset_find_memo(const sl_dataset *dataset, uint64_t key)
 
 void sl_dataset_keep(sl_dataset *dataset, sl_memo *memo)
 {
+    /* Relaxed: the exchange acquires what it finds. */
     memo->next = atomic_load_explicit(&dataset->memos, memory_order_relaxed);
+    /* Releases the memo to sl_dataset_find_memo, and acquires the ones below it. */
     while (!atomic_compare_exchange_weak_explicit(&dataset->memos, &memo->next, memo,
                                                   memory_order_acq_rel, memory_order_relaxed)) {
     }
@@ -80,6 +82,7 @@ void sl_dataset_keep(sl_dataset *dataset, sl_memo *memo)
 
 static void close_memos(sl_dataset *dataset)
 {
+    /* Acquires what sl_dataset_keep released. */
     sl_memo *memo = atomic_load_explicit(&dataset->memos, memory_order_acquire);
     while (memo != NULL) {
         sl_memo *next = memo->next;

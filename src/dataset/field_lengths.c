@@ -250,6 +250,7 @@ static sluice_status look_up_all(length_reader *r, const sl_lengths_wish *wish, 
     }
     const sluice_status status =
         sl_open_many((uint32_t)((samples - 1) / own.run + 1), look_up_run, &own, error);
+    /* Relaxed: sl_open_many has joined its threads. */
     return status == SLUICE_OK && atomic_load_explicit(&own.unknown, memory_order_relaxed)
                ? SLUICE_UNSUPPORTED
                : status;

@@ -168,6 +168,7 @@ static void take_completions(sl_fetch *fetch)
 
 static void tell_present(sl_fetch *fetch)
 {
+    /* Relaxed, both: taking `attention` back orders them before the signal of sl_fetch_present. */
     if (atomic_load_explicit(&fetch->present, memory_order_relaxed)) {
         atomic_store_explicit(&fetch->present, false, memory_order_relaxed);
         sl_read_buffers_widen(&fetch->buffers);

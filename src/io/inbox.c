@@ -105,7 +105,8 @@ void sl_inbox_set_bell(sl_inbox *inbox, const sl_inbox_bell *bell)
 
 sl_inbox_news sl_inbox_collect(sl_inbox *inbox)
 {
-    /* Before the rest is read: what is put in later sets it again. */
+    /* seq_cst, with the exchange in sl_inbox_signal, before the rest is read: what is put in later
+     * sets it again. */
     atomic_store_explicit(&inbox->attention, 0, memory_order_seq_cst);
     sl_lock(&inbox->mutex);
     const sl_inbox_news news = {.credit = inbox->credit,
@@ -133,13 +134,16 @@ bool sl_inbox_pop(sl_inbox *inbox, sl_fetch_item *item)
 
 bool sl_inbox_sleeping(sl_inbox *inbox, bool idle)
 {
-    atomic_store_explicit(&inbox->idle, idle, memory_order_relaxed); /* released by asleep */
-    atomic_store_explicit(&inbox->asleep, 1, memory_order_seq_cst);  /* see sl_inbox_signal */
+    /* release, with the acquire in sl_inbox_is_idle: whoever sees the value of this sleep sees that
+     * sl_inbox_woke has counted the one before it. */
+    atomic_store_explicit(&inbox->idle, idle, memory_order_release);
+    atomic_store_explicit(&inbox->asleep, 1, memory_order_seq_cst); /* see sl_inbox_signal */
     return atomic_load_explicit(&inbox->attention, memory_order_seq_cst) == 0;
 }
 
 void sl_inbox_woke(sl_inbox *inbox)
 {
+    /* Relaxed: a signal that still sees the thread asleep rings in vain. */
     atomic_store_explicit(&inbox->asleep, 0, memory_order_relaxed);
     /* seq_cst, with the loads in sl_inbox_is_idle: before `attention` is taken back. */
     atomic_fetch_add_explicit(&inbox->rounds, 1, memory_order_seq_cst);
@@ -150,7 +154,7 @@ bool sl_inbox_is_idle(sl_inbox *inbox, uint64_t *rounds)
     /* seq_cst: with `rounds` the same before and behind them, both are of one sleep. */
     *rounds = atomic_load_explicit(&inbox->rounds, memory_order_seq_cst);
     const bool asleep = atomic_load_explicit(&inbox->asleep, memory_order_seq_cst) != 0 &&
-                        atomic_load_explicit(&inbox->idle, memory_order_relaxed);
+                        atomic_load_explicit(&inbox->idle, memory_order_acquire);
     const bool called = atomic_load_explicit(&inbox->attention, memory_order_seq_cst) != 0;
     return asleep && !called &&
            atomic_load_explicit(&inbox->rounds, memory_order_seq_cst) == *rounds;

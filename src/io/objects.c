@@ -694,11 +694,13 @@ bool sl_objects_is_open(sl_objects *objects, uint32_t object)
 
 bool sl_objects_is_failing(const sl_objects *objects)
 {
+    /* Relaxed, here and below: a hint. */
     return atomic_load_explicit(&objects->failing, memory_order_relaxed) >= FAILING_MOST;
 }
 
 void sl_objects_note_read(sl_objects *objects, bool good)
 {
+    /* Relaxed: see sl_objects_is_failing. */
     if (!good) {
         atomic_fetch_add_explicit(&objects->failing, 1, memory_order_relaxed);
     } else if (atomic_load_explicit(&objects->failing, memory_order_relaxed) > 0) {

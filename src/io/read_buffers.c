@@ -133,6 +133,7 @@ void sl_read_buffers_hurry(sl_read_buffers *buffers)
 static void give_runs(sl_read_buffers *buffers, const sl_arena_run *runs, uint32_t count)
 {
     const uint32_t free_units = sl_read_arena_give(&buffers->arena, runs, count);
+    /* seq_cst: see sl_read_buffers_take. Relaxed: a claim, by one of those who find it starved. */
     const uint32_t wanted = atomic_load_explicit(&buffers->starved, memory_order_seq_cst);
     if (wanted != 0 && free_units >= wanted &&
         atomic_exchange_explicit(&buffers->starved, 0, memory_order_relaxed) != 0) {
@@ -291,6 +292,7 @@ bool sl_read_buffers_move(sl_read_buffers *buffers, sl_fetch_bytes **kept, uint3
             kept[k]->handle = to;
         }
         buffers->held[to].units = from.units;
+        /* Relaxed: as in sl_read_buffers_keep. */
         atomic_store_explicit(&buffers->held[to].refs, same, memory_order_relaxed);
         to += from.units;
     }
@@ -303,6 +305,7 @@ void sl_read_buffers_abandon(sl_read_buffers *buffers, sl_read_buffer *buffer)
     if (buffer->base != NULL && buffer->run.units == 0) {
         buffer->own = buffers->reserve;
         buffers->reserve = (sl_slab){0};
+        /* Relaxed: this thread, which alone takes the reserve, is the only one to use the slab. */
         atomic_store_explicit(&buffers->reserve_busy, 0, memory_order_relaxed);
     }
 }

@@ -246,6 +246,8 @@ static void run_one_locked(struct unpacker *own)
     sl_unpackers_stats took = {0};
     pass->busy = own->busy = true;
     pool->running++;
+    /* Relaxed: set and taken back under the mutex. A thread that sees it late unpacks a little
+     * more. */
     atomic_store_explicit(&own->stop, false, memory_order_relaxed);
     sl_unlock(&pool->mutex);
     const uint64_t since = sl_now_ns();
@@ -415,6 +417,7 @@ static sl_read *stop_one_locked(struct pool *pool)
     }
     for (uint32_t i = 0; i < pool->started; i++) {
         if (pool->threads[i].busy) {
+            /* Relaxed: see run_one_locked. */
             atomic_store_explicit(&pool->threads[i].stop, true, memory_order_relaxed);
         }
     }
@@ -442,6 +445,7 @@ void sl_unpackers_cancel(sl_backend *backend)
 uint64_t sl_unpackers_progress(const sl_backend *backend)
 {
     const struct pool *pool = (const struct pool *)backend;
+    /* Relaxed: the watchdog looks now and then. */
     return atomic_load_explicit(&pool->progress, memory_order_relaxed);
 }
 

@@ -116,7 +116,8 @@ static uint32_t uring_take(struct uring *uring, sl_completion *completions, uint
                 continue;
             }
             uring->wake_armed = false;
-            /* Before the caller looks at what it was woken for: a later wake writes again. */
+            /* seq_cst, with the exchange in uring_wake, before the caller looks at what it was
+             * woken for: a later wake writes again. */
             atomic_store_explicit(&uring->woken, 0, memory_order_seq_cst);
         }
         io_uring_cq_advance(&uring->ring, count);
@@ -149,6 +150,8 @@ static uint32_t uring_reap(sl_backend *backend, sl_completion *completions, uint
 static void uring_wake(sl_backend *backend)
 {
     struct uring *uring = (struct uring *)backend;
+    /* Pairs with the store in uring_take: if the event is still to be read, its reader looks at
+     * the caller's news after it. */
     if (atomic_exchange_explicit(&uring->woken, 1, memory_order_seq_cst) == 0) {
         (void)eventfd_write(uring->event, 1);
     }

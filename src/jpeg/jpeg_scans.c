@@ -27,6 +27,7 @@ static uint64_t visits_of(const struct jpeg_decompress_struct *cinfo)
 
 void sl_jpeg_scans_check(sl_jpeg_scans *scans, j_decompress_ptr cinfo)
 {
+    /* Relaxed: a decoder that sees it late makes a little more. */
     if (scans->stop != NULL && atomic_load_explicit(scans->stop, memory_order_relaxed)) {
         sl_jpeg_fail(cinfo, SLUICE_CANCELED, "the run is being stopped");
     }

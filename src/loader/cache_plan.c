@@ -296,6 +296,7 @@ static void request(sl_cache_plan *plan, uint64_t epoch, uint64_t start)
     sl_lock(&plan->mutex);
     plan->epoch = epoch;
     plan->start = start;
+    /* Released before `asked`: activate reads them in the other order. */
     atomic_fetch_add_explicit(&plan->serial, 1, memory_order_release);
     atomic_store_explicit(&plan->asked, 0, memory_order_release);
     sl_chunk_waits_plan(plan->waits, true);
@@ -305,6 +306,7 @@ static void request(sl_cache_plan *plan, uint64_t epoch, uint64_t start)
 
 void sl_cache_plan_enter(sl_cache_plan *plan, uint64_t epoch, uint64_t start)
 {
+    /* Relaxed: the feed's own thread reads it next. */
     atomic_store_explicit(&plan->active, NO_EPOCH, memory_order_relaxed);
     plan->asked_epoch = epoch;
     request(plan, epoch, start);
@@ -451,6 +453,7 @@ void sl_cache_plan_close(sl_cache_plan *plan)
     }
     sl_lock(&plan->mutex);
     plan->stopping = true;
+    /* Relaxed: under the mutex. */
     atomic_fetch_add_explicit(&plan->serial, 1, memory_order_relaxed);
     sl_cond_signal(&plan->wanted);
     sl_unlock(&plan->mutex);

@@ -15,6 +15,7 @@
 
 bool sl_loader_enter(sluice_loader *loader)
 {
+    /* Relaxed, here and in the exchange: fields that others write are read under the mutex. */
     uint32_t calls = atomic_load_explicit(&loader->calls, memory_order_relaxed);
     do {
         if ((calls & SL_LOADER_CLOSING) != 0) {
@@ -30,6 +31,7 @@ bool sl_loader_enter(sluice_loader *loader)
  * the mutex while close waits for it. */
 void sl_loader_leave(sluice_loader *loader)
 {
+    /* Relaxed: the exchange looks again. */
     uint32_t calls = atomic_load_explicit(&loader->calls, memory_order_relaxed);
     while ((calls & SL_LOADER_CLOSING) == 0) {
         /* Released to close, which acquires. */
@@ -48,6 +50,7 @@ void sl_loader_leave(sluice_loader *loader)
 /* Under mutex. */
 static bool is_closing_locked(const sluice_loader *loader)
 {
+    /* Relaxed: set under the mutex. */
     return (atomic_load_explicit(&loader->calls, memory_order_relaxed) & SL_LOADER_CLOSING) != 0;
 }
 

@@ -95,6 +95,7 @@ static sluice_status read_arrays(const reading *r, sluice_error *error)
         sl_field_lengths_read(r->made->dataset, wishes, count, &options,
                               r->fields->unit > 0 ? &r->made->first : NULL, error);
     for (uint32_t i = 0; i < count && status == SLUICE_OK; i++) {
+        /* Relaxed: the threads have been joined. */
         const uint64_t too_long = atomic_load_explicit(&to[i].too_long, memory_order_relaxed);
         if (too_long != UINT64_MAX) {
             return refuse_too_long(r, wishes[i].field, too_long, error);

@@ -207,6 +207,8 @@ static uint64_t open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_curso
                                         .first = step->first,
                                         .rows = step->filled},
                      feed->columns->mixers);
+    /* Relaxed, all of them: rows reach other threads through the locks of fetch and of the
+     * workers' queue. */
     atomic_store_explicit(&slot->left, step->rows + 1, memory_order_relaxed);
     atomic_store_explicit(&slot->dropped, false, memory_order_relaxed);
     sl_feed_begin_finals(feed, slot);
@@ -370,6 +372,7 @@ void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
         sl_cache_plan_enter(feed->cache_plan, epoch, start);
     }
     feed->running = true;
+    /* Relaxed: tasks reach the workers through the lock of their queue. */
     atomic_store_explicit(&feed->stopping, false, memory_order_relaxed);
     sl_unlock(&feed->mutex);
     sl_feed_begin_steps(feed);
@@ -397,6 +400,7 @@ void sl_feed_stop(sl_feed *feed)
 {
     sl_lock(&feed->mutex);
     feed->running = false;
+    /* Relaxed: a worker that sees it late makes a row in vain. */
     atomic_store_explicit(&feed->stopping, true, memory_order_relaxed);
     sl_unlock(&feed->mutex);
     sl_fetch_restart(feed->fetch);

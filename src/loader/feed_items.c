@@ -274,6 +274,7 @@ static sluice_status take_delivered(const sl_feed *feed, sl_job *job, const sl_f
 {
     const sl_gathering *gathering = sl_feed_gathering(feed, &job->want);
     job->bytes = *bytes;
+    /* Relaxed: it only falls. A thread that sees it late keeps a copy in vain. */
     return atomic_load_explicit(&gathering->waiting, memory_order_relaxed) > 1
                ? sl_feed_keep(feed, job, error)
                : SLUICE_OK;
@@ -286,6 +287,7 @@ static bool settle_member(sl_feed *feed, sl_job *job, sluice_status status,
     sl_gathering *gathering = sl_feed_gathering(feed, &job->want);
     sluice_error reason = {.status = SLUICE_OK};
     if (status == SLUICE_CANCELED) {
+        /* Relaxed, here and below: the subtraction of `waiting` in sl_feed_deliver releases it. */
         atomic_store_explicit(&gathering->canceled, true, memory_order_relaxed);
         return true;
     }
@@ -317,6 +319,8 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     *job = (sl_job){.want = want,
                     .slot = sl_feed_slot_of(feed, want.ticket),
                     .bytes = {.handle = SL_HANDLE_NONE}};
+    /* acq_rel: the last member to come sees what the others left in the jobs, `failed` and
+     * `canceled`. */
     if (settle_member(feed, job, status, bytes, error) &&
         atomic_fetch_sub_explicit(&sl_feed_gathering(feed, &want)->waiting, 1,
                                   memory_order_acq_rel) == 1) {
@@ -330,6 +334,7 @@ void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row)
     sl_job *jobs = &feed->jobs[number];
     const sl_gathering *gathering = sl_feed_gathering(feed, &jobs->want);
     sl_feed_slot *slot = jobs->slot;
+    /* Relaxed, both: the subtraction of `waiting` acquired them. */
     if (atomic_load_explicit(&gathering->canceled, memory_order_relaxed)) {
         sl_feed_release(feed, jobs, jobs->want.members);
         sl_feed_drop(feed, slot, 1);

@@ -82,6 +82,8 @@ bool sl_feed_must_park(const sl_feed *feed, const sl_row_want *want)
  * none is to be tried now. */
 static bool unpark_locked(sl_feed *feed, sl_feed_slot *slot, uint32_t *row)
 {
+    /* seq_cst, all of them: see sl_feed_park. The load of `left` also acquires the finals of
+     * rows that are done. */
     const uint32_t parked = atomic_load_explicit(&slot->parked, memory_order_seq_cst);
     if (parked == 0 || !feed->running ||
         parked != atomic_load_explicit(&slot->left, memory_order_seq_cst)) {
@@ -109,6 +111,7 @@ static void try_parked(sl_feed *feed, sl_feed_slot *slot, uint32_t row)
             sl_episode_substitute(&slot->order, want.position, (uint32_t)(others + 1 + number));
     }
     if (!sl_feed_insert(feed, &want)) {
+        /* Relaxed: released by the subtraction, which is acq_rel as in sl_feed_deliver. */
         atomic_store_explicit(&gathering->canceled, true, memory_order_relaxed);
         if (atomic_fetch_sub_explicit(&gathering->waiting, 1, memory_order_acq_rel) == 1) {
             sl_feed_gathered(feed, want.ticket, want.row);
@@ -148,6 +151,7 @@ bool sl_feed_park(sl_feed *feed, const sl_row_want *want)
 
 void sl_feed_done_beside_parked(sl_feed *feed, sl_feed_slot *slot)
 {
+    /* seq_cst: see sl_feed_park. */
     if (atomic_load_explicit(&slot->parked, memory_order_seq_cst) > 0) {
         go_on(feed, slot);
     }
@@ -175,6 +179,7 @@ void sl_feed_drop_parked(sl_feed *feed)
             const bool parked = gathering->parked;
             gathering->parked = false;
             sl_unlock(&feed->mutex);
+            /* seq_cst, as everywhere; no row is made any more. */
             if (parked) {
                 atomic_fetch_sub_explicit(&slot->parked, 1, memory_order_seq_cst);
             }

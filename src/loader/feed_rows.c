@@ -53,6 +53,7 @@ static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint32_t missin
     sl_job *jobs = &feed->jobs[sl_feed_job_of(feed, want->ticket, want->row)];
     uint32_t refused = 0;
     memcpy(jobs, found, count * sizeof(*jobs));
+    /* Relaxed: sl_feed_insert hands it on under the locks of the feed and of fetch. */
     atomic_store_explicit(&gathering->waiting, missing, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++) {
         refused += found[i].bytes.bytes.data == NULL && !sl_feed_insert(feed, &found[i].want);
@@ -60,6 +61,7 @@ static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint32_t missin
     if (refused == 0) {
         return;
     }
+    /* Relaxed: released by the subtraction, which is acq_rel as in sl_feed_deliver. */
     atomic_store_explicit(&gathering->canceled, true, memory_order_relaxed);
     if (atomic_fetch_sub_explicit(&gathering->waiting, refused, memory_order_acq_rel) == refused) {
         sl_feed_gathered(feed, want->ticket, want->row);
@@ -115,6 +117,7 @@ void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
 
 void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
 {
+    /* Relaxed: released by the subtraction of `left`. */
     atomic_store_explicit(&slot->dropped, true, memory_order_relaxed);
     sl_feed_done(feed, slot, rows);
 }
@@ -160,6 +163,7 @@ bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *er
     const sl_row_want *want = &job->want;
     assert(error->status < 0);
     const sluice_error told = feed_rows_error_of(feed, want, error);
+    /* Relaxed: a statistic. */
     atomic_fetch_add_explicit(&feed->bad, 1, memory_order_relaxed);
     sl_quarantine_add(feed->quarantine, want->epoch, &told);
     const int32_t policy = feed->config->options.on_bad_sample;
@@ -199,6 +203,7 @@ void sl_feed_bad(sl_feed *feed, sl_job *jobs, uint32_t bad, const sluice_error *
     }
     /* Before it may be delivered: the row as it will be found then. */
     memcpy(kept, jobs, count * sizeof(*jobs));
+    /* Relaxed: handed on as in feed_rows_insert. */
     atomic_store_explicit(&sl_feed_gathering(feed, want)->waiting, 1, memory_order_relaxed);
     if (!sl_feed_substitute(feed, &jobs[bad], error)) {
         sl_feed_release(feed, kept, count);

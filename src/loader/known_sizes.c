@@ -179,6 +179,7 @@ static sluice_status find_sizes_of(known_reader *r, uint64_t index, known_sample
 
 static bool known_is_over(known_reader *r)
 {
+    /* Relaxed: a thread that sees it late reads a little more. */
     return atomic_load_explicit(&r->asked->unknown, memory_order_relaxed);
 }
 
@@ -211,6 +212,7 @@ static sluice_status known_run(void *ctx, uint32_t number, sluice_error *error)
 /* Where no sample could be read, the reason is that of the first one. */
 static bool known_is_unreadable(const known_reader *r)
 {
+    /* Relaxed: the threads have been joined. */
     return r->first_skipped != UINT64_MAX && r->asked->bounds.count == 0 &&
            !atomic_load_explicit(&r->asked->unknown, memory_order_relaxed);
 }
@@ -278,6 +280,7 @@ static void keep_sizes(const sl_known_sizes *sizes, uint32_t field, const sl_bou
 /* Of a field that was asked for, or of the others: these are whole unless reading ended early. */
 static void settle_known(const known_reader *r, known_field *f)
 {
+    /* Relaxed, both: the threads have been joined. */
     if (f->bounds.count == 0 || atomic_load_explicit(&f->unknown, memory_order_relaxed)) {
         sl_bounds_close(&f->bounds);
         f->bounds.is_any = true;

@@ -154,6 +154,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
 void sl_loader_close(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
+    /* Relaxed: under the mutex. An exchange in sl_loader_enter sees it or comes before it. */
     (void)atomic_fetch_or_explicit(&loader->calls, SL_LOADER_CLOSING, memory_order_relaxed);
     sl_staging_cancel(loader->staging, true);
     /* Acquires what calls did that have left (sl_loader_leave). */

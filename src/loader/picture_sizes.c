@@ -169,6 +169,7 @@ static void note_failure(size_reader *r, uint64_t index)
         f->error = r->error;
     }
     sl_unlock(&f->mutex);
+    /* Relaxed: the mutex guards the error; a reader that sees the flag late reads a little more. */
     atomic_store_explicit(&f->failed, true, memory_order_relaxed);
 }
 
@@ -189,6 +190,7 @@ static void run_size_reader(void *argument)
     size_reader *r = argument;
     size_finder *f = r->finder;
     const uint64_t samples = f->dataset->info.samples;
+    /* Relaxed: see note_failure. */
     while (!atomic_load_explicit(&f->failed, memory_order_relaxed)) {
         /* Relaxed: numbers that nobody else has; what was made is seen by who joins. */
         const uint64_t first = atomic_fetch_add_explicit(&f->next, AT_ONCE, memory_order_relaxed);
@@ -235,6 +237,7 @@ static sluice_status read_sizes(size_finder *f, size_reader *readers, uint32_t c
     if (status == SLUICE_OK) {
         run_size_reader(&readers[0]);
     } else {
+        /* Relaxed: the readers are joined below. */
         atomic_store_explicit(&f->failed, true, memory_order_relaxed);
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -103,6 +103,7 @@ uint64_t sl_row_maker_unpacked(const sl_row_maker *maker)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < maker->worker_count; i++) {
+        /* Relaxed: a statistic. */
         const uint64_t own =
             atomic_load_explicit(&maker->workers[i].unpacked, memory_order_relaxed);
         bytes += own > SL_ROW_BYTES_MIN ? own - SL_ROW_BYTES_MIN : 0;
@@ -295,6 +296,7 @@ static sluice_status make_members(progress *p, const sl_job *jobs, sluice_error 
     sl_row *row = p->row;
     row->members = jobs->want.members;
     for (uint32_t i = 0; i < row->members; i++) {
+        /* Relaxed: a worker that sees it late makes a member in vain. */
         if (atomic_load_explicit(stop, memory_order_relaxed)) {
             return SLUICE_CANCELED;
         }
@@ -414,6 +416,7 @@ static void run_job(progress *p, sl_job *jobs)
     if (p->good > 0 && p->slot != jobs->slot) {
         row_settle(p);
     }
+    /* Relaxed: a worker that sees it late makes a row in vain. */
     if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
         drop_one(p, jobs);
         return;
@@ -533,6 +536,7 @@ void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memo
                   .since_ns = sl_now_ns()};
     sl_error_clear(&p.error);
     p.row->decoder = decoder;
+    /* Relaxed: see run_job. */
     const bool stopping = atomic_load_explicit(&feed->stopping, memory_order_relaxed);
     if (stopping && task->slot != NULL) {
         sl_feed_drop(feed, task->slot, task->count);

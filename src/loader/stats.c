@@ -20,6 +20,7 @@ static void fill_fetch(const sluice_loader *loader, sluice_loader_stats *stats)
     sl_fetch_stats fetch;
     sl_fetch_get_stats(loader->fetch, &fetch);
     stats->io_direct = fetch.direct;
+    /* Relaxed: a statistic. */
     stats->bytes_wanted =
         fetch.bytes_wanted + atomic_load_explicit(&loader->feed.short_bytes, memory_order_relaxed);
     stats->bytes_read = fetch.bytes_read;
@@ -58,6 +59,7 @@ static void stats_fill(sluice_loader *loader, sluice_loader_stats *stats)
     stats->near_device = loader->is_near;
     stats->workers = loader->config.options.workers;
     stats->slots = loader->config.options.prefetch;
+    /* Relaxed: statistics. */
     stats->samples = atomic_load_explicit(&feed->samples, memory_order_relaxed);
     stats->bad_samples = atomic_load_explicit(&feed->bad, memory_order_relaxed);
     stats->replaced_samples = atomic_load_explicit(&feed->replaced, memory_order_relaxed);
@@ -103,6 +105,7 @@ static void fill_upload(const sluice_loader *loader, sluice_stage_stats *stats)
 
 static void fill_counted(const sl_stage *stage, sluice_stage_stats *stats)
 {
+    /* Relaxed: statistics. */
     stats->busy_ns = atomic_load_explicit(&stage->busy_ns, memory_order_relaxed);
     stats->items = atomic_load_explicit(&stage->items, memory_order_relaxed);
 }
@@ -142,6 +145,7 @@ sluice_status sl_loader_get_operation(sluice_loader *loader, uint32_t number,
         return SLUICE_CANCELED;
     }
     stats->name = sl_operation_name((sl_operation_number)number);
+    /* Relaxed: a statistic. */
     stats->busy_ns =
         atomic_load_explicit(&loader->maker.operation_ns[number], memory_order_relaxed);
     sl_loader_leave(loader);

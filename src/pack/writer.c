@@ -328,6 +328,7 @@ sluice_status sl_writer_finish(sluice_writer *writer, sluice_error *error)
 
 void sl_writer_abort(sluice_writer *writer)
 {
+    /* seq_cst: with set_busy. */
     if (writer == NULL || (!sl_output_is_ours(&writer->output) &&
                            atomic_load_explicit(&writer->busy, memory_order_seq_cst))) {
         return; /* half-way in a child: what it has of memory and descriptors stays until it ends */

@@ -235,6 +235,7 @@ static void search_victims_locked(sl_caching *caching, uint64_t position)
 
 static bool take_victim(sl_caching *caching, sl_chunk_plan *victim)
 {
+    /* seq_cst, as everywhere, but only a hint here. */
     const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
     sl_lock(&caching->mutex);
     if (caching->victim_count == 0) {
@@ -322,6 +323,7 @@ static chunk_outcome fetch_chunk(caching_thread *thread, sl_chunk_part *part)
 /* Whether fetching the chunk would come too late to pay: reads went past it. */
 static bool is_too_late(sl_caching *caching, const sl_chunk_plan *chunk)
 {
+    /* seq_cst, as everywhere, but only a hint here. */
     const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
     sl_lock(&caching->mutex);
     const bool passed = caching->passed[caching_number_of(caching, chunk)];
@@ -394,6 +396,7 @@ static bool take_later_locked(sl_caching *caching, chunk_flight *flight, uint64_
 
 static bool may_take_locked(sl_caching *caching)
 {
+    /* Pairs with the store in sl_caching_advance: see take_next_locked. */
     const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
     while (caching->reached < caching->used && caching->plan[caching->reached].first <= position) {
         caching->reached++;
@@ -409,6 +412,8 @@ static bool take_next_locked(sl_caching *caching, chunk_flight *flight)
         const uint64_t wake_at = caching->next < caching->used
                                      ? caching->plan[caching->next - caching->ahead].first
                                      : UINT64_MAX;
+        /* seq_cst, with sl_caching_advance: either it sees where this thread wakes, or this
+         * thread the new position. */
         atomic_store_explicit(&caching->wake_at, wake_at, memory_order_seq_cst);
         if (!may_take_locked(caching)) { /* the position may have passed it meanwhile */
             return false;
@@ -618,6 +623,7 @@ static void use_plan_locked(sl_caching *caching, const sl_chunk_epoch *epoch, sl
     caching->is_stuck = false;
     caching->generation++;
     caching->stats = (sl_caching_stats){.chunks = caching->used};
+    /* seq_cst: with sl_caching_advance, which the plan's release in cache_plan.c comes before. */
     atomic_store_explicit(&caching->position, 0, memory_order_seq_cst);
     atomic_store_explicit(&caching->wake_at, UINT64_MAX, memory_order_seq_cst);
     note_change(caching);
@@ -694,6 +700,7 @@ uint64_t sl_caching_changes(const sl_caching *caching)
 
 void sl_caching_advance(sl_caching *caching, uint64_t position)
 {
+    /* seq_cst, all: see take_next_locked. */
     uint64_t before = atomic_load_explicit(&caching->position, memory_order_seq_cst);
     while (before < position &&
            !atomic_compare_exchange_weak_explicit(&caching->position, &before, position,

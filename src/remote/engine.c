@@ -47,6 +47,7 @@ static void end_threads(void)
         return;
     }
     atomic_store_explicit(&engine->ends, true, memory_order_relaxed);
+    /* Acquires the pointers of so many threads; the store in engine_add_thread releases them. */
     const uint32_t count = atomic_load_explicit(&engine->count, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++) {
         sl_engine_thread_end(engine->threads[i], EXIT_WAIT_NS);
@@ -65,6 +66,7 @@ static void register_end(void)
 static sl_engine *engine_get(void)
 {
     const uint64_t forks = sl_fork_count();
+    /* Acquires the engine that engine_get released. */
     sl_engine *engine = atomic_load_explicit(&the_engine, memory_order_acquire);
     if (engine != NULL && engine->forks == forks) {
         return engine;
@@ -76,6 +78,7 @@ static sl_engine *engine_get(void)
     made->forks = forks;
     sl_mutex_init(&made->mutex);
     atomic_init(&made->count, 0);
+    /* Releases the engine that was made; acquires another thread's. */
     atomic_init(&made->ends, false);
     if (!atomic_compare_exchange_strong_explicit(&the_engine, &engine, made, memory_order_acq_rel,
                                                  memory_order_acquire)) {
@@ -88,6 +91,7 @@ static sl_engine *engine_get(void)
 
 static uint32_t threads_wanted(void)
 {
+    /* Relaxed: tests set it at the beginning. */
     const uint32_t most = atomic_load_explicit(&most_threads, memory_order_relaxed);
     if (most != 0) {
         return sl_min_u32(most, THREADS_MOST);
@@ -108,6 +112,7 @@ static sluice_status engine_add_thread(sl_engine *engine, uint32_t seen, sluice_
         abort();
     }
     sl_lock(&engine->mutex);
+    /* Relaxed: stored under the mutex, which is held here. */
     const uint32_t count = atomic_load_explicit(&engine->count, memory_order_relaxed);
     if (count == seen) {
         status = sl_engine_thread_open(&engine->threads[count], calls, error);
@@ -122,6 +127,7 @@ static sluice_status engine_add_thread(sl_engine *engine, uint32_t seen, sluice_
 
 static bool is_busy(const sl_engine_thread *thread)
 {
+    /* Relaxed: a hint. */
     return atomic_load_explicit(&thread->busy, memory_order_relaxed);
 }
 
@@ -132,11 +138,14 @@ static sluice_status engine_thread_for(sl_engine_thread **chosen, sluice_error *
     if (engine == NULL) {
         return sl_no_memory(error, "remote", "for HTTP requests");
     }
+    /* Relaxed: a hint. */
     if (atomic_load_explicit(&engine->ends, memory_order_relaxed)) {
         return sl_error_set(error, SLUICE_CANCELED, "remote", "the process exits");
     }
+    /* Relaxed: tests set it at the beginning. */
     const uint32_t least =
         sl_max_u32(1, atomic_load_explicit(&least_threads, memory_order_relaxed));
+    /* Acquires the pointers of so many threads, here and below: see engine_add_thread. */
     uint32_t count = atomic_load_explicit(&engine->count, memory_order_acquire);
     bool all_busy = true;
     for (uint32_t i = 0; i < count; i++) {
@@ -156,6 +165,7 @@ static sluice_status engine_thread_for(sl_engine_thread **chosen, sluice_error *
     }
     *chosen = engine->threads[0];
     for (uint32_t i = 1; i < count; i++) {
+        /* Relaxed: a choice that costs little when it is wrong. */
         if (atomic_load_explicit(&engine->threads[i]->load, memory_order_relaxed) <
             atomic_load_explicit(&(*chosen)->load, memory_order_relaxed)) {
             *chosen = engine->threads[i];
@@ -249,6 +259,7 @@ void sl_exchange_free(sl_exchange *exchange)
 
 uint32_t sl_engine_threads(void)
 {
+    /* Acquires the engine, then its threads. */
     const sl_engine *engine = atomic_load_explicit(&the_engine, memory_order_acquire);
     return engine == NULL || engine->forks != sl_fork_count()
                ? 0
@@ -267,6 +278,7 @@ uint64_t sl_engine_idle_ns(void)
 
 void sl_engine_set_threads(uint32_t least, uint32_t most)
 {
+    /* Relaxed: tests call this at the beginning. */
     atomic_store_explicit(&least_threads, least, memory_order_relaxed);
     atomic_store_explicit(&most_threads, most, memory_order_relaxed);
 }

@@ -76,6 +76,7 @@ static void exchange_finish(sl_engine_thread *thread, sl_exchange *exchange)
         }
     }
     sl_unlock(&thread->mutex);
+    /* Relaxed: engine_thread_for chooses by it. */
     (void)atomic_fetch_sub_explicit(&thread->load, 1, memory_order_relaxed);
     exchange->done(exchange);
 }
@@ -338,6 +339,7 @@ bool sl_engine_thread_remove_timer(sl_engine_thread *thread, sl_engine_timer *ti
 
 void sl_engine_thread_add(sl_engine_thread *thread, sl_exchange *exchange)
 {
+    /* Relaxed: engine_thread_for chooses by it. */
     (void)atomic_fetch_add_explicit(&thread->load, 1, memory_order_relaxed);
     sl_lock(&thread->mutex);
     exchange->thread = thread;
@@ -424,6 +426,7 @@ static void measure_busy(sl_engine_thread *thread, uint64_t now)
     const uint64_t cpu_ns = sl_thread_cpu_ns();
     const bool busy = (cpu_ns - thread->window_cpu_ns) >
                       (now - thread->window_ns) / BUSY_DENOMINATOR * BUSY_NUMERATOR;
+    /* Relaxed: a hint for engine_thread_for. */
     atomic_store_explicit(&thread->busy, busy, memory_order_relaxed);
     thread->window_ns = now;
     thread->window_cpu_ns = cpu_ns;

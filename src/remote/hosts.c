@@ -83,6 +83,7 @@ static _Atomic(hosts_table *) the_hosts;
 static hosts_table *hosts_get(void)
 {
     const uint64_t forks = sl_fork_count();
+    /* Acquires the table that the exchange below released. */
     hosts_table *table = atomic_load_explicit(&the_hosts, memory_order_acquire);
     if (table != NULL && table->forks == forks) {
         return table;
@@ -93,6 +94,7 @@ static hosts_table *hosts_get(void)
     }
     made->forks = forks;
     sl_mutex_init(&made->mutex);
+    /* Releases the table that was made; acquires another thread's. */
     if (!atomic_compare_exchange_strong_explicit(&the_hosts, &table, made, memory_order_acq_rel,
                                                  memory_order_acquire)) {
         sl_mutex_destroy(&made->mutex);

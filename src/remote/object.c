@@ -89,6 +89,7 @@ int sl_object_open(sl_object **object, const char *address, const sl_file_identi
         made->identity = *known;
     }
     sl_mutex_init(&made->mutex);
+    /* Relaxed: no other thread has it yet. */
     atomic_store_explicit(&made->holders, 1, memory_order_relaxed);
     *object = made;
     return 0;
@@ -96,11 +97,13 @@ int sl_object_open(sl_object **object, const char *address, const sl_file_identi
 
 void sl_object_hold(sl_object *object)
 {
+    /* Relaxed: the caller is a holder already. */
     atomic_fetch_add_explicit(&object->holders, 1, memory_order_relaxed);
 }
 
 void sl_object_release(sl_object *object)
 {
+    /* acq_rel: the last holder sees what the others did before. */
     if (object == NULL ||
         atomic_fetch_sub_explicit(&object->holders, 1, memory_order_acq_rel) > 1) {
         return;

@@ -30,6 +30,7 @@ typedef struct fetch {
 static void drop_window_locked(sl_object_window *window)
 {
     if (window->data != NULL) {
+        /* Relaxed, everywhere: a limit for all objects, exceeded a little at times. */
         atomic_fetch_sub_explicit(&all_bytes, window->bytes, memory_order_relaxed);
         sl_free(window->data);
         *window = (sl_object_window){.data = NULL};
@@ -90,6 +91,7 @@ static sl_object_window *put_locked(sl_object *object, uint8_t *data, const fetc
         }
     }
     drop_window_locked(at);
+    /* Relaxed: see drop_window_locked. */
     atomic_fetch_add_explicit(&all_bytes, got, memory_order_relaxed);
     *at = (sl_object_window){
         .data = data, .offset = of->offset, .bytes = got, .used = ++object->uses};
@@ -100,6 +102,7 @@ void sl_object_put_window_locked(sl_object *object, const void *bytes, uint64_t 
                                  size_t count)
 {
     const fetch of = {.offset = offset};
+    /* Relaxed: see drop_window_locked. */
     const bool fits = atomic_load_explicit(&all_bytes, memory_order_relaxed) + count <= ALL_MOST;
     uint8_t *data = fits ? sl_malloc(count) : NULL;
     if (data != NULL) {
@@ -133,6 +136,7 @@ static fetch plan_locked(sl_object *object, size_t bytes, uint64_t offset, uint6
         of.offset = sl_min_u64(of.offset, size - BLOCK_BYTES); /* what ends the object is read so */
     }
     of.bytes = sl_min_u64(of.bytes, size - of.offset);
+    /* Relaxed: see drop_window_locked. */
     of.keeps = bytes < DIRECT_BYTES && (of.bytes > bytes || bytes <= SMALL_MOST) &&
                atomic_load_explicit(&all_bytes, memory_order_relaxed) + of.bytes <= ALL_MOST;
     if (!of.keeps) {

@@ -165,7 +165,8 @@ static uint8_t *encode_locked(sl_object *object, size_t *size)
 
 static void opening_write_kept(const char *name, const uint8_t *bytes, size_t size)
 {
-    static atomic_uint count; /* threads may keep the same object at once */
+    /* Threads may keep the same object at once. Relaxed: a number that no other gets. */
+    static atomic_uint count;
     char temporary[SL_PATH_BYTES + 64];
     (void)snprintf(temporary, sizeof(temporary), "%s.%ld.%u", name, (long)getpid(),
                    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));

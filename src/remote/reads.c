@@ -31,6 +31,7 @@ static _Atomic(reads_lock *) the_lock;
 static reads_lock *reads_lock_get(void)
 {
     const uint64_t forks = sl_fork_count();
+    /* Acquires the lock that the exchange below released. */
     reads_lock *lock = atomic_load_explicit(&the_lock, memory_order_acquire);
     if (lock != NULL && lock->forks == forks) {
         return lock;
@@ -41,6 +42,7 @@ static reads_lock *reads_lock_get(void)
     }
     made->forks = forks;
     sl_mutex_init(&made->mutex);
+    /* Releases the lock that was made; acquires another thread's. */
     if (!atomic_compare_exchange_strong_explicit(&the_lock, &lock, made, memory_order_acq_rel,
                                                  memory_order_acquire)) {
         sl_mutex_destroy(&made->mutex);
@@ -54,11 +56,14 @@ static reads_lock *reads_lock_get(void)
 
 void sl_read_hold(sl_read_state *state)
 {
+    /* Relaxed: the caller is a holder already. */
     atomic_fetch_add_explicit(&state->holders, 1, memory_order_relaxed);
 }
 
 void sl_read_drop_locked(sl_read_state *state)
 {
+    /* Relaxed: not the last. The caller has a hold of its own, and its release of that comes
+     * later. */
     const uint32_t before = atomic_fetch_sub_explicit(&state->holders, 1, memory_order_relaxed);
     assert(before > 1);
     (void)before;

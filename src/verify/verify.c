@@ -95,6 +95,7 @@ static void verify_give_up(verify *v, const sluice_error *found)
 
 static bool verify_is_stopped(const verify *v)
 {
+    /* Relaxed: a worker that sees it late checks one sample more. */
     return atomic_load_explicit(&v->stop.set, memory_order_relaxed);
 }
 
@@ -334,6 +335,7 @@ static void check_sums(verify *v)
     const sl_dataset *dataset = v->dataset;
     for (uint32_t i = 0; v->sums != NULL && i < sl_objects_count(dataset->objects); i++) {
         sluice_error finding;
+        /* Relaxed: the workers have been joined. */
         const sl_refusal refusal = dataset->checks->check_sum(
             dataset, i, atomic_load_explicit(&v->sums[i].value, memory_order_relaxed),
             atomic_load_explicit(&v->sums[i].count, memory_order_relaxed));

@@ -82,6 +82,7 @@ OPENS = re.compile(r"(?<![\w.>])(open|openat|openat2|creat|fopen|fdopen|freopen|
                    r"fstat|fstatat|statx|access|faccessat|realpath|readlink|readlinkat|glob|ftw|nftw|fts_open|mmap|"
                    r"pread|preadv|posix_fadvise|sl_file_open|sl_file_read)\s*\(")
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+ORDER_WORDS = re.compile(r"\b(relaxed|acq_rel|seq_cst|acquires?|releases?d?|pairs with|sequentially|order(s|ed)?)\b", re.I)
 NAME = re.compile(r"\b(?:sl|sluice)_\w+")
 NUMBER = re.compile(r"(?<![\w.])\.?\d(?:[eEpP][+-]|[\w.])*")
 SMALL_SUFFIX = re.compile(r"(?<![uUlL])ll?[uU]?$")
@@ -291,6 +292,20 @@ def check_calls(tree, path, text):
             tree.report(path, number, "kind", "ask for a capability of the kind (sl_column_kind), not for its address")
 
 
+def check_orders(tree, path, text):
+    """Each order of an atomic operation is explained in its function, or right before it."""
+    lines = text.split("\n")
+    explained = set()
+    for match in TOKEN.finditer(text):
+        if match[0].startswith("/") and ORDER_WORDS.search(match[0]):
+            explained.add(text.count("\n", 0, match.end()))
+    known = False
+    for number, line in enumerate(lines):
+        known = (known and line != "}") or number in explained
+        if "memory_order_" in line and not known:
+            tree.report(path, number + 1, "order", "say which operation this order pairs with, or why it is relaxed")
+
+
 def check_truth(tree, path, text):
     """Pointers are compared with NULL. Only those that the function itself declares or follows are known."""
     lines = without_comments(text).split("\n")
@@ -484,6 +499,7 @@ def check(root):
                 check_listed(tree, path)
         if path.startswith("src/") and path.endswith((".c", ".h")):
             collect_statics(tree, path, text)
+            check_orders(tree, path, text)
             collect_types(tree, path, text)
             if path.endswith(".h"):
                 collect_headers(tree, path, text)

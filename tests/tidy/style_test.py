@@ -61,6 +61,8 @@ OFFENCES = {
     "foreign": ("src/plan/next.c", HEAD + "#include <jpeglib.h>\n"),
     "heap": ("src/plan/next.c", HEAD + "void *f(void)\n{\n    return malloc(1);\n}\n"),
     "opens": ("src/formats/tar/part.c", HEAD + "void f(void)\n{\n    x = stat(p, &facts);\n}\n"),
+    "order": ("src/plan/next.c", HEAD + "/* Relaxed. */\nint e(void)\n{\n    return 1;\n}\n\nint f(void)\n{\n"
+                                        "    return atomic_load_explicit(&x, memory_order_relaxed);\n}\n"),
     "atomic": ("src/plan/next.c", HEAD + "int f(void)\n{\n    return atomic_fetch_add(&x, 1);\n}\n"),
     "suffix": ("src/plan/next.c", HEAD + "long f(void)\n{\n    return 3 + 10l;\n}\n"),
     "ascii": ("src/plan/next.c", HEAD + "int f(void)\n{\n    int caf\u00e9 = 1;\n    return caf\u00e9;\n}\n"),

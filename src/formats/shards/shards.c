@@ -130,6 +130,7 @@ sl_refusal sl_shards_learn(const sl_dataset *dataset, const sl_place *lookup, sl
     sl_shard_header header;
     const sl_refusal refusal = sl_shard_header_trust(shards, shard, bytes.data, &header);
     if (refusal.text == NULL) {
+        /* Relaxed: the flag publishes only itself; rows do not change. */
         atomic_store_explicit(&shard->trusted, true, memory_order_relaxed);
     }
     return refusal;
