@@ -29,8 +29,8 @@ typedef struct sluice_remote_config {
     uint32_t anonymous;   /* 1: send no credentials and sign no request */
     const char *endpoint; /* of s3: "https://host[:port]" [AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL,
                              the profile, Amazon's] */
-    const char *region;   /* [AWS_REGION, AWS_DEFAULT_REGION, the profile, us-east-1; a store that
-                             names the bucket's region is believed] */
+    const char *region;   /* [AWS_REGION, AWS_DEFAULT_REGION, the profile, us-east-1; an answer that
+                             names the bucket's region overrides all] */
     const char *profile;  /* of AWS's files; a profile given here counts before keys in the
                              environment [AWS_PROFILE, AWS_DEFAULT_PROFILE, "default"] */
     const char *ca_file;  /* trusted certificates, PEM [AWS_CA_BUNDLE, CURL_CA_BUNDLE, the profile,
@@ -80,7 +80,8 @@ typedef struct sluice_remote_stats {
     uint64_t cache_kept_bytes; /* on the disk */
     uint64_t cache_most_bytes; /* allowed */
     uint64_t cache_damaged;    /* chunks that failed their checksum and were read again */
-    char cache_off[192]; /* why the cache keeps nothing more; "": it does, or no cache is set */
+    char cache_off[192]; /* why the cache stopped keeping chunks; "": it did not, or no cache is set
+                          */
 } sluice_remote_stats;
 
 #define SLUICE_REMOTE_STATS_INIT                                                                  \
@@ -95,7 +96,7 @@ SLUICE_API sluice_status sluice_remote_get_stats(sluice_remote_stats *stats);
 /*
  * ---- the cache on disk, without a loader ----
  *
- * Other processes may read from the cache, and write to it, all the while. `folder` NULL: the one
+ * Other processes may read and write the cache at the same time. `folder` NULL: the one
  * of sluice_remote_configure or SLUICE_REMOTE_CACHE. A folder without a cache is an empty cache.
  * All functions block. Errors: INVALID (no folder is set), IO (the folder does not exist, cannot be
  * read or written to, or belongs to another user), NOMEM, CANCELED.
@@ -116,14 +117,14 @@ typedef struct sluice_cache_options {
         sizeof(sluice_cache_options), 0, NULL, NULL, NULL \
     }
 
-/* An object of which the cache keeps something. */
+/* An object with chunks in the cache. */
 typedef struct sluice_cache_entry {
     uint32_t struct_size;
     uint32_t reserved;
     const char *address;   /* without secrets; valid during the call */
     uint64_t object_bytes; /* size of the object */
     uint64_t kept_bytes;   /* bytes of it in the cache */
-    uint64_t chunks;       /* files that have them */
+    uint64_t chunks;       /* files of these bytes */
     int64_t used_s;        /* latest use, seconds since 1970 */
 } sluice_cache_entry;
 
@@ -143,7 +144,7 @@ SLUICE_API sluice_status sluice_cache_list(const char *folder, const sluice_cach
 typedef struct sluice_cache_result {
     uint32_t struct_size;
     uint32_t reserved;
-    uint64_t chunks, bytes; /* that are good, were removed, or (fill) are in the cache now */
+    uint64_t chunks, bytes;          /* verify: good; empty: removed; fill: in the cache now */
     uint64_t damaged, damaged_bytes; /* verify: failed their checksum, and were removed */
     uint64_t fetched_bytes;          /* fill: read from the store */
     uint64_t left_bytes;             /* fill: not kept, because there is no space */
@@ -167,9 +168,9 @@ SLUICE_API sluice_status sluice_cache_empty(const char *folder, const char *pref
 
 /*
  * Reads all remote files of a dataset into the cache of sluice_remote_configure, as far as there is
- * space; only the chunks that it lacks are read. Files without an ETag are not kept. Errors,
+ * space; only absent chunks are read. Files without an ETag are not kept. Errors,
  * besides those above: INVALID (no file of the dataset can be kept), IO (the store failed, or the
- * cache cannot be written to; what was read until then is kept). `options` and `result` may be
+ * cache cannot be written to; earlier chunks stay in the cache). `options` and `result` may be
  * NULL.
  */
 SLUICE_API sluice_status sluice_cache_fill(const sluice_dataset *dataset,

@@ -2,7 +2,7 @@
 /*
  * aws_profile: one profile of AWS's two files, ~/.aws/config and ~/.aws/credentials.
  *
- * Purpose: reads the values that sluice knows: "[NAME]" of credentials, "[profile NAME]" (and
+ * Purpose: reads the values that sluice uses: "[NAME]" of credentials, "[profile NAME]" (and
  * "[default]") of config, and the endpoints of the "[services ...]" section that the profile names.
  * Nested values (an empty value, then indented lines) are read one level deep. The last one of
  * several equal keys counts, and credentials count before config, as for AWS's own programs. A

@@ -2,10 +2,11 @@
 /*
  * backend_remote: the parts of the backend for remote objects, for backend_*.c only.
  *
- * backend_remote.c has its life and its operations, backend_jobs.c its reads in the making.
+ * backend_remote.c opens and closes the backend and has its operations; backend_jobs.c has the
+ * reads in flight.
  * A JOB is one read that the owner submitted; a PART of it (backend_parts.h) is one request, or one
- * read from a chunk of the cache by `inner`. Threads: everything belongs to the owner except what
- * is marked `mutex`, which sl_remote_read's `done` touches on an engine thread.
+ * read from a chunk of the cache by `inner`. Threads: everything belongs to the owner except the
+ * members marked `mutex`, which sl_remote_read's `done` touches on an engine thread.
  */
 #ifndef SL_BACKEND_REMOTE_H
 #define SL_BACKEND_REMOTE_H
@@ -21,15 +22,15 @@
 
 typedef enum sl_part_state {
     SL_PART_FREE = 0,
-    SL_PART_REMOTE, /* `remote` has it, or is done with it: `next` is in the list of those */
-    SL_PART_SHADOW, /* `inner` has `shadow` */
+    SL_PART_REMOTE, /* `remote` reads it, or has ended: then it is in the list `ended` */
+    SL_PART_SHADOW, /* `inner` reads `shadow` */
     SL_PART_PARKED  /* its chunk is coming, or `inner` is full */
 } sl_part_state;
 
 typedef struct sl_backend_job sl_backend_job;
 typedef struct sl_remote_backend sl_remote_backend;
 
-/* Parked parts are looked at so often. */
+/* Interval between looks at parked parts. */
 #define SL_BACKEND_PARK_LOOK_NS UINT64_C(10000000)
 
 typedef struct sl_backend_part {
@@ -55,7 +56,7 @@ struct sl_backend_job {
     bool hungry;              /* in the list of those that wait for parts or memory */
     sl_part_cursor cursor;
     uint32_t flying;    /* parts */
-    uint64_t valid_end; /* bytes of the buffer in front of the first one that the object lacks */
+    uint64_t valid_end; /* bytes of the buffer that the object has */
     int64_t failed;     /* -errno of the first part that failed */
     const char *reason;
     /* READ_FILE */
@@ -83,31 +84,31 @@ struct sl_remote_backend {
     uint32_t inner_flying;
     uint64_t scratch_bytes; /* of all parts */
     uint64_t progress;
-    uint64_t gap_bytes, gap_look_ns; /* measured; then it is measured next */
-    char **reasons;                  /* that completions point at */
+    uint64_t gap_bytes, gap_look_ns; /* measured, and the time of the next measurement */
+    char **reasons;                  /* borrowed by completions */
     uint32_t reason_count;
     pthread_mutex_t mutex;
     pthread_cond_t landed;
     /* mutex */
-    sl_backend_part *ended; /* called done, not looked at by the owner */
+    sl_backend_part *ended; /* parts whose `done` was called, not yet taken by the owner */
     uint32_t flying;
     bool closing;
 };
 
-/* Takes a read over. */
+/* Takes ownership of a read. */
 void sl_backend_job_start(sl_remote_backend *remote, sl_read *read);
 /* A shadow read came back from `inner`. */
 void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, int64_t result);
-/* Looks at parts that ended, were parked, or could not begin. */
+/* Continues parts that ended, were parked, or could not begin. */
 void sl_backend_jobs_settle(sl_remote_backend *remote);
 /* Writes up to `capacity` completions of jobs that are ready. */
 uint32_t sl_backend_jobs_take(sl_remote_backend *remote, sl_completion *completions,
                               uint32_t capacity);
-/* No job begins another part. */
+/* Prevents jobs from beginning another part. */
 void sl_backend_jobs_cancel(sl_remote_backend *remote);
-/* The part of a shadow read; NULL: the read is the owner's. */
+/* Returns the part of a shadow read; NULL: the read is the owner's. */
 sl_backend_part *sl_backend_part_of(const sl_remote_backend *remote, const sl_read *read);
-/* The bytes that a part has are not of use any more. */
+/* Releases the bytes of a part. */
 void sl_backend_part_drop(sl_remote_backend *remote, sl_backend_part *part);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * caching: fills the chunk cache ahead of an epoch, and removes the chunks that nobody needs.
+ * caching: fills the chunk cache ahead of an epoch, and removes chunks that are no longer needed.
  *
  * Purpose: the caller knows the plan (loader/cache_plan.h). It passes all chunks of its objects in
  * the order of their first use, each with its first and last use in this epoch and its first use in
@@ -15,8 +15,7 @@
  * next epoch does not use. Chunks that the next epoch uses all have the same worth, since each
  * saves one download there; replacing one by another would only cost a download and a write. So a
  * cache that holds a share c of the data has a hit rate of c, epoch after epoch, and its content is
- * stable. Ties go by the chunk's number. A newcomer without space is left to be read past the
- * cache.
+ * stable. Ties go by the chunk's number. A chunk that finds no space is read past the cache.
  *
  * A read of a chunk that is in the plan's reach waits for the chunk (chunk_waits.h), so that no
  * byte is downloaded twice. It does not wait for a chunk that will not have space, and for none
@@ -54,11 +53,11 @@ typedef struct sl_chunk_plan {
     uint64_t again;       /* first use in the next epoch */
 } sl_chunk_plan;
 
-/* The objects that chunks are of. Functions are called by several threads at once. */
+/* The objects of the chunks. Functions are called by several threads at once. */
 typedef struct sl_caching_objects {
     void *ctx;
     uint32_t count;
-    /* Returns the size of an object; 0: none of it is kept. Does not block. */
+    /* Returns the size of an object; 0: the object is not kept. Does not block. */
     uint64_t (*bytes)(void *ctx, uint32_t object);
     /* Returns the object in the cache, valid until caching is closed; NULL: it is not kept. May
      * block. */
@@ -76,7 +75,7 @@ uint32_t sl_caching_threads(uint64_t largest);
 sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
                               const sl_caching_objects *objects, uint32_t threads,
                               sluice_error *error);
-/* Cancels what is being fetched. NULL is fine. */
+/* Cancels fetches in progress. NULL is fine. */
 void sl_caching_close(sl_caching *caching);
 /* Number of an object's first chunk among all chunks; of `count`: the number of all chunks. */
 uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object);
@@ -111,7 +110,7 @@ typedef struct sl_caching_stats {
 void sl_caching_get_stats(sl_caching *caching, sl_caching_stats *stats);
 
 typedef struct sl_caching_watch {
-    void (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes); /* NULL: nobody */
+    void (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes); /* may be NULL */
     void *ctx;
 } sl_caching_watch;
 /* Keeps all chunks of the objects, as far as there is space. Blocks, under the thread's stop.
@@ -120,7 +119,7 @@ sluice_status sl_caching_fill(sl_chunk_cache *cache, const sl_caching_objects *o
                               const sl_caching_watch *watch, sl_caching_stats *stats,
                               sluice_error *error);
 
-/* ---- what policies would have hit (caching_hits.c) ---- */
+/* ---- hit rates of other policies (caching_hits.c) ---- */
 
 /* Reads of chunks (numbers < `chunks`) in two epochs, in order. Pure. */
 typedef struct sl_chunk_uses {
@@ -132,9 +131,9 @@ typedef struct sl_chunk_uses {
     uint64_t space; /* bytes that fit */
 } sl_chunk_uses;
 /*
- * Shares of the second epoch's bytes that need no download. `optimum`: no policy has more. A read
- * past the cache downloads its bytes, and a chunk that is fetched all of it; as many chunks as fit
- * are there already when the second epoch begins (the last of them in part). `lru` fetches each
+ * Shares of the second epoch's bytes that need no download. `optimum`: the best of all policies. A
+ * read past the cache downloads its own bytes, and a fetch downloads the whole chunk. When the
+ * second epoch begins, the cache is full (the last chunk fits in part). `lru` fetches each
  * chunk that it misses, as caches of whole chunks do. 0 without space or reads.
  */
 typedef struct sl_chunk_hits {

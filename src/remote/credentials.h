@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * credentials: the identity that requests to an object store are made with.
+ * credentials: the identities that sign requests to object stores.
  *
  * Purpose: one chain of sources for each kind of store; the first source that has credentials wins,
  * and a source that fails ends the chain with its error. No secret is in any error.
@@ -22,8 +22,8 @@
  * If no source has any, requests go unsigned. Credentials that end are refreshed in the background
  * in their last 5 minutes, and used until they end. An error is kept for 5 s, before the sources
  * are asked again. Threads: any. Lock: one mutex a chain, not held while a source is asked. After
- * fork(): the child asks again for what the parent was asking. Ownership: chains are the process's,
- * and kept.
+ * fork(), the child repeats questions that the parent had not finished. Ownership: chains live as
+ * long as the process.
  */
 #ifndef SL_CREDENTIALS_H
 #define SL_CREDENTIALS_H

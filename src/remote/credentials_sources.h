@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * credentials_sources: the sources of credentials, and what they share.
+ * credentials_sources: the sources of credentials, and their helpers.
  *
  * A source either fails, or sets `*found` (false: it has none, ask the next one). Sources block: on
  * files, on HTTP requests (at most some seconds each) and on a process (at most a minute). Threads:
@@ -46,7 +46,7 @@ sluice_status sl_credentials_from_google(sl_credentials *credentials, bool *foun
 
 /* ---- answers ---- */
 
-/* What keys are called in an answer in JSON. */
+/* Names of the members of a JSON answer. */
 typedef struct sl_answer_names {
     const char *access_key, *secret_key, *token;
     const char *ends;    /* a date, "2026-11-29T08:00:00Z"; NULL: none */
@@ -54,11 +54,11 @@ typedef struct sl_answer_names {
     bool needs_token;
 } sl_answer_names;
 
-/* Reads credentials of `text`. `who` begins the errors. Errors: CORRUPT. */
+/* Reads credentials from `text`. Errors begin with `who`. Errors: CORRUPT. */
 sluice_status sl_credentials_read(const char *text, size_t bytes, const char *who,
                                   const sl_answer_names *names, sl_credentials *credentials,
                                   sluice_error *error);
-/* The same of STS's XML. */
+/* Reads credentials from the XML of STS. */
 sluice_status sl_credentials_read_xml(const char *text, const char *who,
                                       sl_credentials *credentials, sluice_error *error);
 /* Reads "2026-11-29T08:00:00Z" (also with a fraction, or an offset). False: it is something else.
@@ -73,8 +73,8 @@ const char *sl_credentials_variable(const char *name);
 bool sl_credentials_variable_is_true(const char *name);
 /* Copies a value. False: it is empty, too long, or has a control character. */
 bool sl_credentials_copy(char *to, size_t bytes, const char *from);
-/* Reads a small file without the blanks at its ends; `*missing` (may be NULL: an error then): there
- * is none. Errors: IO, INVALID (it does not fit). */
+/* Reads a small file without the blanks at its ends. Sets `*missing` if the file does not exist;
+ * with NULL that is an error. Errors: IO, INVALID (it does not fit). */
 sluice_status sl_credentials_read_file(const char *path, char *to, size_t bytes, bool *missing,
                                        sluice_error *error);
 

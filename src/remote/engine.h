@@ -90,7 +90,7 @@ typedef struct sl_exchange {
 
 /* Errors: UNSUPPORTED (libcurl is missing), NOMEM; then done is not called. */
 sluice_status sl_engine_start(sl_exchange *exchange, sluice_error *error);
-/* Ends the exchange soon: done is called with ECANCELED, or with a result that came first. Does
+/* Ends the exchange soon: done is called with ECANCELED, or with an earlier result. Does
  * nothing after done. The caller keeps the exchange's memory valid during the call. */
 void sl_engine_cancel(sl_exchange *exchange);
 /* Starts the exchange and blocks until it is done, under the thread's stop (stop.h), which ends it

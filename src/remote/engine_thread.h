@@ -2,9 +2,9 @@
 /*
  * engine_thread: one thread of the engine and its transfers.
  *
- * Purpose: what the files of the engine share. A thread waits with epoll for its sockets, for an
- * eventfd, and for the next timer, and hands what is ready to curl_multi_socket_action: so a
- * transfer that waits costs nothing, however many there are.
+ * Purpose: types that the files of the engine share. A thread waits with epoll for its sockets, for
+ * an eventfd, and for the next timer, and passes ready sockets to curl_multi_socket_action, so that
+ * waiting transfers cost nothing, regardless of their number.
  * Threads: members below `mutex` are guarded by it; the others belong to the thread itself.
  */
 #ifndef SL_ENGINE_THREAD_H
@@ -89,8 +89,8 @@ void sl_engine_thread_add_timer(sl_engine_thread *thread, sl_engine_timer *timer
 bool sl_engine_thread_remove_timer(sl_engine_thread *thread, sl_engine_timer *timer);
 /* Wakes the thread where it sleeps. Under its mutex. */
 void sl_engine_thread_wake_locked(sl_engine_thread *thread);
-/* For the process's exit: the thread stops where it is, within `wait_ns`, and stays there; its
- * exchanges are never done. */
+/* For the process's exit: stops the thread within `wait_ns`, for good; its exchanges never call
+ * done. */
 void sl_engine_thread_end(sl_engine_thread *thread, uint64_t wait_ns);
 
 /* ---- engine_transfer.c, on the thread ---- */
@@ -119,7 +119,7 @@ size_t sl_answer_header(char *data, size_t size, size_t count, void *argument);
 size_t sl_answer_body(char *data, size_t size, size_t count, void *argument);
 /* Ends the transfer with an errno and a reason: the callback returns its error to libcurl. */
 void sl_transfer_refuse(sl_transfer *transfer, int failed, const char *reason);
-/* Forgets the answer of a start before. */
+/* Clears the answer of an earlier start. */
 void sl_answer_clear(sl_exchange *exchange);
 
 /* ---- engine_address.c ---- */

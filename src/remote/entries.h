@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entries: the entries of a remote folder, with the facts that its listing says about them.
+ * entries: the entries of a remote folder, with the facts from its listing.
  *
- * Purpose: pages of a listing add to one array in any order; `sort` then finds doubles and makes
- * lookups fast. Threads: one writer; immutable once sorted. Memory: 32 bytes an entry, its name
- * and its ETag. Ownership: sl_entries_close.
+ * Purpose: pages of a listing append to one array in any order; `sort` then drops duplicates and
+ * makes lookups fast. Threads: one writer; immutable once sorted. Memory: 32 bytes an entry, its
+ * name and its ETag. Ownership: sl_entries_close.
  */
 #ifndef SL_ENTRIES_H
 #define SL_ENTRIES_H
@@ -41,10 +41,10 @@ typedef struct sl_entry_facts {
 
 /* False: no memory. */
 bool sl_entries_add(sl_entries *entries, const sl_entry_facts *facts);
-/* Sorts by name, files before folders, and drops doubles. */
+/* Sorts by name, files before folders, and drops duplicates. */
 void sl_entries_sort(sl_entries *entries);
-/* Finds an entry of a sorted array; of a file and a folder with the same name, the file. NULL:
- * there is none. */
+/* Finds an entry of a sorted array. If a file and a folder have the same name, returns the file.
+ * NULL: not found. */
 const sl_named_entry *sl_entries_find(const sl_entries *entries, sl_bytes name);
 const char *sl_entries_name(const sl_entries *entries, const sl_named_entry *entry);
 const char *sl_entries_etag(const sl_entries *entries, const sl_named_entry *entry);

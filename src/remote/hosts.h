@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hosts: what this process knows of each server: how fast it answers, how many requests it bears,
- * and whether it is dead.
+ * hosts: what this process knows about each server: how fast it answers, how many requests it can
+ * serve, and whether it is dead.
  *
  * Purpose, for each host:
  *  - a window: the most requests in flight. It grows by one with each good answer until the server
@@ -32,7 +32,7 @@ uint32_t sl_host_connections_most(void);
 void sl_host_set_most(sl_host *host, uint32_t connections);
 
 /* Takes a place in the window. True: the caller has a place, until sl_host_ended. False: `call`
- * gives it one later, on the thread of somebody's sl_host_ended. */
+ * gives it one later, on a thread that calls sl_host_ended. */
 typedef struct sl_host_waiter {
     void (*call)(struct sl_host_waiter *waiter);
     void *ctx;
@@ -43,7 +43,7 @@ typedef struct sl_host_waiter {
 bool sl_host_enter(sl_host *host, sl_host_waiter *waiter);
 /* Takes a place regardless of the window: for requests that cannot wait. */
 void sl_host_enter_now(sl_host *host);
-/* False: `call` was called, or is being called, with a place. */
+/* Leaves the queue. False: `call` was called, or is being called, with a place. */
 bool sl_host_leave_queue(sl_host *host, sl_host_waiter *waiter);
 
 typedef enum sl_host_end {
@@ -56,19 +56,19 @@ typedef struct sl_host_times {
     uint64_t sent_at_ns, first_byte_ns, total_ns; /* as of sl_exchange */
     uint64_t bytes;
 } sl_host_times;
-/* Gives a place back, and says what came of the request. May call waiters. */
+/* Returns a place, and reports how the request ended. May call waiters. */
 void sl_host_ended(sl_host *host, sl_host_end end, const sl_host_times *times);
 
 /* Whether a second request may be sent for one that is late. True: it has a place in the window and
  * is charged to the budget. */
 bool sl_host_may_hedge(sl_host *host);
-/* When a request for so many bytes is late: after the p95 to the first byte (at least twice the
- * p50, and 20 ms), and twice as long as a connection needs for the bytes. 0: unknown (fewer than 50
- * answers). */
+/* Returns when a request for so many bytes is late: after the p95 to the first byte (at least twice
+ * the p50, and 20 ms), and twice as long as a connection needs for the bytes. 0: unknown (fewer
+ * than 50 answers). */
 uint64_t sl_host_hedge_after_ns(sl_host *host, uint64_t bytes);
 
 void sl_host_set_clock(sl_host *host, int64_t server_s);
-/* What to add to this machine's clock to get the server's; 0 unless it was set. */
+/* Returns the server's clock minus this machine's; 0 unless it was set. */
 int64_t sl_host_clock_skew_s(sl_host *host);
 
 /* True if a node is to get no request. Once the time is over, it is false for one caller, whose
@@ -98,7 +98,7 @@ typedef struct sl_host_stats {
     uint64_t p50_ns, p95_ns, p99_ns; /* 0: no answer yet */
     uint32_t window, flying;
 } sl_host_stats;
-/* Fills in up to `capacity` of them; returns how many there are. */
+/* Writes up to `capacity` entries; returns the number of hosts. */
 uint32_t sl_hosts_get_stats(sl_host_stats *stats, uint32_t capacity);
 
 #endif

@@ -20,8 +20,8 @@
 
 typedef struct sl_kept_objects sl_kept_objects;
 
-/* Finds the kept ones of `objects`, which must outlive this. OK with `*kept` NULL: there are none,
- * or no cache. Errors: NOMEM. */
+/* Finds the kept ones of `objects`, which must outlive this. OK with `*kept` NULL: no object is
+ * kept, or no cache is set. Errors: NOMEM. */
 sluice_status sl_kept_objects_open(sl_kept_objects **kept, const sl_objects *objects,
                                    sluice_error *error);
 void sl_kept_objects_close(sl_kept_objects *kept); /* NULL is fine */

@@ -21,14 +21,14 @@ typedef struct sl_key_alphabet {
 } sl_key_alphabet;
 
 void sl_key_alphabet_add(sl_key_alphabet *alphabet, const char *name);
-/* To be called after adding, before cutting. */
+/* Ranks the bytes: call it after adding names and before cutting. */
 void sl_key_alphabet_rank(sl_key_alphabet *alphabet);
 
-/* Writes a key between `low` and `high` (exclusive), about half-way. False: none is known. */
+/* Writes a key about half-way between `low` and `high` (exclusive). False: no such key is known. */
 bool sl_key_middle(const sl_key_alphabet *alphabet, const char *low, const char *high, char *middle,
                    size_t bytes);
-/* Writes a key beyond `last` where no end is known: the `step`th digit left of the place where
- * `first` and `last` of one page differ, counted up by one. False: there is none. */
+/* Writes a key beyond `last` for a range without a known end: the `step`th digit left of the place
+ * where `first` and `last` of one page differ, counted up by one. False: no such key exists. */
 bool sl_key_beyond(const sl_key_alphabet *alphabet, const char *first, const char *last,
                    uint32_t step, char *beyond, size_t bytes);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * known: what listings and answers said, while datasets are opened.
+ * known: facts from listings and answers, while datasets are opened.
  *
  * Purpose: opening asks for the same names many times, and for names that do not exist. While a
  * scope is open, a folder that was listed whole answers all questions about its entries without a
  * request (kind, size, ETag, absence), and an object that was looked at stays open with its first
  * bytes. Scopes are sl_store_scope_begin/end (store.h); the end of the last one forgets
- * everything, and nothing is believed for more than 60 s.
+ * everything, and each fact expires after 60 s.
  * Threads: any. Lock: one mutex; while one thread lists a folder, others that ask for it wait under
- * their stop. Memory: about 100 bytes an entry, 512 MiB at most; what is more is not kept.
+ * their stop. Memory: about 100 bytes an entry, at most 512 MiB; entries beyond that are not kept.
  */
 #ifndef SL_KNOWN_H
 #define SL_KNOWN_H
@@ -18,25 +18,25 @@
 #include "store.h"
 
 typedef struct sl_known {
-    sl_entry_kind kind; /* UNKNOWN: nothing is known; OTHER: it is known to be missing */
+    sl_entry_kind kind; /* UNKNOWN: nothing is known; OTHER: known to be missing */
     uint64_t bytes;
     int64_t modified_s;
     char etag[128];
 } sl_known;
 
-/* Finds what is known of an address; a slash at its end asks for a folder. */
+/* Looks up an address; with a slash at its end, a folder. */
 bool sl_known_find(const char *address, sl_known *known);
 /* Writes the folder of an address, with its slash. False: it has none, or is too long. */
 bool sl_known_parent(const char *address, char parent[SL_PATH_BYTES]);
 /* True if the first page of a folder is known, or that it is a folder: then listing it answers more
  * than asking for one of its names. */
 bool sl_known_has_folder(const char *folder);
-/* Asks the store for the names that begin like the address, which says its kind. Returns 0 or
+/* Asks the store for the names that begin like the address, and finds its kind. Returns 0 or
  * -errno, with a reason. */
 int sl_known_ask(const char *address, sl_known *known);
 void sl_known_note(const char *address, const sl_known *known);
 
-/* An object that was looked at in this scope, held for the caller; NULL: there is none. */
+/* Returns an object that was opened in this scope, held for the caller; NULL: none was. */
 sl_object *sl_known_object(const char *address);
 void sl_known_note_object(const char *address, sl_object *object);
 
@@ -59,9 +59,9 @@ typedef struct sl_known_folder {
     struct sl_known_folder *next;
 } sl_known_folder;
 
-/* Lists a folder, or takes what is known: its first page, or all of it if `whole`. The first page
- * alone must not be looked into. Returns 0, or -errno with a reason. Blocks, under the thread's
- * stop. */
+/* Lists a folder, or returns the known listing: its first page, or the whole folder if `whole`. The
+ * caller must not read a listing that is not whole. Returns 0, or -errno with a reason. Blocks,
+ * under the thread's stop. */
 int sl_known_list(const char *address, bool whole, sl_known_folder **out);
 void sl_known_release(sl_known_folder *folder);
 

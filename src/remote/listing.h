@@ -23,8 +23,8 @@ typedef struct sl_folder_listing {
 } sl_folder_listing;
 
 /* Reads the first page of `folder`, whose key is "" or ends with a slash. `*listing` is zero at
- * first, and is closed by the caller. Returns 0 or -errno (ENOENT: nothing is there), with a
- * reason. */
+ * first, and is closed by the caller. Returns 0 or -errno (ENOENT: the folder does not exist), with
+ * a reason. */
 int sl_folder_listing_begin(const sl_url *folder, sl_folder_listing *listing);
 /* Reads the first page of the names of `folder` that begin with `name`. Only where pages can start
  * after any key. */

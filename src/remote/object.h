@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object: an object elsewhere that is open: sl_handle.own of remote stores.
+ * object: an open remote object: sl_handle.own of remote stores.
  *
  * Purpose: an object knows its size, its ETag and where it moved to, and serves blocking readers.
  * It is opened without a request if a listing or the caller knows its facts (known.h,
@@ -51,21 +51,21 @@ typedef struct sl_object {
     uint64_t uses;
     uint64_t read_end; /* where the last fetch ended: a read from there on is in order */
     uint64_t ahead;    /* bytes of the next fetch in order */
-    bool remembers;    /* what is read of it is worth keeping (opening_store.h) */
+    bool remembers;    /* its windows are worth keeping (opening_store.h) */
     _Atomic uint32_t holders;
 } sl_object;
 
-/* Opens an object without a request. `known`: what it must be, NULL: the first answer says. Returns
- * 0 or -errno, with a reason (sl_store_set_reason). */
+/* Opens an object without a request. `known`: the identity that it must have; NULL: the first
+ * answer sets it. Returns 0 or -errno, with a reason (sl_store_set_reason). */
 int sl_object_open(sl_object **object, const char *address, const sl_file_identity *known);
 void sl_object_hold(sl_object *object);
 void sl_object_release(sl_object *object); /* the last one frees it; NULL is fine */
 
 /* Returns the identity of an object of this size, ETag ("": none) and time. */
 sl_file_identity sl_object_identity(uint64_t bytes, const char *etag, int64_t modified_s);
-/* Takes what a good answer says: size, ETag, Last-Modified. The first answer sets what is not known
- * yet. `moved`: the answer came from the target of a redirect, where an hf object has another ETag.
- * False: another object is there now. */
+/* Takes size, ETag and Last-Modified from a good answer. The first answer sets the facts that are
+ * not known yet. `moved`: the answer came from the target of a redirect, where an hf object has
+ * another ETag. False: another object is there now. */
 bool sl_object_learn(sl_object *object, const sl_exchange *exchange, bool moved);
 /* Copies the current identity; false: it is not known yet. */
 bool sl_object_facts(sl_object *object, sl_file_identity *identity);
@@ -73,7 +73,7 @@ bool sl_object_facts(sl_object *object, sl_file_identity *identity);
 /* Reads up to `bytes` through the windows; 0 at the end. Blocks, under the thread's stop. Returns
  * -errno with a reason. */
 ssize_t sl_object_read_at(sl_object *object, void *to, size_t bytes, uint64_t offset);
-/* Fetches the first 64 KiB, which says what the object is. 0 or -errno, with a reason. */
+/* Fetches the first 64 KiB, and with them the object's identity. 0 or -errno, with a reason. */
 int sl_object_look(sl_object *object);
 /* Frees windows of more than 64 KiB. */
 void sl_object_trim(sl_object *object);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * opening_store: what opening a dataset read of its objects, kept for the next opening.
+ * opening_store: the bytes that opening a dataset read from its objects, kept for the next time.
  *
- * Purpose: formats whose files say at their end where their samples are (Parquet, Arrow, npz) read
- * some kilobytes of each file. These bytes are kept in a file per object in the folder of kept
- * indexes (index_store.h), by address, ETag and size, so that opening again takes no request for
- * them. Objects without an ETag are not kept, nor more than 1 MiB of one. A file that does not fit,
- * or that somebody else could write to, is ignored; what cannot be written is not kept.
- * Threads: any; several processes may write the same file (it is renamed into place).
+ * Purpose: formats with an index at the end of each file (Parquet, Arrow, npz) read some kilobytes
+ * of each file. These bytes are kept in a file per object in the folder of kept indexes
+ * (index_store.h), by address, ETag and size, so that opening again takes no request for them.
+ * Objects without an ETag are not kept, nor more than 1 MiB of one object. A file that does not
+ * fit, or that other users could write to, is ignored. A failed write is ignored, too. Threads:
+ * any; several processes may write the same file (it is renamed into place).
  *
  * Layout, little-endian: "SLUICERO", u64 inode, u64 changed_ns, u64 bytes of the object (its
  * identity), u64 ranges; for each u64 offset, u64 length; the bytes of all; u64 XXH3-64 of all
@@ -18,9 +18,9 @@
 
 #include "object.h"
 
-/* Fills empty windows with what was kept. */
+/* Fills empty windows with the kept bytes. */
 void sl_opening_store_load(sl_object *object);
-/* Keeps the bytes of windows that were asked for, if there are any that were not kept before. */
+/* Writes the bytes that callers asked for, if some of them are new. */
 void sl_opening_store_keep(sl_object *object);
 
 #endif

@@ -3,7 +3,7 @@
  * page_request: one page of a listing, asked for until it is good or the reason is final.
  *
  * Purpose: writes and signs the request, follows the provider's verdict on each answer (another
- * region, expired credentials, a wrong clock, busy) and puts failed tries off. Threads: one owner;
+ * region, expired credentials, a wrong clock, busy) and delays further tries. Threads: one owner;
  * `done` of its exchange runs on an engine thread and only marks it as finished under the mutex of
  * the group. Memory: 4 MiB of address space for the body.
  */

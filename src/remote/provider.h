@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * provider: what differs between kinds of object stores, as a row of functions.
+ * provider: the differences between kinds of object stores, as a row of functions.
  *
  * Purpose: how a request for an object is written and signed, how an answer is understood, how its
- * folders are listed. Everything else (tries, hedging, windows, caches, nodes) is said once, over
- * this row. Rows: http (also https), s3, gs, hf. Threads: any. Memory: the caller's.
+ * folders are listed. Everything else (tries, hedging, windows, caches, nodes) is written once,
+ * over this row. Rows: http (also https), s3, gs, hf. Threads: any. Memory: the caller's.
  */
 #ifndef SL_PROVIDER_H
 #define SL_PROVIDER_H
@@ -26,14 +26,14 @@ typedef struct sl_request_text {
 typedef enum sl_answer {
     SL_ANSWER_GOOD = 0,
     SL_ANSWER_MISSING,   /* 404 */
-    SL_ANSWER_REFUSED,   /* 401, 403: `reason` says as whom it was asked */
-    SL_ANSWER_EXPIRED,   /* the credentials have: ask for others and try again, once */
+    SL_ANSWER_REFUSED,   /* 401, 403: `reason` names the credentials */
+    SL_ANSWER_EXPIRED,   /* the credentials have expired: ask for others and try again, once */
     SL_ANSWER_SKEWED,    /* the clock differs: note the server's and try again, once */
     SL_ANSWER_REPLACED,  /* 412, or another ETag than the one before */
-    SL_ANSWER_BEYOND,    /* 416: it ends before; total says where, if it is said */
+    SL_ANSWER_BEYOND,    /* 416: the object ends before the range; total has its size, if known */
     SL_ANSWER_BUSY,      /* 429, 500, 502, 503, 504, SlowDown: later, and fewer */
     SL_ANSWER_MOVED,     /* a redirect that may be followed: Location */
-    SL_ANSWER_ELSEWHERE, /* another region: `region` says which */
+    SL_ANSWER_ELSEWHERE, /* another region, named by `region` */
     SL_ANSWER_WRONG /* 200 for a range, another range, too short, too long, compressed: `reason` */
 } sl_answer;
 

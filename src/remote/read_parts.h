@@ -2,7 +2,7 @@
 /*
  * read_parts: the parts of a read, and the tries of a part.
  *
- * Purpose: what the files of reads share. A part is what is asked for in one request. Its main try
+ * Purpose: types that the files of reads share. A part is the range of one request. Its main try
  * writes to the read's buffer; a hedge, the second request for a late one, has its own.
  * Lock: the mutex of the state guards the parts. Nothing that may call back (sl_host_ended, done)
  * is called under it.
@@ -56,7 +56,7 @@ typedef struct sl_read_part {
     bool from_local;    /* the redirect came from a server that is not public */
     bool asks;          /* for the object's redirect, which other parts wait for */
     bool asked_again, clock_set, region_set, moved_dropped; /* once a part each */
-    uint32_t owes_place; /* in the window of queued_for, to be given back without the mutex */
+    uint32_t owes_place; /* in the window of queued_for, to be returned without the mutex */
     sl_host *queued_for;
     int64_t result;
     char reason[SL_REASON_BYTES]; /* of the last failure */
@@ -85,22 +85,22 @@ typedef struct sl_read_state {
 enum { SL_NODE_STEPS = 2 }; /* the owners of a slice; after them comes the store */
 
 void sl_read_hold(sl_read_state *state);
-/* Gives a hold back that is not the last one. */
+/* Releases a hold that is not the last one. */
 void sl_read_drop_locked(sl_read_state *state);
-/* Gives back places that are owed, unlocks the state, delivers the read if its last part is done,
- * and gives a hold back. */
+/* Returns places that are owed, unlocks the state, delivers the read if its last part is done, and
+ * releases a hold. */
 void sl_read_leave(sl_read_state *state);
 
 /* ---- read_parts.c: under the state's mutex ---- */
 
-/* Begins a part, or goes on with it. */
+/* Begins or continues a part. */
 void sl_part_send_locked(sl_read_part *part);
 /* Ends a part, whose main try has ended. */
 void sl_part_finish_locked(sl_read_part *part, int64_t result);
 void sl_part_fail_locked(sl_read_part *part, int failed, const char *reason);
 /* The part no longer asks for the object's redirect. `direct`: there was none. */
 void sl_part_asked_locked(sl_read_part *part, bool direct);
-/* Ends what the part waits for. A part that flies ends with its tries. */
+/* Ends a part that waits. A part in flight ends with its tries. */
 void sl_part_cancel_locked(sl_read_part *part);
 /* Tries the part again after a delay, or ends it with `failed` and the reason that is set. `busy`:
  * the server asked for that, so that the number of tries is not limited. */

@@ -253,7 +253,7 @@ TEST(a_listing_of_a_busy_server_says_how_often_it_was_tried)
     static names n;
     sluice_error error;
     sluice_remote_config config = SLUICE_REMOTE_CONFIG_INIT;
-    config.stall_ns = 500 * 1000000;
+    config.stall_ns = UINT64_C(500000000);
     assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);
     http_server_script(server, "kind=list status=503 retry-after=0\n");
     assert_int_equal(sl_store_list((sl_file_name){"test", "s3://b/set"}, take_name, &n, &error),
