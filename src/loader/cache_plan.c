@@ -177,9 +177,10 @@ static int compare_chunks(const void *a, const void *b)
  * chunks, so that no more rows are asked for. */
 static void activate(sl_cache_plan *plan, uint64_t epoch, uint64_t serial)
 {
+    /* Releases the plan to sl_cache_plan_advance; acquires what that has released. */
     atomic_store_explicit(&plan->active, epoch, memory_order_release);
     const uint64_t row = atomic_load_explicit(&plan->asked, memory_order_acquire);
-    /* A row of a later request was stored after the serial number of that. */
+    /* Acquires, pairs with request: a row of a later request was stored after its serial number. */
     if (atomic_load_explicit(&plan->serial, memory_order_acquire) == serial) {
         sl_caching_advance(plan->caching, row);
     }
@@ -232,6 +233,7 @@ static void swap_uses(sl_cache_plan *plan)
 static void end_planning(sl_cache_plan *plan, uint64_t serial)
 {
     sl_lock(&plan->mutex);
+    /* Relaxed: written under the mutex. */
     if (atomic_load_explicit(&plan->serial, memory_order_relaxed) == serial) {
         sl_chunk_waits_plan(plan->waits, false);
     }
@@ -317,8 +319,9 @@ void sl_cache_plan_advance(sl_cache_plan *plan, uint64_t epoch, uint64_t row)
     if (epoch != plan->asked_epoch) {
         sl_cache_plan_enter(plan, epoch, 0);
     }
+    /* Releases the row to activate, behind the serial number of its request. */
     atomic_store_explicit(&plan->asked, row, memory_order_release);
-    /* Pairs with activate: the position belongs to the plan that caching has. */
+    /* Acquires, pairs with activate: the position belongs to the plan that caching has. */
     if (atomic_load_explicit(&plan->active, memory_order_acquire) == epoch) {
         sl_caching_advance(plan->caching, row);
     }

@@ -126,6 +126,7 @@ static uint64_t caching_cost_of(const sl_caching *caching, const sl_chunk_plan *
 
 static void note_change(sl_caching *caching)
 {
+    /* Relaxed: whoever sees another number takes the mutex. */
     atomic_fetch_add_explicit(&caching->changes, 1, memory_order_relaxed);
 }
 
@@ -695,6 +696,7 @@ bool sl_caching_expects(sl_caching *caching, uint32_t object, uint64_t chunk)
 
 uint64_t sl_caching_changes(const sl_caching *caching)
 {
+    /* Relaxed: see note_change. */
     return atomic_load_explicit(&caching->changes, memory_order_relaxed);
 }
 

@@ -268,11 +268,13 @@ uint32_t sl_engine_threads(void)
 
 void sl_engine_set_idle(uint64_t idle_ns)
 {
+    /* Relaxed: set by tests at the beginning. */
     atomic_store_explicit(&idle_most_ns, idle_ns, memory_order_relaxed);
 }
 
 uint64_t sl_engine_idle_ns(void)
 {
+    /* Relaxed: see sl_engine_set_idle. */
     return atomic_load_explicit(&idle_most_ns, memory_order_relaxed);
 }
 
