@@ -5,8 +5,10 @@
  */
 #include "checksum.h"
 #include "chunk_rig.h"
+#include "http_server.h"
 #include "photo_folder.h"
 #include "power.h"
+#include "shard_bytes.h"
 #include "tar_make.h"
 #include "test.h"
 #include "test_folder.h"
@@ -20,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+
+static const char *object_path; /* a Parquet file */
 
 enum { MEMBERS = 5, TAR_BYTES = 32768, CHUNKED = 2 };
 
@@ -62,10 +66,29 @@ static void make_source(source *s, bool packed)
     }
 }
 
+static void add_sample(sl_checksum_stream *stream, const sluice_dataset *dataset, uint64_t index,
+                       uint32_t fields)
+{
+    static uint8_t buffer[1 << 20];
+    sluice_error error = SLUICE_ERROR_INIT;
+    for (uint32_t i = 0; i < fields; i++) {
+        size_t bytes = 0;
+        sluice_field field = SLUICE_FIELD_INIT;
+        assert_int_equal(sluice_dataset_get_field(dataset, i, &field), SLUICE_OK);
+        const sluice_status status =
+            sluice_dataset_read(dataset, index, field.name, buffer, sizeof(buffer), &bytes, &error);
+        if (status < 0) {
+            power_print_state();
+            fail_msg("sample %llu: %s", (unsigned long long)index, error.text);
+        }
+        sl_checksum_add_u64(stream, bytes);
+        sl_checksum_add(stream, buffer, bytes);
+    }
+}
+
 /* All samples of the dataset, opened with caches in `folder`. */
 static uint64_t sum_of(const source *s, const char *folder)
 {
-    static uint8_t buffer[4096];
     char unpacked[400];
     const char *path = s->path;
     sluice_dataset *dataset = NULL;
@@ -84,13 +107,7 @@ static uint64_t sum_of(const source *s, const char *folder)
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     sl_checksum_add_u64(&stream, info.samples);
     for (uint64_t i = 0; i < info.samples; i++) {
-        size_t bytes = 0;
-        if (sluice_dataset_read(dataset, i, "txt", buffer, sizeof(buffer), &bytes, &error) !=
-            SLUICE_OK) {
-            power_print_state();
-            fail_msg("sample %llu: %s", (unsigned long long)i, error.text);
-        }
-        sl_checksum_add(&stream, buffer, bytes);
+        add_sample(&stream, dataset, i, info.fields);
     }
     sluice_dataset_close(dataset);
     return sl_checksum_value(&stream);
@@ -107,35 +124,55 @@ static void check_source(const char *folder, void *ctx)
     }
 }
 
-static void fail_everywhere(bool packed)
+static void fail_everywhere(source *s)
 {
-    source s;
     char root[300];
     char plain[300];
     char into[300];
-    make_source(&s, packed);
     (void)snprintf(root, sizeof(root), "%s", test_path("root"));
     (void)snprintf(plain, sizeof(plain), "%s", test_path("plain"));
     (void)snprintf(into, sizeof(into), "%s", test_path("into"));
     assert_int_equal(mkdir(root, 0700), 0);
-    s.sum = sum_of(&s, plain);
+    s->sum = sum_of(s, plain);
     power_record(root);
-    assert_true(sum_of(&s, root) == s.sum);
+    assert_true(sum_of(s, root) == s->sum);
     power_stop();
     assert_true(power_operations() >= 3); /* something was kept */
-    const uint32_t states = power_each(into, 1, 1, check_source, &s);
+    const uint32_t states = power_each(into, 1, 1, check_source, s);
     print_message("%u operations, %u states\n", power_operations(), states);
     assert_true(states > power_operations());
 }
 
 TEST_WITH(an_index_of_a_tar, test_folder_make, test_folder_remove)
 {
-    fail_everywhere(false);
+    source s;
+    make_source(&s, false);
+    fail_everywhere(&s);
 }
 
 TEST_WITH(a_file_that_is_kept_unpacked, test_folder_make, test_folder_remove)
 {
-    fail_everywhere(true);
+    source s;
+    make_source(&s, true);
+    fail_everywhere(&s);
+}
+
+/* What opening read of a file on a server. */
+TEST_WITH(the_beginning_of_an_object, test_folder_make, test_folder_remove)
+{
+    file_bytes object;
+    source s = {.unpacks = false};
+    const char *slash = strrchr(object_path, '/');
+    char folder[400];
+    assert_non_null(slash);
+    (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash - object_path), object_path);
+    file_load(&object, folder, slash + 1);
+    http_server *server = http_server_start(&(http_server_config){.folder = NULL});
+    http_server_put(server, "/bucket/a.parquet", object.data, object.size);
+    (void)snprintf(s.path, sizeof(s.path), "%s/bucket/a.parquet", http_server_url(server));
+    fail_everywhere(&s);
+    http_server_stop(server);
+    file_free(&object);
 }
 
 /* ---- of chunks ---- */
@@ -181,4 +218,13 @@ TEST_WITH(chunks_of_objects, test_folder_make, test_folder_remove)
     const uint32_t states = power_each(into, TEST_AMOUNT(1, 3), 1, check_chunks, NULL);
     print_message("%u operations, %u states\n", power_operations(), states);
     assert_true(states > power_operations() / TEST_AMOUNT(1, 3));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        return 1;
+    }
+    object_path = argv[1];
+    return test_run(NULL, NULL);
 }
