@@ -98,6 +98,10 @@ openssl                                       : makes certificates for it
 python3-boto3                                 : fills their buckets; the reference for signatures
 '
 
+# What runs for AArch64 in CI, under qemu-user: the tests of kernels, and of the threads that hand batches over.
+# shellcheck disable=SC2034 # used by those who source this
+aarch64_tests='^(augment_(kernels|levels|warp|blur|resample|mixing)_test|jpeg_(idct|levels|fast)_test|base_crc32_test|loader_digests_test|staging_[a-z]*_test)$'
+
 # installed_packages NAME...: those of them that are installed for this machine. What is installed for a foreign
 # architecture (libzstd-dev:i386), beside the native one or alone, is of no use to this build.
 installed_packages() {

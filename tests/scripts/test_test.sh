@@ -14,6 +14,9 @@ cp -r "$1/scripts" "$tree/scripts"
 cp "$1/tests/tidy/style.py" "$tree/tests/tidy/"
 printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\nexit 0\n' > "$tree/tests/tidy/option_names.py"
 chmod +x "$tree/tests/tidy/option_names.py"
+# shellcheck disable=SC2016 # the fake's
+printf '#!/bin/bash\n# SPDX-License-Identifier: Apache-2.0\necho "test-aarch64 $*" >> "%s/called"\necho "said by test-aarch64"\nexit "$(cat "%s/cross")"\n' "$work" "$work" > "$tree/scripts/test-aarch64"
+echo 0 > "$work/cross"
 printf 'build/\n' > "$tree/.gitignore"
 
 fail() {
@@ -102,6 +105,7 @@ ran_no 'SLUICE_UNITY=[1-9]|IMAGES=/'
 # TSan's tests run beside others.
 echo 'ctest --test-dir build/tsan' > "$work/until"
 try 0
+CI=true try 0
 rm "$work/until"
 grep -n '^ctest' "$work/called" | tail -n 1 | grep -q 'build/release .*-L tidy' || fail "style is not the last"
 echo 1 > "$work/status"
@@ -114,6 +118,24 @@ try 1 --preset nothing
 CI=true try 0
 ran "cmake --preset asan -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=OFF -DSLUICE_UNITY=16 -DSLUICE_CUDA_IMAGES=$tree/build/release "
 ran "cmake --preset release -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=ON -DSLUICE_UNITY=0 -DSLUICE_CUDA_IMAGES= "
+# CI also builds for AArch64, beside the first tests; where that is not possible, the reason is the end of it.
+ran 'test-aarch64 --quick --build-only'
+ran "ctest --test-dir build/aarch64/build-quick --output-on-failure -j $((2 * $(nproc))) --no-tests=error -R ^("
+try 0
+ran_no aarch64
+echo 77 > "$work/cross"
+CI=true try 0
+says "said by test-aarch64"
+says "aarch64: it cannot be built here, see above"
+ran_no 'ctest .*aarch64'
+echo 1 > "$work/cross"
+CI=true try 1
+says "FAILED: aarch64 (build) ("
+echo 0 > "$work/cross"
+CI=true try 0 -R part
+ran_no aarch64
+try 1 --preset aarch64 -R part
+says "--preset aarch64 takes no -R"
 CI=true try 0 --preset tsan --preset release
 ran "-DSLUICE_UNITY=16 -DSLUICE_CUDA_IMAGES= "
 
