@@ -5,7 +5,8 @@
  * Purpose: an exchange is one request and its answer, as plain data. The engine does not retry,
  * follows no redirect, and knows nothing of stores. It has threads of its own, each with a curl
  * multi handle, so that all readers share connections and none of them runs TLS. A second thread
- * starts once the first was busy for most of a second, and so on. HTTP/1.1 with keep-alive. The
+ * starts once the first was busy for most of a second, and so on. HTTP/1.1 with keep-alive; ranges
+ * are received without libcurl (engine_direct.h), which connects and checks certificates. The
  * body of a good answer goes straight into the caller's buffer; that of any other answer (a status
  * of 300 or more) into `problem`.
  * Threads: any thread calls the functions below. `done` and `tick` run on an engine thread, must
