@@ -69,7 +69,7 @@ def stats() -> dict[str, int | str]:
     'hedges_won' answered first). 'busy' answers asked to slow down; 'failed' requests had no usable answer, 'stalled' of them
     received no byte for too long. 'bytes' are those of bodies. 'host' sent the most of them: 'p50_ns' and 'p99_ns' are its times
     to the first byte, 'window' the requests in flight that it can serve, by estimate. 'cache_hits' to 'cache_damaged' are about the
-    cache on the local disk; 'cache_off' says why it keeps nothing more, or is ''.
+    cache on the local disk: hits are reads for which nothing was downloaded. 'cache_off' says why it keeps nothing more, or is ''.
     """
     return _sluice.remote_stats()
 

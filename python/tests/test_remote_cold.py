@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first epoch over an empty cache: each byte is downloaded once, in any order, and whatever becomes of the cache."""
+import json
+import os
 import shutil
+import subprocess
 
 import numpy
 import pytest
@@ -143,3 +146,29 @@ def test_a_photo_that_was_replaced(fault_server, photos, tmp_path):
     found, _ = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
     assert found == finish(start(None, "", folder, runs))[0]
     assert gets(server) == 1
+
+
+def bench(server, address, cache, *options, **environment):
+    """What bench reports of the cache in one epoch."""
+    done = subprocess.run([os.environ["SLUICE_TOOL"], "bench", address, "--json", "--epochs", "1", "-b", "8", *options],
+                          env={**os.environ, **server.environment(), "SLUICE_REMOTE_CACHE": str(cache), **environment},
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)["cache"]
+
+
+def test_a_chunk_that_the_epoch_fetched_is_no_hit(fault_server, bucket, tmp_path):
+    runs = [{"epochs": [0], "shuffle": True, "stop": 20}]
+    _, stats = finish(start(fault_server(bucket.parent), tmp_path / "cache", "s3://bucket/packed", runs))
+    assert stats["cache_hits"] == 0 and stats["cache_misses"] >= 40
+
+
+def test_the_hit_rate_of_bench(fault_server, bucket, tmp_path):
+    """Of a cache that the warm-up has filled, as far as there is space."""
+    server = fault_server(bucket.parent)
+    columns = ("-c", "x:tensor")
+    warm = bench(server, "s3://bucket/packed", tmp_path / "cache", *columns)
+    assert warm["hit_rate"] == warm["optimum"] == warm["lru"] == 1
+    assert warm["fetched_bytes"] == 0 and warm["here_bytes"] >= DATA
+    kept = bench(server, "s3://bucket/packed", tmp_path / "half", *columns, SLUICE_REMOTE_CACHE_BYTES="64MiB")
+    assert 0.3 <= kept["hit_rate"] <= kept["optimum"] + 0.02 <= 0.53
+    assert kept["lru"] < kept["optimum"] and kept["here_bytes"] <= 64 << 20

@@ -12,12 +12,14 @@
 #include "error.h"
 #include "kept_objects.h"
 #include "memory.h"
+#include "minmax.h"
 #include "thread.h"
 
 #include <sluice/ranks.h>
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #define STAGE "cache"
@@ -30,6 +32,7 @@
 typedef struct epoch_uses {
     uint64_t epoch, start; /* NO_EPOCH: it holds none */
     uint64_t *first, *last;
+    uint32_t *bytes; /* that this rank reads of each chunk */
 } epoch_uses;
 
 struct sl_cache_plan {
@@ -69,6 +72,7 @@ typedef struct object_uses {
 typedef struct use_marks {
     epoch_uses *chunks;
     object_uses objects;
+    bool own; /* rank */
 } use_marks;
 
 static void mark(uint64_t *first, uint64_t *last, uint64_t position)
@@ -80,7 +84,8 @@ static void mark(uint64_t *first, uint64_t *last, uint64_t position)
 static void mark_chunk(void *ctx, uint64_t number, uint64_t position, uint32_t bytes)
 {
     const use_marks *marks = ctx;
-    (void)bytes;
+    uint32_t *sum = &marks->chunks->bytes[number];
+    *sum += marks->own ? sl_min_u32(bytes, UINT32_MAX - *sum) : 0;
     mark(&marks->chunks->first[number], &marks->chunks->last[number], position);
 }
 
@@ -107,6 +112,7 @@ static void spread_objects(const sl_cache_plan *plan, const use_marks *marks)
         for (uint64_t i = sl_caching_first_chunk(plan->caching, object); used && i < end; i++) {
             mark(&marks->chunks->first[i], &marks->chunks->last[i], marks->objects.first[object]);
             mark(&marks->chunks->first[i], &marks->chunks->last[i], marks->objects.last[object]);
+            marks->chunks->bytes[i] = SL_CHUNK_BYTES;
         }
     }
 }
@@ -124,6 +130,7 @@ static sluice_status walk_ranks(sl_cache_plan *plan, use_marks *marks, uint64_t 
                                    .rank = plan->first_rank + i,
                                    .current = &plan->serial,
                                    .serial = serial};
+        marks->own = of.rank == plan->feed->config->options.rank;
         status = sl_cache_walk(&of, &visitor, error);
     }
     return status;
@@ -146,6 +153,7 @@ static sluice_status find_uses(sl_cache_plan *plan, epoch_uses *uses, uint64_t s
         uses->epoch = wanted->epoch;
         uses->start = wanted->start;
         forget_uses(uses->first, uses->last, plan->chunks);
+        memset(uses->bytes, 0, plan->chunks * sizeof(*uses->bytes));
         forget_uses(marks.objects.first, marks.objects.last, plan->objects);
         status = walk_ranks(plan, &marks, serial, error);
         spread_objects(plan, &marks);
@@ -204,6 +212,7 @@ static sluice_status begin_epoch(const sl_cache_plan *plan, const epoch_uses *no
                                         .chunk = (uint32_t)(i - base),
                                         .first = now->first[i],
                                         .last = now->last[i],
+                                        .bytes = now->bytes[i],
                                         .again = next != NULL ? next->first[i] : 0};
         }
     }
@@ -366,7 +375,7 @@ static uint32_t charge(sl_cache_plan *plan, const sl_caching_objects *objects)
     for (uint32_t i = 0; i < objects->count; i++) {
         chunks += objects->bytes(objects->ctx, i) / SL_CHUNK_BYTES + 1;
     }
-    const uint64_t tables = chunks * (5 * sizeof(uint64_t) + 3 * sizeof(sl_chunk_plan)) +
+    const uint64_t tables = chunks * (7 * sizeof(uint64_t) + 3 * sizeof(sl_chunk_plan)) +
                             (uint64_t)objects->count * 6 * sizeof(uint64_t);
     const uint64_t largest = sl_caching_largest(objects);
     for (uint32_t threads = sl_caching_threads(largest); threads > 0; threads /= 2) {
@@ -387,7 +396,8 @@ static sluice_status cache_open_tables(sl_cache_plan *plan, sluice_error *error)
         uses->epoch = NO_EPOCH;
         uses->first = sl_calloc(plan->chunks + 1, sizeof(uint64_t));
         uses->last = sl_calloc(plan->chunks + 1, sizeof(uint64_t));
-        if (uses->first == NULL || uses->last == NULL) {
+        uses->bytes = sl_calloc(plan->chunks + 1, sizeof(*uses->bytes));
+        if (uses->first == NULL || uses->last == NULL || uses->bytes == NULL) {
             return sl_no_memory(error, STAGE, "for the uses of %llu chunks",
                                 (unsigned long long)plan->chunks);
         }
@@ -466,6 +476,7 @@ void sl_cache_plan_close(sl_cache_plan *plan)
     for (int i = 0; i < 2; i++) {
         sl_free(plan->uses[i].first);
         sl_free(plan->uses[i].last);
+        sl_free(plan->uses[i].bytes);
     }
     sl_kept_objects_close(plan->kept);
     sl_budget_give(plan->budget, plan->charged);

@@ -317,13 +317,25 @@ static void job_go_on(sl_remote_backend *remote, sl_backend_job *job)
     }
 }
 
+/* Counts a part's read. Bytes of a chunk that was downloaded for them are not hits. */
+static void note_cached_part(const sl_remote_backend *remote, const sl_backend_part *part,
+                             bool from_cache)
+{
+    const sl_backend_job *job = part->job;
+    const uint64_t chunk = part->range.offset / SL_CHUNK_BYTES;
+    if (job->cached == NULL) {
+        return;
+    }
+    const bool hit = from_cache && (remote->waits == NULL ||
+                                    sl_chunk_waits_is_hit(remote->waits, job->read->object, chunk,
+                                                          part->range.wanted));
+    sl_chunk_note(job->cached, part->range.wanted, hit);
+}
+
 /* `got` bytes of the part came. */
-static void range_done(sl_backend_part *part, uint64_t got, bool hit)
+static void range_done(sl_backend_part *part, uint64_t got)
 {
     sl_backend_job *job = part->job;
-    if (job->cached != NULL) {
-        sl_chunk_note(job->cached, part->range.wanted, hit);
-    }
     if (got >= part->range.bytes) {
         if (part->scratch != NULL) {
             sl_part_scatter(job->read, &part->range, part->scratch);
@@ -340,7 +352,8 @@ static void range_ended(sl_remote_backend *remote, sl_backend_part *part)
     if (part->remote.result < 0) {
         fail_job(remote, job, part->remote.result, part->remote.reason);
     } else {
-        range_done(part, (uint64_t)part->remote.result, false);
+        note_cached_part(remote, part, false);
+        range_done(part, (uint64_t)part->remote.result);
     }
     sl_backend_part_drop(remote, part);
     job->flying--;
@@ -408,10 +421,8 @@ static bool send_file(sl_remote_backend *remote, sl_backend_part *part)
 {
     sl_backend_job *job = part->job;
     const uint64_t space = file_space(job);
-    if (job->cached != NULL) {
-        sl_chunk_note(job->cached, part->range.wanted, false);
-        job->cached = NULL; /* the object holds it */
-    }
+    note_cached_part(remote, part, false);
+    job->cached = NULL; /* the object holds it */
     sl_object_release(job->object);
     job->object = NULL;
     if (open_file(remote, job, NULL) < 0 || (space == 0 && !take_scratch(remote, part))) {
@@ -476,7 +487,7 @@ static void file_ended(sl_remote_backend *remote, sl_backend_part *part, bool hi
     sl_backend_job *job = part->job;
     const sl_remote_read *read = &part->remote;
     if (hit && read->result >= 0) {
-        sl_chunk_note(job->cached, part->range.wanted, true);
+        note_cached_part(remote, part, true);
     }
     job->cached = NULL;
     if (read->result < 0 && read->result != -EFBIG) {
@@ -517,7 +528,8 @@ void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, in
         return;
     }
     if (job->failed == 0) {
-        range_done(part, part->range.bytes, true);
+        note_cached_part(remote, part, true);
+        range_done(part, part->range.bytes);
     }
     sl_backend_part_drop(remote, part);
     job->flying--;

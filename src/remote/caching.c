@@ -7,16 +7,14 @@
  * `wake_at` are sequentially consistent: either advance sees that a thread sleeps until this
  * position, or the thread sees the position.
  */
-#include "caching.h"
+#include "caching_state.h"
 
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
 #include "minmax.h"
 #include "stop.h"
-#include "thread.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #define STAGE "cache"
@@ -36,74 +34,6 @@
 #define DISTRUST_NS UINT64_C(30000000000)
 /* How often space is made for one chunk: other threads and processes may take it. */
 #define SPACE_TRIES 4U
-
-enum { PUT_OFF_MOST = 64, VICTIMS_MOST = 64 };
-
-typedef enum chunk_state {
-    CHUNK_UNKNOWN = 0, /* not looked at in this epoch */
-    CHUNK_KEPT,
-    CHUNK_TAKEN, /* in a flight, or put off */
-    CHUNK_GONE   /* absent, as far as is known */
-} chunk_state;
-
-/* A chunk that a thread works on. */
-typedef struct chunk_flight {
-    sl_chunk_plan of;
-    sl_cached_object *cached; /* NULL: the flight is free, or its object is not open yet */
-    uint64_t generation;      /* of the plan that it was taken from */
-    uint64_t off_since_ns;    /* another process has been writing it since then; 0: none has */
-} chunk_flight;
-
-typedef struct put_off {
-    chunk_flight flight;
-    uint64_t look_at_ns;
-} put_off;
-
-typedef struct caching_thread {
-    sl_caching *caching;
-    sl_thread thread;
-    chunk_flight flight; /* under mutex, except for reads by the thread itself */
-    uint8_t *buffer;
-} caching_thread;
-
-struct sl_caching {
-    /* immutable after open */
-    sl_chunk_cache *cache;
-    sl_caching_objects objects;
-    uint64_t *bases; /* of each object, and behind the last: number of its first chunk */
-    uint64_t ahead;
-    bool fills; /* all chunks at once: there is no position */
-    uint32_t thread_count;
-    uint64_t largest; /* chunk */
-
-    _Atomic bool stopping;
-    _Atomic uint64_t position;
-    _Atomic uint64_t wake_at; /* a thread sleeps until this position; UINT64_MAX: none does */
-
-    pthread_mutex_t mutex;
-    pthread_cond_t work, settled;
-    /* under mutex */
-    caching_thread threads[SL_CACHING_THREADS_MAX];
-    bool started;
-    uint8_t *states;  /* of each chunk, by its number */
-    bool *passed;     /* of each chunk: a read of this epoch did not wait for it */
-    uint64_t *places; /* in the plan, of each chunk, by its number */
-    uint64_t most_bytes, kept_bytes, taken_bytes; /* the quota; known to be here; in flights */
-    uint64_t distrust_until_ns;                   /* reads do not wait for chunks */
-    sl_chunk_plan *plan;
-    uint64_t planned, used; /* chunks of the plan; those with a use in this epoch */
-    uint64_t next, reached; /* the first that was not taken; the first that is not in use yet */
-    uint64_t span;          /* the last position of the plan */
-    uint64_t generation;    /* of the plan */
-    put_off later[PUT_OFF_MOST];
-    uint32_t later_count;
-    sl_chunk_plan victims[VICTIMS_MOST];
-    uint32_t victim_count;
-    uint64_t search_at; /* position from which on a search may find other victims */
-    bool is_stuck;      /* removing chunks makes no space: another job has a larger quota */
-    sl_caching_stats stats;
-    _Atomic uint64_t changes; /* relaxed: sl_caching_expects may answer differently since */
-};
 
 /* ---- chunks ---- */
 
@@ -181,6 +111,11 @@ static void settle_chunk(caching_thread *thread, chunk_outcome outcome)
     sl_unlock(&caching->mutex);
 }
 
+static uint32_t wanted_of(const sl_caching *caching, const caching_thread *thread)
+{
+    return sl_min_u32(thread->flight.of.bytes, bytes_of(caching, &thread->flight.of));
+}
+
 /* Puts the thread's flight off, since another process writes the chunk. False: there is no place
  * for it, or the other one takes too long: it may have been stopped. */
 static bool put_flight_off(caching_thread *thread)
@@ -191,6 +126,7 @@ static bool put_flight_off(caching_thread *thread)
     chunk_flight *flight = &thread->flight;
     sl_lock(&caching->mutex);
     flight->off_since_ns = flight->off_since_ns > 0 ? flight->off_since_ns : now;
+    caching->fresh[caching_number_of(caching, &flight->of)] = wanted_of(caching, thread);
     const bool possible =
         caching->later_count < PUT_OFF_MOST && now - flight->off_since_ns < wait_ns;
     if (possible) {
@@ -310,7 +246,11 @@ static bool caching_read_chunk(caching_thread *thread, uint32_t bytes)
 
 static chunk_outcome fetch_chunk(caching_thread *thread, sl_chunk_part *part)
 {
-    const uint32_t bytes = bytes_of(thread->caching, &thread->flight.of);
+    sl_caching *caching = thread->caching;
+    sl_lock(&caching->mutex); /* before anyone finds it */
+    caching->fresh[caching_number_of(caching, &thread->flight.of)] = wanted_of(caching, thread);
+    sl_unlock(&caching->mutex);
+    const uint32_t bytes = bytes_of(caching, &thread->flight.of);
     sluice_error error;
     sl_error_clear(&error);
     if (!caching_read_chunk(thread, bytes)) {
@@ -395,15 +335,29 @@ static bool take_later_locked(sl_caching *caching, chunk_flight *flight, uint64_
     return false;
 }
 
+static bool is_demanded(const sl_caching *caching, uint64_t place)
+{
+    return caching->demanded[caching_number_of(caching, &caching->plan[place])];
+}
+
 static bool may_take_locked(sl_caching *caching)
 {
     /* Pairs with the store in sl_caching_advance: see take_next_locked. */
     const uint64_t position = atomic_load_explicit(&caching->position, memory_order_seq_cst);
+    while (caching->next < caching->used && is_demanded(caching, caching->next)) {
+        caching->next++;
+    }
     while (caching->reached < caching->used && caching->plan[caching->reached].first <= position) {
         caching->reached++;
     }
     return caching->next < caching->used &&
            (caching->fills || caching->next < caching->reached + caching->ahead);
+}
+
+static void begin_flight_locked(sl_caching *caching, chunk_flight *flight, uint64_t place)
+{
+    *flight = (chunk_flight){.of = caching->plan[place], .generation = caching->generation};
+    caching->taken_bytes += caching_cost_of(caching, &flight->of);
 }
 
 /* The next chunk of the plan, which may be one that another thread still has of the plan before. */
@@ -420,11 +374,22 @@ static bool take_next_locked(sl_caching *caching, chunk_flight *flight)
             return false;
         }
     }
-    flight->of = caching->plan[caching->next++];
-    flight->cached = NULL;
-    flight->generation = caching->generation;
-    flight->off_since_ns = 0;
-    caching->taken_bytes += caching_cost_of(caching, &flight->of);
+    begin_flight_locked(caching, flight, caching->next++);
+    return true;
+}
+
+/* The chunk that a read has waited for longest. */
+static bool take_demand_locked(sl_caching *caching, chunk_flight *flight)
+{
+    if (caching->demand_count == 0) {
+        return false;
+    }
+    const uint64_t number = caching->demands[0];
+    caching->demand_count--;
+    memmove(caching->demands, caching->demands + 1,
+            caching->demand_count * sizeof(*caching->demands));
+    begin_flight_locked(caching, flight, caching->places[number]);
+    caching->demand_bytes -= caching_cost_of(caching, &flight->of);
     return true;
 }
 
@@ -439,6 +404,7 @@ static bool take(caching_thread *thread)
         /* relaxed: set under the mutex */
         stopping = atomic_load_explicit(&caching->stopping, memory_order_relaxed);
         taken = !stopping && (take_later_locked(caching, &thread->flight, &until) ||
+                              take_demand_locked(caching, &thread->flight) ||
                               take_next_locked(caching, &thread->flight));
         if (stopping || taken) {
             break;
@@ -512,8 +478,11 @@ static bool number_chunks(sl_caching *caching)
     caching->bases[objects->count] = count;
     caching->states = sl_calloc(count + 1, 1);
     caching->passed = sl_calloc(count + 1, sizeof(*caching->passed));
+    caching->demanded = sl_calloc(count + 1, sizeof(*caching->demanded));
+    caching->fresh = sl_calloc(count + 1, sizeof(*caching->fresh));
     caching->places = sl_calloc(count + 1, sizeof(*caching->places));
-    return caching->states != NULL && caching->passed != NULL && caching->places != NULL;
+    return caching->states != NULL && caching->passed != NULL && caching->demanded != NULL &&
+           caching->fresh != NULL && caching->places != NULL;
 }
 
 sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
@@ -559,6 +528,8 @@ void sl_caching_close(sl_caching *caching)
     }
     sl_free(caching->plan);
     sl_free(caching->places);
+    sl_free(caching->fresh);
+    sl_free(caching->demanded);
     sl_free(caching->passed);
     sl_free(caching->states);
     sl_free(caching->bases);
@@ -591,11 +562,23 @@ static sluice_status caching_start_threads(sl_caching *caching, sluice_error *er
 /* ---- epochs ---- */
 
 /* What was known may have changed: other processes remove chunks, too. */
+/* Reads that wait will ask again. */
+static void drop_demands_locked(sl_caching *caching)
+{
+    for (uint32_t i = 0; i < caching->demand_count; i++) {
+        caching->states[caching->demands[i]] = CHUNK_UNKNOWN;
+    }
+    caching->demand_count = 0;
+    caching->demand_bytes = 0;
+}
+
 static void forget_chunks_locked(sl_caching *caching, bool goes_on)
 {
     const uint64_t chunks = caching->bases[caching->objects.count];
+    drop_demands_locked(caching);
     for (uint64_t i = 0; i < chunks; i++) {
         caching->places[i] = SL_CHUNK_NEVER;
+        caching->demanded[i] = false;
         caching->passed[i] = goes_on && caching->passed[i];
         if (caching->states[i] != CHUNK_TAKEN) {
             caching->states[i] = CHUNK_UNKNOWN;
@@ -657,7 +640,7 @@ sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_epoch *epoch,
 /* Whether there will be space for the chunk of the plan at `place`, after those before it. */
 static bool has_space_locked(const sl_caching *caching, uint64_t place)
 {
-    uint64_t bytes = caching->kept_bytes + caching->taken_bytes;
+    uint64_t bytes = caching->kept_bytes + caching->taken_bytes + caching->demand_bytes;
     bool fits = false;
     if (caching->is_stuck || place - caching->next > WALK_MOST) {
         return false;
@@ -668,6 +651,24 @@ static bool has_space_locked(const sl_caching *caching, uint64_t place)
         bytes += fits ? cost : 0;
     }
     return fits;
+}
+
+/* Has a chunk fetched that the plan comes to later: the read may be a late one of the epoch before.
+ * It must not wait for its turn, since the plan goes on with reads only. */
+static bool demand_locked(sl_caching *caching, uint64_t number)
+{
+    const uint64_t cost = caching_cost_of(caching, &caching->plan[caching->places[number]]);
+    const uint64_t bytes = caching->kept_bytes + caching->taken_bytes + caching->demand_bytes;
+    if (caching->is_stuck || caching->demand_count == DEMANDS_MOST ||
+        bytes + cost > caching->most_bytes) {
+        return false;
+    }
+    caching->demands[caching->demand_count++] = number;
+    caching->demand_bytes += cost;
+    caching->demanded[number] = true;
+    caching->states[number] = CHUNK_TAKEN;
+    sl_cond_signal(&caching->work);
+    return true;
 }
 
 bool sl_caching_expects(sl_caching *caching, uint32_t object, uint64_t chunk)
@@ -687,11 +688,25 @@ bool sl_caching_expects(sl_caching *caching, uint32_t object, uint64_t chunk)
     } else if (state == CHUNK_UNKNOWN && caching->plan != NULL && place != SL_CHUNK_NEVER &&
                place >= caching->next) {
         (void)may_take_locked(caching);
-        expected = place < caching->reached + caching->ahead && has_space_locked(caching, place);
+        expected = place < caching->reached + caching->ahead ? has_space_locked(caching, place)
+                                                             : demand_locked(caching, number);
     }
     caching->passed[number] = caching->passed[number] || !expected;
     sl_unlock(&caching->mutex);
     return expected;
+}
+
+bool sl_caching_is_hit(sl_caching *caching, uint32_t object, uint64_t chunk, uint32_t bytes)
+{
+    const uint64_t number = caching->bases[object] + chunk;
+    if (number >= caching->bases[object + 1]) {
+        return true;
+    }
+    sl_lock(&caching->mutex);
+    const uint32_t fresh = caching->fresh[number];
+    caching->fresh[number] -= sl_min_u32(fresh, bytes);
+    sl_unlock(&caching->mutex);
+    return fresh == 0;
 }
 
 uint64_t sl_caching_changes(const sl_caching *caching)
@@ -722,79 +737,4 @@ void sl_caching_get_stats(sl_caching *caching, sl_caching_stats *stats)
     sl_lock(&caching->mutex);
     *stats = caching->stats;
     sl_unlock(&caching->mutex);
-}
-
-/* ---- filling ---- */
-
-static sl_chunk_plan *plan_of_all(const sl_caching *caching)
-{
-    sl_chunk_plan *plan = sl_calloc(caching->bases[caching->objects.count] + 1, sizeof(*plan));
-    for (uint32_t i = 0; plan != NULL && i < caching->objects.count; i++) {
-        for (uint64_t number = caching->bases[i]; number < caching->bases[i + 1]; number++) {
-            plan[number] = (sl_chunk_plan){.object = i,
-                                           .chunk = (uint32_t)(number - caching->bases[i]),
-                                           .first = number,
-                                           .last = number,
-                                           .again = number};
-        }
-    }
-    return plan;
-}
-
-/* Until all chunks are settled. */
-static sluice_status wait_until_filled(sl_caching *caching, const sl_caching_watch *watch,
-                                       sluice_error *error)
-{
-    const sl_caching_objects *objects = &caching->objects;
-    sluice_status status = SLUICE_OK;
-    sl_caching_stats stats = {0};
-    uint64_t all_bytes = 0;
-    for (uint32_t i = 0; i < objects->count; i++) {
-        all_bytes += objects->bytes(objects->ctx, i);
-    }
-    do {
-        sl_lock(&caching->mutex);
-        const uint64_t before = stats.here + stats.fetched + stats.left;
-        stats = caching->stats;
-        if (stats.here + stats.fetched + stats.left == before && before < caching->used) {
-            (void)sl_stop_wait(&caching->settled, &caching->mutex);
-            stats = caching->stats;
-        }
-        sl_unlock(&caching->mutex);
-        if (watch->progress != NULL) {
-            watch->progress(watch->ctx, stats.here_bytes + stats.fetched_bytes + stats.left_bytes,
-                            all_bytes);
-        }
-        status = sl_stop_check(STAGE, error);
-    } while (status == SLUICE_OK && stats.here + stats.fetched + stats.left < stats.chunks);
-    return status;
-}
-
-sluice_status sl_caching_fill(sl_chunk_cache *cache, const sl_caching_objects *objects,
-                              const sl_caching_watch *watch, sl_caching_stats *stats,
-                              sluice_error *error)
-{
-    sl_caching *caching;
-    *stats = (sl_caching_stats){0};
-    sluice_status status = sl_caching_open(&caching, cache, objects,
-                                           sl_caching_threads(sl_caching_largest(objects)), error);
-    if (caching == NULL) {
-        return status;
-    }
-    caching->fills = true;
-    sl_chunk_plan *plan = plan_of_all(caching);
-    status =
-        plan != NULL
-            ? sl_caching_begin(caching,
-                               &(sl_chunk_epoch){.chunks = plan,
-                                                 .count = caching->bases[caching->objects.count]},
-                               error)
-            : sl_no_memory(error, STAGE, "for the chunks of all objects");
-    sl_free(plan);
-    if (status == SLUICE_OK) {
-        status = wait_until_filled(caching, watch, error);
-        sl_caching_get_stats(caching, stats);
-    }
-    sl_caching_close(caching);
-    return status;
 }

@@ -17,9 +17,9 @@
  * cache that holds a share c of the data has a hit rate of c, epoch after epoch, and its content is
  * stable. Ties go by the chunk's number. A chunk that finds no space is read past the cache.
  *
- * A read of a chunk that is in the plan's reach waits for the chunk (chunk_waits.h), so that no
- * byte is downloaded twice. It does not wait for a chunk that will not have space, and for none
- * after a fetch has failed.
+ * A read of a chunk of the plan waits for the chunk (chunk_waits.h), so that no
+ * byte is downloaded twice. A chunk that is not within reach is fetched out of turn then. A read
+ * does not wait for a chunk that will not have space, and for none after a fetch has failed.
  *
  * A chunk is fetched when its first use is fewer than `ahead` chunks away: as many as fill a
  * quarter of the cache, at least 4, at most 64. A chunk that the next epoch does not use is not
@@ -51,6 +51,7 @@ typedef struct sl_chunk_plan {
     uint32_t chunk;
     uint64_t first, last; /* in this epoch */
     uint64_t again;       /* first use in the next epoch */
+    uint32_t bytes;       /* that this process reads of it in this epoch */
 } sl_chunk_plan;
 
 /* The objects of the chunks. Functions are called by several threads at once. */
@@ -99,6 +100,10 @@ void sl_caching_advance(sl_caching *caching, uint64_t position);
  * space: a read of it should wait, since it would download the same bytes. Every such chunk is
  * settled, without any action of the reader. False for 30 s after a fetch has failed. */
 bool sl_caching_expects(sl_caching *caching, uint32_t object, uint64_t chunk);
+/* Counts a read of a chunk that the cache has. False: the chunk was downloaded for this read: of
+ * each that is fetched, the first bytes to be read are not hits, as many as the epoch reads of it.
+ */
+bool sl_caching_is_hit(sl_caching *caching, uint32_t object, uint64_t chunk, uint32_t bytes);
 /* A number that changes whenever a chunk was settled, or a plan has begun. */
 uint64_t sl_caching_changes(const sl_caching *caching);
 

@@ -73,6 +73,15 @@ bool sl_chunk_waits_ask(sl_chunk_waits *waits, uint32_t object, uint64_t chunk)
     return expected;
 }
 
+bool sl_chunk_waits_is_hit(sl_chunk_waits *waits, uint32_t object, uint64_t chunk, uint32_t bytes)
+{
+    sl_lock(&waits->mutex);
+    const bool hit =
+        waits->caching == NULL || sl_caching_is_hit(waits->caching, object, chunk, bytes);
+    sl_unlock(&waits->mutex);
+    return hit;
+}
+
 uint64_t sl_chunk_waits_changes(sl_chunk_waits *waits)
 {
     sl_lock(&waits->mutex);

@@ -28,6 +28,8 @@ void sl_chunk_waits_plan(sl_chunk_waits *waits, bool begins);
 
 /* True if a read of the chunk should wait. */
 bool sl_chunk_waits_ask(sl_chunk_waits *waits, uint32_t object, uint64_t chunk);
+/* As sl_caching_is_hit. */
+bool sl_chunk_waits_is_hit(sl_chunk_waits *waits, uint32_t object, uint64_t chunk, uint32_t bytes);
 /* A number that changes when the answers may. */
 uint64_t sl_chunk_waits_changes(sl_chunk_waits *waits);
 

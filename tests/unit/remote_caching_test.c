@@ -95,8 +95,11 @@ static int by_first(const void *a, const void *b)
 static void plan_epoch(sl_chunk_plan *plan, const epoch *now, const epoch *then)
 {
     for (uint32_t i = 0; i < CHUNKS; i++) {
-        plan[i] =
-            (sl_chunk_plan){i / EACH, i % EACH, SL_CHUNK_NEVER, SL_CHUNK_NEVER, SL_CHUNK_NEVER};
+        plan[i] = (sl_chunk_plan){.object = i / EACH,
+                                  .chunk = i % EACH,
+                                  .first = SL_CHUNK_NEVER,
+                                  .last = SL_CHUNK_NEVER,
+                                  .again = SL_CHUNK_NEVER};
     }
     for (uint64_t i = 0; i < now->count; i++) {
         sl_chunk_plan *chunk = &plan[now->uses[i]];
@@ -260,7 +263,7 @@ TEST(a_chunk_in_use_is_not_removed)
     sl_caching_advance(r.caching, 7);
     assert_int_equal(wait_settled(&r, 8).fetched, 8);
     for (uint32_t i = 8; i < 16; i++) { /* wanted in this epoch, too */
-        plan[i] = (sl_chunk_plan){i / EACH, i % EACH, 50, 100, 3};
+        plan[i] = (sl_chunk_plan){i / EACH, i % EACH, 50, 100, 3, 0};
     }
     assert_int_equal(
         sl_caching_begin(r.caching, &(sl_chunk_epoch){.chunks = plan, .count = CHUNKS}, &error),
@@ -288,13 +291,6 @@ TEST(fetching_stays_ahead_of_the_position_only)
     assert_int_equal(wait_settled(&r, 13).fetched, 13);
     pause_a_little();
     assert_int_equal(wait_settled(&r, 13).fetched, 13);
-    /* Those that reads have passed meanwhile are left. */
-    for (uint32_t i = 21; i < 40; i++) {
-        assert_false(sl_caching_expects(r.caching, i / EACH, i % EACH));
-    }
-    sl_caching_advance(r.caching, 40);
-    const sl_caching_stats stats = wait_settled(&r, 49);
-    assert_int_equal(stats.left, 40 - 21);
     sl_caching_close(r.caching);
     free(all.uses);
 }
@@ -330,11 +326,11 @@ static void wait_inside(gate *g, uint64_t count)
     }
 }
 
-TEST(reads_wait_for_chunks_in_reach)
+TEST(reads_wait_for_chunks_of_the_plan)
 {
     rig r = {0};
     gate g = {.open = false};
-    epoch all = uses_of(0, CHUNKS);
+    epoch all = uses_of(0, CHUNKS - 1);
     r.chunks.reads = pass_gate;
     r.chunks.ctx = &g;
     open_rig(&r, CHUNKS, 2);                           /* 16 ahead */
@@ -343,15 +339,41 @@ TEST(reads_wait_for_chunks_in_reach)
     wait_inside(&g, 2);
     assert_true(sl_caching_expects(r.caching, 0, 0)); /* being fetched */
     assert_true(sl_caching_expects(r.caching, 1, 0)); /* the last one in reach */
-    assert_false(sl_caching_expects(r.caching, 1, 1));
-    assert_false(sl_caching_expects(r.caching, 0, EACH)); /* no such chunk */
-    sl_caching_advance(r.caching, 1);
-    assert_true(sl_caching_expects(r.caching, 1, 1));
+    assert_true(sl_caching_expects(r.caching, 3, 3)); /* out of turn */
+    assert_true(sl_caching_expects(r.caching, 3, 3));
+    assert_false(sl_caching_expects(r.caching, 3, EACH - 1)); /* without a use */
+    assert_false(sl_caching_expects(r.caching, 0, EACH));     /* no such chunk */
     const uint64_t changes = sl_caching_changes(r.caching);
     atomic_store_explicit(&g.open, true, memory_order_release);
     (void)wait_settled(&r, 18);
+    assert_true(fake_chunks_has(3 * EACH + 3));
     assert_true(sl_caching_changes(r.caching) != changes);
     assert_false(sl_caching_expects(r.caching, 0, 0)); /* it is here, or was removed since */
+    sl_caching_advance(r.caching, CHUNKS);
+    assert_int_equal(wait_settled(&r, CHUNKS - 1).fetched, CHUNKS - 1); /* each once */
+    assert_int_equal(atomic_load_explicit(&r.chunks.reads_begun, memory_order_relaxed), CHUNKS - 1);
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+/* A new plan forgets what reads of the one before have asked for: they ask again. */
+TEST(a_new_plan_is_asked_again)
+{
+    rig r = {0};
+    gate g = {.open = false};
+    epoch all = uses_of(0, CHUNKS);
+    r.chunks.reads = pass_gate;
+    r.chunks.ctx = &g;
+    open_rig(&r, CHUNKS, 1);
+    begin(&r, &all, &all);
+    wait_inside(&g, 1);
+    assert_true(sl_caching_expects(r.caching, 3, 3));
+    begin(&r, &all, &all);
+    assert_true(sl_caching_expects(r.caching, 2, 2));
+    atomic_store_explicit(&g.open, true, memory_order_release);
+    (void)wait_settled(&r, 18);
+    assert_true(fake_chunks_has(2 * EACH + 2));
+    assert_false(fake_chunks_has(3 * EACH + 3));
     sl_caching_close(r.caching);
     free(all.uses);
 }
@@ -400,17 +422,22 @@ TEST(reads_do_not_wait_after_a_failed_fetch)
     free(all.uses);
 }
 
-/* What is known of reads past the cache holds when the next epoch becomes known, too. */
-TEST(a_plan_that_goes_on)
+/* A chunk is too late once its burst is over and reads went past it. That is still known when the
+ * next epoch becomes known, too. */
+TEST(chunks_that_reads_have_passed_are_left)
 {
     rig r = {0};
+    gate g = {.open = true, .fails = true};
     epoch all = uses_of(0, CHUNKS);
     sl_chunk_plan plan[CHUNKS];
     sluice_error error;
+    r.chunks.reads = pass_gate;
+    r.chunks.ctx = &g;
     open_rig(&r, CHUNKS, 1);
     begin(&r, &all, &all);
-    (void)wait_settled(&r, 17);
-    assert_false(sl_caching_expects(r.caching, 1, 14));
+    assert_int_equal(wait_settled(&r, 17).left, 17);
+    assert_false(sl_caching_expects(r.caching, 1, 14)); /* since fetches have failed */
+    atomic_store_explicit(&g.fails, false, memory_order_relaxed);
     plan_epoch(plan, &all, &all);
     assert_int_equal(
         sl_caching_begin(
@@ -419,6 +446,33 @@ TEST(a_plan_that_goes_on)
     sl_caching_advance(r.caching, CHUNKS);
     assert_int_equal(wait_settled(&r, CHUNKS).left, 1);
     assert_false(fake_chunks_has(EACH + 14));
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
+/* What is read of a chunk for the first time after it was fetched would have been downloaded. */
+TEST(a_chunk_that_was_fetched_is_hit_later)
+{
+    enum { READ = 1000 };
+    rig r = {0};
+    epoch all = uses_of(0, CHUNKS);
+    sl_chunk_plan plan[CHUNKS];
+    sluice_error error;
+    open_rig(&r, CHUNKS, 1);
+    fake_chunks_set(1, SL_CHUNK_HERE);
+    plan_epoch(plan, &all, &all);
+    plan[0].bytes = 2 * READ;
+    plan[1].bytes = 2 * READ;
+    assert_int_equal(
+        sl_caching_begin(r.caching, &(sl_chunk_epoch){.chunks = plan, .count = CHUNKS}, &error),
+        SLUICE_OK);
+    (void)wait_settled(&r, 17);
+    begin(&r, &all, &all); /* reads are late */
+    assert_false(sl_caching_is_hit(r.caching, 0, 0, READ));
+    assert_false(sl_caching_is_hit(r.caching, 0, 0, READ));
+    assert_true(sl_caching_is_hit(r.caching, 0, 0, READ));
+    assert_true(sl_caching_is_hit(r.caching, 0, 1, READ));
+    assert_true(sl_caching_is_hit(r.caching, 0, CHUNKS, READ));
     sl_caching_close(r.caching);
     free(all.uses);
 }

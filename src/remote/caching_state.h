@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* caching_state: the insides of caching, for caching.c and caching_fill.c. */
+#ifndef SL_CACHING_STATE_H
+#define SL_CACHING_STATE_H
+
+#include "caching.h"
+#include "thread.h"
+
+#include <stdatomic.h>
+
+enum { PUT_OFF_MOST = 64, VICTIMS_MOST = 64, DEMANDS_MOST = 1024 };
+
+typedef enum chunk_state {
+    CHUNK_UNKNOWN = 0, /* not looked at in this epoch */
+    CHUNK_KEPT,
+    CHUNK_TAKEN, /* in a flight, or put off */
+    CHUNK_GONE   /* absent, as far as is known */
+} chunk_state;
+
+/* A chunk that a thread works on. */
+typedef struct chunk_flight {
+    sl_chunk_plan of;
+    sl_cached_object *cached; /* NULL: the flight is free, or its object is not open yet */
+    uint64_t generation;      /* of the plan that it was taken from */
+    uint64_t off_since_ns;    /* another process has been writing it since then; 0: none has */
+} chunk_flight;
+
+typedef struct put_off {
+    chunk_flight flight;
+    uint64_t look_at_ns;
+} put_off;
+
+typedef struct caching_thread {
+    sl_caching *caching;
+    sl_thread thread;
+    chunk_flight flight; /* under mutex, except for reads by the thread itself */
+    uint8_t *buffer;
+} caching_thread;
+
+struct sl_caching {
+    /* immutable after open */
+    sl_chunk_cache *cache;
+    sl_caching_objects objects;
+    uint64_t *bases; /* of each object, and behind the last: number of its first chunk */
+    uint64_t ahead;
+    bool fills; /* all chunks at once: there is no position */
+    uint32_t thread_count;
+    uint64_t largest; /* chunk */
+
+    _Atomic bool stopping;
+    _Atomic uint64_t position;
+    _Atomic uint64_t wake_at; /* a thread sleeps until this position; UINT64_MAX: none does */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work, settled;
+    /* under mutex */
+    caching_thread threads[SL_CACHING_THREADS_MAX];
+    bool started;
+    uint8_t *states;  /* of each chunk, by its number */
+    bool *passed;     /* of each chunk: a read of this epoch did not wait for it */
+    bool *demanded;   /* of each chunk: it was taken out of turn, for a read that waits for it */
+    uint32_t *fresh;  /* of each chunk: bytes that the epoch that fetched it has still to read */
+    uint64_t *places; /* in the plan, of each chunk, by its number */
+    uint64_t most_bytes, kept_bytes, taken_bytes; /* the quota; known to be here; in flights */
+    uint64_t distrust_until_ns;                   /* reads do not wait for chunks */
+    sl_chunk_plan *plan;
+    uint64_t planned, used; /* chunks of the plan; those with a use in this epoch */
+    uint64_t next, reached; /* the first that was not taken; the first that is not in use yet */
+    uint64_t span;          /* the last position of the plan */
+    uint64_t generation;    /* of the plan */
+    uint64_t demands[DEMANDS_MOST]; /* numbers of chunks that reads wait for, out of turn */
+    uint32_t demand_count;
+    uint64_t demand_bytes;
+    put_off later[PUT_OFF_MOST];
+    uint32_t later_count;
+    sl_chunk_plan victims[VICTIMS_MOST];
+    uint32_t victim_count;
+    uint64_t search_at; /* position from which on a search may find other victims */
+    bool is_stuck;      /* removing chunks makes no space: another job has a larger quota */
+    sl_caching_stats stats;
+    _Atomic uint64_t changes; /* relaxed: sl_caching_expects may answer differently since */
+};
+
+#endif
