@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 import numpy
 import pytest
@@ -172,3 +174,36 @@ def test_the_hit_rate_of_bench(fault_server, bucket, tmp_path):
     kept = bench(server, "s3://bucket/packed", tmp_path / "half", *columns, SLUICE_REMOTE_CACHE_BYTES="64MiB")
     assert 0.3 <= kept["hit_rate"] <= kept["optimum"] + 0.02 <= 0.53
     assert kept["lru"] < kept["optimum"] and kept["here_bytes"] <= 64 << 20
+
+
+def fill(server, cache, *options):
+    """What the tool says where filling fails."""
+    done = subprocess.run([os.environ["SLUICE_TOOL"], "cache", "fill", "-c", str(cache), *options, "s3://bucket/packed"],
+                          env={**os.environ, **server.environment()}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode != 0
+    return done.stderr
+
+
+def test_filling_says_what_the_server_said(fault_server, bucket, tmp_path):
+    server = fault_server(bucket.parent)
+    server.rules("path=shard-000001 status=403 code=AccessDenied")
+    text = fill(server, tmp_path / "cache")
+    assert "bytes could not be read from the store: s3://bucket/packed/shard-000001" in text and "403 AccessDenied" in text
+
+
+def test_a_writer_that_was_stopped(fault_server, bucket, tmp_path):
+    server = fault_server(bucket.parent)
+    server.rules("path=shard stall-body=1000")
+    writer = start(server, tmp_path / "cache", "s3://bucket/packed", fill=True)
+    try:
+        until = time.monotonic() + 60
+        while not list(tmp_path.glob("cache/chunks-1/*.part")):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.kill(writer.pid, signal.SIGSTOP)
+        server.rules()
+        assert f"are being written by process {writer.pid}, which does not go on" in fill(server, tmp_path / "cache", "--stall", "1s")
+    finally:
+        writer.kill()
+        writer.stdout.close()
+        writer.wait()

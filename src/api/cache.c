@@ -16,6 +16,7 @@ typedef struct cache_call {
     char folder[sizeof(((sl_remote_settings *)NULL)->cache)];
     int32_t (*visit)(void *user, const sluice_cache_entry *entry);
     void *user;
+    const char *prefix; /* of addresses to remove */
 } cache_call;
 
 static sluice_status find_folder(cache_call *call, const char *folder, sluice_error *error)
@@ -124,43 +125,52 @@ static void cache_write_result(sluice_cache_result *result, const sl_chunk_work 
     (void)sl_api_write_optional(result, &own, sizeof(own));
 }
 
-sluice_status sluice_cache_verify(const char *folder, const sluice_cache_options *options,
-                                  sluice_cache_result *result, sluice_error *error)
+/* Verifies or empties the folder. */
+static sluice_status work_on_folder(
+    const char *folder, const sluice_cache_options *options,
+    sluice_status (*work_on)(const cache_call *call, const sl_chunk_progress *progress,
+                             sl_chunk_work *work, sluice_error *reason),
+    const char *prefix, sluice_cache_result *result, sluice_error *error)
 {
     if (!sl_api_can_tell(error) || sl_api_is_untagged(error, result, "sluice_cache_result")) {
         return SLUICE_INVALID;
     }
     sluice_error reason;
     sl_chunk_work work;
-    cache_call call = {0};
+    cache_call call = {.prefix = prefix};
     sluice_status status = cache_begin(&call, folder, options, &reason);
     if (status < 0) {
         return sl_api_fail(error, &reason);
     }
     const sl_chunk_progress progress = {.progress = cache_progress, .ctx = &call};
-    status = sl_chunk_list_verify(call.folder, &progress, &work, &reason);
+    status = work_on(&call, &progress, &work, &reason);
     cache_write_result(result, &work);
     return cache_end(&call, status, error, &reason);
+}
+
+static sluice_status verify_folder(const cache_call *call, const sl_chunk_progress *progress,
+                                   sl_chunk_work *work, sluice_error *reason)
+{
+    return sl_chunk_list_verify(call->folder, progress, work, reason);
+}
+
+static sluice_status empty_folder(const cache_call *call, const sl_chunk_progress *progress,
+                                  sl_chunk_work *work, sluice_error *reason)
+{
+    return sl_chunk_list_empty(call->folder, call->prefix, progress, work, reason);
+}
+
+sluice_status sluice_cache_verify(const char *folder, const sluice_cache_options *options,
+                                  sluice_cache_result *result, sluice_error *error)
+{
+    return work_on_folder(folder, options, verify_folder, NULL, result, error);
 }
 
 sluice_status sluice_cache_empty(const char *folder, const char *prefix,
                                  const sluice_cache_options *options, sluice_cache_result *result,
                                  sluice_error *error)
 {
-    if (!sl_api_can_tell(error) || sl_api_is_untagged(error, result, "sluice_cache_result")) {
-        return SLUICE_INVALID;
-    }
-    sluice_error reason;
-    sl_chunk_work work;
-    cache_call call = {0};
-    sluice_status status = cache_begin(&call, folder, options, &reason);
-    if (status < 0) {
-        return sl_api_fail(error, &reason);
-    }
-    const sl_chunk_progress progress = {.progress = cache_progress, .ctx = &call};
-    status = sl_chunk_list_empty(call.folder, prefix, &progress, &work, &reason);
-    cache_write_result(result, &work);
-    return cache_end(&call, status, error, &reason);
+    return work_on_folder(folder, options, empty_folder, prefix, result, error);
 }
 
 /* ---- filling ---- */
@@ -189,8 +199,26 @@ static sluice_status explain_no_objects(sluice_error *error)
     return status;
 }
 
+/* Bytes that were left although there is space for them. */
+static sluice_status say_left(uint64_t bytes, const char *why, const char *folder,
+                              sluice_error *error)
+{
+    const long writer = why[0] == '\0' ? sl_chunk_find_writer(folder) : 0;
+    if (writer > 0) {
+        return sl_error_set(error, SLUICE_IO, "cache",
+                            "%llu bytes are being written by process %ld, which does not go on: "
+                            "continue or end it, and try again",
+                            (unsigned long long)bytes, writer);
+    }
+    return sl_error_set(error, SLUICE_IO, "cache",
+                        "%llu bytes could not be read from the store: %s",
+                        (unsigned long long)bytes,
+                        why[0] != '\0' ? why : "another process was writing them; try again");
+}
+
 /* Where something was left although there is space for it, the store failed, or the disk did. */
-static sluice_status explain_left(const sl_caching_stats *filled, sluice_error *error)
+static sluice_status explain_left(const sl_caching_stats *filled, const char *why,
+                                  sluice_error *error)
 {
     uint64_t space = 0;
     sl_chunk_cache_stats stats = {.off = ""};
@@ -203,17 +231,15 @@ static sluice_status explain_left(const sl_caching_stats *filled, sluice_error *
         sl_chunk_cache_get_stats(cache, &stats);
         space = sl_chunk_cache_space(cache);
     }
-    sl_remote_settings_release(settings);
+    sluice_status status = SLUICE_OK;
     if (stats.off[0] != '\0') {
-        return sl_error_set(error, SLUICE_IO, "cache", "%llu bytes were not kept: %s",
-                            (unsigned long long)filled->left_bytes, stats.off);
+        status = sl_error_set(error, SLUICE_IO, "cache", "%llu bytes were not kept: %s",
+                              (unsigned long long)filled->left_bytes, stats.off);
+    } else if (why[0] != '\0' || space > 2 * SL_CHUNK_BYTES) {
+        status = say_left(filled->left_bytes, why, settings->cache, error);
     }
-    return space > 2 * SL_CHUNK_BYTES
-               ? sl_error_set(error, SLUICE_IO, "cache",
-                              "%llu bytes could not be read from the store: try again, or run "
-                              "`sluice verify` on the dataset to see why",
-                              (unsigned long long)filled->left_bytes)
-               : SLUICE_OK;
+    sl_remote_settings_release(settings);
+    return status;
 }
 
 static sluice_status fill_from(const sl_dataset *dataset, cache_call *call,
@@ -221,9 +247,11 @@ static sluice_status fill_from(const sl_dataset *dataset, cache_call *call,
 {
     sl_caching_stats filled = {0};
     const sl_caching_watch watch = {.progress = cache_progress, .ctx = call};
+    char why[SL_KEPT_WHY_BYTES] = "";
     const sluice_status status =
-        dataset->objects != NULL ? sl_kept_objects_fill(dataset->objects, &watch, &filled, error)
-                                 : SLUICE_UNSUPPORTED;
+        dataset->objects != NULL
+            ? sl_kept_objects_fill(dataset->objects, &watch, &filled, why, error)
+            : SLUICE_UNSUPPORTED;
     *result = (sluice_cache_result){.struct_size = sizeof(*result),
                                     .chunks = filled.chunks - filled.left,
                                     .bytes = filled.here_bytes + filled.fetched_bytes,
@@ -232,7 +260,7 @@ static sluice_status fill_from(const sl_dataset *dataset, cache_call *call,
     if (status == SLUICE_UNSUPPORTED) {
         return explain_no_objects(error);
     }
-    return status == SLUICE_OK ? explain_left(&filled, error) : status;
+    return status == SLUICE_OK ? explain_left(&filled, why, error) : status;
 }
 
 sluice_status sluice_cache_fill(const sluice_dataset *dataset, const sluice_cache_options *options,

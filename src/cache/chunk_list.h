@@ -47,4 +47,8 @@ sluice_status sl_chunk_list_empty(const char *folder, const char *prefix,
                                   const sl_chunk_progress *progress, sl_chunk_work *work,
                                   sluice_error *error);
 
+/* Finds another process that has the part of a chunk open, of the processes that this user may look
+ * into. 0: there is none. */
+long sl_chunk_find_writer(const char *folder);
+
 #endif

@@ -8,6 +8,9 @@
 #include "settings.h"
 #include "thread.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 /* Objects of one stripe are asked for one by one. */
 enum { STRIPES = 16, OPEN_SLOTS = 64 };
 
@@ -29,6 +32,7 @@ struct sl_kept_objects {
     sl_cached_object **cached;    /* NULL: not open yet */
     sl_file_identity *identities; /* changed_ns 0: not known yet */
     open_slot open[OPEN_SLOTS];   /* by the object's number */
+    char why[SL_KEPT_WHY_BYTES];  /* the first failure; "": none */
 };
 
 /* The size of an object in a store; 0: it is somewhere else, or has no size that is known, or is a
@@ -186,6 +190,16 @@ static sl_object *kept_open_object(const sl_kept_objects *kept, uint32_t object,
     return opened;
 }
 
+static void note_failure(sl_kept_objects *kept, const char *address, const char *reason)
+{
+    sl_lock(&kept->mutex);
+    if (kept->why[0] == '\0') {
+        (void)snprintf(kept->why, sizeof(kept->why), "%.300s: %s", address,
+                       reason[0] != '\0' ? reason : "the read failed");
+    }
+    sl_unlock(&kept->mutex);
+}
+
 /* What the object is. False: that cannot be found out. */
 static bool find_identity(const sl_kept_objects *kept, sl_object *opened, uint32_t object,
                           sl_file_identity *identity)
@@ -206,6 +220,7 @@ static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object)
         return cached;
     }
     const bool known = identity.changed_ns != 0;
+    sl_store_set_reason("");
     sl_object *opened = kept_open_object(kept, object, known ? &identity : NULL);
     if (opened != NULL && find_identity(kept, opened, object, &identity)) {
         cached = sl_kept_object(kept->cache, opened->printed, &identity);
@@ -216,6 +231,9 @@ static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object)
         if (!known) { /* it was asked for, and knows where it moved to */
             keep_open(kept, object, opened);
         }
+    }
+    if (cached == NULL && opened != NULL && sl_store_reason()[0] != '\0') {
+        note_failure(kept, opened->printed, sl_store_reason());
     }
     sl_object_release(opened);
     return cached;
@@ -267,6 +285,9 @@ static bool read_kept(void *ctx, uint32_t object, uint64_t offset, void *to, uin
     }
     sl_remote_read read = {.object = opened, .offset = offset, .bytes = bytes, .buffer = to};
     const int64_t result = sl_remote_read_run(&read);
+    if (result != (int64_t)bytes && result != -ECANCELED) {
+        note_failure(kept, opened->printed, read.reason);
+    }
     sl_object_release(opened);
     return result == (int64_t)bytes;
 }
@@ -282,7 +303,8 @@ sl_caching_objects sl_kept_objects_of(sl_kept_objects *kept)
 }
 
 sluice_status sl_kept_objects_fill(const sl_objects *objects, const sl_caching_watch *watch,
-                                   sl_caching_stats *stats, sluice_error *error)
+                                   sl_caching_stats *stats, char why[SL_KEPT_WHY_BYTES],
+                                   sluice_error *error)
 {
     sl_kept_objects *kept;
     sluice_status status = sl_kept_objects_open(&kept, objects, error);
@@ -296,6 +318,7 @@ sluice_status sl_kept_objects_fill(const sl_objects *objects, const sl_caching_w
     }
     const sl_caching_objects of = sl_kept_objects_of(kept);
     status = sl_caching_fill(sl_kept_objects_cache(kept), &of, watch, stats, error);
+    (void)snprintf(why, SL_KEPT_WHY_BYTES, "%s", kept->why);
     sl_kept_objects_close(kept);
     return status;
 }

@@ -27,9 +27,14 @@ sluice_status sl_kept_objects_open(sl_kept_objects **kept, const sl_objects *obj
 void sl_kept_objects_close(sl_kept_objects *kept); /* NULL is fine */
 sl_caching_objects sl_kept_objects_of(sl_kept_objects *kept);
 sl_chunk_cache *sl_kept_objects_cache(const sl_kept_objects *kept);
-/* Fetches all chunks that are absent, as far as there is space. Blocks, under the thread's stop.
+/* The first failure of the store: an address and a reason. */
+#define SL_KEPT_WHY_BYTES 512
+
+/* Fetches all chunks that are absent, as far as there is space. `why` says why some could not be
+ * read; "": none, or not for the store's sake. Blocks, under the thread's stop.
  * Errors: UNSUPPORTED (no cache is set, or none of the objects is kept), CANCELED, NOMEM. */
 sluice_status sl_kept_objects_fill(const sl_objects *objects, const sl_caching_watch *watch,
-                                   sl_caching_stats *stats, sluice_error *error);
+                                   sl_caching_stats *stats, char why[SL_KEPT_WHY_BYTES],
+                                   sluice_error *error);
 
 #endif
