@@ -112,9 +112,19 @@ void sl_thread_join(sl_thread *thread)
     }
 }
 
+/* With assertions, a mutex also reports a thread that unlocks what it does not hold, or locks
+ * twice. */
 void sl_mutex_init(pthread_mutex_t *mutex)
 {
+#ifdef NDEBUG
     must(pthread_mutex_init(mutex, NULL));
+#else
+    pthread_mutexattr_t attributes;
+    must(pthread_mutexattr_init(&attributes));
+    must(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
+    must(pthread_mutex_init(mutex, &attributes));
+    must(pthread_mutexattr_destroy(&attributes));
+#endif
 }
 
 void sl_mutex_destroy(pthread_mutex_t *mutex)

@@ -13,8 +13,10 @@
 #include "thread.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -274,3 +276,32 @@ TEST(reads_and_their_retries_end)
     (void)sl_stop_work_under(NULL);
     assert_int_equal(sl_file_read_from(&source, &byte, 1, 0, &error), SLUICE_IO);
 }
+
+#ifdef __SANITIZE_ADDRESS__ /* builds with assertions */
+static void expect_abort(void (*run)(pthread_mutex_t *mutex))
+{
+    pthread_mutex_t mutex;
+    int status = 0;
+    sl_mutex_init(&mutex);
+    const pid_t child = fork();
+    if (child == 0) {
+        run(&mutex);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    sl_mutex_destroy(&mutex);
+}
+
+static void lock_twice(pthread_mutex_t *mutex)
+{
+    sl_lock(mutex);
+    sl_lock(mutex);
+}
+
+TEST(a_mutex_reports_who_does_not_hold_it)
+{
+    expect_abort(sl_unlock);
+    expect_abort(lock_twice);
+}
+#endif
