@@ -4,6 +4,7 @@
 #include "error.h"
 #include "memory.h"
 #include "minmax.h"
+#include "poison.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define CLOSED    ((size_t)4096) /* behind a new allocation, so that a sanitizer sees an overrun */
 #define ALIGNMENT ((size_t)64)
 #define READABLE  ((size_t)64) /* behind the last allocation, for vector loads that reach over */
 
@@ -44,6 +46,7 @@ static void unmap_from(sl_scratch *scratch, uint32_t first)
 {
     while (scratch->mapped > first) {
         const sl_scratch_chunk *chunk = &scratch->chunks[--scratch->mapped];
+        sl_poison_lift(chunk->base, mapped_bytes(chunk)); /* the next mapping may be here */
         munmap(chunk->base, mapped_bytes(chunk));
     }
 }
@@ -130,6 +133,15 @@ static bool enter_next(sl_scratch *scratch, size_t bytes)
     return true;
 }
 
+/* Lets `bytes` be used, and closes those behind them. */
+static void open_bytes(const sl_scratch_chunk *chunk, uint8_t *memory, size_t bytes)
+{
+    const size_t left = chunk->bytes + READABLE - (size_t)(memory - chunk->base) - bytes;
+    sl_poison_lift(memory, bytes);
+    sl_poison_content(memory, bytes);
+    sl_poison(memory + bytes, left < CLOSED ? left : CLOSED);
+}
+
 void *sl_scratch_take(sl_scratch *scratch, size_t bytes)
 {
     if (bytes > scratch->limit - scratch->used) {
@@ -142,8 +154,9 @@ void *sl_scratch_take(sl_scratch *scratch, size_t bytes)
         return NULL;
     }
     const sl_scratch_chunk *chunk = &scratch->chunks[scratch->current];
-    void *memory = chunk->base + (scratch->used - chunk->start);
+    uint8_t *memory = chunk->base + (scratch->used - chunk->start);
     scratch->used += whole;
+    open_bytes(chunk, memory, bytes + READABLE);
     note_touched(scratch);
     return memory;
 }
@@ -153,22 +166,36 @@ size_t sl_scratch_mark(const sl_scratch *scratch)
     return scratch->used;
 }
 
+/* Closes the memory that was taken of the current chunk from `mark` on, except the readable bytes
+ * behind an allocation that stays. */
+static void poison_from(const sl_scratch *scratch, size_t mark)
+{
+    const sl_scratch_chunk *chunk = &scratch->chunks[scratch->current];
+    const size_t kept = mark > chunk->start ? mark - chunk->start + READABLE : 0;
+    const size_t taken = scratch->used - chunk->start + READABLE;
+    if (kept < taken) {
+        sl_poison(chunk->base + kept, taken - kept);
+    }
+}
+
 void sl_scratch_release(sl_scratch *scratch, size_t mark)
 {
     assert(mark <= scratch->used && mark % ALIGNMENT == 0);
     while (mark < scratch->chunks[scratch->current].start) {
-        scratch->current--;
+        poison_from(scratch, mark);
+        scratch->used = scratch->chunks[scratch->current--].start;
     }
+    poison_from(scratch, mark);
     scratch->used = mark;
 }
 
 void sl_scratch_reset(sl_scratch *scratch)
 {
+    sl_scratch_release(scratch, 0);
+    scratch->current = 0; /* a chunk that was begun with nothing taken starts at 0, too */
     if (all_bytes(scratch) > scratch->keep_most || all_bytes(scratch) > scratch->limit) {
         unmap_from(scratch, 1);
     }
-    scratch->used = 0;
-    scratch->current = 0;
 }
 
 void sl_scratch_bind(sl_scratch *scratch, uint64_t bytes)

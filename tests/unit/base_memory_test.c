@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counted allocation, the budget, slabs and scratch, with a system that refuses memory. */
 #include "memory.h"
+#include "poison.h"
 #include "populate.h"
 #include "scratch.h"
 #include "slab.h"
@@ -484,3 +485,31 @@ TEST(refused_scratch_says_so)
     assert_int_equal(sl_scratch_open(&scratch, SIZE_MAX, 0, &error), SLUICE_NOMEM);
     sl_scratch_close(&scratch);
 }
+
+#ifdef SL_POISON_ADDRESS
+static bool is_closed(const uint8_t *byte)
+{
+    return __asan_address_is_poisoned(byte) != 0;
+}
+
+TEST(scratch_that_nobody_has_is_closed)
+{
+    enum { TAKEN = 100, READABLE = 64 };
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, 8 * MIB, MIB, NULL), SLUICE_OK);
+    const uint8_t *first = sl_scratch_take(&scratch, TAKEN);
+    assert_false(is_closed(first) || is_closed(first + TAKEN + READABLE - 1));
+    assert_true(is_closed(first + TAKEN + READABLE) && is_closed(first + TAKEN + 3000));
+    const size_t mark = sl_scratch_mark(&scratch);
+    const uint8_t *second = sl_scratch_take(&scratch, 5000);
+    const uint8_t *large = sl_scratch_take(&scratch, 2 * MIB); /* a chunk of its own */
+    assert_false(is_closed(second) || is_closed(second + 4999) || is_closed(large + 2 * MIB - 1));
+    sl_scratch_release(&scratch, mark);
+    assert_true(is_closed(large) && is_closed(large + 2 * MIB - 1));
+    assert_true(is_closed(second + READABLE) && is_closed(second + 4999));
+    assert_false(is_closed(first + TAKEN - 1)); /* it is still taken */
+    sl_scratch_reset(&scratch);
+    assert_true(is_closed(first));
+    sl_scratch_close(&scratch);
+}
+#endif
