@@ -7,7 +7,7 @@
  * The input at hand is kept in a mapped file, so that it survives a crash: its name is printed
  * first and the file is removed when all went well.
  */
-#include "fuzz.h"
+#include "guard.h"
 
 #include "philox.h"
 
@@ -46,16 +46,16 @@ static void copy_piece(uint8_t *data, size_t size, sl_random *random)
     memmove(data + to, data + from, bytes);
 }
 
-static size_t lengthen(uint8_t *data, size_t size, sl_random *random)
+static size_t lengthen(uint8_t *data, size_t size, size_t most, sl_random *random)
 {
     size_t more = 1 + sl_random_below(random, GROWTH_MAX);
-    for (size_t i = 0; i < more && size < FUZZ_INPUT_MAX; i++)
+    for (size_t i = 0; i < more && size < most; i++)
         data[size++] = (uint8_t)sl_random_u32(random);
     return size;
 }
 
 /* One change; returns the new size, at least 1. */
-static size_t mutate_once(uint8_t *data, size_t size, sl_random *random)
+static size_t mutate_once(uint8_t *data, size_t size, size_t most, sl_random *random)
 {
     size_t at = sl_random_below(random, (uint32_t)size);
     switch (sl_random_below(random, 6)) {
@@ -74,8 +74,25 @@ static size_t mutate_once(uint8_t *data, size_t size, sl_random *random)
     case 4:
         return at + 1;
     default:
-        return lengthen(data, size, random);
+        return lengthen(data, size, most, random);
     }
+}
+
+static sl_random mutate_random; /* of the grammar's own calls */
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
+{
+    return size == 0 ? 0 : mutate_once(data, size, most, &mutate_random);
+}
+
+/* A mutation of the format where the target knows it, else one of bytes. */
+static size_t mutate(uint8_t *data, size_t size, sl_random *random)
+{
+    if (LLVMFuzzerCustomMutator == NULL)
+        return mutate_once(data, size, GUARD_INPUT_MAX, random);
+    mutate_random = *random;
+    const size_t made = LLVMFuzzerCustomMutator(data, size, GUARD_INPUT_MAX, sl_random_u32(random));
+    return made > 0 ? made : size;
 }
 
 static void run_seed(unsigned index, size_t size, unsigned runs, const uint8_t *seed,
@@ -87,8 +104,9 @@ static void run_seed(unsigned index, size_t size, unsigned runs, const uint8_t *
         sl_random random = sl_random_for(index, run, 0, 0);
         size_t length = size;
         memcpy(input, seed, size);
+        input[0] = (uint8_t)sl_random_u32(&random);
         for (uint32_t changes = 1 + sl_random_below(&random, 4); changes > 0; changes--)
-            length = mutate_once(input, length, &random);
+            length = mutate(input, length, &random);
         LLVMFuzzerTestOneInput(input, length);
     }
 }
@@ -97,8 +115,8 @@ static uint8_t *map_input(char *name, size_t bytes)
 {
     snprintf(name, bytes, "fuzz-input-%ld", (long)getpid());
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    fuzz_expect(fd >= 0 && ftruncate(fd, (off_t)FUZZ_INPUT_MAX) == 0, "a file can be made here");
-    uint8_t *input = mmap(NULL, FUZZ_INPUT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    fuzz_expect(fd >= 0 && ftruncate(fd, (off_t)GUARD_INPUT_MAX) == 0, "a file can be made here");
+    uint8_t *input = mmap(NULL, GUARD_INPUT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     fuzz_expect(input != MAP_FAILED, "a megabyte of address space");
     return input;
@@ -108,40 +126,26 @@ static void run_seeds(unsigned runs)
 {
     char name[64];
     uint8_t *input = map_input(name, sizeof(name));
-    uint8_t *seed = malloc(FUZZ_INPUT_MAX);
+    uint8_t *seed = malloc(GUARD_INPUT_MAX);
     fuzz_expect(seed != NULL, "a megabyte of memory");
     printf("the input at hand is in %s\n", name);
     fflush(stdout);
     unsigned count = 0;
-    for (size_t size; (size = fuzz_seed(count, seed)) > 0; count++)
+    for (size_t size; (size = guard_seed(count, seed)) > 0; count++)
         run_seed(count, size, runs, seed, input);
     fuzz_expect(count > 0, "a target has seeds");
     printf("%u seeds, %u mutations of each\n", count, runs);
     free(seed);
-    munmap(input, FUZZ_INPUT_MAX);
+    munmap(input, GUARD_INPUT_MAX);
     unlink(name);
-}
-
-static void write_seeds(const char *folder)
-{
-    uint8_t *seed = malloc(FUZZ_INPUT_MAX);
-    fuzz_expect(seed != NULL, "a megabyte of memory");
-    unsigned count = 0;
-    for (size_t size; (size = fuzz_seed(count, seed)) > 0; count++) {
-        char path[4096];
-        snprintf(path, sizeof(path), "%s/seed%u", folder, count);
-        FILE *file = fopen(path, "wbe");
-        fuzz_expect(file != NULL && fwrite(seed, 1, size, file) == size && fclose(file) == 0, path);
-    }
-    free(seed);
 }
 
 static void run_file(const char *path)
 {
-    uint8_t *data = malloc(FUZZ_INPUT_MAX);
+    uint8_t *data = malloc(GUARD_INPUT_MAX);
     FILE *file = fopen(path, "rbe");
     fuzz_expect(data != NULL && file != NULL, path);
-    size_t size = fread(data, 1, FUZZ_INPUT_MAX, file);
+    size_t size = fread(data, 1, GUARD_INPUT_MAX, file);
     fclose(file);
     LLVMFuzzerTestOneInput(data, size);
     free(data);
@@ -154,7 +158,7 @@ int main(int argc, char **argv)
     } else if (argc == 3 && strcmp(argv[1], "--runs") == 0) {
         run_seeds((unsigned)strtoul(argv[2], NULL, 10));
     } else if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
-        write_seeds(argv[2]);
+        guard_write_seeds(argv[2]);
     } else {
         for (int i = 1; i < argc; i++)
             run_file(argv[i]);

@@ -25,7 +25,7 @@ static void make_folder(char path[512])
     fuzz_suspect_write("a", (const uint8_t *)"jpeg", 4);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     char path[512];
     if (size > FUZZ_INPUT_MAX)

@@ -154,7 +154,7 @@ static void run_state(const uint8_t *text, size_t size)
     run_path(folder);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;

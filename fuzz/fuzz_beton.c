@@ -65,7 +65,7 @@ static void run_head(const uint8_t *file, size_t size)
     expect_columns(&head, columns);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static char path[512];
     if (size < 1)

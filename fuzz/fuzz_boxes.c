@@ -218,7 +218,7 @@ static uint64_t claimed(const uint8_t *head, uint32_t at, bool lies, uint64_t th
     return lies ? claim : there;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static box_rig *rigs[KINDS];
     if (size < HEAD || size > FUZZ_INPUT_MAX)

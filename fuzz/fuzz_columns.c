@@ -126,7 +126,7 @@ static void bind(const sluice_columns *columns)
     sl_columns_close(&set);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     sluice_columns *columns = NULL;
     sluice_augment *recipes[3] = {NULL, NULL, NULL}; /* none, one with geometry, one without */

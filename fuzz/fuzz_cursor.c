@@ -35,7 +35,7 @@ static void seal(uint8_t *cursor, size_t bytes)
     sl_store64(cursor + bytes - 8, hash);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     uint8_t given[2 * SLUICE_CURSOR_BYTES];
     if (size < 1 || size - 1 > sizeof(given))

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     uint32_t orientation = sl_exif_orientation((sl_bytes){data, size});
     fuzz_expect(orientation >= 1 && orientation <= 8, "orientation is 1..8");

@@ -55,7 +55,7 @@ static void read_webp(const uint8_t *data, size_t size)
 #endif
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     /* a copy of exact size, so that a read past its end is seen */
     uint8_t *copy = malloc(size > 0 ? size : 1);

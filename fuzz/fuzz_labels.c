@@ -77,7 +77,7 @@ static void join(const sl_class_request *labels, uint8_t which)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     char path[64];
     if (size < 1) {

@@ -137,7 +137,7 @@ static void run_files(const void *index, size_t index_size, const uint8_t *chunk
     fuzz_shards_open();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static char index[4096];
     static uint8_t chunk[4096];

@@ -123,7 +123,7 @@ static void run_file(sl_bytes file, bool open)
     (void)close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;

@@ -16,7 +16,7 @@ enum { SEAL_HEADER = 1, SEAL_ROWS = 2, SEAL_META = 4, SEALS = 8 };
 enum { ROWS_BYTES = 56, ROWS_SUM = 64, META_OFFSET = 72, META_BYTES = 80, META_SUM = 88 };
 enum { PAGE_SUM = SL_PAGE_BYTES - 8 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;

@@ -186,7 +186,7 @@ static void run_stream(const uint8_t *data, size_t size)
     free(to);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;

@@ -79,7 +79,7 @@ static void check_made(const sl_config *config)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static _Alignas(uint64_t) uint8_t given[GIVEN];
     uint8_t pointers[1 + OUTPUTS] = {0};

@@ -168,7 +168,7 @@ static void run_index(uint64_t size)
     sl_parquet_close(&parquet);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     write_file(data, size);
     run_dataset();

@@ -25,13 +25,15 @@ enum { RAW_WIDTH = 7, RAW_HEIGHT = 5 };
 
 static sl_decoder *shared_decoder(sluice_exif exif)
 {
-    static sl_decoder *decoders[2]; /* live as long as the program, as libFuzzer's targets do */
-    sl_decoder **decoder = &decoders[exif == SLUICE_EXIF_APPLY];
+    /* live as long as the program, as libFuzzer's targets do */
+    static sl_decoder *decoders[FUZZ_LEVELS][2];
+    sl_decoder **decoder = &decoders[fuzz_level()][exif == SLUICE_EXIF_APPLY];
     if (*decoder == NULL) {
         sl_decoder_config config = {
             .max_pixels = (uint64_t)1 << 20, .max_unpacked_bytes = (uint64_t)4 << 20, .exif = exif};
         fuzz_expect(sl_decoder_open(decoder, &config, NULL) == SLUICE_OK, "a decoder opens");
     }
+    sl_decoder_avoid(*decoder, fuzz_avoid());
     return *decoder;
 }
 
@@ -75,7 +77,7 @@ static void take_values(sl_decoder *decoder, const sl_decoded_form *form, uint8_
     fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "an error has a text");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < HEAD_BYTES)
         return 0;

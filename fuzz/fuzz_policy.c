@@ -40,7 +40,7 @@ static void draw(const sl_timm_policy *policy)
     check_drawn(choices, count);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     /* a copy of exact size, so that a read past its end is seen */
     char *text = malloc(size + 1);

@@ -60,7 +60,7 @@ static void find_box(const sl_instances *all, const sl_shape_view *view, sl_scra
                 "the whole has it");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     const uint8_t *at = data + HEAD;
     const uint8_t *end = data + size;

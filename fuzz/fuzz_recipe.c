@@ -275,7 +275,7 @@ static void draw_and_apply(const sluice_augment *r, const uint32_t size[2], uint
     free(pixels);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     input in = {data, size};
     uint32_t picture[2];

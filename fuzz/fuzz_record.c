@@ -86,7 +86,7 @@ static void look_at_head(const sl_schema *schema, sl_bytes record, const sl_valu
     free(head);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static sl_values values;
     make_schemas();

@@ -176,7 +176,7 @@ static void run_text(const char *text, size_t size)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;

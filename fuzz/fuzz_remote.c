@@ -100,7 +100,7 @@ static void try_profile(const char *text, size_t bytes)
     close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     int64_t seconds;
     if (size == 0) {

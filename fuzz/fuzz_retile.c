@@ -19,8 +19,8 @@ enum { MAX_PIXELS = 1 << 20, MAX_BYTES = 1 << 24, DROP = 1, TILES = 4, FASTEST =
 /* They live as long as the program, as libFuzzer's targets do. */
 static sl_jpeg_retiler *shared_retiler(uint8_t flags)
 {
-    static sl_jpeg_retiler *retilers[WAYS];
-    sl_jpeg_retiler **retiler = &retilers[flags % WAYS];
+    static sl_jpeg_retiler *retilers[FUZZ_LEVELS][WAYS];
+    sl_jpeg_retiler **retiler = &retilers[fuzz_level()][flags % WAYS];
     if (*retiler == NULL) {
         const sl_jpeg_retile_options how = {.max_pixels = MAX_PIXELS,
                                             .max_bytes = MAX_BYTES,
@@ -34,12 +34,13 @@ static sl_jpeg_retiler *shared_retiler(uint8_t flags)
 
 static sl_decoder *shared_decoder(void)
 {
-    static sl_decoder *decoder;
-    if (decoder == NULL) {
+    static sl_decoder *decoders[FUZZ_LEVELS];
+    sl_decoder **decoder = &decoders[fuzz_level()];
+    if (*decoder == NULL) {
         const sl_decoder_config config = {.max_pixels = MAX_PIXELS, .exif = SLUICE_EXIF_APPLY};
-        fuzz_expect(sl_decoder_open(&decoder, &config, NULL) == SLUICE_OK, "a decoder opens");
+        fuzz_expect(sl_decoder_open(decoder, &config, NULL) == SLUICE_OK, "a decoder opens");
     }
-    return decoder;
+    return *decoder;
 }
 
 /* FNV-1a over the upright pixels and their size; 0: it does not decode. */
@@ -93,7 +94,7 @@ static void check_made(uint8_t flags, sl_bytes made)
     free(copy);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 3)
         return 0;

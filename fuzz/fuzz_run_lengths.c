@@ -52,7 +52,7 @@ static void check_all(const sl_instances *found, sl_scratch *scratch)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     sl_scratch scratch;
     sl_instances found;

@@ -48,7 +48,7 @@ static size_t run_pieces(const uint8_t *data, size_t size, uint8_t to[SIZE_MAX_H
     return good ? came : SIZE_MAX;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     uint8_t twice[2][SIZE_MAX_HERE + 1];
     const size_t told = size_of(data, size);

@@ -118,7 +118,7 @@ static void check_all(sl_stream *stream, const oracle *o, const uint8_t *reads)
     check_read(stream, o, 0, (size_t)end);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static oracle o;
     if (size < HEAD_BYTES) {

@@ -64,7 +64,7 @@ static void try_condition(const char *text)
     sl_condition_close(condition);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static char text[TEXT_MAX];
     sl_index_map map;

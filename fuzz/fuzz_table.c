@@ -62,7 +62,7 @@ static void run_cell(const uint8_t *data, size_t size)
     free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     char path[512];
     if (size == 0 || size > FUZZ_INPUT_MAX)

@@ -171,7 +171,7 @@ static void run_archive(uint8_t *file, size_t size)
     (void)close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;

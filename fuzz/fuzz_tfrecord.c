@@ -204,7 +204,7 @@ static void run_choice(const uint8_t *data, size_t size)
     free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     static sl_example_keys keys;
     if (size < 1)

@@ -33,7 +33,7 @@ static void make_folders(char path[512])
     (void)snprintf(path, 512, "%s", fuzz_suspect_folder(0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_run(const uint8_t *data, size_t size)
 {
     char path[512];
     const uint8_t kind = size > 0 ? data[0] : '0';
