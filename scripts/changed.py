@@ -38,7 +38,7 @@ SHELL = re.compile(r"#!/bin/(ba)?sh|# shellcheck shell=|# SPDX.*\n# shellcheck s
 MODULE = re.compile(r"^sluice_module\(([^)]*)\)", re.M)
 KEYWORDS = {"SOURCES", "USES", "LIBRARIES", "FORMATS"}
 
-Test = collections.namedtuple("Test", "name folder words labels")
+Test = collections.namedtuple("Test", "name folder words labels environment")
 
 
 @functools.cache
@@ -98,8 +98,9 @@ class Build:
         properties = dict(PROPERTIES.findall(text))
         for name, command in ADD_TEST.findall(text):
             said = dict(re.findall(rf"(\w+) {STRING}", properties.get(name, "")))
-            words = re.findall(STRING, command) + [word.partition("=")[2] for word in said.get("ENVIRONMENT", "").split(";")]
-            self.tests[name] = Test(name, folder, words, set(said.get("LABELS", "").split(";")))
+            environment = said.get("ENVIRONMENT", "").split(";")
+            words = re.findall(STRING, command) + [word.partition("=")[2] for word in environment]
+            self.tests[name] = Test(name, folder, words, set(said.get("LABELS", "").split(";")), environment)
 
     def built_by(self, test):
         """The outputs that the test's command and environment name, each with what lies below it if it is a folder."""
