@@ -2,11 +2,10 @@
 /*
  * ptx_parts: the inside of ptx, for ptx*.c only.
  *
- * ptx_parse.c: the text of a module. ptx_opcode.c: names of instructions, what each may be told.
- * ptx_arith.c: instructions without memory. ptx_memory.c: memory and its checks. ptx_run.c: lanes,
- * warps and blocks.
- * Registers hold 64 bits, those above the register's width 0. Shared and local memory have windows
- * of the address space, so that an address says which it is.
+ * ptx_parse.c, ptx_names.c: the text of a module. ptx_opcode.c: names of instructions, what each
+ * may be told. ptx_arith.c: instructions without memory. ptx_memory.c: memory and its checks.
+ * ptx_run.c: lanes, warps and blocks. Registers hold 64 bits, those above the register's width 0.
+ * Shared and local memory have windows of the address space, so that an address says which it is.
  */
 #ifndef PTX_PARTS_H
 #define PTX_PARTS_H
