@@ -148,14 +148,14 @@ static sluice_status work_on_folder(
     return cache_end(&call, status, error, &reason);
 }
 
-static sluice_status verify_folder(const cache_call *call, const sl_chunk_progress *progress,
-                                   sl_chunk_work *work, sluice_error *reason)
+static sluice_status cache_verify_folder(const cache_call *call, const sl_chunk_progress *progress,
+                                         sl_chunk_work *work, sluice_error *reason)
 {
     return sl_chunk_list_verify(call->folder, progress, work, reason);
 }
 
-static sluice_status empty_folder(const cache_call *call, const sl_chunk_progress *progress,
-                                  sl_chunk_work *work, sluice_error *reason)
+static sluice_status cache_empty_folder(const cache_call *call, const sl_chunk_progress *progress,
+                                        sl_chunk_work *work, sluice_error *reason)
 {
     return sl_chunk_list_empty(call->folder, call->prefix, progress, work, reason);
 }
@@ -163,14 +163,14 @@ static sluice_status empty_folder(const cache_call *call, const sl_chunk_progres
 sluice_status sluice_cache_verify(const char *folder, const sluice_cache_options *options,
                                   sluice_cache_result *result, sluice_error *error)
 {
-    return work_on_folder(folder, options, verify_folder, NULL, result, error);
+    return work_on_folder(folder, options, cache_verify_folder, NULL, result, error);
 }
 
 sluice_status sluice_cache_empty(const char *folder, const char *prefix,
                                  const sluice_cache_options *options, sluice_cache_result *result,
                                  sluice_error *error)
 {
-    return work_on_folder(folder, options, empty_folder, prefix, result, error);
+    return work_on_folder(folder, options, cache_empty_folder, prefix, result, error);
 }
 
 /* ---- filling ---- */

@@ -90,11 +90,28 @@ static sluice_status chunk_cache_new(sl_chunk_cache **opened, const char *path, 
     return SLUICE_OK;
 }
 
-static sl_chunk_cache *chunk_cache_of(const char *path)
+static void guard_caches(void)
+{
+    sl_fork_guard(&caches_mutex);
+}
+
+/* For a moment each time: a fork waits for it, and takes it. */
+static void lock_caches(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, guard_caches);
+    sl_lock(&caches_mutex);
+}
+
+/* Holds the cache of a folder that this process has open; NULL: there is none. */
+static sl_chunk_cache *hold_cache_of(const char *path)
 {
     sl_chunk_cache *at = caches;
     while (at != NULL && (at->forks != sl_fork_count() || strcmp(at->folder.path, path) != 0)) {
         at = at->next;
+    }
+    if (at != NULL) {
+        at->holders++;
     }
     return at;
 }
@@ -102,26 +119,36 @@ static sl_chunk_cache *chunk_cache_of(const char *path)
 sluice_status sl_chunk_cache_open(sl_chunk_cache **cache, const char *folder, uint64_t most_bytes,
                                   sluice_error *error)
 {
-    sluice_status status = SLUICE_OK;
-    sl_lock(&caches_mutex);
-    *cache = folder != NULL ? chunk_cache_of(folder) : NULL;
-    if (*cache != NULL) {
-        (*cache)->holders++;
-        (void)sl_chunk_ledger_set_quota(&(*cache)->ledger, most_bytes);
-    } else {
-        status = chunk_cache_new(cache, folder, most_bytes, error);
-        if (*cache != NULL) {
-            (*cache)->next = caches;
-            caches = *cache;
-        }
-    }
+    lock_caches();
+    *cache = folder != NULL ? hold_cache_of(folder) : NULL;
     sl_unlock(&caches_mutex);
-    return status;
+    sl_chunk_cache *made = NULL;
+    if (*cache == NULL) {
+        const sluice_status status = chunk_cache_new(&made, folder, most_bytes, error);
+        if (made == NULL) {
+            return status;
+        }
+        lock_caches();
+        *cache = hold_cache_of(folder); /* another thread may have opened it meanwhile */
+        if (*cache == NULL) {
+            made->next = caches;
+            caches = made;
+            *cache = made;
+            made = NULL;
+        }
+        sl_unlock(&caches_mutex);
+        if (made == NULL) {
+            return SLUICE_OK;
+        }
+        chunk_cache_free(made);
+    }
+    (void)sl_chunk_ledger_set_quota(&(*cache)->ledger, most_bytes);
+    return SLUICE_OK;
 }
 
 void sl_chunk_cache_hold(sl_chunk_cache *cache)
 {
-    sl_lock(&caches_mutex);
+    lock_caches();
     cache->holders++;
     sl_unlock(&caches_mutex);
 }
@@ -137,7 +164,7 @@ void sl_chunk_cache_close(sl_chunk_cache *cache)
     if (cache == NULL || is_of_parent(cache)) {
         return;
     }
-    sl_lock(&caches_mutex);
+    lock_caches();
     const bool last = --cache->holders == 0;
     if (last) {
         sl_chunk_cache **link = &caches;

@@ -33,11 +33,12 @@ static bool has_part_open(const char *pid, const char *folder)
 
 long sl_chunk_find_writer(const char *folder)
 {
-    char *real = realpath(folder, NULL);
+    char real[SL_PATH_BYTES];
+    const bool exists = sl_store_real_path(folder, real) == 0;
     DIR *dir = opendir("/proc");
     long writer = 0;
     for (const struct dirent *entry;
-         writer == 0 && real != NULL && dir != NULL && (entry = readdir(dir)) != NULL;) {
+         writer == 0 && exists && dir != NULL && (entry = readdir(dir)) != NULL;) {
         const long pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != (long)getpid() && has_part_open(entry->d_name, real)) {
             writer = pid;
@@ -46,6 +47,5 @@ long sl_chunk_find_writer(const char *folder)
     if (dir != NULL) {
         (void)closedir(dir);
     }
-    free(real);
     return writer;
 }

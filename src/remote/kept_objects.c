@@ -190,7 +190,7 @@ static sl_object *kept_open_object(const sl_kept_objects *kept, uint32_t object,
     return opened;
 }
 
-static void note_failure(sl_kept_objects *kept, const char *address, const char *reason)
+static void kept_note_failure(sl_kept_objects *kept, const char *address, const char *reason)
 {
     sl_lock(&kept->mutex);
     if (kept->why[0] == '\0') {
@@ -233,7 +233,7 @@ static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object)
         }
     }
     if (cached == NULL && opened != NULL && sl_store_reason()[0] != '\0') {
-        note_failure(kept, opened->printed, sl_store_reason());
+        kept_note_failure(kept, opened->printed, sl_store_reason());
     }
     sl_object_release(opened);
     return cached;
@@ -286,7 +286,7 @@ static bool read_kept(void *ctx, uint32_t object, uint64_t offset, void *to, uin
     sl_remote_read read = {.object = opened, .offset = offset, .bytes = bytes, .buffer = to};
     const int64_t result = sl_remote_read_run(&read);
     if (result != (int64_t)bytes && result != -ECANCELED) {
-        note_failure(kept, opened->printed, read.reason);
+        kept_note_failure(kept, opened->printed, read.reason);
     }
     sl_object_release(opened);
     return result == (int64_t)bytes;

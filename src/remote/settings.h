@@ -21,6 +21,7 @@
 typedef struct sl_settings_cache {
     bool tried;
     uint64_t forks;         /* sl_fork_count of the process that tried */
+    uint64_t opener;        /* that and 1, of the process that is opening it; 0: none is */
     sl_chunk_cache *chunks; /* NULL: not opened yet, or it cannot be opened */
     char off[192];          /* why it cannot be opened */
 } sl_settings_cache;
