@@ -202,8 +202,22 @@ def test_a_writer_that_was_stopped(fault_server, bucket, tmp_path):
             time.sleep(0.01)
         os.kill(writer.pid, signal.SIGSTOP)
         server.rules()
-        assert f"are being written by process {writer.pid}, which does not go on" in fill(server, tmp_path / "cache", "--stall", "1s")
+        assert f"are being written by process {writer.pid}, which does not go on" in fill(server, tmp_path / "cache", "--stall", "5s")
     finally:
         writer.kill()
         writer.stdout.close()
         writer.wait()
+
+
+@pytest.mark.parametrize(("world", "options"), [(4, {"shuffle": True}), (1, {"shuffle": True, "repeats": 2}), (3, {"shuffle": "block"})])
+def test_ranks_and_repeats(fault_server, photos, tmp_path, world, options):
+    """Processes that share an empty cache, and begin at once."""
+    server = fault_server(photos.parents[1])
+
+    def read(server, cache, address):
+        ranks = [start(server, cache, address, [{"epochs": [0, 1], "rank": rank, "world_size": world, **options}], RANK=str(rank),
+                       WORLD_SIZE=str(world), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(world)) for rank in range(world)]  # fmt: skip
+        return [finish(rank)[0] for rank in ranks]
+
+    assert read(server, tmp_path / "cache", "s3://bucket/photos") == read(None, "", photos)
+    assert gets(server) <= 1.03 * PHOTOS

@@ -125,7 +125,7 @@ sluice_status sl_chunk_cache_open(sl_chunk_cache **cache, const char *folder, ui
     sl_chunk_cache *made = NULL;
     if (*cache == NULL) {
         const sluice_status status = chunk_cache_new(&made, folder, most_bytes, error);
-        if (made == NULL) {
+        if (made == NULL || folder == NULL) { /* which is refused */
             return status;
         }
         lock_caches();

@@ -18,7 +18,9 @@ static bool has_part_open(const char *pid, const char *folder)
     bool found = false;
     (void)snprintf(fds, sizeof(fds), "/proc/%.20s/fd", pid);
     DIR *dir = opendir(fds);
-    for (const struct dirent *fd; !found && dir != NULL && (fd = readdir(dir)) != NULL;) {
+    const struct dirent *fd;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream */
+    while (!found && dir != NULL && (fd = readdir(dir)) != NULL) {
         const ssize_t length = readlinkat(dirfd(dir), fd->d_name, target, sizeof(target) - 1);
         const size_t suffix = sizeof(SL_CHUNK_PART) - 1;
         target[length > 0 ? length : 0] = '\0';
@@ -37,8 +39,9 @@ long sl_chunk_find_writer(const char *folder)
     const bool exists = sl_store_real_path(folder, real) == 0;
     DIR *dir = opendir("/proc");
     long writer = 0;
-    for (const struct dirent *entry;
-         writer == 0 && exists && dir != NULL && (entry = readdir(dir)) != NULL;) {
+    const struct dirent *entry;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream */
+    while (writer == 0 && exists && dir != NULL && (entry = readdir(dir)) != NULL) {
         const long pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != (long)getpid() && has_part_open(entry->d_name, real)) {
             writer = pid;
