@@ -39,6 +39,7 @@ typedef struct entry {
     bool opening;    /* a thread is, without the lock */
     bool direct;     /* as it was opened */
     bool reopen;     /* before it is pinned next */
+    bool retired;    /* has no key any more: free once nobody pins it */
     bool refused;    /* O_DIRECT does not work on it */
     sl_handle file;
     uint32_t pins;
@@ -457,6 +458,13 @@ static void note_identity_locked(sl_objects *objects, const entry *e)
     }
 }
 
+/* Nobody finds it any more; who pins it reads on by it. */
+static void retire_locked(sl_objects *objects, entry *e)
+{
+    *objects_key_of(objects, e->object, e->past_cache) = 0;
+    e->retired = true;
+}
+
 /* In use -> free. Gives the handle back, which is the caller's to close; a closed one: there was
  * none. */
 static sl_handle free_entry_locked(sl_objects *objects, entry *e)
@@ -464,7 +472,9 @@ static sl_handle free_entry_locked(sl_objects *objects, entry *e)
     const sl_handle file = e->file;
     assert(e->pins == 0);
     note_identity_locked(objects, e);
-    *objects_key_of(objects, e->object, e->past_cache) = 0;
+    if (!e->retired) {
+        retire_locked(objects, e);
+    }
     *e = (entry){.newer = objects->free};
     objects->free = objects_number_of(objects, e);
     objects->in_use--;
@@ -530,6 +540,18 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
     return SLUICE_OK;
 }
 
+/* Of one that is to be opened again. A read that never comes back pins it for ever: it is not
+ * waited for. */
+static void leave_locked(sl_objects *objects, entry *e, leavers *leaving)
+{
+    if (e->pins > 0) {
+        retire_locked(objects, e);
+    } else {
+        take_idle_locked(objects, e);
+        leaving->old = free_entry_locked(objects, e);
+    }
+}
+
 /* Has the object open and fit for use in `*out`, in use. AGAIN: nothing is free just now. */
 static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, sl_pin_how how,
                                          entry **out, sluice_error *error)
@@ -546,16 +568,15 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, s
         *out = e;
         return SLUICE_OK;
     }
-    if (how.only_open && (e == NULL || e->opening || e->pins == 0)) {
+    if (how.only_open) {
         return SLUICE_END;
     }
     if (e != NULL) {
-        if (e->opening || e->pins > 0) {
+        if (e->opening) {
             return SLUICE_AGAIN;
         }
         refused = e->refused;
-        take_idle_locked(objects, e);
-        leaving.old = free_entry_locked(objects, e);
+        leave_locked(objects, e, &leaving);
     }
     e = space_locked(objects, &leaving); /* there is some after that */
     if (e == NULL) {
@@ -637,12 +658,18 @@ void sl_objects_unpin(sl_objects *objects, const sl_pin *pin)
     sl_lock(&objects->mutex);
     entry *e = &objects->entries[pin->entry];
     assert(e->pins > 0 && &e->file == pin->handle);
+    sl_handle old = {.store = NULL};
     objects->pins--;
     if (--e->pins == 0) {
-        rest_locked(objects, e);
+        if (e->retired) {
+            old = free_entry_locked(objects, e);
+        } else {
+            rest_locked(objects, e);
+        }
         sl_cond_broadcast(&objects->changed);
     }
     sl_unlock(&objects->mutex);
+    sl_handle_close(&old);
 }
 
 void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered)

@@ -173,8 +173,9 @@ sl_places sl_objects_places(const sl_objects *objects);
 sl_places sl_objects_place(const sl_objects *objects, uint32_t object);
 /* Whether the object is open through the page cache, or about to be. */
 bool sl_objects_is_open(sl_objects *objects, uint32_t object);
-/* Has it closed and opened again before its next pin, once nobody pins it: its handle went stale,
- * or (`buffered`) a read was answered EINVAL, and it is opened without O_DIRECT from then on. */
+/* Has it opened again before its next pin: its handle went stale, or (`buffered`) a read was
+ * answered EINVAL, and it is opened without O_DIRECT from then on. Those that pin it now read on by
+ * the old handle, which is closed behind the last of them. */
 void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered);
 
 #endif
