@@ -81,6 +81,27 @@ static void draw_bad(sim_draw *draw, sim_case *of)
     }
 }
 
+static void draw_order(sim_draw *draw, sim_case *of)
+{
+    of->order = sim_chance(draw, 400) ? (sim_order)(1 + sim_below(draw, 3)) : SIM_PLAIN;
+    if (of->order == SIM_PLAIN) {
+        return;
+    }
+    of->shuffle = SLUICE_SHUFFLE_FULL;
+    of->block_samples = of->window_blocks = 0;
+    for (uint32_t i = 0; i < of->data->samples; i++) {
+        of->numbers[i] = sim_below(draw, 5);
+    }
+    of->numbers[0] = 1; /* not all of them are 0 */
+    of->rows = of->data->samples;
+    if (of->order == SIM_EPISODES) {
+        of->global = SIM_ONE_OF(draw, 4, 8, 12, 16);
+        of->rows = SIM_EPISODE * (4 + sim_below(draw, 6));
+    } else if (of->order == SIM_WEIGHTS) {
+        of->rows = 12 + sim_below(draw, 40);
+    }
+}
+
 sim_case sim_draw_case(sim_draw *draw)
 {
     sim_case of = {.data = &sim_datas[sim_below(draw, SIM_DATA)],
@@ -101,6 +122,9 @@ sim_case sim_draw_case(sim_draw *draw)
         of.repeats = 2 + sim_below(draw, SIM_REPEATS_MAX - 1);
     }
     of.rows = of.data->samples * of.repeats;
+    if (of.repeats == 1) {
+        draw_order(draw, &of);
+    }
     return of;
 }
 
@@ -124,9 +148,10 @@ sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
                    .prefetch = SIM_ONE_OF(draw, 2, 2, 3, 4),
                    .depth = SIM_ONE_OF(draw, 1, 2, 4, 16),
                    .threads = 1 + sim_below(draw, 3)};
+    const uint32_t unit = of->order == SIM_EPISODES ? SIM_EPISODE : 1;
     do {
         how.world = SIM_ONE_OF(draw, 1, 1, 2, 3, 4);
-    } while (of->global % how.world != 0);
+    } while (of->global % (how.world * unit) != 0);
     how.limits.arena_bytes = SIM_ONE_OF(draw, 16, 32, 48, 64, 128, 256, 1024) * KIB;
     how.limits.arena_first_bytes = sim_chance(draw, 500) ? 16 * KIB : 0;
     how.limits.lookahead = SIM_ONE_OF(draw, 0, 0, 64, 8, 2, 1);
@@ -141,6 +166,12 @@ sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
     how.held = sim_below(draw, how.prefetch);
     how.timeout_ns = sim_chance(draw, 700) ? -1 : (int64_t)(sim_below(draw, 3) * MS);
     draw_disk(draw, of, &how.disk);
+    if (sim_chance(draw, 150)) {
+        how.stall_ns = 1000 * MS;
+        how.disk.hangs = 1 + sim_below(draw, 3);
+        how.disk.hang_permille = SIM_ONE_OF(draw, 10, 100);
+        how.disk.hang_ns = SIM_ONE_OF(draw, 300, 1500, 4000) * MS;
+    }
     return how;
 }
 

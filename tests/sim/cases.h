@@ -25,12 +25,24 @@ enum {
 
 typedef enum sim_rule { SIM_ANY, SIM_SAME, SIM_OTHER } sim_rule;
 
+/* What decides the order, besides the shuffle. */
+typedef enum sim_order {
+    SIM_PLAIN,
+    SIM_EPISODES, /* of SIM_EPISODE_CLASSES classes with SIM_EPISODE_SAMPLES each */
+    SIM_WEIGHTS,
+    SIM_LENGTHS
+} sim_order;
+
+enum { SIM_EPISODE_CLASSES = 2, SIM_EPISODE_SAMPLES = 2, SIM_EPISODE = 4 };
+
 typedef struct sim_case {
     const sim_data *data;
     uint64_t seed, epoch; /* the first of SIM_EPOCHS */
     uint32_t global;      /* rows of a batch on all ranks */
     int32_t shuffle, last_batch, on_bad;
     uint32_t block_samples, window_blocks;
+    sim_order order;
+    double numbers[SIM_SAMPLES_MAX]; /* weights, or lengths */
     uint32_t repeats;
     uint32_t members;
     sim_rule rules[SIM_MEMBERS_MAX]; /* of partners, from 1 on */
@@ -57,6 +69,7 @@ typedef struct sim_how {
     uint64_t slow_ns; /* between batches, at most */
     uint32_t held;    /* batches that are kept, at most */
     int64_t timeout_ns;
+    uint64_t stall_ns; /* a read that is older fails; 0: none is */
     sim_disk_how disk;
 } sim_how;
 

@@ -14,8 +14,9 @@ enum { FIELDS = 2, OBJECTS_MAX = 8 };
 sim_data sim_datas[SIM_DATA] = {
     {.name = "small", .samples = 31, .largest = 200},
     {.name = "fixed", .samples = 40, .largest = 64, .fixed = true},
-    {.name = "varied", .samples = 33, .largest = 9000},
+    {.name = "varied", .samples = 33, .largest = 9000, .first_id = 31},
     {.name = "large", .samples = 22, .largest = 36000},
+    {.name = "joined", .joined = true},
 };
 
 static void must(sluice_status status, const sluice_error *error)
@@ -66,7 +67,7 @@ static void write_packed(const sim_data *data, const char *folder)
     must(sluice_writer_open(&writer, folder, &options, &error), &error);
     for (uint32_t i = 0; i < data->samples; i++) {
         sluice_value values[FIELDS] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
-        values[0].integer = i;
+        values[0].integer = data->first_id + i;
         values[1].data = data->payloads[i];
         values[1].bytes = data->sizes[i];
         must(sluice_writer_add_values(writer, values, FIELDS, &error), &error);
@@ -83,15 +84,45 @@ static void remove_folder(const char *folder)
     }
 }
 
+static sluice_dataset *open_joined(void)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *parts[2] = {sim_data_open_one(&sim_datas[0]), sim_data_open_one(&sim_datas[2])};
+    sluice_dataset *joined;
+    must(sluice_dataset_concat(&joined, parts, 2, NULL, &error), &error);
+    sluice_dataset_close(parts[0]);
+    sluice_dataset_close(parts[1]);
+    return joined;
+}
+
 sluice_dataset *sim_data_open_one(const sim_data *data)
 {
     char address[64];
     const char *paths[1] = {address};
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_dataset *dataset;
+    if (data->joined) {
+        return open_joined();
+    }
     (void)snprintf(address, sizeof(address), SIM_SCHEME "%s", data->name);
     must(sluice_dataset_open(&dataset, paths, 1, NULL, &error), &error);
     return dataset;
+}
+
+/* The samples of two others. */
+static void join_samples(sim_data *joined)
+{
+    for (uint32_t i = 0; i < 4; i += 2) {
+        const sim_data *part = &sim_datas[i];
+        for (uint32_t k = 0; k < part->samples; k++) {
+            const uint32_t to = joined->samples++;
+            joined->sizes[to] = part->sizes[k];
+            joined->payloads[to] = part->payloads[k];
+            joined->classes[to] = part->classes[k];
+        }
+        joined->largest = part->largest > joined->largest ? part->largest : joined->largest;
+        joined->bytes += part->bytes;
+    }
 }
 
 static void find_places(sim_data *data)
@@ -121,6 +152,11 @@ void sim_data_open(void)
     for (uint32_t i = 0; i < SIM_DATA; i++) {
         sim_data *data = &sim_datas[i];
         char path[64];
+        if (data->joined) {
+            join_samples(data);
+            find_places(data);
+            continue;
+        }
         make_samples(data, i);
         (void)snprintf(path, sizeof(path), "%s/%s", folder, data->name);
         write_packed(data, path);
@@ -133,7 +169,7 @@ void sim_data_open(void)
 void sim_data_close(void)
 {
     for (uint32_t i = 0; i < SIM_DATA; i++) {
-        for (uint32_t k = 0; k < sim_datas[i].samples; k++) {
+        for (uint32_t k = 0; !sim_datas[i].joined && k < sim_datas[i].samples; k++) {
             free(sim_datas[i].payloads[k]);
         }
     }

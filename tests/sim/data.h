@@ -3,7 +3,7 @@
  * data: the datasets of the simulation, and what their samples are.
  *
  * Purpose: a few packed datasets of small samples, written by the library to a folder of this
- * machine and read from the simulated disk (disk.h). Fields: id (int), the sample's number, and
+ * machine and read from the simulated disk (disk.h). Fields: id (int), from first_id on, and
  * payload (tensor of u8), bytes that nothing else has, kept here for comparison. Threads: fibers;
  * immutable once open, but for sim_data_spoil and _mend.
  */
@@ -14,12 +14,14 @@
 
 #include <sluice/sluice.h>
 
-enum { SIM_SAMPLES_MAX = 64, SIM_CLASSES = 4, SIM_DATA = 4 };
+enum { SIM_SAMPLES_MAX = 64, SIM_CLASSES = 4, SIM_DATA = 5 };
 
 typedef struct sim_data {
     const char *name;
     uint32_t samples, largest; /* of its payloads, in bytes */
     bool fixed;                /* all payloads are as long */
+    bool joined;               /* of the first and the third of the others */
+    uint32_t first_id;         /* of its samples */
     uint32_t sizes[SIM_SAMPLES_MAX];
     uint8_t *payloads[SIM_SAMPLES_MAX];
     uint32_t classes[SIM_SAMPLES_MAX];

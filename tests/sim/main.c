@@ -47,9 +47,10 @@ static uint64_t run_case(uint64_t seed)
     (void)snprintf(
         title, sizeof(title),
         "seed %llu (%s, batch %u, shuffle %d, last %d, on bad %d, %u bad%s, members %u %s, "
-        "repeats %u)",
+        "repeats %u, order %d)",
         (unsigned long long)seed, of.data->name, of.global, of.shuffle, of.last_batch, of.on_bad,
-        of.bad_count, of.dead_count > 0 ? ", dead" : "", of.members, of.partners, of.repeats);
+        of.bad_count, of.dead_count > 0 ? ", dead" : "", of.members, of.partners, of.repeats,
+        (int)of.order);
     sim_set_title(title);
     const uint32_t runs = 2 + sim_below(&draw, RUNS_MAX - 1);
     sim_rows_begin(&of);

@@ -15,6 +15,7 @@ typedef struct row {
 
 static struct {
     const sim_case *of;
+    bool lossy; /* this run */
     row rows[SIM_EPOCHS][SIM_ROWS_MAX];
 } model;
 
@@ -34,11 +35,23 @@ void sim_rows_begin(const sim_case *of)
 
 void sim_rows_begin_run(void)
 {
+    model.lossy = false;
     for (uint32_t i = 0; i < SIM_EPOCHS; i++) {
         for (uint32_t k = 0; k < model.of->rows; k++) {
             model.rows[i][k].seen = false;
         }
     }
+}
+
+void sim_rows_let_fail(void)
+{
+    model.lossy = true;
+}
+
+/* Whether there are samples that a row cannot have. */
+static bool has_bad(void)
+{
+    return model.of->bad_count > 0 || model.lossy;
 }
 
 /* ---- places ---- */
@@ -65,8 +78,9 @@ static part part_of(const sim_place *at)
         return (part){base + at->rank * batch, batch, batch, true};
     }
     const uint32_t rest = model.of->rows - base;
-    uint32_t begin = at->rank * rest / at->world;
-    uint32_t end = (at->rank + 1) * rest / at->world;
+    const uint32_t unit = model.of->order == SIM_EPISODES ? SIM_EPISODE : 1;
+    uint32_t begin = at->rank * (rest / unit) / at->world * unit;
+    uint32_t end = (at->rank + 1) * (rest / unit) / at->world * unit;
     if (model.of->last_batch == SLUICE_LAST_WRAP) {
         begin = at->rank * batch < rest ? at->rank * batch : rest;
         end = begin + batch < rest ? begin + batch : rest;
@@ -121,10 +135,15 @@ static int64_t id_of(const taken *columns, uint32_t member, uint32_t number)
     return columns->ids[member][number];
 }
 
+static int64_t sample_of(const taken *columns, uint32_t member, uint32_t number)
+{
+    return id_of(columns, member, number) - model.of->data->first_id;
+}
+
 static void check_payload(const taken *columns, uint32_t number, uint32_t member)
 {
     const sim_data *data = model.of->data;
-    const int64_t id = id_of(columns, member, number);
+    const int64_t id = sample_of(columns, member, number);
     const int64_t *offsets = columns->offsets[member];
     const uint64_t begin =
         data->fixed ? (uint64_t)number * data->largest : (uint64_t)offsets[number];
@@ -154,9 +173,9 @@ static bool is_alone(uint32_t class)
 static void check_rules(const taken *columns, uint32_t number, uint8_t status)
 {
     const sim_case *of = model.of;
-    const uint32_t own = of->data->classes[id_of(columns, 0, number)];
+    const uint32_t own = of->data->classes[sample_of(columns, 0, number)];
     for (uint32_t i = 1; i < of->members; i++) {
-        const uint32_t class = of->data->classes[id_of(columns, i, number)];
+        const uint32_t class = of->data->classes[sample_of(columns, i, number)];
         if ((of->rules[i] == SIM_SAME && class != own) ||
             (of->rules[i] == SIM_OTHER && class == own)) {
             sim_fail("row %u: partner %u is of class %u, the row's own sample of %u", number, i,
@@ -174,11 +193,14 @@ static void check_made(const taken *columns, uint32_t number, uint8_t status)
     for (uint32_t i = 0; i < model.of->members; i++) {
         check_payload(columns, number, i);
     }
-    if (id_of(columns, 0, number) != columns->index[number]) {
+    if (sample_of(columns, 0, number) != columns->index[number]) {
         sim_fail("row %u: index %lld, sample %lld", number, (long long)columns->index[number],
-                 (long long)id_of(columns, 0, number));
+                 (long long)sample_of(columns, 0, number));
     }
     check_rules(columns, number, status);
+    if (model.of->order == SIM_WEIGHTS && model.of->numbers[columns->index[number]] == 0) {
+        sim_fail("row %u: sample %lld has no weight", number, (long long)columns->index[number]);
+    }
 }
 
 static void check_lost(const taken *columns, uint32_t number)
@@ -221,7 +243,7 @@ static void check_surplus(uint32_t number, uint8_t status)
     const bool replaced = status == SLUICE_ROW_REPLACED && of->on_bad == SLUICE_BAD_REPLACE;
     const bool lost = status == SLUICE_ROW_BAD && of->on_bad != SLUICE_BAD_FAIL;
     if (pads ? status != SLUICE_ROW_PADDING
-             : status != SLUICE_ROW_REPEATED && (of->bad_count == 0 || !(replaced || lost))) {
+             : status != SLUICE_ROW_REPEATED && (!has_bad() || !(replaced || lost))) {
         sim_fail("row %u of the last batch has status %u", number, status);
     }
 }
@@ -231,7 +253,7 @@ static void check_surplus(uint32_t number, uint8_t status)
 static void check_status(uint32_t entry, uint8_t status)
 {
     const sim_case *of = model.of;
-    const bool some = of->bad_count > 0;
+    const bool some = has_bad();
     if (status == SLUICE_ROW_OK ||
         (status == SLUICE_ROW_BAD && some && of->on_bad != SLUICE_BAD_FAIL) ||
         (status == SLUICE_ROW_REPLACED && some && of->on_bad == SLUICE_BAD_REPLACE)) {
@@ -250,6 +272,10 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
     }
     if (known->seen) {
         sim_fail("place %u comes twice", entry);
+    }
+    if (model.lossy && (status != SLUICE_ROW_OK || known->status != SLUICE_ROW_OK)) {
+        known->seen = true;
+        return;
     }
     /* What stands in goes by the position, which is another with as many ranks. */
     const bool moves = model.of->repeats > 1 && status != SLUICE_ROW_OK;
@@ -276,6 +302,52 @@ uint64_t sim_rows_digest(const sluice_batch *batch)
     return digest;
 }
 
+/* The rows of an episode, from `first` on. */
+static void check_episode(const taken *columns, uint32_t first)
+{
+    int64_t classes[SIM_EPISODE_CLASSES];
+    for (uint32_t i = 0; i < SIM_EPISODE_CLASSES; i++) {
+        classes[i] = -1;
+        for (uint32_t k = 0; k < SIM_EPISODE_SAMPLES; k++) {
+            const uint32_t number = first + i * SIM_EPISODE_SAMPLES + k;
+            if (columns->status[number] == SLUICE_ROW_BAD) {
+                continue;
+            }
+            const int64_t class = model.of->data->classes[columns->index[number]];
+            if (classes[i] >= 0 && class != classes[i]) {
+                sim_fail("row %u of an episode is of class %lld, not %lld", number,
+                         (long long)class, (long long)classes[i]);
+            }
+            classes[i] = class;
+        }
+    }
+    if (classes[0] == classes[1] && classes[0] >= 0) {
+        sim_fail("row %u begins an episode of one class", first);
+    }
+}
+
+/* Good samples of a class. */
+static uint32_t count_good(uint32_t class)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < model.of->data->samples; i++) {
+        count += model.of->data->classes[i] == class && !model.of->bad[i];
+    }
+    return count;
+}
+
+/* No sample is in an episode twice, as long as there are others. */
+static void check_different(const taken *columns, uint32_t first)
+{
+    for (uint32_t i = first; i < first + SIM_EPISODE; i += SIM_EPISODE_SAMPLES) {
+        if (columns->status[i] != SLUICE_ROW_BAD && columns->status[i + 1] != SLUICE_ROW_BAD &&
+            columns->index[i] == columns->index[i + 1] && !model.lossy &&
+            count_good(model.of->data->classes[columns->index[i]]) > 1) {
+            sim_fail("row %u and the next are one sample", i);
+        }
+    }
+}
+
 uint64_t sim_rows_check(const sluice_batch *batch, const sim_place *at)
 {
     taken columns;
@@ -296,6 +368,10 @@ uint64_t sim_rows_check(const sluice_batch *batch, const sim_place *at)
         }
         check_mask(&columns, i, i < own.own);
     }
+    for (uint32_t i = 0; model.of->order == SIM_EPISODES && i < own.own; i += SIM_EPISODE) {
+        check_episode(&columns, i);
+        check_different(&columns, i);
+    }
     return sim_rows_digest(batch);
 }
 
@@ -304,7 +380,7 @@ bool sim_rows_may_fail(const sim_place *at, int64_t sample)
     const sim_case *of = model.of;
     (void)at;
     return of->on_bad == SLUICE_BAD_FAIL && sample >= 0 && sample < of->data->samples &&
-           of->bad[sample];
+           (of->bad[sample] || model.lossy);
 }
 
 /* ---- all of it ---- */
@@ -333,18 +409,18 @@ void sim_rows_end_epoch(uint32_t epoch)
         if (!one->seen) {
             sim_fail("place %u does not come", i);
         }
-        if (one->status != SLUICE_ROW_OK) {
+        if (one->known && one->status != SLUICE_ROW_OK) {
             others++;
         }
-        if (one->status == SLUICE_ROW_OK) {
+        if (one->known && one->status == SLUICE_ROW_OK) {
             counts[one->index]++;
             if (of->shuffle == SLUICE_SHUFFLE_NONE && one->index != i / of->repeats) {
                 sim_fail("place %u has sample %lld, without a shuffle", i, (long long)one->index);
             }
         }
     }
-    if (of->members > 1) {
-        return; /* rows are replaced for their partners, too */
+    if (of->members > 1 || model.lossy || of->order == SIM_EPISODES || of->order == SIM_WEIGHTS) {
+        return; /* rows are replaced for their partners, too; and samples come as they are drawn */
     }
     if (others > of->bad_count * of->repeats) {
         sim_fail("%u rows are not their own sample's, and %u samples are bad", others,

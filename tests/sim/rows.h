@@ -24,6 +24,8 @@ typedef struct sim_place {
 void sim_rows_begin(const sim_case *of);
 /* Another run: no place was seen. */
 void sim_rows_begin_run(void);
+/* From here on reads may hang, and any sample be bad for that: so may a row. */
+void sim_rows_let_fail(void);
 /* Steps from `start` on. */
 uint32_t sim_rows_steps(const sim_place *at);
 /* What a batch has to be. A digest of its rows. */

@@ -15,6 +15,9 @@ enum { WORLD_MAX = 4, HELD_MAX = 4, SEGMENTS_MAX = 4 };
  * second, which would hide a signal that is lost. */
 #define VAIN_NS UINT64_C(900000000)
 
+/* What waiting for reads that hang, and for those that stay behind them, can take. */
+#define HANGS_NS UINT64_C(60000000000)
+
 typedef enum ending {
     END_OF_EPOCH,
     END_CLOSE,  /* with batches held, perhaps */
@@ -96,11 +99,33 @@ static sluice_columns *make_columns(const sim_case *of)
 
 static bool needs_classes(const sim_case *of)
 {
-    bool needs = false;
+    bool needs = of->order == SIM_EPISODES;
     for (uint32_t i = 1; i < of->members; i++) {
         needs = needs || of->rules[i] != SIM_ANY;
     }
     return needs;
+}
+
+static void add_order(const sim_case *of, sluice_loader_options *options)
+{
+    switch (of->order) {
+    case SIM_PLAIN:
+        break;
+    case SIM_EPISODES:
+        options->episode_classes = SIM_EPISODE_CLASSES;
+        options->episode_samples = SIM_EPISODE_SAMPLES;
+        options->episodes = of->rows / SIM_EPISODE;
+        break;
+    case SIM_WEIGHTS:
+        options->weights = of->numbers;
+        options->weight_count = of->data->samples;
+        options->weighted_samples = of->rows;
+        break;
+    case SIM_LENGTHS:
+        options->lengths = of->numbers;
+        options->length_count = of->data->samples;
+        break;
+    }
 }
 
 static sluice_loader_options options_of(const rank *r, const sluice_columns *columns)
@@ -132,6 +157,9 @@ static sluice_loader_options options_of(const rank *r, const sluice_columns *col
     options.classes = needs_classes(of) ? of->data->classes : NULL;
     options.class_count = needs_classes(of) ? of->data->samples : 0;
     options.columns = columns;
+    options.stall_fail_ns = how->stall_ns;
+    options.stall_warn_ns = how->stall_ns / 4;
+    add_order(of, &options);
     options.end_epoch = how->ends ? of->epoch + r->of->epochs : 0;
     return options;
 }
@@ -400,6 +428,10 @@ static void run_segment(segment *of, sim_draw *draw)
         !how->disk.refuses_direct);
     memset(ranks, 0, sizeof(ranks));
     sim_disk_set(&of->how->disk);
+    if (of->how->stall_ns > 0) {
+        sim_rows_let_fail();
+        sim_excuse(HANGS_NS);
+    }
     sim_limits_set(&of->how->limits);
     of->saver = sim_below(draw, of->how->world);
     for (uint32_t i = 0; i < of->how->world; i++) {
@@ -415,7 +447,7 @@ static void run_segment(segment *of, sim_draw *draw)
     for (uint32_t i = 0; i < of->how->world && of->how->together; i++) {
         sim_join(ranks[i].fiber);
     }
-    sim_expect_end(UINT64_C(1000000000));
+    sim_expect_end(UINT64_C(1000000000) + 4 * how->disk.hang_ns, sim_disk_hung() > 0);
     if (sim_idle() - idle > sim_excused() - excused + VAIN_NS) {
         sim_fail("waited for nothing: %llu ms, of which %llu have a reason",
                  (unsigned long long)((sim_idle() - idle) / 1000000),

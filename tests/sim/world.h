@@ -35,8 +35,9 @@ typedef struct sim_mutex {
 
 /* Begins a run: another seed, at time 1 s. Alone: no fiber but the caller's is left. */
 void sim_begin(uint64_t seed);
-/* Fails unless all fibers end, by themselves, in `ns` of its time. */
-void sim_expect_end(uint64_t ns);
+/* Fails unless all fibers end, by themselves, in `ns` of its time, and are joined; `abandoned`:
+ * some may not be, since nobody waited for what hung. */
+void sim_expect_end(uint64_t ns, bool abandoned);
 /* A number that two runs share only if all fibers did the same. */
 uint64_t sim_trace(void);
 void sim_trace_add(uint64_t value);
