@@ -542,7 +542,7 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
 
 /* Of one that is to be opened again. A read that never comes back pins it for ever: it is not
  * waited for. */
-static void leave_locked(sl_objects *objects, entry *e, leavers *leaving)
+static void let_go_locked(sl_objects *objects, entry *e, leavers *leaving)
 {
     if (e->pins > 0) {
         retire_locked(objects, e);
@@ -576,7 +576,7 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, s
             return SLUICE_AGAIN;
         }
         refused = e->refused;
-        leave_locked(objects, e, &leaving);
+        let_go_locked(objects, e, &leaving);
     }
     e = space_locked(objects, &leaving); /* there is some after that */
     if (e == NULL) {
