@@ -92,16 +92,15 @@ void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 
 /* ---- the loop ---- */
 
-/* Looked for in all requests: now and then. The thread does not sleep longer while any is in
- * flight.
- */
+/* Looked for in all requests: once a tick. The thread sleeps no longer than that while any is in
+ * flight. */
 static void note_oldest(sl_fetch *fetch, sl_fetch_state *state)
 {
     if (fetch->requests.flying == 0) {
         state->oldest_ns = 0;
         return;
     }
-    if (state->oldest_ns != 0 && fetch->now_ns - fetch->oldest_looked_ns < fetch->tick_ns) {
+    if (fetch->now_ns - fetch->oldest_looked_ns < fetch->tick_ns) {
         return;
     }
     const sl_request *oldest = sl_requests_oldest(&fetch->requests);

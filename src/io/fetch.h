@@ -206,7 +206,7 @@ typedef struct sl_fetch_state {
     uint64_t free_bytes;               /* of the read buffers */
     bool reserve_busy;
     /* Reads in flight, to be tried again, and of those in flight the oldest, for a message: up to
-     * a tenth of a second old. */
+     * two tenths of a second old. */
     uint32_t flying, waiting;
     uint32_t oldest_object;
     uint64_t oldest_ns; /* when it was sent; 0: none is in flight */
