@@ -45,6 +45,10 @@ sl_mix_function *sl_mix_for(sl_simd simd)
     if (simd >= SL_SIMD_AVX2) {
         return sl_aug_mix_avx2;
     }
+#elif defined(__aarch64__)
+    if (simd == SL_SIMD_NEON) {
+        return sl_aug_mix_neon;
+    }
 #endif
     (void)simd;
     return sl_aug_mix_scalar;

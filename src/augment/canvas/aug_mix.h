@@ -31,6 +31,8 @@ sl_mix_function *sl_mix_for(sl_simd simd);
 sl_mix_function sl_aug_mix_scalar;
 #if defined(__x86_64__)
 sl_mix_function sl_aug_mix_avx2;
+#elif defined(__aarch64__)
+sl_mix_function sl_aug_mix_neon;
 #endif
 
 #endif

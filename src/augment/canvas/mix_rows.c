@@ -20,6 +20,10 @@ static sl_mix_kernel *mix_kernel_for(const sl_converter *converter)
     if (converter->finite && converter->tools.simd == SL_SIMD_AVX2) {
         return sl_mix_avx2;
     }
+#elif defined(__aarch64__)
+    if (converter->finite && converter->tools.simd == SL_SIMD_NEON) {
+        return sl_mix_neon;
+    }
 #else
     (void)converter;
 #endif

@@ -45,6 +45,8 @@ void sl_mix_scalar_from(const sl_converter *converter, const sl_mix_piece *piece
 sl_mix_kernel sl_mix_scalar;
 #if defined(__x86_64__)
 sl_mix_kernel sl_mix_avx2, sl_mix_avx512;
+#elif defined(__aarch64__)
+sl_mix_kernel sl_mix_neon;
 #endif
 
 #endif

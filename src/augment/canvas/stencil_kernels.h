@@ -79,6 +79,8 @@ extern const sl_stencil_kernels sl_stencil_scalar;
 #if defined(__x86_64__)
 extern const sl_stencil_kernels sl_stencil_avx2;
 extern const sl_stencil_kernels sl_stencil_avx512;
+#elif defined(__aarch64__)
+extern const sl_stencil_kernels sl_stencil_neon;
 #endif
 
 #endif

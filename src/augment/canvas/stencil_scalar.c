@@ -157,6 +157,10 @@ const sl_stencil_kernels *sl_stencil_kernels_for(sl_simd simd)
     if (simd == SL_SIMD_AVX2) {
         return &sl_stencil_avx2;
     }
+#elif defined(__aarch64__)
+    if (simd == SL_SIMD_NEON) {
+        return &sl_stencil_neon;
+    }
 #endif
     (void)simd;
     return &sl_stencil_scalar;

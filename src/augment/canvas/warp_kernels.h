@@ -72,6 +72,8 @@ void sl_warp_affine_bilinear_avx2(const sl_warp_source *source, const sl_warp_li
                                   uint32_t first, uint32_t count, uint8_t *out);
 void sl_warp_affine_bicubic_avx2(const sl_warp_source *source, const sl_warp_line *line,
                                  uint32_t first, uint32_t count, uint8_t *out);
+#elif defined(__aarch64__)
+extern const sl_warp_kernels sl_warp_neon;
 #endif
 
 #endif

@@ -138,6 +138,10 @@ const sl_warp_kernels *sl_warp_kernels_for(sl_simd simd)
     if (simd >= SL_SIMD_AVX2) {
         return &sl_warp_avx2;
     }
+#elif defined(__aarch64__)
+    if (simd == SL_SIMD_NEON) {
+        return &sl_warp_neon;
+    }
 #endif
     (void)simd;
     return &sl_warp_scalar;
