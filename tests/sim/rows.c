@@ -336,13 +336,18 @@ static uint32_t count_good(uint32_t class)
     return count;
 }
 
-/* No sample is in an episode twice, as long as there are others. */
+/* No sample is in an episode twice, as long as there are others; those that are the row's partners
+ * are left to these. */
 static void check_different(const taken *columns, uint32_t first)
 {
+    uint32_t needed = SIM_EPISODE_SAMPLES;
+    for (uint32_t i = 1; i < model.of->members; i++) {
+        needed += model.of->rules[i] == SIM_SAME;
+    }
     for (uint32_t i = first; i < first + SIM_EPISODE; i += SIM_EPISODE_SAMPLES) {
         if (columns->status[i] != SLUICE_ROW_BAD && columns->status[i + 1] != SLUICE_ROW_BAD &&
             columns->index[i] == columns->index[i + 1] && !model.lossy &&
-            count_good(model.of->data->classes[columns->index[i]]) > 1) {
+            count_good(model.of->data->classes[columns->index[i]]) >= needed) {
             sim_fail("row %u and the next are one sample", i);
         }
     }
