@@ -24,12 +24,10 @@ power_recording power_recorded;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool recording;
 static char root[POWER_NAME_BYTES];
-void power_must(bool good, const char *what)
+_Noreturn void power_abort(const char *what)
 {
-    if (!good) {
-        (void)fprintf(stderr, "power: %s\n", what);
-        abort();
-    }
+    (void)fprintf(stderr, "power: %s\n", what);
+    abort();
 }
 
 uint32_t power_operations(void)

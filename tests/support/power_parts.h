@@ -56,7 +56,14 @@ typedef struct power_recording {
 
 extern power_recording power_recorded;
 
-/* Aborts with these words unless `good`. */
-void power_must(bool good, const char *what);
+/* Says these words, and aborts. */
+_Noreturn void power_abort(const char *what);
+
+static inline void power_must(bool good, const char *what)
+{
+    if (!good) {
+        power_abort(what);
+    }
+}
 
 #endif

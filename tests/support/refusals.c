@@ -225,7 +225,7 @@ bool refusals_chosen(refusal mode, uint32_t call, uint64_t seed, bool every)
         return true;
     }
     /* what stays refused mostly does what one refusal does, but for who tries again */
-    const uint64_t of = TEST_AMOUNT(1, 4) * (mode == REFUSAL_STAYS ? 3 : 1);
+    const uint64_t of = (uint64_t)TEST_AMOUNT(1, 4) * (mode == REFUSAL_STAYS ? 3 : 1);
     return mixed(stack + seed) % of == 0 && is_new(mode, stack);
 }
 

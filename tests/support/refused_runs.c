@@ -61,17 +61,18 @@ static void say(const char *text)
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* Names the refusal that the program did not survive, or that it waits behind. */
+/* Names the refusal that the program did not survive, or that it waits behind; it ends then, so
+ * what else its functions do is of no account. */
 static void on_end(int signal_number)
 {
     say(signal_number == SIGALRM ? "a hang in " : "a crash in ");
     say(running);
     say(", refused: ");
-    say(refusals_what());
+    say(refusals_what()); /* NOLINT(bugprone-signal-handler) */
     say(" ");
-    say(refusal_name(running_mode));
+    say(refusal_name(running_mode)); /* NOLINT(bugprone-signal-handler) */
     say("\n");
-    refusals_print_stack();
+    refusals_print_stack(); /* NOLINT(bugprone-signal-handler) */
     (void)signal(signal_number, SIG_DFL);
     if (signal_number == SIGALRM) {
         abort();

@@ -184,26 +184,32 @@ static void keep_chunks(void)
     sl_chunk_cache_close(cache);
 }
 
-/* The rig compares the bytes of those that are there. */
+/* One that is lost is kept again. The rig compares the bytes of one that is there. */
+static void check_chunk(sl_chunk_cache *cache, unsigned number)
+{
+    sl_cached_object *object = chunk_rig_object(cache, number, CHUNK_RIG_SMALL);
+    if (chunk_rig_check(object, number, 0) == SL_CHUNK_ABSENT) {
+        const sluice_status status = chunk_rig_keep(object, number, 0);
+        const sl_chunk_state state = chunk_rig_check(object, number, 0);
+        if (status != SLUICE_OK || state != SL_CHUNK_HERE) {
+            power_print_state();
+            fail_msg("chunk %u is not kept again: %d, %d", number, status, (int)state);
+        }
+    }
+    sl_cached_object_close(object);
+}
+
 static void check_chunks(const char *folder, void *ctx)
 {
-    char cache_path[400];
+    char path[400];
     (void)ctx;
-    (void)snprintf(cache_path, sizeof(cache_path), "%s/cache", folder);
+    (void)snprintf(path, sizeof(path), "%s/cache", folder);
     remove_tree(chunk_rig_folder());
-    assert_true(rename(cache_path, chunk_rig_folder()) == 0 || access(cache_path, F_OK) != 0);
+    const bool moved = rename(path, chunk_rig_folder()) == 0;
+    assert_true(moved || access(path, F_OK) != 0);
     sl_chunk_cache *cache = chunk_rig_open(UINT64_C(1) << 30);
     for (unsigned i = 0; i < CHUNKED; i++) {
-        sl_cached_object *object = chunk_rig_object(cache, i, CHUNK_RIG_SMALL);
-        if (chunk_rig_check(object, i, 0) == SL_CHUNK_ABSENT) {
-            const sluice_status status = chunk_rig_keep(object, i, 0);
-            const sl_chunk_state state = chunk_rig_check(object, i, 0);
-            if (status != SLUICE_OK || state != SL_CHUNK_HERE) {
-                power_print_state();
-                fail_msg("chunk %u is not kept again: %d, %d", i, status, (int)state);
-            }
-        }
-        sl_cached_object_close(object);
+        check_chunk(cache, i);
     }
     sl_chunk_cache_close(cache);
 }

@@ -142,9 +142,9 @@ static void make_tokens(const char *path)
     options.field_count = 1;
     options.zstd_level = SLUICE_ZSTD_OFF;
     assert(sluice_writer_open(&writer, path, &options, NULL) == SLUICE_OK);
-    for (uint16_t i = 0; i < SAMPLES; i++) {
+    for (uint32_t i = 0; i < SAMPLES; i++) {
         uint16_t tokens[TOKENS_MOST];
-        for (uint16_t k = 0; k < TOKENS_MOST; k++) {
+        for (uint32_t k = 0; k < TOKENS_MOST; k++) {
             tokens[k] = (uint16_t)(i * 100 + k);
         }
         const sluice_value value = value_of(tokens, sizeof(tokens));
