@@ -59,28 +59,33 @@ static void read_golden(void)
     (void)fclose(file);
 }
 
+static uint32_t find_line(const char *name)
+{
+    for (uint32_t i = 0; i < wanted_count; i++) {
+        if (strcmp(wanted[i].name, name) == 0) {
+            return i;
+        }
+    }
+    fail_msg("%s is not in %s", name, golden_path);
+    return 0;
+}
+
 /* The digest of `name`, made at a level of SIMD. */
 static void expect(const char *name, sl_simd level, uint64_t sum)
 {
+    made_count++;
     if (written != NULL) {
         if (level == SL_SIMD_SCALAR) {
             (void)fprintf(written, "%s %016llx\n", name, (unsigned long long)sum);
         }
-        made_count++;
         return;
     }
-    for (uint32_t i = 0; i < wanted_count; i++) {
-        if (strcmp(wanted[i].name, name) == 0) {
-            seen[i] = true;
-            made_count++;
-            if (wanted[i].sum != sum) {
-                fail_msg("%s at SIMD level %d: %016llx, not %016llx", name, (int)level,
-                         (unsigned long long)sum, (unsigned long long)wanted[i].sum);
-            }
-            return;
-        }
+    const uint32_t at = find_line(name);
+    seen[at] = true;
+    if (wanted[at].sum != sum) {
+        fail_msg("%s at SIMD level %d: %016llx, not %016llx", name, (int)level,
+                 (unsigned long long)sum, (unsigned long long)wanted[at].sum);
     }
-    fail_msg("%s is not in %s", name, golden_path);
 }
 
 /* ---- pictures ---- */
@@ -112,7 +117,7 @@ static sl_image whole_view(void)
                       .width = WIDTH,
                       .height = HEIGHT,
                       .channels = 3,
-                      .stride_bytes = WIDTH * 3,
+                      .stride_bytes = (size_t)WIDTH * 3,
                       .picture_width = WIDTH,
                       .picture_height = HEIGHT,
                       .denominator = 1};
