@@ -128,3 +128,30 @@ TEST(widened)
     assert_int_equal(sl_read_arena_give(&arena, &rest, 1), UNITS);
     sl_read_arena_close(&arena, 0);
 }
+
+/* All bits of it: those that were taken and are not, those that stay, and where the next run is
+ * looked for. */
+TEST(moved_to_the_front)
+{
+    sl_read_arena arena;
+    sl_budget budget;
+    sl_arena_run runs[3];
+    sl_budget_init(&budget, UINT64_MAX);
+    assert_int_equal(sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT, SIZE_MAX, &budget, NULL),
+                     SLUICE_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        runs[i] = sl_read_arena_take(&arena, 70 * SL_ARENA_UNIT);
+        assert_int_equal(runs[i].units, 70);
+    }
+    (void)sl_read_arena_give(&arena, &runs[0], 1);
+    sl_read_arena_moved(&arena, 140);
+    assert_int_equal(sl_read_arena_free(&arena), UNITS - 140);
+    const sl_arena_run rest = sl_read_arena_take(&arena, (UNITS - 140) * SL_ARENA_UNIT);
+    assert_int_equal(rest.first, 140);
+    assert_int_equal(rest.units, UNITS - 140);
+    assert_int_equal(sl_read_arena_take(&arena, 1).units, 0);
+    const sl_arena_run front = {.first = 0, .units = 140};
+    assert_int_equal(sl_read_arena_give(&arena, &front, 1), 140);
+    assert_int_equal(sl_read_arena_take(&arena, 140 * SL_ARENA_UNIT).first, 0);
+    sl_read_arena_close(&arena, 0);
+}
