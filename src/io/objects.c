@@ -29,6 +29,8 @@
 #define SHARE_OF_SMALL 4U
 #define SHARE_OF_LARGE 16U
 #define NONE           UINT32_MAX
+/* Handles beside two of each object: stale ones that a read which hangs keeps. */
+#define RETIRED_MOST 16U
 /* After so many failures in a row nobody waits for the next one to pass. */
 #define FAILING_MOST 8U
 
@@ -91,7 +93,7 @@ static uint32_t choose_capacity(uint32_t objects)
         share = sl_max_u64(large, share);
     }
     share = sl_min_u64(share, CAPACITY_MAX);
-    share = share > 2 * (uint64_t)objects ? 2 * (uint64_t)objects : share;
+    share = sl_min_u64(share, 2 * (uint64_t)objects + RETIRED_MOST);
     return share > 0 ? (uint32_t)share : 1;
 }
 
