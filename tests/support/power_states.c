@@ -192,7 +192,7 @@ static void build_file(power_bytes *file, const choice *c, int node)
     file->data = calloc(1, most + 1);
     file->bytes = power_recorded.nodes[node].bytes;
     power_must(file->data != NULL, "no memory");
-    if (file->bytes > 0) {
+    if (power_recorded.nodes[node].data != NULL) {
         memcpy(file->data, power_recorded.nodes[node].data, file->bytes);
     }
     for (uint32_t i = 0; i < c->operations; i++) {
