@@ -189,12 +189,15 @@ static void build_file(power_bytes *file, const choice *c, int node)
         const size_t end = (size_t)(operation->offset + operation->bytes);
         most = operation->node == node && end > most ? end : most;
     }
-    file->data = calloc(1, most + 1);
-    file->bytes = power_recorded.nodes[node].bytes;
-    power_must(file->data != NULL, "no memory");
-    if (power_recorded.nodes[node].data != NULL) {
-        memcpy(file->data, power_recorded.nodes[node].data, file->bytes);
+    const power_bytes *before = &power_recorded.nodes[node];
+    uint8_t *data = calloc(1, most + 1);
+    if (data == NULL) {
+        power_abort("no memory");
     }
+    if (before->data != NULL) {
+        memcpy(data, before->data, before->bytes);
+    }
+    *file = (power_bytes){data, before->bytes};
     for (uint32_t i = 0; i < c->operations; i++) {
         const power_operation *operation = &power_recorded.operations[i];
         if (operation->node != node) {
