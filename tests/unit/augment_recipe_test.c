@@ -350,3 +350,23 @@ TEST_WITH(draws_are_the_same_for_ever, recipe_setup, recipe_teardown)
         assert_int_equal(p.geometries[0].box.flip_x, expected[i].flip);
     }
 }
+
+/* Steps of two pictures draw nothing from their end epoch on, which is no error. */
+TEST(steps_that_have_ended_are_drawn)
+{
+    static const char *const names[] = {"mixup_partner", "copy_paste"};
+    static const double arguments[][3] = {{8, 1, 3}, {1, 0.5, 3}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        sluice_augment *r = NULL;
+        assert_int_equal(sluice_augment_create(&r), SLUICE_OK);
+        assert_int_equal(sluice_augment_resize_center_crop(r, 32, 24, 24), SLUICE_OK);
+        assert_int_equal(sluice_augment_add(r, names[i], arguments[i], 3), SLUICE_OK);
+        for (uint64_t epoch = 3; epoch < 5; epoch++) {
+            WHOLE_PARAMS(p);
+            assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 1, .epoch = epoch, .sample = 7}, 64,
+                                     48, &p, NULL),
+                             SLUICE_OK);
+        }
+        sluice_augment_destroy(r);
+    }
+}

@@ -572,3 +572,21 @@ CACHE_TEST(threads_share_a_cache)
     assert_int_equal(chunk_rig_count(SL_CHUNK_PART), 0);
     sl_chunk_cache_close(c.cache);
 }
+
+/* The table of objects grows twice on the way. */
+CACHE_TEST(objects_are_found_as_they_become_many)
+{
+    enum { MANY = 200 };
+    static sl_cached_object *objects[MANY];
+    sl_chunk_cache *cache = chunk_rig_open(PLENTY);
+    for (unsigned i = 0; i < MANY; i++) {
+        objects[i] = chunk_rig_object(cache, i, CHUNK_RIG_SMALL);
+        for (unsigned k = 0; k <= i; k++) {
+            assert_ptr_equal(sl_chunk_cache_object(cache, objects[k]->hash), objects[k]);
+        }
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        sl_cached_object_close(objects[i]);
+    }
+    sl_chunk_cache_close(cache);
+}
