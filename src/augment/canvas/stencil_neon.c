@@ -278,7 +278,7 @@ INLINE uint16x8_t smooth_words(uint16x8_t sums)
     return vshrn_high_n_u32(vshrn_n_u32(low, 16), vmull_high_n_u16(more, THIRTEENTH), 16);
 }
 
-INLINE uint16x4_t blend_four(uint16x4_t smooth, uint16x4_t value, float factor)
+INLINE uint16x4_t sharpen_four(uint16x4_t smooth, uint16x4_t value, float factor)
 {
     const int32x4_t from = vreinterpretq_s32_u32(vmovl_u16(smooth));
     const int32x4_t to = vreinterpretq_s32_u32(vmovl_u16(value));
@@ -290,8 +290,8 @@ INLINE uint8x8_t sharpen_eight(uint16x8_t sums, uint8x8_t middle, float factor)
 {
     const uint16x8_t value = vmovl_u8(middle);
     const uint16x8_t smooth = smooth_words(vmlaq_n_u16(sums, value, 4));
-    const uint16x4_t low = blend_four(vget_low_u16(smooth), vget_low_u16(value), factor);
-    const uint16x4_t high = blend_four(vget_high_u16(smooth), vget_high_u16(value), factor);
+    const uint16x4_t low = sharpen_four(vget_low_u16(smooth), vget_low_u16(value), factor);
+    const uint16x4_t high = sharpen_four(vget_high_u16(smooth), vget_high_u16(value), factor);
     return vqmovn_u16(vcombine_u16(low, high));
 }
 

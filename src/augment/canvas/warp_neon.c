@@ -113,7 +113,7 @@ INLINE void store_two(float64x2_t values, uint8_t *out)
     out[3] = (uint8_t)vgetq_lane_u64(whole, 1);
 }
 
-INLINE float64x2_t linear(float64x2_t from, float64x2_t to, float64x2_t at)
+INLINE float64x2_t warp_neon_linear(float64x2_t from, float64x2_t to, float64x2_t at)
 {
     return vaddq_f64(from, vmulq_f64(vsubq_f64(to, from), at));
 }
@@ -126,11 +126,11 @@ static void warp_neon_bilinear(const sl_warp_source *source, const double *xs, c
     for (; i + 2 <= count; i += 2, out += 6) {
         const warp_taps taps = find_taps(&local, xs + i, ys + i, 2, 0);
         for (size_t c = 0; c < 3; c++) {
-            const float64x2_t upper = linear(take_two(&local, &taps, 0, 0, c),
-                                             take_two(&local, &taps, 0, 1, c), taps.right);
-            const float64x2_t lower = linear(take_two(&local, &taps, 1, 0, c),
-                                             take_two(&local, &taps, 1, 1, c), taps.right);
-            store_two(linear(upper, lower, taps.down), out + c);
+            const float64x2_t upper = warp_neon_linear(
+                take_two(&local, &taps, 0, 0, c), take_two(&local, &taps, 0, 1, c), taps.right);
+            const float64x2_t lower = warp_neon_linear(
+                take_two(&local, &taps, 1, 0, c), take_two(&local, &taps, 1, 1, c), taps.right);
+            store_two(warp_neon_linear(upper, lower, taps.down), out + c);
         }
     }
     if (i < count) {
@@ -139,7 +139,7 @@ static void warp_neon_bilinear(const sl_warp_source *source, const double *xs, c
 }
 
 /* The order of the additions is the reference's. */
-INLINE float64x2_t cubic(const float64x2_t v[4], float64x2_t at)
+INLINE float64x2_t warp_neon_cubic(const float64x2_t v[4], float64x2_t at)
 {
     const float64x2_t first = vsubq_f64(v[2], v[0]);
     const float64x2_t twice = vmulq_n_f64(vsubq_f64(v[0], v[1]), 2);
@@ -162,9 +162,9 @@ static void warp_neon_bicubic(const sl_warp_source *source, const double *xs, co
                 const float64x2_t row[4] = {
                     take_two(&local, &taps, k, 0, c), take_two(&local, &taps, k, 1, c),
                     take_two(&local, &taps, k, 2, c), take_two(&local, &taps, k, 3, c)};
-                values[k] = cubic(row, taps.right);
+                values[k] = warp_neon_cubic(row, taps.right);
             }
-            const float64x2_t value = cubic(values, taps.down);
+            const float64x2_t value = warp_neon_cubic(values, taps.down);
             store_two(vminq_f64(vmaxq_f64(value, vdupq_n_f64(0)), vdupq_n_f64(255)), out + c);
         }
     }
