@@ -9,7 +9,7 @@
 #define LONG_NS      UINT64_C(50000000)
 #define VAIN_MOST_NS UINT64_C(10000000000)
 /* A run that takes more steps is endless. */
-#define STEPS_MAX UINT64_C(20000000)
+#define STEPS_MAX UINT64_C(100000000)
 
 sim_world world = {.now = BEGIN_NS,
                    .first_deadline = UINT64_MAX,
