@@ -495,7 +495,7 @@ class Loader:
         """Returns one line about what the loader does now: which batch is next, and which row, queue or read it waits for.
 
         Call it from another thread, or a debugger, when a loop seems to stand still. A read in flight is named with its file, offset
-        and age. The words are for people and may change.
+        and age. The words are for people and may change. Ctrl-C in a wait of more than a second for a batch writes it to sys.stderr.
         """
         return self._handle.describe()
 

@@ -15,8 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_NS ((int64_t)WAIT_SLICE_MS * 1000000)
-#define PATIENCE 1 /* slices without a batch before a look at who holds them */
+#define SLICE_NS  ((int64_t)WAIT_SLICE_MS * 1000000)
+#define LONG_WAIT (1000 / WAIT_SLICE_MS) /* slices: from here on Ctrl-C says what is waited for */
+#define PATIENCE  1 /* slices without a batch before a look at who holds them */
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -191,8 +192,13 @@ static sluice_status wait_next(loader_object *self, sluice_batch **batch)
         if (status != SLUICE_AGAIN) {
             return status;
         }
-        if (PyErr_CheckSignals() < 0 ||
-            (slices > PATIENCE && loader_look_at_holds(self, slices) < 0)) {
+        if (PyErr_CheckSignals() < 0) {
+            if (slices >= LONG_WAIT) {
+                loader_say_waited(self, (double)(slices + 1) * SLICE_NS / 1e9);
+            }
+            return SLUICE_AGAIN;
+        }
+        if ((slices > PATIENCE && loader_look_at_holds(self, slices) < 0)) {
             return SLUICE_AGAIN;
         }
     }

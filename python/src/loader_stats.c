@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader_stats.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static PyObject *list_of(const uint64_t *values, size_t count)
@@ -51,6 +52,24 @@ PyObject *loader_describe(loader_object *self, PyObject *unused)
         return loader_raise(self, status);
     }
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+void loader_say_waited(loader_object *self, double seconds)
+{
+    char text[900];
+    char line[960];
+    PyObject *type;
+    PyObject *value;
+    PyObject *trace;
+    if (self->handle == NULL ||
+        sluice_loader_describe(self->handle, text, sizeof(text)) != SLUICE_OK) {
+        return;
+    }
+    (void)snprintf(line, sizeof(line), "sluice: interrupted after a wait of %.1f s: %s\n", seconds,
+                   text);
+    PyErr_Fetch(&type, &value, &trace);
+    PySys_WriteStderr("%s", line);
+    PyErr_Restore(type, value, trace);
 }
 
 PyObject *loader_stage(loader_object *self, PyObject *number)

@@ -206,6 +206,31 @@ def test_ctrl_c_ends_what_a_dead_server_holds(server, tmp_path, rule):
     server.rules()
 
 
+def test_ctrl_c_says_what_a_loader_waits_for(server):
+    program = textwrap.dedent(f"""\
+        import os, signal, sys, threading
+        import sluice
+        sluice.remote.configure(anonymous=True, endpoint={server.url!r}, stall=600)
+        loader = sluice.Loader(sluice.Dataset("s3://bucket/photos"), batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
+        print("ready", flush=True)
+        sys.stdin.read()
+        threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGINT)).start()
+        next(iter(loader))
+        """)
+    for seconds, says in (("0.2", False), ("2.5", True)):
+        server.rules()
+        process = subprocess.Popen([sys.executable, "-c", program, seconds], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
+        server.rules("stall-head")
+        error = process.communicate(timeout=120)[1]
+        lines = [line for line in error.splitlines() if line.startswith("sluice: interrupted after a wait of ")]
+        assert "KeyboardInterrupt" in error
+        assert len(lines) == says, error
+        assert all("s3://bucket/photos" in line for line in lines), error
+    server.rules()
+
+
 # What each waits for, of a packed dataset: its listing, its manifest, or its only shard.
 COMMANDS = (("info A", "kind=list stall-head"), ("info A", "kind=get stall-body=20"), ("verify A", "kind=get skip=1 stall-body=20"),
             ("view A -o F/sheet.png", "kind=get skip=1 stall-body=20"), ("pack A F/packed", "kind=get skip=1 stall-body=20"),
