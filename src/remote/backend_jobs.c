@@ -26,6 +26,8 @@
 #define SIZE_PROBE_BYTES 4096U
 /* A part waits so long for a chunk that another process writes. */
 #define PARK_MOST_NS UINT64_C(5000000000)
+/* After one was not written in that time, none is waited for so long: its writer was stopped. */
+#define IMPATIENT_NS UINT64_C(30000000000)
 /* It waits so long for the loader's own chunks while none of them arrives, or half of the stall
  * limit. */
 #define EXPECT_MOST_NS UINT64_C(10000000000)
@@ -211,6 +213,9 @@ static bool read_cached_part(sl_remote_backend *remote, sl_backend_part *part)
         }
         return expected;
     case SL_CHUNK_COMING:
+        if (!expected && sl_now_ns() < remote->impatient_until_ns) {
+            return false;
+        }
         park_part(remote, part, expected);
         return true;
     case SL_CHUNK_HERE:
@@ -648,6 +653,8 @@ static void look_at_parked(sl_remote_backend *remote)
             job->flying--;
             continue_job(remote, job);
         } else if (now >= part->until_ns) {
+            remote->impatient_until_ns =
+                part->expected ? remote->impatient_until_ns : now + IMPATIENT_NS;
             send_past(remote, part);
             finish_failed_file(remote, job);
         } else if (part->expected && !changed) {

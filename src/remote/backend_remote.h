@@ -78,9 +78,10 @@ struct sl_remote_backend {
     sl_backend_part *parts, *free_parts;
     sl_backend_jobs hungry, ready;
     sl_backend_part *parked;
-    uint64_t parked_look_ns; /* then it is looked at next */
-    sl_chunk_waits *waits;   /* NULL: none */
-    uint64_t changes;        /* of waits, when parts were looked at last */
+    uint64_t parked_look_ns;     /* then it is looked at next */
+    uint64_t impatient_until_ns; /* no part waits for a chunk of another process until then */
+    sl_chunk_waits *waits;       /* NULL: none */
+    uint64_t changes;            /* of waits, when parts were looked at last */
     uint32_t inner_flying;
     uint64_t scratch_bytes; /* of all parts */
     uint64_t progress;

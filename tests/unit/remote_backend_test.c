@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backend of remote objects, over a network and a cache that are made up (remote_rig.h). */
+#include "chunk_waits.h"
 #include "clock.h"
 #include "memory.h"
 #include "remote_rig.h"
@@ -22,6 +23,8 @@ static sl_objects *samples; /* of files 1 and 4; of 1, 2 and 5 */
 static uint8_t *memory;
 static sl_read reads[DEPTH];
 static sl_completion completions[DEPTH];
+static sl_chunk_waits *waits; /* of backends, and their stall limit */
+static uint64_t stall_ns;
 
 static uint32_t sample_files(void *ctx, uint32_t object)
 {
@@ -76,7 +79,8 @@ static int clean_up(void **state)
 
 static sl_backend *open_remote(void)
 {
-    sl_backend_config config = {.depth = 2 * DEPTH, .threads = 2};
+    sl_backend_config config = {
+        .depth = 2 * DEPTH, .threads = 2, .waits = waits, .stall_ns = stall_ns};
     sl_backend *backend = NULL;
     assert_int_equal(sl_backend_pread.open(&backend, &config, NULL), SLUICE_OK);
     config.depth = DEPTH;
@@ -545,6 +549,36 @@ TEST(chunks_that_cannot_be_read_are_fetched)
     close_remote(backend);
     close_chunks();
     close(real);
+}
+
+/* Its writer was stopped: one read waits for it, the others do not. */
+TEST(a_chunk_that_never_comes_is_waited_for_once)
+{
+    static const sl_chunk_state none[RIG_CHUNKS] = {SL_CHUNK_COMING, SL_CHUNK_COMING,
+                                                    SL_CHUNK_COMING, SL_CHUNK_COMING};
+    fill_chunks(none);
+    net_reset(RIG_LATE);
+    waits = sl_chunk_waits_open(NULL);
+    stall_ns = 400 * MS;
+    sl_backend *backend = open_remote();
+    uint32_t looks[2] = {0};
+    for (uint32_t i = 0; i < 2; i++) {
+        reads[0] = (sl_read){.fd = -1, .handle = &handles[0], .length = 100, .buffer = memory};
+        const uint32_t before = cache.looks;
+        submit_reads(backend, 1);
+        reap_reads(backend, 1);
+        assert_int_equal(completions[0].result, 100);
+        assert_true(io_same(0, 0, memory, 100));
+        looks[i] = cache.looks - before;
+    }
+    assert_int_equal(net.started, 2);
+    assert_true(looks[0] > 1);
+    assert_int_equal(looks[1], 1);
+    close_remote(backend);
+    sl_chunk_waits_release(waits);
+    waits = NULL;
+    stall_ns = 0;
+    close_chunks();
 }
 
 TEST(close_while_a_chunk_is_coming)
