@@ -22,10 +22,11 @@ static bool has_part_open(const char *pid, const char *folder)
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream */
     while (!found && dir != NULL && (fd = readdir(dir)) != NULL) {
         const ssize_t length = readlinkat(dirfd(dir), fd->d_name, target, sizeof(target) - 1);
+        const size_t prefix = strlen(folder);
         const size_t suffix = sizeof(SL_CHUNK_PART) - 1;
         target[length > 0 ? length : 0] = '\0';
-        found = length > (ssize_t)suffix && strncmp(target, folder, strlen(folder)) == 0 &&
-                strcmp(target + length - suffix, SL_CHUNK_PART) == 0;
+        found = length > (ssize_t)suffix && strncmp(target, folder, prefix) == 0 &&
+                target[prefix] == '/' && strcmp(target + length - suffix, SL_CHUNK_PART) == 0;
     }
     if (dir != NULL) {
         (void)closedir(dir);

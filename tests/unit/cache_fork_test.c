@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A child that was forked while other threads open the chunk cache can open it, too. */
 #include "chunk_cache.h"
+#include "chunk_file.h"
+#include "chunk_list.h"
 #include "test.h"
 #include "test_folder.h"
 #include "thread.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,4 +66,40 @@ TEST(a_child_opens_what_its_parent_is_opening)
     }
     atomic_store_explicit(&self.stop, true, memory_order_relaxed);
     sl_thread_join(&self.thread);
+}
+
+/* Says so, and has a part of a chunk open until it is ended. */
+static void hold_part(const char *path, int say)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    (void)alarm(PATIENCE_S);
+    if (fd >= 0 && write(say, "", 1) == 1) {
+        (void)pause();
+    }
+    _exit(1);
+}
+
+TEST(the_writer_of_a_folder_is_found)
+{
+    char part[512];
+    char said;
+    int ends[2];
+    assert_int_equal(mkdir(test_path("kept"), 0700), 0);
+    assert_int_equal(mkdir(test_path("kept2"), 0700), 0);
+    (void)snprintf(part, sizeof(part), "%s/chunk" SL_CHUNK_PART, test_path("kept2"));
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        hold_part(part, ends[1]);
+    }
+    assert_int_equal(read(ends[0], &said, 1), 1);
+    const long found = sl_chunk_find_writer(test_path("kept2"));
+    const long other = sl_chunk_find_writer(test_path("kept"));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    assert_int_equal(found, child);
+    assert_int_equal(other, 0);
 }
