@@ -186,14 +186,27 @@ static bool take_victim(sl_caching *caching, sl_chunk_plan *victim)
     return found;
 }
 
+/* 0: keeping is off. */
+static uint64_t quota_of_cache(sl_chunk_cache *cache)
+{
+    sl_chunk_cache_stats stats;
+    sl_chunk_cache_get_stats(cache, &stats);
+    return stats.off[0] == '\0' ? stats.most_bytes : 0;
+}
+
 /* Removes a chunk, of this plan or of objects that are not open. False: there is none to remove for
- * this one. */
+ * this one, or keeping is off, so that space is not what is missing. */
 static bool caching_make_space(sl_caching *caching, const sl_chunk_plan *for_chunk)
 {
     const uint64_t needed = caching_cost_of(caching, for_chunk);
     sl_chunk_plan victim;
+    bool failed = false;
+    if (quota_of_cache(caching->cache) == 0) {
+        return false;
+    }
     while (take_victim(caching, &victim)) {
-        sl_cached_object *object = caching->objects.open(caching->objects.ctx, victim.object);
+        sl_cached_object *object =
+            caching->objects.open(caching->objects.ctx, victim.object, &failed);
         if (object != NULL && sl_chunk_remove(object, victim.chunk)) {
             sl_lock(&caching->mutex);
             caching->stats.removed++;
@@ -276,14 +289,20 @@ static bool is_too_late(sl_caching *caching, const sl_chunk_plan *chunk)
                                       position - chunk->first > chunk->last - position);
 }
 
-static void open_flight(caching_thread *thread)
+/* False: the flight has ended. */
+static bool open_flight(caching_thread *thread)
 {
     sl_caching *caching = thread->caching;
+    bool failed = false;
     sl_cached_object *cached =
-        caching->objects.open(caching->objects.ctx, thread->flight.of.object);
+        caching->objects.open(caching->objects.ctx, thread->flight.of.object, &failed);
     sl_lock(&caching->mutex);
     thread->flight.cached = cached;
     sl_unlock(&caching->mutex);
+    if (cached == NULL) {
+        settle_chunk(thread, failed ? OUTCOME_FAILED : OUTCOME_LEFT);
+    }
+    return cached != NULL;
 }
 
 static void work_on(caching_thread *thread)
@@ -291,9 +310,7 @@ static void work_on(caching_thread *thread)
     sl_caching *caching = thread->caching;
     const chunk_flight *flight = &thread->flight;
     sl_chunk_part *part = NULL;
-    open_flight(thread);
-    if (flight->cached == NULL) {
-        settle_chunk(thread, OUTCOME_LEFT);
+    if (!open_flight(thread)) {
         return;
     }
     const sl_chunk_state state = sl_chunk_look(flight->cached, flight->of.chunk);
@@ -417,6 +434,9 @@ static bool take(caching_thread *thread)
     }
     if (taken) {
         caching->states[caching_number_of(caching, &thread->flight.of)] = CHUNK_TAKEN;
+        if (caching->later_count > 0 || caching->demand_count > 0) {
+            sl_cond_signal(&caching->work); /* this one may have been the only one awake for them */
+        }
     }
     sl_unlock(&caching->mutex);
     return taken;
@@ -455,13 +475,6 @@ uint32_t sl_caching_threads(uint64_t largest)
     return (uint32_t)sl_min_u64(threads, SL_CACHING_THREADS_MAX);
 }
 
-static uint64_t quota_of_cache(sl_chunk_cache *cache)
-{
-    sl_chunk_cache_stats stats;
-    sl_chunk_cache_get_stats(cache, &stats);
-    return stats.off[0] == '\0' ? stats.most_bytes : 0;
-}
-
 static bool number_chunks(sl_caching *caching)
 {
     const sl_caching_objects *objects = &caching->objects;
@@ -496,8 +509,6 @@ sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
     }
     made->cache = cache;
     made->objects = *objects;
-    made->most_bytes = quota_of_cache(cache);
-    made->ahead = ahead_of(made->most_bytes);
     made->thread_count = threads;
     made->largest = sl_caching_largest(objects);
     atomic_init(&made->wake_at, UINT64_MAX);
@@ -587,6 +598,13 @@ static void forget_chunks_locked(sl_caching *caching, bool goes_on)
     caching->kept_bytes = 0;
 }
 
+/* Another loader may have set another quota. One that is off for a while keeps what it had. */
+static void use_quota_locked(sl_caching *caching, uint64_t most_bytes)
+{
+    caching->most_bytes = most_bytes > 0 ? most_bytes : caching->most_bytes;
+    caching->ahead = ahead_of(caching->most_bytes);
+}
+
 static void use_plan_locked(sl_caching *caching, const sl_chunk_epoch *epoch, sl_chunk_plan *plan)
 {
     const uint64_t count = epoch->count;
@@ -623,11 +641,13 @@ sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_epoch *epoch,
         return sl_no_memory(error, STAGE, "for the chunks of an epoch");
     }
     memcpy(plan, epoch->chunks, count * sizeof(*plan));
+    const uint64_t most_bytes = quota_of_cache(caching->cache);
     sl_lock(&caching->mutex);
     const sluice_status status = caching_start_threads(caching, error);
     sl_chunk_plan *before = plan;
     if (status == SLUICE_OK) {
         before = caching->plan;
+        use_quota_locked(caching, most_bytes);
         use_plan_locked(caching, epoch, plan);
     }
     sl_unlock(&caching->mutex);

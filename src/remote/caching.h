@@ -19,7 +19,9 @@
  *
  * A read of a chunk of the plan waits for the chunk (chunk_waits.h), so that no
  * byte is downloaded twice. A chunk that is not within reach is fetched out of turn then. A read
- * does not wait for a chunk that will not have space, and for none after a fetch has failed.
+ * does not wait for a chunk that will not have space, and for none after a fetch has failed. The
+ * quota is read with each plan. While the folder cannot be written to, nothing is removed for
+ * space.
  *
  * A chunk is fetched when its first use is fewer than `ahead` chunks away: as many as fill a
  * quarter of the cache, at least 4, at most 64. A chunk that the next epoch does not use is not
@@ -60,9 +62,9 @@ typedef struct sl_caching_objects {
     uint32_t count;
     /* Returns the size of an object; 0: the object is not kept. Does not block. */
     uint64_t (*bytes)(void *ctx, uint32_t object);
-    /* Returns the object in the cache, valid until caching is closed; NULL: it is not kept. May
-     * block. */
-    sl_cached_object *(*open)(void *ctx, uint32_t object);
+    /* Returns the object in the cache, valid until caching is closed; NULL: it is not kept, or
+     * `*failed`: the store did not say what it is. May block. */
+    sl_cached_object *(*open)(void *ctx, uint32_t object, bool *failed);
     /* Reads exactly `bytes` at `offset`; false: it failed. Blocks, under the thread's stop. */
     bool (*read)(void *ctx, uint32_t object, uint64_t offset, void *to, uint32_t bytes);
     uint64_t wait_ns; /* most time that another process's chunk is waited for; 0: 30 s */

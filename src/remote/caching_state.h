@@ -42,8 +42,7 @@ struct sl_caching {
     sl_chunk_cache *cache;
     sl_caching_objects objects;
     uint64_t *bases; /* of each object, and behind the last: number of its first chunk */
-    uint64_t ahead;
-    bool fills; /* all chunks at once: there is no position */
+    bool fills;      /* all chunks at once: there is no position */
     uint32_t thread_count;
     uint64_t largest; /* chunk */
 
@@ -62,6 +61,7 @@ struct sl_caching {
     uint32_t *fresh;  /* of each chunk: bytes that the epoch that fetched it has still to read */
     uint64_t *places; /* in the plan, of each chunk, by its number */
     uint64_t most_bytes, kept_bytes, taken_bytes; /* the quota; known to be here; in flights */
+    uint64_t ahead;                               /* chunks that are fetched before their use */
     uint64_t distrust_until_ns;                   /* reads do not wait for chunks */
     sl_chunk_plan *plan;
     uint64_t planned, used; /* chunks of the plan; those with a use in this epoch */

@@ -48,9 +48,9 @@ void sl_chunk_waits_close(sl_chunk_waits *waits)
         return;
     }
     sl_lock(&waits->mutex);
+    waits->plans += sl_caching_changes(waits->caching) + 1; /* a number that nobody has seen */
     waits->caching = NULL;
     waits->planning = false;
-    waits->plans++;
     sl_unlock(&waits->mutex);
     sl_chunk_waits_release(waits);
 }

@@ -209,8 +209,9 @@ static bool find_identity(const sl_kept_objects *kept, sl_object *opened, uint32
            identity->bytes == kept->bytes[object];
 }
 
-/* Opens the object in the cache. An ETag that is not known costs a request, once. */
-static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object)
+/* Opens the object in the cache. An ETag that is not known costs a request, once, unless that has
+ * failed. */
+static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object, bool *failed)
 {
     sl_lock(&kept->mutex);
     sl_file_identity identity = kept->identities[object];
@@ -232,18 +233,20 @@ static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object)
             keep_open(kept, object, opened);
         }
     }
-    if (cached == NULL && opened != NULL && sl_store_reason()[0] != '\0') {
+    *failed = cached == NULL && opened != NULL && sl_store_reason()[0] != '\0';
+    if (*failed) {
         kept_note_failure(kept, opened->printed, sl_store_reason());
     }
     sl_object_release(opened);
     return cached;
 }
 
-static sl_cached_object *open_kept(void *ctx, uint32_t object)
+static sl_cached_object *open_kept(void *ctx, uint32_t object, bool *failed)
 {
     sl_kept_objects *kept = ctx;
+    *failed = false;
     sl_lock(&kept->looking[object % STRIPES]);
-    sl_cached_object *cached = look_and_open(kept, object);
+    sl_cached_object *cached = look_and_open(kept, object, failed);
     sl_unlock(&kept->looking[object % STRIPES]);
     return cached;
 }

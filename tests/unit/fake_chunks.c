@@ -64,10 +64,12 @@ static uint64_t fake_bytes(void *ctx, uint32_t object)
     return object < chunks->objects ? chunks->bytes_each : 0;
 }
 
-static sl_cached_object *fake_open(void *ctx, uint32_t object)
+static sl_cached_object *fake_open(void *ctx, uint32_t object, bool *failed)
 {
-    (void)ctx;
-    return &objects[object];
+    const fake_chunks *chunks = ctx;
+    const bool unknown = atomic_load_explicit(&chunks->unknown, memory_order_relaxed);
+    *failed = unknown && atomic_load_explicit(&chunks->silent, memory_order_relaxed);
+    return unknown ? NULL : &objects[object];
 }
 
 static bool fake_read(void *ctx, uint32_t object, uint64_t offset, void *to, uint32_t bytes)
@@ -136,6 +138,11 @@ static uint64_t coming_locked(void)
     return bytes;
 }
 
+static bool is_off(void)
+{
+    return atomic_load_explicit(&cache.chunks->off, memory_order_relaxed);
+}
+
 sluice_status sl_chunk_begin(sl_cached_object *object, uint64_t chunk, sl_chunk_part **part,
                              sluice_error *error)
 {
@@ -145,7 +152,7 @@ sluice_status sl_chunk_begin(sl_cached_object *object, uint64_t chunk, sl_chunk_
     sl_lock(&mutex);
     if (states[number] == SL_CHUNK_COMING) {
         status = SLUICE_AGAIN;
-    } else if (states[number] == SL_CHUNK_HERE ||
+    } else if (states[number] == SL_CHUNK_HERE || is_off() ||
                kept + coming_locked() + bytes_of_chunk(number) + PAGE > cache.chunks->most) {
         status = SLUICE_END;
     } else {
@@ -199,4 +206,5 @@ uint64_t sl_chunk_cache_make_space(sl_chunk_cache *of, uint64_t bytes)
 void sl_chunk_cache_get_stats(sl_chunk_cache *of, sl_chunk_cache_stats *stats)
 {
     *stats = (sl_chunk_cache_stats){.most_bytes = of->chunks->most};
+    stats->off[0] = is_off() ? '!' : '\0';
 }

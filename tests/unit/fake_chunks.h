@@ -15,7 +15,10 @@
 enum { FAKE_CHUNKS_MOST = 4096 };
 
 typedef struct fake_chunks {
-    uint64_t most; /* bytes */
+    uint64_t most;    /* bytes */
+    _Atomic bool off; /* nothing can be written */
+    /* No object can be opened; and that is since the store does not answer. */
+    _Atomic bool unknown, silent;
     uint32_t objects;
     uint64_t bytes_each; /* of an object */
     /* Called by each read, on the thread of caching; false: it fails. NULL: it is good. */

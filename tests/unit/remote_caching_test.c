@@ -2,6 +2,7 @@
 /* Filling the chunk cache by a plan: what is fetched, kept and removed, over a fake cache. */
 #include "caching.h"
 
+#include "chunk_waits.h"
 #include "clock.h"
 #include "fake_chunks.h"
 #include "memory.h"
@@ -277,6 +278,30 @@ TEST(a_chunk_in_use_is_not_removed)
     free(high.uses);
 }
 
+/* Then space is not what is missing. It is not what was missing once keeping is on again. */
+TEST(nothing_is_removed_while_keeping_is_off)
+{
+    rig r = {0};
+    epoch low = uses_of(0, CHUNKS / 2);
+    epoch high = uses_of(CHUNKS / 2, CHUNKS / 2);
+    open_rig(&r, CHUNKS / 2, 1);
+    (void)run_epoch(&r, &low, &low);
+    atomic_store_explicit(&r.chunks.off, true, memory_order_relaxed);
+    begin(&r, &high, &high);
+    sl_caching_advance(r.caching, 3);
+    sl_caching_stats stats = wait_settled(&r, r.ahead + 4);
+    assert_int_equal(stats.left, r.ahead + 4);
+    assert_int_equal(stats.removed, 0);
+    atomic_store_explicit(&r.chunks.off, false, memory_order_relaxed);
+    sl_caching_advance(r.caching, CHUNKS);
+    stats = wait_settled(&r, CHUNKS / 2);
+    assert_int_equal(stats.removed, stats.fetched);
+    assert_int_equal(stats.fetched, CHUNKS / 2 - r.ahead - 4);
+    sl_caching_close(r.caching);
+    free(low.uses);
+    free(high.uses);
+}
+
 /* ---- how far ahead ---- */
 
 TEST(fetching_stays_ahead_of_the_position_only)
@@ -356,6 +381,28 @@ TEST(reads_wait_for_chunks_of_the_plan)
     free(all.uses);
 }
 
+/* Reads look again when the number of changes is another one. */
+TEST(closing_what_reads_wait_for_is_a_change)
+{
+    rig r = {0};
+    gate g = {.open = false};
+    epoch all = uses_of(0, CHUNKS);
+    r.chunks.reads = pass_gate;
+    r.chunks.ctx = &g;
+    open_rig(&r, CHUNKS, 1);
+    sl_chunk_waits *waits = sl_chunk_waits_open(r.caching);
+    begin(&r, &all, &all);
+    assert_true(sl_chunk_waits_ask(waits, 0, 0));
+    const uint64_t changes = sl_chunk_waits_changes(waits);
+    sl_chunk_waits_hold(waits);
+    sl_chunk_waits_close(waits);
+    assert_int_not_equal(sl_chunk_waits_changes(waits), changes);
+    assert_false(sl_chunk_waits_ask(waits, 0, 0));
+    sl_chunk_waits_release(waits);
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
 /* A new plan forgets what reads of the one before have asked for: they ask again. */
 TEST(a_new_plan_is_asked_again)
 {
@@ -399,6 +446,29 @@ TEST(reads_do_not_wait_without_space)
     free(all.uses);
 }
 
+/* Another loader of the process may set one. */
+TEST(a_new_plan_has_the_quota_of_now)
+{
+    rig r = {0};
+    gate g = {.open = false};
+    epoch all = uses_of(0, CHUNKS);
+    r.chunks.reads = pass_gate;
+    r.chunks.ctx = &g;
+    open_rig(&r, 4, 1);
+    begin(&r, &all, &all);
+    wait_inside(&g, 1);
+    assert_false(sl_caching_expects(r.caching, 0, 4));
+    r.chunks.most = CHUNKS * ROW_BYTES;
+    begin(&r, &all, &all);
+    assert_true(sl_caching_expects(r.caching, 0, 4));
+    atomic_store_explicit(&r.chunks.off, true, memory_order_relaxed); /* for a while */
+    begin(&r, &all, &all);
+    assert_true(sl_caching_expects(r.caching, 0, 4));
+    atomic_store_explicit(&g.open, true, memory_order_release);
+    sl_caching_close(r.caching);
+    free(all.uses);
+}
+
 TEST(reads_do_not_wait_after_a_failed_fetch)
 {
     rig r = {0};
@@ -420,6 +490,26 @@ TEST(reads_do_not_wait_after_a_failed_fetch)
     assert_true(sl_caching_expects(r.caching, 1, 6));
     sl_caching_close(r.caching);
     free(all.uses);
+}
+
+/* An object that is not kept is no reason not to wait for others; a silent store is. */
+TEST(reads_do_not_wait_for_a_silent_store)
+{
+    for (int silent = 0; silent < 2; silent++) {
+        rig r = {0};
+        gate g = {.open = false};
+        epoch all = uses_of(0, CHUNKS);
+        r.chunks.reads = pass_gate;
+        r.chunks.ctx = &g;
+        open_rig(&r, CHUNKS, 1);
+        atomic_store_explicit(&r.chunks.unknown, true, memory_order_relaxed);
+        atomic_store_explicit(&r.chunks.silent, silent == 1, memory_order_relaxed);
+        begin(&r, &all, &all);
+        assert_int_equal(wait_settled(&r, 17).left, 17);
+        assert_int_equal(sl_caching_expects(r.caching, 3, 3), silent == 0);
+        sl_caching_close(r.caching);
+        free(all.uses);
+    }
 }
 
 /* A chunk is too late once its burst is over and reads went past it. That is still known when the
