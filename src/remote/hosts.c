@@ -30,6 +30,13 @@
 #define WINDOW_LEAST 4.0
 #define MOST_DEFAULT 256U
 
+/* A host that has answered within a millisecond is as fast by few connections, unless most of its
+ * answers are slow, as those of a disk. Queues of our own requests are shorter than that. */
+#define WINDOW_NEAR  32U
+#define NEAR_NS      UINT64_C(1000000)
+#define NEAR_SLOW_NS UINT64_C(100000000)
+#define NEAR_EVERY   16U /* answers between two looks */
+
 /* The rest of the process keeps three quarters of its descriptors. */
 #define DESCRIPTORS_SHARE 4
 #define LIMIT_HOLDS_NS    S
@@ -57,7 +64,9 @@ struct sl_host {
     uint32_t most, flying;
     uint32_t connections; /* that `most` was set for at set_ns */
     uint64_t set_ns;
-    bool was_busy;
+    bool was_busy, is_near;
+    uint32_t good;     /* answers; near: looked at for some of them */
+    uint64_t least_ns; /* to a first byte; 0: no answer yet */
     uint64_t halved_ns;
     uint32_t bins[BINS], answers, looked_at; /* looked_at: answers at the last look for the p95 */
     uint64_t late_ns;                        /* when to hedge; 0: unknown */
@@ -233,7 +242,8 @@ uint64_t sl_host_gap_bytes(sl_host *host)
 
 static uint32_t window_locked(const sl_host *host)
 {
-    return sl_min_u32((uint32_t)host->window, sl_max_u32(host->most, 1));
+    const uint32_t window = sl_min_u32((uint32_t)host->window, sl_max_u32(host->most, 1));
+    return host->is_near ? sl_min_u32(window, WINDOW_NEAR) : window;
 }
 
 /* A server that is slow because it is busy, or because this machine is, gets no faster by hedges:
@@ -309,9 +319,19 @@ static sl_host_waiter *take_waiter_locked(sl_host *host)
     return waiter;
 }
 
+static void note_distance_locked(sl_host *host, const sl_host_times *times)
+{
+    const uint64_t ns = sl_max_u64(times->first_byte_ns, 1);
+    host->least_ns = host->least_ns == 0 ? ns : sl_min_u64(host->least_ns, ns);
+    if (host->good++ % NEAR_EVERY == 0) {
+        host->is_near = host->least_ns < NEAR_NS && quantile_locked(host, 0.5) < NEAR_SLOW_NS;
+    }
+}
+
 static void note_good_locked(sl_host *host, const sl_host_times *times)
 {
     note_latency_locked(host, times);
+    note_distance_locked(host, times);
     host->dead_until_ns = host->dead_for_ns = host->tried_until_ns = 0;
     /* one that is not full was not tried */
     if (host->flying >= window_locked(host)) {

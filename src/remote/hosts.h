@@ -6,7 +6,9 @@
  * Purpose, for each host:
  *  - a window: the most requests in flight. It grows by one with each good answer until the server
  *    is busy for the first time, then by one a window of good answers (AIMD), up to the limit of
- *    connections. It halves on 503, 429 and SlowDown, at most once a round trip, never below 4.
+ *    connections. It halves on 503, 429 and SlowDown, at most once a round trip, never below 4. Of
+ *    a host that has answered within 1 ms it is at most 32, unless half of its answers take more
+ *    than 100 ms: more connections there only cost their TLS handshakes.
  *  - latencies: times to the first byte in a histogram of factors of 2^(1/4) from 64 us to 2 min.
  *    Old ones fade: all counts halve when there are 4096.
  *  - the bandwidth of a connection, the clock's skew, and a budget of hedges: a twentieth of the

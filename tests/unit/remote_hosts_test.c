@@ -120,6 +120,27 @@ TEST(window_grows_and_halves)
     assert_in_range(sl_host_window(host), 5, 6);
 }
 
+/* Connections to a near host cost more than they bring, until its answers are slow. */
+TEST(window_of_a_near_host_is_small)
+{
+    sl_host *host = sl_host_find("near");
+    sl_host_set_most(host, 256);
+    assert_int_equal(sl_host_window(host), 128);
+    sl_host_enter_now(host);
+    end_good(host, MS / 2, 0);
+    assert_int_equal(sl_host_window(host), 32);
+    for (uint32_t i = 0; i < 200; i++) {
+        sl_host_enter_now(host);
+        end_good(host, 20 * MS, 0); /* it waits for requests of ours */
+    }
+    assert_int_equal(sl_host_window(host), 32);
+    for (uint32_t i = 0; i < 300; i++) {
+        sl_host_enter_now(host);
+        end_good(host, 200 * MS, 0); /* it waits for a disk */
+    }
+    assert_in_range(sl_host_window(host), 128, 256);
+}
+
 static uint32_t called;
 
 static void count_call(sl_host_waiter *waiter)
