@@ -40,7 +40,8 @@ static bool is_plain_text(const char *text, size_t bytes)
     return true;
 }
 
-/* False for what is left to libcurl: names and passwords, other alphabets, what is not escaped. */
+/* False for URLs that are left to libcurl: with names and passwords, other alphabets, characters
+ * that should be escaped, or a host with escapes or an interface, which its header lacks. */
 static bool url_split(const char *url, url_parts *parts)
 {
     parts->https = strncasecmp(url, "https://", 8) == 0;
@@ -54,6 +55,7 @@ static bool url_split(const char *url, url_parts *parts)
     parts->target_bytes = strcspn(parts->target, "#");
     return parts->host_bytes > 0 && parts->target[0] == '/' &&
            memchr(parts->host, '@', parts->host_bytes) == NULL &&
+           memchr(parts->host, '%', parts->host_bytes) == NULL &&
            is_plain_text(parts->host, parts->host_bytes) &&
            is_plain_text(parts->target, parts->target_bytes);
 }
@@ -169,6 +171,14 @@ static char *make_origin(const sl_exchange *exchange, const url_parts *parts)
     return origin;
 }
 
+/* Whether the server has said nothing since its last answer. More bytes would be taken for the
+ * answer to the next request; those that OpenSSL holds wake nobody. */
+static bool is_quiet(sl_direct *direct)
+{
+    char byte;
+    return sl_direct_read(direct, &byte, 1) == -1;
+}
+
 sl_transfer *sl_direct_take(sl_engine_thread *thread, const sl_exchange *exchange)
 {
     url_parts parts;
@@ -179,7 +189,7 @@ sl_transfer *sl_direct_take(sl_engine_thread *thread, const sl_exchange *exchang
     for (sl_direct *direct = thread->resting_first; direct != NULL;) {
         sl_direct *next = direct->next;
         if (is_origin(direct->origin, exchange, &parts)) {
-            if (now - direct->rests_ns <= RESTS_MOST_NS) {
+            if (now - direct->rests_ns <= RESTS_MOST_NS && is_quiet(direct)) {
                 resting_unlink(direct);
                 return direct->transfer;
             }
@@ -430,10 +440,9 @@ void sl_direct_begin(sl_transfer *transfer)
 
 void sl_direct_event(sl_direct *direct)
 {
-    char byte;
     switch (direct->phase) {
-    case SL_DIRECT_RESTS: /* the server closes it, or says what nobody asked for */
-        if (direct->ssl == NULL || sl_direct_read(direct, &byte, 1) != -1) {
+    case SL_DIRECT_RESTS:
+        if (!is_quiet(direct)) {
             resting_close(direct);
         }
         break;

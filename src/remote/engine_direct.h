@@ -10,9 +10,10 @@
  * Which exchanges: sl_direct_fits. All others are libcurl's from beginning to end.
  * Threads: the engine thread alone. The connection of a transfer is its own; its easy handle stays
  * in the multi handle until the connection is closed.
- * Invariants: only a connection whose last answer was read to its end rests; a request that got no
- * byte on a connection that rested is sent again on a new one, once. TLS: libcurl's BIO is replaced
- * after the handshake, since it works only inside of libcurl.
+ * Invariants: only a connection whose last answer was read to its end rests, and only one that got
+ * no byte since then is used again; a request that got no byte on a connection that rested is sent
+ * again on a new one, once. A head that two programs may frame differently is refused. TLS:
+ * libcurl's BIO is replaced after the handshake, since it works only inside of libcurl.
  */
 #ifndef SL_ENGINE_DIRECT_H
 #define SL_ENGINE_DIRECT_H
@@ -55,6 +56,7 @@ typedef struct sl_direct {
     size_t request_capacity, request_bytes, sent;
     bool has_status;             /* the first line of the answer was read */
     bool has_length, has_chunks; /* how its body is framed */
+    bool framed;                 /* the last line of the head says so */
     uint64_t left;
     char *input; /* received and not used: from `at` to `end` */
     size_t at, end;

@@ -164,12 +164,45 @@ static bool line_has_word(const char *text, const char *end, const char *word)
     return false;
 }
 
+/* Whether the text is the word, in any case, with spaces around it. */
+static bool line_is_word(const char *text, const char *end, const char *word)
+{
+    const size_t length = strlen(word);
+    while (text < end && strchr(" \t", *text) != NULL) {
+        text++;
+    }
+    while (end > text && strchr(" \t\r\n", end[-1]) != NULL) {
+        end--;
+    }
+    return (size_t)(end - text) == length && strncasecmp(text, word, length) == 0;
+}
+
+/* A header that all programs read alike. False: it is none, or goes on with the body's framing in a
+ * second line. A connection is not kept where only some programs see a header. */
+static bool read_header_line(sl_direct *direct, const char *line, size_t bytes)
+{
+    const size_t end = bytes - (bytes > 1 && line[bytes - 2] == '\r' ? 2 : 1);
+    const char *colon = memchr(line, ':', end);
+    const bool folded = line[0] == ' ' || line[0] == '\t';
+    const bool again = bytes >= 5 && memcmp(line, "HTTP/", 5) == 0;
+    if (memchr(line, '\0', end) != NULL || again || (folded ? direct->framed : colon == NULL)) {
+        return false;
+    }
+    const size_t name = !folded ? (size_t)(colon - line) : 0;
+    if (memchr(line, ' ', name) != NULL || memchr(line, '\t', name) != NULL ||
+        memchr(line, '\r', end) != NULL) {
+        direct->keeps = false;
+    }
+    return true;
+}
+
 /* How the body is framed. False: by that, two programs may read different bodies. */
 static bool read_framing(sl_direct *direct, const char *line, size_t bytes)
 {
     const char *end = line + bytes;
     const char *value;
     uint64_t length;
+    direct->framed = true;
     if (line_is(line, bytes, "Content-Length", &value)) {
         if (!read_framing_number(value, end, 10, &length) ||
             (direct->has_length && direct->left != length)) {
@@ -178,10 +211,13 @@ static bool read_framing(sl_direct *direct, const char *line, size_t bytes)
         direct->has_length = true;
         direct->left = length;
     } else if (line_is(line, bytes, "Transfer-Encoding", &value)) {
-        direct->has_chunks = line_has_word(value, end, "chunked");
+        direct->keeps = direct->keeps && !direct->has_chunks;
+        direct->has_chunks = line_is_word(value, end, "chunked");
         return direct->has_chunks;
     } else if (line_is(line, bytes, "Connection", &value)) {
         direct->keeps = direct->keeps && !line_has_word(value, end, "close");
+    } else {
+        direct->framed = false;
     }
     return true;
 }
@@ -225,6 +261,10 @@ static step step_head(sl_direct *direct, CURLcode *code)
         return receive_line(direct, code);
     }
     direct->at += bytes;
+    *code = CURLE_WEIRD_SERVER_REPLY;
+    if (!is_first && !is_empty_line(line, bytes) && !read_header_line(direct, line, bytes)) {
+        return STEP_ENDS;
+    }
     *code = CURLE_WRITE_ERROR;
     if (sl_answer_header(line, 1, bytes, transfer) != bytes) {
         return STEP_ENDS;
@@ -232,6 +272,7 @@ static step step_head(sl_direct *direct, CURLcode *code)
     *code = CURLE_WEIRD_SERVER_REPLY;
     if (is_first) {
         direct->has_status = true;
+        direct->framed = false;
         direct->keeps = direct->keeps && bytes > 8 && line[7] != '0'; /* HTTP/1.0 */
         return transfer->exchange->status >= 100 ? STEP_ON : STEP_ENDS;
     }
