@@ -16,7 +16,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CAPACITY = 3000, PIECE = 60000 };
+#define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+enum { CAPACITY = 64, PIECE = 60000 };
 
 typedef struct result {
     int status, failed;
@@ -177,8 +179,8 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         "\x07HTTP/1.1 302 moved\r\nLocation: https://else.where/\r\nX: a\r\n b\r\n"
         "Content-Length: 0\r\n\r\n",
         "\x11HTTP/1.1 304 same\nLast-Modified: 1 Jan 2000\n\nHTTP/1.1 200 extra\n\n",
-        "\x21HTTP/1.1 206 ok\r\nContent-Length: 9223372036854775807\r\n\r\nx",
-        "\x21HTTP/1.1 206 ok\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx",
+        "\x21HTTP/1.1 206 ok\r\nContent-Length: 9223372036854775807\r\n\r\n" X50 X50,
+        "\x21HTTP/1.1 206 ok\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n" X50 X50,
     };
     enum { SEEDS = sizeof(seeds) / sizeof(seeds[0]), LONG = 2 };
     if (index < SEEDS) {
