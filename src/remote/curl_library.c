@@ -76,6 +76,21 @@ static void *open_curl(void)
     return NULL;
 }
 
+/* Whether the program has functions of these names itself, as one with an OpenSSL in it may. Then
+ * libcurl calls those, and not its library's, whose TLS would be another one. */
+static bool are_replaced(const library_symbol *symbols, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *own;
+        memcpy(&own, symbols[i].place, sizeof(own));
+        void *found = dlsym(RTLD_DEFAULT, symbols[i].name);
+        if (found != NULL && found != own) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Where libcurl was linked with OpenSSL, dlsym finds that one's functions behind libcurl's. */
 static void find_tls(void *library, const curl_version_info_data *info)
 {
@@ -92,9 +107,10 @@ static void find_tls(void *library, const curl_version_info_data *info)
         {"SSL_get_error", (void **)(void *)&tls->get_error},
         {"ERR_clear_error", (void **)(void *)&tls->clear_error},
     };
+    const size_t count = sizeof(symbols) / sizeof(symbols[0]);
     curl.calls.has_tls =
         info->ssl_version != NULL && strncmp(info->ssl_version, "OpenSSL/", 8) == 0 &&
-        find_functions(library, symbols, sizeof(symbols) / sizeof(symbols[0])) == NULL;
+        find_functions(library, symbols, count) == NULL && !are_replaced(symbols, count);
 }
 
 static void load_curl(void)
