@@ -48,6 +48,31 @@ def epochs_of(data, epochs=2, **options):
     return digest.hexdigest()
 
 
+def run(data, epochs, state=None, stop=None, **options):
+    """Digests of the batches of some epochs, up to batch `stop` of the last one, and the state there."""
+    found = []
+    if "image" in data.fields:
+        options["columns"] = {"image": C.Image(transform=T.RandomResizedCrop(16))}
+    with sluice.Loader(data, batch_size=2, seed=7, num_workers=1, **options) as loader:
+        if state is not None:
+            loader.load_state_dict(state)
+        for epoch in epochs:
+            loader.set_epoch(epoch)
+            for number, batch in enumerate(loader):
+                found.append(hashlib.sha256(b"".join(plain(batch[name].numpy()) for name in batch.keys())).hexdigest())
+                if epoch == epochs[-1] and number == stop:
+                    return [found, loader.state_dict()]
+        return [found, loader.state_dict()]
+
+
+def fill_or_run(address, runs=(), fill=False):
+    """What filling the cache with a dataset has done, or what each of `runs` gives."""
+    if fill:
+        return sluice.cache.fill(address, progress=None)._asdict()
+    data = sluice.Dataset(address)
+    return [run(data, **options) for options in runs]
+
+
 def read(address):
     try:
         data = sluice.Dataset(address)

@@ -20,34 +20,11 @@ COUNT = SHARDS * SAMPLES
 
 # A process of its own: settings, and what opening knows, are a process's. Reads one JSON object a line.
 PROGRAM = """
-import hashlib, json, sys
+import json, sys
 import sluice
-from remote_reading import plain
-from sluice import columns as C
-from sluice import transforms as T
+from remote_reading import fill_or_run
 
-def run(data, epochs, state=None, stop=None, **options):
-    found = []
-    if "image" in data.fields:
-        options["columns"] = {"image": C.Image(transform=T.RandomResizedCrop(16))}
-    with sluice.Loader(data, batch_size=2, seed=7, num_workers=1, **options) as loader:
-        if state is not None:
-            loader.load_state_dict(state)
-        for epoch in epochs:
-            loader.set_epoch(epoch)
-            for number, batch in enumerate(loader):
-                found.append(hashlib.sha256(b"".join(plain(batch[name].numpy()) for name in batch.keys())).hexdigest())
-                if epoch == epochs[-1] and number == stop:
-                    return found, loader.state_dict()
-        return found, loader.state_dict()
-
-given = json.load(sys.stdin)
-if given["fill"]:
-    result = sluice.cache.fill(given["address"], progress=None)._asdict()
-else:
-    data = sluice.Dataset(given["address"])
-    result = [run(data, **options) for options in given["runs"]]
-print(json.dumps([result, sluice.remote.stats()]))
+print(json.dumps([fill_or_run(**json.load(sys.stdin)), sluice.remote.stats()]))
 """
 
 

@@ -9,13 +9,14 @@ import time
 
 import numpy
 import pytest
+from remote_reading import fill_or_run
 from remote_servers import fault_server  # noqa: F401 a fixture
 from test_remote_cached import finish, start
 from test_remote_loader import photo
 
 import sluice
 
-COUNT, SAMPLE_BYTES = 512, 1 << 18  # 16 chunks: more than are fetched at once
+COUNT, SAMPLE_BYTES = 384, 1 << 18  # 16 chunks: more than are fetched at once
 DATA = COUNT * SAMPLE_BYTES
 
 
@@ -30,30 +31,52 @@ def bucket(tmp_path_factory):
     return folder
 
 
-def run(server, bucket, cache, shuffle=True, **environment):
-    """The bytes that the server sent for an epoch whose batches equal those of local reading."""
-    runs = [{"epochs": [0], "shuffle": shuffle}]
-    server.reset()
-    found, stats = finish(start(server, cache, "s3://bucket/packed", runs, **environment))
-    assert found == local(bucket, shuffle, runs)
-    return server.counts()["bytes"], stats
+COUNTERS = ("hedged", "cache_hits", "cache_misses", "cache_hit_bytes", "cache_miss_bytes")
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Does as a process of test_remote_cached.start, in this one: importing sluice takes longer than most epochs."""
+
+    def do(server, cache, address, runs=(), fill=False, **environment):
+        for name, value in {**server.environment(), "SLUICE_REMOTE_CACHE": str(cache), **environment}.items():
+            monkeypatch.setenv(name, value)
+        sluice.remote.configure()
+        before = sluice.remote.stats()
+        found = fill_or_run(str(address), runs, fill)
+        stats = sluice.remote.stats()
+        return found, stats | {name: stats[name] - before[name] for name in COUNTERS}
+
+    yield do
+    monkeypatch.undo()
+    sluice.remote.configure()
 
 
 LOCAL = {}
 
 
-def local(bucket, shuffle, runs):
-    if shuffle not in LOCAL:
-        LOCAL[shuffle] = finish(start(None, "", bucket / "packed", runs))[0]
-    return LOCAL[shuffle]
+def local(address, runs):
+    key = json.dumps([str(address), runs])
+    if key not in LOCAL:
+        LOCAL[key] = fill_or_run(str(address), runs)
+    return LOCAL[key]
+
+
+def run(here, server, bucket, cache, shuffle=True, **environment):
+    """The bytes that the server sent for an epoch whose batches equal those of local reading."""
+    runs = [{"epochs": [0], "shuffle": shuffle}]
+    server.reset()
+    found, stats = here(server, cache, "s3://bucket/packed", runs, **environment)
+    assert found == local(bucket / "packed", runs)
+    return server.counts()["bytes"], stats
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_a_byte_is_downloaded_once(fault_server, bucket, tmp_path, shuffle):
+def test_a_byte_is_downloaded_once(here, fault_server, bucket, tmp_path, shuffle):
     server = fault_server(bucket.parent)
     server.rules("path=shard rate=16000000")  # so that a sample would come much sooner than its chunk
-    sent, _ = run(server, bucket, tmp_path / "cache", shuffle=shuffle)
-    assert DATA <= sent <= 1.03 * DATA
+    sent, stats = run(here, server, bucket, tmp_path / "cache", shuffle=shuffle)
+    assert DATA <= sent <= 1.03 * DATA + stats["hedged"] * (8 << 20)  # a second request for a slow one
 
 
 def ranges(server):
@@ -66,20 +89,20 @@ def ranges(server):
     return found
 
 
-def test_a_cache_of_half_the_data(fault_server, bucket, tmp_path):
+def test_a_cache_of_half_the_data(here, fault_server, bucket, tmp_path):
     """Reads of chunks without space do not wait, and a chunk that is kept is downloaded once."""
     server = fault_server(bucket.parent)
-    _, stats = run(server, bucket, tmp_path / "cache", SLUICE_REMOTE_CACHE_BYTES="64MiB")
+    _, stats = run(here, server, bucket, tmp_path / "cache", SLUICE_REMOTE_CACHE_BYTES="48MiB")
     kept = [requests for requests in ranges(server).values() if max(requests) >= 4 << 20]
-    assert kept and all(len(requests) == 1 for requests in kept)
-    assert stats["cache_kept_bytes"] >= sum(map(sum, kept)) and len(kept) < len(ranges(server))
+    assert kept and sum(len(requests) - 1 for requests in kept) <= stats["hedged"]
+    assert stats["cache_kept_bytes"] >= sum(map(max, kept)) and len(kept) < len(ranges(server))
 
 
-def test_chunks_that_cannot_be_fetched(fault_server, bucket, tmp_path):
+def test_chunks_that_cannot_be_fetched(here, fault_server, bucket, tmp_path):
     """Samples can be: the reads go past the cache."""
     server = fault_server(bucket.parent)
     server.rules("path=shard truncate=3000000")
-    sent, stats = run(server, bucket, tmp_path / "cache")
+    sent, stats = run(here, server, bucket, tmp_path / "cache")
     assert sent > DATA and stats["cache_kept_bytes"] < 2 << 20  # of short last chunks
 
 
@@ -99,55 +122,55 @@ def gets(server):
     return server.counts()["get"]
 
 
-def test_photos_of_a_folder_are_kept(fault_server, photos, tmp_path):
+def test_photos_of_a_folder_are_kept(here, fault_server, photos, tmp_path):
     """A file each: the first epoch sends a request for each, the second one none."""
     server = fault_server(photos.parents[1])
     runs = [{"epochs": [0], "shuffle": True}]
-    wanted = finish(start(None, "", photos, runs))[0]
+    wanted = local(photos, runs)
     server.reset()
-    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
-    assert found == wanted and gets(server) == PHOTOS
+    found, stats = here(server, tmp_path / "cache", "s3://bucket/photos", runs)
+    assert found == wanted and gets(server) - stats["hedged"] <= PHOTOS <= gets(server)
     assert stats["cache_kept_bytes"] >= PHOTOS * 4096  # a file takes whole pages
     server.reset()
-    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
+    found, stats = here(server, tmp_path / "cache", "s3://bucket/photos", runs)
     assert found == wanted and gets(server) == 0
     assert stats["cache_misses"] == 0 and stats["cache_hits"] >= PHOTOS
 
 
-def test_filling_with_photos(fault_server, photos, tmp_path):
+def test_filling_with_photos(here, fault_server, photos, tmp_path):
     server = fault_server(photos.parents[1])
-    filled, _ = finish(start(server, tmp_path / "cache", "s3://bucket/photos", fill=True))
+    filled, _ = here(server, tmp_path / "cache", "s3://bucket/photos", fill=True)
     assert filled["chunks"] == PHOTOS and filled["left_bytes"] == 0
     assert filled["fetched_bytes"] == sum(path.stat().st_size for path in photos.rglob("*.jpg"))
     server.reset()
     runs = [{"epochs": [0, 1], "shuffle": True}]
-    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
-    assert found == finish(start(None, "", photos, runs))[0]
+    found, stats = here(server, tmp_path / "cache", "s3://bucket/photos", runs)
+    assert found == local(photos, runs)
     assert gets(server) == 0 and stats["cache_misses"] == 0
 
 
-def test_a_quota_for_some_photos(fault_server, photos, tmp_path):
+def test_a_quota_for_some_photos(here, fault_server, photos, tmp_path):
     """The rest is read past the cache, epoch after epoch."""
     server = fault_server(photos.parents[1])
     quota = PHOTOS // 3 * 8192
     runs = [{"epochs": [0, 1], "shuffle": True}]
-    found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs, SLUICE_REMOTE_CACHE_BYTES=str(quota)))
-    assert found == finish(start(None, "", photos, runs))[0]
+    found, stats = here(server, tmp_path / "cache", "s3://bucket/photos", runs, SLUICE_REMOTE_CACHE_BYTES=str(quota))
+    assert found == local(photos, runs)
     assert 0 < stats["cache_kept_bytes"] <= quota and stats["cache_misses"] > 0 and stats["cache_hits"] > 0
 
 
-def test_a_photo_that_was_replaced(fault_server, photos, tmp_path):
+def test_a_photo_that_was_replaced(here, fault_server, photos, tmp_path):
     """The cache serves what the listing said; a listing of the new one leads to a new download."""
     folder = tmp_path / "served" / "bucket" / "photos"
     shutil.copytree(photos, folder)
     server = fault_server(folder.parents[1])
-    finish(start(server, tmp_path / "cache", "s3://bucket/photos", fill=True))
+    here(server, tmp_path / "cache", "s3://bucket/photos", fill=True)
     (folder / "class0" / "000.jpg").write_bytes(photo(PHOTOS))
     server.reset()
     runs = [{"epochs": [0], "shuffle": True}]
-    found, _ = finish(start(server, tmp_path / "cache", "s3://bucket/photos", runs))
-    assert found == finish(start(None, "", folder, runs))[0]
-    assert gets(server) == 1
+    found, stats = here(server, tmp_path / "cache", "s3://bucket/photos", runs)
+    assert found == local(folder, runs)
+    assert gets(server) - stats["hedged"] <= 1 <= gets(server)
 
 
 def bench(server, address, cache, *options, **environment):
@@ -158,10 +181,11 @@ def bench(server, address, cache, *options, **environment):
     return json.loads(done.stdout)["cache"]
 
 
-def test_a_chunk_that_the_epoch_fetched_is_no_hit(fault_server, bucket, tmp_path):
+def test_a_chunk_that_the_epoch_fetched_is_no_hit(here, fault_server, bucket, tmp_path):
     runs = [{"epochs": [0], "shuffle": True, "stop": 20}]
-    _, stats = finish(start(fault_server(bucket.parent), tmp_path / "cache", "s3://bucket/packed", runs))
-    assert stats["cache_hits"] == 0 and stats["cache_misses"] >= 40
+    _, stats = here(fault_server(bucket.parent), tmp_path / "cache", "s3://bucket/packed", runs)
+    assert stats["cache_misses"] >= 40
+    assert stats["cache_hit_bytes"] <= 0.05 * stats["cache_miss_bytes"]  # of indexes, which no plan counts
 
 
 def test_the_hit_rate_of_bench(fault_server, bucket, tmp_path):
@@ -171,9 +195,9 @@ def test_the_hit_rate_of_bench(fault_server, bucket, tmp_path):
     warm = bench(server, "s3://bucket/packed", tmp_path / "cache", *columns)
     assert warm["hit_rate"] == warm["optimum"] == warm["lru"] == 1
     assert warm["fetched_bytes"] == 0 and warm["here_bytes"] >= DATA
-    kept = bench(server, "s3://bucket/packed", tmp_path / "half", *columns, SLUICE_REMOTE_CACHE_BYTES="64MiB")
+    kept = bench(server, "s3://bucket/packed", tmp_path / "half", *columns, SLUICE_REMOTE_CACHE_BYTES="48MiB")
     assert 0.3 <= kept["hit_rate"] <= kept["optimum"] + 0.02 <= 0.53
-    assert kept["lru"] < kept["optimum"] and kept["here_bytes"] <= 64 << 20
+    assert kept["lru"] < kept["optimum"] and kept["here_bytes"] <= 48 << 20
 
 
 def fill(server, cache, *options):
@@ -209,15 +233,13 @@ def test_a_writer_that_was_stopped(fault_server, bucket, tmp_path):
         writer.wait()
 
 
-@pytest.mark.parametrize(("world", "options"), [(4, {"shuffle": True}), (1, {"shuffle": True, "repeats": 2}), (3, {"shuffle": "block"})])
+@pytest.mark.parametrize(("world", "options"), [(3, {"shuffle": True, "repeats": 2}), (2, {"shuffle": "block"})])
 def test_ranks_and_repeats(fault_server, photos, tmp_path, world, options):
     """Processes that share an empty cache, and begin at once."""
     server = fault_server(photos.parents[1])
-
-    def read(server, cache, address):
-        ranks = [start(server, cache, address, [{"epochs": [0, 1], "rank": rank, "world_size": world, **options}], RANK=str(rank),
-                       WORLD_SIZE=str(world), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(world)) for rank in range(world)]  # fmt: skip
-        return [finish(rank)[0] for rank in ranks]
-
-    assert read(server, tmp_path / "cache", "s3://bucket/photos") == read(None, "", photos)
-    assert gets(server) <= 1.03 * PHOTOS
+    runs = [[{"epochs": [0, 1], "rank": rank, "world_size": world, **options}] for rank in range(world)]
+    ranks = [start(server, tmp_path / "cache", "s3://bucket/photos", runs[rank], RANK=str(rank), WORLD_SIZE=str(world),
+                   LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(world)) for rank in range(world)]  # fmt: skip
+    ends = [finish(rank) for rank in ranks]
+    assert [found for found, _ in ends] == json.loads(json.dumps([local(photos, run) for run in runs]))
+    assert gets(server) - sum(stats["hedged"] for _, stats in ends) <= PHOTOS <= gets(server)

@@ -83,8 +83,10 @@ def test_rows_of_several(server, root, tmp_path, made, datasets):
     sluice.remote.configure(cache=tmp_path / "cache")
     data, options = made("s3://bucket")
     server.reset()
+    hedged = sluice.remote.stats()["hedged"]
     found = batches(data, epochs=2, **options)
-    assert server.counts()["bytes"] <= 1.03 * datasets * SIZE
+    hedged = sluice.remote.stats()["hedged"] - hedged  # second requests for slow ones, of a shard at most
+    assert server.counts()["bytes"] <= 1.03 * datasets * SIZE + hedged * (2 << 20)
     data, options = made(root / "bucket")
     assert found == batches(data, epochs=2, **options)
 
