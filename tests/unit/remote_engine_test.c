@@ -133,8 +133,8 @@ static int ask_with_pauses(void)
     return 0;
 }
 
-/* In a child, which has an engine of its own. */
-TEST(idle_connections_are_closed)
+/* In a child, which has an engine of its own: ThreadSanitizer refuses its threads. */
+TEST_UNSANITIZED(idle_connections_are_closed)
 {
     http_server_script(server, NULL);
     http_server_reset_counts(server);
