@@ -5,6 +5,7 @@
 set -eu -o pipefail
 export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 unset CI SLUICE_TEST_BUDGET_S # of the run that this is a test of
+export SLUICE_TEST_AARCH64=0
 command -v git > /dev/null || { echo "skipped: git is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -118,7 +119,10 @@ try 1 --preset nothing
 CI=true try 0
 ran "cmake --preset asan -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=OFF -DSLUICE_UNITY=16 -DSLUICE_CUDA_IMAGES=$tree/build/release "
 ran "cmake --preset release -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=ON -DSLUICE_UNITY=0 -DSLUICE_CUDA_IMAGES= "
+ran_no aarch64
 # CI also builds for AArch64, beside the first tests; where that is not possible, the reason is the end of it.
+SLUICE_TEST_AARCH64=1
+CI=true try 0
 ran 'test-aarch64 --quick --build-only'
 ran "ctest --test-dir build/aarch64/build-quick --output-on-failure -j $((2 * $(nproc))) --no-tests=error -R ^("
 try 0
@@ -137,6 +141,7 @@ says "aarch64 is left out: "
 ran_no 'ctest .*aarch64'
 CI=true try 0 -R part
 ran_no aarch64
+SLUICE_TEST_AARCH64=0
 try 1 --preset aarch64 -R part
 says "--preset aarch64 takes no -R"
 CI=true try 0 --preset tsan --preset release
