@@ -24,6 +24,7 @@ CALLS = {
     "len(sampler)": lambda loader, state: len(loader.sampler),
     "load_state_dict": lambda loader, state: loader.load_state_dict(state),
     "stats": lambda loader, state: loader.stats(),
+    "describe": lambda loader, state: loader.describe(),
 }
 STAYS = {"state_dict", "epoch", "seed", "close", "dataset"}  # of the public names
 
