@@ -211,15 +211,17 @@ def test_ctrl_c_says_what_a_loader_waits_for(server):
         import os, signal, sys, threading
         import sluice
         sluice.remote.configure(anonymous=True, endpoint={server.url!r}, stall=600)
-        loader = sluice.Loader(sluice.Dataset("s3://bucket/photos"), batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
+        loader = sluice.Loader(sluice.Dataset(sys.argv[2]), batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
         print("ready", flush=True)
         sys.stdin.read()
         threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGINT)).start()
         next(iter(loader))
         """)
-    for seconds, says in (("0.2", False), ("2.5", True)):
+    signed = f"{server.url}/bucket/x.tar"
+    for seconds, path, query, says in (("0.2", "s3://bucket/photos", "", False), ("2.5", "s3://bucket/photos", "", True),
+                                       ("2.5", signed, "?X-Amz-Signature=SECRET", True)):
         server.rules()
-        process = subprocess.Popen([sys.executable, "-c", program, seconds], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        process = subprocess.Popen([sys.executable, "-c", program, seconds, path + query], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         assert process.stdout.readline() == "ready\n"
         server.rules("stall-head")
@@ -227,7 +229,7 @@ def test_ctrl_c_says_what_a_loader_waits_for(server):
         lines = [line for line in error.splitlines() if line.startswith("sluice: interrupted after a wait of ")]
         assert "KeyboardInterrupt" in error
         assert len(lines) == says, error
-        assert all("s3://bucket/photos" in line for line in lines), error
+        assert all(path in line and "SECRET" not in line for line in lines), error
     server.rules()
 
 

@@ -123,7 +123,8 @@ static const char *wait_text(const sl_staging_state *staging)
 
 static void describe_reads(description *d, const sluice_loader *loader)
 {
-    char path[512];
+    char path[SL_PATH_BYTES];
+    sluice_error shown = SLUICE_ERROR_INIT; /* its file has no signature or password */
     sl_fetch_state f;
     sl_fetch_look(loader->fetch, &f);
     describe_add(d, "; samples: %llu requested, %llu delivered, %llu wanted; reads: %u in flight",
@@ -138,13 +139,15 @@ static void describe_reads(description *d, const sluice_loader *loader)
     const uint64_t now = sl_now_ns();
     const double seconds = now > f.oldest_ns ? (double)(now - f.oldest_ns) * 1e-9 : 0;
     if (sl_fetch_object_path(loader->fetch, f.oldest_object, path, sizeof(path)) != SLUICE_OK) {
-        snprintf(path, sizeof(path), "file %u of the dataset", f.oldest_object);
+        (void)snprintf(path, sizeof(path), "file %u of the dataset", f.oldest_object);
     }
+    sl_error_set_path(&shown, path);
     if (f.oldest_opens) {
-        describe_add(d, ", the oldest, for %.1f s: opens %s", seconds, path);
+        describe_add(d, ", the oldest, for %.1f s: opens %s", seconds, shown.file);
     } else {
         describe_add(d, ", the oldest, for %.1f s: %llu bytes at offset %llu of %s", seconds,
-                     (unsigned long long)f.oldest_bytes, (unsigned long long)f.oldest_start, path);
+                     (unsigned long long)f.oldest_bytes, (unsigned long long)f.oldest_start,
+                     shown.file);
     }
 }
 
