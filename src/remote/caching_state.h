@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caching_state: the insides of caching, for caching.c and caching_fill.c. */
+/* caching_state: what the files of caching share. */
 #ifndef SL_CACHING_STATE_H
 #define SL_CACHING_STATE_H
 
@@ -7,6 +7,9 @@
 #include "thread.h"
 
 #include <stdatomic.h>
+
+/* What a chunk takes on the disk besides its bytes: the page of its header. */
+#define SL_CACHING_PAGE_BYTES UINT64_C(4096)
 
 enum { PUT_OFF_MOST = 64, VICTIMS_MOST = 64, DEMANDS_MOST = 1024 };
 
@@ -80,5 +83,19 @@ struct sl_caching {
     sl_caching_stats stats;
     _Atomic uint64_t changes; /* relaxed: sl_caching_expects may answer differently since */
 };
+
+/* ---- caching_work.c ---- */
+
+/* The chunk's number among all chunks, and what it takes of the quota. */
+uint64_t sl_caching_number_of(const sl_caching *caching, const sl_chunk_plan *chunk);
+uint64_t sl_caching_cost_of(const sl_caching *caching, const sl_chunk_plan *chunk);
+/* Has reads that wait ask again. */
+void sl_caching_note_change(sl_caching *caching);
+/* The cache's quota now; 0: keeping is off. */
+uint64_t sl_caching_quota(sl_chunk_cache *cache);
+/* Whether the plan's next chunk may be taken. Brings `next` and `reached` to the position. */
+bool sl_caching_may_take_locked(sl_caching *caching);
+/* A thread of it, with its caching_thread. */
+void sl_caching_run_thread(void *thread);
 
 #endif
