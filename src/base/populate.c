@@ -13,7 +13,7 @@
 /* Taken by a thread at once: one huge page. */
 #define PIECE_BYTES ((uint64_t)2 << 20)
 
-/* Writes to each page what is there, while others may write to it: zeros to zeros would not do.
+/* Writes each page's own value back, since others may write to it at the same time.
  * Relaxed: nothing is published. */
 static void touch(uint8_t *base, size_t bytes)
 {

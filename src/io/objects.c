@@ -542,8 +542,8 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
     return SLUICE_OK;
 }
 
-/* Of one that is to be opened again. A read that never comes back pins it for ever: it is not
- * waited for. */
+/* Of one that is to be opened again. A read that never comes back keeps its pin: nobody waits
+ * for it. */
 static void let_go_locked(sl_objects *objects, entry *e, leavers *leaving)
 {
     if (e->pins > 0) {

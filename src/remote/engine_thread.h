@@ -62,9 +62,8 @@ typedef struct sl_engine_thread {
     bool direct_http, direct_tls;
     uint64_t curl_timer_ns; /* UINT64_MAX: none */
     uint64_t idle_ns;       /* how long idle connections are kept */
-    uint64_t
-        idle_until_ns; /* when to close them; UINT64_MAX: transfers are active, or all closed */
-    uint64_t look_ns;  /* when to look for transfers that stall; UINT64_MAX: never */
+    uint64_t idle_until_ns; /* when to close them; UINT64_MAX: some are in use, or none is left */
+    uint64_t look_ns;       /* when to look for transfers that stall; UINT64_MAX: never */
     uint64_t window_ns, window_cpu_ns;
 
     pthread_mutex_t mutex;

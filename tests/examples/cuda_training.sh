@@ -20,7 +20,7 @@ run() { # run CODE COMMAND...
     [ "$code" -eq "$expected" ] || fail "$* ended with $code, not $expected"
 }
 
-"$tool" synth "$work/photos" --count 70 --classes 2 --size-scale 0.25 > /dev/null
+"$tool" synth "$work/photos" --count 30 --classes 2 --size-scale 0.25 > /dev/null
 run 2 "$program"
 grep -q usage "$work/err" || fail "no usage"
 mkdir "$work/none" "$work/driver"
@@ -32,7 +32,7 @@ grep -q '^skipped: ' "$work/out" || fail "it does not say that it does nothing"
 cp "$fake" "$work/driver/libcuda.so.1"
 train=(env LD_LIBRARY_PATH="$work/driver" "$program" --epochs 2 --batch 10)
 run 0 "${train[@]}" "$work/photos"
-grep -q '^140 images trained$' "$work/out" || fail "not two epochs of 70 images"
+grep -q '^60 images trained$' "$work/out" || fail "not two epochs of 30 images"
 grep '^class ' "$work/out" > "$work/means"
 [ "$(wc -l < "$work/means")" -eq 2 ] || fail "not two classes"
 converted=converted
@@ -43,7 +43,7 @@ if [ "$converted" = converted ]; then
     grep '^class ' "$work/out" | diff "$work/means" - || fail "graphs compute something else"
 fi
 run 0 "${train[@]}" --repeat 2 "$work/photos"
-grep -q '^140 images trained$' "$work/out" || fail "repeated steps count twice"
+grep -q '^60 images trained$' "$work/out" || fail "repeated steps count twice"
 run 1 "${train[@]}" "$work/missing"
 grep -q missing "$work/err" || fail "the message does not name the folder"
 echo "cuda_training: with streams, $converted on the device"

@@ -62,7 +62,7 @@ typedef struct sim_how {
     uint64_t memory_bytes, resident_bytes;
     sim_limits limits;
     int32_t page_cache;
-    bool fresh;       /* the dataset is opened anew: none of its index is known */
+    bool fresh;       /* the dataset is opened again: none of its index is known */
     bool ends;        /* the loader knows which epoch is the last */
     bool together;    /* ranks run at the same time */
     bool looks;       /* another thread asks for statistics and cursors */

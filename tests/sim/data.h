@@ -5,7 +5,7 @@
  * Purpose: a few packed datasets of small samples, written by the library to a folder of this
  * machine and read from the simulated disk (disk.h). Fields: id (int), from first_id on, and
  * payload (tensor of u8), bytes that nothing else has, kept here for comparison. Threads: fibers;
- * immutable once open, but for sim_data_spoil and _mend.
+ * immutable once open, except by sim_data_spoil and _mend.
  */
 #ifndef SIM_DATA_H
 #define SIM_DATA_H
@@ -34,7 +34,7 @@ extern sim_data sim_datas[SIM_DATA];
 /* Makes all of them in a temporary folder, which is gone afterwards. */
 void sim_data_open(void);
 void sim_data_close(void);
-/* Opens the dataset anew: none of its index is known. The caller closes it. */
+/* Opens the dataset again, with none of its index known. The caller closes it. */
 sluice_dataset *sim_data_open_one(const sim_data *data);
 /* Where the sample's bytes are. */
 void sim_data_place(const sim_data *data, uint32_t sample, sim_dead *place);

@@ -30,7 +30,7 @@ static struct {
     sim_disk_how how;
 } disk;
 
-/* ---- what is there ---- */
+/* ---- files ---- */
 
 static void load_file(const char *from, const char *to)
 {

@@ -130,7 +130,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20); /* what is freed is used again, not mapped anew */
+    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20); /* freed memory is used again, not mapped again */
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
     sim_data_open();
     sim_set_verbose(how.verbose);

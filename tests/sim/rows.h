@@ -3,7 +3,7 @@
  * rows: the plain model of an epoch, and the comparison with it.
  *
  * Purpose: says which place of the epoch's list each row of each step has on each rank (the rules
- * of sluice/loader.h, written anew), checks each row for itself, that a place has the same row in
+ * of sluice/loader.h, written again), checks each row for itself, that a place has the same row in
  * all runs of a case, and at the end of a run that the list is complete. Any difference ends the
  * program (sim_fail). Threads: fibers.
  */

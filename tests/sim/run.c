@@ -21,7 +21,7 @@ enum { WORLD_MAX = 4, HELD_MAX = 4, SEGMENTS_MAX = 4 };
 typedef enum ending {
     END_OF_EPOCH,
     END_CLOSE,  /* with batches held, perhaps */
-    END_CANCEL, /* and start anew */
+    END_CANCEL, /* and start again */
     END_SAVE    /* and go on with another number of ranks */
 } ending;
 

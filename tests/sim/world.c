@@ -110,7 +110,7 @@ static void note_jump(void)
     }
 }
 
-/* Sooner than sim_run would notice: what never comes is waited for in slices, for ever. */
+/* Sooner than sim_run would notice: a wait in slices for what never comes has no end. */
 static void check_vain(void)
 {
     if (world.idle > world.excused + VAIN_MOST_NS) {

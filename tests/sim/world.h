@@ -4,12 +4,12 @@
  *
  * Purpose: threads.c and clock.c of this folder take the place of src/base/thread.c and clock.c.
  * Each sl_thread is a fiber. Each lock, signal and wait is a place where another fiber may go on,
- * and the seed chooses which. Time stands still while a fiber runs, but for a step at each of these
- * places; where all fibers wait it jumps to the first deadline. If there is none the simulation
- * fails and says where each fiber waits. The same seed gives the same run: nothing else is looked
- * at, but for pointers to files of this machine before the first run.
- * Thread-local variables of the program are the fiber's own, as errno is.
- * Owner: one thread of the process, on which all of it runs.
+ * and the seed chooses which. Time stands still while a fiber runs, except for a step at each of
+ * these places; where all fibers wait it jumps to the first deadline. If there is none the
+ * simulation fails and says where each fiber waits. The same seed gives the same run: nothing else
+ * is looked at, except pointers to files of this machine before the first run. Thread-local
+ * variables of the program are the fiber's own, as errno is. Owner: one thread of the process, on
+ * which all of it runs.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -50,7 +50,7 @@ sim_draw *sim_run_draw(void);
 void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* What sim_fail says about the run. */
 void sim_set_title(const char *title);
-/* 1: prints what sim_note is told; 2: each switch, too. */
+/* 1: prints the texts of sim_note; 2: each switch, too. */
 void sim_set_verbose(uint32_t verbose);
 void sim_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

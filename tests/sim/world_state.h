@@ -68,7 +68,7 @@ typedef struct sim_world {
     sim_fiber *left; /* ended, and not left yet */
     uint8_t *tls;    /* of the program, where they are used */
     size_t tls_bytes;
-    const uint8_t *tls_image; /* what they are at first, but for zeros behind it */
+    const uint8_t *tls_image; /* their first values; zeros follow */
     size_t tls_image_bytes;
     const void *main_stack; /* ASan's */
     size_t main_stack_bytes;

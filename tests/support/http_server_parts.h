@@ -149,7 +149,7 @@ bool http_query(const http_request *request, const char *name, char *value, size
 
 /* ---- listings: the body, and the status; `link` is the address of the next page ---- */
 
-/* How a listing goes on for ever. */
+/* How a listing never ends. */
 typedef struct http_pages {
     uint32_t number; /* of this page, and of no other; 0: the listing ends as it should */
     bool empty;

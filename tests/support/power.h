@@ -3,7 +3,7 @@
  * power: what a folder may hold after the power failed, by a recording of what was done to it.
  *
  * The program is linked with --wrap for the calls that change files (tests/unit/CMakeLists.txt);
- * what they do below a folder is noted, and done, but for fsync, which is only noted. After any
+ * what they do below a folder is noted and done; fsync is only noted. After any
  * number of operations the power may fail. Then
  * - of bytes that were written since the file's last fsync, each block of 512 may be there or not;
  *   what is missing is zero, or the file ends before it;

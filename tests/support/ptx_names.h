@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ptx_names: the text of a module while it is read, and the names of the kernel at hand. For
- * ptx_names.c and ptx_parse.c only. Threads: pure but for the parser.
+ * ptx_names.c and ptx_parse.c only. Threads: pure, except the parser.
  */
 #ifndef PTX_NAMES_H
 #define PTX_NAMES_H

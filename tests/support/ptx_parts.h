@@ -80,7 +80,7 @@ typedef struct ptx_operand {
     uint8_t axis; /* of the special register */
 } ptx_operand;
 
-/* What an instruction is told by its name. */
+/* What the name of an instruction says. */
 typedef struct ptx_opcode {
     ptx_op op;
     ptx_type type, from; /* from: of the source, where it differs */

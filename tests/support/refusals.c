@@ -224,7 +224,7 @@ bool refusals_chosen(refusal mode, uint32_t call, uint64_t seed, bool every)
     if (every || mixed(seed + call * UINT64_C(7919)) % OTHERS == 0) {
         return true;
     }
-    /* what stays refused mostly does what one refusal does, but for who tries again */
+    /* a lasting refusal differs from one only for code that tries again */
     const uint64_t of = (uint64_t)TEST_AMOUNT(1, 4) * (mode == REFUSAL_STAYS ? 3 : 1);
     return mixed(stack + seed) % of == 0 && is_new(mode, stack);
 }

@@ -35,7 +35,7 @@ int __wrap_fdatasync(int fd)  // NOLINT
 static int begin(void **state)
 {
     const sl_curl_calls *calls;
-    sluice_error error;
+    sluice_error error = SLUICE_ERROR_INIT;
     if (sl_curl_library(&calls, &error) != SLUICE_OK) {
         (void)printf("%s\n", error.text);
         exit(77);
