@@ -96,6 +96,6 @@ uint64_t sl_caching_quota(sl_chunk_cache *cache);
 /* Whether the plan's next chunk may be taken. Brings `next` and `reached` to the position. */
 bool sl_caching_may_take_locked(sl_caching *caching);
 /* A thread of it, with its caching_thread. */
-void sl_caching_run_thread(void *thread);
+void sl_caching_run_thread(void *argument);
 
 #endif
