@@ -77,7 +77,7 @@ def make_model():
     backbone.out_channels = 64
     anchors = AnchorGenerator(((12, 18, 26),), ((1.0,),))
     size = {"min_size": SIDE, "max_size": SIDE}  # they have it already
-    return RetinaNet(backbone, 3, anchor_generator=anchors, detections_per_img=MOST, score_thresh=0.3, **size)
+    return RetinaNet(backbone, 3, anchor_generator=anchors, detections_per_img=MOST, score_thresh=0.15, **size)
 
 
 def train(loader, model, steps):
@@ -87,6 +87,7 @@ def train(loader, model, steps):
         loss = sum(model(list(batch["image"]), sluice.torch.targets(batch)).values())
         optimizer.zero_grad()
         loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1)
         optimizer.step()
         if step % 50 == 0 or step == 1:
             print(f"step {step}: loss {loss:.2f}", flush=True)
