@@ -481,7 +481,7 @@ static int ask_and_print(const char *kind, const char *profile)
                                                                 : SL_CREDENTIALS_HF;
     const sl_remote_choice choice = {.profile = profile};
     sl_credentials credentials;
-    sluice_error error;
+    sluice_error error = SLUICE_ERROR_INIT;
     char text[2048];
     sl_error_clear(&error);
     sluice_status status = sl_remote_settings_choose(&choice, &error);

@@ -251,7 +251,7 @@ TEST(a_listing_that_does_not_go_on_ends)
 TEST(a_listing_of_a_busy_server_says_how_often_it_was_tried)
 {
     static names n;
-    sluice_error error;
+    sluice_error error = SLUICE_ERROR_INIT;
     sluice_remote_config config = SLUICE_REMOTE_CONFIG_INIT;
     config.stall_ns = UINT64_C(500000000);
     assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);

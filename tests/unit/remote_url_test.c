@@ -100,7 +100,7 @@ TEST(refuses_addresses_without_their_secrets)
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         sl_url url;
-        sluice_error error;
+        sluice_error error = SLUICE_ERROR_INIT;
         char text[2048];
         sl_error_clear(&error);
         assert_int_equal(sl_url_parse(&url, bad[i], &error), SLUICE_INVALID);
