@@ -233,7 +233,7 @@ static void *memory(const void *address)
     void *backing = fake_cuda_backing_locked((uintptr_t)address);
     fake_cuda_thing *thing = fake_cuda_holding_locked(KIND_MEMORY, address, 1);
     if (thing != NULL) {
-        memset(thing->written, 1, thing->bytes); /* the caller may write to it */
+        thing->handed_out = true;
     }
     unlock();
     return backing;

@@ -180,7 +180,7 @@ uint8_t *fake_cuda_written_locked(uintptr_t address)
 {
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
     fake_cuda_thing *thing = fake_cuda_holding_locked(KIND_MEMORY, (const void *)address, 1);
-    return thing != NULL ? thing->written + (address - thing->key) : NULL;
+    return thing != NULL && !thing->handed_out ? thing->written + (address - thing->key) : NULL;
 }
 
 /* ---- copies ---- */

@@ -76,6 +76,7 @@ typedef struct fake_cuda_thing {
     size_t bytes;           /* memory */
     void *backing;          /* memory */
     uint8_t *written;       /* memory: for each byte whether a copy or a kernel wrote it */
+    bool handed_out;        /* memory: to the test, which may write to it */
     int device;             /* memory: of the device of this number */
     bool managed, unmapped; /* memory */
 } fake_cuda_thing;
@@ -209,7 +210,7 @@ void *fake_cuda_find_locked(fake_cuda_kind kind, const void *key, fake_cuda_call
 fake_cuda_thing *fake_cuda_holding_locked(fake_cuda_kind kind, const void *address, size_t bytes);
 /* Where the device's bytes are. */
 void *fake_cuda_backing_locked(uintptr_t address);
-/* What is kept of whether they were written; NULL: nowhere. */
+/* What is kept of whether they were written; NULL: nothing, or they were handed out. */
 uint8_t *fake_cuda_written_locked(uintptr_t address);
 
 struct CUstream_st *fake_cuda_stream_locked(struct CUstream_st *stream, fake_cuda_call call);
