@@ -11,12 +11,16 @@ in flight:
   awscrt   awscrt.s3.S3Client of Debian's python3-awscrt; it asks ports 80 and 443 only, so the server has to listen there
   boto3    get_object in threads
   aiohttp  one event loop
+  floor    one blocking socket (OpenSSL with TLS), one request after the other, into 16 MiB that are used again
 
 A client is a process of its own, and a figure is its CPU time (user + system, by getrusage, imports and opening subtracted by a run
-over no rows) divided by the bytes. The clients alternate (A B C A B C ...) for --rounds; the table has medians and (min..max).
+over no rows) divided by the bytes. With --after N it begins when N passes have been read: the cost of an epoch after the first ones.
+A virtual machine may have to get memory from its host when it is touched first, which costs several times
+what reading into it does. The clients alternate (A B C A B C ...) for --rounds; the table has medians and (min..max).
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import random
@@ -24,6 +28,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 SIZES = {"128KiB": 128 << 10, "1MiB": 1 << 20, "8MiB": 8 << 20}
@@ -57,13 +62,12 @@ def read_sluice(job):
     import sluice
 
     if not job["rows"]:
-        return 0
-    got = 0  # AWS_CA_BUNDLE has the certificates
+        return
+    # AWS_CA_BUNDLE has the certificates.
     with sluice.Loader(sluice.Dataset(job["url"]), batch_size=max(1, (16 << 20) // job["size"]), shuffle=True, last_batch="short") as loader:
         for _ in range(job["passes"]):
             for batch in loader:
-                got += memoryview(batch["tensor"]).nbytes
-    return got
+                arrived(memoryview(batch["tensor"]).nbytes)
 
 
 def read_boto3(job):
@@ -78,10 +82,34 @@ def read_boto3(job):
                                         s3={"addressing_style": "path"}))
 
     def get(part):
-        return len(client.get_object(Bucket="bucket", Key=job["key"], Range="bytes=%d-%d" % part)["Body"].read())
+        arrived(len(client.get_object(Bucket="bucket", Key=job["key"], Range="bytes=%d-%d" % part)["Body"].read()))
 
     with ThreadPoolExecutor(job["flight"]) as pool:
-        return sum(pool.map(get, ranges(job)))
+        list(pool.map(get, ranges(job)))
+
+
+def read_floor(job):
+    import socket
+    import ssl
+
+    host, _, port = job["base"].split("//")[1].partition(":")
+    connection = socket.create_connection((host, int(port or (443 if job["ca"] else 80))))
+    if job["ca"]:
+        connection = ssl.create_default_context(cafile=job["ca"]).wrap_socket(connection, server_hostname=host)
+    memory = memoryview(bytearray(16 << 20))
+    request = "GET /bucket/%s HTTP/1.1\r\nHost: %s\r\nRange: bytes=%%d-%%d\r\n\r\n" % (job["key"], host)
+    at = 0
+    for part in ranges(job):
+        connection.sendall((request % part).encode())
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(1024)
+        first = len(head) - head.index(b"\r\n\r\n") - 4  # bytes of the body, copied once more: at most 1 KiB
+        body = memory[at + first:at + job["size"]]
+        while body:
+            body = body[connection.recv_into(body):]
+        arrived(job["size"])
+        at = (at + job["size"]) % len(memory)
 
 
 def read_aiohttp(job):
@@ -91,25 +119,21 @@ def read_aiohttp(job):
     import aiohttp
 
     async def work(session, parts):
-        got = 0
         for part in parts:  # an iterator that all tasks share
             async with session.get(job["url"], headers={"Range": "bytes=%d-%d" % part}) as reply:
                 assert reply.status == 206
-                got += len(await reply.read())
-        return got
+                arrived(len(await reply.read()))
 
     async def everything():
         trusted = ssl.create_default_context(cafile=job["ca"]) if job["ca"] else None
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=job["flight"], ssl=trusted)) as session:
             parts = iter(ranges(job))
-            return sum(await asyncio.gather(*(work(session, parts) for _ in range(job["flight"]))))
+            await asyncio.gather(*(work(session, parts) for _ in range(job["flight"])))
 
-    return asyncio.run(everything())
+    asyncio.run(everything())
 
 
 def read_awscrt(job):
-    import threading
-
     from awscrt import http, io, s3
 
     group = io.EventLoopGroup(1)
@@ -122,7 +146,7 @@ def read_awscrt(job):
         tls.set_server_name(host)
     client = s3.S3Client(bootstrap=bootstrap, region="us-east-1", throughput_target_gbps=10, tls_connection_options=tls,
                          tls_mode=s3.S3RequestTlsMode.ENABLED if job["ca"] else s3.S3RequestTlsMode.DISABLED)
-    parts, lock, got = iter(ranges(job)), threading.Lock(), [0]
+    parts, lock = iter(ranges(job)), threading.Lock()
 
     def work():
         while True:
@@ -132,31 +156,46 @@ def read_awscrt(job):
                 return
             body, count = bytearray(job["size"]), [0]
 
-            def arrived(chunk, offset, body=body, count=count, first=part[0], **more):
+            def keep(chunk, offset, body=body, count=count, first=part[0], **more):
                 body[offset - first:offset - first + len(chunk)] = chunk
                 count[0] += len(chunk)
 
             headers = http.HttpHeaders([("Host", host), ("Range", "bytes=%d-%d" % part)])
             request = http.HttpRequest("GET", "/bucket/" + job["key"], headers)
-            client.make_request(type=s3.S3RequestType.GET_OBJECT, request=request, on_body=arrived).finished_future.result()
-            with lock:
-                got[0] += count[0]
+            client.make_request(type=s3.S3RequestType.GET_OBJECT, request=request, on_body=keep).finished_future.result()
+            arrived(count[0])
 
     threads = [threading.Thread(target=work) for _ in range(job["flight"])]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return got[0]
+
+
+def cpu_s():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+progress = {"bytes": 0, "counted_from": math.inf, "lock": threading.Lock()}
+
+
+def arrived(count):
+    """Called by each client for the bytes that it has read."""
+    with progress["lock"]:
+        progress["bytes"] += count
+        if progress["bytes"] >= progress["counted_from"]:
+            progress.update(counted_from=math.inf, cpu_s=cpu_s())
 
 
 def run_client(job):
-    started = time.monotonic()
-    got = globals()["read_" + job["client"]](job)
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    if got != job["passes"] * job["rows"] * job["size"]:
-        raise SystemExit("%s: read %d bytes of %d" % (job["client"], got, job["passes"] * job["rows"] * job["size"]))
-    print(json.dumps({"cpu_s": used.ru_utime + used.ru_stime, "wall_s": time.monotonic() - started}))
+    one = job["rows"] * job["size"]
+    if job["after"]:
+        progress["counted_from"] = job["after"] * one
+    globals()["read_" + job["client"]](job)
+    if progress["bytes"] != job["passes"] * one:
+        raise SystemExit("%s: read %d bytes of %d" % (job["client"], progress["bytes"], job["passes"] * one))
+    print(json.dumps(cpu_s() - progress.get("cpu_s", 0)))
 
 
 def measure(job, program):
@@ -173,6 +212,8 @@ def measure(job, program):
     wall = time.monotonic() - started
     if done.returncode != 0:
         raise SystemExit("%s: exit %d: %s" % (job["client"], done.returncode, done.stderr.strip()[-600:]))
+    if job["after"]:
+        return json.loads(done.stdout), wall
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
 
@@ -193,8 +234,15 @@ def main():
     parser.add_argument("--flight", type=int, default=16)
     parser.add_argument("--mebibytes", type=int, default=512)
     parser.add_argument("--passes", type=int, default=4, help="times that each client reads the file")
+    parser.add_argument("--after", type=int, default=0, help="passes whose cost is not counted")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    if unknown := set(options.sizes.split(",")) - set(SIZES):
+        parser.error("--sizes: %s: none of %s" % (", ".join(sorted(unknown)), ", ".join(SIZES)))
+    if options.passes <= options.after:
+        parser.error("--after: as many as --passes, or more")
+    if options.after and options.reads:
+        parser.error("--after: not with --reads, whose program counts all passes")
     clients = options.clients.split(",") + (["reads"] if options.reads else [])
     for name in options.sizes.split(","):
         size, total = SIZES[name], options.mebibytes << 20
@@ -204,10 +252,10 @@ def main():
             for _ in range(options.rounds):
                 for client in clients:
                     job = {"client": client, "base": base, "key": "rows-%s.npy" % name, "ca": ca, "size": size, "rows": total // size,
-                           "flight": options.flight, "passes": options.passes, "url": "%s/bucket/rows-%s.npy" % (base, name)}
+                           "flight": options.flight, "passes": options.passes, "after": options.after, "url": "%s/bucket/rows-%s.npy" % (base, name)}
                     cpu, wall = measure(job, options.reads)
-                    idle = 0 if client == "reads" else measure(dict(job, rows=0), options.reads)[0]
-                    figures[client][0].append((cpu - idle) / total / options.passes * 2**30)
+                    idle = 0 if client == "reads" or options.after else measure(dict(job, rows=0), options.reads)[0]
+                    figures[client][0].append((cpu - idle) / total / (options.passes - options.after) * 2**30)
                     figures[client][1].append(total * options.passes / wall / 2**30)
             print("%s, %s: client, CPU s/GiB, GiB/s with start-up" % (name, base.split(":")[0]))
             for client, (cpu, rate) in figures.items():
