@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_record: any bytes as one sample of a shard of version 2. Input: one byte (whether to put the
- * checksum right, which schema), then the sample. What is accepted must are inside the sample.
+ * checksum right, which schema), then the sample. What is accepted must lie inside the sample.
  */
 #include "fuzz.h"
 

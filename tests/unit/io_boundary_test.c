@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The folder that the files of a list have to are in: names by their text, files wherever links
+ * The folder that the files of a list have to lie in: names by their text, files wherever links
  * lead, with /proc and openat2 and without them.
  */
 #include "boundary.h"

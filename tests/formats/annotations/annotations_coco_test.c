@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * COCO's annotations through the public interface: what is wanted of them and what is passed over,
- * a file that is cut at every byte, and one whose every byte comes to are at a window's end. What
+ * a file that is cut at every byte, and one whose every byte comes to lie at a window's end. What
  * Python's json writes is read in python/tests/test_coco.py.
  */
 #include "dataset_checks.h"
