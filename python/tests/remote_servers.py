@@ -227,7 +227,7 @@ class FaultServer:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(timeout=120)
+        self.process.wait(timeout=600)
         assert self.process.returncode == 0, "http_fault_server failed"
 
 

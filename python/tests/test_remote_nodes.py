@@ -101,7 +101,7 @@ class Clients:
 
     def finish(self):
         """The digest of each by its seed, and the bytes that all have got."""
-        ends = [client.communicate("\n", timeout=120)[0].split() for client in self.running]
+        ends = [client.communicate("\n", timeout=600)[0].split() for client in self.running]
         assert all(client.returncode == 0 for client in self.running)
         return {seed: digest for seed, (digest, _) in enumerate(ends)}, sum(int(got) for _, got in ends)
 

@@ -72,7 +72,7 @@ def test_close_while_the_loop_waits(open_seat, hook):
     loader, batches = open_seat(hold="wait", prefetch_factor=2, **hook)
     thread, errors = wait_in_next(loader, batches, kept := [])
     loader.close()
-    thread.join(30)
+    thread.join(300)
     assert not thread.is_alive() and len(errors) == 1 and isinstance(errors[0], STOPPED) and "closed" in str(errors[0])
     assert len(kept) < BATCHES
 
@@ -109,7 +109,7 @@ def test_set_epoch_while_the_loop_waits(open_seat):
         time.sleep(0.001)
     assert not errors and loader.epoch == 7 and thread.is_alive() == goes_on
     loader.close()
-    thread.join(30)
+    thread.join(300)
     assert not thread.is_alive()
 
 

@@ -482,10 +482,8 @@ def test_ctrl_c(photos, tmp_path):
     for number in range(20000):
         (many / f"{number:05}.jpg").hardlink_to(next(photos.rglob("*.jpg")))
     program = """
-import signal, sys, time, sluice
-at = []
+import signal, sys, sluice
 def handler(number, frame):
-    at.extend([time.process_time(), time.monotonic()])
     raise KeyboardInterrupt
 signal.signal(signal.SIGINT, handler)
 data = sluice.Dataset(sys.argv[1])
@@ -493,11 +491,11 @@ try:
     print("go", flush=True)
     sluice.unpack(data, sys.argv[2], workers=1)
 except KeyboardInterrupt:
-    print("interrupted", time.process_time() - at[0] < 2 and time.monotonic() - at[1] < 60)
+    print("interrupted")
 """
     out, code = interrupt(program, tmp_path / "many", tmp_path / "out", delay=0.1)
     if out == "":
         pytest.skip("the machine unpacked it all before the signal came")
-    assert out == "interrupted True\n" and code == 0 and not (tmp_path / "out").exists()
+    assert out == "interrupted\n" and code == 0 and not (tmp_path / "out").exists()
     unpack(tmp_path / "many", tmp_path / "out")
     assert len(list((tmp_path / "out" / "class").iterdir())) == 20000 and not (tmp_path / "out.part").exists()

@@ -113,7 +113,7 @@ class Rig:
 
     def ask(self, kind, variables, profile=None):
         own = [self.program, "--ask", kind, *([profile] if profile else [])]
-        run = subprocess.run(own, env=self.environment(variables), capture_output=True, text=True, timeout=120)
+        run = subprocess.run(own, env=self.environment(variables), capture_output=True, text=True, timeout=600)
         assert run.returncode == 0, (run.returncode, run.stdout, run.stderr)
         self.checked += 1
         return run.stdout.splitlines()
