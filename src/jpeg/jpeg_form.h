@@ -8,8 +8,9 @@
  * pictures get both, and small ones are better off with the usual tables (ITU-T T.81, K.3), the
  * smallest without intervals, or as they are.
  * The fastest form is the one with the least estimated CPU time of a random resized crop; its
- * constants were measured (docs/benchmarking.md, "Small JPEGs"). It depends on the picture alone. A
- * change of what is chosen changes what a pack writes, and so SL_JPEG_FASTEST_RULE (jpeg_retile.h).
+ * constants were measured (docs/measurements/decoding.md, "Small JPEGs"). It depends on the picture
+ * alone. A change of what is chosen changes what a pack writes, and so SL_JPEG_FASTEST_RULE
+ * (jpeg_retile.h).
  * Threads: those of the codec objects.
  */
 #ifndef SL_JPEG_FORM_H

@@ -52,7 +52,7 @@ uint64_t sl_jpeg_tiles_read(const sl_jpeg_tiles *tiles, uint32_t left, uint32_t 
 
 /* ---- how long the intervals of a re-tiled JPEG are ---- */
 
-/* The width aimed at: measured (docs/benchmarking.md). */
+/* The width aimed at: measured (docs/measurements/decoding.md). */
 #define SL_TILE_PIXELS 96u
 
 /*
