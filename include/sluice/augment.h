@@ -11,7 +11,7 @@
  * group (random_apply, random_choice, random_order, sequence) stand between sluice_augment_begin
  * and sluice_augment_end. sluice_augment_get_step lists all steps that there are, with their
  * arguments and the ranges of these; sluice_augment_add adds any of them by name.
- * docs/transforms.md shows each. Names, arguments, presets and what is drawn are those of
+ * docs/transforms.md shows each. Names, arguments, presets and random draws are those of
  * torchvision's transforms (0.14, v2) where it has the step; pixels are those of its functions for
  * pictures of Pillow (9.4).
  *
@@ -25,12 +25,12 @@
  *     sluice_augment_add(recipe, "random_erasing", (const double[]){0.25}, 1);
  *     sluice_augment_normalize(recipe, mean, stddev, 3);
  *
- * All steps work on 8-bit RGB. Crops, resizes and flips in a row are one pass, from what is decoded
- * of the picture for them. Warps (rotation, affine, perspective) in a row, with a resize that
- * follows, are one resampling where a sequence of library calls would do several: sharper, and not
- * the same pixels; what shrinks is antialiased. sluice_loader_options.exact has each warp done by
- * itself, with the same draws: to the bit what Pillow's Image.transform makes of the pixels that it
- * gets, and not antialiased, as Pillow's are not. All other operations are the same either way.
+ * All steps work on 8-bit RGB. Consecutive crops, resizes and flips are one pass over the part of
+ * the image that is decoded for them. Warps (rotation, affine, perspective) in a row, with a resize
+ * that follows, are one resampling where a sequence of library calls would do several: sharper, and
+ * not the same pixels; what shrinks is antialiased. sluice_loader_options.exact has each warp done
+ * by itself, with the same draws: to the bit what Pillow's Image.transform makes of the pixels that
+ * it gets, and not antialiased, as Pillow's are not. All other operations are the same either way.
  *
  * Random numbers are a pure function of (seed, epoch, sample index, operation): Philox4x32-10
  * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The number of threads,
@@ -40,8 +40,8 @@
  * far from the end as it is from the beginning (timm's flip; in the middle of an odd number a row
  * by itself stays as it is), with "previous" the one before it (torchvision's roll). "mixup" and
  * "cutmix" draw once for a batch, from Beta(alpha, alpha), as torchvision's v2.MixUp and v2.CutMix;
- * "timm_mix" is timm's Mixup, its cutmix_minmax being cutmix_min and cutmix_max (0: none). What is
- * drawn depends on the seed, the epoch, and the position of the batch (with timm's modes pair and
+ * "timm_mix" is timm's Mixup, its cutmix_minmax being cutmix_min and cutmix_max (0: none). The
+ * draw depends on the seed, the epoch, and the position of the batch (with timm's modes pair and
  * elem, of the row) in the epoch: not on workers, and not on where an epoch was resumed. Partners
  * are of the rank's batch, among its rows that have a sample; nothing is mixed into the partner of
  * a bad one, which keeps its zero row. With weight w (binary32) an element is fmaf(w, own, (1 - w)
@@ -143,21 +143,21 @@ SLUICE_API sluice_status sluice_augment_get_argument(uint32_t number, uint32_t a
  * (`words`).
  * Errors: INVALID (no such step, a group, too many arguments, one out of range or missing); STATE
  * when there are 48 steps already, 15 of that name (random_crop and random_resized_crop count as
- * one name, as they share their random numbers), or more than 128 operations that a picture may
- * come to (as many as a policy's num_ops, an AugMix's 1 + width x (1 + depth)).
+ * one name, as they share their random numbers), or more than 128 operations per image (a policy
+ * counts as num_ops operations, an AugMix as 1 + width x (1 + depth)).
  */
 SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *name,
                                             const double *arguments, uint32_t count);
 
 /*
- * Opens a group, as sluice_augment_add adds a step; what is added before it is closed, by end, is
- * in it, but "normalize", which cannot be. "sequence": all of it; "random_apply" (probability): all
- * or none; "random_choice" (weights, a list of up to 16; 1 where none is given): one of those
- * that are directly in it, so that a group in it is drawn as a whole; "random_order": all, in a
- * random order. Groups may be in groups, 6 deep. The size behind a group must not depend on the
- * draw: all members of a choice come to the same one, and what may be left out or moved changes
- * none. Errors: INVALID, STATE as above; INVALID at the end when the group is empty, when the
- * weights add to 0 or are more than its steps, or when the size would depend on the draw; STATE
+ * Opens a group, as sluice_augment_add adds a step. Steps added before sluice_augment_end belong to
+ * the group, except "normalize", which is never in one. "sequence": all of it; "random_apply"
+ * (probability): all or none; "random_choice" (weights, a list of up to 16; 1 where none is given):
+ * one of those that are directly in it, so that a group in it is drawn as a whole; "random_order":
+ * all, in a random order. Groups may be in groups, 6 deep. The size behind a group must not depend
+ * on the draw: all members of a choice produce the same size, and optional or reordered steps
+ * change no size. Errors: INVALID, STATE as above; INVALID at the end when the group is empty, when
+ * the weights add to 0 or are more than its steps, or when the size would depend on the draw; STATE
  * when none is open.
  */
 SLUICE_API sluice_status sluice_augment_begin(sluice_augment *recipe, const char *name,

@@ -29,8 +29,8 @@
  * of the sample in the dataset), "mask" (u8, rows: 1 use this row, 0 do not) and "status" (u8,
  * rows: a sluice_row). Rows that hold no sample (mask 0) are zero, or empty, in every column, but
  * for NUMBER of ints, which is the loader's ignore_index [-1], and MASK, which is all `fill`, in
- * batches of one size and of several. So with a `fill` that the loss leaves out, nothing is learnt
- * from pictures that are not there.
+ * batches of one size and of several. With a `fill` that the loss ignores, such rows teach the
+ * model nothing.
  *
  * A sample that lacks a field, or whose value does not fit its column, is a bad sample, unless the
  * column says otherwise (`missing`, `too_long`): the loader's policy applies, and the report names
@@ -103,20 +103,20 @@ typedef enum sluice_column_kind {
  */
 
 /*
- * Columns that FOLLOW a picture: MASK, BOXES, POINTS, GEOMETRY and INSTANCES go by what was drawn
- * for the IMAGE column that `follows` names, which stands before them; without a name, by the only
- * one that does. Crops, resizes, flips, padding, warps and what policies turn and shear move all of
- * them alike; the chains of AugMix move nothing, and colours are the picture's alone. Coordinates
- * are continuous: the picture is [0, width] x [0, height] as the recipe gets it, pixel (i, j)
- * covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix) mixes pictures, and leaves these columns
- * each row's own: NAME.mixed_with is the row mixed in.
+ * Columns that FOLLOW an image: MASK, BOXES, POINTS, GEOMETRY and INSTANCES use the random draw of
+ * the IMAGE column that `follows` names, which stands before them; without a name, of the only
+ * IMAGE column before them. Crops, resizes, flips, padding, warps and what policies turn and shear
+ * move all of them alike; the chains of AugMix move nothing, and colours are the picture's alone.
+ * Coordinates are continuous: the picture is [0, width] x [0, height] as the recipe gets it, pixel
+ * (i, j) covers [i, i + 1) x [j, j + 1). Mixing (mixup, cutmix) mixes pictures, and leaves these
+ * columns each row's own: NAME.mixed_with is the row mixed in.
  *
  * Defaults come from the field (sluice_field): format and coordinates of boxes and points, what
  * belongs to which boxes, and the way up that the image was annotated in. An argument wins; one
  * that contradicts the field is a warning of the loader (sluice_loader_get_warning).
  *
  * Orientation: loader option `exif` decides which way up an image is decoded; by default the way up
- * that it was annotated in. What was annotated the other way up is turned with its image, before
+ * that it was annotated in. Annotations made the other way up are turned with their image, before
  * the recipe: coordinates exactly, run lengths and masks pixel by pixel. Where the field goes
  * BY_SIZE, the sample's fields of WIDTH and HEIGHT decide, image by image: a size that fits neither
  * the stored nor the upright image makes a bad sample. Where both fit though the image is to be
@@ -128,17 +128,17 @@ typedef enum sluice_column_kind {
  * decoded.
  *
  * Where the recipe is of several samples (mosaic, mixup_partner, copy_paste), they follow the
- * picture of each, in its place: what has a length has that of the first sample, then that of the
- * second, and so on, `length` of them a row at most; GEOMETRY is of the row's own sample. Each
- * sample brings all of its columns' fields along. With mixup_partner every MASK is refused, one of
- * shapes, too: two labels of a pixel cannot be blended. INSTANCES have the objects of both
+ * picture of each, in its place: variable-length values are those of the first sample, then those
+ * of the second, and so on, `length` of them a row at most; GEOMETRY is of the row's own sample.
+ * Each sample brings all of its columns' fields along. With mixup_partner every MASK is refused,
+ * one of shapes, too: two labels of a pixel cannot be blended. INSTANCES have the objects of both
  * pictures. The IMAGE has NAME.share (f32): the share of the row's own picture,
  * 1 where nothing was mixed in. Such an IMAGE may not be missing. With copy_paste the objects are
  * those of the only BOXES that follow it, which have `shapes`; those that are kept of partners are
  * pasted, each with a chance. Of the row's own a box is that of the pixels that are left, where
  * some are covered, and no larger; its INSTANCES are without the rest; POINTS that are covered have
- * a visibility of 1; what is not kept any more, or has no pixel left, is gone with all that belongs
- * to it. INSTANCES and POINTS follow the BOXES then. A MASK has the partner's pixels where
+ * a visibility of 1; an object that is dropped, or has no pixel left, loses its labels, points and
+ * shapes, too. INSTANCES and POINTS follow the BOXES then. A MASK has the partner's pixels where
  * something is pasted. `length` is of all values, also those that are gone.
  *
  * MASK: a value of `dtype` [U8] for each pixel, or `channels` [1] of them; by the nearest stored
@@ -150,27 +150,27 @@ typedef enum sluice_column_kind {
  *
  * MASK of a text field of shapes, as INSTANCES reads it: a map of classes, `dtype` [U8]. `labels`,
  * a tensor [any] of ints, has the class of each shape; what it covers, moved and drawn as INSTANCES
- * does, has that value, the rest of the picture `background`, what is beside it `fill`. Of shapes
- * that cover one another the later one counts; or, with `overlap` IGNORE, all such pixels are
+ * does, has that value, the rest of the image `background`, pixels outside the image `fill`. Where
+ * shapes overlap, the later one counts; or, with `overlap` IGNORE, all such pixels are
  * `ignore` [255], as in the references of torchvision's segmentation. Shapes whose element of
  * `crowds`, a tensor [any] of ints, is not 0 (COCO's "iscrowd") are `ignore` where no other is.
  *
  * BOXES: f32 x 4 in `out_format`, stored in `box_format`; with `relative` (`out_relative`) in
  * shares of the picture's (the output's) width and height, else in pixels. Corners are moved by all
- * steps at once; the box about them is clipped once, at the end, to what is to be seen of the
- * picture, with what earlier steps cut off taken away before. So a box grows where it is turned,
- * but once. Kept are those at least min_size wide and high, of at least min_area, of at least the
- * share min_visibility of the box about the moved corners before it was clipped, and at most
- * max_aspect times as long as wide, in the order in which they are stored; the bounds of
- * torchvision (SanitizeBoundingBoxes) are the defaults. A box that is not finite, or whose right
- * or lower edge is before its left or upper one, makes a bad sample; one without width or
- * height is dropped. With `shapes`, a text field that has a shape for each box as INSTANCES reads
- * it, the box of an object is computed from the visible part of its shape, the moved polygon or
- * the pixels of its run lengths, and is exact: where it is turned it does not grow, and what a crop
- * cut off counts no more. Then the bounds go by that box, and min_visibility by the share of the
- * box about the whole moved shape. A box whose object has no shape (null, []) is moved as above;
- * what is stored is read, and checked, all the same, and steps that look at boxes see that. With
- * `crowds`, a tensor [any] of ints (COCO's "iscrowd"), those that it is not 0 for are left out.
+ * steps at once; the box around them is clipped once, at the end, to the visible part of the image,
+ * without the parts that earlier steps cut off. So a rotated box grows, but only once. Kept are
+ * those at least min_size wide and high, of at least min_area, of at least the share min_visibility
+ * of the box about the moved corners before it was clipped, and at most max_aspect times as long as
+ * wide, in the order in which they are stored; the bounds of torchvision (SanitizeBoundingBoxes)
+ * are the defaults. A box that is not finite, or whose right or lower edge is before its left or
+ * upper one, makes a bad sample; one without width or height is dropped. With `shapes`, a text
+ * field that has a shape for each box as INSTANCES reads it, the box of an object is computed from
+ * the visible part of its shape, the moved polygon or the pixels of its run lengths, and is exact:
+ * where it is turned it does not grow, and what a crop cut off counts no more. Then the bounds go
+ * by that box, and min_visibility by the share of the box about the whole moved shape. A box whose
+ * object has no shape (null, []) is moved as above; the stored boxes are still read and checked,
+ * and steps that look at boxes see them. With `crowds`, a tensor [any] of ints (COCO's "iscrowd"),
+ * those that it is not 0 for are left out.
  *
  * Values of boxes, such as a label or an area each, are a RAGGED or PADDED column that `follows`
  * the column of boxes: a value is dropped with its box. Each sample must have as many values as
@@ -181,16 +181,16 @@ typedef enum sluice_column_kind {
  * with a v, and stays where it was moved to without; one with v = 0 is not moved. Coordinates that
  * are INDICES, as COCO's, are the middles of pixels: 0.5 is added when they are read and taken away
  * when they are written, so that a flip makes W - 1 - x of x; with `out_relative` nothing is taken
- * away, and what is written is the share of the middle. With `mirror`,
+ * away: the result is the share of the pixel's middle. With `mirror`,
  * where the picture is mirrored, point i of a row is what mirror[i] was (left and right hands).
  * `follows` an IMAGE, or BOXES: then a row's points are left out with its box.
  *
  * INSTANCES: u8, 1 where the instance is, height x width of the recipe for each shape of a text
  * field as COCO's "segmentation" is read (docs/formats.md): a JSON array of polygons or run
  * lengths. Polygons are moved point by point and then drawn, by the rule of COCO's tools, so that
- * what is enlarged has sharp edges; run lengths are sampled, the nearest pixel. With `follows` a
- * column of boxes those are left whose boxes are; without, all, also what is not to be seen. Back
- * to back, or `padded`; slots have space for `length` of them a row.
+ * enlarged shapes have sharp edges; run lengths are sampled, the nearest pixel. If `follows` names
+ * a column of boxes, only instances whose boxes are kept remain; otherwise all do, invisible ones
+ * included. Back to back, or `padded`; slots have space for `length` of them a row.
  *
  * GEOMETRY: NAME (f64, rows x 3 x 3) takes (x, y, 1) of the picture to (x' w, y' w, w) of the
  * output, so that its inverse maps predictions back; NAME.size (i64, rows x 2) is the picture's
@@ -272,7 +272,7 @@ typedef enum sluice_column_part {
  *   NAME.media_lengths      rows x max_documents, i32: patches of each document, 0 behind `count`
  *
  * Arrays of elements stay as they are, and with `per_token` 0 rows do, too: the elements have
- * placeholders for what is made of the patches. With `per_token` above 0, so many patches take the
+ * placeholders for the patches. With `per_token` above 0, so many patches take the
  * space of an element: a row's elements and, of each document, patches / per_token, rounded up, are
  * `length` at most in all. A sample without the field has no patches; one with patches and without
  * elements is an error when the loader is opened, and so is another cut than NONE. A slot has space
@@ -291,12 +291,13 @@ typedef enum sluice_column_part {
  * target of the last stored element is `eos`. A document that already begins with `bos` or ends
  * with `eos` is a bad sample.
  *
- * `mask` names a field of the same samples, which says what is trained: a tensor [any] of ints or
- * bools, one for each stored element, 0: not trained; or a tensor [any, 2] of ints, the runs
- * [begin, end) of stored elements that are, in their order and apart from each other. An element
- * that is not trained is nobody's target: `targets` has ignore_index there. `eos` goes by the last
- * stored element. A document without the field, a mask of another length, and runs out of order or
- * outside of the document make bad samples. Documents are read whole then, also for a piece.
+ * `mask` names a field of the same samples that selects the trained elements: a tensor [any] of
+ * ints or bools, one for each stored element, 0: not trained; or a tensor [any, 2] of ints, the
+ * runs [begin, end) of stored elements that are, in their order and apart from each other. An
+ * element that is not trained is nobody's target: `targets` has ignore_index there. `eos` goes by
+ * the last stored element. A document without the field, a mask of another length, and runs out of
+ * order or outside of the document make bad samples. Documents are read whole then, also for a
+ * piece.
  *
  * `fim_rate` is the share of documents that are transformed for filling in the middle, as
  * Megatron-LM's GPTFIMDataset does it: a document is split at two places, drawn evenly, in prefix
@@ -340,18 +341,19 @@ typedef enum sluice_column_too_long {
  * RAGGED: NAME has the pictures of all rows back to back, and NAME.offsets (i64, rows + 1) says
  * where a row begins: of NHWC NAME is pixels x 3, in pixels; of NCHW it has one dimension, of
  * values, each picture's 3 x height x width. Slots have space for max_width x max_height pixels a
- * row: what is wider or higher (PADDED), or has more pixels (RAGGED), is a bad sample. Without them
- * it is the largest that the recipe makes of the dataset's images, whose sizes a packed dataset and
- * annotations name; else steps must limit the result (resize_shorter's max_size). Unless the
- * recipe gives one size, the first loader that needs it of a packed dataset reads the heads of all
- * its samples for that when it is opened, and the first sample of each size. Converted on the host;
- * rows are moved together, or apart, by one thread when the last one is made. Not with mixing,
- * `outputs` or bucket_crop. A MASK that follows them is like its picture, of one value a pixel, or
- * `channels`: PADDED with its fill, or RAGGED, with NAME.sizes and NAME.offsets of its own.
- * INSTANCES are RAGGED, also behind PADDED ones: NAME has the pixels of all masks (u8), of which
- * NAME.offsets says where a row begins, and NAME.shapes (i32, rows x 3) how many masks it has,
- * their height and width; slots have space for `length` masks of max_width x max_height a row. With
- * pictures of a bucket a MASK is rows x height x width of the batch's, and INSTANCES are as here.
+ * row: an image that is wider or higher (PADDED), or has more pixels (RAGGED), makes a bad sample.
+ * Without them it is the largest that the recipe makes of the dataset's images, whose sizes a
+ * packed dataset and annotations name; else steps must limit the result (resize_shorter's
+ * max_size). Unless the recipe gives one size, the first loader that needs it of a packed dataset
+ * reads the heads of all its samples for that when it is opened, and the first sample of each size.
+ * Converted on the host; rows are moved together, or apart, by one thread when the last one is
+ * made. Not with mixing, `outputs` or bucket_crop. A MASK that follows them is like its picture, of
+ * one value a pixel, or `channels`: PADDED with its fill, or RAGGED, with NAME.sizes and
+ * NAME.offsets of its own. INSTANCES are RAGGED, also behind PADDED ones: NAME has the pixels of
+ * all masks (u8), NAME.offsets where each row begins, and NAME.shapes (i32, rows x 3) how many
+ * masks it has, their height and width; slots have space for `length` masks of max_width x
+ * max_height a row. With pictures of a bucket a MASK is rows x height x width of the batch's, and
+ * INSTANCES are as here.
  */
 typedef enum sluice_column_sizes {
     SLUICE_SIZES_ONE = 0,    /* the recipe's, or that of the batch's bucket */
@@ -427,7 +429,7 @@ typedef struct sluice_column {
     uint32_t reserved;     /* 0 */
     const char *shapes;    /* BOXES: the field of shapes that they are computed from [none] */
     const char *labels;    /* MASK of shapes: the field of their classes */
-    const char *crowds;    /* BOXES, MASK of shapes: the field of which of them are crowds [none] */
+    const char *crowds;    /* BOXES, MASK of shapes: the field that marks crowds [none] */
     double background;     /* MASK of shapes: what no shape covers [0] */
     double ignore;         /* MASK of shapes: what a loss leaves out [255] */
     int32_t orientation;   /* MASK, BOXES, POINTS, INSTANCES: the way up of the image that they were
@@ -446,7 +448,7 @@ typedef struct sluice_column {
     int64_t eos;   /* PACKED: element behind each document; with SLUICE_ID_EOS in `ids` */
     uint32_t ids; /* PACKED: bits of sluice_packed_ids; sluice_option_set sets an id's bit [none] */
     uint32_t reserved_ids; /* 0 */
-    const char *mask;      /* PACKED: the field of which elements are trained [all are] */
+    const char *mask;      /* PACKED: the field that selects trained elements [all] */
     double fim_rate;       /* PACKED: share of documents with the middle at their end, 0 to 1 [0] */
     double fim_spm;        /* PACKED: share of these with the suffix first, 0 to 1 [0.5] */
     int64_t fim_prefix;    /* PACKED: element before the prefix; with SLUICE_ID_FIM_PREFIX */

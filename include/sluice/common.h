@@ -48,9 +48,8 @@ typedef enum sluice_status {
     SLUICE_CORRUPT = -5,     /* bytes that break their format or do not match their checksum */
     SLUICE_UNSUPPORTED = -6, /* valid, but nothing here can handle it */
     SLUICE_DEVICE = -7,      /* the accelerator or its driver failed */
-    SLUICE_CANCELED =
-        -8,              /* what was asked to end did: a loader canceled or closed, a should_stop */
-    SLUICE_INTERNAL = -9 /* a bug in sluice: please report it */
+    SLUICE_CANCELED = -8,    /* canceled on request: loader canceled or closed, or should_stop */
+    SLUICE_INTERNAL = -9     /* a bug in sluice: please report it */
 } sluice_status;
 
 /* The status' name in lower case ("corrupt"); never NULL. */
@@ -151,7 +150,7 @@ typedef enum sluice_device_type {
 
 /*
  * A dense, C-contiguous array. It borrows its memory from the batch that it was taken from. Device,
- * shape and strides are what a DLPack tensor wants, and sluice_dtype_dlpack tells its type.
+ * shape and strides are those of a DLPack tensor; sluice_dtype_dlpack returns its type.
  */
 typedef struct sluice_tensor {
     uint32_t struct_size;
@@ -195,8 +194,8 @@ SLUICE_API sluice_status sluice_tensor_slice(const sluice_tensor *tensor, int64_
 SLUICE_API const char *sluice_version(void);
 
 /*
- * What this machine offers, for `sluice info --system`. `text` fields are never empty: they say
- * what was found or why not.
+ * Features of this machine, for `sluice info --system`. `text` fields are never empty: they have
+ * the result, or the reason why there is none.
  */
 typedef struct sluice_system {
     uint32_t struct_size;

@@ -2,19 +2,19 @@
 /*
  * sluice/dataset.h: an immutable index of samples over files that already exist.
  *
- * `sluice_dataset_open` takes paths and finds out what is there: packed shards, an image folder
+ * `sluice_dataset_open` takes paths and finds out their format: packed shards, an image folder
  * with torchvision's rules (apart from hidden and system folders, which are never classes), or one
  * of the formats that docs/formats.md describes and sluice_dataset_format lists. With
  * sluice_dataset_options.flat they are files of tensors of one shape, and nothing else.
  *
  * What takes a walk to find samples in (tar archives, TFRecord and RecordIO files) is walked when
  * it is opened first, several files at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
- * $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). What is compressed as
+ * $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). A file compressed as
  * a whole (*.tar.gz, MDS and LitData of zstd, ...) can only be read from front to back
  * (sluice_dataset_info.front_to_back), unless it is kept unpacked
  * (sluice_dataset_options.unpacked_dir). Columns of small values, of formats that store column by
- * column, are kept in memory. A path that could be two things is refused, by the names of what is
- * there.
+ * column, are kept in memory. A path that could be two things is refused, and the error names the
+ * files of both.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
  * none of their index entries; both are checked against checksums as they are read. Index blocks
@@ -24,7 +24,7 @@
  * where classes have names, a label that is neither one of them nor -1 makes its sample a bad one.
  *
  * Threads: a dataset is immutable; every function may be called from any thread at once. It may be
- * shared by any number of loaders, each of which keeps it alive: closing it after
+ * shared by any number of loaders, and each keeps it alive: closing it after
  * sluice_loader_open is fine. In a forked child use it only when no other thread of the parent was
  * using it at the moment of the fork (a loader's threads do): open it again instead.
  */
@@ -91,8 +91,8 @@ typedef enum sluice_orientation {
     SLUICE_ORIENTATION_AUTO = 0,    /* of a field: not known; of a column: the field's */
     SLUICE_ORIENTATION_STORED = 1,  /* as the file stores it, its EXIF orientation ignored */
     SLUICE_ORIENTATION_UPRIGHT = 2, /* turned as its EXIF orientation says */
-    SLUICE_ORIENTATION_BY_SIZE = 3  /* differs: the sample's fields of WIDTH and HEIGHT tell (of a
-                                       MASK: its own size) */
+    SLUICE_ORIENTATION_BY_SIZE = 3  /* differs: the sample's fields WIDTH and HEIGHT decide (for a
+                                       MASK, its own size) */
 } sluice_orientation;
 
 /* What each sample has under a name. */
@@ -157,9 +157,9 @@ typedef struct sluice_dataset_options {
     const char *const *fields;
     uint32_t field_count;
     uint32_t reserved; /* 0 */
-    /* What opening may take of memory, at a time, by all its threads: indexes, columns that are
-     * kept, names of files, and what has to be unpacked to find them. NOMEM where a file asks for
-     * more. [half of what is available to this process, at most 8 GiB] */
+    /* The most memory that opening may use at a time, in all its threads: indexes, columns that are
+     * kept, names of files, and unpacked data to find them. NOMEM if a file asks for more. [half of
+     * the memory available to this process, at most 8 GiB] */
     uint64_t memory_bytes;
     /*
      * Not NULL: a folder, created if it does not exist, that keeps files which are compressed as a
@@ -185,7 +185,7 @@ typedef struct sluice_dataset_options {
     const char *split;
     /* Asked several times a second while the dataset is being opened, by the thread that opens it:
      * a result other than 0 ends opening with CANCELED within a second, as long as the storage
-     * answers. It must not use what is being opened, and a child that it forks must not
+     * answers. It must not use the dataset being opened, and a child that it forks must not
      * return from it. May be NULL. */
     int32_t (*should_stop)(void *user);
     void *user; /* of should_stop */
@@ -292,7 +292,7 @@ typedef struct sluice_format {
     uint32_t struct_size;
     uint32_t takes_fields; /* 1: sluice_dataset_options.fields choose and name its fields */
     char name[16];         /* a word of sluice_dataset_info.format: "tar" */
-    char files[80];        /* what is opened, in the plural: "tar archives" */
+    char files[80];        /* the files of this format, in the plural: "tar archives" */
     uint32_t takes_split;  /* 1: sluice_dataset_options.split opens one of several splits */
     uint32_t reserved;     /* 0 */
 } sluice_format;
@@ -345,8 +345,8 @@ SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset
  * last dimension fastest. Whatever a writer stores can be read: up to 2^31 - 1 bytes. Writes at
  * most `capacity` bytes to `buffer` and the whole size to `*bytes`, 0 where the sample lacks the
  * field; AGAIN (and nothing usable in `buffer`) when `capacity` is too small. A blocking
- * convenience for tools, not the fast road: use a loader. Errors: INVALID (index, or no field of
- * that name), IO, CORRUPT, UNSUPPORTED, NOMEM.
+ * convenience for tools, and slow: for training use a loader. Errors: INVALID (index, or no field
+ * of that name), IO, CORRUPT, UNSUPPORTED, NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
                                              const char *field, void *buffer, size_t capacity,
@@ -372,7 +372,7 @@ typedef struct sluice_pixels {
  * Reads and decodes one picture of one sample at its full size: the pixels that a loader with
  * `exact` crops and resizes. AGAIN, with width and height and nothing in the buffer, when that is
  * too small. Opens a decoder for each call: a blocking convenience for tools and for looking at
- * single samples, not the fast road. Errors: INVALID (index, or no field of pictures of that name),
+ * single samples, and slow. Errors: INVALID (index, or no field of pictures of that name),
  * IO, CORRUPT, UNSUPPORTED (no such codec here, or more than max_pixels), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_decode(const sluice_dataset *dataset, uint64_t index,
@@ -423,9 +423,9 @@ typedef struct sluice_verify_result {
        "tars have no checksums"; several with "; " between them. "": every sample's bytes had one,
        if not every header. */
     char unchecked[SLUICE_UNCHECKED_BYTES];
-    /* encoded pictures of which only the headers were looked at, and no pixel: 0 with `decode`.
-       Where a checksum stands for their bytes these are what was once written; whether a decoder
-       takes them was not asked. */
+    /* encoded images whose headers were checked, but no pixels: 0 with `decode`. Where a checksum
+       covers their bytes, these are the bytes once written; whether a decoder accepts them was not
+       tested. */
     uint64_t undecoded;
 } sluice_verify_result;
 
@@ -436,12 +436,11 @@ typedef struct sluice_verify_result {
 
 /*
  * Reads the whole dataset and checks every checksum that there is, and the header of every picture
- * and frame. What no checksum covers can only be wrong in ways that its structure tells: damage in
- * the pixels of a JPEG in a tar is not found (with `decode` if the decoder notices).
- * `result->unchecked` says what that was of; docs/formats.md has it of each format.
- * Returns OK when it could look at everything, also with findings: `result->bad` counts them.
- * A shortage of memory ends it, and is not a finding. `options` may be NULL. Errors: CANCELED
- * (should_stop), NOMEM.
+ * and frame. Without a checksum, only damage to the structure is found: damage in the pixels of a
+ * JPEG in a tar is not (with `decode`, it is found if the decoder notices). `result->unchecked`
+ * says which data had no checksum; docs/formats.md has it for each format. Returns OK when it could
+ * look at everything, also with findings: `result->bad` counts them. A shortage of memory ends it,
+ * and is not a finding. `options` may be NULL. Errors: CANCELED (should_stop), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
                                                const sluice_verify_options *options,

@@ -2,11 +2,12 @@
 /*
  * sluice/datasets.h: datasets that are made of others.
  *
- * What is made here is a dataset as any other: it is read by loaders, verified, packed, and closed
- * by sluice_dataset_close. It keeps what it is made of, which may be closed right afterwards.
- * Nothing is copied, and no sample is read but where it says so. The same rules hold for what a
- * loader makes of it: a batch depends on nothing but what sluice/loader.h says, a cursor says where
- * it is continued, and one of another dataset (another part, another choice of samples) is refused.
+ * These functions return a dataset like any other: it is read by loaders, verified, packed, and
+ * closed by sluice_dataset_close. It keeps its sources alive, so they may be closed right
+ * afterwards. Nothing is copied, and no sample is read but where it says so. The same rules hold
+ * for what a loader makes of it: a batch depends on nothing but what sluice/loader.h says, a cursor
+ * says where it is continued, and one of another dataset (another part, another choice of samples)
+ * is refused.
  *
  * Threads: as in sluice/dataset.h.
  */
@@ -76,10 +77,10 @@ typedef struct sluice_concat_options {
  * second, and so on; the same one may be given several times. Their fields must agree in names and
  * types (tensors: in dtype and number of dimensions; a size that differs is 0, as where it differs
  * from sample to sample), in any order, and in what they mean (role, box_format, coordinates,
- * orientation, per_box, `of`): what is not known differs from what is. Images without boxes,
+ * orientation, per_box, `of`): unknown and known meanings differ. Images without boxes,
  * points, shapes and masks beside them may have been annotated another way up; theirs is not known
  * then. So must agree, without `labels`, the names of their classes; a dataset without such names
- * goes along with any, and those of its labels that are none of the classes are bad samples. One
+ * goes along with any, and its samples whose label is not one of the classes are bad. One
  * dataset, with `labels`, is that dataset with other classes. `options` may be NULL. Errors:
  * INVALID (no dataset, more than 65536, fields or classes that differ: the text names the first),
  * UNSUPPORTED (more than 16 datasets made of one another, 2^24 classes), NOMEM; of `labels->file`

@@ -15,8 +15,8 @@
  * that takes such a struct. Members that are not described are pointers, counts of what these point
  * to, and callbacks.
  *
- * Threads: any, at any time. Nothing blocks. What is given out is constant, and lives as long as
- * the library.
+ * Threads: any, at any time. Nothing blocks. Returned pointers are constant, and valid as long as
+ * the library is loaded.
  */
 #ifndef SLUICE_DESCRIBE_H
 #define SLUICE_DESCRIBE_H
@@ -66,7 +66,7 @@ typedef struct sluice_option {
     const char *value;   /* what a help text calls a value: "ROWS"; NULL: FLAG and WORD */
     const char *help;    /* one line, the default in brackets */
     const char *const *words; /* WORD: the first is `least`; NULL behind the last. Else NULL */
-    int64_t least;            /* of what is given; 0 always means the default */
+    int64_t least;            /* the smallest value; 0 always means the default */
     uint64_t most;
     uint32_t kinds; /* of a column: kinds that take it, 1 << a sluice_column_kind each; 0: all */
     uint32_t zero_is_meant; /* REAL: 1: DBL_MIN asks for 0, since 0 asks for the default */
@@ -89,8 +89,9 @@ SLUICE_API sluice_status sluice_option_get(sluice_options of, uint32_t index,
 /*
  * Sets the member `name` of `options`, a struct of the kind `of` with its struct_size. `text` is a
  * whole number in decimal, for REAL any number, for FLAG 0, 1, true or false, for WORD a word; of
- * TEXT it is borrowed: the pointer is what is set. INVALID, and nothing is set: there is no such
- * option, or its value is another or out of its range. UNSUPPORTED: the struct is an older one.
+ * TEXT the pointer itself is stored: the text is borrowed. INVALID, and nothing is set: there is no
+ * such option, or its value is another or out of its range. UNSUPPORTED: the struct is an older
+ * one.
  */
 SLUICE_API sluice_status sluice_option_set(sluice_options of, void *options, const char *name,
                                            const char *text, sluice_error *error);

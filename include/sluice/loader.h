@@ -91,8 +91,8 @@ typedef struct sluice_loader_options {
                                each slot) need more, with 1 MiB for each worker. Workers share the
                                rest to unpack and to decode in: a sample that needs more than a
                                worker's share to be decoded, with the pages that its values are in,
-                               is a bad one (NOMEM). Pages that alone need more, and what the
-                               machine does not have, are no sample's fault: they fail the batch. A
+                               is a bad one (NOMEM). Pages that alone need more, and a shortage of
+                               the machine's memory, fail the batch and make no bad sample. A
                                copy of the dataset (resident_bytes) may take half of the rest. Not
                                counted: tables of the dataset, device memory; copies of encoded
                                samples that arrive before the rest of their row (at most n - 1 for
@@ -207,12 +207,12 @@ typedef struct sluice_loader_options {
      * pictures whose recipe has the step "bucket_crop" is of that size; sluice_batch_tensor says
      * which it is. Every sample comes once an epoch: those of each bucket are permuted, cut into
      * global batches (batch_size x world_size), and the batches of all buckets are permuted; with
-     * SHUFFLE_NONE they follow bucket by bucket, in the order of samples. What is left of each
+     * SHUFFLE_NONE they follow bucket by bucket, in the order of samples. The rest of each
      * bucket, fewer than a global batch, is dropped, or makes a last step of its own, as last_batch
      * says; these come last. A bad sample is replaced by one of its bucket. A cursor goes on where
      * batch_size x world_size is the same. Memory: slots have space for the largest size; 4 bytes a
      * sample. INVALID without a column of such pictures; UNSUPPORTED with shuffles other than FULL
-     * and NONE, with a mix, with `outputs`, with what is read from front to back; rows of such
+     * and NONE, with a mix, with `outputs`, with data read from front to back; rows of such
      * pictures are not mixed [NULL: none]
      */
     const char *buckets;
@@ -231,13 +231,13 @@ typedef struct sluice_loader_options {
      * samples of each (support and query together), and each rank's batch is one or several whole
      * ones, so that batch_size is a multiple of their product. Rows are class after class: row r of
      * an episode is sample r % episode_samples of its class r / episode_samples. Needs `classes`,
-     * of which at least episode_classes have episode_samples samples (INVALID, with their number).
-     * Classes and samples of an episode are different ones, each as likely, a function of (seed,
-     * epoch, number of the episode in it); in an epoch a sample may be in several episodes, or in
-     * none. last_batch is of whole episodes. A bad sample is replaced by one of its class that is
-     * not in the episode, while there is one, then by one that is. A cursor goes on with the same
-     * episodes and classes only. UNSUPPORTED with shuffles other than FULL, a mix, buckets, windows
-     * [0: none]
+     * at least episode_classes of them with episode_samples samples (else INVALID, with the
+     * number). Classes and samples of an episode are different ones, each as likely, a function of
+     * (seed, epoch, number of the episode in it); in an epoch a sample may be in several episodes,
+     * or in none. last_batch is of whole episodes. A bad sample is replaced by one of its class
+     * that is not in the episode, while there is one, then by one that is. A cursor goes on with
+     * the same episodes and classes only. UNSUPPORTED with shuffles other than FULL, a mix,
+     * buckets, windows [0: none]
      */
     uint32_t episode_classes, episode_samples;
     /* Of an epoch, over all ranks [as many as the dataset's samples make, at least one] */
@@ -252,7 +252,7 @@ typedef struct sluice_loader_options {
      * tensors. Copied by open. Or, instead of the array, the name of an int or float field,
      * which open reads of all samples. Partner samples are not drawn by weight. Memory: 8 bytes a
      * sample. INVALID: wrong weights; UNSUPPORTED with shuffles other than FULL, with a mix (which
-     * has weights of its own), buckets, episodes, windows, and what is read from front to back
+     * has weights of its own), buckets, episodes, windows, and data read from front to back
      * [NULL: none]
      */
     const double *weights;
@@ -275,7 +275,7 @@ typedef struct sluice_loader_options {
      * elements (from the index, if sluice_dataset_lengths_source says so: no sample is read then),
      * and of an image it is width / height. Memory: up to 16 bytes a sample. INVALID: wrong
      * lengths; UNSUPPORTED with shuffles other than FULL and NONE, with a mix, buckets,
-     * episodes, weights, windows, and what is read from front to back [NULL: none]
+     * episodes, weights, windows, and data read from front to back [NULL: none]
      */
     const double *lengths;
     uint64_t length_count;
@@ -291,7 +291,7 @@ typedef struct sluice_loader_options {
      * samples / 256 * 256. Random parts of tensors are the same in all repetitions. A cursor goes
      * on where batch_size x world_size, repeats and weighted_samples are the same. UNSUPPORTED with
      * shuffles other than FULL and NONE, with a mix, buckets, episodes, weights, lengths, windows,
-     * and what is read from front to back [0: as 1, each sample once]
+     * and data read from front to back [0: as 1, each sample once]
      */
     uint32_t repeats;
     /*
@@ -316,7 +316,7 @@ typedef struct sluice_loader_options {
             NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, 0                          \
     }
 
-/* The same for a struct that is there already. Part of the program, so that it knows the size that
+/* The same for an existing struct. Part of the program, so that it knows the size that
  * the program was compiled with. */
 static inline void sluice_loader_options_init(sluice_loader_options *options)
 {
@@ -341,7 +341,7 @@ SLUICE_API sluice_status sluice_device_get_text(const char *device, char *text, 
  * NULL. On failure `*loader` is NULL. Errors: INVALID, NOMEM, UNSUPPORTED, DEVICE,
  * and the recipe's own (sluice_augment_get_error).
  *
- * Address space (ulimit -v) has to be there for what memory_bytes counts and for a stack of each
+ * Address space (ulimit -v) must suffice for everything memory_bytes counts and for a stack of each
  * thread (workers, io_threads where whole files are read, and 4 more; the system's default, mostly
  * 8 MiB each), which strict overcommit counts, too. What malloc reserves for threads besides, it
  * does without where there is none. Two workers that make 256 pictures of 224 x 224 a batch need
@@ -499,7 +499,7 @@ SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
 
 /*
  * Writes the cursor that save would write after `steps` batches of `epoch`, counted from its
- * beginning; what is in progress stays as it is, and nothing is read or decoded. `cursor` and
+ * beginning. An epoch in progress is not disturbed, and nothing is read or decoded. `cursor` and
  * `*bytes` as for save. INVALID: the epoch has fewer steps, or a mix has fewer epochs.
  */
 SLUICE_API sluice_status sluice_loader_save_at(sluice_loader *loader, uint64_t epoch,
@@ -551,10 +551,10 @@ typedef struct sluice_loader_stats {
     uint32_t slots;         /* batches in host memory */
     uint32_t io_direct;     /* 1: O_DIRECT is in use */
     uint64_t samples;       /* rows decoded, good or replaced */
-    uint64_t batches;       /* handed out by next */
+    uint64_t batches;       /* returned by next */
     uint64_t bytes_wanted;  /* encoded bytes of the samples */
-    uint64_t bytes_read;    /* read from files, padding and gaps between samples included; of parts
-                               of tensors what is kept, not gaps below a page between rows */
+    uint64_t bytes_read;    /* read from files, padding and gaps between samples included; for parts
+                               of tensors the parts, without gaps below a page between rows */
     uint64_t reads;         /* requests completed */
     uint64_t reads_retried; /* after an error or a short read */
     uint64_t reads_stalled; /* older than stall_warn_ns */

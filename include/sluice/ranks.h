@@ -31,7 +31,7 @@ typedef struct sluice_ranks {
     char launcher[16];   /* "torchrun", "Open MPI", "PMI", "PALS", "Slurm"; "": none */
     char job[104];  /* what the launcher calls this run: the same for all of its processes, safe
                        in names of files; "": it has no name for it */
-    char text[256]; /* what was found, for people; never empty */
+    char text[256]; /* the result, for people; never empty */
 } sluice_ranks;
 
 #define SLUICE_RANKS_INIT                                \

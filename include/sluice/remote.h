@@ -4,8 +4,8 @@
  *
  * A path of a dataset may be an address: s3://bucket/key, gs://bucket/key,
  * hf://datasets/OWNER/NAME/PATH, https://host/path or http://host/path. Credentials come from the
- * same places as for other programs of the store (docs/remote.md). What is set here belongs to the
- * process, and applies to datasets that are opened afterwards. Reading needs libcurl, which the
+ * same places as for other programs of the store (docs/remote.md). These settings belong to the
+ * process, and apply to datasets that are opened afterwards. Reading needs libcurl, which the
  * library opens at run time.
  *
  *     sluice_remote_config config = SLUICE_REMOTE_CONFIG_INIT;

@@ -22,8 +22,8 @@ extern "C" {
  * Spans (begin_ns < end_ns), then moments (begin_ns == end_ns) in the life of a slot. In order:
  *   host slot h:    FILL FULL [COPY DONE]
  *   device slot d:  READY TAKEN FREE
- * With host memory a slot is both, and there is neither COPY nor DONE. What is dropped by
- * start_epoch, cancel or close has no further moment but the DONE of a copy in flight.
+ * With host memory a slot is both, and there is neither COPY nor DONE. A batch dropped by
+ * start_epoch, cancel or close has no further moment, except the DONE of a copy in flight.
  */
 typedef enum sluice_trace_kind {
     SLUICE_TRACE_READ = 0,    /* a read, from its submission to its completion */

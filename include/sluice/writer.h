@@ -218,7 +218,7 @@ typedef struct sluice_pack_options {
                              (sluice_dataset_info.front_to_back) keeps its order] */
     uint32_t overwrite;   /* 1: remove the files of an earlier pack and start from scratch */
     int32_t on_bad;       /* a sluice_pack_on_bad [FAIL] */
-    uint32_t skip_verify; /* 1: do not read back what was written */
+    uint32_t skip_verify; /* 1: do not read back the written shards */
     int32_t zstd_level;   /* as in sluice_writer_options */
     uint32_t keep_bytes;  /* as in sluice_writer_options */
     /* called by one thread, a few times a second and at the end; may be NULL */
@@ -278,8 +278,8 @@ typedef struct sluice_pack_options {
 typedef struct sluice_pack_result {
     uint32_t struct_size;
     uint32_t shards;
-    uint64_t samples;  /* in the packed dataset; of a part, or of what was added, these three count
-                          what it has, not what others did */
+    uint64_t samples;  /* in the packed dataset. For a part, or an append, these three count its own
+                          samples, not those of others */
     uint64_t rejected; /* left out; listed in rejected.tsv: source key, status, offset, reason */
     uint64_t bytes;    /* of all shards */
     uint64_t resumed_samples; /* taken over from an earlier run */
@@ -298,8 +298,8 @@ typedef struct sluice_pack_result {
     uint64_t decoded;      /* pictures stored as pixels, of this run; and their bytes */
     uint64_t decoded_bytes_before;
     uint64_t decoded_bytes_after;
-    uint64_t resized; /* pictures made smaller, of this run, none of which is among the JPEGs above;
-                         and their bytes */
+    uint64_t resized; /* images made smaller in this run, which are not among the JPEGs above; and
+                         their bytes */
     uint64_t resized_bytes_before;
     uint64_t resized_bytes_after;
     /* Of a pack in parts; 0 where an earlier run had finished. */
@@ -325,8 +325,8 @@ SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *
                                      sluice_error *error) SLUICE_MUST_CHECK;
 
 /*
- * Puts the parts of a pack together whose processes do not see one folder, or of which the last was
- * killed before it did: the folder `path` has all of their files. Joins nothing, and is OK, where
+ * Joins the parts of a pack whose processes do not share a folder, or whose last process was killed
+ * before it joined them: the folder `path` has all of their files. Joins nothing, and is OK, where
  * that is done already. Blocks until done; reads no samples. `result` has the whole dataset's
  * shards, samples, rejected, bytes, was_complete and complete. Errors: STATE (a part is missing,
  * still being written, or of another pack; a shard is missing), IO, CORRUPT, NOMEM.
