@@ -9,6 +9,8 @@
 /* What cannot be read is whole ones of these. */
 #define BLOCK ((uint64_t)4096)
 #define MS    UINT64_C(1000000)
+/* Features are drawn apart, so that cases without them stay those of their seeds. */
+#define FEATURES UINT64_C(0x6665617475726573)
 
 static void draw_partners(sim_draw *draw, sim_case *of)
 {
@@ -81,6 +83,33 @@ static void draw_bad(sim_draw *draw, sim_case *of)
     }
 }
 
+/* Which of the datasets; plain ones as they were drawn. */
+static void draw_data(sim_draw *features, sim_case *of)
+{
+    if (sim_chance(features, 500)) {
+        return;
+    }
+    of->mixed = sim_chance(features, 400);
+    if (sim_chance(features, 600)) {
+        of->picture = (sim_picture)(1 + sim_below(features, SIM_MOSAIC));
+        of->data = &sim_datas[SIM_PICTURES + sim_below(features, SIM_DATA - SIM_PICTURES)];
+    }
+    if (of->mixed) {
+        of->data = &sim_datas[of->picture != SIM_NO_PICTURE ? SIM_GALLERY : SIM_JOINED];
+        of->weights[0] = 1 + sim_below(features, 7);
+        of->weights[1] = 1 + sim_below(features, 7);
+    }
+}
+
+/* Samples of a row, besides those of columns that name a partner. */
+static void draw_picture(sim_case *of)
+{
+    const uint32_t members = of->picture == SIM_MOSAIC  ? SIM_MOSAIC_MEMBERS
+                             : of->picture == SIM_MIXUP ? SIM_MIXUP_MEMBERS
+                                                        : 1;
+    of->members = of->members > members ? of->members : members;
+}
+
 static void draw_order(sim_draw *draw, sim_case *of)
 {
     of->order = sim_chance(draw, 400) ? (sim_order)(1 + sim_below(draw, 3)) : SIM_PLAIN;
@@ -104,7 +133,8 @@ static void draw_order(sim_draw *draw, sim_case *of)
 
 sim_case sim_draw_case(sim_draw *draw)
 {
-    sim_case of = {.data = &sim_datas[sim_below(draw, SIM_DATA)],
+    sim_draw features = {sim_mix(draw->state ^ FEATURES)};
+    sim_case of = {.data = &sim_datas[sim_below(draw, SIM_DATA_PLAIN)],
                    .seed = sim_below(draw, 1000),
                    .epoch = sim_below(draw, 3),
                    .global = SIM_ONE_OF(draw, 1, 2, 4, 4, 6, 8, 12),
@@ -116,16 +146,27 @@ sim_case sim_draw_case(sim_draw *draw)
         of.block_samples = 1 + sim_below(draw, 8);
         of.window_blocks = 1 + sim_below(draw, 4);
     }
+    draw_data(&features, &of);
     draw_partners(draw, &of);
+    draw_picture(&of);
     draw_bad(draw, &of);
-    if (of.shuffle != SLUICE_SHUFFLE_BLOCK && of.members == 1 && sim_chance(draw, 150)) {
+    if (of.shuffle != SLUICE_SHUFFLE_BLOCK && of.members == 1 && !of.mixed &&
+        sim_chance(draw, 150)) {
         of.repeats = 2 + sim_below(draw, SIM_REPEATS_MAX - 1);
     }
     of.rows = of.data->samples * of.repeats;
-    if (of.repeats == 1) {
+    if (of.mixed) {
+        of.rows = sim_chance(&features, 500) ? of.rows : 12 + sim_below(&features, 100);
+    } else if (of.repeats == 1) {
         draw_order(draw, &of);
     }
     return of;
+}
+
+sluice_dataset *sim_open_data(const sim_case *of)
+{
+    return of->mixed ? sim_data_open_mix(of->data, of->weights, of->rows)
+                     : sim_data_open_one(of->data);
 }
 
 static void draw_disk(sim_draw *draw, const sim_case *of, sim_disk_how *disk)

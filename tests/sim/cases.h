@@ -33,6 +33,16 @@ typedef enum sim_order {
     SIM_LENGTHS
 } sim_order;
 
+/* What the batch has of each sample's picture, 16 x 16, or of a bucket's size. */
+typedef enum sim_picture {
+    SIM_NO_PICTURE,
+    SIM_RESIZED,
+    SIM_MIXUP, /* with the first partner's */
+    SIM_MOSAIC /* of four */
+} sim_picture;
+
+enum { SIM_MIXUP_MEMBERS = 2, SIM_MOSAIC_MEMBERS = 4, SIM_SIDE = 16, SIM_FILL = 114 };
+
 enum { SIM_EPISODE_CLASSES = 2, SIM_EPISODE_SAMPLES = 2, SIM_EPISODE = 4 };
 
 typedef struct sim_case {
@@ -46,7 +56,10 @@ typedef struct sim_case {
     uint32_t repeats;
     uint32_t members;
     sim_rule rules[SIM_MEMBERS_MAX]; /* of partners, from 1 on */
-    char partners[64];
+    char partners[64];               /* "": all are ANY */
+    sim_picture picture;
+    bool mixed; /* the parts of `data`, by weights */
+    double weights[SIM_SOURCES];
     uint32_t rows; /* of an epoch, those that are dropped included */
     bool bad[SIM_SAMPLES_MAX];
     uint32_t bad_count;
@@ -73,6 +86,8 @@ typedef struct sim_how {
     sim_disk_how disk;
 } sim_how;
 
+/* Opens the case's dataset, with none of its index known. The caller closes it. */
+sluice_dataset *sim_open_data(const sim_case *of);
 sim_case sim_draw_case(sim_draw *draw);
 sim_how sim_draw_how(sim_draw *draw, const sim_case *of);
 /* What is wrong with the bad samples is there on the disk; again: is gone. */

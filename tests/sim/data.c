@@ -2,6 +2,7 @@
 #include "data.h"
 
 #include "dataset.h"
+#include "png_make.h"
 #include "world.h"
 
 #include <stdio.h>
@@ -9,14 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIELDS = 2, OBJECTS_MAX = 8 };
+enum { FIELDS = 3, OBJECTS_MAX = 8, SIDE_MAX = 32 };
 
 sim_data sim_datas[SIM_DATA] = {
     {.name = "small", .samples = 31, .largest = 200},
     {.name = "fixed", .samples = 40, .largest = 64, .fixed = true},
     {.name = "varied", .samples = 33, .largest = 9000, .first_id = 31},
     {.name = "large", .samples = 22, .largest = 36000},
-    {.name = "joined", .joined = true},
+    {.name = "joined", .joined = true, .parts = {SIM_SMALL, SIM_VARIED}},
+    {.name = "pictures", .samples = 29, .largest = 9000, .pictures = true},
+    {.name = "posters", .samples = 23, .largest = 600, .pictures = true, .first_id = 29},
+    {.name = "gallery", .joined = true, .pictures = true, .parts = {SIM_PICTURES, SIM_POSTERS}},
 };
 
 static void must(sluice_status status, const sluice_error *error)
@@ -26,8 +30,34 @@ static void must(sluice_status status, const sluice_error *error)
     }
 }
 
+void sim_data_colour(const sim_data *data, uint32_t sample, uint8_t colour[SIM_CHANNELS])
+{
+    const uint32_t id = data->first_id + sample;
+    colour[0] = (uint8_t)(4 * id);
+    colour[1] = (uint8_t)(250 - 4 * id);
+    colour[2] = (uint8_t)(id * 37);
+}
+
+static png_file make_picture(const sim_data *data, uint32_t sample)
+{
+    uint8_t rows[SIDE_MAX * (1 + SIDE_MAX * SIM_CHANNELS)];
+    const sluice_size size = data->shapes[sample];
+    size_t bytes = 0;
+    for (uint32_t y = 0; y < size.height; y++) {
+        rows[bytes++] = 0; /* the row's filter */
+        for (uint32_t x = 0; x < size.width; x++, bytes += SIM_CHANNELS) {
+            sim_data_colour(data, sample, rows + bytes);
+        }
+    }
+    png_file file = png_make_begin(size.width, size.height, 8, 2, false);
+    png_make_data(&file, rows, bytes);
+    png_make_chunk(&file, "IEND", NULL, 0);
+    return file;
+}
+
 static void make_samples(sim_data *data, uint32_t number)
 {
+    static const sluice_size shapes[] = {{16, 16}, {24, 12}, {12, 24}, {26, 14}};
     sim_draw draw = {number + 1};
     for (uint32_t i = 0; i < data->samples; i++) {
         const uint32_t bytes = data->fixed
@@ -43,13 +73,15 @@ static void make_samples(sim_data *data, uint32_t number)
         data->sizes[i] = bytes;
         data->payloads[i] = payload;
         data->classes[i] = sim_below(&draw, SIM_CLASSES);
+        data->shapes[i] = shapes[data->pictures ? sim_below(&draw, 4) : 0];
         data->bytes += bytes;
     }
 }
 
 static void write_packed(const sim_data *data, const char *folder)
 {
-    sluice_field fields[FIELDS] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};
+    sluice_field fields[FIELDS] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};
+    const uint32_t count = data->pictures ? FIELDS : FIELDS - 1;
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_writer *writer;
@@ -60,17 +92,26 @@ static void write_packed(const sim_data *data, const char *folder)
     fields[1].dtype = SLUICE_U8;
     fields[1].dims = 1;
     fields[1].shape[0] = data->fixed ? data->largest : 0;
+    (void)snprintf(fields[2].name, sizeof(fields[2].name), "image");
+    fields[2].type = SLUICE_FIELD_IMAGE;
     options.fields = fields;
-    options.field_count = FIELDS;
+    options.field_count = count;
     options.zstd_level = SLUICE_ZSTD_OFF;
     options.shard_bytes = 1 << 20;
     must(sluice_writer_open(&writer, folder, &options, &error), &error);
     for (uint32_t i = 0; i < data->samples; i++) {
-        sluice_value values[FIELDS] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
+        sluice_value values[FIELDS] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
+        png_file picture = {NULL, 0, 0};
+        if (data->pictures) {
+            picture = make_picture(data, i);
+        }
         values[0].integer = data->first_id + i;
         values[1].data = data->payloads[i];
         values[1].bytes = data->sizes[i];
-        must(sluice_writer_add_values(writer, values, FIELDS, &error), &error);
+        values[2].data = picture.data;
+        values[2].bytes = picture.size;
+        must(sluice_writer_add_values(writer, values, count, &error), &error);
+        png_make_free(&picture);
     }
     must(sluice_writer_finish(writer, &error), &error);
 }
@@ -84,15 +125,29 @@ static void remove_folder(const char *folder)
     }
 }
 
-static sluice_dataset *open_joined(void)
+/* `mix`: NULL: they follow one another. */
+static sluice_dataset *open_parts(const sim_data *data, const sluice_mix_options *mix)
 {
     sluice_error error = SLUICE_ERROR_INIT;
-    sluice_dataset *parts[2] = {sim_data_open_one(&sim_datas[0]), sim_data_open_one(&sim_datas[2])};
+    sluice_dataset *parts[SIM_SOURCES] = {sim_data_open_one(&sim_datas[data->parts[0]]),
+                                          sim_data_open_one(&sim_datas[data->parts[1]])};
     sluice_dataset *joined;
-    must(sluice_dataset_concat(&joined, parts, 2, NULL, &error), &error);
+    must(mix != NULL ? sluice_dataset_mix(&joined, parts, SIM_SOURCES, mix, &error)
+                     : sluice_dataset_concat(&joined, parts, SIM_SOURCES, NULL, &error),
+         &error);
     sluice_dataset_close(parts[0]);
     sluice_dataset_close(parts[1]);
     return joined;
+}
+
+sluice_dataset *sim_data_open_mix(const sim_data *data, const double weights[SIM_SOURCES],
+                                  uint64_t epoch_samples)
+{
+    sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
+    options.weights = weights;
+    options.row_count = 1;
+    options.epoch_samples = epoch_samples;
+    return open_parts(data, &options);
 }
 
 sluice_dataset *sim_data_open_one(const sim_data *data)
@@ -102,7 +157,7 @@ sluice_dataset *sim_data_open_one(const sim_data *data)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_dataset *dataset;
     if (data->joined) {
-        return open_joined();
+        return open_parts(data, NULL);
     }
     (void)snprintf(address, sizeof(address), SIM_SCHEME "%s", data->name);
     must(sluice_dataset_open(&dataset, paths, 1, NULL, &error), &error);
@@ -112,13 +167,14 @@ sluice_dataset *sim_data_open_one(const sim_data *data)
 /* The samples of two others. */
 static void join_samples(sim_data *joined)
 {
-    for (uint32_t i = 0; i < 4; i += 2) {
-        const sim_data *part = &sim_datas[i];
+    for (uint32_t i = 0; i < SIM_SOURCES; i++) {
+        const sim_data *part = &sim_datas[joined->parts[i]];
         for (uint32_t k = 0; k < part->samples; k++) {
             const uint32_t to = joined->samples++;
             joined->sizes[to] = part->sizes[k];
             joined->payloads[to] = part->payloads[k];
             joined->classes[to] = part->classes[k];
+            joined->shapes[to] = part->shapes[k];
         }
         joined->largest = part->largest > joined->largest ? part->largest : joined->largest;
         joined->bytes += part->bytes;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
+#include "mixes.h"
+#include "pictures.h"
 #include "world.h"
 
 #include <stdio.h>
@@ -11,6 +13,7 @@ typedef struct row {
     uint8_t status;
     int64_t ids[SIM_MEMBERS_MAX]; /* what it is made of */
     int64_t index;
+    uint64_t picture; /* its digest */
 } row;
 
 static struct {
@@ -21,6 +24,7 @@ static struct {
 
 /* The columns of a batch. */
 typedef struct taken {
+    const sluice_batch *batch;
     const int64_t *index, *ids[SIM_MEMBERS_MAX];
     const uint8_t *mask, *status;
     const uint8_t *payload[SIM_MEMBERS_MAX];
@@ -113,6 +117,7 @@ static void take(const sluice_batch *batch, taken *columns)
 {
     const taken none = {.index = NULL};
     *columns = none;
+    columns->batch = batch;
     columns->index = tensor_of(batch, "index").data;
     columns->mask = tensor_of(batch, "mask").data;
     columns->status = tensor_of(batch, "status").data;
@@ -190,9 +195,12 @@ static void check_rules(const taken *columns, uint32_t number, uint8_t status)
 
 static void check_made(const taken *columns, uint32_t number, uint8_t status)
 {
+    int64_t samples[SIM_MEMBERS_MAX];
     for (uint32_t i = 0; i < model.of->members; i++) {
         check_payload(columns, number, i);
+        samples[i] = sample_of(columns, i, number);
     }
+    sim_picture_check(model.of, columns->batch, number, samples);
     if (sample_of(columns, 0, number) != columns->index[number]) {
         sim_fail("row %u: index %lld, sample %lld", number, (long long)columns->index[number],
                  (long long)sample_of(columns, 0, number));
@@ -212,6 +220,7 @@ static void check_lost(const taken *columns, uint32_t number)
             sim_fail("row %u, without a sample, has something of one", number);
         }
     }
+    sim_picture_check(model.of, columns->batch, number, NULL);
 }
 
 static void check_row(const taken *columns, uint32_t number, uint8_t status)
@@ -266,6 +275,7 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
 {
     const uint32_t entry = (uint32_t)(known - model.rows[0]) % SIM_ROWS_MAX;
     row now = {.known = true, .seen = true, .status = status, .index = columns->index[number]};
+    now.picture = sim_picture_digest(model.of, columns->batch, number);
     check_status(entry, status);
     for (uint32_t i = 0; i < model.of->members; i++) {
         now.ids[i] = id_of(columns, i, number);
@@ -281,7 +291,7 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
     const bool moves = model.of->repeats > 1 && status != SLUICE_ROW_OK;
     if (known->known && !moves &&
         (known->status != now.status || known->index != now.index ||
-         memcmp(known->ids, now.ids, sizeof(now.ids)) != 0)) {
+         known->picture != now.picture || memcmp(known->ids, now.ids, sizeof(now.ids)) != 0)) {
         sim_fail("place %u: sample %lld, status %u; in an earlier run sample %lld, status %u",
                  entry, (long long)now.index, now.status, (long long)known->index, known->status);
     }
@@ -294,6 +304,7 @@ uint64_t sim_rows_digest(const sluice_batch *batch)
     uint64_t digest = sluice_batch_rows(batch);
     take(batch, &columns);
     for (uint32_t i = 0; i < sluice_batch_rows(batch); i++) {
+        digest = sim_mix(digest ^ sim_picture_digest(model.of, batch, i));
         digest = sim_mix(digest ^ (uint64_t)columns.index[i]) + columns.status[i];
         for (uint32_t k = 0; k < model.of->members; k++) {
             digest = sim_mix(digest ^ (uint64_t)id_of(&columns, k, i));
@@ -402,6 +413,16 @@ static void check_sample(uint32_t sample, uint32_t count, uint32_t dropped)
     }
 }
 
+static void check_mix(uint32_t epochs)
+{
+    int64_t samples[SIM_EPOCHS * SIM_ROWS_MAX];
+    for (uint32_t i = 0; i < SIM_EPOCHS * SIM_ROWS_MAX; i++) {
+        const row *one = &model.rows[i / SIM_ROWS_MAX][i % SIM_ROWS_MAX];
+        samples[i] = one->known && one->status == SLUICE_ROW_OK ? one->index : -1;
+    }
+    sim_mixes_check(model.of, samples, epochs);
+}
+
 void sim_rows_end_epoch(uint32_t epoch)
 {
     const sim_case *of = model.of;
@@ -419,10 +440,14 @@ void sim_rows_end_epoch(uint32_t epoch)
         }
         if (one->known && one->status == SLUICE_ROW_OK) {
             counts[one->index]++;
-            if (of->shuffle == SLUICE_SHUFFLE_NONE && one->index != i / of->repeats) {
+            if (of->shuffle == SLUICE_SHUFFLE_NONE && !of->mixed && one->index != i / of->repeats) {
                 sim_fail("place %u has sample %lld, without a shuffle", i, (long long)one->index);
             }
         }
+    }
+    if (of->mixed) {
+        check_mix(epoch + 1);
+        return;
     }
     if (of->members > 1 || model.lossy || of->order == SIM_EPISODES || of->order == SIM_WEIGHTS) {
         return; /* rows are replaced for their partners, too; and samples come as they are drawn */

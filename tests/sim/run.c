@@ -71,6 +71,25 @@ static void must(sluice_status status, const sluice_error *error, const char *wh
     }
 }
 
+static void add_picture(const sim_case *of, sluice_columns *columns)
+{
+    const double side[] = {SIM_SIDE, SIM_SIDE};
+    const double cell[] = {SIM_SIDE / 2};
+    sluice_augment *recipe;
+    sluice_error error = SLUICE_ERROR_INIT;
+    must(sluice_augment_create(&recipe), &error, "recipe");
+    if (of->picture == SIM_MOSAIC) {
+        (void)sluice_augment_add(recipe, "mosaic", cell, 1);
+    } else {
+        (void)sluice_augment_add(recipe, "resize", side, 2);
+    }
+    if (of->picture == SIM_MIXUP) {
+        (void)sluice_augment_add(recipe, "mixup_partner", NULL, 0);
+    }
+    (void)sluice_columns_image(columns, "image", recipe, SLUICE_U8, SLUICE_NHWC);
+    sluice_augment_destroy(recipe);
+}
+
 static sluice_columns *make_columns(const sim_case *of)
 {
     sluice_columns *columns;
@@ -92,6 +111,9 @@ static sluice_columns *make_columns(const sim_case *of)
         id.partner = payload.partner = i;
         (void)sluice_columns_add(columns, &id);
         (void)sluice_columns_add(columns, &payload);
+    }
+    if (of->picture != SIM_NO_PICTURE) {
+        add_picture(of, columns);
     }
     must(sluice_columns_get_error(columns, &error), &error, "columns");
     return columns;
@@ -153,7 +175,7 @@ static sluice_loader_options options_of(const rank *r, const sluice_columns *col
     options.memory_bytes = how->memory_bytes;
     options.resident_bytes = how->resident_bytes;
     options.repeats = of->repeats > 1 ? of->repeats : 0;
-    options.partners = of->members > 1 ? of->partners : NULL;
+    options.partners = of->partners[0] != '\0' ? of->partners : NULL;
     options.classes = needs_classes(of) ? of->data->classes : NULL;
     options.class_count = needs_classes(of) ? of->data->samples : 0;
     options.columns = columns;
@@ -171,7 +193,7 @@ static bool open_loader(rank *r)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_columns *columns = make_columns(of);
     const sluice_loader_options options = options_of(r, columns);
-    sluice_dataset *fresh = r->of->how->fresh ? sim_data_open_one(of->data) : NULL;
+    sluice_dataset *fresh = r->of->how->fresh ? sim_open_data(of) : NULL;
     const sluice_status status = sluice_loader_open(
         &r->loader, fresh != NULL ? fresh : r->of->dataset, NULL, &options, &error);
     sluice_dataset_close(fresh);

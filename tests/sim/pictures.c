@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pictures.h"
+
+#include "world.h"
+
+#include <string.h>
+
+typedef struct pixels {
+    const uint8_t *first;
+    uint32_t width, height;
+} pixels;
+
+static pixels pixels_of(const sluice_batch *batch, uint32_t row)
+{
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    if (sluice_batch_tensor(batch, "image", &tensor) != SLUICE_OK || tensor.dims != 4) {
+        sim_fail("no pictures");
+    }
+    const uint64_t bytes = (uint64_t)(tensor.shape[1] * tensor.shape[2] * tensor.shape[3]);
+    return (pixels){(const uint8_t *)tensor.data + row * bytes, (uint32_t)tensor.shape[2],
+                    (uint32_t)tensor.shape[1]};
+}
+
+static float share_of(const sluice_batch *batch, uint32_t row)
+{
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    if (sluice_batch_tensor(batch, "image.share", &tensor) != SLUICE_OK) {
+        sim_fail("no shares");
+    }
+    return ((const float *)tensor.data)[row];
+}
+
+static bool is_colour(const sim_case *of, const uint8_t *pixel, int64_t sample)
+{
+    uint8_t colour[SIM_CHANNELS];
+    sim_data_colour(of->data, (uint32_t)sample, colour);
+    return memcmp(pixel, colour, sizeof(colour)) == 0;
+}
+
+static bool is_fill(const uint8_t *pixel)
+{
+    return pixel[0] == SIM_FILL && pixel[1] == SIM_FILL && pixel[2] == SIM_FILL;
+}
+
+static bool is_blend(const sim_case *of, const uint8_t *pixel, const int64_t *samples, float share)
+{
+    uint8_t colours[2][SIM_CHANNELS];
+    sim_data_colour(of->data, (uint32_t)samples[0], colours[0]);
+    sim_data_colour(of->data, (uint32_t)samples[1], colours[1]);
+    for (uint32_t i = 0; i < SIM_CHANNELS; i++) {
+        const float wanted =
+            share * (float)colours[0][i] + (1 - share) * (float)colours[1][i] - (float)pixel[i];
+        if (wanted > 0.51F || wanted < -0.51F) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_of_tiles(const sim_case *of, const uint8_t *pixel, const int64_t *samples)
+{
+    bool found = is_fill(pixel);
+    for (uint32_t i = 0; i < SIM_MOSAIC_MEMBERS; i++) {
+        found = found || is_colour(of, pixel, samples[i]);
+    }
+    return found;
+}
+
+static bool is_right(const sim_case *of, const uint8_t *pixel, const int64_t *samples, float share)
+{
+    if (samples == NULL) {
+        return pixel[0] == 0 && pixel[1] == 0 && pixel[2] == 0;
+    }
+    switch (of->picture) {
+    case SIM_MIXUP:
+        return is_blend(of, pixel, samples, share);
+    case SIM_MOSAIC:
+        return is_of_tiles(of, pixel, samples);
+    default:
+        return is_colour(of, pixel, samples[0]);
+    }
+}
+
+void sim_picture_check(const sim_case *of, const sluice_batch *batch, uint32_t row,
+                       const int64_t *samples)
+{
+    if (of->picture == SIM_NO_PICTURE) {
+        return;
+    }
+    const pixels all = pixels_of(batch, row);
+    const float share = of->picture == SIM_MIXUP ? share_of(batch, row) : 1;
+    if (all.width != SIM_SIDE || all.height != SIM_SIDE) {
+        sim_fail("pictures are %u x %u", all.width, all.height);
+    }
+    for (uint32_t i = 0; i < all.width * all.height; i++) {
+        const uint8_t *pixel = all.first + (size_t)i * SIM_CHANNELS;
+        if (!is_right(of, pixel, samples, share)) {
+            sim_fail("row %u: pixel %u is %u %u %u, of none of its samples", row, i, pixel[0],
+                     pixel[1], pixel[2]);
+        }
+    }
+}
+
+uint64_t sim_picture_digest(const sim_case *of, const sluice_batch *batch, uint32_t row)
+{
+    uint64_t digest = 0;
+    if (of->picture == SIM_NO_PICTURE) {
+        return 0;
+    }
+    const pixels all = pixels_of(batch, row);
+    for (uint32_t i = 0; i < all.width * all.height * SIM_CHANNELS; i++) {
+        digest = sim_mix(digest ^ all.first[i]);
+    }
+    return digest;
+}
