@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases.h"
 
+#include "buckets.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,11 +45,25 @@ static bool find_dead(const sim_data *data, uint32_t sample, sim_dead *dead)
     return covered == dead->end - dead->begin;
 }
 
+/* Where the unit's bytes are; of packed rows, which are marked later, those of a sample. */
+static void unit_place(const sim_case *of, uint32_t unit, sim_dead *place)
+{
+    uint32_t first = 0;
+    const uint32_t sample = of->kind == SIM_WINDOWS ? sim_window_find(of, unit, &first) : unit;
+    sim_data_place(of->data, sample, place);
+    if (of->kind != SIM_SAMPLES) { /* no more than their elements is read */
+        place->begin += of->data->inside[sample] + first;
+        place->end =
+            place->begin + (of->kind == SIM_WINDOWS ? of->length : of->data->sizes[sample]);
+    }
+}
+
 static void mark_dead(sim_case *of, const sim_dead *dead)
 {
-    for (uint32_t i = 0; i < of->data->samples; i++) {
+    const uint32_t count = of->kind == SIM_WINDOWS ? of->units : of->data->samples;
+    for (uint32_t i = 0; i < count; i++) {
         sim_dead other;
-        sim_data_place(of->data, i, &other);
+        unit_place(of, i, &other);
         if (strcmp(other.path, dead->path) == 0 && other.begin < dead->end &&
             other.end > dead->begin && !of->bad[i]) {
             of->bad[i] = true;
@@ -77,8 +93,8 @@ static void draw_bad(sim_draw *draw, sim_case *of)
         draw_dead(draw, of, permille);
         return;
     }
-    for (uint32_t i = 0; i < of->data->samples; i++) {
-        of->bad[i] = sim_chance(draw, permille);
+    for (uint32_t i = 0; of->kind == SIM_SAMPLES && i < of->data->samples; i++) {
+        of->bad[i] = of->spoilt[i] = sim_chance(draw, permille);
         of->bad_count += of->bad[i];
     }
 }
@@ -91,13 +107,93 @@ static void draw_data(sim_draw *features, sim_case *of)
     }
     of->mixed = sim_chance(features, 400);
     if (sim_chance(features, 600)) {
-        of->picture = (sim_picture)(1 + sim_below(features, SIM_MOSAIC));
+        of->picture = (sim_picture)(1 + sim_below(features, SIM_BUCKET));
         of->data = &sim_datas[SIM_PICTURES + sim_below(features, SIM_DATA - SIM_PICTURES)];
     }
+    of->mixed = of->mixed && of->picture != SIM_BUCKET;
     if (of->mixed) {
         of->data = &sim_datas[of->picture != SIM_NO_PICTURE ? SIM_GALLERY : SIM_JOINED];
         of->weights[0] = 1 + sim_below(features, 7);
         of->weights[1] = 1 + sim_below(features, 7);
+    }
+}
+
+uint32_t sim_windows_of(const sim_case *of, uint32_t sample)
+{
+    const uint32_t size = of->data->sizes[sample];
+    return size < of->length ? 0 : (size - of->length) / of->stride + 1;
+}
+
+uint32_t sim_window_find(const sim_case *of, uint32_t window, uint32_t *first)
+{
+    uint32_t sample = 0;
+    while (sample + 1 < of->data->samples && window >= sim_windows_of(of, sample)) {
+        window -= sim_windows_of(of, sample++);
+    }
+    *first = window * of->stride;
+    return sample;
+}
+
+static void count_units(sim_case *of)
+{
+    for (uint32_t i = 0; i < of->data->samples; i++) {
+        const uint32_t units = of->kind == SIM_WINDOWS ? sim_windows_of(of, i) : 1;
+        const bool second = of->mixed && i >= sim_datas[of->data->parts[0]].samples;
+        of->sources[second] += units;
+        of->units += units;
+    }
+}
+
+static void draw_windows(sim_draw *features, sim_case *of)
+{
+    const uint32_t largest = of->data->largest;
+    of->length = largest / 4;
+    of->stride = of->data->fixed || sim_chance(features, 500) ? of->length : largest / 6;
+    if (of->mixed) { /* each part has some, and none many */
+        of->length = sim_datas[SIM_SMALL].largest / 2;
+        of->stride = largest * 5 / 18;
+    }
+}
+
+static void draw_packed(sim_draw *features, sim_case *of)
+{
+    of->cut = (int32_t)sim_below(features, SLUICE_CUT_SPLIT + 1);
+    of->length = of->cut == SLUICE_CUT_NONE ? of->data->largest : of->data->largest / 3;
+}
+
+/* What rows are, of data without pictures. */
+static void draw_kind(sim_draw *features, sim_case *of)
+{
+    if (of->picture == SIM_NO_PICTURE && sim_chance(features, 250)) {
+        of->kind = sim_chance(features, 500) ? SIM_WINDOWS : SIM_PACKED;
+        if (of->kind == SIM_WINDOWS) {
+            draw_windows(features, of);
+        } else {
+            draw_packed(features, of);
+        }
+    }
+    count_units(of);
+}
+
+/* Rows of windows and packed rows are of no others, and packed ones are not replaced. */
+static void keep_to_kind(sim_case *of)
+{
+    if (of->kind == SIM_SAMPLES) {
+        return;
+    }
+    of->members = 1;
+    of->partners[0] = '\0';
+    /* Of a mix's rows an epoch has some, and where documents were cut is not known. */
+    if (of->kind == SIM_PACKED && (of->mixed || of->cut != SLUICE_CUT_NONE)) {
+        of->bad_count = of->dead_count = 0;
+        memset(of->bad, 0, sizeof(of->bad));
+    }
+    if (of->kind == SIM_PACKED && of->shuffle == SLUICE_SHUFFLE_BLOCK) {
+        of->shuffle = SLUICE_SHUFFLE_FULL;
+        of->block_samples = of->window_blocks = 0;
+    }
+    if (of->kind == SIM_PACKED && of->on_bad == SLUICE_BAD_REPLACE) {
+        of->on_bad = SLUICE_BAD_MASK;
     }
 }
 
@@ -147,17 +243,23 @@ sim_case sim_draw_case(sim_draw *draw)
         of.window_blocks = 1 + sim_below(draw, 4);
     }
     draw_data(&features, &of);
+    draw_kind(&features, &of);
     draw_partners(draw, &of);
     draw_picture(&of);
     draw_bad(draw, &of);
+    keep_to_kind(&of);
     if (of.shuffle != SLUICE_SHUFFLE_BLOCK && of.members == 1 && !of.mixed &&
-        sim_chance(draw, 150)) {
+        of.kind == SIM_SAMPLES && of.picture != SIM_BUCKET && sim_chance(draw, 150)) {
         of.repeats = 2 + sim_below(draw, SIM_REPEATS_MAX - 1);
     }
-    of.rows = of.data->samples * of.repeats;
-    if (of.mixed) {
+    of.rows = of.units * of.repeats;
+    if (of.mixed && of.kind != SIM_PACKED) {
         of.rows = sim_chance(&features, 500) ? of.rows : 12 + sim_below(&features, 100);
-    } else if (of.repeats == 1) {
+    } else if (of.picture == SIM_BUCKET) {
+        of.shuffle = of.shuffle == SLUICE_SHUFFLE_NONE ? SLUICE_SHUFFLE_NONE : SLUICE_SHUFFLE_FULL;
+        of.block_samples = of.window_blocks = 0;
+        of.rows = sim_bucket_steps(&of) * of.global;
+    } else if (of.repeats == 1 && of.kind == SIM_SAMPLES) {
         draw_order(draw, &of);
     }
     return of;
@@ -165,7 +267,8 @@ sim_case sim_draw_case(sim_draw *draw)
 
 sluice_dataset *sim_open_data(const sim_case *of)
 {
-    return of->mixed ? sim_data_open_mix(of->data, of->weights, of->rows)
+    const uint32_t samples = of->kind == SIM_PACKED ? 0 : of->rows;
+    return of->mixed ? sim_data_open_mix(of->data, of->weights, samples)
                      : sim_data_open_one(of->data);
 }
 
@@ -218,8 +321,8 @@ sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
 
 void sim_spoil(const sim_case *of)
 {
-    for (uint32_t i = 0; of->dead_count == 0 && i < of->data->samples; i++) {
-        if (of->bad[i]) {
+    for (uint32_t i = 0; i < of->data->samples; i++) {
+        if (of->spoilt[i]) {
             sim_data_spoil(of->data, i);
         }
     }

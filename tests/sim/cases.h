@@ -20,7 +20,8 @@ enum {
     SIM_MEMBERS_MAX = 4,
     SIM_REPEATS_MAX = 3,
     SIM_EPOCHS = 3,
-    SIM_ROWS_MAX = SIM_SAMPLES_MAX * SIM_REPEATS_MAX
+    SIM_ROWS_MAX = SIM_SAMPLES_MAX * SIM_REPEATS_MAX,
+    SIM_UNITS_MAX = SIM_ROWS_MAX
 };
 
 typedef enum sim_rule { SIM_ANY, SIM_SAME, SIM_OTHER } sim_rule;
@@ -33,12 +34,16 @@ typedef enum sim_order {
     SIM_LENGTHS
 } sim_order;
 
+/* What a row is. Units: samples, windows, or packed rows; each has a number, "index". */
+typedef enum sim_kind { SIM_SAMPLES, SIM_WINDOWS, SIM_PACKED } sim_kind;
+
 /* What the batch has of each sample's picture, 16 x 16, or of a bucket's size. */
 typedef enum sim_picture {
     SIM_NO_PICTURE,
     SIM_RESIZED,
-    SIM_MIXUP, /* with the first partner's */
-    SIM_MOSAIC /* of four */
+    SIM_MIXUP,  /* with the first partner's */
+    SIM_MOSAIC, /* of four */
+    SIM_BUCKET  /* alone; batches are of one size each (buckets.h) */
 } sim_picture;
 
 enum { SIM_MIXUP_MEMBERS = 2, SIM_MOSAIC_MEMBERS = 4, SIM_SIDE = 16, SIM_FILL = 114 };
@@ -61,8 +66,14 @@ typedef struct sim_case {
     bool mixed; /* the parts of `data`, by weights */
     double weights[SIM_SOURCES];
     uint32_t rows; /* of an epoch, those that are dropped included */
-    bool bad[SIM_SAMPLES_MAX];
+    sim_kind kind;
+    uint32_t length, stride;              /* of windows, or of packed rows; elements */
+    int32_t cut;                          /* of documents */
+    uint32_t units, sources[SIM_SOURCES]; /* of all data, and of a mix's parts */
+    bool bad[SIM_UNITS_MAX];
     uint32_t bad_count;
+    /* What is wrong is a byte of theirs: of whole samples, which have checksums. */
+    bool spoilt[SIM_SAMPLES_MAX];
     /* Bad samples cannot be read; 0: they are damaged. */
     uint32_t dead_count;
     sim_dead dead[SIM_DEAD_MAX];
@@ -88,6 +99,9 @@ typedef struct sim_how {
 
 /* Opens the case's dataset, with none of its index known. The caller closes it. */
 sluice_dataset *sim_open_data(const sim_case *of);
+/* Windows of a sample; the sample of a window, and its first element there. */
+uint32_t sim_windows_of(const sim_case *of, uint32_t sample);
+uint32_t sim_window_find(const sim_case *of, uint32_t window, uint32_t *first);
 sim_case sim_draw_case(sim_draw *draw);
 sim_how sim_draw_how(sim_draw *draw, const sim_case *of);
 /* What is wrong with the bad samples is there on the disk; again: is gone. */

@@ -181,6 +181,19 @@ static void join_samples(sim_data *joined)
     }
 }
 
+static uint64_t find_payload(const sim_data *data, uint32_t sample)
+{
+    const sim_dead *place = &data->places[sample];
+    uint64_t bytes;
+    const uint8_t *file = sim_disk_bytes(place->path, &bytes);
+    for (uint64_t at = place->begin; at + data->sizes[sample] <= place->end; at++) {
+        if (memcmp(file + at, data->payloads[sample], data->sizes[sample]) == 0) {
+            return at - place->begin;
+        }
+    }
+    sim_fail("the payload of sample %u is not on the disk", sample);
+}
+
 static void find_places(sim_data *data)
 {
     static char names[SIM_DATA][OBJECTS_MAX][64];
@@ -195,6 +208,7 @@ static void find_places(sim_data *data)
         data->places[i] = (sim_dead){.path = path,
                                      .begin = found.place.offset,
                                      .end = found.place.offset + found.place.bytes};
+        data->inside[i] = find_payload(data, i);
     }
     sluice_dataset_close(opened);
 }

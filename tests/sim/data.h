@@ -46,6 +46,7 @@ typedef struct sim_data {
     sluice_size shapes[SIM_SAMPLES_MAX]; /* of pictures */
     uint64_t bytes;
     sim_dead places[SIM_SAMPLES_MAX]; /* of their bytes on the disk */
+    uint64_t inside[SIM_SAMPLES_MAX]; /* where the payload begins in these */
 } sim_data;
 
 extern sim_data sim_datas[SIM_DATA];

@@ -43,20 +43,21 @@ static uint64_t run_case(uint64_t seed)
     static char title[256];
     sim_draw draw = {seed};
     uint64_t trace = 0;
-    const sim_case of = sim_draw_case(&draw);
+    sim_case of = sim_draw_case(&draw);
     (void)snprintf(
         title, sizeof(title),
         "seed %llu (%s, batch %u, shuffle %d, last %d, on bad %d, %u bad%s, members %u %s, "
-        "repeats %u, order %d, picture %d, weights %g:%g)",
+        "repeats %u, order %d, picture %d, weights %g:%g, kind %d)",
         (unsigned long long)seed, of.data->name, of.global, of.shuffle, of.last_batch, of.on_bad,
         of.bad_count, of.dead_count > 0 ? ", dead" : "", of.members, of.partners, of.repeats,
-        (int)of.order, (int)of.picture, of.weights[0], of.weights[1]);
+        (int)of.order, (int)of.picture, of.weights[0], of.weights[1], (int)of.kind);
     sim_set_title(title);
     const uint32_t runs = 2 + sim_below(&draw, RUNS_MAX - 1);
-    sim_rows_begin(&of);
     sim_disk_set(&(sim_disk_how){.delay_ns = 0});
     sim_begin(seed);
     sluice_dataset *dataset = sim_open_data(&of);
+    sim_run_learn(&of, dataset);
+    sim_rows_begin(&of);
     sim_spoil(&of);
     for (uint32_t i = 0; i < runs; i++) {
         sim_run(&of, dataset, sim_draw_next(&draw));

@@ -7,7 +7,7 @@
 typedef struct source {
     uint64_t share, taken;
     uint32_t first, size;
-    bool came[SIM_SAMPLES_MAX]; /* since all have */
+    bool came[SIM_UNITS_MAX]; /* since all have */
 } source;
 
 typedef struct walk {
@@ -21,7 +21,7 @@ static walk begin_walk(const sim_case *of)
     walk all = {.of = of};
     uint32_t first = 0;
     for (uint32_t i = 0; i < SIM_SOURCES; i++) {
-        const uint32_t size = sim_datas[of->data->parts[i]].samples;
+        const uint32_t size = of->sources[i];
         all.sources[i] = (source){.share = (uint64_t)of->weights[i], .first = first, .size = size};
         all.period += all.sources[i].share;
         first += size;

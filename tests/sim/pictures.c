@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pictures.h"
 
+#include "buckets.h"
 #include "world.h"
 
 #include <string.h>
@@ -28,6 +29,30 @@ static float share_of(const sluice_batch *batch, uint32_t row)
         sim_fail("no shares");
     }
     return ((const float *)tensor.data)[row];
+}
+
+/* Where there are buckets: which one the batch is of. */
+static uint32_t bucket_of_batch(const pixels *all)
+{
+    uint32_t bucket = 0;
+    while (bucket < SIM_BUCKETS && (sim_bucket_size(bucket).width != all->width ||
+                                    sim_bucket_size(bucket).height != all->height)) {
+        bucket++;
+    }
+    return bucket;
+}
+
+static void check_size(const sim_case *of, const pixels *all, uint32_t row, const int64_t *samples)
+{
+    const uint32_t bucket = bucket_of_batch(all);
+    if (of->picture == SIM_BUCKET ? bucket == SIM_BUCKETS
+                                  : all->width != SIM_SIDE || all->height != SIM_SIDE) {
+        sim_fail("pictures are %u x %u", all->width, all->height);
+    }
+    if (of->picture == SIM_BUCKET && samples != NULL &&
+        sim_bucket_of(of, (uint32_t)samples[0]) != bucket) {
+        sim_fail("row %u: sample %lld is not of bucket %u", row, (long long)samples[0], bucket);
+    }
 }
 
 static bool is_colour(const sim_case *of, const uint8_t *pixel, int64_t sample)
@@ -89,9 +114,7 @@ void sim_picture_check(const sim_case *of, const sluice_batch *batch, uint32_t r
     }
     const pixels all = pixels_of(batch, row);
     const float share = of->picture == SIM_MIXUP ? share_of(batch, row) : 1;
-    if (all.width != SIM_SIDE || all.height != SIM_SIDE) {
-        sim_fail("pictures are %u x %u", all.width, all.height);
-    }
+    check_size(of, &all, row, samples);
     for (uint32_t i = 0; i < all.width * all.height; i++) {
         const uint8_t *pixel = all.first + (size_t)i * SIM_CHANNELS;
         if (!is_right(of, pixel, samples, share)) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
+#include "buckets.h"
 #include "mixes.h"
 #include "pictures.h"
+#include "units.h"
 #include "world.h"
 
 #include <stdio.h>
@@ -63,6 +65,9 @@ static bool has_bad(void)
 uint32_t sim_rows_steps(const sim_place *at)
 {
     const uint32_t left = model.of->rows - at->start;
+    if (model.of->picture == SIM_BUCKET) {
+        return left / model.of->global;
+    }
     const uint32_t rest = left % model.of->global;
     return left / model.of->global + (rest > 0 && model.of->last_batch != SLUICE_LAST_DROP);
 }
@@ -73,15 +78,26 @@ typedef struct part {
     bool whole; /* all ranks have their batch */
 } part;
 
+/* Of the step that begins at this place, places that have a sample, on all ranks. */
+static uint32_t step_rows(uint32_t place)
+{
+    const sim_case *of = model.of;
+    if (of->picture == SIM_BUCKET) { /* a step that is not whole ends with places that are none */
+        return sim_bucket_rows(of, place / of->global);
+    }
+    return place + of->global <= of->rows ? of->global : of->rows - place;
+}
+
 static part part_of(const sim_place *at)
 {
     const uint32_t global = model.of->global;
     const uint32_t batch = global / at->world;
     const uint32_t base = at->start + at->step * global;
-    if (base + global <= model.of->rows) {
+    const uint32_t all = step_rows(base);
+    if (all == global) {
         return (part){base + at->rank * batch, batch, batch, true};
     }
-    const uint32_t rest = model.of->rows - base;
+    const uint32_t rest = all;
     const uint32_t unit = model.of->order == SIM_EPISODES ? SIM_EPISODE : 1;
     uint32_t begin = at->rank * (rest / unit) / at->world * unit;
     uint32_t end = (at->rank + 1) * (rest / unit) / at->world * unit;
@@ -121,7 +137,7 @@ static void take(const sluice_batch *batch, taken *columns)
     columns->index = tensor_of(batch, "index").data;
     columns->mask = tensor_of(batch, "mask").data;
     columns->status = tensor_of(batch, "status").data;
-    for (uint32_t i = 0; i < model.of->members; i++) {
+    for (uint32_t i = 0; model.of->kind == SIM_SAMPLES && i < model.of->members; i++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "id%u", i);
         columns->ids[i] = tensor_of(batch, name).data;
@@ -134,6 +150,9 @@ static void take(const sluice_batch *batch, taken *columns)
 
 static int64_t id_of(const taken *columns, uint32_t member, uint32_t number)
 {
+    if (model.of->kind != SIM_SAMPLES) {
+        return columns->index[number];
+    }
     if (columns->ids[member] == NULL) {
         sim_fail("no ids of member %u", member);
     }
@@ -193,6 +212,15 @@ static void check_rules(const taken *columns, uint32_t number, uint8_t status)
     }
 }
 
+static void check_unit(const taken *columns, uint32_t number, bool made)
+{
+    const int64_t unit = columns->index[number];
+    if (made && (unit < 0 || unit >= SIM_UNITS_MAX || model.of->bad[unit])) {
+        sim_fail("row %u: unit %lld is bad, or none", number, (long long)unit);
+    }
+    sim_units_check(model.of, columns->batch, number, made ? unit : -1);
+}
+
 static void check_made(const taken *columns, uint32_t number, uint8_t status)
 {
     int64_t samples[SIM_MEMBERS_MAX];
@@ -227,7 +255,9 @@ static void check_row(const taken *columns, uint32_t number, uint8_t status)
 {
     const bool made =
         status == SLUICE_ROW_OK || status == SLUICE_ROW_REPLACED || status == SLUICE_ROW_REPEATED;
-    if (made) {
+    if (model.of->kind != SIM_SAMPLES) {
+        check_unit(columns, number, made);
+    } else if (made) {
         check_made(columns, number, status);
     } else {
         check_lost(columns, number);
@@ -395,8 +425,10 @@ bool sim_rows_may_fail(const sim_place *at, int64_t sample)
 {
     const sim_case *of = model.of;
     (void)at;
-    return of->on_bad == SLUICE_BAD_FAIL && sample >= 0 && sample < of->data->samples &&
-           (of->bad[sample] || model.lossy);
+    const bool names = sample >= 0 && sample < SIM_UNITS_MAX;
+    /* Of a packed row the error names the document. */
+    const bool bad = of->kind == SIM_PACKED ? of->bad_count > 0 : names && of->bad[sample];
+    return of->on_bad == SLUICE_BAD_FAIL && names && (bad || model.lossy);
 }
 
 /* ---- all of it ---- */
@@ -413,6 +445,14 @@ static void check_sample(uint32_t sample, uint32_t count, uint32_t dropped)
     }
 }
 
+/* Without a shuffle. */
+static uint32_t in_order(uint32_t place)
+{
+    const sim_case *of = model.of;
+    return of->picture == SIM_BUCKET ? sim_bucket_sample(of, place / of->global, place % of->global)
+                                     : place / of->repeats;
+}
+
 static void check_mix(uint32_t epochs)
 {
     int64_t samples[SIM_EPOCHS * SIM_ROWS_MAX];
@@ -426,12 +466,18 @@ static void check_mix(uint32_t epochs)
 void sim_rows_end_epoch(uint32_t epoch)
 {
     const sim_case *of = model.of;
-    uint32_t counts[SIM_SAMPLES_MAX] = {0};
+    uint32_t counts[SIM_UNITS_MAX] = {0};
     const bool drops = of->last_batch == SLUICE_LAST_DROP;
+    const uint32_t dropped = !drops                      ? 0
+                             : of->picture == SIM_BUCKET ? of->units
+                                                         : of->rows % of->global;
     const uint32_t rows = drops ? of->rows / of->global * of->global : of->rows;
     uint32_t others = 0;
     for (uint32_t i = 0; i < rows; i++) {
         const row *one = &model.rows[epoch][i];
+        if (i % of->global >= step_rows(i / of->global * of->global)) {
+            continue;
+        }
         if (!one->seen) {
             sim_fail("place %u does not come", i);
         }
@@ -440,13 +486,15 @@ void sim_rows_end_epoch(uint32_t epoch)
         }
         if (one->known && one->status == SLUICE_ROW_OK) {
             counts[one->index]++;
-            if (of->shuffle == SLUICE_SHUFFLE_NONE && !of->mixed && one->index != i / of->repeats) {
+            if (of->shuffle == SLUICE_SHUFFLE_NONE && !of->mixed && one->index != in_order(i)) {
                 sim_fail("place %u has sample %lld, without a shuffle", i, (long long)one->index);
             }
         }
     }
     if (of->mixed) {
-        check_mix(epoch + 1);
+        if (of->kind != SIM_PACKED) {
+            check_mix(epoch + 1);
+        }
         return;
     }
     if (of->members > 1 || model.lossy || of->order == SIM_EPISODES || of->order == SIM_WEIGHTS) {
@@ -456,7 +504,7 @@ void sim_rows_end_epoch(uint32_t epoch)
         sim_fail("%u rows are not their own sample's, and %u samples are bad", others,
                  of->bad_count);
     }
-    for (uint32_t i = 0; i < of->data->samples; i++) {
-        check_sample(i, counts[i], of->rows - rows);
+    for (uint32_t i = 0; i < of->units; i++) {
+        check_sample(i, counts[i], dropped);
     }
 }

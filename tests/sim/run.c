@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
 
+#include "buckets.h"
 #include "rows.h"
+#include "units.h"
 #include "world.h"
 
 #include <stdio.h>
@@ -78,7 +80,9 @@ static void add_picture(const sim_case *of, sluice_columns *columns)
     sluice_augment *recipe;
     sluice_error error = SLUICE_ERROR_INIT;
     must(sluice_augment_create(&recipe), &error, "recipe");
-    if (of->picture == SIM_MOSAIC) {
+    if (of->picture == SIM_BUCKET) {
+        (void)sluice_augment_add(recipe, "bucket_crop", NULL, 0);
+    } else if (of->picture == SIM_MOSAIC) {
         (void)sluice_augment_add(recipe, "mosaic", cell, 1);
     } else {
         (void)sluice_augment_add(recipe, "resize", side, 2);
@@ -90,12 +94,33 @@ static void add_picture(const sim_case *of, sluice_columns *columns)
     sluice_augment_destroy(recipe);
 }
 
+static void add_units(const sim_case *of, sluice_columns *columns)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.field = "payload";
+    column.length = of->length;
+    if (of->kind == SIM_WINDOWS) {
+        column.kind = SLUICE_COLUMN_WINDOW;
+        column.name = "window";
+        column.stride = of->stride;
+    } else {
+        column.kind = SLUICE_COLUMN_PACKED;
+        column.name = "row";
+        column.dtype = SLUICE_I32;
+        column.cut = of->cut;
+    }
+    (void)sluice_columns_add(columns, &column);
+}
+
 static sluice_columns *make_columns(const sim_case *of)
 {
     sluice_columns *columns;
     sluice_error error = SLUICE_ERROR_INIT;
     must(sluice_columns_create(&columns), &error, "columns");
-    for (uint32_t i = 0; i < of->members; i++) {
+    if (of->kind != SIM_SAMPLES) {
+        add_units(of, columns);
+    }
+    for (uint32_t i = 0; of->kind == SIM_SAMPLES && i < of->members; i++) {
         sluice_column id = SLUICE_COLUMN_INIT;
         sluice_column payload = SLUICE_COLUMN_INIT;
         char names[2][32];
@@ -182,6 +207,11 @@ static sluice_loader_options options_of(const rank *r, const sluice_columns *col
     options.stall_fail_ns = how->stall_ns;
     options.stall_warn_ns = how->stall_ns / 4;
     add_order(of, &options);
+    if (of->picture == SIM_BUCKET) {
+        options.buckets = SIM_BUCKETS_TEXT;
+        options.sizes = of->bad_count > 0 ? of->data->shapes : NULL; /* those of bad ones, too */
+        options.size_count = of->bad_count > 0 ? of->data->samples : 0;
+    }
     options.end_epoch = how->ends ? of->epoch + r->of->epochs : 0;
     return options;
 }
@@ -429,6 +459,36 @@ static void run_rank(void *argument)
         sim_join(looker);
     }
     close_loader(r);
+}
+
+/* ---- what packed rows are ---- */
+
+void sim_run_learn(sim_case *of, sluice_dataset *dataset)
+{
+    const sim_how how = {
+        .world = 1, .workers = 1, .prefetch = 2, .depth = 1, .threads = 1, .timeout_ns = -1};
+    sim_case whole = *of;
+    segment part = {.of = &whole, .dataset = dataset, .how = &how, .epochs = 1};
+    rank one = {.of = &part};
+    sluice_batch *batch = NULL;
+    sim_units_begin(of);
+    if (of->kind != SIM_PACKED) {
+        return;
+    }
+    whole.global = SIM_UNITS_MAX;
+    whole.last_batch = SLUICE_LAST_SHORT;
+    sim_limits_set(&how.limits);
+    (void)open_loader(&one);
+    start(&one, 0);
+    of->rows = of->units = (uint32_t)sluice_loader_samples(one.loader);
+    if (next_batch(&one, &batch) != SLUICE_OK || sluice_batch_rows(batch) != of->rows) {
+        sim_fail("%u packed rows do not come in one batch", of->rows);
+    }
+    sim_units_learn(of, batch);
+    sluice_batch_release(batch);
+    close_loader(&one);
+    sim_units_mark(of);
+    sim_expect_end(UINT64_C(1000000000), false);
 }
 
 /* ---- a run ---- */

@@ -13,6 +13,8 @@
 
 /* `dataset`: the case's, opened. */
 void sim_run(const sim_case *of, sluice_dataset *dataset, uint64_t seed);
+/* Of packed rows, before any sample is spoilt: counts them and learns what they are. */
+void sim_run_learn(sim_case *of, sluice_dataset *dataset);
 /* Epochs, or parts of one, that loaders gave so far. */
 uint64_t sim_run_epochs(void);
 
