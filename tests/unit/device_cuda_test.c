@@ -19,20 +19,22 @@
 
 static const fake_cuda_control *fake;
 
-/* The driver as it is, or, `without_time`, without the call for it. */
+/* The driver as it is, or without the call for times, or with so many devices. */
 const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error); // NOLINT: names are ld's
 const sl_cuda_driver *__real_sl_cuda_driver_get(sluice_error *error); // NOLINT
 static bool without_time;
+static int devices; /* 0: as many as it has */
 
 const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error) // NOLINT
 {
     static sl_cuda_driver table;
     const sl_cuda_driver *driver = __real_sl_cuda_driver_get(error);
-    if (driver == NULL || !without_time) {
+    if (driver == NULL || (!without_time && devices == 0)) {
         return driver;
     }
     table = *driver;
-    table.event_elapsed = NULL;
+    table.event_elapsed = without_time ? NULL : table.event_elapsed;
+    table.devices = devices > 0 ? devices : table.devices;
     return &table;
 }
 
@@ -174,6 +176,18 @@ TEST(streams_of_other_contexts_are_refused)
     /* The driver had one device only when it was opened. */
     expect_stream(device, stream, FAKE_CUDA_OTHER_DEVICE, SLUICE_INVALID, "another device");
     close_device(device);
+}
+
+TEST(streams_of_the_last_device_are_told_its_number)
+{
+    devices = 2;
+    sl_device *device = open_device();
+    struct CUstream_st *stream = fake->stream_new(false);
+    fake->set(&(fake_cuda_options){.devices = 2});
+    expect_stream(device, stream, FAKE_CUDA_OTHER_DEVICE, SLUICE_INVALID,
+                  "the stream is one of cuda:1; the batch is on cuda:0");
+    close_device(device);
+    devices = 0;
 }
 
 static void expect_default_streams(sl_device *device, sluice_status expected)
