@@ -7,8 +7,11 @@
 #include "record_files.h"
 #include "test_folder.h"
 
+#include <sluice/datasets.h>
+
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { HEAD = 24 };
 
@@ -94,10 +97,41 @@ static record_files files = {.format = "recordio",
                              .check = check_id,
                              .round = write_indexes};
 
+/* Lists of labels of several lengths are counted, record by record. */
+static void labels_of_several_lengths(void **state)
+{
+    enum { RECORDS = 3 };
+    uint8_t file[1024];
+    size_t size = 0;
+    int64_t counts[RECORDS] = {0};
+    sluice_error error = SLUICE_ERROR_INIT;
+    (void)state;
+    for (unsigned i = 0; i < RECORDS; i++) {
+        uint8_t record[HEAD + 4 * RECORDS + 1] = {0};
+        (void)record_little_endian(record, i + 1, 4);
+        for (unsigned k = 0; k <= i; k++) {
+            const float label = (float)k + 0.5F;
+            memcpy(record + HEAD + (size_t)4 * k, &label, 4);
+        }
+        size += put_part(file + size, 0, record, HEAD + (size_t)4 * (i + 1) + 1);
+    }
+    (void)mkdir(test_path("lists"), 0700);
+    write_file(test_path("lists/a.rec"), file, (uint32_t)size);
+    sluice_dataset *dataset = record_open("lists", NULL);
+    assert_int_equal(sluice_dataset_read_numbers(dataset, "label", counts, NULL, NULL, &error),
+                     SLUICE_OK);
+    for (unsigned i = 0; i < RECORDS; i++) {
+        assert_int_equal(counts[i], i + 1);
+    }
+    sluice_dataset_close(dataset);
+    remove_tree(test_path("lists"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
+        cmocka_unit_test(labels_of_several_lengths),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_cut_short_anywhere, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
