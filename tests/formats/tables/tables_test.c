@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH = 512, WINDOW = 1 << 20 };
 
@@ -180,6 +182,31 @@ TEST(values_are_read)
                      SLUICE_IO);
     assert_non_null(strstr(error.file, "/absent"));
     sluice_dataset_close(dataset);
+}
+
+/* Each folder beside the table is looked into, in whatever order they are listed. */
+TEST(images_are_in_any_folder_beside_the_table)
+{
+    static const char *const folders[] = {"few", "more", "most"};
+    for (size_t i = 0; i < 3; i++) {
+        (void)mkdir(test_path("%s", folders[i]), 0700);
+    }
+    write_file(test_path("b.csv"), "path,label\nz.png,7\n", 19);
+    for (size_t i = 0; i < 3; i++) {
+        char bytes[8];
+        size_t size = 0;
+        sluice_error error = SLUICE_ERROR_INIT;
+        write_file(test_path("%s/z.png", folders[i]), folders[i], 3);
+        sluice_dataset *dataset = open_table("b.csv", &error);
+        assert_non_null(dataset);
+        assert_int_equal(
+            sluice_dataset_read(dataset, 0, "image", bytes, sizeof(bytes), &size, &error),
+            SLUICE_OK);
+        assert_int_equal(size, 3);
+        assert_memory_equal(bytes, folders[i], 3);
+        sluice_dataset_close(dataset);
+        assert_int_equal(unlink(test_path("%s/z.png", folders[i])), 0);
+    }
 }
 
 int main(void)
