@@ -7,9 +7,12 @@
 #include "record_files.h"
 #include "tar_make.h"
 #include "test.h"
+#include "test_folder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static size_t put_text(uint8_t *to, unsigned label)
 {
@@ -51,10 +54,50 @@ static record_files files = {.format = "tar",
                              .payload = put_text,
                              .check = check_key};
 
+/* The checksum is of all bytes of the header, taken as signed or not. */
+static void sums_of_whole_headers(void **state)
+{
+    static const struct {
+        size_t at;
+        uint8_t byte;
+        bool is_signed, good;
+    } cases[] = {
+        {500, 1, false, true},  {511, 1, false, true},  {511, 200, false, true},
+        {511, 200, true, true}, {511, 100, true, true}, /* the same both ways */
+        {511, 1, false, false},
+    };
+    (void)state;
+    (void)mkdir(test_path("sums"), 0700);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint8_t file[8 * TAR_BLOCK];
+        char sum[8];
+        sluice_dataset *dataset = NULL;
+        sluice_error error = SLUICE_ERROR_INIT;
+        const char *path = test_path("sums/a.tar");
+        size_t size = tar_put(file, "a.txt", "x", 1);
+        size += tar_put_end(file + size);
+        const int added =
+            cases[i].is_signed && cases[i].byte > 127 ? cases[i].byte - 256 : cases[i].byte;
+        file[cases[i].at] = cases[i].byte;
+        memcpy(sum, file + 148, 6);
+        sum[6] = '\0';
+        const unsigned wanted = (unsigned)((int)strtoul(sum, NULL, 8) + added);
+        if (cases[i].good) {
+            (void)snprintf((char *)file + 148, 8, "%06o", wanted & 0777777U);
+        }
+        write_file(path, file, (uint32_t)size);
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error),
+                         cases[i].good ? SLUICE_OK : SLUICE_CORRUPT);
+        sluice_dataset_close(dataset);
+    }
+    remove_tree(test_path("sums"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
+        cmocka_unit_test(sums_of_whole_headers),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
     };
