@@ -163,6 +163,30 @@ static void check_sequences(const sluice_batch *batch)
     }
 }
 
+/* A list is chosen by its key, alone or behind the name of all lists, and by nothing like it. */
+static void choose_lists(void)
+{
+    static const struct {
+        const char *field;
+        sluice_status status;
+    } choices[] = {{"rows=pair", SLUICE_OK},
+                   {"rows=feature_lists/pair", SLUICE_OK},
+                   {"rows=feature_lists.pair", SLUICE_INVALID},
+                   {"rows=feature_list/pair", SLUICE_INVALID},
+                   {"rows=feature_lists/pai", SLUICE_INVALID}};
+    for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+        sluice_dataset *dataset = NULL;
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+        const char *path = test_path("sequences");
+        options.fields = &choices[i].field;
+        options.field_count = 1;
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, &options, &error),
+                         choices[i].status);
+        sluice_dataset_close(dataset);
+    }
+}
+
 /* Steps of sequences, by several workers. */
 static void steps_of_sequences(void **state)
 {
@@ -178,6 +202,7 @@ static void steps_of_sequences(void **state)
     }
     (void)mkdir(test_path("sequences"), 0700);
     write_file(test_path("sequences/a.tfrecord"), bytes, (uint32_t)size);
+    choose_lists();
     sluice_dataset *dataset = record_open("sequences", NULL);
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     assert_int_equal(sluice_columns_ragged(columns, "pair", STEPS_MAX), SLUICE_OK);
