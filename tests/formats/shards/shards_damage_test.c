@@ -668,6 +668,34 @@ static void reserved_bytes_must_be_zero(void **state)
     }
 }
 
+/* By the header alone, before anything is read for as many samples. */
+static void numbers_of_samples_out_of_range_are_refused(void **state)
+{
+    enum { SAMPLES_AT = 32, SOURCE_AT = 96, MOST = 62 };
+    static const struct {
+        uint64_t samples, source;
+    } numbers[] = {
+        {0, 3}, /* fewer than shards */
+        {(UINT64_C(1) << MOST) + 1, (UINT64_C(1) << MOST) + 1},
+        {3, 2}, /* more than there were to choose from */
+        {3, (UINT64_C(1) << MOST) + 1},
+    };
+    fixture *f = *state;
+    file_bytes *manifest = &f->manifest;
+    const char *path = f->folder;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        sluice_dataset *dataset = NULL;
+        sluice_error error = SLUICE_ERROR_INIT;
+        put64(manifest, SAMPLES_AT, numbers[i].samples);
+        put64(manifest, SOURCE_AT, numbers[i].source);
+        seal_manifest(manifest);
+        file_store(manifest, manifest->size);
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_CORRUPT);
+        assert_non_null(strstr(error.text, "the number of samples is out of range"));
+        assert_int_equal(error.offset, SAMPLES_AT);
+    }
+}
+
 static void files_that_are_no_shards_are_refused(void **state)
 {
     char folder[256];
@@ -718,6 +746,7 @@ int main(void)
         DAMAGE_TEST(samples_in_the_place_of_others_are_noticed, .samples = 31, .classes = 1,
                     .raw_every = 1),
         DAMAGE_TEST(reserved_bytes_must_be_zero, .samples = 3, .classes = 2),
+        DAMAGE_TEST(numbers_of_samples_out_of_range_are_refused, .samples = 3, .classes = 2),
         cmocka_unit_test(files_that_are_no_shards_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
