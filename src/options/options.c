@@ -192,11 +192,10 @@ sluice_status sl_options_check(sluice_options of, const void *options, const cha
 
 /* ---- from text ---- */
 
-/* Whether all of `text` is one. */
+/* Whether all of `text` is one. `value` is zero. */
 static bool options_read_value(const sluice_option *option, const char *text, option_value *value)
 {
     char *end = NULL;
-    *value = (option_value){0, 0};
     errno = 0;
     if (option->type == SLUICE_OPTION_FLAG && strcmp(text, "true") == 0) {
         value->whole = 1;
@@ -244,7 +243,7 @@ sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, cons
                             const char *text, sluice_error *error)
 {
     char range[RANGE_BYTES];
-    option_value value;
+    option_value value = {0, 0};
     const sluice_option *option = sl_option_find(of, name);
     if (option == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "api", "there is no option \"%s\"", name);
