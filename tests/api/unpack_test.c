@@ -7,13 +7,18 @@
 #include "dataset_checks.h"
 #include "photo_folder.h"
 #include "snapshot.h"
+#include "tar_make.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <zlib.h>
 
 enum { CLASSES = 3, PER_CLASS = 8, ALL = CLASSES * PER_CLASS };
 
@@ -224,6 +229,59 @@ TEST(progress_ends_at_the_total)
     assert_true(l.calls > 0 && !l.backwards);
     assert_int_equal(l.done, ALL);
     assert_int_equal(l.total, ALL);
+}
+
+static void put_gzip(const char *path)
+{
+    enum { FILES = 200, FILE_BYTES = 3000 };
+    static uint8_t bytes[FILES * (TAR_BLOCK + FILE_BYTES + TAR_BLOCK) + 2 * TAR_BLOCK];
+    static const uint8_t zeros[FILE_BYTES];
+    size_t size = 0;
+    for (unsigned i = 0; i < FILES; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "%03u.bin", i);
+        size += tar_put(bytes + size, name, zeros, sizeof(zeros));
+    }
+    size += tar_put_end(bytes + size);
+    gzFile file = gzopen(path, "wb0"); /* stored: a changed bit is one, and a wrong sum */
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, bytes, (unsigned)size), size);
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+/* As bits rot: the file's times stay as they are. */
+static void flip(const char *path, off_t at)
+{
+    uint8_t byte;
+    struct stat before;
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(fstat(fd, &before), 0);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 16;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    assert_int_equal(futimens(fd, (struct timespec[2]){before.st_atim, before.st_mtim}), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+/* An archive whose index is kept, so that nothing but its sum, behind all samples, tells. */
+TEST(a_rotten_archive_is_not_unpacked)
+{
+    char path[300];
+    char command[800];
+    sluice_error error = SLUICE_ERROR_INIT;
+    path_of(path, sizeof(path), "rotten.tar.gz");
+    put_gzip(path);
+    (void)snprintf(command, sizeof(command), "%s/cache", root);
+    assert_int_equal(setenv("SLUICE_CACHE_DIR", command, 1), 0);
+    assert_int_equal(unpack(path, "sound", NULL, NULL, NULL), SLUICE_OK);
+    (void)snprintf(command, sizeof(command), "mv %s/cache/rotten.tar.gz-* %s.sluice-index", root,
+                   path);
+    assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): a glob of our own names
+    assert_int_equal(setenv("SLUICE_CACHE_DIR", "", 1), 0);
+    flip(path, 60000);
+    assert_int_equal(unpack(path, "rotten", NULL, NULL, &error), SLUICE_CORRUPT);
+    assert_string_equal(error.file, path);
+    assert_false(is_there("rotten") || is_there("rotten.part"));
 }
 
 int main(void)
