@@ -66,7 +66,31 @@ TEST_WITH(flipped_everywhere, setup, teardown)
     }
 }
 
-/* The same, with checksums that are right: no crash, and no state left for the next picture. */
+/* Without decoding: each bit of the picture's data and of its checksum. */
+TEST(sums_of_data_are_checked_alone)
+{
+    static const char type[4] = {'I', 'D', 'A', 'T'};
+    png_file file = png_make(13, 11, 1, &kinds[0]);
+    const sl_bytes whole = {file.data, file.size};
+    const uint8_t *data = memmem(file.data, file.size, type, sizeof(type));
+    assert_non_null(data);
+    const size_t begin = (size_t)(data - file.data) + sizeof(type);
+    const size_t bytes = (size_t)(data[-2] << 8 | data[-1]);
+    assert_int_equal(sl_codec_png.check_sums(whole, NULL), SLUICE_OK);
+    for (size_t bit = 8 * begin; bit < 8 * (begin + bytes + 4); bit++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        assert_int_equal(sl_codec_png.check_sums(whole, &error), SLUICE_CORRUPT);
+        assert_in_range(error.offset, begin - 8, begin + bytes + 4);
+        file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
+    file.data[0] ^= 1;
+    assert_int_equal(sl_codec_png.check_sums(whole, NULL), SLUICE_CORRUPT);
+    png_make_free(&file);
+}
+
+/* Each bit of the file, with checksums that are right: no crash, and no state left for the next
+ * picture. */
 TEST_WITH(flipped_and_sealed, setup, teardown)
 {
     uint32_t refused = 0;
