@@ -8,6 +8,7 @@
 #include "batches.h"
 #include "checksum.h"
 #include "loader_setup.h"
+#include "photo_folder.h"
 #include "store_fault.h"
 
 #include <sluice/sluice.h>
@@ -271,6 +272,19 @@ static void check_dataset(const char *local)
     (void)printf("%s: %u operations, %u findings\n", local, operations, findings - before);
 }
 
+/* Pictures of one class, which is opened by the table in its folder. */
+static void check_class_with_a_table(void)
+{
+    static const char table[] = "file_name,text\np0000.jpg,one\np0001.jpg,two\np0002.jpg,three\n";
+    photo_folder photos;
+    char path[300];
+    photo_folder_make(&photos, 1, 3);
+    (void)snprintf(path, sizeof(path), "%s/c00/metadata.csv", photos.path);
+    write_file(path, table, sizeof(table) - 1);
+    check_dataset(photos.path);
+    photo_folder_remove(&photos);
+}
+
 int main(int argc, char **argv)
 {
     assert(setenv("SLUICE_CACHE_DIR", "", 1) == 0);
@@ -278,5 +292,6 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         check_dataset(argv[i]);
     }
+    check_class_with_a_table();
     return findings > 0;
 }
