@@ -175,6 +175,29 @@ TEST_WITH(labels_of_yolo, test_folder_make, test_folder_remove)
     load(open_split("yolo/images/train", NULL, "yolo"), columns, 2, check_yolo);
 }
 
+/* A data.yaml that was not downloaded is missed only where YOLO's folders are. */
+TEST_WITH(pointers_in_the_place_of_a_yaml, test_folder_make, test_folder_remove)
+{
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\n"
+                                  "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2"
+                                  "ca24d17e2393\nsize 12345\n";
+    sluice_dataset *dataset = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    for (uint32_t i = 0; i < 2; i++) {
+        put_png(numbered("lfs/cats", i, "png"), RGB, (uint8_t)i);
+        put_png(numbered("lfs/dogs", i, "png"), RGB, (uint8_t)i);
+    }
+    put_text("lfs/data.yaml", pointer);
+    const char *path = test_path("lfs");
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_OK);
+    sluice_dataset_close(dataset);
+    put_png("lfs_boxes/train/images/000.png", RGB, 0);
+    put_text("lfs_boxes/data.yaml", pointer);
+    path = test_path("lfs_boxes");
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_CORRUPT);
+    assert_non_null(strstr(error.file, "data.yaml"));
+}
+
 static void check_mask(const sluice_batch *batch, uint32_t row, uint32_t sample)
 {
     const uint8_t *mask = layouts_data(batch, "seg");
