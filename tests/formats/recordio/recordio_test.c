@@ -127,11 +127,33 @@ static void labels_of_several_lengths(void **state)
     remove_tree(test_path("lists"));
 }
 
+/* Records that are images and nothing else. */
+static void images_without_headers(void **state)
+{
+    static const uint8_t jpeg[64] = {0xff, 0xd8, 0xff, 0xe0};
+    uint8_t file[1024];
+    size_t size = 0;
+    sluice_field field = SLUICE_FIELD_INIT;
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        size += put_part(file + size, 0, jpeg, sizeof(jpeg) - i);
+    }
+    (void)mkdir(test_path("plain"), 0700);
+    write_file(test_path("plain/a.rec"), file, (uint32_t)size);
+    sluice_dataset *dataset = record_open("plain", NULL);
+    assert_int_equal(sluice_dataset_get_field(dataset, 0, &field), SLUICE_OK);
+    assert_string_equal(field.name, "image");
+    assert_int_equal(field.type, SLUICE_FIELD_IMAGE);
+    sluice_dataset_close(dataset);
+    remove_tree(test_path("plain"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
         cmocka_unit_test(labels_of_several_lengths),
+        cmocka_unit_test(images_without_headers),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_cut_short_anywhere, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
