@@ -154,6 +154,42 @@ TEST(cut_short)
     }
 }
 
+/* Where an offset lies, no row of the batch is believed: whose bytes they are is not known. */
+TEST(offsets_that_fall)
+{
+    enum { ROWS_HERE = 3, OFFSETS = ROWS_HERE + 1 };
+    const arrow_options options = {.batches = 1, .rows = ROWS_HERE};
+    const size_t size = arrow_make(capacity, &options);
+    unsigned found = 0;
+    for (size_t i = 0; i + OFFSETS * sizeof(uint32_t) <= size; i += 8) {
+        uint32_t offsets[OFFSETS];
+        memcpy(offsets, capacity + i, sizeof(offsets));
+        /* those of the images: each is a byte longer than the one before */
+        if (offsets[0] != 0 || offsets[1] != ROW_IMAGE || offsets[2] != 2 * ROW_IMAGE + 1 ||
+            offsets[3] != 3 * ROW_IMAGE + 3) {
+            continue;
+        }
+        uint8_t image[4 * ROW_IMAGE];
+        size_t bytes = 0;
+        sluice_error error = SLUICE_ERROR_INIT;
+        sl_dataset *dataset = NULL;
+        offsets[1] = offsets[2] + 1;
+        memcpy(capacity + i, offsets, sizeof(offsets));
+        write_file(test_path("falls.arrow"), capacity, (uint32_t)size);
+        sluice_status status = open_path(&dataset, test_path("falls.arrow"), &error);
+        for (uint64_t row = 0; status == SLUICE_OK && row < ROWS_HERE; row++) {
+            assert_int_equal(sluice_dataset_read((const sluice_dataset *)(const void *)dataset, row,
+                                                 "image", image, sizeof(image), &bytes, &error),
+                             SLUICE_CORRUPT);
+        }
+        assert_true(status == SLUICE_OK || status == SLUICE_CORRUPT);
+        assert_non_null(strstr(error.text, "offsets"));
+        sl_dataset_close(dataset);
+        found++;
+    }
+    assert_int_equal(found, 1);
+}
+
 /* Tables whose vtables, offsets and vectors lead out of the buffer. */
 TEST(flatbuffers_that_lie)
 {
