@@ -40,6 +40,10 @@ static sl_params *place_labels(const sl_column *lead, uint8_t *memory)
 
 void sl_draw_memory_place(const sl_column_set *set, sl_row *row, void *memory)
 {
+    row->draws = NULL;
+    if (set->groups == 0) {
+        return; /* memory is NULL, to which nothing may be added */
+    }
     uint8_t *programs = (uint8_t *)memory + aligned_bytes(set->groups * sizeof(sl_group_draw));
     sl_group_draw *draws = memory;
     for (uint32_t i = 0; i < set->count; i++) {
@@ -52,5 +56,5 @@ void sl_draw_memory_place(const sl_column_set *set, sl_row *row, void *memory)
         draw->labels = lead->labelled ? place_labels(lead, programs + program_memory(lead)) : NULL;
         programs += program_memory(lead) + labels_memory(lead);
     }
-    row->draws = set->groups > 0 ? draws : NULL;
+    row->draws = draws;
 }

@@ -32,7 +32,8 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
     }
     for (uint32_t i = 0; i < workers; i++) {
         sl_row_worker *w = &maker->workers[i];
-        sl_draw_memory_place(feed->columns, &w->row, maker->draws + i * draws_bytes);
+        uint8_t *draws = draws_bytes > 0 ? maker->draws + i * draws_bytes : NULL;
+        sl_draw_memory_place(feed->columns, &w->row, draws);
         w->jobs = sl_calloc(1, jobs_bytes);
         const sluice_status status = w->jobs != NULL ? sl_row_open(feed->columns, &w->row, error)
                                                      : sl_no_memory(error, "loader", "for rows");
