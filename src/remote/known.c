@@ -45,7 +45,7 @@ static bool known_made;       /* the condition */
 static uint64_t known_scopes; /* that are open, once for each row */
 static sl_known_folder *known_folders[FOLDER_SLOTS];
 static known_note *known_notes[NOTE_SLOTS];
-static uint32_t known_note_count, known_object_count;
+static uint32_t known_note_count, known_object_count, known_folder_count;
 static uint64_t known_memory, known_forks;
 static uint64_t known_prefixes; /* folders of which some names are listed */
 
@@ -68,7 +68,7 @@ static void lock_known(void)
         known_forks = forks;
         known_made = false;
         known_scopes = known_memory = 0;
-        known_note_count = known_object_count = 0;
+        known_note_count = known_object_count = known_folder_count = 0;
         known_prefixes = 0;
         memset((void *)known_folders, 0, sizeof(known_folders));
         memset((void *)known_notes, 0, sizeof(known_notes));
@@ -216,6 +216,7 @@ static void unlink_folder_locked(sl_known_folder *folder)
     }
     *at = folder->next;
     folder->kept = false;
+    known_folder_count--;
     known_prefixes -= is_prefix(folder->address);
     known_memory -= folder->memory; /* its entries may be another thread's now */
     folder->memory = 0;
@@ -237,6 +238,7 @@ static sl_known_folder *make_folder_locked(const char *address)
         sl_known_folder **slot = &known_folders[hash_address(address) % FOLDER_SLOTS];
         folder->next = *slot;
         *slot = folder;
+        known_folder_count++;
         known_prefixes += is_prefix(address);
     }
     return folder;
@@ -583,25 +585,26 @@ int sl_known_ask(const char *address, sl_known *known)
 
 /* ---- scopes ---- */
 
+/* The tables are large, and empty where a dataset lies on a disk. */
 static known_note *take_notes_locked(void)
 {
     known_note *all = NULL;
-    for (uint32_t i = 0; i < NOTE_SLOTS; i++) {
+    for (uint32_t i = 0; i < NOTE_SLOTS && known_note_count > 0; i++) {
         while (known_notes[i] != NULL) {
             known_note *note = known_notes[i];
             known_notes[i] = note->next;
             note->next = all;
             all = note;
+            known_note_count--;
         }
     }
-    known_note_count = 0;
     known_object_count = 0;
     return all;
 }
 
 static void forget_folders_locked(void)
 {
-    for (uint32_t i = 0; i < FOLDER_SLOTS; i++) {
+    for (uint32_t i = 0; i < FOLDER_SLOTS && known_folder_count > 0; i++) {
         while (known_folders[i] != NULL) {
             sl_known_folder *folder = known_folders[i];
             unlink_folder_locked(folder);
