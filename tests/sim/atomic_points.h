@@ -16,6 +16,7 @@ void sim_point(void);
 #    undef atomic_store_explicit
 #    undef atomic_exchange_explicit
 #    undef atomic_fetch_add_explicit
+#    undef atomic_fetch_or_explicit
 #    undef atomic_fetch_sub_explicit
 
 #    define atomic_load_explicit(object, order)         \
@@ -49,6 +50,12 @@ void sim_point(void);
         __extension__({                                     \
             sim_point();                                    \
             __atomic_fetch_add((object), (value), (order)); \
+        })
+
+#    define atomic_fetch_or_explicit(object, value, order) \
+        __extension__({                                    \
+            sim_point();                                   \
+            __atomic_fetch_or((object), (value), (order)); \
         })
 
 #    define atomic_fetch_sub_explicit(object, value, order) \

@@ -204,6 +204,9 @@ static void draw_picture(sim_case *of)
                              : of->picture == SIM_MIXUP ? SIM_MIXUP_MEMBERS
                                                         : 1;
     of->members = of->members > members ? of->members : members;
+    if (of->picture == SIM_BLEND && of->global == 1) {
+        of->global = 2; /* one row is mixed with none */
+    }
 }
 
 static void draw_order(sim_draw *draw, sim_case *of)
@@ -295,7 +298,8 @@ sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
     const uint32_t unit = of->order == SIM_EPISODES ? SIM_EPISODE : 1;
     do {
         how.world = SIM_ONE_OF(draw, 1, 1, 2, 3, 4);
-    } while (of->global % (how.world * unit) != 0);
+    } while (of->global % (how.world * unit) != 0 ||
+             (of->picture == SIM_BLEND && of->global == how.world));
     how.limits.arena_bytes = SIM_ONE_OF(draw, 16, 32, 48, 64, 128, 256, 1024) * KIB;
     how.limits.arena_first_bytes = sim_chance(draw, 500) ? 16 * KIB : 0;
     how.limits.lookahead = SIM_ONE_OF(draw, 0, 0, 64, 8, 2, 1);

@@ -43,10 +43,17 @@ typedef enum sim_picture {
     SIM_RESIZED,
     SIM_MIXUP,  /* with the first partner's */
     SIM_MOSAIC, /* of four */
+    SIM_BLEND,  /* with that of another row of the batch */
     SIM_BUCKET  /* alone; batches are of one size each (buckets.h) */
 } sim_picture;
 
-enum { SIM_MIXUP_MEMBERS = 2, SIM_MOSAIC_MEMBERS = 4, SIM_SIDE = 16, SIM_FILL = 114 };
+enum {
+    SIM_MIXUP_MEMBERS = 2,
+    SIM_MOSAIC_MEMBERS = 4,
+    SIM_SIDE = 16,
+    SIM_CELL = SIM_SIDE / 2,
+    SIM_FILL = 114
+};
 
 enum { SIM_EPISODE_CLASSES = 2, SIM_EPISODE_SAMPLES = 2, SIM_EPISODE = 4 };
 

@@ -38,6 +38,79 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* Epochs of cases that have it. */
+typedef struct feature {
+    const char *name;
+    bool (*is_in)(const sim_case *of);
+    uint64_t epochs;
+} feature;
+
+static bool is_plain(const sim_case *of)
+{
+    return !of->mixed && of->kind == SIM_SAMPLES && of->picture == SIM_NO_PICTURE;
+}
+
+static bool is_mix(const sim_case *of)
+{
+    return of->mixed;
+}
+
+static bool is_alone(const sim_case *of)
+{
+    return of->picture == SIM_RESIZED;
+}
+
+static bool is_mixup(const sim_case *of)
+{
+    return of->picture == SIM_MIXUP;
+}
+
+static bool is_mosaic(const sim_case *of)
+{
+    return of->picture == SIM_MOSAIC;
+}
+
+static bool is_blend(const sim_case *of)
+{
+    return of->picture == SIM_BLEND;
+}
+
+static bool is_bucket(const sim_case *of)
+{
+    return of->picture == SIM_BUCKET;
+}
+
+static bool is_window(const sim_case *of)
+{
+    return of->kind == SIM_WINDOWS;
+}
+
+static bool is_packed(const sim_case *of)
+{
+    return of->kind == SIM_PACKED;
+}
+
+static feature features[] = {
+    {"none", is_plain, 0},     {"mixes", is_mix, 0},      {"pictures", is_alone, 0},
+    {"mixup", is_mixup, 0},    {"mosaics", is_mosaic, 0}, {"mixed batches", is_blend, 0},
+    {"buckets", is_bucket, 0}, {"windows", is_window, 0}, {"packed rows", is_packed, 0}};
+
+static void count_features(const sim_case *of, uint64_t epochs)
+{
+    for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+        features[i].epochs += features[i].is_in(of) ? epochs : 0;
+    }
+}
+
+static void print_features(void)
+{
+    for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+        (void)printf("%s%s %llu", i > 0 ? ", " : "epochs by feature: ", features[i].name,
+                     (unsigned long long)features[i].epochs);
+    }
+    (void)printf("\n");
+}
+
 static uint64_t run_case(uint64_t seed)
 {
     static char title[256];
@@ -53,6 +126,7 @@ static uint64_t run_case(uint64_t seed)
         (int)of.order, (int)of.picture, of.weights[0], of.weights[1], (int)of.kind);
     sim_set_title(title);
     const uint32_t runs = 2 + sim_below(&draw, RUNS_MAX - 1);
+    const uint64_t before = sim_run_epochs();
     sim_disk_set(&(sim_disk_how){.delay_ns = 0});
     sim_begin(seed);
     sluice_dataset *dataset = sim_open_data(&of);
@@ -65,6 +139,7 @@ static uint64_t run_case(uint64_t seed)
     }
     sim_spoil(&of);
     sluice_dataset_close(dataset);
+    count_features(&of, sim_run_epochs() - before);
     return trace;
 }
 
@@ -104,6 +179,7 @@ static void run_many(const wanted *how)
     (void)printf("%llu epochs of %llu cases, from seed %llu on, in %.1f s: all as they should be\n",
                  (unsigned long long)sim_run_epochs(), (unsigned long long)(seed - how->from),
                  (unsigned long long)how->from, seconds_now() - begin);
+    print_features();
 }
 
 int main(int argc, char **argv)

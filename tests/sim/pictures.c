@@ -22,13 +22,37 @@ static pixels pixels_of(const sluice_batch *batch, uint32_t row)
                     (uint32_t)tensor.shape[1]};
 }
 
-static float share_of(const sluice_batch *batch, uint32_t row)
+static const void *picture_column(const sluice_batch *batch, const char *name)
 {
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    if (sluice_batch_tensor(batch, "image.share", &tensor) != SLUICE_OK) {
-        sim_fail("no shares");
+    if (sluice_batch_tensor(batch, name, &tensor) != SLUICE_OK) {
+        sim_fail("no column %s", name);
     }
-    return ((const float *)tensor.data)[row];
+    return tensor.data;
+}
+
+/* What of the row's own picture is in it. */
+static float share_of(const sim_case *of, const sluice_batch *batch, uint32_t row)
+{
+    if (of->picture == SIM_MIXUP) {
+        return ((const float *)picture_column(batch, "image.share"))[row];
+    }
+    return of->picture == SIM_BLEND ? ((const float *)picture_column(batch, "image.weight"))[row]
+                                    : 1;
+}
+
+/* The sample of the row that was mixed in. */
+static int64_t mixed_in(const sluice_batch *batch, uint32_t row)
+{
+    const int64_t other = ((const int64_t *)picture_column(batch, "image.mixed_with"))[row];
+    const uint8_t *status = picture_column(batch, "status");
+    if (other < 0 || other >= sluice_batch_rows(batch)) {
+        sim_fail("row %u is mixed with row %lld", row, (long long)other);
+    }
+    if (other != row && (status[other] == SLUICE_ROW_BAD || status[other] == SLUICE_ROW_PADDING)) {
+        sim_fail("row %u is mixed with row %lld, which has no sample", row, (long long)other);
+    }
+    return ((const int64_t *)picture_column(batch, "index"))[other];
 }
 
 /* Where there are buckets: which one the batch is of. */
@@ -98,6 +122,7 @@ static bool is_right(const sim_case *of, const uint8_t *pixel, const int64_t *sa
     }
     switch (of->picture) {
     case SIM_MIXUP:
+    case SIM_BLEND:
         return is_blend(of, pixel, samples, share);
     case SIM_MOSAIC:
         return is_of_tiles(of, pixel, samples);
@@ -113,11 +138,14 @@ void sim_picture_check(const sim_case *of, const sluice_batch *batch, uint32_t r
         return;
     }
     const pixels all = pixels_of(batch, row);
-    const float share = of->picture == SIM_MIXUP ? share_of(batch, row) : 1;
+    const float share = share_of(of, batch, row);
+    const int64_t pair[] = {samples != NULL ? samples[0] : -1,
+                            of->picture == SIM_BLEND ? mixed_in(batch, row) : -1};
+    const int64_t *own = of->picture == SIM_BLEND && samples != NULL ? pair : samples;
     check_size(of, &all, row, samples);
     for (uint32_t i = 0; i < all.width * all.height; i++) {
         const uint8_t *pixel = all.first + (size_t)i * SIM_CHANNELS;
-        if (!is_right(of, pixel, samples, share)) {
+        if (!is_right(of, pixel, own, share)) {
             sim_fail("row %u: pixel %u is %u %u %u, of none of its samples", row, i, pixel[0],
                      pixel[1], pixel[2]);
         }

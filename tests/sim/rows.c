@@ -305,7 +305,10 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
 {
     const uint32_t entry = (uint32_t)(known - model.rows[0]) % SIM_ROWS_MAX;
     row now = {.known = true, .seen = true, .status = status, .index = columns->index[number]};
-    now.picture = sim_picture_digest(model.of, columns->batch, number);
+    now.picture =
+        model.of->picture == SIM_BLEND /* by batches, which are other ones with other ranks */
+            ? 0
+            : sim_picture_digest(model.of, columns->batch, number);
     check_status(entry, status);
     for (uint32_t i = 0; i < model.of->members; i++) {
         now.ids[i] = id_of(columns, i, number);
@@ -378,18 +381,19 @@ static uint32_t count_good(uint32_t class)
 }
 
 /* No sample is in an episode twice, as long as there are others; those that are the row's partners
- * are left to these. */
+ * are left to these, of each row another one. */
 static void check_different(const taken *columns, uint32_t first)
 {
     uint32_t needed = SIM_EPISODE_SAMPLES;
     for (uint32_t i = 1; i < model.of->members; i++) {
-        needed += model.of->rules[i] == SIM_SAME;
+        needed += model.of->rules[i] == SIM_SAME ? SIM_EPISODE_SAMPLES : 0;
     }
     for (uint32_t i = first; i < first + SIM_EPISODE; i += SIM_EPISODE_SAMPLES) {
         if (columns->status[i] != SLUICE_ROW_BAD && columns->status[i + 1] != SLUICE_ROW_BAD &&
             columns->index[i] == columns->index[i + 1] && !model.lossy &&
             count_good(model.of->data->classes[columns->index[i]]) >= needed) {
-            sim_fail("row %u and the next are one sample", i);
+            sim_fail("row %u and the next are one sample, of %u good ones", i,
+                     count_good(model.of->data->classes[columns->index[i]]));
         }
     }
 }

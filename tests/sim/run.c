@@ -76,7 +76,7 @@ static void must(sluice_status status, const sluice_error *error, const char *wh
 static void add_picture(const sim_case *of, sluice_columns *columns)
 {
     const double side[] = {SIM_SIDE, SIM_SIDE};
-    const double cell[] = {SIM_SIDE / 2};
+    const double cell[] = {SIM_CELL};
     sluice_augment *recipe;
     sluice_error error = SLUICE_ERROR_INIT;
     must(sluice_augment_create(&recipe), &error, "recipe");
@@ -86,6 +86,9 @@ static void add_picture(const sim_case *of, sluice_columns *columns)
         (void)sluice_augment_add(recipe, "mosaic", cell, 1);
     } else {
         (void)sluice_augment_add(recipe, "resize", side, 2);
+    }
+    if (of->picture == SIM_BLEND) {
+        (void)sluice_augment_add(recipe, "mixup", NULL, 0);
     }
     if (of->picture == SIM_MIXUP) {
         (void)sluice_augment_add(recipe, "mixup_partner", NULL, 0);

@@ -51,13 +51,14 @@ static void check_window(const sim_case *of, const uint8_t *bytes, int64_t unit)
 /* ---- packed rows ---- */
 
 typedef struct packed {
-    const int32_t *elements, *lengths, *count;
+    const int32_t *elements, *targets, *lengths, *count;
     const int64_t *samples;
 } packed;
 
 static packed packed_of(const sim_case *of, const sluice_batch *batch, uint32_t row)
 {
     return (packed){.elements = data_of(batch, "row", row, of->length * sizeof(int32_t)),
+                    .targets = data_of(batch, "row.targets", row, of->length * sizeof(int32_t)),
                     .lengths = data_of(batch, "row.lengths", row, DOCUMENTS_MAX * sizeof(int32_t)),
                     .count = data_of(batch, "row.count", row, sizeof(int32_t)),
                     .samples = data_of(batch, "row.samples", row, DOCUMENTS_MAX * sizeof(int64_t))};
@@ -67,7 +68,7 @@ static uint64_t digest_of(const sim_case *of, const packed *row)
 {
     uint64_t digest = (uint64_t)*row->count;
     for (uint32_t i = 0; i < of->length; i++) {
-        digest = sim_mix(digest ^ (uint64_t)row->elements[i]);
+        digest = sim_mix(digest ^ (uint64_t)row->elements[i]) + (uint64_t)row->targets[i];
     }
     for (uint32_t i = 0; i < DOCUMENTS_MAX; i++) {
         digest = sim_mix(digest ^ (uint64_t)row->samples[i]) + (uint64_t)row->lengths[i];
