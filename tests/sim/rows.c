@@ -289,10 +289,15 @@ static void check_surplus(uint32_t number, uint8_t status)
 
 /* ---- a place ---- */
 
-static void check_status(uint32_t entry, uint8_t status)
+static void check_status(uint32_t entry, uint8_t status, int64_t index)
 {
     const sim_case *of = model.of;
     const bool some = has_bad();
+    const bool known = index >= 0 && index < SIM_UNITS_MAX;
+    if (status == SLUICE_ROW_BAD && of->on_bad == SLUICE_BAD_MASK && of->members == 1 &&
+        !model.lossy && !(known && of->bad[index])) {
+        sim_fail("place %u lacks sample %lld, which is not bad", entry, (long long)index);
+    }
     if (status == SLUICE_ROW_OK ||
         (status == SLUICE_ROW_BAD && some && of->on_bad != SLUICE_BAD_FAIL) ||
         (status == SLUICE_ROW_REPLACED && some && of->on_bad == SLUICE_BAD_REPLACE)) {
@@ -309,7 +314,7 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
         model.of->picture == SIM_BLEND /* by batches, which are other ones with other ranks */
             ? 0
             : sim_picture_digest(model.of, columns->batch, number);
-    check_status(entry, status);
+    check_status(entry, status, columns->index[number]);
     for (uint32_t i = 0; i < model.of->members; i++) {
         now.ids[i] = id_of(columns, i, number);
     }
