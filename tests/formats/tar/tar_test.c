@@ -93,11 +93,58 @@ static void sums_of_whole_headers(void **state)
     remove_tree(test_path("sums"));
 }
 
+/* Octal numbers as tars write them: between blanks or zeros, or filling the field. */
+static void numbers_of_headers(void **state)
+{
+    enum { SIZE = 124, SIZE_BYTES = 12 };
+    static const struct {
+        char size[SIZE_BYTES + 1];
+        bool good;
+    } cases[] = {
+        {"00000000003", true},   {"00000000003 ", true}, {"000000000003", true},
+        {"          3 ", true},  {"3 ", true},           {"3", true},
+        {"3x", false},           {"00000000008", false}, {"-3", false},
+        {"00000000003x", false},
+    };
+    (void)state;
+    (void)mkdir(test_path("numbers"), 0700);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint8_t file[8 * TAR_BLOCK];
+        char text[8] = "";
+        unsigned sum = 0;
+        size_t bytes = 0;
+        sluice_dataset *dataset = NULL;
+        sluice_error error = SLUICE_ERROR_INIT;
+        const char *path = test_path("numbers/a.tar");
+        size_t size = tar_put(file, "a.txt", "abc", 3);
+        size += tar_put_end(file + size);
+        memcpy(file + SIZE, cases[i].size, SIZE_BYTES);
+        file[SIZE + SIZE_BYTES] = '1'; /* of the time, which is behind it */
+        memset(file + 148, ' ', 8);
+        for (size_t k = 0; k < TAR_BLOCK; k++) {
+            sum += file[k];
+        }
+        (void)snprintf((char *)file + 148, 8, "%06o", sum & 0777777U);
+        write_file(path, file, (uint32_t)size);
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error),
+                         cases[i].good ? SLUICE_OK : SLUICE_CORRUPT);
+        if (cases[i].good) {
+            assert_int_equal(
+                sluice_dataset_read(dataset, 0, "txt", text, sizeof(text), &bytes, &error),
+                SLUICE_OK);
+            assert_int_equal(bytes, 3);
+        }
+        sluice_dataset_close(dataset);
+    }
+    remove_tree(test_path("numbers"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
         cmocka_unit_test(sums_of_whole_headers),
+        cmocka_unit_test(numbers_of_headers),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
     };
