@@ -184,6 +184,32 @@ TEST(values_are_read)
     sluice_dataset_close(dataset);
 }
 
+/* Lists of im2rec's: several labels are numbers, or the line is damaged. */
+TEST(labels_of_a_list)
+{
+    static const struct {
+        const char *line;
+        sluice_status status;
+    } lines[] = {{"0\t1\t2\tl.png\n", SLUICE_OK},
+                 {"0\t1\t2.5\t-3\tl.png\n", SLUICE_OK},
+                 {"0\t1\tcat\tl.png\n", SLUICE_CORRUPT},
+                 {"0\t1\t[2]\tl.png\n", SLUICE_CORRUPT},
+                 {"0\tl.png\n", SLUICE_CORRUPT}};
+    write_file(test_path("l.png"), "PNG", 3);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        bool more = false;
+        sl_table *table = NULL;
+        write_file(test_path("a.lst"), lines[i].line, (uint32_t)strlen(lines[i].line));
+        sluice_status status = sl_table_open(&table, test_path("a.lst"), NULL);
+        if (status == SLUICE_OK) {
+            status = sl_table_next(table, &more, NULL);
+            sl_table_close(table);
+        }
+        assert_int_equal(status, lines[i].status);
+        assert_true(status < 0 || more);
+    }
+}
+
 /* Each folder beside the table is looked into, in whatever order they are listed. */
 TEST(images_are_in_any_folder_beside_the_table)
 {
