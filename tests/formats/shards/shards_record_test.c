@@ -250,6 +250,33 @@ TEST(records_have_no_tail)
     free(f.bytes);
 }
 
+/* The field whose bytes are all that is behind the head, in each record. */
+TEST(tails_of_schemas)
+{
+    static const struct {
+        uint32_t fields[3], count, tail;
+    } cases[] = {
+        {{FIXED}, 1, 0},
+        {{INT, FIXED}, 2, 1},
+        {{INT, FLOAT, FIXED}, 3, 2},
+        {{FIXED, INT}, 2, 0},
+        {{INT, FLOAT}, 2, SL_FIELD_NONE},
+        {{INT, FIXED, TEXT}, 3, SL_FIELD_NONE},
+        {{TEXT, INT, FIXED}, 3, SL_FIELD_NONE},
+        {{INT, OPEN}, 2, SL_FIELD_NONE}, /* which may be compressed */
+        {{INT, PIXELS}, 2, SL_FIELD_NONE},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        sl_schema schema;
+        sl_field some[3];
+        for (uint32_t k = 0; k < cases[i].count; k++) {
+            some[k] = fields[cases[i].fields[k]];
+        }
+        assert_int_equal(sl_schema_make(&schema, some, cases[i].count, NULL), SLUICE_OK);
+        assert_int_equal(schema.tail, cases[i].tail);
+    }
+}
+
 /* Frames: where a tensor's size is not known before it is unpacked, its shape still cannot are
  * without bound. */
 TEST(frames_are_kept_where_smaller)
