@@ -224,12 +224,45 @@ static void steps_of_sequences(void **state)
     remove_tree(test_path("sequences"));
 }
 
+/* Samples without a field, between those that have it, by one thread. */
+static void fields_that_are_missing(void **state)
+{
+    enum { RECORDS = 6 };
+    static uint8_t bytes[RECORDS * 256];
+    size_t size = 0;
+    int64_t values[RECORDS];
+    uint8_t present[RECORDS];
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_scan_options options = SLUICE_SCAN_OPTIONS_INIT;
+    (void)state;
+    options.workers = 1;
+    for (unsigned i = 0; i < RECORDS; i++) {
+        uint8_t features[128];
+        const uint8_t number = (uint8_t)i;
+        const size_t at = i % 2 == 0 ? put_feature(features, "number", 0x1a, &number, 1) : 0;
+        size += put_frame(bytes + size, put_message(bytes + size + 12, 0x0a, features, at));
+    }
+    (void)mkdir(test_path("missing"), 0700);
+    write_file(test_path("missing/a.tfrecord"), bytes, (uint32_t)size);
+    sluice_dataset *dataset = record_open("missing", NULL);
+    assert_int_equal(
+        sluice_dataset_read_numbers(dataset, "number", values, present, &options, &error),
+        SLUICE_OK);
+    for (unsigned i = 0; i < RECORDS; i++) {
+        assert_int_equal(present[i], i % 2 == 0);
+        assert_int_equal(values[i], i % 2 == 0 ? i : 0);
+    }
+    sluice_dataset_close(dataset);
+    remove_tree(test_path("missing"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
         cmocka_unit_test(fields_that_are_chosen),
         cmocka_unit_test(steps_of_sequences),
+        cmocka_unit_test(fields_that_are_missing),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_cut_short_anywhere, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
