@@ -69,6 +69,26 @@ typedef struct sums {
 
 static uint64_t next_element[MOST];
 
+/* A part of a row has its pieces, and nothing behind them is written. */
+static void check_parts(const sl_packed_rows *packing, uint64_t row, uint32_t count,
+                        const sl_packed_piece *pieces)
+{
+    for (uint32_t first = 0; first < count; first++) {
+        for (uint32_t asked = 0; asked <= 2; asked++) {
+            sl_packed_piece part[3];
+            memset(part, 0xff, sizeof(part));
+            assert_int_equal(sl_packing_pieces(packing, row, first, asked, part), count);
+            for (uint32_t i = 0; i < 3; i++) {
+                const bool is_there = i < asked && first + i < count;
+                assert_int_equal(part[i].document,
+                                 is_there ? pieces[first + i].document : UINT64_MAX);
+                assert_int_equal(part[i].first, is_there ? pieces[first + i].first : UINT64_MAX);
+                assert_int_equal(part[i].count, is_there ? pieces[first + i].count : UINT32_MAX);
+            }
+        }
+    }
+}
+
 static void check_row(const sl_packed_rows *packing, uint64_t row, const packing_model *model,
                       uint32_t *at, sums *all)
 {
@@ -77,6 +97,9 @@ static void check_row(const sl_packed_rows *packing, uint64_t row, const packing
     const uint32_t count = sl_packing_pieces(packing, row, 0, UINT32_MAX, pieces);
     uint64_t fill = 0;
     assert_in_range(count, 1, shape->max_documents);
+    if (row % 16 == 0) {
+        check_parts(packing, row, count, pieces);
+    }
     const uint32_t own = model->piece[*at].row;
     for (uint32_t i = 0; i < count; i++, (*at)++) {
         assert_true(*at < model->pieces && model->piece[*at].row == own);
