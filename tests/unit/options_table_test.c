@@ -358,6 +358,7 @@ TEST(other_names)
     assert_string_equal(sluice_option_spell(SLUICE_SPELLING_TOOL, "the option fields"),
                         "--field NAME=KEY");
     assert_string_equal(sluice_option_spell(SLUICE_SPELLING_PYTHON, "overwrite"), "overwrite=True");
+    assert_string_equal(sluice_option_spell(SLUICE_SPELLING_TOOL, "stall_ns"), "--stall");
     assert_null(sluice_option_spell(SLUICE_SPELLING_TOOL, "ignore_index"));
     assert_null(sluice_option_spell(SLUICE_SPELLING_TOOL, "nothing of this name"));
     assert_null(sluice_option_spell(SLUICE_SPELLING_TOOL, NULL));
