@@ -117,6 +117,32 @@ TEST(what_does_not_fit_is_not_added)
     parts_remove(&f);
 }
 
+/* What is not to be seen in its samples: how many there were to choose from. */
+TEST(another_count_is_another_dataset)
+{
+    enum { SOURCE_SAMPLES_AT = 96 };
+    parts_rig f;
+    file_bytes manifest;
+    sluice_error error = SLUICE_ERROR_INIT;
+    parts_make(&f, PACK_SHARD_BYTES);
+    sluice_pack_options options = append_options(0, 2);
+    assert_int_equal(pack_run(&f.setup, f.whole, &options, NULL, NULL), SLUICE_OK);
+    file_load(&manifest, f.whole, "manifest.sluice");
+    const uint64_t count = get64(&manifest, SOURCE_SAMPLES_AT);
+    options.part = 1;
+    for (int more = 1; more >= 0; more--) {
+        put64(&manifest, SOURCE_SAMPLES_AT, count + (uint64_t)more);
+        seal_manifest(&manifest);
+        file_store(&manifest, manifest.size);
+        assert_int_equal(pack_run(&f.setup, f.whole, &options, NULL, &error),
+                         more > 0 ? SLUICE_STATE : SLUICE_OK);
+        assert_true(more == 0 || strstr(error.text, "differs from the dataset") != NULL);
+    }
+    file_free(&manifest);
+    assert_int_equal(parts_samples_of(f.whole, NULL), 48);
+    parts_remove(&f);
+}
+
 /* ---- what is left over ---- */
 
 /* Nothing is added again because the dataset cannot be looked at. */
