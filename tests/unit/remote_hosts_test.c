@@ -212,11 +212,11 @@ TEST(latencies)
         end_good(slow, 1 * MS, 100000);
     }
     assert_in_range(sl_host_gap_bytes(slow), 100000, 119000);
-    for (uint32_t i = 0; i < 100; i++) { /* the average follows */
+    for (uint32_t i = 0; i < 4; i++) { /* the average follows by a tenth of the difference */
         assert_true(sl_host_enter(slow, &waiter));
         end_good(slow, 1 * MS, 200000);
     }
-    assert_in_range(sl_host_gap_bytes(slow), 199000, 238000);
+    assert_in_range(sl_host_gap_bytes(slow), 134000, 161000);
 }
 
 /* Hedges of `requests` that are all late. Every `wins`th hedge wins (0: none). */
