@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MORE_BYTES = 24 }; /* kept for how many more there are */
+
 static void few(void **state)
 {
     const sl_field fields[] = {{.name = "image"}, {.name = "label"}, {.name = "key"}};
@@ -32,6 +34,8 @@ static void many(void **state)
         }
         const char *end = strstr(list.text, " and ");
         assert_true(list.left_out > 0);
+        /* as many as there is space for, with commas between them */
+        assert_int_equal(list.names, (sizeof(list.text) - MORE_BYTES + 1) / (length + 2));
         if (list.names == 0) {
             assert_string_equal(list.text, "399");
         } else {
