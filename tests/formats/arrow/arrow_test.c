@@ -183,7 +183,8 @@ TEST(offsets_that_fall)
                              SLUICE_CORRUPT);
         }
         assert_true(status == SLUICE_OK || status == SLUICE_CORRUPT);
-        assert_non_null(strstr(error.text, "offsets"));
+        assert_non_null(strstr(error.text, "column \"bytes\": the offsets"));
+        assert_int_equal(error.offset, i);
         sl_dataset_close(dataset);
         found++;
     }
