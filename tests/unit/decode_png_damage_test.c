@@ -130,6 +130,14 @@ TEST_WITH(headers_that_no_png_has, setup, teardown)
         expect(*state, &file, SLUICE_CORRUPT, i < 4 ? "width or height" : "no PNG has");
         png_make_free(&file);
     }
+    /* compression, filter and interlacing */
+    for (size_t at = 26; at <= 28; at++) {
+        png_file file = png_make(13, 11, 1, &kinds[0]);
+        file.data[at] = 2;
+        png_make_seal(file.data, file.size);
+        expect(*state, &file, SLUICE_CORRUPT, "no PNG has");
+        png_make_free(&file);
+    }
 }
 
 TEST_WITH(chunks_in_the_wrong_place, setup, teardown)
