@@ -139,12 +139,45 @@ static void numbers_of_headers(void **state)
     remove_tree(test_path("numbers"));
 }
 
+/* POSIX: a name in a header of its own, whose lines say how long they are. */
+static void names_of_extended_headers(void **state)
+{
+    static const char line[] = "17 path=long.txt\n";
+    uint8_t file[8 * TAR_BLOCK];
+    char text[8] = "";
+    unsigned sum = 0;
+    size_t bytes = 0;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_sample_info sample = SLUICE_SAMPLE_INFO_INIT;
+    (void)state;
+    size_t size = tar_put(file, "PaxHeader", line, sizeof(line) - 1);
+    file[156] = 'x';
+    memset(file + 148, ' ', 8);
+    for (size_t k = 0; k < TAR_BLOCK; k++) {
+        sum += file[k];
+    }
+    (void)snprintf((char *)file + 148, 8, "%06o", sum & 0777777U);
+    size += tar_put(file + size, "short.bin", "abc", 3);
+    size += tar_put_end(file + size);
+    (void)mkdir(test_path("extended"), 0700);
+    write_file(test_path("extended/a.tar"), file, (uint32_t)size);
+    sluice_dataset *dataset = record_open("extended", NULL);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 0, &sample, NULL), SLUICE_OK);
+    assert_string_equal(sample.key, "long");
+    assert_int_equal(sluice_dataset_read(dataset, 0, "txt", text, sizeof(text), &bytes, &error),
+                     SLUICE_OK);
+    assert_int_equal(bytes, 3);
+    sluice_dataset_close(dataset);
+    remove_tree(test_path("extended"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
         cmocka_unit_test(sums_of_whole_headers),
         cmocka_unit_test(numbers_of_headers),
+        cmocka_unit_test(names_of_extended_headers),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
     };
