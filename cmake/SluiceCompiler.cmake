@@ -36,8 +36,11 @@ endfunction()
 
 # sluice_compile_quickly(TARGET): for programs that compile for longer than they run: the least that still warns
 # of variables without a value, and with sanitizers, where release has warned, no optimisation. Undefined behaviour of
-# these files themselves is not looked for.
+# these files themselves is not looked for. Programs of libFuzzer run for longer than they compile.
 function(sluice_compile_quickly target)
+  if(SLUICE_FUZZ)
+    return()
+  endif()
   if(SLUICE_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
     if(SLUICE_SANITIZE MATCHES "undefined")
