@@ -176,8 +176,8 @@ static uint64_t before_dead(const disk_file *file, uint64_t offset, uint64_t byt
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-/* What waits for a read that hangs is never freed: LeakSanitizer asks here. */
-int __lsan_is_turned_off(void);
+/* What waits for a read that hangs is never freed: LeakSanitizer, another library, asks here. */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 
 int __lsan_is_turned_off(void)
 {
