@@ -184,6 +184,22 @@ TEST(values_are_read)
     sluice_dataset_close(dataset);
 }
 
+/* The first column is a field like the others. */
+TEST(labels_come_first)
+{
+    int64_t label = -1;
+    size_t size = 0;
+    sluice_error error = SLUICE_ERROR_INIT;
+    write_file(test_path("x.png"), "PNG", 3);
+    write_file(test_path("c.csv"), "label,path\n7,x.png\n8,x.png\n", 27);
+    sluice_dataset *dataset = open_table("c.csv", &error);
+    assert_non_null(dataset);
+    assert_int_equal(sluice_dataset_read(dataset, 0, "label", &label, sizeof(label), &size, &error),
+                     SLUICE_OK);
+    assert_int_equal(label, 7);
+    sluice_dataset_close(dataset);
+}
+
 /* Lists of im2rec's: several labels are numbers, or the line is damaged. */
 TEST(labels_of_a_list)
 {
