@@ -256,6 +256,30 @@ static void fields_that_are_missing(void **state)
     remove_tree(test_path("missing"));
 }
 
+/* A key that is a number here and bytes there is no field. */
+static void keys_of_several_kinds(void **state)
+{
+    static const uint8_t value = 5;
+    uint8_t bytes[1024];
+    size_t size = 0;
+    sluice_dataset *dataset = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const char *path = test_path("kinds");
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        uint8_t features[128];
+        size_t at = put_feature(features, "number", 0x1a, &value, 1);
+        at += put_feature(features + at, "other", i % 2 == 0 ? 0x1a : 0x0a, &value, 1);
+        size += put_frame(bytes + size, put_message(bytes + size + 12, 0x0a, features, at));
+    }
+    (void)mkdir(path, 0700);
+    write_file(test_path("kinds/a.tfrecord"), bytes, (uint32_t)size);
+    path = test_path("kinds");
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "\"other\" has values of several kinds"));
+    remove_tree(test_path("kinds"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +287,7 @@ int main(void)
         cmocka_unit_test(fields_that_are_chosen),
         cmocka_unit_test(steps_of_sequences),
         cmocka_unit_test(fields_that_are_missing),
+        cmocka_unit_test(keys_of_several_kinds),
         RECORD_TEST(records_once_in_an_epoch, &files),
         RECORD_TEST(records_cut_short_anywhere, &files),
         RECORD_TEST(records_first_bad_file_is_told, &files),
