@@ -86,6 +86,21 @@ TEST(an_annotation_is_read)
     sluice_dataset_close(dataset);
 }
 
+TEST(a_picture_of_one_pixel)
+{
+    const int64_t one = 1;
+    sluice_error error = SLUICE_ERROR_INIT;
+    put("one/Annotations/a.xml",
+        "<annotation><size><width>1</width><height>1</height></size></annotation>");
+    put("one/JPEGImages/a.png", "PNG");
+    sluice_dataset *dataset = open_path("one", &error);
+    if (dataset == NULL)
+        fail_msg("%s", error.text);
+    dataset_expect_bytes(dataset, 0, "width", &one, sizeof(one));
+    dataset_expect_bytes(dataset, 0, "height", &one, sizeof(one));
+    sluice_dataset_close(dataset);
+}
+
 /* Without a filename: any extension of pictures in folders, in small letters before capitals. */
 TEST(pictures_are_found_by_any_extension)
 {
