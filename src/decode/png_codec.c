@@ -22,6 +22,7 @@
 #include "png_chunks.h"
 #include "png_pixels.h"
 #include "png_rows.h"
+#include "poison.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -98,6 +99,7 @@ static png_voidp png_codec_on_malloc(png_structp png, png_alloc_size_t size)
         png_codec_fail(state, SLUICE_NOMEM,
                        "the picture needs more scratch memory than there is for it");
     }
+    sl_poison_foreign(memory, size);
     return memory;
 }
 

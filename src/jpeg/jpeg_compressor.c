@@ -4,6 +4,7 @@
 #include "error.h"
 #include "memory.h"
 #include "minmax.h"
+#include "poison.h"
 #include "stop.h"
 
 #include <assert.h>
@@ -125,8 +126,9 @@ sluice_status sl_jpeg_compressor_run(sl_jpeg_compressor *compressor, const char 
 
 sl_bytes sl_jpeg_compressor_bytes(const sl_jpeg_compressor *compressor)
 {
-    return (sl_bytes){compressor->bytes,
-                      compressor->capacity - compressor->destination.free_in_buffer};
+    const size_t bytes = compressor->capacity - compressor->destination.free_in_buffer;
+    sl_poison_foreign(compressor->bytes, bytes);
+    return (sl_bytes){compressor->bytes, bytes};
 }
 
 void sl_jpeg_compressor_close(sl_jpeg_compressor *compressor)

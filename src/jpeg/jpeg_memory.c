@@ -5,6 +5,8 @@
  */
 #include "jpeg_memory.h"
 
+#include "poison.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -43,6 +45,7 @@ static void *jpeg_memory_take(j_common_ptr cinfo, size_t bytes)
     if (memory == NULL) {
         ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, 0);
     }
+    sl_poison_foreign(memory, bytes);
     return memory;
 }
 
