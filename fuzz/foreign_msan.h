@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * foreign_msan: what the files share that tell MemorySanitizer which bytes foreign libraries write,
- * since it does not see inside them. The linker sends the libraries' calls here (--wrap).
+ * foreign_msan: shared by the files that mark the bytes which foreign libraries write, since
+ * MemorySanitizer does not see inside them. The linker sends the libraries' calls here (--wrap).
  */
 #ifndef SL_FUZZ_FOREIGN_MSAN_H
 #define SL_FUZZ_FOREIGN_MSAN_H

@@ -3,7 +3,7 @@
  * buckets: which samples are together where batches are of one aspect ratio.
  *
  * Purpose: the rules of option `buckets`, written again for three of them: by which steps an epoch
- * has, and which rows each. Whole batches come first, then what is left of each bucket. Threads:
+ * has, and which rows each. Whole batches come first, then the rest of each bucket. Threads:
  * fibers.
  */
 #ifndef SIM_BUCKETS_H

@@ -79,7 +79,7 @@ typedef struct sim_case {
     uint32_t units, sources[SIM_SOURCES]; /* of all data, and of a mix's parts */
     bool bad[SIM_UNITS_MAX];
     uint32_t bad_count;
-    /* What is wrong is a byte of theirs: of whole samples, which have checksums. */
+    /* One byte of theirs is wrong: only whole samples have checksums. */
     bool spoilt[SIM_SAMPLES_MAX];
     /* Bad samples cannot be read; 0: they are damaged. */
     uint32_t dead_count;

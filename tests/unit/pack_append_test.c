@@ -117,7 +117,7 @@ TEST(what_does_not_fit_is_not_added)
     parts_remove(&f);
 }
 
-/* What is not to be seen in its samples: how many there were to choose from. */
+/* How many samples there were to choose from, which the samples do not show. */
 TEST(another_count_is_another_dataset)
 {
     enum { SOURCE_SAMPLES_AT = 96 };
