@@ -24,10 +24,11 @@ enum { PAGE = 4096, SAMPLES = 1200, NEVER = -1, ALWAYS = 0 };
 static off_t broken_from = NEVER;
 static _Atomic int spared;
 
-/* Reads that fail once each, one of so many; 0: none. And files that nobody can read, by their
- * inode. */
+/* Reads that fail once each, one of so many; 0: none. A thread's next read is its second try, which
+ * never fails. And files that nobody can read, by their inode. */
 static int blink_every, blink_error;
 static _Atomic int blinks;
+static _Thread_local bool blinked;
 static ino_t dead_inode;
 
 static bool is_dead(int fd)
@@ -48,8 +49,9 @@ ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset)
         errno = EIO;
         return -1;
     }
-    if (blink_every > 0 &&
-        atomic_fetch_add_explicit(&blinks, 1, memory_order_relaxed) % blink_every == 0) {
+    blinked = blink_every > 0 && !blinked &&
+              atomic_fetch_add_explicit(&blinks, 1, memory_order_relaxed) % blink_every == 0;
+    if (blinked) {
         errno = blink_error;
         return -1;
     }
