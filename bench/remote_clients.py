@@ -58,6 +58,22 @@ def ranges(job):
     return found
 
 
+def cpu_s():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+progress = {"bytes": 0, "counted_from": math.inf, "lock": threading.Lock()}
+
+
+def arrived(count):
+    """Called by each client for the bytes that it has read."""
+    with progress["lock"]:
+        progress["bytes"] += count
+        if progress["bytes"] >= progress["counted_from"]:
+            progress.update(counted_from=math.inf, cpu_s=cpu_s())
+
+
 def read_sluice(job):
     import sluice
 
@@ -170,22 +186,6 @@ def read_awscrt(job):
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def cpu_s():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-progress = {"bytes": 0, "counted_from": math.inf, "lock": threading.Lock()}
-
-
-def arrived(count):
-    """Called by each client for the bytes that it has read."""
-    with progress["lock"]:
-        progress["bytes"] += count
-        if progress["bytes"] >= progress["counted_from"]:
-            progress.update(counted_from=math.inf, cpu_s=cpu_s())
 
 
 def run_client(job):

@@ -62,8 +62,14 @@ def places(root):
 
 
 def main():
+    if sys.argv[1:2] in ([], ["-h"], ["--help"]):
+        print(__doc__)
+        return 0 if sys.argv[1:] else 2
     root = sys.argv[1]
     if sys.argv[2:3] == ["--list"]:
+        if sys.argv[3:4] == [] or sys.argv[3] not in PHRASES:
+            print("--list: the phrases are " + ", ".join(f'"{phrase}"' for phrase in PHRASES), file=sys.stderr)
+            return 2
         for folder, phrase, name, number, line in places(root):
             if phrase == sys.argv[3] and sys.argv[4:5] in ([], [folder]):
                 print(f"{name}:{number}: {line}")
