@@ -264,6 +264,7 @@ sim_case sim_draw_case(sim_draw *draw)
     } else if (of.repeats == 1 && of.kind == SIM_SAMPLES) {
         draw_order(draw, &of);
     }
+    of.device = sim_chance(&features, 300);
     return of;
 }
 
@@ -286,6 +287,15 @@ static void draw_disk(sim_draw *draw, const sim_case *of, sim_disk_how *disk)
     disk->refuses_direct = sim_chance(draw, 500);
     disk->dead_count = of->dead_count;
     disk->dead = of->dead;
+}
+
+static void draw_device(sim_draw *draw, sim_how *how)
+{
+    how->device.used = sim_chance(draw, 700);
+    how->device.delay_ns = SIM_ONE_OF(draw, 0, 20000, 1000000, 20000000);
+    how->device.slots = how->held + 1 + sim_below(draw, 3);
+    how->device.slots = how->device.slots < 2 ? 2 : how->device.slots;
+    how->device.lost_at = sim_chance(draw, 150) ? 1 + sim_below(draw, 300) : 0;
 }
 
 sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
@@ -318,6 +328,9 @@ sim_how sim_draw_how(sim_draw *draw, const sim_case *of)
         how.disk.hangs = 1 + sim_below(draw, 3);
         how.disk.hang_permille = SIM_ONE_OF(draw, 10, 100);
         how.disk.hang_ns = SIM_ONE_OF(draw, 300, 1500, 4000) * MS;
+    }
+    if (of->device) {
+        draw_device(draw, &how);
     }
     return how;
 }

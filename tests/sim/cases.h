@@ -10,6 +10,7 @@
 #ifndef SIM_CASES_H
 #define SIM_CASES_H
 
+#include "accelerator.h"
 #include "data.h"
 #include "draw.h"
 #include "limits.h"
@@ -84,6 +85,7 @@ typedef struct sim_case {
     /* Bad samples cannot be read; 0: they are damaged. */
     uint32_t dead_count;
     sim_dead dead[SIM_DEAD_MAX];
+    bool device; /* some runs have batches in device memory */
 } sim_case;
 
 /* What the consumer of a rank does with one loader. */
@@ -102,6 +104,7 @@ typedef struct sim_how {
     int64_t timeout_ns;
     uint64_t stall_ns; /* a read that is older fails; 0: none is */
     sim_disk_how disk;
+    sim_accelerator_how device;
 } sim_how;
 
 /* Opens the case's dataset, with none of its index known. The caller closes it. */

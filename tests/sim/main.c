@@ -108,7 +108,9 @@ static void print_features(void)
         (void)printf("%s%s %llu", i > 0 ? ", " : "epochs by feature: ", features[i].name,
                      (unsigned long long)features[i].epochs);
     }
-    (void)printf("\n");
+    (void)printf(", in device memory %llu (%llu devices lost)\n",
+                 (unsigned long long)sim_run_device_epochs(),
+                 (unsigned long long)sim_run_devices_lost());
 }
 
 static uint64_t run_case(uint64_t seed)

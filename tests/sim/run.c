@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
 
+#include "accelerator.h"
 #include "buckets.h"
 #include "rows.h"
 #include "units.h"
@@ -53,15 +54,26 @@ typedef struct rank {
     uint64_t digests[HELD_MAX];
     uint32_t held_count;
     sim_fiber *fiber;
-    bool ended; /* it looks no more */
+    struct CUstream_st *stream; /* on a device */
+    bool ended;                 /* it looks no more */
     bool failed;
 } rank;
 
-static uint64_t epochs;
+static uint64_t epochs, device_epochs, devices_lost;
 
 uint64_t sim_run_epochs(void)
 {
     return epochs;
+}
+
+uint64_t sim_run_device_epochs(void)
+{
+    return device_epochs;
+}
+
+uint64_t sim_run_devices_lost(void)
+{
+    return devices_lost;
 }
 
 /* ---- opening ---- */
@@ -210,6 +222,10 @@ static sluice_loader_options options_of(const rank *r, const sluice_columns *col
     options.stall_fail_ns = how->stall_ns;
     options.stall_warn_ns = how->stall_ns / 4;
     add_order(of, &options);
+    if (how->device.used) {
+        options.device = "cuda:0";
+        options.device_slots = how->device.slots;
+    }
     if (of->picture == SIM_BUCKET) {
         options.buckets = SIM_BUCKETS_TEXT;
         options.sizes = of->bad_count > 0 ? of->data->shapes : NULL; /* those of bad ones, too */
@@ -219,7 +235,7 @@ static sluice_loader_options options_of(const rank *r, const sluice_columns *col
     return options;
 }
 
-/* False: there is not the memory, as the options allow. */
+/* False: there is not the memory, as the options allow, or the device is lost. */
 static bool open_loader(rank *r)
 {
     const sim_case *of = r->of->of;
@@ -231,7 +247,8 @@ static bool open_loader(rank *r)
         &r->loader, fresh != NULL ? fresh : r->of->dataset, NULL, &options, &error);
     sluice_dataset_close(fresh);
     sluice_columns_destroy(columns);
-    if (status == SLUICE_NOMEM && options.memory_bytes > 0) {
+    if ((status == SLUICE_NOMEM && options.memory_bytes > 0) ||
+        (status == SLUICE_DEVICE && sim_accelerator_is_lost())) {
         return false;
     }
     must(status, &error, "loader");
@@ -251,13 +268,40 @@ static void check_memory(const rank *r)
     }
 }
 
+/* Queues reads of all columns behind what the stream has to do. */
+static void read_later(const rank *r, const sluice_batch *batch)
+{
+    for (uint32_t i = 0; i < sluice_batch_columns(batch); i++) {
+        sluice_tensor tensor = SLUICE_TENSOR_INIT;
+        if (sluice_batch_get_column(batch, i, &tensor) == SLUICE_OK && tensor.size_bytes > 0) {
+            sim_accelerator_read(r->stream, tensor.data, tensor.size_bytes);
+        }
+    }
+}
+
+/* At once, or behind the stream's work. `reads`: the stream still has to read the batch. */
+static void give_back(rank *r, sluice_batch *batch, bool reads)
+{
+    if (r->stream == NULL || sim_chance(&r->draw, 300)) {
+        sluice_batch_release(batch);
+        return;
+    }
+    if (reads) {
+        read_later(r, batch);
+    }
+    const sluice_status status = sluice_batch_release_on(batch, r->stream);
+    if (status != SLUICE_OK && !(status == SLUICE_DEVICE && sim_accelerator_is_lost())) {
+        sim_fail("release on a stream: %s", sluice_status_name(status));
+    }
+}
+
 static void release_one(rank *r)
 {
     const uint32_t i = sim_below(&r->draw, r->held_count);
     if (sim_rows_digest(r->held[i]) != r->digests[i]) {
         sim_fail("a batch that is held has changed");
     }
-    sluice_batch_release(r->held[i]);
+    give_back(r, r->held[i], true);
     r->held_count--;
     r->held[i] = r->held[r->held_count];
     r->digests[i] = r->digests[r->held_count];
@@ -294,9 +338,25 @@ static void fail_of(const rank *r, sluice_status status, const char *what)
 static bool may_fail(const rank *r, const sim_place *at)
 {
     sluice_error error = SLUICE_ERROR_INIT;
-    return sluice_loader_get_error(r->loader, &error) == SLUICE_OK || error.sample < 0
-               ? false
-               : sim_rows_may_fail(at, error.sample);
+    const sluice_status status = sluice_loader_get_error(r->loader, &error);
+    if (status == SLUICE_DEVICE) {
+        return sim_accelerator_is_lost();
+    }
+    return status != SLUICE_OK && error.sample >= 0 && sim_rows_may_fail(at, error.sample);
+}
+
+/* Waits until the batch is in device memory. False: the device is lost. */
+static bool receive(const rank *r, sluice_batch *batch)
+{
+    if (r->stream == NULL) {
+        return true;
+    }
+    const sluice_status status = sluice_batch_wait(batch, r->stream);
+    if (status != SLUICE_OK && !(status == SLUICE_DEVICE && sim_accelerator_is_lost())) {
+        sim_fail("wait on a stream: %s", sluice_status_name(status));
+    }
+    sim_accelerator_synchronize(r->stream);
+    return !sim_accelerator_is_lost();
 }
 
 static void take_batch(rank *r, sluice_batch *batch, const sim_place *at)
@@ -307,6 +367,19 @@ static void take_batch(rank *r, sluice_batch *batch, const sim_place *at)
     r->digests[r->held_count++] = digest;
     while (r->held_count > r->of->how->held) {
         release_one(r);
+    }
+}
+
+/* Once a call has reported the loss, the loader reports it from then on. */
+static void expect_lost(rank *r, sluice_batch *batch)
+{
+    sluice_batch *none = NULL;
+    if (sluice_batch_wait(batch, r->stream) != SLUICE_DEVICE) {
+        sim_fail("a stream waits for a batch of a device that is lost");
+    }
+    give_back(r, batch, false);
+    if (next_batch(r, &none) != SLUICE_DEVICE) {
+        sim_fail("next does not report that the device is lost");
     }
 }
 
@@ -329,14 +402,23 @@ static void take_steps(rank *r, uint32_t epoch)
             r->failed = of->failed = true;
             return;
         }
+        if (!receive(r, batch)) {
+            expect_lost(r, batch);
+            r->failed = of->failed = true;
+            return;
+        }
         take_batch(r, batch, &at);
         nap(r);
     }
     sluice_batch *none = NULL;
-    if (steps == all && next_batch(r, &none) != SLUICE_END) {
+    const sluice_status end = steps == all ? next_batch(r, &none) : SLUICE_END;
+    if (end == SLUICE_DEVICE && sim_accelerator_is_lost()) {
+        r->failed = of->failed = true;
+    } else if (end != SLUICE_END) {
         sim_fail("no end behind %u steps", all);
     }
     epochs++;
+    device_epochs += r->stream != NULL;
 }
 
 /* ---- what else is done with a loader ---- */
@@ -374,7 +456,7 @@ static void take_canceled(rank *r)
         sluice_batch *batch = NULL;
         status = next_batch(r, &batch);
         if (status == SLUICE_OK) {
-            sluice_batch_release(batch);
+            give_back(r, batch, false);
             nap(r);
         }
     }
@@ -427,6 +509,9 @@ static void close_loader(rank *r)
     while (r->held_count > 0) {
         release_one(r);
     }
+    if (r->stream != NULL) {
+        sim_accelerator_close_stream(r->stream);
+    }
 }
 
 static void run_rank(void *argument)
@@ -438,6 +523,7 @@ static void run_rank(void *argument)
         of->failed = true;
         return;
     }
+    r->stream = of->how->device.used ? sim_accelerator_open_stream() : NULL;
     if (of->how->looks) {
         looker = sim_start("look", look_around, r);
     }
@@ -513,6 +599,7 @@ static void run_segment(segment *of, sim_draw *draw)
         !how->disk.refuses_direct);
     memset(ranks, 0, sizeof(ranks));
     sim_disk_set(&of->how->disk);
+    sim_accelerator_set(&of->how->device);
     if (of->how->stall_ns > 0) {
         sim_rows_let_fail();
         sim_excuse(HANGS_NS);
@@ -533,6 +620,7 @@ static void run_segment(segment *of, sim_draw *draw)
         sim_join(ranks[i].fiber);
     }
     sim_expect_end(UINT64_C(1000000000) + 4 * how->disk.hang_ns, sim_disk_hung() > 0);
+    devices_lost += sim_accelerator_is_lost();
     if (sim_idle() - idle > sim_excused() - excused + VAIN_NS) {
         sim_fail("waited for nothing: %llu ms, of which %llu have a reason",
                  (unsigned long long)((sim_idle() - idle) / 1000000),

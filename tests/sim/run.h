@@ -17,5 +17,8 @@ void sim_run(const sim_case *of, sluice_dataset *dataset, uint64_t seed);
 void sim_run_learn(sim_case *of, sluice_dataset *dataset);
 /* Epochs, or parts of one, that loaders gave so far. */
 uint64_t sim_run_epochs(void);
+/* The same, with batches in device memory; and devices that were lost. */
+uint64_t sim_run_device_epochs(void);
+uint64_t sim_run_devices_lost(void);
 
 #endif
