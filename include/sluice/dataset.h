@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sluice/dataset.h: an immutable index of samples over files that already exist.
+ * sluice/dataset.h: an immutable index of samples over existing files.
  *
- * `sluice_dataset_open` takes paths and finds out their format: packed shards, an image folder
- * with torchvision's rules (apart from hidden and system folders, which are never classes), or one
- * of the formats that docs/formats.md describes and sluice_dataset_format lists. With
- * sluice_dataset_options.flat they are files of tensors of one shape, and nothing else.
+ * `sluice_dataset_open` takes paths and detects their format: packed shards, an image folder with
+ * torchvision's rules (except that hidden and system folders are never classes), or one of the
+ * formats that docs/formats.md describes and sluice_dataset_format lists. If a path could be two
+ * formats, opening fails and names the files of both. With sluice_dataset_options.flat, the paths
+ * are files of tensors of one shape, and nothing is detected.
  *
- * What takes a walk to find samples in (tar archives, TFRecord and RecordIO files) is walked when
- * it is opened first, several files at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
- * $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). A file compressed as
- * a whole (*.tar.gz, MDS and LitData of zstd, ...) can only be read from front to back
+ * Formats without an index (tar archives, TFRecord and RecordIO files) are scanned when first
+ * opened, several files at a time. The resulting index is cached in $SLUICE_CACHE_DIR, else
+ * $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": no cache). A file compressed as a
+ * whole (*.tar.gz, MDS and LitData with zstd, ...) can only be read from front to back
  * (sluice_dataset_info.front_to_back), unless it is kept unpacked
- * (sluice_dataset_options.unpacked_dir). Columns of small values, of formats that store column by
- * column, are kept in memory. A path that could be two things is refused, and the error names the
- * files of both.
+ * (sluice_dataset_options.unpacked_dir). Columnar formats keep their columns of small values in
+ * memory.
  *
- * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
- * none of their index entries; both are checked against checksums as they are read. Index blocks
- * that were looked at are kept in memory, 16 MiB of them at most (those of two million samples).
+ * Opening an image folder lists it and reads no image. Opening shards reads their manifest and no
+ * index entries; both are verified against checksums as they are read. Index blocks in use are
+ * cached in memory, at most 16 MiB (those of two million samples).
  *
- * A sample is a set of named fields. Pictures are in the field "image", class numbers in "label":
- * where classes have names, a label that is neither one of them nor -1 makes its sample a bad one.
+ * A sample is a set of named fields. Images are in the field "image", class numbers in "label". If
+ * classes have names, a label that is neither -1 nor a class number makes its sample bad.
  *
- * Threads: a dataset is immutable; every function may be called from any thread at once. It may be
- * shared by any number of loaders, and each keeps it alive: closing it after
- * sluice_loader_open is fine. In a forked child use it only when no other thread of the parent was
- * using it at the moment of the fork (a loader's threads do): open it again instead.
+ * Threads: a dataset is immutable, and any thread may call any function concurrently. Any number of
+ * loaders may share it, and each keeps it alive: closing it after sluice_loader_open is fine. In a
+ * forked child, reopen the dataset. The inherited one is usable only if no other thread of the
+ * parent, such as a loader's, was using it at the fork.
  */
 #ifndef SLUICE_DATASET_H
 #define SLUICE_DATASET_H
@@ -48,16 +48,16 @@ typedef enum sluice_field_type {
     SLUICE_FIELD_TENSOR = 6 /* an array of numbers */
 } sluice_field_type;
 
-/* Whether values are stored as zstd frames. Numbers and encoded pictures never are. */
+/* Whether values are stored as zstd frames. Numbers and encoded images never are. */
 typedef enum sluice_compression {
-    SLUICE_COMPRESSION_AUTO = 0,  /* writers: where a look at the first samples says that it pays;
-                                     of a dataset: as it happens */
-    SLUICE_COMPRESSION_NEVER = 1, /* all are plain */
-    SLUICE_COMPRESSION_ALWAYS = 2 /* each that becomes smaller */
+    SLUICE_COMPRESSION_AUTO = 0,  /* writers: compress if the first samples show a benefit;
+                                     datasets: mixed */
+    SLUICE_COMPRESSION_NEVER = 1, /* no value is compressed */
+    SLUICE_COMPRESSION_ALWAYS = 2 /* every value that becomes smaller */
 } sluice_compression;
 
-/* What the values of a field mean for an image, beyond their type. Readers of annotated data set
- * it, and so does the caller of a writer; shards keep it. */
+/* What a field's values mean for an image, beyond their type. Readers of annotated data and callers
+ * of a writer set it; shards store it. */
 typedef enum sluice_role {
     SLUICE_ROLE_NONE = 0,
     SLUICE_ROLE_BOXES = 1,  /* a tensor [any, 4] of boxes in the image */
@@ -65,43 +65,43 @@ typedef enum sluice_role {
     SLUICE_ROLE_SHAPES = 3, /* a text: a JSON array of shapes, as COCO's "segmentation" */
     SLUICE_ROLE_MASK = 4,   /* an image or a tensor with a value for each pixel of the image */
     SLUICE_ROLE_WIDTH = 5,  /* an int: the width in pixels of the image that was annotated */
-    SLUICE_ROLE_HEIGHT = 6  /* likewise, its height */
+    SLUICE_ROLE_HEIGHT = 6  /* an int: its height */
 } sluice_role;
 
 /* The order of a box's four numbers. */
 typedef enum sluice_box_format {
-    SLUICE_BOX_AUTO = 0,  /* of a field: not known; of a column: the field's. A field of BOXES whose
-                             format is  not known is refused then; of other fields it is XYXY */
+    SLUICE_BOX_AUTO = 0,  /* of a field: unknown; of a column: the field's. Then a field of role
+                             BOXES with an unknown format is INVALID; any other field is XYXY */
     SLUICE_BOX_XYXY = 1,  /* left, top, right, bottom; right and bottom are exclusive */
     SLUICE_BOX_XYWH = 2,  /* left, top, width, height: COCO */
-    SLUICE_BOX_CXCYWH = 3 /* the centre, width, height: YOLO, in shares */
+    SLUICE_BOX_CXCYWH = 3 /* center, width, height: YOLO, as fractions */
 } sluice_box_format;
 
-/* What a coordinate counts. */
+/* The unit of a coordinate. */
 typedef enum sluice_coordinates {
-    SLUICE_COORDINATES_AUTO = 0, /* of a field: not known; of a column: the field's, or PIXELS */
-    SLUICE_COORDINATES_RELATIVE = 1, /* shares of the image's width and height */
+    SLUICE_COORDINATES_AUTO = 0,     /* of a field: unknown; of a column: the field's, or PIXELS */
+    SLUICE_COORDINATES_RELATIVE = 1, /* fractions of the image's width and height */
     SLUICE_COORDINATES_PIXELS = 2,   /* continuous: pixel i covers [i, i + 1) */
-    SLUICE_COORDINATES_INDICES = 3   /* numbers of pixels: i is the middle of pixel i, and a flip
-                                        makes it W - 1 - i. COCO's keypoints */
+    SLUICE_COORDINATES_INDICES = 3   /* pixel numbers: i is the center of pixel i, and a flip
+                                        turns it into W - 1 - i. COCO's keypoints */
 } sluice_coordinates;
 
-/* Which way up an image is, or the image that values were annotated in. */
+/* The orientation of an image, or of the image in which values were annotated. */
 typedef enum sluice_orientation {
-    SLUICE_ORIENTATION_AUTO = 0,    /* of a field: not known; of a column: the field's */
-    SLUICE_ORIENTATION_STORED = 1,  /* as the file stores it, its EXIF orientation ignored */
-    SLUICE_ORIENTATION_UPRIGHT = 2, /* turned as its EXIF orientation says */
-    SLUICE_ORIENTATION_BY_SIZE = 3  /* differs: the sample's fields WIDTH and HEIGHT decide (for a
+    SLUICE_ORIENTATION_AUTO = 0,    /* of a field: unknown; of a column: the field's */
+    SLUICE_ORIENTATION_STORED = 1,  /* as stored, ignoring the EXIF orientation */
+    SLUICE_ORIENTATION_UPRIGHT = 2, /* with the EXIF orientation applied */
+    SLUICE_ORIENTATION_BY_SIZE = 3  /* varies: the sample's fields WIDTH and HEIGHT decide (for a
                                        MASK, its own size) */
 } sluice_orientation;
 
-/* What each sample has under a name. */
+/* A named value of each sample. */
 typedef struct sluice_field {
     uint32_t struct_size;
     int32_t type;  /* a sluice_field_type */
-    int32_t dtype; /* a sluice_dtype, of an element (of the decoded picture) */
+    int32_t dtype; /* a sluice_dtype: type of an element (for images, of the decoded one) */
     uint32_t dims; /* 0: one element */
-    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* 0: differs from sample to sample */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* 0: varies by sample */
     char name[32];
     uint64_t reserved;    /* 0 */
     int32_t compression;  /* a sluice_compression */
@@ -109,12 +109,13 @@ typedef struct sluice_field {
     int32_t role;         /* a sluice_role */
     int32_t box_format;   /* BOXES: a sluice_box_format */
     int32_t coordinates;  /* BOXES, POINTS: a sluice_coordinates */
-    int32_t orientation;  /* images, BOXES, POINTS, SHAPES, MASK: a sluice_orientation. Of an image:
-                             which way up it was annotated, and so is decoded unless the loader's
-                             option `exif` says otherwise */
-    uint32_t per_box;     /* 1: an element (a row, a shape) for each box of the field `of` */
+    int32_t orientation; /* images, BOXES, POINTS, SHAPES, MASK: a sluice_orientation. For an image,
+                            the one in which it was annotated, and so is decoded unless the
+                            loader's option `exif` says otherwise */
+    uint32_t per_box;    /* 1: one element (a row, a shape) per box of the field `of` */
     uint32_t reserved_end; /* 0 */
-    char of[32]; /* per_box: the field of boxes; else with a role: the image; "": the only one */
+    char of[32]; /* per_box: the field of boxes; otherwise, with a role: the image; "": the only one
+                  */
 } sluice_field;
 
 #define SLUICE_FIELD_INIT                                                     \
@@ -124,71 +125,68 @@ typedef struct sluice_field {
 
 typedef struct sluice_dataset_options {
     uint32_t struct_size;
-    /* 1: accept class folders whose names differ in case only ("Cat", "cat") as two classes, as
-     * torchvision does. Default 0: refuse them, since copying such a folder to another file system
-     * merges them without a word. */
+    /* 1: class folders whose names differ only in case ("Cat", "cat") are two classes, as in
+     * torchvision. 0: they are INVALID, since copying such a folder to another file system merges
+     * them silently [0] */
     uint32_t allow_case_duplicates;
-    /* Not NULL: the paths are files that hold nothing but tensors, back to back, as numpy's tofile
-     * writes them, and this is what a sample is: a tensor (name "" means "tensor"; dtype, dims,
-     * shape without 0). Each file must be a whole number of them; with one dimension the last one
-     * of a file may be shorter. Default: find out what the paths are. */
+    /* Not NULL: the paths are flat files: tensors back to back, as numpy's tofile writes them, and
+     * this describes the tensor (name "" means "tensor"; dtype, dims, shape without 0). A file must
+     * hold a whole number of tensors; with one dimension, a file's last one may be shorter
+     * [NULL: detect the format] */
     const sluice_field *flat;
-    /* 1: accept class folders without a picture, as torchvision does with allow_empty: each has a
-     * number that no sample has. Default 0: refuse them, as torchvision does, since a stray
-     * folder (an output, a trash can) shifts the numbers of all classes behind it. */
+    /* 1: class folders without an image keep their class number, which no sample has, as with
+     * torchvision's allow_empty. 0: they are INVALID, as in torchvision, since a stray folder (an
+     * output, a trash can) shifts the numbers of all later classes [0] */
     uint32_t allow_empty_classes;
-    /* 1: lists of files (tables, COCO, VOC, wids, MDS and LitData indexes, a state.json of Arrow
-     * files) may name files outside the list's own folder, by absolute paths, "..", or links that
-     * lead out. Default 0: that is refused, since a list that a stranger made could
-     * name any file of this machine, whose contents would then be packed and passed on. A name that
-     * leads out is refused when the list is opened (INVALID), and so is a shard, or the first
-     * picture, that is such a link; another picture that is one is a bad sample (UNSUPPORTED).
-     * Where pictures are beside their annotations the folder that has both counts, and of the cache
-     * of Hugging Face's hub the blobs belong to it (docs/formats.md). */
+    /* 1: file lists (tables, COCO, VOC, wids, MDS and LitData indexes, a state.json of Arrow files)
+     * may name files outside the list's folder, by absolute paths, "..", or symbolic links. 0: they
+     * may not, since a stranger's list could name any file of this machine, whose contents would
+     * then be packed and passed on. A name that leads outside, and a shard or the first image that
+     * is such a link, fails opening (INVALID); another image that is one is a bad sample
+     * (UNSUPPORTED). If images are beside their annotations, the folder of both counts; in the
+     * cache of the Hugging Face hub, the blobs belong to it (docs/formats.md) [0] */
     uint32_t allow_outside;
     /*
-     * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys or columns of
-     * their own, each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the data call
-     * it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor: f32[4], i64[]
-     * (as many as there are), u8[28,28,1] (of bytes: little-endian elements), f32[0,4] (rows of 4).
-     * Without TYPE it is found out. The dataset has these fields then, in this order, and no
-     * others. Default: all keys, by rules of the format (docs/formats.md).
+     * Not NULL: the fields of a format whose samples have keys or columns of their own: field_count
+     * of them, at most 64, each "NAME=KEY" or "NAME=KEY:TYPE". NAME is the field's name, KEY the
+     * data's, and TYPE one of image, int, float, bytes, text, or DTYPE[SHAPE], a tensor: f32[4],
+     * i64[] (any length), u8[28,28,1] (from bytes: little-endian elements), f32[0,4] (rows of 4).
+     * Without TYPE it is detected. The dataset then has exactly these fields, in this order [NULL:
+     * all keys, by the format's rules (docs/formats.md)]
      */
     const char *const *fields;
     uint32_t field_count;
     uint32_t reserved; /* 0 */
-    /* The most memory that opening may use at a time, in all its threads: indexes, columns that are
-     * kept, names of files, and unpacked data to find them. NOMEM if a file asks for more. [half of
-     * the memory available to this process, at most 8 GiB] */
+    /* Limit on memory while opening, over all threads: indexes, columns kept in memory, file names,
+     * and data unpacked to find them. NOMEM if a file needs more [half of the memory available to
+     * this process, at most 8 GiB] */
     uint64_t memory_bytes;
     /*
-     * Not NULL: a folder, created if it does not exist, that keeps files which are compressed as a
-     * whole (archives, MDS shards, LitData chunks) unpacked. Samples can then be read in any order,
-     * and sluice_dataset_info.front_to_back is 0. Each file is unpacked once, when it is opened
-     * first, several at a time; processes that open the same files at the same time share the work.
-     * A file counts for the path, size, inode and times of the one that it was made of; when that
-     * is another one, it is unpacked again and the old one removed. Nothing else is ever removed:
-     * while no dataset uses the folder, it may be. Files are the user's own (mode 600); a folder in
-     * it that another user (but root) owns, or that others may write to, is refused. Errors
-     * besides: IO with ENOSPC, before anything is unpacked, where there is less space than all
-     * files need, by an index, or at least need, by the sizes that gzip and zstd store, and where
-     * space runs out; CORRUPT where what comes out is damaged or not what an index says. Default:
-     * nothing is unpacked.
+     * Not NULL: a folder, created if missing, that keeps files compressed as a whole (archives, MDS
+     * shards, LitData chunks) unpacked. Their samples can then be read in any order, and
+     * sluice_dataset_info.front_to_back is 0. Each file is unpacked once, when first opened,
+     * several at a time; processes that open the same files concurrently share the work.
+     *
+     * Each unpacked file is keyed by the path, size, inode and times of its source. If the source
+     * changes, it is unpacked again and the stale file removed. The library removes nothing else;
+     * you may delete the folder while no dataset uses it. Files belong to the user (mode 600);
+     * opening fails if a subfolder belongs to another user (except root) or is writable by others.
+     * More errors: IO with ENOSPC, before anything is unpacked, if the space is below what an index
+     * says is needed, or below the sizes that gzip and zstd headers store, and when space runs out;
+     * CORRUPT if unpacked data are damaged or differ from an index [NULL: nothing is unpacked]
      */
     const char *unpacked_dir;
-    /* Not NULL: the split to open of a dataset that has several, by its name there: "train",
-     * "val2017". A word for a kind of split (train, val, test) stands for the only split of that
-     * kind, or for all files of a folder that are of it (train-a, train-b); if COCO has files of
-     * several tasks for that split, for its instances. Labels that are texts are numbered over all
-     * splits. INVALID, with the names of the splits: no split has that name, or the dataset has no
-     * splits. Default: a dataset of several splits is refused, with their names. */
+    /* Not NULL: the split to open, by its name in the dataset: "train", "val2017". A kind of split
+     * (train, val, test) means the only split of that kind, or all files of a folder that belong to
+     * it (train-a, train-b); if COCO has several tasks for that split, its instances. Text labels
+     * are numbered over all splits. INVALID, listing the splits: no split has that name, or the
+     * dataset has no splits [NULL: a dataset of several splits is INVALID, listing them] */
     const char *split;
-    /* Asked several times a second while the dataset is being opened, by the thread that opens it:
-     * a result other than 0 ends opening with CANCELED within a second, as long as the storage
-     * answers. It must not use the dataset being opened, and a child that it forks must not
-     * return from it. May be NULL. */
+    /* Called several times a second by the opening thread: if it returns anything but 0, opening
+     * ends with CANCELED within a second, provided the storage answers. It must not use the dataset
+     * being opened, and a child that it forks must not return from it. May be NULL. */
     int32_t (*should_stop)(void *user);
-    void *user; /* of should_stop */
+    void *user; /* argument of should_stop */
 } sluice_dataset_options;
 
 #define SLUICE_DATASET_OPTIONS_INIT                                                          \
@@ -197,39 +195,38 @@ typedef struct sluice_dataset_options {
     }
 
 /*
- * Opens the dataset at `paths[0..count)`; several paths of one format are joined in the order
- * given (shards, archives, arrays, flat files; count must be 1 for image folders). A path with a
- * range (train-{000000..000146}.tar, both ends included) stands for as many. `options` may be NULL.
- * On success
- * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
- * Errors: INVALID (no such kind of dataset, no image, class names that collide, a class without a
- * picture), IO, CORRUPT, UNSUPPORTED (a format version newer than this library), NOMEM, CANCELED
+ * Opens the dataset at `paths[0..count)`. Several paths of one format are joined in the given order
+ * (shards, archives, arrays, flat files; image folders: count must be 1). A path with a range
+ * (train-{000000..000146}.tar, both ends included) stands for all its files. `options` may be NULL.
+ * On success the caller owns `*dataset`; on failure it is NULL. Blocks, e.g. while listing folders.
+ * Errors: INVALID (unknown format, no image, class names that collide, a class without an image),
+ * IO, CORRUPT, UNSUPPORTED (a format version newer than this library), NOMEM, CANCELED
  * (should_stop).
  */
 SLUICE_API sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths,
                                              size_t count, const sluice_dataset_options *options,
                                              sluice_error *error) SLUICE_MUST_CHECK;
 
-/* Gives up the caller's share. NULL is fine. */
+/* Releases the caller's reference. NULL is a no-op. */
 SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
 
 typedef struct sluice_dataset_info {
     uint32_t struct_size;
-    uint32_t shards;      /* files of a dataset that has several; 0 for an image folder */
+    uint32_t shards;      /* number of files; 0 for an image folder */
     uint64_t samples;     /* at least 1 */
-    uint64_t bytes;       /* stored bytes of all samples; 0: not known without reading (folder) */
+    uint64_t bytes;       /* stored bytes of all samples; 0: unknown without reading (folder) */
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
     char format[16];        /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
                                "litdata", "beton", "lmdb", "table", "coco", "voc", "masks", "yolo",
-                               "npz", "npy", "megatron", "folder", "flat"; "mixed": of several,
-                               joined */
-    uint32_t front_to_back; /* 1: some of its files are compressed as a whole (.tar.gz), and can
-                               only be read from front to back: by sluice_pack, sluice_unpack and
+                               "npz", "npy", "megatron", "folder", "flat"; "mixed": several
+                               formats, joined */
+    uint32_t front_to_back; /* 1: some files are compressed as a whole (.tar.gz) and can only be
+                               read from front to back: by sluice_pack, sluice_unpack and
                                sluice_dataset_verify, and by loaders with SHUFFLE_SHARDS or NONE.
                                Other shuffles, window columns, mixes, sluice_dataset_read and
-                               sluice_dataset_decode refuse it; see unpacked_dir */
+                               sluice_dataset_decode fail; see unpacked_dir */
     uint32_t reserved;
 } sluice_dataset_info;
 
@@ -242,20 +239,20 @@ SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
                                                  sluice_dataset_info *info);
 
 /*
- * What the dataset was taken for, a sentence for people: "tar archives, whose files ...". Behind
- * "; " stands what makes it slow as it is stored: "compressed: shuffle by blocks, or pack". Valid
- * until it is closed.
+ * Describes the detected dataset in a sentence for people: "tar archives, whose files ...". After
+ * "; " follows what makes it slow as stored: "compressed: shuffle by blocks, or pack". Valid until
+ * the dataset is closed.
  */
 SLUICE_API const char *sluice_dataset_describe(const sluice_dataset *dataset);
 
-/* Files, rows, or values that opening the dataset found and that are not part of it, by reason. */
+/* Files, rows or values that opening found but left out of the dataset, by reason. */
 typedef struct sluice_left_out {
     uint32_t struct_size;
-    uint32_t images;   /* 1: each is an image, or would have been one of a sample */
+    uint32_t images;   /* 1: each is an image, or would have been a sample's image */
     uint64_t count;    /* at least 1 */
     char reason[96];   /* a phrase in the plural: "hidden files", "images that metadata.csv does not
                           list" */
-    char example[256]; /* the first: a path, or its end behind "..."; "" */
+    char example[256]; /* the first one: a path, or "..." and its end; or "" */
 } sluice_left_out;
 
 #define SLUICE_LEFT_OUT_INIT                  \
@@ -263,31 +260,31 @@ typedef struct sluice_left_out {
         sizeof(sluice_left_out), 0, 0, "", "" \
     }
 
-/* Reports entry `index`, from 0, of the things that were left out. END: there are no more. INVALID:
- * a NULL argument, or an unknown struct_size. Never blocks; any thread. */
+/* Reports entry `index`, from 0 on, of what was left out. END: no more entries. INVALID: a NULL
+ * argument or an unknown struct_size. Never blocks; any thread. */
 SLUICE_API sluice_status sluice_dataset_get_left_out(const sluice_dataset *dataset, uint32_t index,
                                                      sluice_left_out *left_out);
 
 /*
- * Warning `index`, from 0, of opening the dataset: a sentence for people, which says what to write
- * to end it. There is one for each reason by which images were left out, or more than a tenth as
- * many things as the dataset has samples. Valid until the dataset is closed; NULL: there are no
- * more. Never blocks; any thread.
+ * Returns warning `index`, from 0 on, of opening the dataset: a sentence for people that says what
+ * to write to end it. There is one for each reason for which images were left out, or more things
+ * than a tenth of the dataset's samples. Valid until the dataset is closed; NULL: no more warnings.
+ * Never blocks; any thread.
  */
 SLUICE_API const char *sluice_dataset_get_warning(const sluice_dataset *dataset, uint32_t index);
 
-/* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */
+/* Reports field `index`, 0 .. fields - 1 of sluice_dataset_info; INVALID for others. */
 SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
                                                   sluice_field *field);
 
 /*
- * Writes what the field means in words for people, "boxes, xywh in pixels, of the upright image",
- * and cuts what does not fit into `bytes`. "": nothing is known, or an argument is NULL or invalid.
- * Never blocks; any thread.
+ * Describes the field's meaning in words for people: "boxes, xywh in pixels, of the upright image".
+ * Cuts text that does not fit into `bytes`. "": nothing is known, or an argument is NULL or
+ * invalid. Never blocks; any thread.
  */
 SLUICE_API void sluice_field_get_meaning(const sluice_field *field, char *text, size_t bytes);
 
-/* A format that datasets are read in. */
+/* A format in which datasets are read. */
 typedef struct sluice_format {
     uint32_t struct_size;
     uint32_t takes_fields; /* 1: sluice_dataset_options.fields choose and name its fields */
@@ -303,26 +300,26 @@ typedef struct sluice_format {
     }
 
 /*
- * Format number `index`, from 0, in the order in which a path is asked for them. The same name may
- * come twice, where files of two kinds are of one format. END: there are no more. INVALID: `format`
- * is NULL, or its struct_size is not known. Never blocks; any thread.
+ * Reports format `index`, from 0 on, in the order in which formats are tried. A name may occur
+ * twice if two kinds of files are of one format. END: no more formats. INVALID: `format` is NULL or
+ * its struct_size is unknown. Never blocks; any thread.
  */
 SLUICE_API sluice_status sluice_dataset_format(uint32_t index, sluice_format *format);
 
-/* Name of class `label`, valid while the dataset is open; NULL when there is none. */
+/* Returns the name of class `label`, valid while the dataset is open; NULL if it has none. */
 SLUICE_API const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label);
 
-/* Where a sample is, and its label, key and size. */
+/* A sample's place, label, key and size. */
 typedef struct sluice_sample_info {
     uint32_t struct_size;
-    uint32_t width, height; /* pixels as stored, or of the annotated image where only annotations
-                               have them; 0: not known without reading */
+    uint32_t width, height; /* stored size in pixels, or the annotated image's if only annotations
+                               have it; 0: unknown without reading */
     uint32_t reserved;
     int64_t label;   /* -1: no label */
     uint64_t offset; /* first byte in `file` */
-    uint64_t bytes;  /* stored bytes of the whole sample; 0: the whole file, size not known */
-    /* Whole: there is no longer key, and no longer path can be opened. */
-    char key[4096];  /* path inside the image folder (also for shards packed from one) or "" */
+    uint64_t bytes;  /* stored bytes of the whole sample; 0: a whole file of unknown size */
+    /* Never cut: keys are not longer, and longer paths cannot be opened. */
+    char key[4096];  /* path in the image folder (also for shards packed from one), or "" */
     char file[4096]; /* the file that holds the sample */
 } sluice_sample_info;
 
@@ -331,35 +328,36 @@ typedef struct sluice_sample_info {
         sizeof(sluice_sample_info), 0, 0, 0, -1, 0, 0, "", "" \
     }
 
-/* Blocks: a packed sample is read, and checked, for its label and sizes; a sample of an image
- * folder is not, except in an unpacked WebDataset.
- * Of a compressed archive all before it is unpacked, unless the samples are asked for in order.
- * Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED, NOMEM. */
+/* Reports a sample. Blocks: reads and verifies a packed sample for its label and sizes; reads no
+ * sample of an image folder, except in an unpacked WebDataset. In a compressed archive, unpacks
+ * everything before the sample unless samples are requested in order. Errors: INVALID (index), IO,
+ * CORRUPT, UNSUPPORTED, NOMEM. */
 SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
                                                    sluice_sample_info *info, sluice_error *error);
 
 /*
- * Reads one field of one sample, checked against the sample's checksum where there is one. An
- * image: the encoded picture, or raw pixels, with a zstd frame unpacked. An integer or float: its 8
- * bytes in the order of this machine. Text: its bytes, without a NUL. A tensor: its elements, the
- * last dimension fastest. Whatever a writer stores can be read: up to 2^31 - 1 bytes. Writes at
- * most `capacity` bytes to `buffer` and the whole size to `*bytes`, 0 where the sample lacks the
- * field; AGAIN (and nothing usable in `buffer`) when `capacity` is too small. A blocking
- * convenience for tools, and slow: for training use a loader. Errors: INVALID (index, or no field
- * of that name), IO, CORRUPT, UNSUPPORTED, NOMEM.
+ * Reads one field of one sample, verified against the sample's checksum if it has one. An image:
+ * the encoded image, or raw pixels, unpacked from a zstd frame. An int or float: its 8 bytes in
+ * this machine's byte order. Text: its bytes, without a final NUL. A tensor: its elements, last
+ * dimension fastest. Reads whatever a writer can store: up to 2^31 - 1 bytes.
+ *
+ * Writes at most `capacity` bytes to `buffer`, and the whole size to `*bytes`, 0 if the sample
+ * lacks the field. AGAIN: `capacity` is too small, and `buffer` has nothing usable. A slow,
+ * blocking convenience for tools; for training use a loader. Errors: INVALID (index, or unknown
+ * field), IO, CORRUPT, UNSUPPORTED, NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
                                              const char *field, void *buffer, size_t capacity,
                                              size_t *bytes, sluice_error *error) SLUICE_MUST_CHECK;
 
-/* A picture of one sample, decoded whole. */
+/* An image of one sample, decoded at full size. */
 typedef struct sluice_pixels {
     uint32_t struct_size;
-    int32_t exif;        /* in: a sluice_exif, as of a loader [AUTO] */
-    uint64_t max_pixels; /* in: a larger picture is refused, at most 2^32 [100,000,000] */
+    int32_t exif;        /* in: a sluice_exif, as for a loader [AUTO] */
+    uint64_t max_pixels; /* in: largest image, up to 2^32; UNSUPPORTED above it [100,000,000] */
     uint8_t *buffer;     /* in: space for height x width x 3 bytes, RGB, row by row; may be NULL */
-    size_t capacity;     /* in: bytes of it */
-    uint32_t width;      /* out: 0 where the sample lacks the field */
+    size_t capacity;     /* in: bytes of `buffer` */
+    uint32_t width;      /* out: 0 if the sample lacks the field */
     uint32_t height;     /* out */
 } sluice_pixels;
 
@@ -369,38 +367,38 @@ typedef struct sluice_pixels {
     }
 
 /*
- * Reads and decodes one picture of one sample at its full size: the pixels that a loader with
- * `exact` crops and resizes. AGAIN, with width and height and nothing in the buffer, when that is
- * too small. Opens a decoder for each call: a blocking convenience for tools and for looking at
- * single samples, and slow. Errors: INVALID (index, or no field of pictures of that name),
- * IO, CORRUPT, UNSUPPORTED (no such codec here, or more than max_pixels), NOMEM.
+ * Reads and decodes an image of one sample at full size: the pixels that a loader with `exact`
+ * crops and resizes. AGAIN: the buffer is too small; width and height are set, and nothing is
+ * written. A slow, blocking convenience for tools: opens a decoder for each call. Errors: INVALID
+ * (index, or no image field of that name), IO, CORRUPT, UNSUPPORTED (codec not available, or more
+ * than max_pixels), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_decode(const sluice_dataset *dataset, uint64_t index,
                                                const char *field, sluice_pixels *pixels,
                                                sluice_error *error) SLUICE_MUST_CHECK;
 
-/* One finding of sluice_dataset_verify. */
+/* Receives one finding of sluice_dataset_verify. */
 typedef void (*sluice_verify_callback)(void *user, const sluice_error *finding);
 
 typedef struct sluice_verify_options {
     uint32_t struct_size;
-    uint32_t workers; /* threads [one for each processor; remote data: 32] */
-    uint32_t decode;  /* 1: decode every picture and unpack every zstd frame, too, and look at bools
-                         and keys; default 0: checksums and headers */
-    uint32_t reserved;                 /* 0 */
+    uint32_t workers;  /* threads [one per CPU; remote data: 32] */
+    uint32_t decode;   /* 1: also decodes every image, unpacks every zstd frame, and checks bools
+                          and keys; 0: checksums and headers [0] */
+    uint32_t reserved; /* 0 */
     sluice_verify_callback on_finding; /* called by one thread at a time; may be NULL */
-    /* called now and then by one thread; may be NULL */
+    /* Called now and then by one thread; may be NULL. */
     void (*on_progress)(void *user, uint64_t samples_done, uint64_t samples_total);
     void *user;
-    /* asked several times a second by one thread: not 0 ends with CANCELED; may be NULL. A child
-       that it forks must not return from it. */
+    /* Called several times a second by one thread: if it returns anything but 0, verify ends with
+       CANCELED. A child that it forks must not return from it. May be NULL. */
     int32_t (*should_stop)(void *user);
-    /* Only part `part` (0 .. parts-1) of `parts`: a range of the samples, shards not being divided,
-       and of the files. Together the parts look at everything. [0 of 1] */
+    /* Verifies only part `part` (0 .. parts - 1) of `parts`: a range of samples, in whole shards,
+       and of files. Together the parts cover everything. [0 of 1] */
     uint32_t part;
     uint32_t parts; /* 0 is 1 */
-    /* A sample that is larger, or a field or page of it when it is unpacked, is bad: UNSUPPORTED.
-       At most 2^31 - 1. Of large samples one is looked at at a time. [1 GiB] */
+    /* Largest sample, and largest field or page when unpacked, up to 2^31 - 1; larger ones are bad
+       (UNSUPPORTED). Large samples are verified one at a time. [1 GiB] */
     uint64_t max_sample_bytes;
 } sluice_verify_options;
 
@@ -414,18 +412,18 @@ typedef struct sluice_verify_options {
 typedef struct sluice_verify_result {
     uint32_t struct_size;
     uint32_t reserved;
-    uint64_t samples; /* looked at */
+    uint64_t samples; /* verified */
     uint64_t bytes;   /* read */
     uint64_t bad;     /* findings */
-    /* of those: what could not be read, after some tries (EIO, ESTALE, ...), and may be good */
+    /* findings that could not be read after several tries (EIO, ESTALE, ...), and may be intact */
     uint64_t unreadable;
-    /* What no checksum was checked of, so that damage there may not have been seen, in English:
-       "tars have no checksums"; several with "; " between them. "": every sample's bytes had one,
-       if not every header. */
+    /* Data without a verified checksum, where damage may be undetected, in English: "tars have no
+       checksums"; several are separated by "; ". "": every sample's bytes had one, though perhaps
+       not every header. */
     char unchecked[SLUICE_UNCHECKED_BYTES];
-    /* encoded images whose headers were checked, but no pixels: 0 with `decode`. Where a checksum
-       covers their bytes, these are the bytes once written; whether a decoder accepts them was not
-       tested. */
+    /* encoded images whose headers were checked, but not their pixels: 0 with `decode`. If a
+       checksum covers them, their bytes are those once written; whether a decoder accepts them was
+       not tested. */
     uint64_t undecoded;
 } sluice_verify_result;
 
@@ -435,12 +433,12 @@ typedef struct sluice_verify_result {
     }
 
 /*
- * Reads the whole dataset and checks every checksum that there is, and the header of every picture
- * and frame. Without a checksum, only damage to the structure is found: damage in the pixels of a
- * JPEG in a tar is not (with `decode`, it is found if the decoder notices). `result->unchecked`
- * says which data had no checksum; docs/formats.md has it for each format. Returns OK when it could
- * look at everything, also with findings: `result->bad` counts them. A shortage of memory ends it,
- * and is not a finding. `options` may be NULL. Errors: CANCELED (should_stop), NOMEM.
+ * Reads the whole dataset and verifies every checksum, and the header of every image and frame.
+ * Without a checksum, only structural damage is found: damage to the pixels of a JPEG in a tar is
+ * not (with `decode`, it is found if the decoder notices). `result->unchecked` says which data had
+ * no checksum; docs/formats.md lists it for each format. Returns OK if everything could be
+ * verified, even with findings: `result->bad` counts them. A shortage of memory ends it and is not
+ * a finding. `options` may be NULL. Errors: CANCELED (should_stop), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
                                                const sluice_verify_options *options,
