@@ -260,7 +260,7 @@ typedef struct sluice_left_out {
         sizeof(sluice_left_out), 0, 0, "", "" \
     }
 
-/* Reports entry `index`, from 0 on, of what was left out. END: no more entries. INVALID: a NULL
+/* Reports entry `index`, from 0 on, of the things left out. END: no more entries. INVALID: a NULL
  * argument or an unknown struct_size. Never blocks; any thread. */
 SLUICE_API sluice_status sluice_dataset_get_left_out(const sluice_dataset *dataset, uint32_t index,
                                                      sluice_left_out *left_out);

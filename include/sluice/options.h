@@ -54,7 +54,7 @@ typedef enum sluice_page_cache {
     SLUICE_CACHE_AUTO = 0,
     SLUICE_CACHE_BUFFERED = 1, /* through the page cache */
     SLUICE_CACHE_DIRECT = 2,   /* O_DIRECT; buffered if the file system rejects it */
-    SLUICE_CACHE_DROP = 3      /* through the page cache, dropping what has been read */
+    SLUICE_CACHE_DROP = 3      /* through the page cache; drops pages once read */
 } sluice_page_cache;
 
 /* The orientation in which images are decoded. */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sluice/ranks.h: which of several processes this is, as its launcher says. docs/distributed.md has
- * the newcomer's view.
+ * sluice/ranks.h: this process's rank, as its launcher says. docs/distributed.md is an
+ * introduction.
  *
  *     sluice_ranks ranks = SLUICE_RANKS_INIT;
  *     status = sluice_ranks_find(&ranks, &error);
  *     options.rank = ranks.rank;
  *     options.world_size = ranks.world_size;
  *
- * Nothing else in the library looks at a launcher's variables: a loader whose options name no rank
- * reads all of an epoch, as before. Processes do not communicate: the same numbers give the same
- * batches.
+ * Nothing else in the library reads a launcher's variables: a loader without rank options reads
+ * whole epochs. Processes do not communicate: the same numbers give the same batches.
  */
 #ifndef SLUICE_RANKS_H
 #define SLUICE_RANKS_H
@@ -23,15 +22,15 @@ extern "C" {
 
 typedef struct sluice_ranks {
     uint32_t struct_size;
-    uint32_t rank;       /* 0 .. world_size-1 */
+    uint32_t rank;       /* 0 .. world_size - 1 */
     uint32_t world_size; /* processes; 1: alone */
-    int32_t local_rank;  /* among those on this machine; -1: not known */
-    uint32_t local_size; /* processes on this machine; 0: not known */
-    uint32_t found;      /* 1: the numbers are a launcher's; 0: there is none, and one process */
+    int32_t local_rank;  /* rank among those on this machine; -1: unknown */
+    uint32_t local_size; /* processes on this machine; 0: unknown */
+    uint32_t found;      /* 1: the numbers are a launcher's; 0: no launcher, one process */
     char launcher[16];   /* "torchrun", "Open MPI", "PMI", "PALS", "Slurm"; "": none */
-    char job[104];  /* what the launcher calls this run: the same for all of its processes, safe
-                       in names of files; "": it has no name for it */
-    char text[256]; /* the result, for people; never empty */
+    char job[104];  /* the launcher's name of this run: the same for all of its processes, safe in
+                       file names; "": none */
+    char text[256]; /* the result in words; never empty */
 } sluice_ranks;
 
 #define SLUICE_RANKS_INIT                                \
@@ -40,7 +39,7 @@ typedef struct sluice_ranks {
     }
 
 /*
- * Reads the environment. The first of these launchers whose variables are set counts:
+ * Finds the rank in the environment. The first of these launchers whose variables are set counts:
  *
  *     RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE            torchrun
  *     OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE     Open MPI's mpirun
@@ -48,41 +47,41 @@ typedef struct sluice_ranks {
  *     PALS_RANKID, with PALS_SIZE or PMI_SIZE                   HPE's PALS
  *     SLURM_PROCID, SLURM_NTASKS, in a step of several tasks    srun
  *
- * An empty variable counts as one that is not set. Slurm's are last because Slurm sets them where
- * it does not start the processes, too: those of a step that started another launcher differ from
- * its, and are passed over (PMI's, if they are Slurm's numbers). So are those of the launcher that
- * started torchrun's agents, one for each machine: their number is GROUP_WORLD_SIZE. Whatever else
- * differs is a contradiction.
+ * An empty variable counts as unset. Slurm's variables are last because Slurm also sets them where
+ * it does not start the processes: if its step started another launcher, its numbers differ and are
+ * ignored (and PMI's, if they are Slurm's numbers). Likewise ignored are those of the launcher that
+ * started torchrun's agents, one per machine: their number is GROUP_WORLD_SIZE. Any other
+ * difference is a contradiction.
  *
- * INVALID: two launchers contradict each other (the text has the variables and numbers of both), a
- * variable is set without the other of its pair (both are named) or is not a number, or the rank is
- * not below the number of processes. Then `*ranks` is untouched.
+ * INVALID: two launchers contradict each other (the text has the variables and numbers of both); a
+ * variable is set without the other of its pair (both are named), or is not a number; or the rank
+ * is not below the number of processes. Then `*ranks` is unchanged.
  *
- * Reads with getenv: no other thread may change the environment meanwhile.
+ * Uses getenv: no other thread may change the environment meanwhile.
  */
 SLUICE_API sluice_status sluice_ranks_find(sluice_ranks *ranks,
                                            sluice_error *error) SLUICE_MUST_CHECK;
 
 /*
- * From all processes to those that read different data: where each `model_parallel` consecutive
- * ranks hold parts of one model (tensor parallelism), they need the same batches. rank becomes
- * rank / model_parallel and world_size world_size / model_parallel; the rest stays. Other layouts
- * (pipelines, which Megatron-LM makes of ranks that are far apart) know their data-parallel rank
- * themselves. INVALID: 0, or world_size is not a multiple of it; then nothing is changed.
+ * Converts ranks of processes to ranks of data. If each model_parallel consecutive ranks hold parts
+ * of one model (tensor parallelism), they need the same batches: rank becomes rank / model_parallel
+ * and world_size becomes world_size / model_parallel; the rest stays. For other layouts (pipelines,
+ * where Megatron-LM combines distant ranks), get the data-parallel rank from the framework.
+ * INVALID, with nothing changed: model_parallel is 0, or does not divide world_size.
  */
 SLUICE_API sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel,
                                              sluice_error *error) SLUICE_MUST_CHECK;
 
 /* ---- arrays of jobs ---- */
 
-/* Which job of an array this process is, for work that is done in parts (sluice/writer.h). */
+/* This process's job of an array, for work done in parts (sluice/writer.h). */
 typedef struct sluice_job_array {
     uint32_t struct_size;
-    uint32_t part;      /* 0 .. parts-1 */
-    uint32_t parts;     /* jobs in the array; 1: none was found */
-    uint32_t found;     /* 1: a scheduler says that this is a job of an array */
+    uint32_t part;      /* 0 .. parts - 1 */
+    uint32_t parts;     /* jobs in the array; 1: no array */
+    uint32_t found;     /* 1: a scheduler's variables say that this is a job of an array */
     char scheduler[16]; /* "Slurm", "Kubernetes", "AWS Batch", "LSF", "SGE", "PBS", "Torque" */
-    char variable[32];  /* the variable with its index; "": none */
+    char variable[32];  /* the variable with the index; "": none */
 } sluice_job_array;
 
 #define SLUICE_JOB_ARRAY_INIT                     \
@@ -91,7 +90,7 @@ typedef struct sluice_job_array {
     }
 
 /*
- * Reads the environment:
+ * Finds the job in the environment:
  *
  *     SLURM_ARRAY_TASK_ID, with _MIN, _MAX, _COUNT, _STEP           Slurm
  *     JOB_COMPLETION_INDEX                                          Kubernetes' Indexed Jobs
@@ -101,15 +100,15 @@ typedef struct sluice_job_array {
  *     PBS_ARRAY_INDEX                                               PBS Professional
  *     PBS_ARRAYID                                                   Torque
  *
- * Parts are numbered from 0 in the order of the indices. Slurm and SGE say the first index; it is 1
- * for LSF and 0 for the others. `parts` is the number of jobs, which Kubernetes, PBS and Torque do
- * not say; 0: the scheduler's. OK with `found` 0: this is not a job of an array.
+ * Parts are numbered from 0 in the order of the indices. Slurm and SGE report the first index; it
+ * is 1 for LSF and 0 for the others. `parts` is the number of jobs, which Kubernetes, PBS and
+ * Torque do not report; 0: the scheduler's. OK with `found` 0: this is not a job of an array.
  *
  * INVALID: the number of jobs is missing, or differs from `parts`; the index is out of range;
  * indices have a step or gaps; two schedulers disagree; a variable is not a number. The text names
  * the variables. Then `part` is 0 and `parts` 1, but `found`, `scheduler` and `variable` are set.
  *
- * Reads with getenv: no other thread may change the environment meanwhile.
+ * Uses getenv: no other thread may change the environment meanwhile.
  */
 SLUICE_API sluice_status sluice_job_array_find(sluice_job_array *array, uint32_t parts,
                                                sluice_error *error) SLUICE_MUST_CHECK;

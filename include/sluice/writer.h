@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sluice/writer.h: makes packed shards, sample by sample or from another dataset.
+ * sluice/writer.h: writes packed shards, sample by sample or from another dataset.
  *
  * A packed dataset is a folder of shard-000000.sluice, shard-000001.sluice, ... and
- * manifest.sluice, specified in docs/format.md. Files appear whole or not at all; the manifest
+ * manifest.sluice, specified in docs/format.md. Files appear complete or not at all; the manifest
  * comes last. The same samples in the same order with the same options give the same bytes.
  *
- * Samples of any fields, here a tensor of u16 and a text (errors left out):
+ * Samples of any fields, here a tensor of u16 and a text (without error checks):
  *
  *     sluice_field fields[2] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};
  *     strcpy(fields[0].name, "tokens");
  *     fields[0].type = SLUICE_FIELD_TENSOR;
  *     fields[0].dtype = SLUICE_U16;
- *     fields[0].dims = 1;                        // shape[0] = 0: of any length
+ *     fields[0].dims = 1;                        // shape[0] = 0: any length
  *     strcpy(fields[1].name, "source");
  *     fields[1].type = SLUICE_FIELD_TEXT;
  *     options.fields = fields;
@@ -30,11 +30,10 @@
  *
  * Threads: one thread at a time per writer.
  *
- * After a fork a writer belongs to the parent, and so does what sluice_pack is doing there. In the
- * child calls that add or finish answer SLUICE_STATE; abort, or finish, frees the child's copy
- * without touching a file. A callback may fork, and its child is not to return from it. The lock on
- * the folder ends when the parent is done with it; where the parent is killed instead, when its
- * children have ended, or exec'd, too.
+ * After a fork, only the parent may use a writer or continue a sluice_pack. In the child, adding
+ * and finishing return SLUICE_STATE; abort, or finish, frees the child's copy and touches no file.
+ * A callback may fork, but its child must not return from it. The folder's lock ends when the
+ * parent finishes; if the parent is killed, when its children have exited or called exec.
  */
 #ifndef SLUICE_WRITER_H
 #define SLUICE_WRITER_H
@@ -50,49 +49,48 @@ extern "C" {
 typedef struct sluice_writer sluice_writer;
 
 /*
- * JPEGs are re-tiled unless keep_bytes asks for something else: rewritten without loss (each pixel
- * stays what it was, for every decoder) to baseline coding in one scan, with tables made for the
- * picture and restart markers, so that a part of it can be decoded alone. With tile_mcus 0 a small
- * one gets the usual tables or no markers where that is decoded faster; if it has that form already
- * it is stored as it is, as is what cannot be written this way. Every picture is read to its end on
- * the way: one that ends early, or whose damage libjpeg sees, is CORRUPT. What follows the picture
- * in its file (further pictures of a multi-picture file, a motion photo's film) is not stored.
+ * JPEGs are re-tiled unless keep_bytes is set: rewritten without loss (for every decoder, each
+ * pixel is unchanged) to baseline coding in one scan, with Huffman tables made for the image and
+ * with restart markers, so that a part can be decoded on its own. With tile_mcus 0, a small JPEG
+ * gets the standard tables or no markers if that decodes faster. A JPEG that already has this form,
+ * or cannot be rewritten, is stored unchanged. Re-tiling reads each image to its end: one that is
+ * truncated, or in which libjpeg detects damage, is CORRUPT. Data after the image (further images
+ * of a multi-picture file, the video of a motion photo) are not stored.
  */
 typedef enum sluice_jpeg_metadata {
-    SLUICE_JPEG_METADATA_KEEP = 0, /* EXIF, ICC profile, comments, ... go along, byte for byte */
-    SLUICE_JPEG_METADATA_DROP = 1  /* only what gives the colours their meaning (JFIF, Adobe) and
-                                      the EXIF orientation go along, not an ICC profile */
+    SLUICE_JPEG_METADATA_KEEP = 0, /* keeps EXIF, ICC profile, comments, ..., byte for byte */
+    SLUICE_JPEG_METADATA_DROP = 1  /* keeps only what defines the colors (JFIF, Adobe) and the EXIF
+                                      orientation; drops the ICC profile */
 } sluice_jpeg_metadata;
 
-/* Values of zstd_level below the levels. */
+/* Values of zstd_level that are not levels. */
 enum {
-    SLUICE_ZSTD_AUTO = 0, /* a field is stored as frames (of level 3) where that makes what the
-                             first samples have of it smaller by a quarter at least: up to 64
-                             samples or 4 MiB, which a writer keeps in memory until then */
-    SLUICE_ZSTD_OFF = -1  /* all is stored plain */
+    SLUICE_ZSTD_AUTO = 0, /* stores a field as zstd frames (level 3) if that shrinks its values in
+                             the first samples by at least a quarter: up to 64 samples or 4 MiB,
+                             which a writer keeps in memory until then */
+    SLUICE_ZSTD_OFF = -1  /* compresses nothing */
 };
 
 typedef struct sluice_writer_options {
     uint32_t struct_size;
-    int32_t zstd_level;   /* 1..19: store what becomes smaller as zstd frames of that level, but no
-                             JPEGs; SLUICE_ZSTD_OFF: do not [SLUICE_ZSTD_AUTO] */
-    uint64_t shard_bytes; /* a shard is closed before it would pass this, at least one sample
-                             [256 MiB; 1 MiB .. 1 TiB] */
-    const char *const *classes; /* class names by label, copied; at most 2^24, 65536 of them "" for
-                                   labels that are not used; NULL: none */
+    int32_t zstd_level; /* 1..19: stores values that become smaller as zstd frames of that level,
+                           except JPEGs; SLUICE_ZSTD_OFF: none [SLUICE_ZSTD_AUTO] */
+    uint64_t
+        shard_bytes; /* largest shard, except for a single larger sample [256 MiB; 1 MiB..1 TiB] */
+    const char *const *classes; /* class names by label, copied; at most 2^24. Up to 65536 may be
+                                   "": unused labels. NULL: none */
     uint32_t class_count;
-    uint32_t overwrite;  /* 1: remove the shards of an earlier dataset in the folder [0: refuse] */
-    uint32_t keep_bytes; /* 1: store JPEGs as they are, their headers checked [0: re-tile] */
-    int32_t jpeg_metadata; /* a sluice_jpeg_metadata, of re-tiled JPEGs [KEEP] */
+    uint32_t overwrite;    /* 1: removes an earlier dataset's shards from the folder [0: STATE] */
+    uint32_t keep_bytes;   /* 1: stores JPEGs unchanged, checking only their headers [0: re-tile] */
+    int32_t jpeg_metadata; /* a sluice_jpeg_metadata, for re-tiled JPEGs [KEEP] */
     uint32_t tile_mcus;    /* MCUs (8 to 32 pixels wide) between restart markers of re-tiled JPEGs,
-                              1 .. 65535, at most a row of them [0: about 96 pixels] */
+                              1..65535, at most a row [0: about 96 pixels] */
     uint32_t reserved;     /* 0 */
-    /* What samples hold: 1 to 64 fields, copied. Of each the name (1 to 31 characters of ASCII
-       without a space), the type and the compression count, of tensors dtype, dims and shape, too
-       (0: differs from sample to sample). Role, box_format, coordinates, orientation, per_box and
-       `of` are stored, and are what the dataset's fields have then. INVALID: a role does not go
-       with the type, or `of` is empty and several fields could be meant [NULL: image, label (int),
-       key (text)] */
+    /* The samples' fields, 1 to 64, copied. Each has a name (1 to 31 ASCII characters without
+       spaces), a type, a compression, and for tensors a dtype, dims and shape (0: varies by
+       sample). Role, box_format, coordinates, orientation, per_box and `of` are stored and become
+       those of the dataset's fields. INVALID: a role does not fit the type, or `of` is empty
+       although several fields could be meant [NULL: image, label (int), key (text)] */
     const sluice_field *fields;
     uint32_t field_count;
     uint32_t reserved_2; /* 0 */
@@ -103,21 +101,22 @@ typedef struct sluice_writer_options {
         sizeof(sluice_writer_options), 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0 \
     }
 
-/* Creates `path` (one level) when it is missing. Errors: INVALID, STATE (not empty), IO, NOMEM. */
+/* Opens a writer; creates the folder `path` (one level) if missing. Errors: INVALID, STATE (not
+ * empty), IO, NOMEM. */
 SLUICE_API sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
                                             const sluice_writer_options *options,
                                             sluice_error *error) SLUICE_MUST_CHECK;
 
-/* One sample to add to a writer without `fields`. Pointers are borrowed for the call. */
+/* A sample for a writer without `fields`. Pointers are borrowed for the call. */
 typedef struct sluice_writer_sample {
     uint32_t struct_size;
-    uint32_t raw_width;  /* > 0: `image` is raw u8 RGB pixels, raw_width x raw_height x 3 bytes; */
+    uint32_t raw_width;  /* > 0: `image` is raw u8 RGB pixels, raw_width x raw_height x 3 bytes */
     uint32_t raw_height; /* 0: `image` is a JPEG, PNG or WebP */
     uint32_t reserved;   /* 0 */
     const void *image;
     uint64_t image_bytes; /* 1 .. 1 GiB */
-    int64_t label;        /* -1: none; below class_count where classes have names */
-    const char *key;      /* a name to find it again by, at most 511 bytes; NULL: none */
+    int64_t label;        /* -1: none; below class_count if classes have names */
+    const char *key;      /* the sample's name, at most 511 bytes; NULL: none */
 } sluice_writer_sample;
 
 #define SLUICE_WRITER_SAMPLE_INIT                                \
@@ -126,27 +125,27 @@ typedef struct sluice_writer_sample {
     }
 
 /*
- * Adds a sample; a JPEG is re-tiled unless keep_bytes is set; of other pictures, and then, just the
- * header is read, and of PNG and WebP that the file is whole.
- * CORRUPT or UNSUPPORTED leave the writer as it was, so the caller may go on. After IO (disk full)
- * only abort is left. STATE: the writer has other fields.
+ * Adds a sample. Re-tiles a JPEG unless keep_bytes is set. Of other images, and of JPEGs with
+ * keep_bytes, checks only the header, and for PNG and WebP that the file is complete. CORRUPT and
+ * UNSUPPORTED leave the writer unchanged, so the caller may continue. After IO (disk full) only
+ * abort is possible. STATE: the writer has other fields.
  */
 SLUICE_API sluice_status sluice_writer_add(sluice_writer *writer,
                                            const sluice_writer_sample *sample,
                                            sluice_error *error) SLUICE_MUST_CHECK;
 
-/* What a sample has of one field; the field's type says which members count. */
+/* A sample's value of one field; the field's type determines which members count. */
 typedef struct sluice_value {
     uint32_t struct_size;
-    uint32_t absent;    /* 1: nothing; the others do not count [0] */
+    uint32_t absent;    /* 1: the sample lacks the field; other members are ignored [0] */
     const void *data;   /* image, tensor, bytes, text: borrowed for the call */
-    uint64_t bytes;     /* of `data`; a text has no NUL at its end */
+    uint64_t bytes;     /* bytes of `data`; a text without a final NUL */
     int64_t integer;    /* int */
     double number;      /* float */
     uint32_t raw_width; /* image: as in sluice_writer_sample */
     uint32_t raw_height;
-    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensor: where the field's shape has 0; 0 with only one
-                                              such dimension: as `bytes` say */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensor: sizes where the field's shape has 0; 0
+                                              if there is only one: computed from `bytes` */
 } sluice_value;
 
 #define SLUICE_VALUE_INIT                             \
@@ -158,44 +157,44 @@ typedef struct sluice_value {
     }
 
 /*
- * Adds a sample: `count` values, one for each field, in the order of the fields (image, label, key
- * in a writer without `fields`). Pictures are treated as by sluice_writer_add. A text named "key"
- * has at most 4095 bytes and no NUL; other texts and bytes hold anything. An int named "label" is a
- * class or -1 where classes have names. A sample has 2^31 - 1 bytes at most, before anything is
- * compressed; sluice_dataset_read reads them all, a loader those of up to its max_sample_bytes.
- * Errors: as sluice_writer_add; INVALID: a value does not fit its field.
+ * Adds a sample: `count` values, one per field, in the order of the fields (image, label, key in a
+ * writer without `fields`). Images are treated as in sluice_writer_add. A text named "key" has at
+ * most 4095 bytes and no NUL; other texts and bytes are arbitrary. An int named "label" is a class,
+ * or -1, if classes have names. A sample has at most 2^31 - 1 bytes before compression;
+ * sluice_dataset_read reads any sample, a loader only up to its max_sample_bytes. Errors: as
+ * sluice_writer_add; INVALID: a value does not fit its field.
  */
 SLUICE_API sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value *values,
                                                   uint32_t count,
                                                   sluice_error *error) SLUICE_MUST_CHECK;
 
-/* Completes the last shard and writes the manifest (fsync'd), and frees the writer in any case but
- * that of an `error` that cannot be filled. */
+/* Completes the last shard, writes the manifest (with fsync), and frees the writer, unless `error`
+ * is invalid (its struct_size is not set). */
 SLUICE_API sluice_status sluice_writer_finish(sluice_writer *writer,
                                               sluice_error *error) SLUICE_MUST_CHECK;
 
-/* Frees the writer; complete shards stay, the unfinished one is removed (not in a forked child).
- * NULL is fine. */
+/* Frees the writer. Complete shards stay; the unfinished one is removed (not in a forked child).
+ * NULL is a no-op. */
 SLUICE_API void sluice_writer_abort(sluice_writer *writer);
 
 typedef enum sluice_pack_on_bad {
-    SLUICE_PACK_BAD_FAIL = 0, /* stop; a later run with SKIP resumes */
-    /* leave the sample out and list it in rejected.tsv. What may be good, and cannot be read, stops
-     * as with FAIL: a read that fails again after some tries and a second or so (EIO, ESTALE, ...),
-     * a file without permission, or one that was changed since it was opened. A file that is not
-     * there is a bad sample */
+    SLUICE_PACK_BAD_FAIL = 0, /* stops; a later run with SKIP resumes */
+    /* leaves the sample out and lists it in rejected.tsv. A sample that cannot be read but may be
+     * intact stops as with FAIL: a read that still fails after several tries and about a second
+     * (EIO, ESTALE, ...), a file without permission, or one changed since it was opened. A missing
+     * file is a bad sample */
     SLUICE_PACK_BAD_SKIP = 1,
-    SLUICE_PACK_BAD_SKIP_ALL = 2 /* leave out what cannot be read, too */
+    SLUICE_PACK_BAD_SKIP_ALL = 2 /* leaves out unreadable samples as well */
 } sluice_pack_on_bad;
 
 typedef struct sluice_pack_progress {
     uint32_t struct_size;
-    uint32_t shards;       /* complete */
-    uint64_t samples_done; /* written or left out, those of an earlier, resumed run included */
+    uint32_t shards;       /* complete shards */
+    uint64_t samples_done; /* written or left out, including those of an earlier, resumed run */
     uint64_t samples_total;
     uint64_t bytes_written;
     uint64_t rejected;
-    uint64_t jpegs_retiled; /* these four as in sluice_pack_result */
+    uint64_t jpegs_retiled; /* this and the next three as in sluice_pack_result */
     uint64_t jpegs_kept;
     uint64_t jpeg_bytes_before;
     uint64_t jpeg_bytes_after;
@@ -208,64 +207,64 @@ typedef struct sluice_pack_progress {
 
 typedef struct sluice_pack_options {
     uint32_t struct_size;
-    uint32_t workers;     /* threads that read and check [one for each processor; remote: 32] */
-    uint64_t shard_bytes; /* about the size of a shard: each takes the same number of samples, of
-                             which the first ones are measured [256 MiB, or less with `parts`, so
-                             that each part has a shard; 1 MiB .. 1 TiB] */
-    uint64_t seed;        /* of the order in which samples are written */
-    uint32_t keep_order;  /* 1: the dataset's order [0: shuffled, so that neighbours in a shard
-                             carry no class runs; but one that can only be read from front to back
+    uint32_t workers;     /* threads that read and check [one per CPU; remote data: 32] */
+    uint64_t shard_bytes; /* approximate size of a shard: all have the same number of samples,
+                             estimated from the first samples [256 MiB, or less with `parts`, so
+                             that each part has a shard; 1 MiB..1 TiB] */
+    uint64_t seed;        /* seed of the order in which samples are written */
+    uint32_t keep_order;  /* 1: writes in the dataset's order [0: shuffled, so that a shard has no
+                             runs of one class; a dataset that can only be read from front to back
                              (sluice_dataset_info.front_to_back) keeps its order] */
-    uint32_t overwrite;   /* 1: remove the files of an earlier pack and start from scratch */
+    uint32_t overwrite;   /* 1: removes the files of an earlier pack and starts over */
     int32_t on_bad;       /* a sluice_pack_on_bad [FAIL] */
-    uint32_t skip_verify; /* 1: do not read back the written shards */
+    uint32_t skip_verify; /* 1: does not read back the written shards */
     int32_t zstd_level;   /* as in sluice_writer_options */
     uint32_t keep_bytes;  /* as in sluice_writer_options */
-    /* called by one thread, a few times a second and at the end; may be NULL */
+    /* Called by one thread, a few times a second and at the end; may be NULL. */
     void (*on_progress)(void *user, const sluice_pack_progress *progress);
     void *user;
-    int32_t jpeg_metadata; /* these two as in sluice_writer_options */
+    int32_t jpeg_metadata; /* jpeg_metadata and tile_mcus as in sluice_writer_options */
     uint32_t tile_mcus;
-    /* Called by one thread for each JPEG that is stored as it is although it was to be re-tiled
-       (not where nothing is decoded faster); may be NULL. Status UNSUPPORTED: it cannot be
-       re-tiled, the text says why; INTERNAL: the result, read back, was another picture: a bug in
+    /* Called by one thread for each JPEG that should be re-tiled but is stored unchanged (except
+       those that would not decode faster); may be NULL. Status UNSUPPORTED: the JPEG cannot be
+       re-tiled, and the text says why. INTERNAL: the result, read back, was another image: a bug in
        sluice, please report it. */
     void (*on_kept)(void *user, const sluice_error *reason);
-    uint32_t raw; /* 1: decode pictures and store their pixels [0: encoded]. EXIF is gone, so they
-                     are stored the way up that their field says they were annotated (sluice_field,
-                     `orientation`), and as they are where it does not say. Not with keep_bytes. */
-    uint32_t append; /* 1: add to the packed dataset in the folder, of the same fields, which mean
-                        the same, and the same classes: it stays what it was until all is added. The
-                        same call again adds nothing, unless others were made in between. Not with
-                        overwrite. [0] */
-    /* asked several times a second by one thread: not 0 ends with CANCELED, and a later call goes
-       on; may be NULL */
+    uint32_t raw;    /* 1: decodes images and stores their pixels [0: encoded]. EXIF is lost, so
+                        they are stored in the orientation in which their field says they were
+                        annotated (sluice_field, `orientation`), or unrotated if unknown. Not with
+                        keep_bytes. */
+    uint32_t append; /* 1: appends to the packed dataset in the folder, which must have the same
+                        fields, with the same meanings, and the same classes. The dataset is
+                        unchanged until everything is added. Repeating the call adds nothing, unless
+                        others were made in between. Not with overwrite. [0] */
+    /* Called several times a second by one thread: anything but 0 ends the call with CANCELED; a
+       later call resumes. May be NULL. */
     int32_t (*should_stop)(void *user);
-    /* Pictures whose longer side has more pixels are made smaller: decoded, resampled by an
-       antialiasing filter and encoded again, as JPEGs (raw pixels stay pixels), with the EXIF
-       orientation and, unless metadata is dropped, a JPEG's ICC profile. Their pixels are not those
-       of the source then. Others are treated as without it. Fields of WIDTH and HEIGHT are those of
-       the smaller picture. INVALID for a dataset whose boxes, points, shapes or masks are in
-       pixels, as sluice_field says. 1 .. 65500 [0: none is] */
+    /* Largest longer side of images, in pixels. Larger images are downscaled: decoded, resampled
+       with antialiasing and encoded as JPEG (raw pixels stay raw), with the EXIF orientation and,
+       unless metadata is dropped, a JPEG's ICC profile. This is lossy. Other images are not
+       affected. WIDTH and HEIGHT fields get the new size. INVALID for a dataset whose boxes,
+       points, shapes or masks are in pixels, according to sluice_field. 1..65500 [0: no limit] */
     uint32_t max_side;
-    uint32_t quality; /* of JPEGs that were made smaller, 1 .. 100 [90]; 0 without max_side */
-    /* Of this share of the samples, 0 .. 1, pictures are decoded and their pixels stored, as with
-       raw: samples that are drawn once and for all by their numbers [0]; 0 with raw */
+    uint32_t quality; /* quality of downscaled JPEGs, 1..100 [90]; 0 without max_side */
+    /* Fraction of the samples, 0..1, whose images are stored as pixels, as with raw; chosen once by
+       their numbers [0]; 0 with raw */
     double raw_share;
-    /* One of several processes that pack together, on machines that see the same folder: this one
-       does part `part` (0 .. parts-1) of `parts`, each the shards of a range of the order. The
-       last one that finishes joins them. All give the same dataset and options. Not with overwrite.
-       With shard_bytes the dataset is, byte for byte, that of one process. Without, the samples and
-       their order are, and the first process says where shards end, as they would be at 256 MiB or,
-       where those were fewer than parts, smaller: for whoever goes on later, also in another number
-       of parts. [0 of 1: the whole] */
+    /* Packing with several processes on machines that share the folder: this one packs part `part`
+       (0 .. parts - 1) of `parts`, the shards of a range of the order. The last to finish joins
+       them. All must give the same dataset and options. Not with overwrite. With shard_bytes, the
+       dataset is byte for byte that of one process. Without it, samples and their order are; the
+       first process decides where shards end: as at 256 MiB or, if those were fewer than parts,
+       smaller. Its decision holds for later, resumed runs, even in another number of parts. [0 of
+       1: everything] */
     uint32_t part;
-    uint32_t parts;            /* 1 .. 65535; 0 is 1 */
-    uint64_t max_sample_bytes; /* a larger sample is a bad one [2^31 - 1, which is the most] */
-    /* With append: how classes that are not the same are joined (sluice/datasets.h). Those that are
-     * there keep their numbers, new ones come behind them, and readers older than that refuse the
-     * dataset. Renaming is of the classes that are added; `classes` is INVALID. [NULL: they must be
-     * the same] */
+    uint32_t parts;            /* 1..65535; 0 means 1 */
+    uint64_t max_sample_bytes; /* largest sample; a larger one is bad [2^31 - 1, the maximum] */
+    /* With append: how different classes are joined (sluice/datasets.h). Existing classes keep
+     * their numbers and new ones follow; readers older than this feature reject the dataset.
+     * Renaming applies to the added classes; `classes` is INVALID. [NULL: classes must be the same]
+     */
     const sluice_label_options *labels;
 } sluice_pack_options;
 
@@ -278,33 +277,34 @@ typedef struct sluice_pack_options {
 typedef struct sluice_pack_result {
     uint32_t struct_size;
     uint32_t shards;
-    uint64_t samples;  /* in the packed dataset. For a part, or an append, these three count its own
-                          samples, not those of others */
-    uint64_t rejected; /* left out; listed in rejected.tsv: source key, status, offset, reason */
-    uint64_t bytes;    /* of all shards */
-    uint64_t resumed_samples; /* taken over from an earlier run */
-    /* JPEGs of this run; those that were taken over are not counted. */
+    uint64_t samples; /* samples of the packed dataset. For a part, or an append, the first three
+                         count only its own */
+    uint64_t
+        rejected; /* samples left out; listed in rejected.tsv: source key, status, offset, reason */
+    uint64_t bytes;           /* bytes of all shards */
+    uint64_t resumed_samples; /* samples of an earlier run */
+    /* JPEGs of this run, without those of an earlier one. */
     uint64_t jpegs_retiled;
-    uint64_t jpegs_kept;        /* stored as they are: for keep_bytes, since nothing is decoded
-                                   faster, or for one of the reasons: */
-    uint64_t kept_large_mcu;    /* its components do not fit into one scan */
-    uint64_t kept_incomplete;   /* scans are missing, and decoders make up for them */
-    uint64_t kept_unusual;      /* something else that baseline coding does not allow */
-    uint64_t kept_different;    /* the result was another picture: see on_kept */
-    uint64_t jpeg_bytes_before; /* of all of them, as they came */
-    uint64_t jpeg_bytes_after;  /* and as they are stored */
+    uint64_t jpegs_kept;        /* stored unchanged: for keep_bytes, because re-tiling would not
+                                   decode faster, or for one of these reasons: */
+    uint64_t kept_large_mcu;    /* the components do not fit into one scan */
+    uint64_t kept_incomplete;   /* scans are missing, which decoders compensate for */
+    uint64_t kept_unusual;      /* another feature that baseline coding lacks */
+    uint64_t kept_different;    /* the result was another image: see on_kept */
+    uint64_t jpeg_bytes_before; /* bytes of all of them in the source */
+    uint64_t jpeg_bytes_after;  /* and as stored */
     uint32_t was_complete; /* 1: an earlier run had finished; nothing was written or verified */
-    uint32_t complete;     /* 1: the folder is a dataset; 0: other parts are not all there */
-    uint64_t decoded;      /* pictures stored as pixels, of this run; and their bytes */
+    uint32_t complete;     /* 1: the folder is a dataset; 0: other parts are missing */
+    uint64_t decoded;      /* images stored as pixels in this run, and their bytes */
     uint64_t decoded_bytes_before;
     uint64_t decoded_bytes_after;
-    uint64_t resized; /* images made smaller in this run, which are not among the JPEGs above; and
-                         their bytes */
+    uint64_t
+        resized; /* images downscaled in this run, not counted as JPEGs above, and their bytes */
     uint64_t resized_bytes_before;
     uint64_t resized_bytes_after;
-    /* Of a pack in parts; 0 where an earlier run had finished. */
-    uint32_t idle_parts; /* so many have nothing to do, since there are fewer shards than parts */
-    uint32_t cut_for_parts; /* 1: shards are smaller than 256 MiB, so that each part has one */
+    /* For a pack in parts; 0 if an earlier run had finished. */
+    uint32_t idle_parts;    /* parts without work, since there are fewer shards than parts */
+    uint32_t cut_for_parts; /* 1: shards are below 256 MiB so that each part has one */
 } sluice_pack_result;
 
 #define SLUICE_PACK_RESULT_INIT                                                                    \
@@ -314,10 +314,10 @@ typedef struct sluice_pack_result {
     }
 
 /*
- * Packs `dataset`, with all its fields, into the folder `path`; JPEGs of any field are re-tiled
- * unless keep_bytes or raw is set. To continue a run that was interrupted (killed, disk full), call
- * again with the same dataset and options: the result is the same, byte for byte. Blocks until
- * done. Errors: STATE (the folder holds another dataset, or a pack with other options), CANCELED
+ * Packs `dataset`, with all its fields, into the folder `path`. Re-tiles JPEGs of every field
+ * unless keep_bytes or raw is set. To resume an interrupted run (killed, disk full), call again
+ * with the same dataset and options: the result is the same, byte for byte. Blocks until done.
+ * Errors: STATE (the folder has another dataset, or a pack with other options), CANCELED
  * (should_stop), IO, CORRUPT or UNSUPPORTED (a bad sample, with FAIL), INVALID, NOMEM.
  */
 SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
@@ -326,10 +326,10 @@ SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *
 
 /*
  * Joins the parts of a pack whose processes do not share a folder, or whose last process was killed
- * before it joined them: the folder `path` has all of their files. Joins nothing, and is OK, where
- * that is done already. Blocks until done; reads no samples. `result` has the whole dataset's
- * shards, samples, rejected, bytes, was_complete and complete. Errors: STATE (a part is missing,
- * still being written, or of another pack; a shard is missing), IO, CORRUPT, NOMEM.
+ * before joining. The folder `path` must have the files of all parts. If they are joined already,
+ * it returns OK and does nothing. Blocks until done; reads no samples. `result` has the whole
+ * dataset's shards, samples, rejected, bytes, was_complete and complete. Errors: STATE (a part is
+ * missing, still being written, or of another pack; a shard is missing), IO, CORRUPT, NOMEM.
  */
 SLUICE_API sluice_status sluice_pack_join(const char *path, sluice_pack_result *result,
                                           sluice_error *error) SLUICE_MUST_CHECK;

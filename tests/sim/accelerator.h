@@ -34,7 +34,7 @@ struct CUstream_st *sim_accelerator_open_stream(void);
 void sim_accelerator_close_stream(struct CUstream_st *stream);
 /* Waits until all work given to the stream is done. */
 void sim_accelerator_synchronize(struct CUstream_st *stream);
-/* Queues a read of device memory, which must still find the bytes that are there now. */
+/* Queues a read of device memory, which must find the bytes unchanged. */
 void sim_accelerator_read(struct CUstream_st *stream, const void *from, size_t bytes);
 
 #endif
