@@ -35,9 +35,8 @@ static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at,
         return failed;
     }
     const uint64_t bytes = found.identity.bytes < BYTES_MOST ? found.identity.bytes : BYTES_MOST;
-    const int64_t got = at <= capacity && bytes <= capacity - at
-                            ? read_files_read_open(&file, read, at, bytes)
-                            : (int64_t)bytes;
+    const bool fits = read->buffer != NULL && at <= capacity && bytes <= capacity - at;
+    const int64_t got = fits ? read_files_read_open(&file, read, at, bytes) : (int64_t)bytes;
     sl_handle_close(&file);
     return got < 0 ? got : (int64_t)bytes;
 }

@@ -75,6 +75,19 @@ TEST(bytes_and_then_sizes)
     sl_objects_close(objects);
 }
 
+TEST(an_empty_file_needs_no_buffer)
+{
+    char path[100];
+    size_t size = 0;
+    files = FILES;
+    sl_objects *objects = open_objects();
+    (void)file_path(NULL, 0, 0, path, sizeof(path));
+    write_file(path, "", 0);
+    assert_int_equal(sl_objects_read_whole(objects, 0, NULL, 0, &size, NULL), SLUICE_AGAIN);
+    assert_int_equal(size, strlen(contents[2]) + (size_t)FILES * SL_OBJECT_SIZE_BYTES);
+    sl_objects_close(objects);
+}
+
 TEST(one_alone_is_as_it_lies)
 {
     uint8_t bytes[100];
