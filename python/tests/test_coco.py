@@ -609,7 +609,7 @@ def test_page(tmp_path, coco, monkeypatch):
     (tmp_path / "coco").mkdir()
     (tmp_path / "val2017").rename(tmp_path / "coco/train2017")
     write(tmp_path, coco, "coco/annotations/instances_train2017.json")
-    names = pages.run("formats.md", "COCO's annotations", tmp_path, monkeypatch)
+    names = pages.run("formats/annotations.md", "COCO", tmp_path, monkeypatch)
     assert len(names["data"]) == IMAGES
     batch = next(iter(names["loader"]))
     wanted = sum(len(of_image(coco, image)) for image in coco["images"])

@@ -441,6 +441,6 @@ def test_mark(voc):
 def test_page(tmp_path, monkeypatch):
     """The first example of the page, on ADE20K's layout."""
     ade(tmp_path / "ADEChallengeData2016", (("training", 16),))
-    names = pages.run("formats.md", "Folders of masks", tmp_path, monkeypatch)
+    names = pages.run("formats/images.md", "Folders of masks", tmp_path, monkeypatch)
     batch = next(iter(names["loader"]))
     assert len(names["data"]) == 16 and numpy.asarray(batch["seg"]).shape[:3] == (16, 512, 512)

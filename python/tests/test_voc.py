@@ -400,7 +400,7 @@ def test_repeats(voc):
 
 def test_page(voc, monkeypatch):
     """The first example of the page, on VOC2012's layout."""
-    names = pages.run("formats.md", "Pascal VOC's annotations", voc.parent, monkeypatch)
+    names = pages.run("formats/annotations.md", "Pascal VOC", voc.parent, monkeypatch)
     check(names["data"], voc, all_names()[::2])
     batches = list(names["loader"])
     assert sum(len(numpy.asarray(batch["labels"])) for batch in batches) == sum(len(plain(sample["labels"])) for sample in names["data"])

@@ -635,11 +635,11 @@ def test_repeats(coco, monkeypatch):
 
 
 def test_page(tmp_path, monkeypatch):
-    """The example of formats.md with coco128.yaml, on its layout."""
+    """The example of formats/annotations.md with coco128.yaml, on its layout."""
     write(tmp_path / "coco128/images/train2017", tmp_path / "coco128/labels/train2017", count=16, kinds=("box",))
     (tmp_path / "coco128.yaml").write_text(COCO128)
     try:
-        names = pages.run("formats.md", "YOLO's labels", tmp_path, monkeypatch)
+        names = pages.run("formats/annotations.md", "YOLO", tmp_path, monkeypatch)
     except sluice.UnsupportedError as error:
         assert "without libyaml" in str(error)
         return
