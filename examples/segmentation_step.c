@@ -8,7 +8,7 @@
  *     segmentation_step DATASET MS [BATCH [STEPS]]
  *     segmentation_step cityscapes/leftImg8bit/train 90 8
  *
- * The dataset has fields "image" and "mask" (docs/formats.md, "Folders of masks").
+ * The dataset has fields "image" and "mask" (docs/formats/images.md, "Folders of masks").
  */
 #include <sluice/sluice.h>
 #include <stdio.h>

@@ -187,11 +187,11 @@ typedef enum sluice_column_kind {
  * box's points are dropped with it.
  *
  * INSTANCES: u8, height x width of the recipe for each shape of a text field, 1 inside the shape.
- * Shapes are COCO's "segmentation" (docs/formats.md): a JSON array of polygons or run lengths.
- * Polygons are moved point by point and then drawn, by the rule of COCO's tools, so enlarged shapes
- * have sharp edges; run lengths are sampled, nearest pixel. If `follows` names a column of boxes,
- * only instances whose boxes are kept remain; otherwise all do, including invisible ones. Back to
- * back, or `padded`; slots have space for `length` of them per row.
+ * Shapes are COCO's "segmentation" (docs/formats/annotations.md): a JSON array of polygons or run
+ * lengths. Polygons are moved point by point and then drawn, by the rule of COCO's tools, so
+ * enlarged shapes have sharp edges; run lengths are sampled, nearest pixel. If `follows` names a
+ * column of boxes, only instances whose boxes are kept remain; otherwise all do, including
+ * invisible ones. Back to back, or `padded`; slots have space for `length` of them per row.
  *
  * GEOMETRY, all zero in rows without a sample:
  *   NAME        f64, rows x 3 x 3: maps (x, y, 1) of the image to (x' w, y' w, w) of the output;
@@ -232,8 +232,8 @@ typedef enum sluice_column_interpolation {
 /*
  * Parts of tensors. If all of a loader's columns are TENSOR columns of at most three tensor fields,
  * and some are parts, large samples are read only as far as needed, in formats that know a tensor's
- * place (docs/formats.md). The batches are the same. Partial reads skip the sample's checksum. To
- * find damage, run sluice_dataset_verify; to read everything, set
+ * place (docs/formats/arrays.md). The batches are the same. Partial reads skip the sample's
+ * checksum. To find damage, run sluice_dataset_verify; to read everything, set
  * sluice_loader_options.whole_samples.
  */
 typedef enum sluice_column_part {

@@ -144,7 +144,7 @@ typedef struct sluice_dataset_options {
      * then be packed and passed on. A name that leads outside, and a shard or the first image that
      * is such a link, fails opening (INVALID); another image that is one is a bad sample
      * (UNSUPPORTED). If images are beside their annotations, the folder of both counts; in the
-     * cache of the Hugging Face hub, the blobs belong to it (docs/formats.md) [0] */
+     * cache of the Hugging Face hub, the blobs belong to it (docs/formats/reading.md) [0] */
     uint32_t allow_outside;
     /*
      * Not NULL: the fields of a format whose samples have keys or columns of their own: field_count
@@ -436,7 +436,7 @@ typedef struct sluice_verify_result {
  * Reads the whole dataset and verifies every checksum, and the header of every image and frame.
  * Without a checksum, only structural damage is found: damage to the pixels of a JPEG in a tar is
  * not (with `decode`, it is found if the decoder notices). `result->unchecked` says which data had
- * no checksum; docs/formats.md lists it for each format. Returns OK if everything could be
+ * no checksum; docs/formats/reading.md lists it for each format. Returns OK if everything could be
  * verified, even with findings: `result->bad` counts them. A shortage of memory ends it and is not
  * a finding. `options` may be NULL. Errors: CANCELED (should_stop), NOMEM.
  */

@@ -2,9 +2,10 @@
 /*
  * suffixes: what the files of a sample's fields are called behind the sample's name.
  *
- * Purpose: the mapping of docs/formats.md, "Unpacked": NAME.SUFFIX, such that the fields of a tar
- * are read back as what they were where that is possible (dataset/member_names.h is the rule that
- * reads them), and no two fields of a dataset can have one file. Threads: made once, then pure.
+ * Purpose: the mapping of docs/formats/reading.md, "Unpack": NAME.SUFFIX, such that the fields of a
+ * tar are read back as what they were where that is possible (dataset/member_names.h is the rule
+ * that reads them), and no two fields of a dataset can have one file. Threads: made once, then
+ * pure.
  */
 #ifndef SL_SUFFIXES_H
 #define SL_SUFFIXES_H
