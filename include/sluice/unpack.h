@@ -4,9 +4,9 @@
  *
  * Values are written as stored: images that were packed unchanged are their original files,
  * re-tiled JPEGs are ordinary JPEGs with the same pixels, and raw pixels become PNGs. Section
- * "Unpacked" of docs/formats.md lists the file names. Keys and class names are never trusted as
- * paths: an unsafe name, and one that is taken (ignoring case), is replaced by the sample's number,
- * of at least 8 digits. The same dataset and options give the same files.
+ * "Unpack" of docs/formats/reading.md lists the file names. Keys and class names are never trusted
+ * as paths: an unsafe name, and one that is taken (ignoring case), is replaced by the sample's
+ * number, of at least 8 digits. The same dataset and options give the same files.
  *
  *     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
  *     options.form = SLUICE_UNPACK_TAR;
