@@ -5,6 +5,9 @@ Two stages. The first cuts the source into chunks, the same ones for any number 
 (_map_chunk.py), in the folder `PATH.map` beside the one to make. The second packs those folders, in their order, with the library's
 packer, which shuffles, codes, checks and resumes as ever. So the bytes of the dataset depend on the source, the function and the
 options only. Both stages go on where an interrupted run stopped.
+Results never travel between processes, and shuffling, codecs, checks and resuming exist once. The price is disk space for both copies
+while the second stage runs. Workers cannot write the final shards: a shuffle over all results needs their number, which is known at
+the end.
 
 Who: workers read, call the function and write (in this process with one); the caller's thread deals out chunks and packs.
 `PATH.map` (_map_folder.py) is removed when the dataset is there, which then has two more files: map.json (what was asked for, what

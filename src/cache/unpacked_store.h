@@ -12,6 +12,10 @@
  * before it are removed. Several files are unpacked at once, as many as there are processors, 16 at
  * most.
  *
+ * Files are unpacked when the dataset is opened. Unpacking at the first read would add seconds to
+ * reads that fetch times and gives up, would meet damage in the middle of training, and would save
+ * nothing: the first batches of a full shuffle need all files.
+ *
  * Several processes that want the same files share the work: each begins with another one, and
  * holds a lock (flock) on FOLDER/NAME-P/lock while it is at it. Who finds a file locked goes on
  * with the next, and waits in the end; as long as the lock's time of modification moves on. Locks

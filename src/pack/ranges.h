@@ -5,6 +5,10 @@
  * Purpose: shard k takes the samples of range k, all ranges but the last being equally long;
  * so each can be packed by itself, anywhere, and comes out the same. Ranges and positions count
  * from 0; in the shards they come after those of a dataset that is added to. Pure.
+ * Why not cut a shard where it is full: each would depend on all before it. A range depends on
+ * nothing, so a killed pack resumes, and several machines pack, by the same rule, without locks or
+ * messages: files appear whole by a rename, and two processes that pack the same part write the
+ * same bytes. The price is that the size of shards is approximate.
  */
 #ifndef SL_RANGES_H
 #define SL_RANGES_H

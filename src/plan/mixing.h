@@ -10,6 +10,8 @@
  * be done (Baruah, Cohen, Plaxton, Varvel, "Proportionate progress", 1996), so after any number p
  * of positions a source has come within less than 1 of p s / T times. Of equal deadlines the source
  * with the smaller number comes first. The schedule is a table, so any position is found at once.
+ * Drawing sources by chance would miss the shares by the root of the number of samples; rounding
+ * cumulated weights at each position lets a source's count fall, or be off by more than one.
  *
  * Positions of all epochs that one row of weights is for are counted on, and so are the samples of
  * a source, for ever: sample m of a source that has `size` of them is at place m % size of its

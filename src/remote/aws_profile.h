@@ -7,6 +7,8 @@
  * Nested values (an empty value, then indented lines) are read one level deep. The last one of
  * several equal keys counts, and credentials count before config, as for AWS's own programs. A
  * missing file is an empty one. AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name other files.
+ * Our own code, because libinih knows neither nested values nor both names of a section. A test
+ * compares it with botocore, which differs in one thing: it rejects a key that occurs twice.
  * Threads: any.
  */
 #ifndef SL_AWS_PROFILE_H
