@@ -719,10 +719,11 @@ SLUICE_API void sluice_loader_cancel(sluice_loader *loader);
  * Calls in progress in other threads end first (a blocked next returns CANCELED); calls after close
  * has returned are the caller's error. Waits at most half a second for reads and opens in flight,
  * which the kernel cannot recall; if storage takes longer, a thread of the library frees their
- * memory later. Single-scan images being decoded are finished (up to a second each, at 100 million
- * pixels); others are abandoned. On a device, close (and a start_epoch that drops batches) also
- * waits for copies in flight, and so for the work before them on streams given to
- * sluice_batch_release_on. Close before cudaDeviceReset. NULL is a no-op.
+ * memory once they have returned. Memory of a read still missing after stall_fail_ns is never
+ * freed, since the kernel may write to it. Single-scan images being decoded are finished (up to a
+ * second each, at 100 million pixels); others are abandoned. On a device, close (and a start_epoch
+ * that drops batches) also waits for copies in flight, and so for the work before them on streams
+ * given to sluice_batch_release_on. Close before cudaDeviceReset. NULL is a no-op.
  */
 SLUICE_API void sluice_loader_close(sluice_loader *loader);
 

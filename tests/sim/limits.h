@@ -12,6 +12,8 @@ typedef struct sim_limits {
     uint32_t lookahead;                      /* of its window */
 } sim_limits;
 
+/* slabs.c: slabs that are open. */
+uint32_t sim_slabs_open(void);
 void sim_limits_set(const sim_limits *wanted);
 
 #endif

@@ -587,6 +587,7 @@ static void run_segment(segment *of, sim_draw *draw)
     rank ranks[WORLD_MAX];
     const uint64_t idle = sim_idle();
     const uint64_t excused = sim_excused();
+    const uint32_t slabs = sim_slabs_open();
     const sim_how *how = of->how;
     sim_note(
         "world %u, from %u, %u steps, then %d; workers %u, prefetch %u, depth %u, threads %u, "
@@ -621,6 +622,10 @@ static void run_segment(segment *of, sim_draw *draw)
     }
     sim_expect_end(UINT64_C(1000000000) + 4 * how->disk.hang_ns, sim_disk_hung() > 0);
     devices_lost += sim_accelerator_is_lost();
+    /* Memory of reads that hang for longer than stall_fail_ns is left on purpose. */
+    if (sim_disk_hung() == 0 && sim_slabs_open() > slabs) {
+        sim_fail("%u slabs of memory are left", sim_slabs_open() - slabs);
+    }
     if (sim_idle() - idle > sim_excused() - excused + VAIN_NS) {
         sim_fail("waited for nothing: %llu ms, of which %llu have a reason",
                  (unsigned long long)((sim_idle() - idle) / 1000000),

@@ -2,6 +2,7 @@
 /* Slabs in place of src/base/slab.c: kept from loader to loader, since the kernel's part of mapping
  * them would be most of the simulation. What is in one is what another loader left there. */
 #include "error.h"
+#include "limits.h"
 #include "slab.h"
 #include "world.h"
 
@@ -19,6 +20,12 @@ enum { KEPT_MAX = 256 };
 
 static sl_slab kept[KEPT_MAX];
 static uint32_t kept_count;
+static uint32_t open_count;
+
+uint32_t sim_slabs_open(void)
+{
+    return open_count;
+}
 
 /* One that was used before; NULL: there is none. */
 static uint8_t *take_kept(size_t bytes)
@@ -53,6 +60,7 @@ sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluic
                             rounded);
     }
     sl_memory_count_allocation();
+    open_count++;
     uint8_t *base = take_kept(rounded);
     *slab = (sl_slab){
         .base = base != NULL ? base : map_slab(rounded), .bytes = rounded, .budget = budget};
@@ -68,6 +76,7 @@ sluice_status sl_slab_open_plain(sl_slab *slab, size_t bytes, sl_budget *budget,
 void sl_slab_close(sl_slab *slab)
 {
     if (slab->base != NULL) {
+        open_count--;
         if (kept_count == KEPT_MAX) {
             sim_fail("more than %d slabs", KEPT_MAX);
         }
