@@ -21,7 +21,7 @@ static void as_imagenet(sluice_augment *r)
     ADD(r, "normalize", 0.485, 0.456, 0.406, 0.229, 0.224, 0.225);
 }
 
-/* Of a picture whose shorter side is resized to `shorter` pixels. */
+/* Resizes the shorter side to `shorter` pixels, then cuts out the centre. */
 static void evaluation(sluice_augment *r, double shorter, double size, double interpolation)
 {
     ADD(r, "resize_center_crop", shorter, size, size, interpolation);
@@ -84,10 +84,11 @@ static void simclr(sluice_augment *r, double size, double strength)
 }
 
 /*
- * One of DINO's views. Two large ones of 224 pixels and 0.4 to 1 of the area, with blur 1, solarize
- * 0 and with 0.1, 0.2; eight small ones of 96 pixels and 0.05 to 0.4, with 0.5, 0. iBOT: large ones
- * of 0.14 to 1. DINOv2: of 0.32 to 1 and 0.05 to 0.32, with blur 0, 0.9, 0.5 by "gaussian_blur", 9,
- * 9, 0.1, 2.
+ * One of DINO's ten views:
+ * - 2 large views of 224 pixels, area 0.4 to 1: blur 1, solarize 0; and blur 0.1, solarize 0.2;
+ * - 8 small views of 96 pixels, area 0.05 to 0.4: blur 0.5, solarize 0.
+ * iBOT: large views have area 0.14 to 1. DINOv2: areas 0.32 to 1 and 0.05 to 0.32, blur 0, 0.9 and
+ * 0.5, with "gaussian_blur", 9, 9, 0.1, 2 in place of "pillow_blur".
  */
 static void dino_view(sluice_augment *r, double size, double least, double most, double blur,
                       double solarize)
@@ -121,7 +122,7 @@ static void torchvision_vit(sluice_augment *r, const char *model)
     as_imagenet(r);
 }
 
-/* Detection: into the square by a random scale; 0.8 and 1.25: standard scale jitter. */
+/* Detection: a random scale, then a square. Scales of 0.8 to 1.25: standard scale jitter. */
 static void large_scale_jitter(sluice_augment *r, double size)
 {
     ADD(r, "scale_jitter", size, size, 0.1, 2);
@@ -130,7 +131,7 @@ static void large_scale_jitter(sluice_augment *r, double size)
     as_imagenet(r);
 }
 
-/* The longer side as large as the square's, the rest of it right and below. */
+/* Resizes the longer side to `size`, pads on the right and below. */
 static void large_scale_jitter_evaluation(sluice_augment *r, double size)
 {
     ADD(r, "random_shortest_size", size, BILINEAR, size);
@@ -138,7 +139,7 @@ static void large_scale_jitter_evaluation(sluice_augment *r, double size)
     as_imagenet(r);
 }
 
-/* Mosaics until an epoch, 0: in all. Moved by a tenth of the size, a twentieth of the mosaic's. */
+/* Mosaics until end_epoch (0: always). Moves by up to 1/10 of `size`, 1/20 of the mosaic. */
 static void yolo(sluice_augment *r, double size, double end_epoch)
 {
     ADD(r, "mosaic", size, 2, 114, 114, 114, 1, end_epoch);
@@ -148,7 +149,7 @@ static void yolo(sluice_augment *r, double size, double end_epoch)
     ADD(r, "random_flip", 0.5);
 }
 
-/* In the middle, not enlarged; values / 255. */
+/* Centred, not enlarged; values / 255. */
 static void yolo_evaluation(sluice_augment *r, double size)
 {
     ADD(r, "letter_box", size, size, 114, 114, 114, 0);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in Python of docs/transforms.md: each makes the pixels of its tile in tests/data/steps.png.
+"""The programs of docs/transforms.md run; each example of a step makes the pixels of its tile in tests/data/steps.png.
 
 These pixels are those of the examples of the command line (tool_transforms_test, which says how the tiles are laid out).
 """
@@ -7,6 +7,7 @@ import pathlib
 import re
 
 import numpy
+import pages
 import pytest
 from PIL import Image
 
@@ -53,3 +54,18 @@ def test_the_sheet_has_all_of_them(sheet):
 def test_an_example(sheet, number, name, code):
     steps = eval(f"[{code}]", {"T": T})
     assert (tile(sheet, number) == draw(steps)).all(), f"{name}: {code} is not what the sheet shows"
+
+
+def test_the_page_begins_with_a_program(photos, monkeypatch):
+    torch = pytest.importorskip("torch")
+    (block,) = re.findall(r"^```python\n(.*?)^```", (pages.DOCS / "transforms.md").read_text().partition("\n## ")[0], re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(photos.parent)
+    names = {}
+    exec(compile(block, "transforms.md", "exec"), names)
+    assert names["images"].shape[1:] == (3, 224, 224) and names["images"].dtype == torch.float32
+    assert names["labels"].dtype == torch.int64
+
+
+def test_views_share_draws(photos, monkeypatch):
+    names = pages.run("transforms.md", "Several views", photos.parent, monkeypatch)
+    assert [names[view].shape[1:] for view in ("student", "teacher", "patches")] == [(224, 224, 3), (224, 224, 3), (96, 96, 3)]
