@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_report: the figures of a delivery, for people and as JSON (keys: docs/cli.md). Pure. */
+/* bench_report: the results of a delivery, as text and as JSON (docs/cli-json.md). Pure. */
 #ifndef TOOL_BENCH_REPORT_H
 #define TOOL_BENCH_REPORT_H
 

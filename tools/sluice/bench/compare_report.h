@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_report: the figures of the arms, for people and as JSON (keys: docs/cli.md). Pure. */
+/* compare_report: the results of the arms, as text and as JSON (docs/cli-json.md). Pure. */
 #ifndef TOOL_BENCH_COMPARE_REPORT_H
 #define TOOL_BENCH_COMPARE_REPORT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * photo: what a synthetic photo is like as a file. The numbers follow those measured on 300 photos
- * of ImageNet (docs/cli.md has them side by side). Pure functions of (seed, index).
+ * of ImageNet (docs/measurements/decoding.md compares them). Pure functions of (seed, index).
  */
 #ifndef TOOL_PHOTO_H
 #define TOOL_PHOTO_H
