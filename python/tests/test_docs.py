@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of docs/python.md, run from top to bottom."""
+"""The code of docs/python.md and docs/columns.md, and the program of docs/from-loaders.md, run from top to bottom."""
 import pathlib
 import re
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
 def test_the_page(photos, tmp_path, monkeypatch):
@@ -19,19 +19,37 @@ def test_the_page(photos, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, name, lightnings)
     monkeypatch.delitem(sys.modules, "sluice.lightning", raising=False)
     (tmp_path / "photos").symlink_to(photos)
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) >= 6
-    names = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
+    names = run("python.md", 19)
     assert names["images"].shape[1:] == (3, 64, 64) and names["array"].dtype == "uint8"
-    assert (names["inputs"].numpy() + 1 == names["targets"].numpy()).all()
     assert len(names["both"]) == 66 and len(names["some"]) == 13
     assert {names["kept"][i]["label"] for i in range(len(names["kept"]))} == {0}
     assert all(sample["label"] > 0 for sample in names["rest"])
     assert names["findings"] == [] and names["result"].samples == 33
     check_lightning(names["module"])
     del sys.modules["sluice.lightning"]
+
+
+def test_columns(photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").symlink_to(photos)
+    names = run("columns.md", 7)
+    assert (names["inputs"].numpy() + 1 == names["targets"].numpy()).all()
+    assert names["strong"].shape[1:] == (3, 64, 64) and names["rows"].shape == (5, 64)
+
+
+def test_a_folder_for_another_loader(photos, monkeypatch):
+    monkeypatch.chdir(photos.parent)
+    assert run("from-loaders.md", 1)["images"].shape[1:] == (3, 224, 224)
+
+
+def run(page, least):
+    """Runs all blocks of a page, in one namespace; returns it. There are at least so many."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= least
+    names = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    return names
 
 
 def check_lightning(module):
