@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/follow.md, several.md and orders.md, each alone and unchanged, on miniatures of the datasets that they name."""
+"""The examples of docs/follow.md, several.md, orders.md and buckets.md, each alone and unchanged, on miniatures of the datasets that they name."""
+import re
 import warnings
 
 import layouts
@@ -63,6 +64,15 @@ def test_an_example(folder, monkeypatch, page, heading, number):
 def test_an_order(folder, monkeypatch, heading):
     names = pages.run("orders.md", heading, folder, monkeypatch, 0)
     assert len(list(names["loader"])) == len(names["loader"]) > 0
+
+
+def test_buckets(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```", (pages.DOCS / "buckets.md").read_text(), re.MULTILINE | re.DOTALL):
+        exec(compile(block, "buckets.md", "exec"), names)
+    assert names["height"] * names["width"] <= 1024 * 1024
+    assert names["original_size"].shape == names["crop_top_left"].shape == (names["rows"], 2)
 
 
 def test_datasets_of_torch(folder, monkeypatch):
