@@ -252,22 +252,23 @@ def page():
     head = """
         # Features of rows in pairs
 
-        Each feature below works with each other one, unless the table names that one: then the loader fails to open.
-        `python/tests/test_pairs.py` opens and runs all pairs and a sample of triples. It compares the rows with a model of each feature, and with the rows of
-        the same loader without the feature. It also writes this page (`SLUICE_WRITE_PAIRS=1`). A new kind of column, step of several samples, order or policy
-        fails that test until it is in its list (`python/tests/pair_features.py`).
+        Any two features below work together, except the pairs in the table: with those, opening the loader fails.
 
-        | feature | refused with |
+        `python/tests/test_pairs.py` opens and runs all pairs and a sample of triples. It compares the rows with a model of each feature, and
+        with the rows of the same loader without the feature. It also writes this page (`SLUICE_WRITE_PAIRS=1`). A new kind of column, step of
+        several samples, order or policy fails that test until it is in the test's list (`python/tests/pair_features.py`).
+
+        | feature | does not work with |
         |---|---|
         """
     text = textwrap.dedent(head).lstrip()
     reasons = {}
     for feature in FEATURES:
         text += f"| {feature.name} | {cell(feature.name)} |\n"
-    text += "\n## Values of one option\n\nA loader has one of them. A saved state of a loader with one value can be loaded by a loader with another:\n\n"
-    text += "| option | one of | a state of another value |\n|---|---|---|\n"
+    text += "\n## Values of one option\n\nEach option has one value per loader. The last column says what happens to a saved state in a loader with another value:\n\n"
+    text += "| option | values | state from another value |\n|---|---|---|\n"
     for slot, features in SLOTS.items():
-        text += f"| {slot} | {', '.join(feature.name for feature in features)} | {'continues' if GOES_ON[slot] else 'is refused'} |\n"
+        text += f"| {slot} | {', '.join(feature.name for feature in features)} | {'resumes' if GOES_ON[slot] else 'error'} |\n"
     for pair, said in RESULTS.items():
         if said is not None:
             reasons.setdefault(reason(said), []).append(" + ".join(pair))
