@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recipes of papers. docs/transforms.md has them too, and says where they are from.
+ * Recipes of papers. docs/recipes.md has them too, and names their sources.
  *
  *     recipes DATASET NAME      one epoch of that recipe; how many rows of which size came out
  */
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- as in docs/transforms.md ---- */
+/* ---- as in docs/recipes.md ---- */
 
 #define ADD(recipe, name, ...)                                      \
     sluice_augment_add(recipe, name, (const double[]){__VA_ARGS__}, \
@@ -155,7 +155,7 @@ static void yolo_evaluation(sluice_augment *r, double size)
     ADD(r, "letter_box", size, size, 114, 114, 114, 0);
 }
 
-/* ---- as in docs/transforms.md until here ---- */
+/* ---- as in docs/recipes.md until here ---- */
 
 static int add_named(sluice_augment *r, const char *name)
 {

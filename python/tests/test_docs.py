@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of docs/python.md and docs/columns.md, and the program of docs/from-loaders.md, run from top to bottom."""
+"""The code of docs/python.md and docs/columns.md, and the programs of docs/from-loaders.md and docs/recipes.md, run from top to bottom."""
 import pathlib
 import re
 import sys
@@ -40,6 +40,12 @@ def test_columns(photos, tmp_path, monkeypatch):
 def test_a_folder_for_another_loader(photos, monkeypatch):
     monkeypatch.chdir(photos.parent)
     assert run("from-loaders.md", 1)["images"].shape[1:] == (3, 224, 224)
+
+
+def test_a_recipe_of_a_paper(photos, monkeypatch):
+    monkeypatch.chdir(photos.parent)
+    names = run("recipes.md", 1)
+    assert names["images"].shape[1:] == next(iter(names["evaluation"]))[0].shape[1:] == (3, 224, 224)
 
 
 def run(page, least):
