@@ -254,9 +254,10 @@ def page():
 
         Any two features below work together, except the pairs in the table: with those, opening the loader fails.
 
-        `python/tests/test_pairs.py` opens and runs all pairs and a sample of triples. It compares the rows with a model of each feature, and
-        with the rows of the same loader without the feature. It also writes this page (`SLUICE_WRITE_PAIRS=1`). A new kind of column, step of
-        several samples, order or policy fails that test until it is in the test's list (`python/tests/pair_features.py`).
+        `python/tests/test_pairs.py` opens and runs all pairs and a sample of triples. It compares the rows with a model of each
+        feature, and with the rows of the same loader without the feature. It also writes this page (`SLUICE_WRITE_PAIRS=1`). A new
+        kind of column, step of several samples, order or policy fails that test until it is in the test's list
+        (`python/tests/pair_features.py`).
 
         | feature | does not work with |
         |---|---|
