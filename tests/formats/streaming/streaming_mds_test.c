@@ -214,6 +214,81 @@ TEST_WITH(hashes_are_verified, test_folder_make, test_folder_remove)
     sluice_dataset_close(dataset);
 }
 
+/* ---- raw pixels of Pillow images ---- */
+
+enum {
+    LENGTH_AT = 8,
+    MODE_AT = 12,
+    PIXELS_AT = 15,
+    WIDE = 2,
+    HIGH = 3,
+    PIXELS_BYTES = WIDE * HIGH * 3
+};
+
+/* Writes a dataset of one sample with `value` in its only column, "image" (pil). */
+static void write_pil(const uint8_t *value, uint32_t bytes)
+{
+    enum { AT = 12 }; /* the sample starts after the table of offsets */
+    uint8_t shard[256] = {0};
+    char text[1024];
+    const uint32_t end = AT + 4 + bytes;
+    assert_true(end <= sizeof(shard));
+    sl_store32(shard, 1);
+    sl_store32(shard + 4, AT);
+    sl_store32(shard + 8, end);
+    sl_store32(shard + AT, bytes);
+    memcpy(shard + AT + 4, value, bytes);
+    write_file(test_path("a.mds"), shard, end);
+    const int size = snprintf(
+        text, sizeof(text),
+        "{\"shards\": [{\"column_encodings\": [\"pil\"], \"column_names\": [\"image\"], "
+        "\"column_sizes\": [null], \"compression\": null, \"format\": \"mds\", \"hashes\": [], "
+        "\"raw_data\": {\"basename\": \"a.mds\", \"bytes\": %u, \"hashes\": {}}, \"samples\": 1, "
+        "\"version\": 2, \"zip_data\": null}], \"version\": 2}",
+        end);
+    write_file(test_path("index.json"), text, (uint32_t)size);
+}
+
+static sluice_status decode_pil(const uint8_t *value, uint32_t bytes, uint8_t pixels[PIXELS_BYTES])
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_pixels image = SLUICE_PIXELS_INIT;
+    image.buffer = pixels;
+    image.capacity = PIXELS_BYTES;
+    write_pil(value, bytes);
+    sluice_dataset *dataset = open_root(&error);
+    assert_non_null(dataset);
+    const sluice_status status = sluice_dataset_decode(dataset, 0, "image", &image, NULL);
+    assert_true(status != SLUICE_OK || (image.width == WIDE && image.height == HIGH));
+    sluice_dataset_close(dataset);
+    return status;
+}
+
+/* A value has the width, the height, the length of the mode's name, the name, and the pixels. Modes
+ * other than RGB are not supported. */
+TEST_WITH(pixels_of_pillow, test_folder_make, test_folder_remove)
+{
+    uint8_t pixels[PIXELS_BYTES];
+    uint8_t value[PIXELS_AT + PIXELS_BYTES + 1] = {WIDE, 0, 0, 0, HIGH, 0, 0, 0, 3, 0, 0, 0};
+    memcpy(value + MODE_AT, "RGB", 3);
+    for (uint8_t i = 0; i <= PIXELS_BYTES; i++) {
+        value[PIXELS_AT + i] = (uint8_t)(10 * i);
+    }
+    assert_int_equal(decode_pil(value, PIXELS_AT + PIXELS_BYTES, pixels), SLUICE_OK);
+    assert_memory_equal(pixels, value + PIXELS_AT, PIXELS_BYTES);
+    assert_int_equal(decode_pil(value, PIXELS_AT + PIXELS_BYTES + 1, pixels), SLUICE_CORRUPT);
+    for (uint32_t cut = 0; cut < PIXELS_AT + PIXELS_BYTES; cut++) {
+        assert_int_equal(decode_pil(value, cut, pixels), SLUICE_CORRUPT);
+    }
+    value[MODE_AT] = 'H';
+    assert_int_equal(decode_pil(value, PIXELS_AT + PIXELS_BYTES, pixels), SLUICE_UNSUPPORTED);
+    value[LENGTH_AT] = 1; /* the length of "L" */
+    assert_int_equal(decode_pil(value, MODE_AT + 1, pixels), SLUICE_UNSUPPORTED);
+    value[LENGTH_AT] = 0; /* an empty name: the value may end here */
+    assert_int_equal(decode_pil(value, MODE_AT, pixels), SLUICE_UNSUPPORTED);
+    assert_int_equal(decode_pil(value, MODE_AT - 1, pixels), SLUICE_CORRUPT);
+}
+
 /* Every byte of the table and of a sample's sizes: an error with a reason, or samples that are
  * inside the file. */
 TEST_WITH(every_byte_may_be_wrong, test_folder_make, test_folder_remove)
