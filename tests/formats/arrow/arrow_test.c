@@ -4,6 +4,7 @@
  * anywhere; and flatbuffers by themselves. What files may look like is tested against other writers
  * (python/tests/test_arrow.py).
  */
+#include "arrow_columns.h"
 #include "arrow_file.h"
 #include "arrow_make.h"
 #include "dataset.h"
@@ -189,6 +190,90 @@ TEST(offsets_that_fall)
         found++;
     }
     assert_int_equal(found, 1);
+}
+
+/* ---- columns of a schema ---- */
+
+enum { MEMBERS = 4 };
+
+typedef struct member {
+    const char *name;
+    sl_arrow_type type;
+    uint32_t parent; /* 0: the structure itself */
+    bool coded;
+} member;
+
+/* The schema of a structure "s" and its members, up to the first one without a name. */
+static sl_arrow_schema make_structure(sl_arrow_node nodes[MEMBERS + 1], const member *members)
+{
+    sl_arrow_schema schema = {.nodes = nodes, .count = 1, .columns = 1};
+    memset(nodes, 0, (MEMBERS + 1) * sizeof(*nodes));
+    nodes[0] = (sl_arrow_node){.name = "s",
+                               .parent = SL_ARROW_NONE,
+                               .type = SL_ARROW_STRUCT,
+                               .layout = SL_ARROW_AS_STRUCTS};
+    for (const member *of = members; schema.count <= MEMBERS && of->name != NULL; of++) {
+        sl_arrow_node *node = &nodes[schema.count++];
+        *node = (sl_arrow_node){.parent = of->parent,
+                                .type = (uint8_t)of->type,
+                                .coded = of->coded,
+                                .bits = 64,
+                                .is_signed = true,
+                                .layout = of->type == SL_ARROW_STRUCT ? SL_ARROW_AS_STRUCTS
+                                          : of->type == SL_ARROW_INT  ? SL_ARROW_AS_NUMBERS
+                                                                      : SL_ARROW_AS_BYTES};
+        (void)snprintf(node->name, sizeof(node->name), "%s", of->name);
+        node->end = schema.count;
+        nodes[0].end = schema.count;
+        nodes[of->parent].end = schema.count;
+    }
+    return schema;
+}
+
+/* Hugging Face stores an image as a structure of exactly "bytes" and "path". Each member of another
+ * structure is a column. */
+TEST(structures_of_bytes_and_path_are_images)
+{
+    static const struct {
+        member members[MEMBERS];
+        const char *columns[MEMBERS];
+    } structures[] = {
+        {{{"bytes", SL_ARROW_BINARY, 0, false}, {"path", SL_ARROW_UTF8, 0, false}}, {"s"}},
+        {{{"path", SL_ARROW_UTF8, 0, false}, {"bytes", SL_ARROW_BINARY, 0, false}}, {"s"}},
+        {{{"bytes", SL_ARROW_BINARY, 0, false},
+          {"path", SL_ARROW_UTF8, 0, false},
+          {"size", SL_ARROW_INT, 0, false}},
+         {"s.bytes", "s.path", "s.size"}},
+        {{{"bytes", SL_ARROW_BINARY, 0, false}}, {"s.bytes"}},
+        {{{"path", SL_ARROW_UTF8, 0, false}}, {"s.path"}},
+        {{{"x", SL_ARROW_INT, 0, false}, {"y", SL_ARROW_INT, 0, false}}, {"s.x", "s.y"}},
+        {{{"data", SL_ARROW_BINARY, 0, false}, {"path", SL_ARROW_UTF8, 0, false}},
+         {"s.data", "s.path"}},
+        {{{"bytes", SL_ARROW_BINARY, 0, false}, {"name", SL_ARROW_UTF8, 0, false}},
+         {"s.bytes", "s.name"}},
+        {{{"bytes", SL_ARROW_UTF8, 0, false}, {"path", SL_ARROW_UTF8, 0, false}},
+         {"s.bytes", "s.path"}},
+        {{{"bytes", SL_ARROW_BINARY, 0, false}, {"path", SL_ARROW_BINARY, 0, false}},
+         {"s.bytes", "s.path"}},
+        {{{"bytes", SL_ARROW_BINARY, 0, false}, {"path", SL_ARROW_UTF8, 0, true}},
+         {"s.bytes", "s.path"}},
+        {{{"bytes", SL_ARROW_STRUCT, 0, false}, {"path", SL_ARROW_UTF8, 1, false}},
+         {"s.bytes.path"}},
+    };
+    static const sl_features features;
+    for (size_t i = 0; i < sizeof(structures) / sizeof(*structures); i++) {
+        sl_arrow_node nodes[MEMBERS + 1];
+        sl_arrow_columns columns = {0};
+        const sl_arrow_schema schema = make_structure(nodes, structures[i].members);
+        assert_int_equal(sl_arrow_columns_find(&columns, &schema, &features, NULL), SLUICE_OK);
+        for (uint32_t k = 0; k < columns.table.count; k++) {
+            assert_non_null(structures[i].columns[k]);
+            assert_string_equal(columns.table.source[k].name, structures[i].columns[k]);
+            assert_false(columns.table.source[k].asked);
+        }
+        assert_null(structures[i].columns[columns.table.count]);
+        sl_arrow_columns_close(&columns);
+    }
 }
 
 /* Tables whose vtables, offsets and vectors lead out of the buffer. */
