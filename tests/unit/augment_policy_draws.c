@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * augment_policy_draws: prints draws of policies, for augment_policy_model.py to judge. Each line
- * of standard input is a question, KIND WIDTH HEIGHT DRAWS ARGUMENT... and each draw a line of the
- * answer: "Op,value,interpolation" for each choice, with spaces between; of a mix "rule original
- * blend", and "| weight" before each chain. A dot ends the answer.
+ * augment_policy_draws: prints draws of policies for augment_policy_model.py, which checks them.
+ * Each line of standard input is a question, KIND WIDTH HEIGHT DRAWS ARGUMENT...; the answer is one
+ * line per draw, then a dot. A draw is a list of choices "Op,value,interpolation". A draw of a mix
+ * begins with "rule original blend" and has "| weight" before each chain. KIND "table" prints the
+ * first DRAWS pairs of AutoAugment table ARGUMENT instead: "Op,tenths of probability,level".
  */
 #include "policies.h"
+#include "policy_tables.h"
 #include "policy_timm.h"
 
 #include <stdio.h>
@@ -95,10 +97,26 @@ static void draw_mix(const question *q, sl_random *random, sl_policy_mix *mix)
     sl_aug_mix_draw(&config, q->width, q->height, random, mix);
 }
 
+static void print_pair(const question *q, uint32_t number)
+{
+    static const sl_auto_pair *const tables[] = {sl_auto_imagenet, sl_auto_cifar10, sl_auto_svhn,
+                                                 sl_auto_v0};
+    const sl_auto_part *parts = tables[(uint32_t)q->arguments[0]][number];
+    for (uint32_t i = 0; i < SL_POLICY_PARTS; i++) {
+        printf("%s%s,%u,%u", i == 0 ? "" : " ", policy_op_name(parts[i].op), parts[i].tenths,
+               parts[i].level);
+    }
+}
+
 static void answer(const question *q)
 {
     for (uint32_t i = 0; i < q->draws; i++) {
         sl_random random = sl_random_for(7, 0, i, 3);
+        if (strcmp(q->kind, "table") == 0) {
+            print_pair(q, i);
+            putchar('\n');
+            continue;
+        }
         if (strstr(q->kind, "mix") != NULL) {
             static sl_policy_mix mix;
             draw_mix(q, &random, &mix);
