@@ -192,6 +192,34 @@ TEST(offsets_that_fall)
     assert_int_equal(found, 1);
 }
 
+/* The only column of a batch has fewer values than the batch has rows, or more. */
+TEST(a_column_of_another_length)
+{
+    static const uint64_t rows[] = {70, 71, 72, 73, 74};
+    enum { COUNT = 5 };
+    const size_t size = arrow_make_indices(capacity, rows, COUNT);
+    unsigned found = 0;
+    for (size_t i = 0; i + sizeof(uint64_t) <= size; i += 4) {
+        uint64_t number;
+        memcpy(&number, capacity + i, sizeof(number));
+        if (number != COUNT) { /* else a length: the batch's, or the column's */
+            continue;
+        }
+        sluice_error error = SLUICE_ERROR_INIT;
+        sl_dataset *dataset = NULL;
+        capacity[i] = COUNT - 1;
+        write_file(test_path("lengths.arrow"), capacity, (uint32_t)size);
+        capacity[i] = COUNT;
+        assert_int_equal(open_path(&dataset, test_path("lengths.arrow"), &error), SLUICE_CORRUPT);
+        found++;
+    }
+    assert_int_equal(found, 2);
+    write_file(test_path("lengths.arrow"), capacity, (uint32_t)size);
+    sl_dataset *dataset = must_open(test_path("lengths.arrow"));
+    assert_int_equal(dataset->info.samples, COUNT);
+    sl_dataset_close(dataset);
+}
+
 /* ---- columns of a schema ---- */
 
 enum { MEMBERS = 4 };
