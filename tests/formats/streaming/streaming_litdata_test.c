@@ -9,6 +9,7 @@
 
 #include <sluice/sluice.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,45 @@ TEST_WITH(items_are_read, test_folder_make, test_folder_remove)
             assert_int_equal(read_value(dataset, i, "text", value, &size), SLUICE_OK);
             assert_int_equal(size, i);
         }
+        sluice_dataset_close(dataset);
+    }
+}
+
+/* Every node of a data_spec must be an object with a list of children. */
+TEST_WITH(trees_of_leaves, test_folder_make, test_folder_remove)
+{
+    static const struct {
+        const char *leaf; /* the second one of a list */
+        bool good;
+    } trees[] = {
+        {"{\\\"type\\\": null, \\\"context\\\": null, \\\"children_spec\\\": []}", true},
+        {"{\\\"children_spec\\\": []}", true},
+        {"{\\\"children_spec\\\": {}}", false},
+        {"{\\\"children_spec\\\": null}", false},
+        {"{}", false},
+        {"[]", false},
+        {"null", false},
+        {"7", false},
+    };
+    uint8_t chunk[ROOM];
+    const size_t bytes = make_chunk(chunk);
+    write_to("a.bin", chunk, bytes);
+    for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++) {
+        char config[ROOM];
+        sluice_error error = SLUICE_ERROR_INIT;
+        (void)snprintf(
+            config, sizeof(config),
+            "{\"compression\": null, \"data_format\": [\"int\", \"str\"], \"data_spec\": "
+            "\"[1, {\\\"type\\\": \\\"builtins.list\\\", \\\"context\\\": null, "
+            "\\\"children_spec\\\": [{\\\"children_spec\\\": []}, %s]}]\", "
+            "\"encryption\": null, \"item_loader\": \"PyTreeLoader\"}",
+            trees[i].leaf);
+        write_index(config, "a.bin", bytes, ITEMS);
+        sluice_dataset *dataset = open_root(&error);
+        if ((dataset != NULL) != trees[i].good) {
+            fail_msg("leaf %s: %s", trees[i].leaf, error.text);
+        }
+        assert_true(trees[i].good || strstr(error.text, "data_spec") != NULL);
         sluice_dataset_close(dataset);
     }
 }

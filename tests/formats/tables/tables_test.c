@@ -200,6 +200,25 @@ TEST(labels_come_first)
     sluice_dataset_close(dataset);
 }
 
+/* The error lists the columns, as many as it has room for. */
+TEST(columns_are_listed_if_none_names_images)
+{
+    char text[1024];
+    sluice_error error = SLUICE_ERROR_INIT;
+    write_file(test_path("n.csv"), "one,two,three\n1,2,3\n", 20);
+    assert_null(open_table("n.csv", &error));
+    assert_int_equal(error.status, SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "\"one\", \"two\", \"three\""));
+    size_t at = 0;
+    for (int i = 0; i < 40; i++) {
+        at +=
+            (size_t)snprintf(text + at, sizeof(text) - at, "column%02d%c", i, i < 39 ? ',' : '\n');
+    }
+    write_file(test_path("n.csv"), text, (uint32_t)at);
+    assert_null(open_table("n.csv", &error));
+    assert_non_null(strstr(error.text, "\"column00\", \"column01\", \"column02\", \"column03\""));
+}
+
 /* Lists of im2rec's: several labels are numbers, or the line is damaged. */
 TEST(labels_of_a_list)
 {
