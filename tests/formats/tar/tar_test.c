@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static size_t put_text(uint8_t *to, unsigned label)
 {
@@ -53,6 +54,78 @@ static record_files files = {.format = "tar",
                              .element = 1,
                              .payload = put_text,
                              .check = check_key};
+
+static size_t put_link(uint8_t *to, const char *name, char type, const char *target)
+{
+    uint32_t sum = 0;
+    const size_t bytes = tar_put(to, name, "", 0);
+    to[156] = (uint8_t)type;
+    (void)snprintf((char *)to + 157, 100, "%s", target);
+    memset(to + 148, ' ', 8);
+    for (size_t i = 0; i < TAR_BLOCK; i++) {
+        sum += to[i];
+    }
+    (void)snprintf((char *)to + 148, 8, "%06o", sum & 0777777U);
+    return bytes;
+}
+
+/* A link has the contents of its target: a hard link's is a path in the archive, a symbolic link's
+ * a path from its own folder. Links that lead nowhere are missing from the dataset. */
+static void links_stand_for_files(void **state)
+{
+    enum { HARD = '1', SYMBOLIC = '2' };
+    static const struct {
+        char type; /* 0: a file, whose contents `target` are */
+        const char *name, *target, *contents;
+    } members[] = {
+        {0, "d/a.txt", "A", "A"},
+        {HARD, "d/b.txt", "d/a.txt", "A"},
+        {SYMBOLIC, "d/c.txt", "a.txt", "A"},
+        {SYMBOLIC, "d/e.txt", "../d/c.txt", "A"}, /* a link to a link */
+        {SYMBOLIC, "d/f.txt", "later.txt", "later"},
+        {SYMBOLIC, "d/g.txt", "/d/a.txt", NULL},
+        {SYMBOLIC, "d/h.txt", "../../a.txt", NULL},
+        {SYMBOLIC, "d/i.txt", "i.txt", NULL},
+        {HARD, "d/j.txt", "a.txt", NULL},
+        {0, "d/later.txt", "later", "later"},
+    };
+    uint8_t file[40 * TAR_BLOCK];
+    char text[16];
+    size_t size = 0;
+    uint64_t samples = 0;
+    sluice_dataset *dataset = NULL;
+    const char *path = test_path("links.tar");
+    (void)state;
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+        const char *target = members[i].target;
+        size += members[i].type == 0
+                    ? tar_put(file + size, members[i].name, target, strlen(target))
+                    : put_link(file + size, members[i].name, members[i].type, target);
+    }
+    size += tar_put_end(file + size);
+    write_file(path, file, (uint32_t)size);
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+        size_t bytes = 0;
+        sluice_sample_info sample = SLUICE_SAMPLE_INFO_INIT;
+        if (members[i].contents == NULL) {
+            continue;
+        }
+        assert_int_equal(sluice_dataset_get_sample(dataset, samples, &sample, NULL), SLUICE_OK);
+        assert_int_equal(strncmp(members[i].name, sample.key, strlen(sample.key)), 0);
+        assert_int_equal(
+            sluice_dataset_read(dataset, samples, "txt", text, sizeof(text), &bytes, NULL),
+            SLUICE_OK);
+        assert_int_equal(bytes, strlen(members[i].contents));
+        assert_memory_equal(text, members[i].contents, bytes);
+        samples++;
+    }
+    sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
+    assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
+    assert_int_equal(info.samples, samples);
+    sluice_dataset_close(dataset);
+    assert_int_equal(unlink(path), 0);
+}
 
 /* The checksum is of all bytes of the header, taken as signed or not. */
 static void sums_of_whole_headers(void **state)
@@ -175,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORD_TEST(records_walked_and_from_an_index, &files),
+        cmocka_unit_test(links_stand_for_files),
         cmocka_unit_test(sums_of_whole_headers),
         cmocka_unit_test(numbers_of_headers),
         cmocka_unit_test(names_of_extended_headers),
