@@ -38,6 +38,42 @@ static int setup(void **state)
     return 0;
 }
 
+/* Adds an image column. */
+static void add_image(rig *r, const char *name)
+{
+    const double size[] = {4, 4};
+    sluice_augment *recipe;
+    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(recipe, "center_crop", size, 2), SLUICE_OK);
+    const sluice_column image = {.struct_size = sizeof(image),
+                                 .kind = SLUICE_COLUMN_IMAGE,
+                                 .field = "picture",
+                                 .name = name,
+                                 .recipe = recipe,
+                                 .dtype = SLUICE_U8};
+    assert_int_equal(sluice_columns_add(r->asked, &image), SLUICE_OK);
+    sluice_augment_destroy(recipe);
+}
+
+/* Image columns are numbered in their order, whatever columns are between them. */
+TEST_WITH(images_are_found_by_their_numbers, setup, columns_rig_close)
+{
+    rig *r = *state;
+    static const char *const names[] = {"a", "b", "c"};
+    for (uint32_t i = 0; i < 3; i++) {
+        add_image(r, names[i]);
+        if (i == 0) {
+            assert_int_equal(sluice_columns_one_hot(r->asked, "label", 3, SLUICE_F32), SLUICE_OK);
+        }
+    }
+    must_bind(r);
+    for (uint32_t i = 0; i < 3; i++) {
+        const sl_column *column = sl_columns_picture(&r->set, i);
+        assert_ptr_equal(column, &r->set.columns[i == 0 ? 0 : i + 1]);
+        assert_int_equal(column->picture, i);
+    }
+}
+
 /* ---- numbers ---- */
 
 TEST_WITH(numbers_of_every_dtype, setup, columns_rig_close)
