@@ -4,6 +4,7 @@
  * largest image, as with the same numbers, and what is refused.
  */
 #include "dataset_checks.h"
+#include "shard_bytes.h"
 #include "test.h"
 #include "test_folder.h"
 
@@ -59,7 +60,7 @@ static sluice_column padded_images(uint32_t max_width, uint32_t max_height)
 }
 
 typedef struct asked_loader {
-    int32_t exif;
+    int32_t exif, on_bad_sample;
     uint32_t batch;
     uint64_t memory_bytes;
 } asked_loader;
@@ -78,6 +79,7 @@ static sluice_status open_loader(sluice_dataset *dataset, const sluice_column *c
     options.workers = 1;
     options.shuffle = SLUICE_SHUFFLE_NONE;
     options.exif = asked->exif;
+    options.on_bad_sample = asked->on_bad_sample;
     options.columns = columns;
     const sluice_status status = sluice_loader_open(loader, dataset, NULL, &options, error);
     sluice_columns_destroy(columns);
@@ -130,6 +132,39 @@ TEST(space_is_what_the_dataset_needs)
     assert_int_equal(open_loader(dataset, &open, &asked, &loader, NULL), SLUICE_OK);
     expect_batch(loader);
     sluice_loader_close(loader);
+    sluice_dataset_close(dataset);
+}
+
+/* If no sample can be read, opening fails with the first sample's error. Once samples can be read
+ * again, the next loader finds their sizes. */
+TEST(no_sample_can_be_read)
+{
+    const int32_t policies[] = {SLUICE_BAD_FAIL, SLUICE_BAD_MASK};
+    const sluice_column column = padded_images(0, 0);
+    sluice_dataset *dataset = packed_images();
+    file_bytes shard;
+    file_load(&shard, test_path("packed"), "shard-000000.sluice");
+    uint8_t *sound = malloc(shard.size);
+    assert_non_null(sound);
+    memcpy(sound, shard.data, shard.size);
+    for (size_t i = 0; i < 2; i++) {
+        sluice_loader *loader = NULL;
+        sluice_error error = SLUICE_ERROR_INIT;
+        const asked_loader asked = {.batch = SAMPLES, .on_bad_sample = policies[i]};
+        memset(shard.data, 0, shard.size);
+        file_store(&shard, shard.size);
+        assert_int_equal(open_loader(dataset, &column, &asked, &loader, &error), SLUICE_CORRUPT);
+        assert_int_equal(error.sample, 0);
+        memcpy(shard.data, sound, shard.size);
+        file_store(&shard, shard.size);
+        assert_int_equal(open_loader(dataset, &column, &asked, &loader, &error), SLUICE_OK);
+        expect_batch(loader);
+        sluice_loader_close(loader);
+        sluice_dataset_close(dataset); /* which keeps the sizes */
+        dataset = packed_images();
+    }
+    free(sound);
+    file_free(&shard);
     sluice_dataset_close(dataset);
 }
 
