@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows dealt to ranks: against every way of dealing few of them, and in whole epochs, where ranks
- * together have the rows of each step, as many as without, in their order. */
+/* Compares how rows are dealt to ranks with every possible deal of a few rows and with a model of
+ * the three ways of level.h. In whole epochs, checks that the ranks share out the rows of each
+ * step. */
 #include "level.h"
 #include "test.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { ROWS_MAX = 9, RANKS_MAX = 4 };
@@ -142,6 +144,119 @@ TEST(uneven_numbers_and_rows_that_come_again)
         assert_true(largest >= best_deal(&level, rows) && largest <= plain_largest(&level));
         sl_level_close(&level);
     }
+}
+
+/* ---- a model of the three ways ---- */
+
+typedef struct dealt {
+    uint32_t owners[ROWS_MAX];
+    uint64_t sums[RANKS_MAX];
+    uint32_t left[RANKS_MAX];
+} dealt;
+
+static void begin_model(const sl_level *level, dealt *d)
+{
+    for (uint32_t r = 0; r < level->world; r++) {
+        d->sums[r] = level->ranks[r].again;
+        d->left[r] = level->ranks[r].rows;
+    }
+}
+
+static void give(const sl_level *level, dealt *d, uint32_t place, uint32_t rank)
+{
+    assert_true(d->left[rank] > 0);
+    d->owners[place] = rank;
+    d->sums[rank] += level->costs[place];
+    d->left[rank]--;
+}
+
+/* Returns the most expensive row without an owner; of equal ones, the first. */
+static uint32_t next_longest(const sl_level *level, uint32_t rows, bool has_owner[ROWS_MAX])
+{
+    uint32_t found = rows;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (!has_owner[i] && (found == rows || level->costs[i] > level->costs[found])) {
+            found = i;
+        }
+    }
+    has_owner[found] = true;
+    return found;
+}
+
+static uint32_t least_with_space(const sl_level *level, const dealt *d)
+{
+    uint32_t found = level->world;
+    for (uint32_t r = 0; r < level->world; r++) {
+        if (d->left[r] > 0 && (found == level->world || d->sums[r] < d->sums[found])) {
+            found = r;
+        }
+    }
+    return found;
+}
+
+/* Deals as level.h describes `way`: 0 plain, 1 longest, 2 snake. Returns the largest sum. */
+static uint64_t deal_by_model(const sl_level *level, uint32_t rows, uint32_t way, dealt *d)
+{
+    bool has_owner[ROWS_MAX] = {false};
+    uint32_t turn = 0; /* snake: counts the ranks it has passed, forward and backward */
+    uint64_t largest = 0;
+    begin_model(level, d);
+    for (uint32_t i = 0, rank = 0; i < rows; i++) {
+        const uint32_t place = way == 0 ? i : next_longest(level, rows, has_owner);
+        if (way == 1) {
+            rank = least_with_space(level, d);
+        }
+        while (way == 0 && d->left[rank] == 0) {
+            rank++;
+        }
+        for (bool found = false; way == 2 && !found; turn++) {
+            const uint32_t at = turn % (2 * level->world);
+            rank = at < level->world ? at : 2 * level->world - 1 - at;
+            found = d->left[rank] > 0;
+        }
+        give(level, d, place, rank);
+    }
+    for (uint32_t r = 0; r < level->world; r++) {
+        largest = d->sums[r] > largest ? d->sums[r] : largest;
+    }
+    return largest;
+}
+
+/* The best of the three ways is used, or the first of several that are equal. */
+TEST(rows_are_dealt_by_the_best_way)
+{
+    uint32_t chosen[3] = {0};
+    for (uint32_t i = 0; i < 3000; i++) {
+        sl_level level;
+        dealt best = {0};
+        uint64_t least = UINT64_MAX;
+        uint32_t rows = 0;
+        uint32_t way = 0;
+        const uint32_t world = 1 + drawn(RANKS_MAX);
+        assert_int_equal(sl_level_open(&level, ROWS_MAX, world, NULL), SLUICE_OK);
+        for (uint32_t r = 0; r < world; r++) {
+            level.ranks[r].rows = 1 + drawn(ROWS_MAX / RANKS_MAX);
+            level.ranks[r].again = i % 4 == 0 ? drawn_cost(i % 3) : 0;
+            rows += level.ranks[r].rows;
+        }
+        for (uint32_t place = 0; place < rows; place++) {
+            level.costs[place] = drawn_cost(i % 3);
+        }
+        for (uint32_t k = 0; k < 3; k++) {
+            dealt d = {0};
+            const uint64_t largest = deal_by_model(&level, rows, k, &d);
+            if (largest < least) {
+                least = largest;
+                best = d;
+                way = k;
+            }
+        }
+        chosen[way]++;
+        assert_int_equal(sl_level_deal(&level, rows), least);
+        assert_memory_equal(level.owners, best.owners, rows * sizeof(*best.owners));
+        sl_level_close(&level);
+    }
+    assert_true(chosen[0] > 0 && chosen[1] > 0 && chosen[2] > 0);
 }
 
 /* What is level already stays. */
