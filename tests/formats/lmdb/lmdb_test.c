@@ -112,6 +112,29 @@ TEST(entries_in_the_order_of_keys)
     }
 }
 
+/* A folder whose path has no room for the name of its file. */
+TEST(a_path_that_is_too_long)
+{
+    enum { PATH_MOST = 4095 };
+    static char longest[PATH_MOST + 1];
+    lmdb_file file;
+    make_two_leaves(&file, 4096);
+    (void)snprintf(path, sizeof(path), "%s/data.mdb", root);
+    write_file(path, file.data, (uint32_t)lmdb_size(&file));
+    lmdb_free(&file);
+    for (size_t bytes = PATH_MOST - 16; bytes <= PATH_MOST; bytes++) {
+        sluice_dataset *dataset = NULL;
+        sluice_error error = SLUICE_ERROR_INIT;
+        memset(longest, '/', bytes);
+        memcpy(longest, root, strlen(root));
+        longest[bytes] = '\0';
+        const char *const paths[] = {root, longest};
+        assert_int_equal(sluice_dataset_open(&dataset, paths, 2, NULL, &error),
+                         bytes + strlen("/data.mdb") > PATH_MOST ? SLUICE_INVALID : SLUICE_OK);
+        sluice_dataset_close(dataset);
+    }
+}
+
 /* The file may be shorter than it says, if what is missing is free. */
 TEST(every_truncation)
 {
