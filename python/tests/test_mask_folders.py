@@ -444,3 +444,27 @@ def test_page(tmp_path, monkeypatch):
     names = pages.run("formats/images.md", "Folders of masks", tmp_path, monkeypatch)
     batch = next(iter(names["loader"]))
     assert len(names["data"]) == 16 and numpy.asarray(batch["seg"]).shape[:3] == (16, 512, 512)
+
+
+@pytest.mark.parametrize("end, added, palette", [("_masks", "", False), ("_mask", "_mask", True), ("annot", "", False), ("_labels", "_seg", False)])
+def test_images_and_masks_are_not_two_classes(tmp_path, end, added, palette):
+    for number in range(3):
+        picture(tmp_path / "train" / f"{number}.jpg", number)
+        mask(tmp_path / f"train{end}" / f"{number}{added}.png", number, palette=palette)
+    with pytest.raises(INVALID, match=f'the folders "train" and "train{end}" are images and their masks, not classes: open ".*/train" to read'):
+        sluice.Dataset(tmp_path)
+    assert sluice.Dataset(tmp_path / "train").format == "masks"
+
+
+@pytest.mark.parametrize("change", ["photos", "unpaired", "nested", "other name"])
+def test_classes_whose_names_look_like_masks(tmp_path, change):
+    """Photos of faces with masks, a mask that is missing, folders in a class, another ending."""
+    second = tmp_path / ("face_masked" if change == "other name" else "face_mask")
+    for number in range(3):
+        picture(tmp_path / "face" / f"{number}.jpg", number)
+        if change == "photos":
+            picture(second / f"{number}.png", number)
+        elif change != "unpaired" or number != 1:
+            mask(second / ("a" if change == "nested" else "") / f"{number}.png", number)
+    data = sluice.Dataset(tmp_path)
+    assert data.format == "folder" and data.classes == ["face", second.name]

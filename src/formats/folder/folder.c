@@ -6,6 +6,7 @@
 #include "checksum.h"
 #include "dataset.h"
 #include "error.h"
+#include "folder_pairs.h"
 #include "folder_shape.h"
 #include "little_endian.h"
 #include "memory.h"
@@ -411,6 +412,9 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
                                ? SLUICE_OK
                                : sl_folder_shape_check(&own->list, own->root,
                                                        options->allow_empty_classes != 0, error);
+    if (status == SLUICE_OK && !own->list.flat) {
+        status = sl_folder_pairs_check(&own->list, own->root, error);
+    }
     if (status == SLUICE_OK && !options->allow_case_duplicates) {
         status = refuse_case_duplicates(own, error);
     }
