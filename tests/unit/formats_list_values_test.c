@@ -121,6 +121,8 @@ TEST(columns_of_lines)
 
 TEST(keys_of_json)
 {
+    enum { LEVELS = 100 }; /* more than are kept */
+    char deep[2 * LEVELS + 4] = "";
     read_text("a.json", " {\"id\": 7, \"of\": [\"a\", \"b\"]}");
     assert_true(values.is_data && values.is_keyed);
     assert_int_equal(values.count, 3);
@@ -131,6 +133,13 @@ TEST(keys_of_json)
     assert_int_equal(values.count, 2);
     EXPECT_GROUP(0, "", "a", "b");
     EXPECT_GROUP(1, "", "1", "2");
+    memset(deep, '[', LEVELS);
+    memcpy(deep + LEVELS, "1,2", 3);
+    memset(deep + LEVELS + 3, ']', LEVELS);
+    read_text("a.json", deep);
+    assert_int_equal(values.count, 2);
+    EXPECT_GROUP(0, "", "1");
+    EXPECT_GROUP(1, "", "2");
 }
 
 TEST(words_of_xml)

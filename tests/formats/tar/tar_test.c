@@ -88,6 +88,11 @@ static void links_stand_for_files(void **state)
         {SYMBOLIC, "d/i.txt", "i.txt", NULL},
         {HARD, "d/j.txt", "a.txt", NULL},
         {0, "d/later.txt", "later", "later"},
+        /* "__name__" is in no sample, and occurs twice: a hard link means the one before it */
+        {0, "__name__", "first", NULL},
+        {HARD, "e/a.txt", "__name__", "first"},
+        {SYMBOLIC, "e/b.txt", "../__name__", "last"},
+        {0, "__name__", "last", NULL},
     };
     uint8_t file[40 * TAR_BLOCK];
     char text[16];
