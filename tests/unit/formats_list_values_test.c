@@ -133,9 +133,11 @@ TEST(keys_of_json)
     assert_int_equal(values.count, 2);
     EXPECT_GROUP(0, "", "a", "b");
     EXPECT_GROUP(1, "", "1", "2");
+    memset(deep, ']', sizeof(deep) - 1);
     memset(deep, '[', LEVELS);
-    memcpy(deep + LEVELS, "1,2", 3);
-    memset(deep + LEVELS + 3, ']', LEVELS);
+    deep[LEVELS] = '1';
+    deep[LEVELS + 1] = ',';
+    deep[LEVELS + 2] = '2';
     read_text("a.json", deep);
     assert_int_equal(values.count, 2);
     EXPECT_GROUP(0, "", "1");

@@ -54,19 +54,24 @@ static uint32_t list_names(uint32_t field, char names[][SL_SUFFIX_BYTES])
     return count;
 }
 
-static void expect_distinct(uint32_t count)
+static void expect_no_shared(uint32_t a, uint32_t b)
 {
     static char names[2][NAMES_MAX][SL_SUFFIX_BYTES];
+    const uint32_t of_a = list_names(a, names[0]);
+    const uint32_t of_b = list_names(b, names[1]);
+    for (uint32_t k = 0; k < of_a * of_b; k++) {
+        if (strcasecmp(names[0][k / of_b], names[1][k % of_b]) == 0) {
+            fail_msg("fields \"%s\" and \"%s\" share \"%s\"", fields[a].name, fields[b].name,
+                     names[0][k / of_b]);
+        }
+    }
+}
+
+static void expect_distinct(uint32_t count)
+{
     for (uint32_t a = 0; a < count; a++) {
-        const uint32_t of_a = list_names(a, names[0]);
         for (uint32_t b = 0; b < a; b++) {
-            const uint32_t of_b = list_names(b, names[1]);
-            for (uint32_t k = 0; k < of_a * of_b; k++) {
-                if (strcasecmp(names[0][k / of_b], names[1][k % of_b]) == 0) {
-                    fail_msg("fields \"%s\" and \"%s\" share \"%s\"", fields[a].name,
-                             fields[b].name, names[0][k / of_b]);
-                }
-            }
+            expect_no_shared(a, b);
         }
     }
 }

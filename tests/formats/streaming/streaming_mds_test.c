@@ -271,7 +271,7 @@ TEST_WITH(pixels_of_pillow, test_folder_make, test_folder_remove)
     uint8_t pixels[PIXELS_BYTES];
     uint8_t value[PIXELS_AT + PIXELS_BYTES + 1] = {WIDE, 0, 0, 0, HIGH, 0, 0, 0, 3, 0, 0, 0};
     memcpy(value + MODE_AT, "RGB", 3);
-    for (uint8_t i = 0; i <= PIXELS_BYTES; i++) {
+    for (uint32_t i = 0; i <= PIXELS_BYTES; i++) {
         value[PIXELS_AT + i] = (uint8_t)(10 * i);
     }
     assert_int_equal(decode_pil(value, PIXELS_AT + PIXELS_BYTES, pixels), SLUICE_OK);
