@@ -227,7 +227,7 @@ def test_in_a_dict(datasets):
 
 
 def test_ranks_are_level(tmp_path):
-    """The figures of docs/sequences.md have the same distribution, of more documents."""
+    """The figures of docs/measurements/loading.md have the same distribution, of more documents."""
     lengths = numpy.random.default_rng(4).lognormal(5.9, 1.2, 5000).astype(int) + 1
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "uint8", (0,))}, zstd="off") as writer:
         for length in lengths.tolist():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of docs/sequences.md for each trainer, run on a batch, and compared with the documents themselves. Rules of the trainers are
+"""The lines of docs/packed-trainers.md for each trainer, run on a batch, and compared with the documents themselves. Rules of the trainers are
 written here again, from their sources; none of the trainers is called."""
 import re
 
@@ -42,14 +42,14 @@ def states(tmp_path_factory):
     with sluice.Writer(folder / "documents", {"tokens": ("tensor", "uint16", (0,))}, zstd="off") as writer:
         for document in make_pairs():
             writer.add(tokens=numpy.array(document, "uint16"))
-    (text,) = re.findall(r"^## What each trainer wants\n(.*?)^## ", (pages.DOCS / "sequences.md").read_text(), re.MULTILINE | re.DOTALL)
+    text = (pages.DOCS / "packed-trainers.md").read_text()
     names, made = {"model": model}, {"folder": folder}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for part in re.split(r"^### ", text, flags=re.MULTILINE):
+        for part in re.split(r"^## ", text, flags=re.MULTILINE):
             heading = part.partition("\n")[0].partition(":")[0].partition(",")[0]
             for block in re.findall(r"^```python\n(.*?)^```", part, re.MULTILINE | re.DOTALL):
-                exec(compile(block, f"sequences.md, {heading}", "exec"), names)
+                exec(compile(block, f"packed-trainers.md, {heading}", "exec"), names)
                 made[heading] = dict(names)
     assert len(made) == 9
     return made

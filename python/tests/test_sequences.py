@@ -151,4 +151,4 @@ def test_arguments():
 
 
 def test_page(tmp_path, monkeypatch):
-    assert pages.run("sequences.md", "What packing your documents would give", tmp_path, monkeypatch)["made"].targets == 50400
+    assert pages.run("sequences.md", "Choose a row length", tmp_path, monkeypatch)["made"].targets == 50400
