@@ -94,6 +94,14 @@ def test_another_dataset(folder, monkeypatch, page, heading, path):
     check_targets(names["images"], names["targets"])
 
 
+def test_several_processes(folder, monkeypatch):
+    """What rank 1 of 4 gets of 64 images."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    names = pages.run("distributed.md", "Train on several GPUs", folder, monkeypatch)
+    assert (names["loader"].rank, names["loader"].world_size) == (1, 4) and len(names["images"]) == 16
+
+
 def test_the_recipe_is_the_preset(folder, monkeypatch):
     preset = sluice.transforms.presets.yolo(640, end_epoch=90)
     assert repr(sluice.transforms.Compose(pages.run("several.md", "Mosaics", folder, monkeypatch)["yolo"])) == repr(preset)
