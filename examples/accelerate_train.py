@@ -4,8 +4,8 @@
 
     accelerate launch accelerate_train.py FOLDER STATE [--epochs N] [--accumulate N] [--every N] [--resume]
 
-FOLDER: class folders of images, or shards. Saves the model, the optimizer and the loader to STATE every N steps; --resume
-continues behind the last saved step, without reading what came before.
+FOLDER: class folders of images, or shards. Saves the model, the optimizer and the loader to STATE every N steps. --resume
+resumes after the last saved step, without reading earlier samples.
 """
 import argparse
 
@@ -28,7 +28,7 @@ def main():
     arguments = parser.parse_args()
     torch.manual_seed(0)
     accelerator = Accelerator(gradient_accumulation_steps=arguments.accumulate)
-    loader = sluice.torch.DataLoader(  # after the Accelerator: here the ranks are known
+    loader = sluice.torch.DataLoader(  # after the Accelerator, which sets up the ranks
         arguments.folder, batch_size=4, shuffle=True, seed=7, last_batch="wrap",
         transform=[T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.ToTensor()],
     )  # fmt: skip

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and captions: two small towers, trained until each finds the other's.
+"""Images and captions: trains two small towers until each finds its counterpart.
 
     clip_pairs.py [--steps N]
 
-Draws shapes of a colour at a place, packs them with what they show as a text ("a red ring at the top
-left"), and trains on batches of pictures and padded bytes with the symmetric contrastive loss. Held-out
-pictures, of which each batch has different captions, are looked up by caption and the other way round:
-prints how often the right one comes first (recall@1), and fails where that is not far above chance.
+Draws coloured shapes at different positions, packs them with captions ("a red ring at the top left"), and
+trains on batches of images and padded bytes with the symmetric contrastive loss. Then it looks up held-out
+images by caption, and captions by image; the captions of a batch differ. Prints how often the right one
+comes first (recall@1), and fails if that is not far above chance.
 """
 import argparse
 import itertools
@@ -31,7 +31,7 @@ CAPTIONS = list(itertools.product(COLOURS, SHAPES, PLACES))
 
 
 def draw(random, colour, shape, place):
-    """64 x 64 pixels: the shape in its quarter, of any size and shade, in noise."""
+    """Draws 64 x 64 pixels: a shape in its quarter, of random size and shade, on noise."""
     picture = Image.new("RGB", (64, 64), tuple(random.integers(60, 120, 3).tolist()))
     radius = random.uniform(8, 13)
     x, y = (32 * part + random.uniform(radius, 32 - radius) for part in PLACES[place])
@@ -48,7 +48,7 @@ def draw(random, colour, shape, place):
 
 
 def pack(path, seed, times):
-    """Each caption `times` times, as pixels; a JPEG's bytes would do as well."""
+    """Packs each caption `times` times, with an image as pixels; JPEG bytes would also work."""
     random = numpy.random.default_rng(seed)
     with sluice.Writer(path, {"image": "image", "caption": "text"}) as writer:
         for colour, shape, place in CAPTIONS * times:
@@ -64,7 +64,7 @@ def open_loader(path, *transforms):
 
 
 class Texts(nn.Module):
-    """The sum of what each three bytes that follow one another mean."""
+    """Sums the embeddings of all groups of three consecutive bytes."""
 
     def __init__(self):
         super().__init__()
@@ -84,7 +84,7 @@ class Pictures(nn.Sequential):
 
 
 def similarities(pictures, texts, batch):
-    """Rows: pictures; columns: captions."""
+    """Returns a score for each image (row) and caption (column)."""
     image, text = batch
     return nn.functional.normalize(pictures(image)) @ nn.functional.normalize(texts(text, text.lengths)).T
 
@@ -93,7 +93,7 @@ def train(loader, pictures, texts, steps):
     sharpness = nn.Parameter(torch.tensor(2.0))
     optimizer = torch.optim.Adam([*pictures.parameters(), *texts.parameters(), sharpness], 2e-3)
     target = torch.arange(BATCH)
-    epochs = itertools.chain.from_iterable(itertools.repeat(loader))  # one after another, without end
+    epochs = itertools.chain.from_iterable(itertools.repeat(loader))  # epoch after epoch, endless
     for step, batch in enumerate(itertools.islice(epochs, steps), 1):
         scores = similarities(pictures, texts, batch) * sharpness.exp()
         loss = (nn.functional.cross_entropy(scores, target) + nn.functional.cross_entropy(scores.T, target)) / 2
@@ -106,7 +106,7 @@ def train(loader, pictures, texts, steps):
 
 @torch.no_grad()
 def recall(loader, pictures, texts):
-    """Of held-out pictures and of captions, the part whose own counterpart in the batch is the nearest."""
+    """Returns the fractions of captions and of images whose counterpart is the nearest in the batch."""
     right, target = torch.zeros(2), torch.arange(BATCH)
     for batch in loader:
         scores = similarities(pictures, texts, batch)
@@ -125,11 +125,11 @@ def main():
         pack(seen, seed=1, times=12)
         pack(held_out, seed=2, times=1)
         pictures, texts = Pictures(), Texts()
-        # No flip: what is on the left has to stay there.
+        # No flip: captions mention left and right.
         loader = open_loader(seen, T.RandomResizedCrop(SIDE, (0.8, 1)), T.ColorJitter(0.2))
         train(loader, pictures, texts, arguments.steps)
         found = recall(open_loader(held_out, T.Resize(SIDE), T.CenterCrop(SIDE)), pictures, texts)
-    print(f"recall@1: captions {found[0]:.1%}, pictures {found[1]:.1%}, chance {1 / BATCH:.1%}")
+    print(f"recall@1: captions {found[0]:.1%}, images {found[1]:.1%}, chance {1 / BATCH:.1%}")
     return 0 if min(found) > 10 / BATCH else "that is hardly better than chance"
 
 

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_training: batches that are born on the GPU, and a training step that never makes the host
- * wait for them.
+ * cuda_training: batches in GPU memory, and a training step that never makes the host wait for
+ * them.
  *
  *     cuda_training [--graph] [--epochs N] [--batch N] [--repeat N] DATASET
  *
- * The "training" is a kernel of our own that adds up the mean of every class. What matters is the
- * order of calls in train(): next, wait, kernel, release_on. None of them waits for the GPU: the
- * order is kept on the device, so the host is free to queue the next step.
+ * The "training" is a kernel that sums the mean of every class. Note the order of calls in train():
+ * next, wait, kernel, release_on. None of them waits for the GPU: the device keeps the order, so
+ * the host can queue the next step.
  *
- * --graph replays the step as a CUDA graph. A graph remembers addresses, so the pictures have to
- * come to the same ones again and again: the loader is given memory of ours (options.outputs), and
- * there is one graph for each block of it. Labels are copied to a fixed place. Waiting for a batch
- * and releasing it stay outside of the graph.
+ * --graph replays the step as a CUDA graph. A graph stores addresses, so images must arrive at the
+ * same ones repeatedly: the program passes its own memory to the loader (options.outputs), and
+ * makes one graph for each block of it. Labels are copied to a fixed address. Waiting for a batch
+ * and releasing it stay outside the graph.
  *
- * --repeat reads each picture that many times, in one kernel, as a larger model would. Under
- * `sluice idle` the program says when it waited for data, so that idle time can be told apart by
- * its cause.
+ * --repeat reads each image that many times, in one kernel, as a larger model would. Under `sluice
+ * idle`, the program reports when it waited for data, so that causes of idle time can be separated.
  *
- * The CUDA driver is opened at run time, as the library does it, so that this builds without a CUDA
- * toolkit. Programs of yours include cuda.h, or use the CUDA runtime: a cudaStream_t is what
- * sluice_batch_wait takes. Exit code 77: there is no CUDA device here.
+ * Like the library, the program opens the CUDA driver at run time, so it builds without a CUDA
+ * toolkit. Your programs include cuda.h or use the CUDA runtime: sluice_batch_wait takes a
+ * cudaStream_t. Exit code 77: no CUDA device is available.
  */
 #include <dlfcn.h>
 #include <sluice/sluice.h>
@@ -33,7 +32,7 @@
 
 enum { SIDE = 224, VALUES = 3 * SIDE * SIDE, CLASSES = 1000, OUTPUTS = 3, EXIT_NO_GPU = 77 };
 
-/* ---- the step: one block of threads adds up one picture, `laps` times ---- */
+/* ---- the step: one block of threads sums one image, `laps` times ---- */
 
 static const char step_ptx[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -51,13 +50,13 @@ static const char step_ptx[] =
     "  ld.global.u64 %label, [%at];\n"
     "  ld.param.u32 %end, [classes];\n"
     "  cvt.u64.u32 %classes, %end;\n"
-    "  setp.ge.u64 %p, %label, %classes;\n" /* -1, a row to leave out, is a large number here */
+    "  setp.ge.u64 %p, %label, %classes;\n" /* -1, a row to skip, is a large number here */
     "  @%p bra DONE;\n"
     "  ld.param.u32 %end, [values];\n"
     "  ld.param.u64 %at, [images];\n"
     "  mul.wide.u32 %wide, %row, %end;\n"
     "  shl.b64 %wide, %wide, 1;\n"
-    "  add.s64 %at, %at, %wide;\n" /* the first value of this row's picture */
+    "  add.s64 %at, %at, %wide;\n" /* the first value of this row's image */
     "  mov.u32 %step, %ntid.x;\n"
     "  mov.f32 %sum, 0f00000000;\n"
     "  ld.param.u32 %lap, [laps];\n"
@@ -136,7 +135,7 @@ static struct {
 #undef FIELD
 } cu;
 
-/* Says what failed; a call that answers 0 went well. */
+/* Reports a failed call; returns true if `code` is 0. */
 static bool ok(const char *call, int code)
 {
     if (code != 0) {
@@ -150,7 +149,7 @@ static bool find(void *library, const char *name, void *place)
     void *found = dlsym(library, name);
     memcpy(place, &found, sizeof(found));
     if (found == NULL) {
-        fprintf(stderr, "the CUDA driver has no %s\n", name);
+        fprintf(stderr, "the CUDA driver lacks %s\n", name);
     }
     return found != NULL;
 }
@@ -168,7 +167,7 @@ static bool open_driver(bool graphs)
     return all;
 }
 
-/* ---- the model, and where it lives ---- */
+/* ---- the model and its memory ---- */
 
 typedef struct model {
     bool graphs;
@@ -178,7 +177,7 @@ typedef struct model {
     void *context, *module, *step;
     address sums, counts;     /* CLASSES floats, CLASSES 32-bit numbers */
     address labels;           /* of one batch, for graphs */
-    address outputs[OUTPUTS]; /* pictures of one batch each, for graphs */
+    address outputs[OUTPUTS]; /* images of one batch each, for graphs */
     void *replay[OUTPUTS];    /* a graph for each of them */
 } model;
 
@@ -273,7 +272,7 @@ static bool replay_step(const model *m, address images, address labels)
                    ok("cuGraphLaunch", cu.cuGraphLaunch(m->replay[i], m->stream));
         }
     }
-    fprintf(stderr, "a batch is not where it should be\n");
+    fprintf(stderr, "a batch is not in one of the output blocks\n");
     return false;
 }
 
@@ -292,7 +291,7 @@ static bool train(const model *m, sluice_batch *batch)
     }
     const sluice_status released = sluice_batch_release_on(batch, m->stream);
     if (released == SLUICE_INVALID || released == SLUICE_STATE) {
-        sluice_batch_release(batch); /* it is still ours */
+        sluice_batch_release(batch); /* the program still holds it */
     }
     return trained && released == SLUICE_OK;
 }
@@ -304,11 +303,11 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Where `sluice idle` wants to be told about waits and steps; NULL when nobody asks. */
+/* Opens the file for marks of waits and steps; NULL if not under `sluice idle`. */
 static FILE *open_marks(void)
 {
     char path[4096];
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread yet */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): still one thread */
     const char *folder = getenv("SLUICE_IDLE_DIR");
     if (folder == NULL) {
         return NULL;
@@ -371,7 +370,7 @@ static bool print_means(const model *m)
     return true;
 }
 
-/* Whether the GPU had to wait, by the loader's own books. */
+/* Prints the loader's statistics of waiting. */
 static void print_idle(sluice_loader *loader)
 {
     sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
@@ -385,11 +384,10 @@ static void print_idle(sluice_loader *loader)
            (double)stats.host_wait_max_ns * 1e-6);
     const double stalled = span > 0 ? 100 * (double)stats.stream_stall_ns / span : 0;
     const double busy = span > 0 ? 100 * (double)stats.stream_busy_ns / span : 0;
-    printf(
-        "%llu steps timed on the device: busy %.2f %%, stalled %.2f %%, nothing to do %.2f %% of "
-        "%.3f s\n",
-        (unsigned long long)stats.steps_timed, busy, stalled, span > 0 ? 100 - busy - stalled : 0,
-        span * 1e-9);
+    printf("%llu steps timed on the device: busy %.2f %%, stalled %.2f %%, idle %.2f %% of "
+           "%.3f s\n",
+           (unsigned long long)stats.steps_timed, busy, stalled,
+           span > 0 ? 100 - busy - stalled : 0, span * 1e-9);
 }
 
 static sluice_status open_loader(const model *m, const char *path, sluice_loader **loader,
@@ -455,7 +453,7 @@ static int run(model *m, const char *path, uint64_t epochs)
     if (marks != NULL) {
         fclose(marks);
     }
-    sluice_loader_close(loader); /* before the memory that it was given */
+    sluice_loader_close(loader); /* before its output memory is freed */
     close_model(m);
     return good ? 0 : 1;
 }
@@ -487,7 +485,7 @@ int main(int argc, char **argv)
     const sluice_status status = sluice_device_get_text("cuda:0", text, sizeof(text));
     printf("cuda:0: %s\n", text);
     if (status == SLUICE_UNSUPPORTED) {
-        printf("skipped: there is nothing to train on\n");
+        printf("skipped: no device to train on\n");
         return EXIT_NO_GPU;
     }
     return status == SLUICE_OK ? run(&m, argv[at], epochs) : 1;

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Data-parallel training whose ranks share each epoch exactly, also when their number changes half-way.
+"""Data-parallel training: the ranks share each epoch exactly, even if their number changes in mid-epoch.
 
     torchrun --nproc_per_node 2 ddp_torchrun.py FOLDER [--checkpoint FILE] [--epochs N] [--save-at STEP] [--stop]
     torchrun --nproc_per_node 3 ddp_torchrun.py FOLDER --checkpoint FILE --resume
     mpirun -n 2 python3 ddp_torchrun.py FOLDER           (or srun; on several machines MASTER_ADDR is the first)
 
-FOLDER: class folders of pictures, or shards. DistributedDataParallel on the CPU, over gloo; the loader
-finds its rank by itself. In the last epoch, behind step STEP [half of it], rank 0 saves model, optimiser
-and loader; with --stop all end there. --resume goes on from there, with any number of processes, and saves
-again with --save-at (steps of its own) only. Fails where the ranks' steps, states or weights differ, or
-where the ranks together did not have each sample of an epoch once, what they had before the checkpoint
-included.
+FOLDER: class folders of images, or shards. Uses DistributedDataParallel on the CPU, with gloo; the loader
+finds its rank. In the last epoch, after step STEP [half of the epoch], rank 0 saves model, optimizer and
+loader; with --stop, all ranks end there. --resume resumes from that state with any number of processes, and
+saves again only with --save-at (counting its own steps). Fails if the ranks' steps, states or weights
+differ, or if the ranks together, also across a checkpoint, did not read each sample of an epoch once.
 """
 import argparse
 import hashlib
@@ -25,14 +24,14 @@ from sluice import transforms as T
 
 
 def gather(value):
-    """What each rank has, on every rank."""
+    """Returns the values of all ranks, on every rank."""
     values = [None] * distributed.get_world_size()
     distributed.all_gather_object(values, value)
     return values
 
 
 def gather_same(what, value):
-    """Raises on every rank, so that none waits for another, where they differ."""
+    """Raises if the values differ, on every rank, so that none waits for another."""
     values = gather(value)
     if any(other != values[0] for other in values):
         raise SystemExit(f"{what} differ between ranks: {values}")
@@ -40,10 +39,10 @@ def gather_same(what, value):
 
 
 def train_step(model, optimizer, batch):
-    """DistributedDataParallel takes the mean over ranks: times their number, by all rows, it is that over rows."""
+    """Returns the loss to minimize. DistributedDataParallel averages over ranks, so this scales it to a mean over all rows."""
     rows = batch["mask"].sum()
     distributed.all_reduce(rows)
-    # Rows that only fill up the last batch have the mask 0 and the label -1.
+    # Rows added to the last batch have mask 0 and label -1.
     loss = nn.functional.cross_entropy(model(batch["image"]), batch["label"], reduction="sum")
     optimizer.zero_grad()
     (loss * distributed.get_world_size() / rows).backward()
@@ -69,14 +68,14 @@ def train(arguments, say):
     model = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.AvgPool2d(3), nn.Flatten(), nn.Linear(200, classes))
     model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
-    seen = []  # numbers of the samples that this rank had in this epoch; only for the proof
+    seen = []  # numbers of this rank's samples in this epoch, for the check
     if arguments.resume:
         state = torch.load(arguments.checkpoint)
         model.module.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         loader.load_state_dict(state["loader"])
         seen = state["seen"] if distributed.get_rank() == 0 else []
-        say(f"going on in epoch {loader.epoch} behind {len(state['seen'])} of {count} samples")
+        say(f"resuming in epoch {loader.epoch} after {len(state['seen'])} of {count} samples")
     say(f"ranks: {gather((loader.rank, loader.world_size))}")
     save_at = arguments.save_at or (0 if arguments.resume else len(loader) // 2)
     for epoch in range(loader.epoch, arguments.epochs):
@@ -88,7 +87,7 @@ def train(arguments, say):
             seen += batch["index"][batch["mask"].bool()].tolist()
             if arguments.checkpoint and (epoch, steps) == (arguments.epochs - 1, save_at):
                 save(arguments.checkpoint, model, optimizer, loader, seen)
-                say(f"epoch {epoch}: saved behind step {steps}")
+                say(f"epoch {epoch}: saved after step {steps}")
                 if arguments.stop:
                     return
         gather_same("steps", steps)
@@ -113,7 +112,7 @@ def main():
     if (arguments.stop or arguments.resume) and arguments.checkpoint is None:
         parser.error("--stop and --resume need --checkpoint")
     torch.set_num_threads(1)
-    where = sluice.ranks()  # torchrun's, or another launcher's, which does not tell torch
+    where = sluice.ranks()  # from torchrun, or from another launcher that does not set up torch
     found = {"RANK": where.rank, "WORLD_SIZE": where.world_size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 29501}
     for name, value in found.items():
         os.environ.setdefault(name, str(value))

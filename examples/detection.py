@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Detection with torchvision's RetinaNet: where discs and squares are.
+"""Detects discs and squares with torchvision's RetinaNet.
 
     detection.py [--steps N]
 
-Draws shapes on noise, packs pictures with their boxes and labels, and trains on crops that are scaled and mirrored,
-whose boxes follow. Held-out pictures are resized to one size; what is found in them goes back to the stored picture by
-the inverse of the `where` column's matrix, and is compared there. Prints the part of the shapes that were found.
+Draws shapes on noise, packs images with their boxes and labels, and trains on scaled and flipped crops; boxes follow.
+Held-out images are resized to one size. The inverse of the `where` column's matrix maps detections back to the stored
+image, where they are compared. Prints the fraction of shapes that were found.
 """
 import argparse
 import io
@@ -30,7 +30,7 @@ SIDE, BATCH, MOST = 64, 8, 8
 
 
 def draw(random):
-    """A picture of any size with one to three shapes apart from each other; their boxes; 1: disc, 2: square."""
+    """Draws an image of random size with one to three separate shapes; returns it, their boxes and labels (1: disc, 2: square)."""
     size = random.integers(80, 130, 2)
     picture = Image.new("RGB", tuple(size.tolist()), tuple(random.integers(40, 110, 3).tolist()))
     boxes, labels = [], []
@@ -43,7 +43,7 @@ def draw(random):
         labels.append(int(random.integers(1, 3)))
         boxes.append(box)
         pen, colour = ImageDraw.Draw(picture), tuple(random.integers(150, 256, 3).tolist())
-        inside = (box[0], box[1], box[2] - 1, box[3] - 1)  # Pillow's last pixel is drawn, too
+        inside = (box[0], box[1], box[2] - 1, box[3] - 1)  # Pillow draws the last pixel too
         (pen.ellipse if labels[-1] == 1 else pen.rectangle)(inside, colour)
     return picture, numpy.array(boxes, "float32"), numpy.array(labels)
 
@@ -76,7 +76,7 @@ def make_model():
     backbone = nn.Sequential(*layers)
     backbone.out_channels = 64
     anchors = AnchorGenerator(((12, 18, 26),), ((1.0,),))
-    size = {"min_size": SIDE, "max_size": SIDE}  # they have it already
+    size = {"min_size": SIDE, "max_size": SIDE}  # the images already have this size
     return RetinaNet(backbone, 3, anchor_generator=anchors, detections_per_img=MOST, score_thresh=0.15, **size)
 
 
@@ -94,14 +94,14 @@ def train(loader, model, steps):
 
 
 def moved(matrix, boxes):
-    """Corners by a matrix, which neither turns nor mirrors here."""
+    """Maps corners by a matrix without rotation or flip."""
     corners = torch.cat([boxes.reshape(-1, 2), torch.ones(2 * len(boxes), 1)], 1).double() @ matrix.T
     return (corners[:, :2] / corners[:, 2:]).reshape(-1, 4)
 
 
 @torch.no_grad()
 def found(loader, model):
-    """The part of the stored boxes that have one of their kind over them, by half and more."""
+    """Returns the fraction of stored boxes that a detection of the same class overlaps by at least half."""
     model.eval()
     hits = count = 0
     for batch in loader:

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emulated_step: would this machine feed a GPU whose step takes MS milliseconds? Each step is a
- * sleep that holds its batch, so no GPU is needed. It prints how much of the time the GPU would
- * have worked:
+ * emulated_step: shows whether this machine would feed a GPU whose step takes MS milliseconds. Each
+ * step is a sleep that holds its batch, so no GPU is needed. Prints the fraction of the time in
+ * which the GPU would have worked:
  *
  *     emulated_step DATASET MS [BATCH [STEPS]]
  *     ...
  *     utilisation 99.7 %: 40 steps of 90 ms in 3.610 s
  *
- * The first steps, which wait until the loader has read ahead, are not counted. `sluice bench
- * --step-ms MS` measures more, and compares.
+ * The first steps wait until the loader has read ahead, and are not counted. `sluice bench
+ * --step-ms MS` measures and compares more.
  */
 #include <sluice/sluice.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* To an absolute time, so that what was done meanwhile is part of the step. */
+/* Sleeps until an absolute time, so that work since the last step is part of the step. */
 static void sleep_until(double when)
 {
     struct timespec time = {.tv_sec = (time_t)when};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* first: one epoch of batches, as short as it gets. README.md shows this program; a test compares
- * the two. minimal.c reports what goes wrong. */
+/* first: one epoch of batches, as short as possible. README.md shows this program; a test compares
+ * the two. minimal.c also reports errors. */
 #include <sluice/sluice.h>
 #include <stdio.h>
 

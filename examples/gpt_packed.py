@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small GPT of bytes, trained on packed rows: several whole documents in each, none of which sees another.
+"""Trains a small byte-level GPT on packed rows: several whole documents per row, none of which sees another.
 
     gpt_packed.py [FOLDER] [--packed PATH] [--steps N]
 
-FOLDER: any folder; each of its files is a document [the docstrings of Python's own library]. PATH: where the documents are written
-as a dataset [a temporary folder]. The attention mask is made from `tokens.documents`, and the loss has `tokens.targets`.
-Prints the loss, which falls, and compares the logits of documents in a row with those of each document alone: they are the same.
+FOLDER: any folder; each of its files is a document [docstrings of Python's standard library]. PATH: output for the packed
+documents [a temporary folder]. `tokens.documents` gives the attention mask, `tokens.targets` the targets of the loss. Prints the
+loss, which falls, and checks that the logits of a document are the same in its row and alone.
 """
 import argparse
 import ast
@@ -23,12 +23,12 @@ import sluice.torch
 from sluice import columns as C
 
 LENGTH, BATCH, WIDTH, HEADS, LAYERS = 256, 3, 32, 2, 2
-IGNORE = -100  # the target where there is none
-MODULES = 40  # of the library: about 700 docstrings of functions and classes
+IGNORE = -100  # target of positions without a target
+MODULES = 40  # of the library, with about 700 docstrings of functions and classes
 
 
 def docstrings():
-    """Texts of Python's library, as bytes."""
+    """Yields docstrings of Python's standard library, as bytes."""
     library = pathlib.Path(os.__file__).parent
     for path in sorted(library.glob("*.py"))[:MODULES]:
         for node in ast.walk(ast.parse(path.read_bytes())):
@@ -41,7 +41,7 @@ def files(folder):
 
 
 def write(documents, path):
-    """A dataset with a document in each sample; a byte is a token."""
+    """Writes a dataset with one document per sample; a byte is a token."""
     with sluice.Writer(path, {"tokens": ("tensor", "uint8", (0,))}, zstd="off") as writer:
         for document in documents:
             if document:
@@ -77,9 +77,9 @@ class GPT(nn.Module):
         self.head = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 256))
 
     def forward(self, tokens, documents, positions):
-        """Logits, rows x length x 256. A token sees itself and the tokens of its own document before it."""
+        """Returns logits, rows x length x 256. A token sees itself and earlier tokens of its document."""
         before = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool).tril()
-        mask = (before & (documents[:, :, None] == documents[:, None]))[:, None]  # of all heads
+        mask = (before & (documents[:, :, None] == documents[:, None]))[:, None]  # for all heads
         x = self.tokens(tokens) + self.positions(positions)
         for block in self.blocks:
             x = block(x, mask)
@@ -87,7 +87,7 @@ class GPT(nn.Module):
 
 
 def train(loader, model, steps):
-    """Losses, in nats a token."""
+    """Returns the losses, in nats per token."""
     optimizer, losses = torch.optim.Adam(model.parameters(), 5e-3), []
     epochs = itertools.chain.from_iterable(itertools.repeat(loader))
     for step, batch in enumerate(itertools.islice(epochs, steps), 1):
@@ -98,13 +98,13 @@ def train(loader, model, steps):
         optimizer.step()
         losses.append(float(loss))
         if step % 20 == 0 or step == 1:
-            print(f"step {step}: {losses[-1]:.2f} nats a token", flush=True)
+            print(f"step {step}: {losses[-1]:.2f} nats per token", flush=True)
     return losses
 
 
 @torch.no_grad()
 def compare(model, batch, documents):
-    """(documents compared, largest difference between logits of a document in its row and alone). documents: as tokens.documents."""
+    """Returns the number of documents compared and the largest difference of logits in the row and alone. documents: as tokens.documents."""
     together, count, differences = model(batch["tokens"], documents, batch["tokens.positions"]), batch["tokens.count"], []
     for row in range(len(count)):
         for number in range(count[row]):
@@ -134,7 +134,7 @@ def main():
         batch = next(iter(loader))
         count, difference = compare(model, batch, batch["tokens.documents"])
         _, other = compare(model, batch, torch.zeros_like(batch["tokens.documents"]))
-    print(f"logits of {count} documents, in their rows and alone, differ by at most {difference:.1g}; with a mask that is only causal by {other:.1g}")
+    print(f"logits of {count} documents, in their rows and alone, differ by at most {difference:.1g}; with only a causal mask by {other:.1g}")
     if difference > 1e-4:
         return "documents of a row see each other"
     return 0 if losses[-1] < 0.75 * losses[0] else "the loss did not fall"

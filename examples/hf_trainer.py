@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training with Hugging Face's Trainer, which seeks where it resumes.
+"""Training with Hugging Face's Trainer, which resumes without rereading samples.
 
     hf_trainer.py FOLDER OUTPUT [--epochs N] [--resume]
 
-FOLDER: class folders of images, or shards. OUTPUT gets the checkpoints; --resume continues from the last of them.
+FOLDER: class folders of images, or shards. OUTPUT: folder for checkpoints; --resume resumes from the last one.
 """
 import argparse
 
@@ -44,7 +44,7 @@ def main():
         given.output, per_device_train_batch_size=BATCH, per_device_eval_batch_size=BATCH, num_train_epochs=given.epochs,
         gradient_accumulation_steps=2, save_steps=2, report_to=[],
     )  # fmt: skip
-    train = open_loader(given.folder, [T.RandomResizedCrop(32), T.RandomHorizontalFlip()], shuffle=True, seed=7)  # after the arguments
+    train = open_loader(given.folder, [T.RandomResizedCrop(32), T.RandomHorizontalFlip()], shuffle=True, seed=7)  # after the TrainingArguments
     val = open_loader(given.folder, [T.Resize(36), T.CenterCrop(32)])
     trainer = Trainer(Classifier(), arguments, train_dataset=train, eval_dataset=val)
     trainer.train(resume_from_checkpoint=given.resume or None)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training with JAX, on all devices of all processes: global arrays from the rows that each process reads.
+"""Training with JAX on all devices of all processes: the rows of each process form global arrays.
 
     jax_train.py FOLDER [--epochs N] [--distributed]
 
-FOLDER: class folders of images, or shards. --distributed: call jax.distributed.initialize() first, as several processes need.
+FOLDER: class folders of images, or shards. --distributed: call jax.distributed.initialize() first; needed for several processes.
 The number of devices must divide 64, the rows of a global batch. Prints the mean loss of each epoch.
 """
 import argparse
@@ -44,7 +44,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.distributed:
         jax.distributed.initialize()
-    loader = sluice.Loader(  # after initialize: here the ranks are known
+    loader = sluice.Loader(  # after initialize, which sets up the ranks
         arguments.folder, batch_size=ROWS // jax.process_count(), shuffle=True, drop_last=True, seed=7, num_workers=2,
         rank=jax.process_index(), world_size=jax.process_count(),
         transform=[T.RandomResizedCrop(16), T.RandomHorizontalFlip(), T.ToTensor()],

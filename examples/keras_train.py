@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training and validation with Keras 3, on the backend that KERAS_BACKEND names.
+"""Training and validation with Keras 3, on the backend of KERAS_BACKEND.
 
     keras_train.py TRAIN VALIDATION [--epochs N]
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training with Lightning, which continues exactly behind the batch at which a checkpoint was saved.
+"""Training with Lightning, which resumes exactly after the batch of a checkpoint.
 
     lightning_train.py FOLDER [--epochs N] [--checkpoint FILE]
 
-FOLDER: class folders of images, or shards. --checkpoint continues from a checkpoint that Lightning saved, in the middle of
-an epoch, too, without reading what came before.
+FOLDER: class folders of images, or shards. --checkpoint resumes from a checkpoint that Lightning saved, also in the
+middle of an epoch, without reading earlier samples.
 """
 import argparse
 
@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--checkpoint")
     arguments = parser.parse_args()
 
-    def open_train():  # Lightning calls it once the ranks are known
+    def open_train():  # called by Lightning once the ranks are known
         return sluice.torch.DataLoader(
             arguments.folder, batch_size=4, shuffle=True, drop_last=True, seed=7,
             transform=[T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.ToTensor()],

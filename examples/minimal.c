@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* minimal: a training loop's data side. docs/c.md shows this program; a test compares the two. */
+/* minimal: the data side of a training loop. docs/c.md has this program; a test compares them. */
 #include <sluice/sluice.h>
 #include <stdio.h>
 

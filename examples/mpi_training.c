@@ -5,12 +5,12 @@
  *     mpirun -n 4 mpi_training FOLDER [EPOCHS [CHECKPOINT [DIE-AT]]]
  *     mpirun -n 3 mpi_training FOLDER 2 CHECKPOINT
  *
- * The library needs no MPI and does not talk to it: it finds the rank in the launcher's variables.
- * Rank 0 saves model and cursor in CHECKPOINT every two steps, and a run that finds the file goes
- * on from there, bit for bit with as many ranks, and with each sample once an epoch with more or
- * fewer. The last rank kills itself at step DIE-AT. MODEL_PARALLEL=K has K consecutive ranks get
- * the same batches, as those that hold parts of one model need. It fails where the ranks' steps,
- * cursors or weights differ, or where they together did not have each sample of an epoch once.
+ * The library does not use MPI: it reads the rank from the launcher's variables. Rank 0 saves model
+ * and cursor in CHECKPOINT every two steps. A run that finds the file resumes from it: bit for bit
+ * with the same number of ranks, and with each sample once per epoch with more or fewer. The last
+ * rank kills itself at step DIE-AT. With MODEL_PARALLEL=K, K consecutive ranks get the same
+ * batches, as ranks that hold parts of one model need. The program fails if the ranks' steps,
+ * cursors or weights differ, or if they together did not read each sample of an epoch once.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -26,12 +26,12 @@ enum { SIDE = 16, INPUTS = SIDE * SIDE * 3 + 1, CLASSES_MAX = 100, SAVE_EVERY = 
 static struct {
     sluice_dataset *data;
     sluice_loader *loader;
-    sluice_ranks ranks; /* of the data: less than MPI's with MODEL_PARALLEL */
+    sluice_ranks ranks; /* of the data: fewer than MPI's with MODEL_PARALLEL */
     int rank, size;     /* MPI's */
     uint32_t group;     /* ranks that get the same batches */
     uint64_t samples;
     uint32_t classes;
-    unsigned char *seen; /* how often this epoch had each sample, on this rank; for the proof */
+    unsigned char *seen; /* reads of each sample in this epoch, on this rank; for the check */
     float weights[CLASSES_MAX][INPUTS], gradient[CLASSES_MAX][INPUTS];
 } run;
 
@@ -53,10 +53,10 @@ static void check(sluice_status status, const sluice_error *error)
     }
 }
 
-/* Every rank has to have the same bytes; returns a number for them. */
+/* Stops unless every rank has the same bytes; returns a hash of them. */
 static uint64_t check_same(const void *bytes, size_t size, const char *what)
 {
-    uint64_t hash[2] = {14695981039346656037U, 0}; /* FNV-1a, and all of its bits turned */
+    uint64_t hash[2] = {14695981039346656037U, 0}; /* FNV-1a, and its complement */
     uint64_t least[2];
     for (size_t i = 0; i < size; i++) {
         hash[0] = (hash[0] ^ ((const unsigned char *)bytes)[i]) * 1099511628211U;
@@ -87,13 +87,13 @@ static void save(const char *path)
             fwrite(cursor, bytes, 1, file) != 1 || fwrite(all, run.samples, 1, file) != 1 ||
             fwrite(run.weights, sizeof(run.weights), 1, file) != 1 || fclose(file) != 0 ||
             rename(part, path) != 0) {
-            stop("the checkpoint cannot be written");
+            stop("cannot write the checkpoint");
         }
     }
     free(all);
 }
 
-/* The epoch to go on with. */
+/* Returns the epoch to resume in. */
 static uint64_t load(const char *path)
 {
     unsigned char cursor[SLUICE_CURSOR_BYTES];
@@ -114,9 +114,9 @@ static uint64_t load(const char *path)
         check(sluice_loader_get_error(run.loader, &error), &error);
     }
     if (run.rank != 0) {
-        memset(run.seen, 0, run.samples); /* what was had before counts once */
+        memset(run.seen, 0, run.samples); /* samples before the checkpoint count on rank 0 only */
     } else {
-        printf("going on in epoch %" PRIu64 "\n", epoch);
+        printf("resuming in epoch %" PRIu64 "\n", epoch);
     }
     return epoch;
 }
@@ -161,7 +161,7 @@ static void train_step(sluice_batch *batch)
     memset(run.gradient, 0, sizeof(run.gradient));
     for (uint32_t row = 0; row < sluice_batch_rows(batch); row++) {
         if (((const uint8_t *)mask.data)[row] == 0) {
-            continue; /* it only fills up the last batch */
+            continue; /* a row added to the last batch */
         }
         add_row((const float *)image.data + (size_t)row * (INPUTS - 1),
                 ((const int64_t *)label.data)[row]);
@@ -203,7 +203,7 @@ static void end_epoch(uint64_t epoch, uint64_t steps)
         once += all[i] == 1;
     }
     if (once != run.samples) {
-        stop("not every sample was had once");
+        stop("not every sample was read exactly once");
     }
     if (run.rank == 0) {
         printf("epoch %" PRIu64 ": %" PRIu64 " steps on each rank, each of %" PRIu64
@@ -258,7 +258,7 @@ static void find_ranks(void)
     run.group = group != NULL ? (uint32_t)strtoul(group, NULL, 10) : 1;
     check(sluice_ranks_find(&run.ranks, &error), &error);
     if (run.ranks.rank != (uint32_t)run.rank || run.ranks.world_size != (uint32_t)run.size) {
-        stop("MPI says otherwise than the launcher's variables");
+        stop("MPI and the launcher's variables disagree");
     }
     if (run.rank == 0) {
         printf("%s\n", run.ranks.text);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A step of your own in Python, compiled by numba: salt and pepper on the loader's threads, without the GIL.
+"""Your own Python step, compiled by numba: salt and pepper noise on the loader's threads, without the GIL.
 
     native_numba.py [DATASET]
 
-Without DATASET it draws some images. Prints the microseconds of CPU that an image costs without the step, with it, and with
-the same function as transforms.Python(per_sample=True). Needs numba (Debian: python3-numba).
+Without DATASET, it draws some images. Prints the CPU microseconds per image without the step, with it, and with the same
+function as transforms.Python(per_sample=True). Needs numba (Debian: python3-numba).
 """
 import io
 import pathlib
@@ -27,7 +27,7 @@ SIGNATURE = types.int32(types.CPointer(types.uint8), types.uint32, types.uint32,
 
 @numba.njit
 def next_bits(state):
-    """SplitMix64, as sluice_native_random: (64 random bits, the next state)."""
+    """SplitMix64, like sluice_native_random; returns 64 random bits and the next state."""
     state = numpy.uint64(state + numpy.uint64(0x9E3779B97F4A7C15))
     mixed = (state ^ (state >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
@@ -36,7 +36,7 @@ def next_bits(state):
 
 @numba.cfunc(SIGNATURE)
 def salt_and_pepper(pixels, width, height, stride, seed, user_data):
-    """Makes a share of the pixels, user_data[0], black or white."""
+    """Makes a fraction of the pixels, user_data[0], black or white."""
     share = numba.carray(user_data, 1, numpy.float64)[0]
     image = numba.carray(pixels, (height, stride))
     spots = int(share * width * height)
@@ -51,7 +51,7 @@ def salt_and_pepper(pixels, width, height, stride, seed, user_data):
 
 
 def slow(picture):
-    """The same in numpy, with other random numbers."""
+    """Does the same in numpy, with other random numbers."""
     count = int(SHARE * picture.shape[0] * picture.shape[1])
     y, x = numpy.random.randint(0, picture.shape[0], count), numpy.random.randint(0, picture.shape[1], count)
     picture[y, x] = numpy.random.randint(0, 2, (count, 1)) * 255
@@ -59,7 +59,7 @@ def slow(picture):
 
 
 def draw(path):
-    """Smooth images of 96 x 96 pixels."""
+    """Draws smooth images of 96 x 96 pixels."""
     random = numpy.random.default_rng(1)
     with sluice.Writer(path, {"image": "image"}) as writer:
         for _ in range(256):
@@ -70,7 +70,7 @@ def draw(path):
 
 
 def cost(data, *steps):
-    """(microseconds of CPU an image, the last epoch's images)"""
+    """Returns the CPU microseconds per image and the images of the last epoch."""
     with sluice.Loader(data, batch_size=32, seed=1, transform=[T.RandomCrop(SIDE), *steps], num_workers=1) as loader:
         for _ in loader:
             pass
@@ -91,7 +91,7 @@ def main():
         native, after = cost(data, T.Native(salt_and_pepper, numpy.array([SHARE]), "salt and pepper"))
         python, _ = cost(data, T.Python(slow, per_sample=True))
         changed = (before != after).any(-1).mean()
-        print(f"plain {plain:.1f}, Native {native:.1f}, Python {python:.1f} us of CPU an image")
+        print(f"plain {plain:.1f}, Native {native:.1f}, Python {python:.1f} us of CPU per image")
         print(f"{changed:.2%} of the pixels changed")
 
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_step: a step of your own, which the workers call: fog that gets thicker towards the top of
- * the image, of a random strength. Prints the mean of the images without the step and with it.
+ * native_step: your own step, called by the workers: fog of random strength that gets thicker
+ * towards the top of the image. Prints the mean of the images without the step and with it.
  *
  *     native_step DATASET [STRENGTH]
  *
- * A library of such steps for Python needs this file's function alone, and is not linked with
+ * A library of such steps for Python needs only this file's function, and is not linked with
  * sluice:  cc -O2 -shared -fPIC -DSTEP_ONLY -o libfog.so native_step.c
  *          sluice.transforms.Native(("./libfog.so", "fog"), user_data=numpy.float32(0.6))
  */
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* user_data: a float, the most that fog covers, 0 to 1. Returns 1 if it is out of range. */
+/* Adds fog. user_data: a float, the maximum cover, 0 to 1. Returns 1 if it is out of range. */
 int fog(uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, uint64_t seed,
         void *user_data);
 
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     const char *path = argc > 1 ? argv[1] : "";
     float strength = argc > 2 ? strtof(argv[2], NULL) : 0.6F;
     if (argc < 2 || argc > 3) {
-        (void)fprintf(stderr, "native_step DATASET [STRENGTH]\n");
+        (void)fprintf(stderr, "usage: native_step DATASET [STRENGTH]\n");
         return 2;
     }
     if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {

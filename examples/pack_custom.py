@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Data of one's own layout, packed with sluice.Writer, compared with the source and trained on.
+"""Packs data of a custom layout with sluice.Writer, compares it with the source, and trains on it.
 
     pack_custom.py [SOURCE] [--out PACKED]
 
-SOURCE: a folder with samples.jsonl, each line of which names a JPEG of the folder and holds its width and
-height, a caption, boxes (any number of left, top, right, bottom, in pixels), a score and an embedding of 16
-values [one is made, with two bad samples]. Packs it; pictures that are damaged or not there are skipped and
-named. Compares every field of the shards with the source, bit for bit (of pictures the pixels: JPEGs are
-re-tiled without loss), shows a batch, and trains a small model that tells the score from the picture.
+SOURCE: a folder with samples.jsonl. Each line has the name of a JPEG in the folder, its width and height, a
+caption, boxes (any number of left, top, right, bottom, in pixels), a score and an embedding of 16 values [an
+example with two bad samples]. Packs the samples; skips and names images that are damaged or missing. Compares
+every field of the shards with the source, bit for bit (for images the pixels: JPEGs are re-tiled without
+loss), shows a batch, and trains a small model that predicts the score from the image.
 """
 import argparse
 import io
@@ -26,15 +26,15 @@ from sluice import transforms as T
 
 SIDE = 64
 FIELDS = {
-    "key": "text",  # what error messages call the sample
+    "key": "text",  # the sample's name in error messages
     "image": "image", "width": "int", "height": "int", "caption": "text", "score": "float",
-    "boxes": ("tensor", "float32", (0, 4)),  # 0: differs from sample to sample
+    "boxes": ("tensor", "float32", (0, 4)),  # 0: variable size
     "embedding": ("tensor", "float16", (16,)),
 }  # fmt: skip
 
 
 def make_source(folder, count=64):
-    """Bright rectangles on dark ground; the score is the brightness."""
+    """Draws bright rectangles on a dark background; the score is the brightness."""
     random = numpy.random.default_rng(0)
     with open(folder / "samples.jsonl", "w", encoding="utf-8") as lines:
         for number in range(count):
@@ -56,7 +56,7 @@ def make_source(folder, count=64):
 
 
 def values(record):
-    """What a sample holds beside the picture."""
+    """Returns the fields of a sample except the image."""
     return {
         "key": record["file"], "width": record["width"], "height": record["height"],
         "caption": record["caption"], "score": record["score"],
@@ -101,7 +101,7 @@ def open_loader(data):
 
 
 def boxes_in_view(batch):
-    """Boxes in pixels of the batch's pictures, empty where out of view: no column follows the crop by itself."""
+    """Maps boxes to pixels of the batch's images; empty if out of view. Columns that are not declared as boxes do not follow crops."""
     sizes = torch.stack([batch["width"], batch["height"]], 1)
     sizes = sizes.repeat_interleave(batch["boxes.offsets"].diff(), 0)[:, None]
     scale = SIDE / sizes.amin(2, keepdim=True)
@@ -145,7 +145,7 @@ def main():
         records = pack(source, out)
         data = sluice.Dataset(out)
         different = [record["file"] for sample, record in zip(data, records) if not is_same(sample, record, source)]
-        print(f"{len(data)} samples packed, {len(different)} of them not as in the source")
+        print(f"{len(data)} samples packed, {len(different)} of them differ from the source")
         loader = open_loader(data)
         show(next(iter(loader)))
         train(loader)

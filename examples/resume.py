@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training that is killed and goes on, with the very batches and weights of a run that was not.
+"""Training that is killed and resumes, with the same batches and weights as an uninterrupted run.
 
     resume.py FOLDER CHECKPOINT [--epochs N] [--every N] [--die-at STEP]
 
-FOLDER: class folders of pictures, or shards. Saves model, optimiser and loader every N steps; started
-again, it goes on where the last checkpoint was made. --die-at kills the process at that step, as a machine
-that goes away would. Prints a checksum of the weights at the end: the same, however often it was killed.
+FOLDER: class folders of images, or shards. Saves model, optimizer and loader every N steps; when started
+again, it resumes from the last checkpoint. --die-at kills the process at that step, like a failing machine.
+Prints a checksum of the weights at the end, which is the same regardless of the number of kills.
 """
 import argparse
 import hashlib
@@ -20,7 +20,7 @@ from sluice import transforms as T
 
 
 def save(path, model, optimizer, loader, step):
-    """Under another name first: a checkpoint is whole or not there."""
+    """Saves under a temporary name first, so a checkpoint is complete or does not exist."""
     torch.save(
         {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "loader": loader.state_dict(), "step": step},
         path + ".tmp",
@@ -52,7 +52,7 @@ def main():
         optimizer.load_state_dict(state["optimizer"])
         loader.load_state_dict(state["loader"])
         step = state["step"]
-        print(f"going on at step {step}, epoch {loader.epoch}, {loader.remaining} batches of it left")
+        print(f"resuming at step {step}, epoch {loader.epoch}, {loader.remaining} batches left")
     for epoch in range(loader.epoch, arguments.epochs):
         loader.set_epoch(epoch)
         for images, labels in loader:

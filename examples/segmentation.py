@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Segmentation: which pixels show a disc, a square, a triangle or nothing.
+"""Segmentation: classifies each pixel as disc, square, triangle or background.
 
     segmentation.py [--steps N]
 
-Draws shapes on noise, packs pictures (JPEG) and masks (PNG), and trains a small network on crops that are turned,
-scaled and mirrored, each with its mask. What a crop has beside the picture is 255 in the mask, which the loss
-leaves out. Prints the mean intersection over union of the classes in held-out pictures, and fails where it is low.
+Draws shapes on noise, packs images (JPEG) and masks (PNG), and trains a small network on rotated, scaled and
+flipped crops, each with its mask. Pixels outside the image are 255 in the mask, and the loss ignores them. Prints
+the mean intersection over union of the classes in held-out images, and fails if it is low.
 """
 import argparse
 import io
@@ -28,7 +28,7 @@ COLOURS = [(190, 90, 90), (90, 180, 100), (100, 100, 200)]
 
 
 def draw(random):
-    """A picture of any size, and its mask: two or three shapes, of which the later hide the earlier."""
+    """Draws an image of random size and its mask: two or three shapes; later ones hide earlier ones."""
     size = tuple(random.integers(64, 110, 2).tolist())
     picture, mask = Image.new("RGB", size, tuple(random.integers(70, 130, 3).tolist())), Image.new("L", size)
     for kind in random.integers(1, CLASSES, random.integers(2, 4)).tolist():
@@ -72,7 +72,7 @@ def open_loader(path, *transforms, **options):
 
 
 class Network(nn.Module):
-    """Down twice, up again, with what was there before."""
+    """Downsamples twice and upsamples again, with skip connections."""
 
     def __init__(self):
         super().__init__()

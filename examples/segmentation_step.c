@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segmentation_step: pictures with their label masks, for a training step that takes MS
- * milliseconds. Each step is a sleep that holds its batch, as in emulated_step; meanwhile the
- * batch's labels are counted, as a loss would read them. Prints how much of the time the GPU would
- * have worked, and which part of the pixels each class has; 255 is what a loss leaves out.
+ * segmentation_step: images with their label masks, for a training step that takes MS milliseconds.
+ * Each step is a sleep that holds its batch, as in emulated_step; meanwhile the program counts the
+ * batch's labels, as a loss would read them. Prints the fraction of the time in which the GPU would
+ * have worked, and the fraction of the pixels in each class; a loss ignores 255.
  *
  *     segmentation_step DATASET MS [BATCH [STEPS]]
  *     segmentation_step cityscapes/leftImg8bit/train 90 8
@@ -32,8 +32,8 @@ static void sleep_until(double when)
     }
 }
 
-/* A crop that is scaled, turned and mirrored, and the classes of its pixels: no pixel between two
- * classes is ever made up, and what is beside the picture is 255. */
+/* Adds a scaled, rotated and flipped crop, and the classes of its pixels: classes are never
+ * interpolated, and pixels outside the image are 255. */
 static void ask(sluice_columns *columns, sluice_augment *recipe)
 {
     sluice_augment_random_resized_crop(recipe, SIDE, SIDE, 0.25, 1.0, 3.0 / 4, 4.0 / 3);

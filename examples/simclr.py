@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SimCLR: two views of each picture, decoded once, that a network learns to find again.
+"""SimCLR: a network learns to match two views of each image, which is decoded once.
 
     simclr.py [--steps N]
 
-Draws textures of stripes and spots, packs them as JPEGs without any label, and trains with the loss of the paper
-(arXiv 2002.05709) on pairs of views. Of held-out textures, two views each, prints how often the nearest one is the other
-view of the same texture, and fails where that is not far above chance.
+Draws textures of stripes and spots, packs them as JPEGs without labels, and trains on pairs of views with the loss of the
+paper (arXiv 2002.05709). For held-out textures with two views each, prints how often the nearest view is the other view of
+the same texture, and fails if that is not far above chance.
 """
 import argparse
 import io
@@ -26,7 +26,7 @@ SIDE, BATCH, WIDTH = 32, 64, 32
 
 
 def draw(random):
-    """72 x 72 pixels: stripes of any direction and spots of any pitch, between two colours."""
+    """Draws 72 x 72 pixels: stripes of random direction and spots of random distance, between two colours."""
     y, x = numpy.mgrid[0:72, 0:72]
     turn, pitch, share = random.uniform(0, numpy.pi), random.uniform(4, 14), random.uniform(0, 1)
     along = x * numpy.cos(turn) + y * numpy.sin(turn)
@@ -61,7 +61,7 @@ class Network(nn.Sequential):
 
 
 def similarities(network, batch):
-    """Of all views of the batch: the first one of each picture, then the second ones. None is like itself."""
+    """Returns the similarities of all views: the first of each image, then the second. A view is never similar to itself."""
     views = nn.functional.normalize(network(torch.cat(list(batch)[:2])))
     return (views @ views.T).fill_diagonal_(-torch.inf)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training and validation over sluice.timm.create_loader, in the shape of timm's train.py.
+"""Training and validation with sluice.timm.create_loader, structured like timm's train.py.
 
     timm_train.py TRAIN VALIDATION [--model NAME] [--size N] [--epochs N]
 
-TRAIN, VALIDATION: class folders of images, or shards. NAME: a model of timm's; "small" [default] is a few convolutions and
+TRAIN, VALIDATION: class folders of images, or shards. NAME: a timm model; "small" [default] has a few convolutions and
 needs no timm. Prints the top-1 accuracy after each epoch.
 """
 import argparse

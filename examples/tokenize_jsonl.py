@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Text in, tokens out, once: a folder of JSON Lines becomes a packed dataset of tokens, by several processes.
+"""Tokenizes a folder of JSON Lines into a packed dataset, in several processes.
 
     tokenize_jsonl.py DOCS PACKED [--field text] [--processes N] [--tokenizer tokenizer.json]
 
-DOCS: *.jsonl files or a folder of them; each line is an object with a text. Documents without text are left out, and counted.
-Tokens are the bytes of the text and an end, 256; with --tokenizer those of a Hugging Face tokenizer (package `tokenizers`).
-An interrupted run goes on with the same command; with another tokenizer or field it is refused. Prints what was packed, and what a loader makes of it.
+DOCS: *.jsonl files or a folder of them; each line is an object with a text. Documents without text are left out and counted.
+Tokens are the bytes of the text and an end token, 256; with --tokenizer, those of a Hugging Face tokenizer (package
+`tokenizers`). The same command resumes an interrupted run; with another tokenizer or field it fails. Prints the number of
+packed documents, and of a loader's batches.
 """
 import argparse
 import hashlib
@@ -25,7 +26,7 @@ class ByteTokenizer:
 
 
 class FileTokenizer:
-    """Opened once in each process: pickle takes the path along, not the tokenizer."""
+    """Opens the tokenizer once per process: pickle copies the path, not the tokenizer."""
 
     def __init__(self, path):
         import tokenizers
@@ -40,7 +41,7 @@ class FileTokenizer:
 
 
 class Tokenize:
-    """What is called for each document."""
+    """Returns the function to call for each document."""
 
     def __init__(self, field, tokenizer):
         self.field, self.tokenizer = field, tokenizer
@@ -64,7 +65,7 @@ def main():
     made = sluice.pack(
         sluice.JsonLines(arguments.docs), arguments.packed,
         map=Tokenize(arguments.field, tokenizer), map_version=f"{arguments.field} {version}", processes=arguments.processes,
-        map_fields={"tokens": ("tensor", "int32", (0,))}, zstd="off",  # windows are read from plain tensors
+        map_fields={"tokens": ("tensor", "int32", (0,))}, zstd="off",  # windows need plain tensors
     )  # fmt: skip
     print(f"{made.mapped} documents read, {made.left_out} without text, {made.samples} packed, {made.bytes} bytes")
     columns = {"tokens": C.Window("tokens", length=16, dtype="int64")}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A language model of bytes, fed with windows of a long file of tokens.
+"""Trains a byte-level language model on windows of a long file of tokens.
 
     tokens.py [FILE] [--steps N]
 
-FILE: any text [this program, many times over]. Its bytes become tokens of 16 bits in one file, which is
-never copied or cut: a batch has random windows of it, and the targets are the same one token further.
-Prints the loss, which falls, and how many tokens a second the loader gave.
+FILE: any text [this program, repeated]. Its bytes become 16-bit tokens in one file, which is never copied or
+cut: a batch has random windows of it, and targets are the same windows shifted by one token. Prints the loss,
+which falls, and the tokens per second of the loader.
 """
 import argparse
 import pathlib
@@ -55,7 +55,7 @@ def main():
                 losses.append(float(loss))
                 step += 1
                 if step % 100 == 0 or step == 1:
-                    print(f"step {step}: {losses[-1]:.2f} nats a token", flush=True)
+                    print(f"step {step}: {losses[-1]:.2f} nats per token", flush=True)
                 if step == arguments.steps:
                     break
         start, tokens = time.perf_counter(), 0

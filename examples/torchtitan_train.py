@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""torchtitan 0.2 over a file of tokens: llama3 with a data loader of sluice's, which its checkpoints contain.
+"""torchtitan 0.2 on a file of tokens: llama3 with a sluice loader, whose state the checkpoints contain.
 
     torchrun --nproc_per_node N torchtitan_train.py --model.name llama3_tokens --training.dataset_path FILE [options of torchtitan]
 
-FILE: tokens as 16-bit unsigned numbers, one after the other, as nanoGPT's *.bin. It is read as samples of --training.seq_len tokens,
-in random order; labels are the same tokens, one further.
+FILE: consecutive tokens as 16-bit unsigned numbers, like nanoGPT's *.bin. It is read in random order as samples of
+--training.seq_len tokens; labels are the same tokens, shifted by one.
 """
 import dataclasses
 import os
@@ -25,7 +25,7 @@ from sluice import columns as C
 
 
 def build_dataloader(dp_world_size, dp_rank, job_config, **_):
-    """What torchtitan calls once its ranks are known."""
+    """Returns the loader; torchtitan calls this once its ranks are known."""
     training = job_config.training
     tokens = sluice.Dataset(training.dataset_path, flat=("uint16", (os.path.getsize(training.dataset_path) // 2,)))
     window = {"length": training.seq_len, "dtype": "int64"}

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small network on pictures that a program can tell apart and chance cannot.
+"""Trains a small network on generated images, and compares data loaders.
 
     train_torch.py [--loader torch|sluice|resident]... [--epochs N] [--device cuda]
 
-Makes some hundred labelled pictures (stripes of four directions), trains on them with each loader in turn,
-and prints the time of a step, the part of it spent waiting for data, pictures a second and the accuracy.
-torch: torch.utils.data.DataLoader with Pillow; sluice: sluice.torch.DataLoader; resident: one batch again
-and again, which is what no waiting at all would be (its accuracy says nothing).
+Makes several hundred labelled images (stripes of four directions), trains on them with each loader in turn,
+and prints the time per step, the fraction of it spent waiting for data, images per second and the accuracy.
+torch: torch.utils.data.DataLoader with Pillow; sluice: sluice.torch.DataLoader; resident: one batch, reused,
+which shows the speed without waiting (its accuracy is meaningless).
 """
 import argparse
 import itertools
@@ -30,7 +30,7 @@ MEAN, STD = (0.5, 0.5, 0.5), (0.25, 0.25, 0.25)
 
 
 def make_pictures(root, count):
-    """Stripes at 0, 45, 90 and 135 degrees, of any phase, colour and width, in noise."""
+    """Draws stripes at 0, 45, 90 and 135 degrees, of random phase, colour and width, on noise."""
     random = numpy.random.default_rng(0)
     for number in range(count):
         label = number % CLASSES
@@ -45,7 +45,7 @@ def make_pictures(root, count):
 
 
 class Pillow(torch.utils.data.Dataset):
-    """The same pictures and transforms, as one writes them without sluice."""
+    """The same images and transforms, written without sluice."""
 
     def __init__(self, root):
         self.files = sorted(root.rglob("*.jpg"))
@@ -87,7 +87,7 @@ def make_model():
 
 
 def train(loader, epochs, device):
-    """Returns (seconds a step, part of them spent waiting, accuracy in the last epoch)."""
+    """Returns the seconds per step, the fraction spent waiting, and the accuracy in the last epoch."""
     torch.manual_seed(0)
     model = make_model().to(device)
     optimizer = torch.optim.Adam(model.parameters(), 3e-3)
@@ -124,7 +124,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder) / "stripes"
         make_pictures(root, arguments.pictures)
-        print(f"{'loader':9} {'ms a step':>10} {'waiting':>8} {'pictures/s':>11} {'accuracy':>9}")
+        print(f"{'loader':9} {'ms/step':>10} {'waiting':>8} {'images/s':>11} {'accuracy':>9}")
         for kind in arguments.loader or ["torch", "sluice", "resident"]:
             loader = open_loader(kind, root, arguments.workers, arguments.device)
             seconds, waiting, accuracy = train(loader, arguments.epochs, arguments.device)

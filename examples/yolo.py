@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The YOLO family's pipeline: mosaics of four pictures, moved, scaled, in other colours, mirrored, with their boxes.
+"""The YOLO pipeline: mosaics of four images, shifted, scaled, colour-jittered and flipped, with their boxes.
 
     yolo.py [--epochs N] [--close N]
 
-Draws shapes as a YOLO dataset (images/, labels/, data.yaml), reads it as it lies, and trains a small one-stage detector
-without anchors: each cell of a grid says whether the middle of a shape is in it, of which class, and where its sides are.
-In the last epochs there are no mosaics, as ultralytics has it (close_mosaic). Prints the loss of each epoch, and the part
-of held-out shapes that are found.
+Draws shapes as a YOLO dataset (images/, labels/, data.yaml), reads it in place, and trains a small anchor-free one-stage
+detector: each cell of a grid predicts whether it contains the centre of a shape, its class, and the positions of its sides.
+The last epochs have no mosaics, like ultralytics' close_mosaic. Prints the loss of each epoch, and the fraction of held-out
+shapes that were found.
 """
 import argparse
 import pathlib
@@ -28,7 +28,7 @@ SIZE, BATCH, STRIDE, CLASSES = 96, 16, 8, ("disc", "square")
 
 
 def draw(random):
-    """A picture with one to three shapes, and lines of YOLO's labels: class, middle and size from 0 to 1."""
+    """Draws an image with one to three shapes; returns it and its YOLO label lines: class, centre and size from 0 to 1."""
     side = numpy.array([random.integers(80, 130), random.integers(80, 130)])
     picture = Image.new("RGB", tuple(side.tolist()), tuple(random.integers(40, 110, 3).tolist()))
     lines, seen = [], []
@@ -67,7 +67,7 @@ def open_loader(path, steps, **options):
 
 
 def train_steps(epochs, close):
-    """As ultralytics' v8_transforms; `translate` is of a canvas of twice the size."""
+    """Returns the steps of ultralytics' v8_transforms; `translate` refers to a canvas of twice the size."""
     return [
         T.Mosaic(SIZE, end_epoch=max(1, epochs - close)),
         T.RandomAffine(0, translate=(0.05, 0.05), scale=(0.6, 1.4), interpolation="bilinear", fill=114),
@@ -76,7 +76,7 @@ def train_steps(epochs, close):
 
 
 class Detector(nn.Module):
-    """Of each cell: how likely a shape is, where its sides are (in cells, from the cell's middle), scores of classes."""
+    """Predicts for each cell: the probability of a shape, its sides (in cells, from the cell's centre), class scores."""
 
     def __init__(self):
         super().__init__()
@@ -84,7 +84,7 @@ class Detector(nn.Module):
         for before, after, stride in ((3, 16, 2), (16, 32, 2), (32, 64, 2), (64, 64, 1), (64, 64, 1)):
             layers += [nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.BatchNorm2d(after), nn.SiLU()]
         self.layers = nn.Sequential(*layers, nn.Conv2d(64, 5 + len(CLASSES), 1))
-        nn.init.constant_(self.layers[-1].bias[0], -4.0)  # few cells have one
+        nn.init.constant_(self.layers[-1].bias[0], -4.0)  # few cells contain a shape
         cells = (torch.arange(SIZE // STRIDE) + 0.5) * STRIDE
         self.register_buffer("middles", torch.stack(torch.meshgrid(cells, cells, indexing="xy"), -1).reshape(-1, 2))
 
@@ -122,12 +122,12 @@ def train(loader, model, epochs):
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
-        print(f"epoch {epoch}: loss {numpy.mean(losses):.3f}, {len(batch['boxes']) / BATCH:.1f} boxes a picture", flush=True)
+        print(f"epoch {epoch}: loss {numpy.mean(losses):.3f}, {len(batch['boxes']) / BATCH:.1f} boxes per image", flush=True)
 
 
 @torch.no_grad()
 def found(loader, model):
-    """The part of the boxes that the surest cell over them agrees with, by half and more, and in the class."""
+    """Returns the fraction of boxes that the most confident cell over them matches, by at least half and in class."""
     model.eval()
     hits = count = 0
     for batch in loader:
@@ -144,7 +144,7 @@ def found(loader, model):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--close", type=int, default=3, help="the last epochs, without mosaics")
+    parser.add_argument("--close", type=int, default=3, help="number of last epochs without mosaics")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(1)

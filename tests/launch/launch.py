@@ -207,10 +207,10 @@ def check_example(launcher, example, work):
     expect(whole[1:3] == [f"epoch {epoch}: 3 steps on each rank, each of 41 samples once" for epoch in (0, 1)], whole)
     train(4, work / "a", 3, code=None)
     again = train(4, work / "a")
-    expect("going on in epoch 0" in again and again[-1] == whole[-1], f"{whole} {again}")
+    expect("resuming in epoch 0" in again and again[-1] == whole[-1], f"{whole} {again}")
     train(4, work / "b", 3, code=None)
     fewer = train(3, work / "b", 1, code=None)
-    expect(any(line.startswith("going on") for line in fewer), fewer)
+    expect(any(line.startswith("resuming") for line in fewer), fewer)
     more = train(5, work / "b")
     expect("epoch 0: 1 steps on each rank, each of 41 samples once" in more, more)
     expect("epoch 0: 6 steps on each rank, each of 41 samples once" in train(4, MODEL_PARALLEL="2"), "groups of two")
@@ -278,11 +278,11 @@ def check_ddp(work):
 
     checkpoint = ["--checkpoint", work / "state"]
     lines = train(Torchrun, 4, *checkpoint, "--epochs", 1, "--save-at", 1, "--stop")
-    expect(lines[-1] == "epoch 0: saved behind step 1", lines)
+    expect(lines[-1] == "epoch 0: saved after step 1", lines)
     lines = train(Torchrun, 3, *checkpoint, "--epochs", 1, "--resume", "--save-at", 1, "--stop")
-    expect(lines[0] == "going on in epoch 0 behind 16 of 41 samples", lines)
+    expect(lines[0] == "resuming in epoch 0 after 16 of 41 samples", lines)
     lines = train(Torchrun, 5, *checkpoint, "--epochs", 1, "--resume")
-    expect(lines[0] == "going on in epoch 0 behind 28 of 41 samples", lines)
+    expect(lines[0] == "resuming in epoch 0 after 28 of 41 samples", lines)
     expect(lines[2] == "epoch 0: 1 steps on each rank, each of 41 samples once", lines)
     if missing_mpirun() is None:
         lines = train(Mpirun, 2, "--epochs", 1)
