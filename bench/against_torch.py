@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""against_torch.py PHOTOS PACKED [SECONDS [RUNS]]: sluice.torch against torch's DataLoader with torchvision.
+"""against_torch.py PHOTOS PACKED [SECONDS [RUNS]]: compares sluice.torch with torch's DataLoader and torchvision.
 
-RandomResizedCrop 224, flip, normalised, float32 NCHW, batches of 64, two workers, on the CPU; PHOTOS is an
-image folder, PACKED the same in shards. Each loader in turn, RUNS times [3] of SECONDS [5], each in a process
-of its own, after one epoch that does not count. Prints medians: images/s, CPU ms an image of the process and
-its workers together, ms from the interpreter's start to the first batch, and peak RSS in MiB, of all processes
-together. Needs the sluice package in PYTHONPATH, and torchvision.
+RandomResizedCrop 224, flip, normalised, float32 NCHW, batches of 64, two workers, on the CPU. PHOTOS is an
+image folder, PACKED the same in shards. The loaders alternate, RUNS times [3] for SECONDS [5], each in a
+separate process, after one epoch that is not counted. Prints medians: images/s; CPU ms per image of the process
+and its workers; ms from the interpreter's start to the first batch; and the peak RSS of all processes in MiB.
+Needs the sluice package in PYTHONPATH, and torchvision.
 """
 import json
 import os
@@ -95,7 +95,7 @@ def main():
     for name, row in shown.items():
         print(f"{name:16} " + " ".join(f"{value:{width}}" for value, width in zip(row, ("9.0f", "8.3f", "9.0f", "8.0f"))))
     theirs, folder, shards = (shown[name][1] for name in cases)
-    print(f"CPU time per image: torch needs {theirs / folder:.1f} times as much as sluice on the folder, {theirs / shards:.1f} times as much as on the shards")
+    print(f"CPU time per image: torch needs {theirs / folder:.1f} times as much as sluice on the folder, {theirs / shards:.1f} times as much as on shards")
 
 
 if __name__ == "__main__":

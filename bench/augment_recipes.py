@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""augment_recipes.py PHOTOS [--rounds 5] [--seconds 3] [--size 224] [--only NAME] [--json]: what recipes of papers cost.
+"""augment_recipes.py PHOTOS [--rounds 5] [--seconds 3] [--size 224] [--only NAME] [--json]: measures the cost of recipes of papers.
 
-For each recipe, in turn and alternating, ROUNDS times: CPU ms an image (user and system time of this process) of
-sluice.Loader with one worker over PHOTOS in shards, and of torchvision's transforms on pictures of Pillow, decoded in
-full, as a torch user has them (one process, no workers, no copies between processes: less than a DataLoader spends).
-Both end at normalised float32, 3 x SIZE x SIZE, in batches of 64. timm is not needed: its operations are done here by
-Pillow's calls, as its auto_augment.py does them. A full decode by libjpeg-turbo is measured in each round, too, by
-`sluice bench`, and says what "of a decode" is. Prints medians and spreads. Run it on a machine that does nothing else.
+Alternates recipes, ROUNDS times, and measures CPU ms per image (user and system time of this process) of sluice.Loader
+with one worker over PHOTOS in shards, and of torchvision's transforms on fully decoded Pillow images, as in torch (one
+process, no workers, no copies between processes: less than a DataLoader needs). Both produce normalised float32,
+3 x SIZE x SIZE, in batches of 64. timm is not needed: Pillow calls do the operations of its auto_augment.py. Each round
+also measures a full decode by libjpeg-turbo with `sluice bench`, the reference of "of a decode". Prints medians and
+spreads. Run it on an idle machine.
 """
 import argparse
 import json
@@ -99,7 +99,7 @@ def mixed(images, labels):
     return images, rows * share + rows.flip(0) * (1 - share)
 
 
-# ---- recipes: (of sluice, of torchvision, what torchvision's way does to a batch) ----
+# ---- recipes: (sluice, torchvision, batch step of torchvision) ----
 
 
 def recipes(size):
@@ -126,7 +126,7 @@ def recipes(size):
 
 
 class Here:
-    """sluice: whole epochs, so that nothing is made ahead of the clock."""
+    """sluice: whole epochs, so that no work happens before the clock starts."""
 
     def __init__(self, packed, steps):
         self.loader = sluice.Loader(
@@ -145,7 +145,7 @@ class Here:
 
 
 class There:
-    """torchvision on pictures of Pillow."""
+    """torchvision on Pillow images."""
 
     def __init__(self, paths, steps, after):
         self.paths, self.steps, self.after, self.at = paths, V.Compose(steps), after, 0
@@ -168,7 +168,7 @@ class There:
 
 
 def full_decode(packed):
-    """ms of libjpeg-turbo for an image, all of it, to RGB."""
+    """Returns the ms of libjpeg-turbo for a full decode to RGB."""
     command = [sys.executable, "-m", "sluice", "bench", "--json", "--workers", "1", "--seconds", "2", packed]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["full_decode_cpu_ms_per_image"]
 
@@ -199,7 +199,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--size", type=int, default=224)
-    parser.add_argument("--only", default="", help="recipes with this in their name")
+    parser.add_argument("--only", default="", help="only recipes whose name contains this")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -211,7 +211,7 @@ def main():
         return
     decode = statistics.median(decodes)
     print(f"full decode, ms: {spread(decodes)}")
-    print("| recipe | sluice, CPU ms an image | of a decode | torchvision, CPU ms an image | times as much |\n|---|---|---|---|---|")
+    print("| recipe | sluice, CPU ms per image | of a decode | torchvision, CPU ms per image | times as much |\n|---|---|---|---|---|")
     for name, (here, there) in found.items():
         ratio = [b / a for a, b in zip(here, there)]
         print(f"| {name} | {spread(here)} | {statistics.median(here) / decode:.2f} | {spread(there)} | {spread(ratio)} |")

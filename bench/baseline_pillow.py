@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What an image costs with Pillow, as PyTorch's usual pipeline calls it.
+"""Measures the cost of an image with Pillow, called like PyTorch's usual pipeline.
 
 bench/baseline_pillow.py PHOTOS [--size 224] [--seconds 4] [--dtype u8|f32] [--draft] [--seed 0]
 
-Opens, decodes to RGB, draws a RandomResizedCrop (area 0.08..1, ratio 3/4..4/3, as torchvision draws
-it), crops, resizes (bilinear, antialiased) and flips at random; the result is copied into a batch of
-NumPy memory, for f32 also scaled, normalised and turned to NCHW. In one process, without workers,
-queues or copies between processes: less than a DataLoader spends. --draft lets libjpeg decode at a
-smaller scale where the picture is twice the size needed, which torchvision does not do.
+Opens, decodes to RGB, draws a RandomResizedCrop (area 0.08..1, ratio 3/4..4/3, like torchvision),
+crops, resizes (bilinear, antialiased) and flips randomly. The result is copied into a batch in NumPy
+memory; for f32 it is also scaled, normalised and transposed to NCHW. Uses one process without workers,
+queues or copies between processes: less than a DataLoader needs. --draft lets libjpeg decode at a
+smaller scale if the image has at least twice the needed size, which torchvision does not do.
 
 Prints one JSON object: images, cpu_ms_per_image (user and system time of the process), versions.
 """
@@ -94,7 +94,7 @@ def main():
     arguments = parser.parse_args()
     paths = sorted(path for path in arguments.photos.glob("*/*") if path.is_file())
     for path in paths:
-        path.read_bytes()  # into the page cache, as the others find it
+        path.read_bytes()  # into the page cache, as for the other loaders
     images, milliseconds = measure(paths, arguments)
     print(json.dumps({
         "images": images,

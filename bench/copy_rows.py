@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy_rows.py FILE.npy BATCH SECONDS THREADS: rows of a mapped .npy file, in random order, copied into batches.
+"""copy_rows.py FILE.npy BATCH SECONDS THREADS: copies rows of a mapped .npy file in random order into batches.
 
-What a loader of rows could do at best that has one copy to make: numpy's assignment is a memcpy here, and lets other threads
-run. Each thread has four batches, which it fills in turn. Prints MB/s, and the CPU seconds of a GB.
+The upper limit of a loader of rows that makes one copy: numpy's assignment is a memcpy here, and releases the GIL. Each thread
+fills four batches in turn. Prints MB/s and CPU seconds per GB.
 """
 import sys
 import threading
@@ -26,7 +26,7 @@ def work(array, batch, until, seed, copied):
 def main():
     array = numpy.load(sys.argv[1], mmap_mode="r")
     batch, seconds, count = int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-    array[:, :: 4096 // array.itemsize].max()  # its pages are mapped
+    array[:, :: 4096 // array.itemsize].max()  # maps its pages
     copied = {}
     begin, cpu = time.monotonic(), time.process_time()
     threads = [threading.Thread(target=work, args=(array, batch, begin + seconds, seed, copied)) for seed in range(count)]

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""decoders.py CODEC_BENCH FOLDER [ROUNDS]: decoding of whole pictures, with Pillow and OpenCV beside.
+"""decoders.py CODEC_BENCH FOLDER [ROUNDS]: measures decoding of whole images, also with Pillow and OpenCV.
 
-In each round Pillow (to RGB, as torchvision's ImageFolder), OpenCV where it is installed, and CODEC_BENCH
-(build/.../bench/codec_bench) take all files below FOLDER in turn. Prints the median of the milliseconds of
-CPU time per picture, and the least and the most. `decoders.py --make PHOTOS FOLDER` makes such folders of
-up to 60 photos: FOLDER/photos.png, FOLDER/graphics.png and FOLDER/photos.webp.
+In each round, Pillow (to RGB, like torchvision's ImageFolder), OpenCV if it is installed, and CODEC_BENCH
+(build/.../bench/codec_bench) decode all files below FOLDER in turn. Prints the median, minimum and maximum
+of the CPU milliseconds per image. `decoders.py --make PHOTOS FOLDER` makes such folders from up to 60
+photos: FOLDER/photos.png, FOLDER/graphics.png and FOLDER/photos.webp.
 """
 import io
 import pathlib
@@ -26,7 +26,7 @@ except ImportError:
 
 
 def graphic(number):
-    """Lines, boxes and text; every other one with a palette."""
+    """Draws lines, boxes and text; every other image has a palette."""
     chosen = random.Random(number)
     width, height = chosen.randint(400, 900), chosen.randint(300, 700)
     image = Image.new("RGB", (width, height), "white")

@@ -1,21 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""follow.py PHOTOS [--fit [--enlarge 1] | --paste] [--rounds 5] [--epochs 4] [--size 224] [--keep FOLDER] [--json]: what masks and boxes cost beside their pictures.
+"""follow.py PHOTOS [--fit [--enlarge 1] | --paste] [--rounds 5] [--epochs 4] [--size 224] [--keep FOLDER] [--json]: measures the cost of masks and boxes.
 
-The photos (folders of JPEGs) are packed with a mask each, a PNG of the picture's size: a label map of 21 classes in blocks of 8 to 64
-pixels with ragged edges, as annotators' are; and 20 boxes. CPU ms a sample (user and system time of this process) of one loader with
-one worker, batches of 32, RandomResizedCrop(SIZE) and a flip, uint8: the picture alone, with its mask, with its boxes and their labels,
-and the picture resized to fit with its boxes and without. Arms take turns, ROUNDS times; medians and (min..max), and the median of the
-ratios to the picture alone within a round. Run it on a machine that does nothing else.
+Packs the photos (folders of JPEGs) with a mask each, a PNG of the same size: a label map of 21 classes in blocks of 8 to 64 pixels with
+ragged edges, like hand annotations; and with 20 boxes. Measures CPU ms per sample (user and system time of this process) of one loader
+with one worker, batches of 32, RandomResizedCrop(SIZE) and a flip, uint8: the image alone, with its mask, with its boxes and labels, and
+the image resized to fit with and without its boxes. Arms alternate, ROUNDS times. Prints medians and (min..max), and the median of the
+ratios to the image alone within a round. Run it on an idle machine.
 
---fit: detection's pictures instead: larger ones made of the photos (side by side, each ENLARGE times as wide and high, JPEGs of quality 90),
-16 of each of three sizes, packed with boxes. The shorter side becomes 800, the longer one 1333 at most, on a canvas of 1344 x 1344; CPU ms a
-picture with its boxes, with `exact` (decoded at full size), and the decode ratio: over a plain decode of the same JPEGs to RGB (Pillow's
-libjpeg-turbo, one thread; half of a round before the loader's and half behind it).
+--fit: uses detection images instead: larger ones made of the photos (side by side, each ENLARGE times as wide and high, JPEGs of quality
+90), 16 of each of three sizes, packed with boxes. The shorter side becomes 800, the longer one at most 1333, on a canvas of 1344 x 1344.
+Prints CPU ms per image with its boxes, with `exact` (decoded at full size), and the decode ratio: relative to a plain decode of the same
+JPEGs to RGB (Pillow's libjpeg-turbo, one thread; half of a round before the loader, half after it).
 
---paste: copy-paste of objects with large scale jitter at 640 and 1024: the photos packed with 1 to 13 polygons each, the larger ones rarer.
-CPU ms a sample of the picture with its boxes; of two pictures, the second one a partner's; with copy-paste; both with masks; and of a twin on
-OpenCV, one thread, that does the same: two pictures decoded, jittered, objects chosen and pasted, masks cut, boxes made of masks.
+--paste: measures copy-paste of objects with large scale jitter at 640 and 1024: the photos packed with 1 to 13 polygons each, larger numbers
+rarer. Prints CPU ms per sample of the image with its boxes; of two images, the second from a partner; with copy-paste; both with masks; and
+of a twin that does the same with OpenCV on one thread: decodes and jitters two images, chooses and pastes objects, cuts masks, makes boxes.
 """
 import argparse
 import io
@@ -36,7 +36,7 @@ CLASSES, BOXES = 21, 20
 
 
 def mask_of(width, height, random):
-    """A Voronoi diagram of some sites, of which each has a class, with noise along the borders."""
+    """Returns a Voronoi diagram of some sites, each with a class, with noisy borders."""
     sites = random.rand(12, 2) * [height, width]
     classes = random.randint(0, CLASSES, len(sites)).astype("uint8")
     y, x = numpy.mgrid[0:height, 0:width] + random.normal(0, 1, (2, height, width))
@@ -80,7 +80,7 @@ def arms(size):
 
 
 def cpu_ms(data, columns, epochs, batch_size=32, **options):
-    """A sample, behind an epoch that is not counted."""
+    """Returns CPU ms per sample, after an epoch that is not counted."""
     with sluice.Loader(data, batch_size=batch_size, columns=columns, num_workers=1, seed=1, **options) as loader:
         for _ in loader:
             pass
@@ -91,13 +91,13 @@ def cpu_ms(data, columns, epochs, batch_size=32, **options):
         return (time.process_time() - begin) / samples * 1000
 
 
-# ---- pictures of detection ----
+# ---- images for detection ----
 
 FIT, SIDES, CANVAS = 16, ((1600, 1200), (3000, 2000), (4800, 3600)), 1344
 
 
 def large_picture(photos, enlarge, width, height, random):
-    """Of photos side by side."""
+    """Makes images of photos side by side."""
     made = Image.new("RGB", (width, height))
     y = 0
     while y < height:
@@ -152,7 +152,7 @@ def measure_fit(photos, enlarge, folder, rounds, epochs):
 
 
 def print_fit(times):
-    print("CPU ms a picture, and over a plain decode")
+    print("CPU ms per image, and relative to a plain decode")
     for name, arm in times.items():
         print(f"{name}: plain {summary(arm['plain'])}")
         for k, which in enumerate(("fit", "exact")):
@@ -206,7 +206,7 @@ def paste_arms(side):
 
 
 def twin_jittered(cv2, sample, side, random):
-    """The picture, and masks of its objects that are seen, n x side x side."""
+    """Returns the image and the masks of its visible objects, n x side x side."""
     data, polygons = sample
     image = cv2.imdecode(numpy.frombuffer(data, numpy.uint8), cv2.IMREAD_COLOR)
     height, width = image.shape[:2]
@@ -263,7 +263,7 @@ def measure_paste(photos, path, rounds, epochs):
 
 
 def print_paste(times):
-    print("CPU ms a sample, and of the same without others' pictures")
+    print("CPU ms per sample, and relative to the same without partner images")
     for side, arm in times.items():
         for name, values in arm.items():
             base = arm[name.split(",")[0]]
@@ -280,11 +280,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--size", type=int, default=224)
-    parser.add_argument("--keep", help="a folder where the packed photos stay")
+    parser.add_argument("--keep", help="folder to keep the packed photos in")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--enlarge", type=float, default=1)
     parser.add_argument("--paste", action="store_true")
-    parser.add_argument("--arms", nargs="+", choices=list(arms(224)), help="these alone, as \"picture, mask\"; the first is what others are compared with")
+    parser.add_argument("--arms", nargs="+", choices=list(arms(224)), help="only these, such as \"picture, mask\"; the first is the reference")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -309,7 +309,7 @@ def main():
     if arguments.json:
         print(json.dumps(times))
         return
-    print("CPU ms a sample, and of the same without followers")
+    print("CPU ms per sample, and relative to the image alone")
     for name, values in times.items():
         base = times[name.split(",")[0]]
         print(f"{name:16s} {summary(values)}   x {summary([a / b for a, b in zip(values, base)])}")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kernel_instructions.py NVCC NVDISASM SOURCE ARCH ...: machine instructions of the conversion kernels.
+"""kernel_instructions.py NVCC NVDISASM SOURCE ARCH ...: counts machine instructions of the conversion kernels.
 
-Compiles SOURCE (src/device/conversion.cu, also of another checkout) for each architecture (75 90) and prints for each
-kernel its registers, all its instructions, and those that a thread of a plain and of a mirrored picture runs where the
-picture's width is a multiple of 16. Nothing is run: of the ways through the code the longest is taken that has the loads
-and stores of such a thread. NVDISASM may be of another toolkit than NVCC.
+Compiles SOURCE (src/device/conversion.cu, also of another checkout) for each architecture (75 90). Prints for each kernel
+its registers, all its instructions, and those that a thread of a plain and of a flipped image executes if the image's width
+is a multiple of 16. Runs nothing: it takes the longest path through the code that has the loads and stores of such a
+thread. NVDISASM may be from another toolkit than NVCC.
 """
 import collections
 import pathlib
@@ -15,13 +15,13 @@ import subprocess
 import sys
 import tempfile
 
-# Bits of the loads of samples: their width, and how many more a mirrored thread of NHWC makes, of 32.
+# Bits of sample loads: their width, and the number of additional 32-bit loads of a flipped NHWC thread.
 LOADS = {"u8": (128, 6), "f16": (64, 4), "bf16": (64, 4), "f32": (32, 3)}
 INCLUDES = pathlib.Path(__file__).resolve().parent.parent / "include"
 
 
 def kernels(cubin):
-    """Name and code of each, from the sections of an ELF file."""
+    """Yields the name and code of each kernel, from the sections of an ELF file."""
     begin, = struct.unpack_from("<Q", cubin, 0x28)
     size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
     sections = [struct.unpack_from("<IIQQQQ", cubin, begin + i * size) for i in range(count)]
@@ -32,7 +32,7 @@ def kernels(cubin):
 
 
 def disassemble(nvdisasm, code, arch, folder):
-    """(address, predicate, operation, operands) of each, without what only fills the end."""
+    """Returns (address, predicate, operation, operands) of each instruction, without padding."""
     (folder / "code").write_bytes(code)
     text = subprocess.run([nvdisasm, "-b", f"SM{arch}", folder / "code"], check=True, capture_output=True, text=True).stdout
     found = re.findall(r"/\*([0-9a-f]+)\*/ +(@!?U?P\w+ )?\s*([A-Z0-9_.a-z]+) *(.*);", text)
@@ -47,7 +47,7 @@ def target(operands):
 
 
 def access(operation):
-    """What is loaded or stored, and how many bits; None: nothing."""
+    """Returns the kind of load or store and its bits; None: neither."""
     if not operation.startswith(("LDG", "STG")):
         return None
     bits = re.search(r"\.U?(8|16|64|128)(?=\.|$)", operation)
@@ -67,7 +67,7 @@ def wanted(name, mirrored):
 
 
 def longest(lines, want):
-    """Instructions of the longest way that loads and stores just that; 0: there is none."""
+    """Counts the instructions of the longest path with exactly these loads and stores; 0: no such path."""
     places = {line[0]: i for i, line in enumerate(lines)}
     ways = [(0, 0, collections.Counter(), frozenset())]
     seen = set()
@@ -109,7 +109,7 @@ def main():
             log = subprocess.run([nvcc, "-cubin", "-O3", f"-arch=sm_{arch}", "-Xptxas", "-v", f"-I{INCLUDES}", "-o",
                                   folder / "cubin", source], check=True, stderr=subprocess.PIPE, text=True).stderr
             registers = dict(re.findall(r"entry function 'sl_conversion_(\w+)'.*?Used (\d+) registers", log, re.S))
-            print(f"sm_{arch}      registers   all  plain  mirrored")
+            print(f"sm_{arch}      registers   all  plain   flipped")
             for kernel, code in sorted(kernels((folder / "cubin").read_bytes())):
                 lines = disassemble(nvdisasm, code, arch, folder)
                 ways = [longest(lines, wanted(kernel, mirrored)) for mirrored in (False, True)]

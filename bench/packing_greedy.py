@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""packing_greedy.py [DOCUMENTS [LENGTH [BUFFER]]]: packs documents from a buffer, as loaders in Python do.
+"""packing_greedy.py [DOCUMENTS [LENGTH [BUFFER]]]: packs documents from a buffer, like loaders in Python.
 
-Beside bench/packing_bench, on the same distribution of lengths: DOCUMENTS [100000], lognormal (5.9, 1.2), rows of LENGTH [2048], BUFFER [1000]
-documents. Two packers, lengths alone:
-  crop   the longest document of the buffer that fits into the row; if none does, the shortest one fills it up, and its end is lost (nanochat's rule)
-  pad    the same without the loss: if none fits, the row is padded; documents longer than a row are cut into rows, as cut="long" does
-Prints for each: CPU ns a document, documents/s, tokens/s; padding, tokens lost and documents cut.
+For comparison with bench/packing_bench, with the same distribution of lengths: DOCUMENTS [100000], lognormal (5.9, 1.2), rows of
+LENGTH [2048], BUFFER [1000] documents. Two packers, of lengths only:
+  crop   takes the longest document of the buffer that fits into the row; if none does, the shortest one fills it, and its end is lost
+         (nanochat's rule)
+  pad    loses nothing: if none fits, the row is padded; documents longer than a row are cut into rows, like cut="long"
+Prints for each: CPU ns per document, documents/s, tokens/s; padding, tokens lost and documents cut.
 """
 import random
 import sys
@@ -65,7 +66,7 @@ def main():
         rows, used, cut = pack(lengths, row, size, crop)
         seconds = time.process_time() - start
         tokens = sum(lengths)
-        print(f"{name:8} {seconds / count * 1e9:8.1f} ns a document, {count / seconds / 1e6:.4f} M documents/s, {tokens / seconds / 1e9:.4f} G tokens/s")
+        print(f"{name:8} {seconds / count * 1e9:8.1f} ns per document, {count / seconds / 1e6:.4f} M documents/s, {tokens / seconds / 1e9:.4f} G tokens/s")
         print(f"{rows} rows, padding {100 * (1 - used / rows / row):.3f} %, lost {100 * (1 - used / tokens):.2f} % of tokens, cut {100 * cut / count:.2f} % of documents")
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""packing_rate.py FOLDER [DOCUMENTS]: tokens a second of packed rows and of windows, beside a numpy loop over a memmap.
+"""packing_rate.py FOLDER [DOCUMENTS]: measures packed rows, windows, and a numpy loop over a memmap.
 
-Writes a Megatron-LM file of DOCUMENTS [60000], lognormal (5.9, 1.2), uint16, into the empty FOLDER, and reads it from memory: one worker, int64, batches of
-131,072 tokens, shuffled. Prints M tokens a second of the process's CPU time, the first epoch not counted. Needs the sluice package in PYTHONPATH and numpy.
+Writes a Megatron-LM file of DOCUMENTS [60000], lognormal (5.9, 1.2), uint16, into the empty FOLDER, and reads it from memory: one
+worker, int64, batches of 131,072 tokens, shuffled. Prints M tokens per second of the process's CPU time, without the first epoch. Needs
+numpy, and the sluice package in PYTHONPATH.
 """
 import pathlib
 import struct

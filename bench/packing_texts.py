@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""packing_texts.py [LENGTH ...] [--level RANKSxROWS]: what packing gives for texts of this machine, beside packers that work from a buffer.
+"""packing_texts.py [LENGTH ...] [--level RANKSxROWS]: packs texts of this machine, also with a packer that uses a buffer.
 
 Texts: the docstrings of Python's library (/usr/lib/python3.*), in words and in bytes, and the manual pages of /usr/share/man, in bytes.
-Rows of LENGTH [2048 8192] tokens, at most 32 or 1024 documents in a row, each padded to a multiple of 1 or 16. Prints a table in Markdown: padding,
-documents cut, tokens in rows and tokens with a target over tokens read; the last row is packing_greedy.py's `crop`, which loses tokens. The last token of a
-document has no target. Needs the sluice package in PYTHONPATH.
+Rows have LENGTH [2048 8192] tokens, at most 32 or 1024 documents, each padded to a multiple of 1 or 16. Prints a Markdown table: padding,
+documents cut, and tokens in rows and tokens with a target, relative to tokens read. The last row is packing_greedy.py's `crop`, which loses
+tokens. The last token of a document has no target. Needs the sluice package in PYTHONPATH.
 
---level 8x4: instead, what level=True gains on 8 ranks of 4 rows: opens the loaders of all ranks, one after the other, and sums over the steps of an epoch the
-attention cost (squares of documents' lengths) of the rank with the most, over that of the mean rank.
+--level 8x4: measures the gain of level=True on 8 ranks of 4 rows instead. Opens the loaders of all ranks, one after the other, and sums the
+attention cost (squared document lengths) of the most expensive rank over the steps of an epoch, relative to the mean rank.
 """
 import argparse
 import ast
@@ -60,7 +60,7 @@ def show(name, lengths, length):
 
 
 def cost_of_ranks(data, length, ranks, rows, level):
-    """Largest cost over the mean, summed over steps."""
+    """Returns the largest cost relative to the mean, summed over steps."""
     columns, costs = {"tokens": C.Packed(length=length, cut="long", max_documents=1024)}, []
     for rank in range(ranks):
         with sluice.Loader(data, batch_size=rows, shuffle=True, drop_last=True, columns=columns, rank=rank, world_size=ranks, level=level) as loader:
@@ -72,7 +72,7 @@ def cost_of_ranks(data, length, ranks, rows, level):
 def show_level(name, lengths, length, ranks, rows):
     made = sluice.packed_rows(lengths, length, cut="long", max_documents=1024).rows
     if made < ranks * rows:
-        print(f"| {name} | {length} | {ranks} x {rows} | {made} rows fill no step | |")
+        print(f"| {name} | {length} | {ranks} x {rows} | {made} rows do not fill a step | |")
         return
     with tempfile.TemporaryDirectory() as folder:
         with sluice.Writer(f"{folder}/set", {"tokens": ("tensor", "uint8", (0,))}, zstd="off") as writer:

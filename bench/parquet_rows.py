@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of an epoch over Parquet with small rows in compressed pages, in each order.
+"""Measures the CPU time of an epoch over Parquet with small rows in compressed pages, in each order.
 
     PYTHONPATH=build/release/python bench/parquet_rows.py FOLDER [--rows 50000] [--side 32] [--page 430] [--rounds 3]
 
-Makes FOLDER/rows-SIDE-PAGE.parquet where it is not there: pictures of SIDE x SIDE pixels as PNG, PAGE of them in each page,
-which zstd compresses. One worker; the median of the rounds, with the least and the most.
+Makes FOLDER/rows-SIDE-PAGE.parquet if it does not exist: images of SIDE x SIDE pixels as PNG, PAGE of them in each
+zstd-compressed page. One worker; prints the median, minimum and maximum of the rounds.
 """
 import argparse
 import os
@@ -20,7 +20,7 @@ import sluice
 
 
 def png(chance, side):
-    """Noise around a colour: of 32 x 32 pixels 2.8 kB."""
+    """Returns noise around a colour; 2.8 kB for 32 x 32 pixels."""
     base = [chance.randrange(180) for _ in range(3)]
     rows = b"".join(b"\0" + bytes(base[i % 3] + chance.randrange(64) for i in range(3 * side)) for _ in range(side))
     chunks = [(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
@@ -44,7 +44,7 @@ def make(path, given):
 
 
 def epoch(loader, number):
-    """CPU seconds."""
+    """Returns CPU seconds."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     loader.set_epoch(number)
     for _ in loader:
@@ -70,7 +70,7 @@ def main():
     for order in (False, "block", "full"):
         with sluice.Loader(data, 256, shuffle=order, num_workers=1, transform=crop) as loader:
             took = sorted(epoch(loader, number) / len(data) * 1e6 for number in range(given.rounds))
-        print(f"shuffle={order!s:5} {statistics.median(took):7.1f} us of CPU a row ({took[0]:.1f} .. {took[-1]:.1f})")
+        print(f"shuffle={order!s:5} {statistics.median(took):7.1f} us of CPU per row ({took[0]:.1f} .. {took[-1]:.1f})")
 
 
 main()

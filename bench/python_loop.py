@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""python_loop.py SHARDS [RUNS [SECONDS]]: what the Python package adds to the library.
+"""python_loop.py SHARDS [RUNS [SECONDS]]: measures the overhead of the Python package.
 
-Needs the sluice package in PYTHONPATH, and room for 100 MB of temporary files. Two workers, batches of 64,
-RandomResizedCrop 224 and flip, uint8. RUNS [3] of SECONDS [3], medians (least..most). Prints: CPU ms an image
-of a loop in Python and of `sluice bench`, in turn; microseconds of the taking thread for a batch of 4 kB
-tensors, and with labels and texts beside them; ms from the interpreter's start to the first batch, and of `import sluice`; ms from Ctrl-C to the
-exception in calls that wait; resident memory after 5 and after 105 epochs.
+Needs the sluice package in PYTHONPATH, and space for 100 MB of temporary files. Two workers, batches of 64,
+RandomResizedCrop 224 and flip, uint8. RUNS [3] of SECONDS [3], medians (min..max). Prints CPU ms per image of a
+loop in Python and of `sluice bench`, in turn; microseconds of the consuming thread for a batch of 4 kB tensors,
+also with labels and texts; ms from the interpreter's start to the first batch, and of `import sluice`; ms from
+Ctrl-C to the exception in blocking calls; and resident memory after 5 and after 105 epochs.
 """
 import json
 import pathlib
@@ -129,7 +129,7 @@ def show(what, values, form):
 
 
 def make_many(folder):
-    """A folder whose listing takes a while: a thousand files under two hundred names."""
+    """Makes a folder that is slow to list: a thousand files under two hundred names."""
     first = folder / "many" / "class"
     first.mkdir(parents=True)
     for number in range(1000):

@@ -1,22 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""remote_clients.py FOLDER HTTP [--tls HTTPS --ca FILE] [--reads PROGRAM] [options]: CPU time of reading from an HTTP server.
+"""remote_clients.py FOLDER HTTP [--tls HTTPS --ca FILE] [--reads PROGRAM] [options]: measures CPU time of reading from an HTTP server.
 
-FOLDER is what the server at HTTP (and HTTPS) serves. The script writes FOLDER/bucket/rows-SIZE.npy there: --mebibytes of random bytes, as
-rows of SIZE bytes. Each client then reads all rows of a file --passes times in random orders, by one range request a row, with --flight requests
-in flight:
+FOLDER is the folder served at HTTP (and HTTPS). The script writes FOLDER/bucket/rows-SIZE.npy there: --mebibytes of random bytes, as rows
+of SIZE bytes. Each client then reads all rows of a file --passes times in random orders, with one range request per row and --flight
+requests in flight:
 
   sluice   a whole sluice.Loader: batches of 16 MiB in host memory, shuffled, with default options
-  reads    the program of --reads (build/.../bench/remote_reads), which has no loader around its requests
-  awscrt   awscrt.s3.S3Client of Debian's python3-awscrt; it asks ports 80 and 443 only, so the server has to listen there
+  reads    the program of --reads (build/.../bench/remote_reads), without a loader
+  awscrt   awscrt.s3.S3Client of Debian's python3-awscrt; it uses only ports 80 and 443, so the server must listen there
   boto3    get_object in threads
   aiohttp  one event loop
-  floor    one blocking socket (OpenSSL with TLS), one request after the other, into 16 MiB that are used again
+  floor    one blocking socket (OpenSSL with TLS), one request after the other, into a reused 16 MiB buffer
 
-A client is a process of its own, and a figure is its CPU time (user + system, by getrusage, imports and opening subtracted by a run
-over no rows) divided by the bytes. With --after N it begins when N passes have been read: the cost of an epoch after the first ones.
-A virtual machine may have to get memory from its host when it is touched first, which costs several times
-what reading into it does. The clients alternate (A B C A B C ...) for --rounds; the table has medians and (min..max).
+Each client is a separate process. A result is its CPU time (user + system, by getrusage; a run over no rows subtracts imports and opening)
+divided by the bytes. With --after N, counting starts after N passes: the cost of later epochs. A virtual machine may have to get memory from
+its host at the first touch, which costs several times as much as reading into it. The clients alternate (A B C A B C ...) for --rounds; the
+table has medians and (min..max).
 """
 import argparse
 import json
@@ -49,7 +49,7 @@ def make_rows(path, size, total):
 
 
 def ranges(job):
-    """One range a row, in another order in each pass."""
+    """Returns one range per row, in another order in each pass."""
     found = []
     for seed in range(job["passes"]):
         order = list(range(job["rows"]))
@@ -67,7 +67,7 @@ progress = {"bytes": 0, "counted_from": math.inf, "lock": threading.Lock()}
 
 
 def arrived(count):
-    """Called by each client for the bytes that it has read."""
+    """Counts bytes; called by each client for the bytes it has read."""
     with progress["lock"]:
         progress["bytes"] += count
         if progress["bytes"] >= progress["counted_from"]:
@@ -120,7 +120,7 @@ def read_floor(job):
         head = b""
         while b"\r\n\r\n" not in head:
             head += connection.recv(1024)
-        first = len(head) - head.index(b"\r\n\r\n") - 4  # bytes of the body, copied once more: at most 1 KiB
+        first = len(head) - head.index(b"\r\n\r\n") - 4  # bytes of the body, copied twice: at most 1 KiB
         body = memory[at + first:at + job["size"]]
         while body:
             body = body[connection.recv_into(body):]
@@ -233,8 +233,8 @@ def main():
     parser.add_argument("--sizes", default=",".join(SIZES))
     parser.add_argument("--flight", type=int, default=16)
     parser.add_argument("--mebibytes", type=int, default=512)
-    parser.add_argument("--passes", type=int, default=4, help="times that each client reads the file")
-    parser.add_argument("--after", type=int, default=0, help="passes whose cost is not counted")
+    parser.add_argument("--passes", type=int, default=4, help="number of times each client reads the file")
+    parser.add_argument("--after", type=int, default=0, help="number of first passes not to count")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     if unknown := set(options.sizes.split(",")) - set(SIZES):

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""remote_loaders.py [options] NAME=ADDRESS[,cache=FOLDER[,cache_bytes=N]] ...: the same dataset read from several places, beside each other.
+"""remote_loaders.py [options] NAME=ADDRESS[,cache=FOLDER[,cache_bytes=N]] ...: compares reading one dataset from several places.
 
-Each is read by a process of its own, in turn (A B C A B C ...) for --rounds. The process opens the dataset and goes through --epochs epochs:
-photos through RandomResizedCrop(224) and a flip to float32 batches of 64, or with --whole fields as they are stored. The cache folder is emptied
-before each round. Prints, for each epoch, medians and (min..max) of samples/s and of CPU ms per sample (user + system of the process, all
-threads), the ratio of both to the first place's in the same round, requests and bytes of the epoch, the hit rate of the cache, and once the
-seconds and requests from the process's first call to its first batch. --digest compares the sha256 of all batches.
+A separate process reads each place, alternating (A B C A B C ...) for --rounds. It opens the dataset and reads --epochs epochs: photos with
+RandomResizedCrop(224) and a flip to float32 batches of 64, or with --whole the fields as stored. The cache folder is emptied before each
+round. Prints for each epoch medians and (min..max) of samples/s and of CPU ms per sample (user + system of the process, all threads), both
+relative to the first place in the same round, the requests and bytes of the epoch, and the hit rate of the cache; and once the seconds and
+requests from the process's first call to its first batch. --digest compares the sha256 of all batches.
 """
 import argparse
 import hashlib

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""yolo_twin.py FOLDER PACKED [SECONDS [RUNS]] [--no-mosaic] [--arms A,B]: CPU time of the YOLO family's training pipeline.
+"""yolo_twin.py FOLDER PACKED [SECONDS [RUNS]] [--no-mosaic] [--arms A,B]: measures CPU time of YOLO's training pipeline.
 yolo_twin.py --make PHOTOS FOLDER
 
-FOLDER is YOLO's (images/, labels/), PACKED the same as `sluice pack` makes it. The first form runs, each in a process of
-its own, RUNS [5] times in turn for SECONDS [5] after a warm-up of one epoch:
+FOLDER is a YOLO dataset (images/, labels/), PACKED the same after `sluice pack`. The first form runs these in separate
+processes, RUNS [5] times in turn for SECONDS [5], after a warm-up of one epoch:
 
-  buffer   OpenCV, as ultralytics has it (data/base.py, data/augment.py, 8.3): cv2.imread, resized to a long side of 640,
-           a mosaic with three of the last 128 pictures, which it keeps in memory, random_perspective by cv2.warpAffine,
-           HSV by tables, a mirror, to CHW. One thread, no OpenCV threads
-  all      the same, with three partners of the whole dataset, each read and decoded, as sluice's are
+  buffer   OpenCV, like ultralytics (data/base.py, data/augment.py, 8.3): cv2.imread, resized to a longer side of 640,
+           a mosaic with three of the last 128 images, kept in memory, random_perspective by cv2.warpAffine,
+           HSV by tables, a flip, to CHW. One thread, no OpenCV threads
+  all      the same with three partners from the whole dataset, each read and decoded, as in sluice
   folder   sluice.Loader on FOLDER, one worker: Mosaic, RandomAffine, CenterCrop, RandomHsv, RandomHorizontalFlip
   packed   the same on PACKED
 
-All have boxes with labels, in batches of 16 of 640 x 640 x 3 bytes. --no-mosaic: as in the last epochs, one picture each.
-Prints CPU ms a sample, user and system of the process and its children: medians (least..most); each arm of OpenCV beside
-each of sluice's, in the same round; boxes a sample, which say whether the arms do the same.
+All return boxes with labels, in batches of 16 of 640 x 640 x 3 bytes. --no-mosaic: one image each, as in the last epochs.
+Prints CPU ms per sample (user and system of the process and its children), medians (min..max); the ratio of each OpenCV arm
+to each sluice arm in the same round; and boxes per sample, to verify that the arms do the same.
 
---make writes FOLDER: the photos, a long side of 640 as COCO's are (quality 92), each with 1 to 14 random boxes.
+--make writes FOLDER: the photos with a longer side of 640, like COCO's (quality 92), each with 1 to 14 random boxes.
 Needs OpenCV (python3-opencv), numpy, and the sluice package in PYTHONPATH; --make needs Pillow.
 """
 import argparse
@@ -42,7 +42,7 @@ ARMS = {"buffer": "twin", "all": "twin", "folder": "sluice", "packed": "sluice"}
 
 
 def read_labels(picture):
-    """Label, and the box from 0 to 1, of each line."""
+    """Returns the label and the box, from 0 to 1, of each line."""
     path = pathlib.Path(str(picture).replace("/images/", "/labels/")).with_suffix(".txt")
     rows = numpy.array([line.split() for line in path.read_text().splitlines()], numpy.float32).reshape(-1, 5)
     center, half = rows[:, 1:3], rows[:, 3:5] / 2
@@ -50,7 +50,7 @@ def read_labels(picture):
 
 
 class Twin:
-    """Samples as the YOLO project makes them: an index into its picture and boxes."""
+    """Samples as ultralytics makes them: index to image and boxes."""
 
     def __init__(self, folder, mosaic, buffered):
         import cv2
@@ -62,7 +62,7 @@ class Twin:
         self.kept, self.order = {}, []
 
     def load(self, index):
-        """Resized to a long side of SIZE; one that is still kept is not read again."""
+        """Returns the image with a longer side of SIZE; does not reread one that is still kept."""
         if index in self.kept:
             return self.kept[index]
         picture = self.cv2.imread(str(self.paths[index]))
@@ -114,7 +114,7 @@ class Twin:
         return canvas, self.boxes(index, picture, left, top)
 
     def affine(self, canvas, rows):
-        """random_perspective without turns and shears, of which SIZE x SIZE is seen."""
+        """random_perspective without rotation and shear; SIZE x SIZE of it is visible."""
         center, matrix, moved = numpy.eye(3), numpy.eye(3), numpy.eye(3)
         center[0, 2], center[1, 2] = -canvas.shape[1] / 2, -canvas.shape[0] / 2
         scale = random.uniform(1 - SCALE, 1 + SCALE)
@@ -154,7 +154,7 @@ class Twin:
         return numpy.ascontiguousarray(picture.transpose(2, 0, 1)[::-1]), rows
 
     def epoch(self):
-        """Batches: pictures, and how many boxes there are."""
+        """Yields batches: images, and the number of boxes."""
         order = random.sample(range(len(self.paths)), len(self.paths))
         for at in range(0, len(order) - BATCH + 1, BATCH):
             pictures, rows = zip(*map(self.sample, order[at : at + BATCH]))
@@ -167,7 +167,7 @@ class Twin:
 def sluice_steps(mosaic):
     from sluice import transforms as T
 
-    # Of a canvas of twice the size, half the translation.
+    # The canvas has twice the size, so half the translation.
     first = [T.Mosaic(SIZE, fill=FILL)] if mosaic else [T.LetterBox(SIZE, FILL)]
     part = TRANSLATE / 2 if mosaic else TRANSLATE
     affine = T.RandomAffine(0, (part, part), (1 - SCALE, 1 + SCALE), interpolation="bilinear", fill=FILL)
@@ -227,7 +227,7 @@ def compare(arguments):
             command += ["--no-mosaic"] * (not arguments.mosaic)
             made[arm] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         rounds.append(made)
-    print("| arm | CPU ms a sample | boxes a sample |\n|---|---|---|")
+    print("| arm | CPU ms per sample | boxes per sample |\n|---|---|---|")
     for arm in arms:
         print(f"| {arm} | {spread([one[arm][0] for one in rounds])} | {statistics.median(one[arm][1] for one in rounds):.1f} |")
     for twin in (arm for arm in arms if ARMS[arm] == "twin"):

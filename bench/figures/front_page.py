@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""front_page.py: the plot of README.md, measured and drawn.
+"""front_page.py: measures and draws the plot of README.md.
 
   front_page.py measure PHOTOS    measures, writes front_page.json, and draws
   front_page.py draw              draws docs/front_page-light.svg and -dark.svg from front_page.json
 
 PHOTOS is an image folder. torch's DataLoader with torchvision, sluice on the same folder and sluice on
-shards packed from it alternate, RUNS times of SECONDS each (bench/against_torch.py does the measuring).
+shards packed from it alternate, RUNS times for SECONDS each (bench/against_torch.py measures).
 Needs the sluice package in PYTHONPATH and torchvision. Run it on an idle machine.
 """
 import datetime
@@ -87,7 +87,7 @@ def text(x, y, words, color, size=14, anchor="start", weight="400"):
 
 
 def panel(results, theme, left, title, key, write):
-    """One group of bars: `title` above, the value behind each bar."""
+    """Draws one group of bars: `title` above, the value after each bar."""
     colors = THEMES[theme]
     most = max(results["loaders"][name][key] for name, _ in BARS)
     parts = [text(left, 26, title, colors["text"], 15, weight="600")]
