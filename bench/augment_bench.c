@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * augment_bench: CPU time of operations on canvases of 224 x 224, at every level of vector
- * instructions.
+ * augment_bench: measures CPU time of operations on canvases of 224 x 224, at every level of
+ * vector instructions.
  *
  *     augment_bench [NAME]     operations whose names contain NAME
  *
- * Prints nanoseconds a pixel, and GB/s of the bytes that have to be read and written: medians of
- * rounds in which the levels take turns, each over a copy of the same noise on a picture's slopes.
- * One thread, thread CPU time.
+ * Prints nanoseconds per pixel, and GB/s of the bytes that must be read and written: medians of
+ * rounds in which the levels alternate, each on a copy of the same noise on gradients like an
+ * image's. One thread, thread CPU time.
  */
 #include "augment_bench.h"
 

@@ -4,7 +4,7 @@
 #include "erase.h"
 #include "pixels.h"
 
-/* A table that keeps pixels of all values. */
+/* A table that preserves pixels of all values. */
 static void run_look_up(sl_simd simd, const bench_canvas *canvas)
 {
     uint8_t tables[3][SL_LUT_SIZE];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec_bench: what a picture of any codec costs in a worker, header and pixels.
+ * codec_bench: measures the cost of an image of any codec in a worker: header and pixels.
  *   codec_bench FOLDER [ROUNDS]
- * Every round takes all files below FOLDER (at most 20000) in each way in turn; prints the median
- * over the rounds of the milliseconds of thread CPU time per picture. "crop" is a random resized
- * crop: 0.08 to 1 of the area, 3/4 to 4/3 as wide as high. PNGs are also decoded by libpng alone,
- * and by libspng where the bench was built with it. bench/decoders.py has Pillow and OpenCV, too.
+ * Each round decodes all files below FOLDER (at most 20000) with each method in turn. Prints the
+ * median over the rounds of the thread CPU milliseconds per image. "crop" is a random resized crop:
+ * 0.08 to 1 of the area, aspect ratio 3/4 to 4/3. PNGs are also decoded by libpng alone, and by
+ * libspng if the bench was built with it. bench/decoders.py also has Pillow and OpenCV.
  */
 #include "clock.h"
 #include "decoder.h"
@@ -30,7 +30,7 @@ typedef struct bench {
     size_t count;
     sl_decoder *decoder;
     uint8_t *pixels; /* for other libraries */
-    uint64_t random; /* starts anew in each round */
+    uint64_t random; /* restarts in each round */
 } bench;
 
 static void check(bool good, const char *text)
@@ -76,7 +76,7 @@ static void part(bench *b, sl_bytes bytes)
     ours(b, bytes, true);
 }
 
-/* ---- others ---- */
+/* ---- other libraries ---- */
 
 static void on_read(png_structp png, png_bytep to, size_t wanted)
 {

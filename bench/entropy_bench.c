@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entropy_bench: CPU time of JPEG decoding, whole pictures, and of its entropy decoding alone:
- * libjpeg-turbo against our kernels, with restart intervals (two lanes) and without (one).
+ * entropy_bench: measures CPU time of JPEG decoding, of whole images and of entropy decoding alone:
+ * libjpeg-turbo and sluice's kernels, with restart intervals (two lanes) and without (one).
  *   entropy_bench DATASET [ROUNDS]
- * Every round decodes all of the dataset's pictures in each way in turn; prints the median over the
- * rounds of the milliseconds per picture. Pictures that the fast path does not take are left out.
+ * Each round decodes all images of the dataset with each method in turn. Prints the median over the
+ * rounds of the milliseconds per image. Images that the fast path does not support are skipped.
  */
 #include "clock.h"
 #include "jpeg_fast.h"
@@ -42,7 +42,7 @@ static void read_header(bench *b, sl_bytes bytes)
     (void)jpeg_read_header(&b->cinfo, TRUE);
 }
 
-/* --- the ways --- */
+/* --- the methods --- */
 
 static void library_whole(bench *b, sl_bytes bytes)
 {
@@ -137,17 +137,17 @@ typedef struct way {
 } way;
 
 static const way ways[] = {
-    {"libjpeg-turbo, whole decode, as it was", library_whole, false},
-    {"libjpeg-turbo, coefficients only, as it was", library_entropy, false},
+    {"libjpeg-turbo, whole decode, original", library_whole, false},
+    {"libjpeg-turbo, coefficients only, original", library_entropy, false},
     {"ours, whole decode, re-tiled", ours_whole, true},
-    {"ours, whole decode, as it was", ours_whole, false},
+    {"ours, whole decode, original", ours_whole, false},
     {"ours, header, tables and entropy, re-tiled", ours_entropy, true},
-    {"ours, header, tables and entropy, as it was", ours_entropy, false},
+    {"ours, header, tables and entropy, original", ours_entropy, false},
     {"header and search for markers, re-tiled", header_and_tiles, true},
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
-/* --- pictures --- */
+/* --- images --- */
 
 static bool usable(bench *b, const bytes_pair *pair)
 {
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
             times[w][round] = (double)(sl_thread_cpu_ns() - start) / 1e6 / (double)b.count;
         }
     }
-    printf("%zu pictures, %d rounds: median, smallest and largest CPU ms per picture\n", b.count,
+    printf("%zu images, %d rounds: median, minimum and maximum CPU ms per image\n", b.count,
            rounds);
     for (int w = 0; w < WAYS; w++) {
         bench_print(ways[w].name, 46, times[w], rounds, 3);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epochs_bench: what epochs of a loader cost, by the public interface alone, so that it can be
- * built over the library of any commit: bench/compare does that with two of them.
+ * epochs_bench: measures epochs of a loader through the public interface only, so that it can be
+ * built with the library of any commit. bench/compare does that with two commits.
  *
  *     epochs_bench DATASET KIND [EPOCHS [BATCH [WORKERS [pread]]]]
  *
- * KIND: "train", "eval" and "crop" as `sluice bench --pipeline` has them, with ":SIDE" [224] and
- * ":f32" (normalised, channels first); "natural": the columns that there are; "windows:LENGTH" of
- * the field `tokens`, as i32; "boxes" and "mosaic": COCO's, "masks": a folder of images and masks;
- * "open": no loader, the dataset alone, EPOCHS times.
+ * KIND: "train", "eval" and "crop" as in `sluice bench --pipeline`, with ":SIDE" [224] and ":f32"
+ * (normalised, channels first); "natural": the default columns; "windows:LENGTH" of the field
+ * `tokens`, as i32; "boxes" and "mosaic" of COCO; "masks": a folder of images and masks; "open": no
+ * loader, only the dataset, EPOCHS times.
  *
- * One line: microseconds of CPU a sample (all threads, EPOCHS [2] epochs after one that is not
- * counted), milliseconds from opening the loader to its first batch, milliseconds of CPU to open
- * the dataset, samples. "pread": reads come in their order, which makes counts of instructions
+ * Prints one line: CPU microseconds per sample (all threads, EPOCHS [2] epochs after one that is
+ * not counted), milliseconds from opening the loader to its first batch, CPU milliseconds to open
+ * the dataset, samples. "pread": reads complete in order, which makes instruction counts
  * comparable.
  */
 #include <sluice/sluice.h>
@@ -46,7 +46,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* NULL: of no pictures. */
+/* NULL: without images. */
 static sluice_augment *recipe_of(const char *kind, bool f32)
 {
     const char *number = strchr(kind, ':');
@@ -83,7 +83,7 @@ static void add_column(sluice_columns *columns, sluice_column *column, int32_t k
     (void)sluice_columns_add(columns, column);
 }
 
-/* NULL: the columns that there are. */
+/* NULL: the default columns. */
 static sluice_columns *columns_of(const char *kind, const sluice_augment *recipe)
 {
     sluice_columns *columns = NULL;
@@ -111,7 +111,7 @@ static sluice_columns *columns_of(const char *kind, const sluice_augment *recipe
     return columns;
 }
 
-/* Samples of an epoch. */
+/* Returns the samples of an epoch. */
 static uint64_t run_epoch(sluice_loader *loader, uint64_t epoch)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -141,7 +141,7 @@ static void measure(sluice_dataset *dataset, const char *kind, uint64_t epochs,
     options->columns = columns;
     options->dtype = f32 ? SLUICE_F32 : SLUICE_U8;
     options->layout = f32 ? SLUICE_NCHW : SLUICE_NHWC;
-    options->end_epoch = epochs + 1; /* so that nothing behind them is read */
+    options->end_epoch = epochs + 1; /* so that nothing after them is read */
     check(sluice_loader_open(&loader, dataset, columns == NULL ? recipe : NULL, options, &error),
           &error);
     (void)run_epoch(loader, 0);
@@ -176,7 +176,7 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The median of openings. */
+/* Returns the median of openings. */
 static void measure_open(const char *path, uint64_t times)
 {
     double *ms = calloc(times, sizeof(*ms));
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     options.batch_size = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 64;
     options.workers = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 2;
     options.last_batch = SLUICE_LAST_SHORT;
-    if (argc > 6 && strcmp(argv[6], "pread") == 0) { /* one after the other, so in their order */
+    if (argc > 6 && strcmp(argv[6], "pread") == 0) { /* one after the other, so in order */
         options.io_backend = SLUICE_IO_PREAD;
         options.io_threads = 1;
     }

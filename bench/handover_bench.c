@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * handover_bench: what it costs to hand a sample from the reader to a worker and on to the
+ * handover_bench: measures the cost of handing a sample from the reader to a worker and on to the
  * consumer.
  *
- * A whole loader, over a dataset that is made up: every sample has BYTES bytes in one sparse file
- * and an int for its label. Reading completes at once without reading (sl_fault_config.instant),
- * unpacking gives the number without looking at the bytes: what is left is asking, placing,
+ * A whole loader over an artificial dataset: every sample has BYTES bytes in one sparse file, and
+ * an int as its label. Reads complete at once without reading (sl_fault_config.instant), and
+ * unpacking returns the number without reading the bytes. What remains is requests, placement,
  * memory, queues, locks and wake-ups. Full shuffle, batches of 256, through the page cache. With
- * --work each sample keeps its worker for that long, asleep: as many workers as a large machine
- * has, on a small one. Prints samples a second, the CPU time of each sample, and what each kind of
- * thread locked, waited for and woke (lock_counts.h), all of it for one sample.
+ * --work, each sample occupies its worker for that long, asleep, to simulate the workers of a large
+ * machine on a small one. Prints samples per second, and per sample the CPU time and the locks,
+ * waits and wake-ups of each kind of thread (lock_counts.h).
  *
  *   handover_bench [--seconds N] [--workers N] [--bytes N] [--prefetch N]
  *                  [--work MICROSECONDS] [--read]
@@ -34,7 +34,7 @@ typedef struct settings {
     bool reads;
 } settings;
 
-/* Those that are read fit into the page cache. */
+/* Samples that are read fit into the page cache. */
 static uint64_t samples_of(const settings *s)
 {
     return s->reads ? 2000 : 100000;
@@ -45,7 +45,7 @@ static uint64_t samples_of(const settings *s)
 typedef struct made_up {
     sl_dataset base;
     sl_field label;
-    uint32_t bytes; /* of each sample */
+    uint32_t bytes; /* per sample */
     uint64_t work_us;
     char path[64];
 } made_up;
@@ -113,7 +113,7 @@ static sl_dataset *make_up(const settings *s)
     (void)snprintf(made->path, sizeof(made->path), "/tmp/handover_bench_XXXXXX");
     const int fd = mkstemp(made->path);
     if (fd < 0 || ftruncate(fd, (off_t)(samples_of(s) * s->bytes)) != 0) {
-        die("no sparse file in /tmp");
+        die("cannot make a sparse file in /tmp");
     }
     (void)close(fd);
     made->bytes = (uint32_t)s->bytes;
@@ -157,7 +157,7 @@ static moment look(void)
     return now;
 }
 
-/* Takes batches for `ns`; the rows in them. */
+/* Takes batches for `ns`; returns the number of their rows. */
 static uint64_t consume(sluice_loader *loader, uint64_t ns)
 {
     const uint64_t end = sl_now_ns() + ns;
@@ -165,11 +165,11 @@ static uint64_t consume(sluice_loader *loader, uint64_t ns)
     while (sl_now_ns() < end) {
         sluice_batch *batch = NULL;
         if (sl_loader_next(loader, &batch, -1) != SLUICE_OK) {
-            die("a batch was refused");
+            die("cannot get a batch");
         }
         rows += batch->facts.rows;
         if (sl_staging_release(batch, false, NULL) != SLUICE_OK) {
-            die("a batch could not be released");
+            die("cannot release a batch");
         }
     }
     return rows;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_kernels_bench: CPU time of the JPEG kernels at every level of vector instructions.
+ * jpeg_kernels_bench: measures CPU time of the JPEG kernels at every level of vector instructions.
  *
- * Prints nanoseconds per block of the inverse transform (blocks whose coefficients reach to the
- * last row, a half of them with a first coefficient only, and all of them so) and per pixel of the
- * rows. The levels take turns within a round; medians of the rounds. One thread, thread CPU time.
+ * Prints nanoseconds per block of the inverse transform (dense blocks, half of the blocks with only
+ * the first coefficient, and all of them with only that) and per pixel of the rows. The levels
+ * alternate within a round; prints medians of the rounds. One thread, thread CPU time.
  */
 #include "clock.h"
 #include "jpeg_idct.h"
@@ -46,7 +46,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* Some twenty coefficients, more of them where frequencies are low. */
+/* About twenty coefficients, mostly at low frequencies. */
 static void fill(void)
 {
     uint32_t state = 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libraries_bench [FILE ...]: what is written by hand here, beside the library that does the same.
+ * libraries_bench [FILE ...]: compares own code with the library that does the same.
  *
- * CRC-32C of a record of 110 kB beside ISA-L's, and XXH3, which shards have in its place. Snappy:
- * each file, cut in pages of 1 MiB and compressed by the library, unpacked by it and by us. All of
- * it in the cache; the best of 7 rounds, taken in turn. A library that was not there at build time
- * is left out.
+ * CRC-32C of a record of 110 kB with ISA-L's, and XXH3, which shards use instead. Snappy: each
+ * file, cut into pages of 1 MiB and compressed by the library, is unpacked by the library and by
+ * sluice. All data is in the cache; prints the best of 7 alternating rounds. Libraries missing at
+ * build time are skipped.
  */
 #include "checksum.h"
 #include "clock.h"
@@ -46,7 +46,7 @@ static uint32_t xxh3(const void *data, size_t bytes)
 #ifdef HAVE_ISAL
 static uint32_t crc_by_isal(const void *data, size_t bytes)
 {
-    unsigned char *bytes_of; /* which it does not write to */
+    unsigned char *bytes_of; /* not written to */
     memcpy(&bytes_of, &data, sizeof(bytes_of));
     return ~crc32_iscsi(bytes_of, (int)bytes, UINT32_MAX);
 }
@@ -108,7 +108,7 @@ typedef struct pages {
     size_t count, bytes, packed;
 } pages;
 
-/* As many pages as there are in the file, and are kept. */
+/* Returns the number of pages of the file that are kept. */
 static bool pack_pages(pages *all, FILE *file)
 {
     static char in[PAGE_BYTES];
@@ -152,8 +152,8 @@ static bool time_file(const char *path)
         good = unpack_pages(&all, round % 2 != 0, &best[round % 2]);
     }
     if (good) {
-        printf("%s, %zu bytes, of which %zu are left: ours %.2f GB/s, the library %.2f GB/s\n",
-               path, all.bytes, all.packed, (double)all.bytes / (double)best[0],
+        printf("%s, %zu bytes, compressed to %zu: ours %.2f GB/s, the library %.2f GB/s\n", path,
+               all.bytes, all.packed, (double)all.bytes / (double)best[0],
                (double)all.bytes / (double)best[1]);
     }
     for (size_t i = 0; i < all.count; i++) {
@@ -167,7 +167,7 @@ static bool time_file(const char *path)
 #else
 static bool time_file(const char *path)
 {
-    fprintf(stderr, "%s: built without snappy's library to compare with\n", path);
+    fprintf(stderr, "%s: built without the snappy library\n", path);
     return false;
 }
 #endif
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     time_sums(data);
     for (int i = 1; i < argc; i++) {
         if (!time_file(argv[i])) {
-            fprintf(stderr, "%s: cannot be read or unpacked\n", argv[i]);
+            fprintf(stderr, "%s: cannot read or unpack\n", argv[i]);
             return 1;
         }
     }

@@ -12,21 +12,21 @@
 #define THREADS_MAX 2048U
 #define CONDS_MAX   4096U
 
-/* One thread's; a cache line or two of its own. */
+/* Counters of one thread, in separate cache lines. */
 typedef struct counter_set {
     _Alignas(128) _Atomic uint64_t locks;
     _Atomic uint64_t contended, waits, signals, wakes;
     lock_counts_role role;
 } counter_set;
 
-/* Who waits and was not signalled, for the conditions whose addresses fall into one place: rarely
- * more than one. */
+/* Number of waiters that were not signalled, by hash of the condition's address; conditions rarely
+ * share an entry. */
 static _Atomic uint32_t waiters[CONDS_MAX];
 static counter_set all[THREADS_MAX];
 static _Atomic uint32_t threads;
 static _Thread_local counter_set *own;
 
-/* The linker's names. */
+/* Names made by the linker. */
 /* NOLINTBEGIN(clang-diagnostic-reserved-identifier,readability-identifier-naming) */
 void __real_sl_lock(pthread_mutex_t *mutex);
 void __real_sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
@@ -65,7 +65,7 @@ static counter_set *mine(void)
     return own;
 }
 
-/* Only its thread writes a counter. */
+/* Only the counter's own thread writes it. */
 static void count(_Atomic uint64_t *counter)
 {
     const uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
@@ -78,7 +78,7 @@ static _Atomic uint32_t *waiters_of(const pthread_cond_t *cond)
     return &waiters[hash >> 52];
 }
 
-/* Forgets at most `most` waiters; false: there was none. */
+/* Removes up to `most` waiters; false if there was none. */
 static bool take_waiters(const pthread_cond_t *cond, uint32_t most)
 {
     _Atomic uint32_t *place = waiters_of(cond);
@@ -145,7 +145,7 @@ void __wrap_sl_cond_broadcast(pthread_cond_t *cond)
 
 /* ---- reading ---- */
 
-/* The first line of a file of this process' thread `task`. */
+/* Reads the first line of a /proc file of this process' thread `task`. */
 static bool read_line(const char *task, const char *file, char *line, size_t bytes)
 {
     char path[300];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * many_shards: a packed dataset of very many shards, quickly: what docs/scale.md is measured on.
+ * many_shards: quickly makes a packed dataset of very many shards, for docs/scale.md.
  *   many_shards FOLDER SHARDS SAMPLES KIND
- * One shard of SAMPLES is written by the writer, in FOLDER/template; all others are its bytes with
- * another number, and the manifest has a row for each. KIND:
- *   int      a number a sample: all of one size, so there is no index
- *   bytes    16 to 79 bytes a sample: an index block for every 503
- *   tokens   one tensor a shard, which SAMPLES windows of 8 elements are cut from. They are zeros,
- *            and holes in the file: 10 G windows take 8 KiB of disk a shard
+ * The writer writes one shard of SAMPLES in FOLDER/template; all others are its bytes with another
+ * number, and the manifest has a row for each. KIND:
+ *   int      one number per sample: all have the same size, so there is no index
+ *   bytes    16 to 79 bytes per sample: an index block per 503 samples
+ *   tokens   one tensor per shard, for SAMPLES windows of 8 elements. It has zeros, which are holes
+ *            in the file: 10 G windows take 8 KiB of disk per shard
  */
 #include "checksum.h"
 #include "memory.h"
@@ -125,7 +125,7 @@ static void load_template(shard_template *t, const char *folder)
     }
 }
 
-/* Writes what is not zero; the rest stays a hole. */
+/* Writes non-zero data; the rest stays a hole. */
 static void write_sparse(const char *path, const uint8_t *bytes, size_t size)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packing_bench: planning of packed sequences, lengths alone; no document is read.
+ * packing_bench: measures planning of packed sequences from lengths only; reads no document.
  *
  *     packing_bench [DOCUMENTS [LENGTH [ALIGN [WINDOW [none|long|split [RANKS [ROWS [MOST]]]]]]]]
  *
- * DOCUMENTS [1000000] of a lognormal distribution (5.9, 1.2), MOST [32] in a row of LENGTH [2048].
- * One line each: opening, which counts the rows of all windows by several threads, and an epoch of
- * all rows in their drawn order, by one: CPU ns a document, documents/s and tokens/s of a core;
- * then what packing gives. Last, levelling steps of RANKS [8] ranks with ROWS [4] rows each, whose
- * windows are planned already: CPU ns a row of a step on all ranks, and the largest rank's cost
- * over the mean, without and with it. bench/packing_greedy.py packs the same distribution from a
- * buffer, in Python.
+ * DOCUMENTS [1000000] of a lognormal distribution (5.9, 1.2), at most MOST [32] in a row of LENGTH
+ * [2048]. Prints one line each for opening, where several threads count the rows of all windows,
+ * and for an epoch of all rows in their drawn order on one thread: CPU ns per document, documents/s
+ * and tokens/s of a core. Then the result of packing. Last, levelling of steps of RANKS [8] ranks
+ * with ROWS [4] rows each, with windows already planned: CPU ns per row of a step on all ranks, and
+ * the largest rank's cost relative to the mean, without and with levelling. bench/packing_greedy.py
+ * packs the same distribution from a buffer, in Python.
  */
 #include "level.h"
 #include "packed_order.h"
@@ -51,7 +51,7 @@ static uint32_t *draw_lengths(uint64_t documents)
 
 static void print_speed(const char *what, const sl_packing_facts *facts, double seconds)
 {
-    printf("%-8s %6.1f ns a document, %6.2f M documents/s, %6.2f G tokens/s\n", what,
+    printf("%-8s %6.1f ns per document, %6.2f M documents/s, %6.2f G tokens/s\n", what,
            seconds * 1e9 / (double)facts->documents, (double)facts->documents / seconds / 1e6,
            (double)facts->tokens / seconds / 1e9);
 }
@@ -68,7 +68,7 @@ static void print_facts(const sl_packing_facts *facts, const sl_packing_shape *s
            100 * (double)facts->closed / (double)facts->rows);
 }
 
-/* All rows of epoch 0. The sum keeps the compiler from leaving them out. */
+/* Plans all rows of epoch 0. The sum keeps the compiler from removing the loop. */
 static uint64_t read_epoch(const sl_packed_rows *packing)
 {
     uint64_t rows[RUN];
@@ -90,10 +90,10 @@ static uint64_t read_epoch(const sl_packed_rows *packing)
 
 /* ---- levelling ---- */
 
-/* Sums over steps. */
+/* Sums over all steps. */
 typedef struct level_sums {
     double seconds;
-    double plain, level; /* cost of the rank with the most */
+    double plain, level; /* cost of the most expensive rank */
     double mean;
 } level_sums;
 
@@ -138,7 +138,7 @@ static int level_epoch(const sl_packed_rows *packing, uint32_t world, uint32_t b
         sums.seconds += cpu_seconds() - start;
         add_step(&sums, &level, batch);
     }
-    printf("level    %6.1f ns a row of %u x %u, largest cost over the mean: plain %.3f, level "
+    printf("level    %6.1f ns per row of %u x %u, largest cost over the mean: plain %.3f, level "
            "%.3f (%llu steps)\n",
            sums.seconds * 1e9 / (double)(steps * world * batch), world, batch,
            sums.plain / sums.mean, sums.level / sums.mean, (unsigned long long)steps);
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
         shape.cut = strcmp(argv[5], cuts[i]) == 0 ? (sl_packing_cut)i : shape.cut;
     }
     if (shape.max_documents > MOST_PIECES) {
-        (void)fprintf(stderr, "packing_bench: at most %d documents a row\n", MOST_PIECES);
+        (void)fprintf(stderr, "packing_bench: at most %d documents per row\n", MOST_PIECES);
         return 1;
     }
     return run_bench(&shape, number_of(argv, argc, 1, 1000000),

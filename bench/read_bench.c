@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_bench: how fast the read stage alone delivers the samples of a dataset.
+ * read_bench: measures the read stage alone.
  *
- * Opens the dataset, asks for every sample in order (or shuffled) through the fetch thread, and
- * releases the bytes at once: no checksum, no decoding. The files are dropped from the page cache
+ * Opens the dataset, requests every sample in order (or shuffled) through the fetch thread, and
+ * releases the bytes at once, without checksum or decoding. Drops the files from the page cache
  * first. Prints one line of JSON: bytes delivered and read, seconds, MB/s, CPU seconds.
  */
 #include "clock.h"
@@ -31,7 +31,7 @@ typedef struct bench {
     pthread_mutex_t mutex;
     pthread_cond_t done;
     uint64_t delivered, failed; /* under mutex */
-    bool warm;                  /* what the page cache has is left there */
+    bool warm;                  /* leaves the page cache as it is */
 } bench;
 
 static sluice_status next_item(void *ctx, sl_fetch_item *item)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * remote_reads: what it costs to read an object over HTTP in ranges, by the engine and
- * with all that a loader's reads have: windows, hedges, checks.
+ * remote_reads: measures reading an object over HTTP in ranges with the engine, including the
+ * windows, hedges and checks of a loader's reads.
  *
- * remote_reads ADDRESS RANGE_BYTES IN_FLIGHT TOTAL_BYTES: reads ranges one behind the other, from
- * the front again at the end of the object, and prints the CPU time of the process and the rate.
+ * remote_reads ADDRESS RANGE_BYTES IN_FLIGHT TOTAL_BYTES: reads consecutive ranges, starts again at
+ * the end of the object, and prints the CPU time of the process and the rate.
  */
 #include "clock.h"
 #include "hosts.h"
@@ -32,7 +32,7 @@ static struct {
 
 static sl_remote_read reads[SLOTS_MOST];
 
-/* The next range of a slot; false: all was asked for. */
+/* Requests the next range of a slot; false if all are requested. */
 static bool next_range(sl_remote_read *read)
 {
     if (bench.asked >= bench.total || bench.failed) {
@@ -63,7 +63,7 @@ static void range_done(sl_remote_read *read)
     }
 }
 
-/* The size of the object, by an answer for its first byte. */
+/* Returns the size of the object, from the response for its first byte. */
 static bool find_object(const char *address)
 {
     uint8_t byte;
@@ -119,7 +119,7 @@ static void read_all(uint32_t slots)
     const double seconds = (double)(sl_now_ns() - begun) / 1e9;
     static sl_host_stats stats[1];
     (void)sl_hosts_get_stats(stats, 1);
-    (void)printf("%" PRIu64 " bytes a range, %u in flight: %.3f CPU s/GiB, %.2f GiB/s, "
+    (void)printf("%" PRIu64 " bytes per range, %u in flight: %.3f CPU s/GiB, %.2f GiB/s, "
                  "%u engine threads, %" PRIu64 " requests, %" PRIu64 " hedged, p50 %.1f ms, "
                  "p95 %.1f ms\n",
                  bench.range, slots, (cpu_s() - cpu) / gib, gib / seconds, sl_engine_threads(),

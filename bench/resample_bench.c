@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resample_bench: CPU time of what follows decoding, per picture, over synthetic pixels.
+ * resample_bench: measures CPU time per image of the steps after decoding, with synthetic pixels.
  *
- * For each output and crop size it runs rounds until a quarter of a second has passed; a round is
- * a few pictures at every instruction set in turn. Prints the median round's microseconds per
- * picture of 224 x 224. One thread, thread CPU time.
+ * For each output and crop size, it runs rounds for a quarter of a second; a round processes a few
+ * images with every instruction set in turn. Prints the median round's microseconds per image of
+ * 224 x 224. One thread, thread CPU time.
  */
 #include "clock.h"
 #include "converter.h"
@@ -36,7 +36,7 @@ static const setting settings[] = {
 static const uint32_t crops[][2] = {{100, 75},  {224, 224}, {300, 300},
                                     {350, 270}, {500, 375}, {2000, 1500}};
 
-/* Times of one level, a round each. */
+/* Times of one level, one per round. */
 typedef struct series {
     bool here;
     uint64_t times[ROUNDS_MAX];
@@ -45,7 +45,7 @@ typedef struct series {
 
 static series levels[SL_SIMD_COUNT];
 
-/* NEON and AVX2 are of different machines. */
+/* NEON and AVX2 exist on different machines. */
 static bool runs_here(int level, sl_simd best)
 {
     return level == SL_SIMD_SCALAR || level == (int)best ||

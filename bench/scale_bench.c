@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scale_bench: what a rank of a large run does to a dataset, and what it costs: docs/scale.md.
+ * scale_bench: measures one rank of a large run on a dataset (docs/scale.md).
  *   scale_bench DATASET [NAME=VALUE ...]
- * Opens the dataset, then a loader, and takes batches. After each it prints the time, how much the
- * process grew, and what it asked of the kernel; file opens are counted by strace, which it is run
- * under for that. Names, with their defaults:
- *   rank=0 world=1 batch=256 steps=0 shuffle=full|block|none block=64 window=16
- *   cache=auto|buffered|direct     at=0: go on behind this step, by a cursor
+ * Opens the dataset, then a loader, and takes batches. After each, it prints the time, the growth
+ * of the process, and its reads. Run it under strace to count file opens. Names, with their
+ * defaults: rank=0 world=1 batch=256 steps=0 shuffle=full|block|none block=64 window=16
+ *   cache=auto|buffered|direct     at=0: resume after this step, with a cursor
  *   length=0: windows of that many elements of the field "tokens"
  *   padded=0: the field "bytes", padded to that many
  *   order=0: times the order of that many samples
@@ -40,7 +39,7 @@ static void check(sluice_status status, const sluice_error *error)
     }
 }
 
-/* The number behind `name` in a file of /proc. */
+/* Returns the number after `name` in a /proc file. */
 static uint64_t number_of(const char *file, const char *name)
 {
     char line[256];
@@ -123,7 +122,7 @@ static void parse(arguments *a, int argc, char **argv)
     a->options.world_size = 1;
     for (int i = 2; i < argc; i++) {
         if (!take_word(a, argv[i]) && !take_number(a, argv[i])) {
-            (void)fprintf(stderr, "scale_bench: what is \"%s\"?\n", argv[i]);
+            (void)fprintf(stderr, "scale_bench: unknown argument \"%s\"\n", argv[i]);
             exit(2);
         }
     }
@@ -146,8 +145,8 @@ static void take(sluice_loader *loader, uint64_t steps)
     }
 }
 
-/* A cursor behind `step` is what a run leaves there that is saved; this one is made of another
- * run's by its position (plan/cursor.h). */
+/* A run saved after `step` leaves such a cursor; this one is another run's, with its position
+ * changed (plan/cursor.h). */
 static void go_to(sluice_loader *loader, const arguments *a)
 {
     uint8_t cursor[SLUICE_CURSOR_BYTES];
@@ -168,7 +167,7 @@ static void go_to(sluice_loader *loader, const arguments *a)
     check(status, &error);
 }
 
-/* What it takes to know which sample is next, one by one, anywhere in an epoch. */
+/* Measures finding single samples of the order anywhere in an epoch. */
 static void time_order(const arguments *a, uint64_t samples)
 {
     enum { POSITIONS = 1000000 };
@@ -182,12 +181,12 @@ static void time_order(const arguments *a, uint64_t samples)
     for (uint64_t i = 0; i < POSITIONS; i++) {
         sum += sl_order_sample(&order, (samples / 3 + i) % samples);
     }
-    (void)printf("order    %llu ns to make, %zu bytes, %.0f ns a sample (sum %llx)\n",
+    (void)printf("order    %llu ns to make, %zu bytes, %.0f ns per sample (sum %llx)\n",
                  (unsigned long long)(made - begin), sizeof(order),
                  (double)(sl_now_ns() - made) / POSITIONS, (unsigned long long)sum);
 }
 
-/* NULL: the natural ones. */
+/* NULL: the default columns. */
 static sluice_columns *make_columns(const arguments *a)
 {
     sluice_columns *columns = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scaling_quality: what DCT scaling does to the result. Each JPEG given is cropped and resized as
- * in training, once decoded at full size ("exact") and once scaled down by the loader's rule; for
- * several sizes of the result, so that all denominators occur. PSNR over RGB, and mean SSIM of luma
- * (8 x 8 windows, 4 apart). CPU time is that of decoding alone.
+ * scaling_quality: measures the effect of DCT scaling. Crops and resizes each JPEG as in training,
+ * once decoded at full size ("exact") and once scaled down by the loader's rule, for several output
+ * sizes, so that all denominators occur. Prints PSNR over RGB, mean SSIM of luma (8 x 8 windows, 4
+ * apart), and CPU time of decoding alone.
  *
  * Usage: scaling_quality FILE ...
  */
@@ -122,7 +122,7 @@ typedef struct sample {
     sl_params params;
 } sample;
 
-/* Returns the denominator; `*ms` is the decoder's time. */
+/* Returns the denominator; `*ms` receives the decoder's time. */
 static uint32_t make(const sample *s, bool exact, uint8_t *out, double *ms)
 {
     sluice_error error;
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
     const sl_decoder_config config = {.max_pixels = 1 << 28, .max_unpacked_bytes = 1 << 20};
     must(sl_decoder_open(&s.decoder, &config, &error), &error, "a decoder");
     printf("side scale  crops    PSNR, dB         SSIM      decode, CPU ms\n"
-           "                   mean  least    mean  least   exact scaled\n");
+           "                   mean    min    mean    min   exact scaled\n");
     for (int size = 0; size < SIZES; size++) {
         sluice_augment *recipe = NULL;
         (void)sluice_augment_create(&recipe);

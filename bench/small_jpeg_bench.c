@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * small_jpeg_bench: what a small JPEG costs in a worker: its checksum (which also brings its bytes
- * into the cache), then its header, then its pixels.
+ * small_jpeg_bench: measures the cost of a small JPEG in a worker: its checksum (which also brings
+ * its bytes into the cache), then its header, then its pixels.
  *   small_jpeg_bench DATASET [ROUNDS [WAY]]
- * Every round takes all of the dataset's pictures (at most 20000) in each way in turn (or only in
- * the one named, for profilers), as they are and as the retiler makes them; prints the median over
- * the rounds of the nanoseconds of thread CPU time per picture. "crop" is a random resized crop:
- * 0.08 to 1 of the area, 3/4 to 4/3 as wide as high.
+ * Each round processes all images of the dataset (at most 20000) in each way in turn (or only in
+ * the named one, for profilers), original and re-tiled. Prints the median over the rounds of the
+ * thread CPU nanoseconds per image. "crop" is a random resized crop: 0.08 to 1 of the area, aspect
+ * ratio 3/4 to 4/3.
  */
 #include "checksum.h"
 #include "clock.h"
@@ -25,14 +25,14 @@ enum { PICTURES_MAX = 20000, ROUNDS_MAX = 101, PICTURE_BYTES = 64 << 20 };
 #define MAX_PIXELS ((uint64_t)100000000)
 
 typedef struct bench {
-    sl_bytes plain[PICTURES_MAX], retiled[PICTURES_MAX]; /* the same bytes where it is kept */
+    sl_bytes plain[PICTURES_MAX], retiled[PICTURES_MAX]; /* the same bytes if kept unchanged */
     size_t count, kept;
     sl_decoder *decoder;
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
     uint8_t row[65536 * 3];
     uint64_t sum;
-    uint64_t random; /* starts anew in each round */
+    uint64_t random; /* restarts in each round */
 } bench;
 
 /* --- the ways --- */
@@ -116,18 +116,18 @@ typedef struct way {
 } way;
 
 static const way ways[] = {
-    {"libjpeg-turbo, whole, as it was", library, false},
-    {"checksum, as it was", checksum, false},
-    {"header, as it was", header, false},
-    {"whole, as it was", whole, false},
-    {"crop, as it was", crop, false},
+    {"libjpeg-turbo, whole, original", library, false},
+    {"checksum, original", checksum, false},
+    {"header, original", header, false},
+    {"whole, original", whole, false},
+    {"crop, original", crop, false},
     {"header, re-tiled", header, true},
     {"whole, re-tiled", whole, true},
     {"crop, re-tiled", crop, true},
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
-/* --- pictures --- */
+/* --- images --- */
 
 static sl_bytes retiled(bench *b, sl_jpeg_retiler *retiler, sl_bytes plain)
 {
@@ -169,7 +169,7 @@ static double bytes_each(const bench *b, const sl_bytes *pictures)
     return (double)sum / (double)b->count;
 }
 
-/* Whether a way is to be measured. */
+/* True if a way is to be measured. */
 static bool is_asked(const way *w, const char *name)
 {
     return name == NULL || strcmp(w->name, name) == 0;
@@ -216,8 +216,8 @@ int main(int argc, char **argv)
             times[w][round] = is_asked(&ways[w], only) ? run_once(&b, &ways[w]) : 0;
         }
     }
-    printf("%zu pictures of %.0f bytes, re-tiled %.0f (%zu kept), %d rounds: median, smallest and "
-           "largest CPU ns per picture\n",
+    printf("%zu images of %.0f bytes, re-tiled %.0f (%zu kept), %d rounds: median, minimum and "
+           "maximum CPU ns per image\n",
            b.count, bytes_each(&b, b.plain), bytes_each(&b, b.retiled), b.kept, rounds);
     for (int w = 0; w < WAYS; w++) {
         if (is_asked(&ways[w], only)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What handing batches over costs the processor: 20 batches a second of 256 pictures of 224 x 224
- * (38 MB), on devices whose copies and conversions cost nothing, so that what is left is staging
- * itself: slots, locks, threads that wake each other, events' bookkeeping. No byte is touched.
+ * staging_bench: measures the CPU cost of handing batches over: 20 batches per second of 256 images
+ * of 224 x 224 (38 MB), on devices with free copies and conversions. What remains is staging
+ * itself: slots, locks, threads that wake each other, and events. No byte is accessed.
  *
  *   staging_bench [SECONDS [BATCHES_PER_SECOND]]
  */
@@ -28,7 +28,7 @@ static const mode modes[] = {
     {"device, converting", false, true},
 };
 
-/* ---- a device without a device ---- */
+/* ---- a simulated device ---- */
 
 static sluice_status copy_nothing(sl_device *device, void *to, const void *from, size_t bytes,
                                   struct CUstream_st *stream, sluice_error *error)
@@ -115,7 +115,7 @@ static void consume(sl_staging *staging)
     if (sl_staging_next(staging, -1, &batch, NULL) != SLUICE_OK ||
         sl_staging_wait(batch, NULL) != SLUICE_OK ||
         sl_staging_release(batch, true, NULL) != SLUICE_OK) {
-        fprintf(stderr, "staging_bench: a batch was refused\n");
+        fprintf(stderr, "staging_bench: cannot get a batch\n");
         exit(1);
     }
 }
@@ -144,7 +144,7 @@ static void measure(const mode *m, uint64_t seconds, uint64_t rate)
     const double all = (double)(process_cpu_ns() - cpu);
     const double calls = (double)(sl_thread_cpu_ns() - caller);
     sl_staging_close(staging);
-    printf("%-20s %8.1f us a batch in calls, %6.1f us in threads: %6.3f %% of a core\n", m->name,
+    printf("%-20s %8.1f us per batch in calls, %6.1f us in threads: %6.3f %% of a core\n", m->name,
            calls / 1e3 / (double)steps, (all - calls) / 1e3 / (double)steps, 100.0 * all / wall);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * views_bench: what several views of one picture cost beside one.
+ * views_bench: measures the cost of several views of one image relative to one view.
  *
  *     views_bench DATASET [ROUNDS [EPOCHS [ARM]]]
  *
- * CPU time (all threads, user and system) of EPOCHS [2] epochs of a loader with one worker over the
- * pictures in field "image", per sample, in ROUNDS [5] rounds that take turns: one view, two of
- * SimCLR, two large and eight small ones of DINO v1; f32, channels first. "apart" opens and decodes
- * the picture anew for each view, which gives the same batches. "crops" are the crop and the flip
- * of the recipe alone. Ratios are of a round's own figures; medians, and smallest to largest. ARM:
- * only that one, 1 to 14 in the order of the print, for counts of instructions.
+ * CPU time per sample (all threads, user and system) of EPOCHS [2] epochs of a loader with one
+ * worker over the images in field "image", in ROUNDS [5] alternating rounds: one view, two of
+ * SimCLR, two large and eight small ones of DINO v1; f32, channels first. "separate" opens and
+ * decodes the image again for each view, which gives the same batches. "crops" have only the crop
+ * and the flip of the recipe. Prints medians with minimum and maximum; ratios are within a round.
+ * ARM: only that one, 1 to 14 in print order, for instruction counts.
  */
 #include "loader.h"
 #include "measure.h"
@@ -100,18 +100,18 @@ typedef struct arm {
 static arm arms[] = {
     {"one view of SimCLR", simclr, 1, .beside = 0},
     {"two views", simclr, 2, .beside = 0},
-    {"two views, apart", simclr, 2, .apart = true, .beside = 0},
+    {"two views, separate", simclr, 2, .apart = true, .beside = 0},
     {"one large view of DINO", dino, 1, .beside = 3},
     {"two large views", dino, 2, .beside = 3},
     {"2 + 8 views", dino, 10, .beside = 3},
-    {"2 + 8 views, apart", dino, 10, .apart = true, .beside = 3},
+    {"2 + 8 views, separate", dino, 10, .apart = true, .beside = 3},
     {"one crop of SimCLR", simclr, 1, .crops = true, .beside = 7},
     {"two crops", simclr, 2, .crops = true, .beside = 7},
-    {"two crops, apart", simclr, 2, .crops = true, .apart = true, .beside = 7},
+    {"two crops, separate", simclr, 2, .crops = true, .apart = true, .beside = 7},
     {"one large crop of DINO", dino, 1, .crops = true, .beside = 10},
     {"two large crops", dino, 2, .crops = true, .beside = 10},
     {"2 + 8 crops", dino, 10, .crops = true, .beside = 10},
-    {"2 + 8 crops, apart", dino, 10, .crops = true, .apart = true, .beside = 10},
+    {"2 + 8 crops, separate", dino, 10, .crops = true, .apart = true, .beside = 10},
 };
 enum { ARMS = sizeof(arms) / sizeof(arms[0]) };
 
@@ -155,7 +155,7 @@ static uint64_t run_epoch(sluice_loader *loader, uint64_t epoch)
     return samples;
 }
 
-/* Opened for each round, and for just its epochs, so that no other arm works ahead meanwhile. */
+/* Opens a loader for each round and only its epochs, so that no other arm reads ahead meanwhile. */
 static void run_arm(arm *a, sluice_dataset *dataset, uint64_t epochs, int round)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -167,7 +167,7 @@ static void run_arm(arm *a, sluice_dataset *dataset, uint64_t epochs, int round)
     options.batch_size = BATCH;
     options.workers = 1;
     options.end_epoch = epochs;
-    options.io_backend = SLUICE_IO_PREAD; /* in their order, which makes counts comparable */
+    options.io_backend = SLUICE_IO_PREAD; /* in order, which makes counts comparable */
     options.io_threads = 1;
     const double began = cpu_us();
     bench_check(sluice_loader_open(&loader, dataset, NULL, &options, &error), &error);
@@ -189,7 +189,7 @@ static void print_arm(const arm *a, int rounds)
         ratios[i] = a->us[i] / arms[a->beside].us[i];
     }
     bench_print(a->name, 24, us, rounds, 0);
-    bench_print("  beside one", 24, ratios, rounds, 2);
+    bench_print("  relative to one", 24, ratios, rounds, 2);
 }
 
 int main(int argc, char **argv)
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
         run_arm(&arms[bench_rounds(argv[4], ARMS, 1) - 1], dataset, epochs, 0);
         return 0;
     }
-    for (uint32_t i = 0; i < ARMS; i++) { /* brings the pictures to memory; counts for nothing */
+    for (uint32_t i = 0; i < ARMS; i++) { /* loads the images into memory; not counted */
         run_arm(&arms[i], dataset, 1, 0);
     }
     for (int round = 0; round < rounds; round++) {
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
             run_arm(&arms[i], dataset, epochs, round);
         }
     }
-    puts("us of CPU a sample: median (smallest..largest)");
+    puts("us of CPU per sample: median (min..max)");
     for (uint32_t i = 0; i < ARMS; i++) {
         print_arm(&arms[i], rounds);
     }

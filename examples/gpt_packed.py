@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small byte-level GPT on packed rows: several whole documents per row, none of which sees another.
+"""Trains a small byte-level GPT on packed rows: several whole documents per row, which do not see each other.
 
     gpt_packed.py [FOLDER] [--packed PATH] [--steps N]
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * noise: random fields with a power spectrum like that of natural pictures (1/f to some power),
+ * noise: random fields with a power spectrum like that of natural images (1/f to some power),
  * and white grain. A field is a square torus of NOISE_SIDE x NOISE_SIDE floats, mean 0, variance 1.
  * Pure except for the grain table, which noise_prepare makes once before threads start.
  */
@@ -15,7 +15,7 @@ enum { NOISE_SIDE = 512, NOISE_CELLS = NOISE_SIDE * NOISE_SIDE, NOISE_GRAINS = 1
 
 void noise_prepare(void);
 
-/* Normal numbers, mean 0, variance 1; NOISE_GRAINS of them. */
+/* Returns NOISE_GRAINS normal numbers, mean 0, variance 1. */
 const float *noise_grains(void);
 
 /*

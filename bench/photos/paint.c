@@ -42,10 +42,10 @@ void paint_ground(const struct canvas *canvas, uint32_t top, const struct surfac
     }
 }
 
-/* A shape's terms that do not change from pixel to pixel. */
+/* Terms of a shape that are the same for all pixels. */
 struct frame {
     float cosine, sine;
-    uint32_t left, right, top, bottom; /* right and bottom: one behind */
+    uint32_t left, right, top, bottom; /* right and bottom: exclusive */
     float scale;                       /* pixels per unit of an ellipse's distance */
 };
 
@@ -60,7 +60,7 @@ static uint32_t clamp_edge(float value, uint32_t limit)
 static struct frame frame_of(const struct canvas *canvas, const struct shape *shape)
 {
     struct frame frame = {.cosine = cosf(shape->angle), .sine = sinf(shape->angle)};
-    /* Wobble moves the rim outwards by less than the factor below. */
+    /* Wobble moves the rim outwards by less than this factor. */
     float grow = 1 + shape->wobble;
     float across = (fabsf(frame.cosine) * shape->radius_x + fabsf(frame.sine) * shape->radius_y);
     float down = (fabsf(frame.sine) * shape->radius_x + fabsf(frame.cosine) * shape->radius_y);
@@ -74,7 +74,8 @@ static struct frame frame_of(const struct canvas *canvas, const struct shape *sh
     return frame;
 }
 
-/* Signed distance to the rim in about pixels, positive inside. `square` is u^2 + v^2. */
+/* Returns the signed distance to the rim, roughly in pixels, positive inside. `square` is u^2 +
+ * v^2. */
 static inline float inside(const struct shape *shape, const struct frame *frame, float u, float v,
                            float square)
 {
@@ -84,7 +85,7 @@ static inline float inside(const struct shape *shape, const struct frame *frame,
     return fminf((1 - fabsf(u)) * shape->radius_x, (1 - fabsf(v)) * shape->radius_y);
 }
 
-/* What one pixel of a shape looks like: its colour is mixed in by its cover. */
+/* Blends one pixel of a shape into `pixel`, weighted by its coverage. */
 static inline void blend(const struct shape *shape, const struct frame *frame, uint32_t x,
                          uint32_t y, float *pixel)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paint_photos: `sluice synth` with scenes for pictures: skies, grounds and things that hide each
- * other, with the edges and the spectrum of natural pictures. For measuring what depends on where
- * in a photo its detail is. Options and files: `sluice synth --help`.
+ * paint_photos: `sluice synth` with painted scenes: skies, grounds and objects that hide each
+ * other, with the edges and the spectrum of natural images. For measurements that depend on the
+ * position of detail in a photo. Options and files: `sluice synth --help`.
  */
 #include "noise.h"
 #include "report.h"

@@ -19,11 +19,11 @@ enum place { PLACE_OUTDOOR, PLACE_INDOOR, PLACE_CLOSE_UP, PLACE_THICKET, PLACE_P
 struct scene {
     struct canvas canvas;
     uint8_t *rgb;
-    size_t capacity; /* pixels that canvas.pixels and rgb hold */
+    size_t capacity; /* capacity of canvas.pixels and rgb, in pixels */
     float *rough, *smooth, *scratch;
 };
 
-/* What the photos of a class have in common. */
+/* Properties shared by the photos of a class. */
 struct style {
     enum place place;
     double subject_hue, ground_hue, accent_hue;
@@ -32,7 +32,7 @@ struct style {
     double subject_range;
 };
 
-/* The picture in the making. */
+/* The image being painted. */
 struct work {
     const struct scene *scene;
     struct rng rng;
@@ -184,7 +184,7 @@ static struct shape some_shape(struct work *work, double hue, float radius)
     return shape;
 }
 
-/* Things around the subject, the large ones first: their radii follow r^-3 between two limits. */
+/* Paints objects around the subject, large ones first; radii follow r^-3 between two limits. */
 static void paint_clutter(struct work *work)
 {
     static const uint32_t counts[PLACES] = {22, 16, 10, 70, 3};
@@ -192,7 +192,7 @@ static void paint_clutter(struct work *work)
     uint32_t count = counts[work->style.place] / 2 + rng_below(rng, counts[work->style.place]);
     bool blurred = work->style.place == PLACE_CLOSE_UP;
     for (uint32_t i = 0; i < count; i++) {
-        double draw = ((double)i + rng_unit(rng)) / count; /* falls from large to small */
+        double draw = ((double)i + rng_unit(rng)) / count; /* decreases from large to small */
         double radius = 0.03 / sqrt(0.012 + draw * draw);
         double hue = rng_unit(rng) < 0.75 ? work->style.ground_hue : work->style.accent_hue;
         struct shape shape = some_shape(work, hue, (float)radius * work->unit);
@@ -205,7 +205,7 @@ static void paint_clutter(struct work *work)
     }
 }
 
-/* The thing that the class is named for: a body with parts around it, near the middle. */
+/* Paints the subject of the class: a body with parts around it, near the centre. */
 static void paint_subject(struct work *work)
 {
     struct rng *rng = &work->rng;
@@ -228,7 +228,7 @@ static void paint_subject(struct work *work)
         shape.surface.texture = texture * work->detail;
         paint_shape(canvas, &shape);
     }
-    /* An eye, a button, a highlight: small things of strong contrast. */
+    /* Eyes, buttons, highlights: small objects of strong contrast. */
     for (int i = 0; i < 3; i++) {
         struct shape shape = some_shape(work, style->accent_hue, size * 0.06F);
         shape.x = x + size * (float)rng_between(rng, -0.6, 0.6);

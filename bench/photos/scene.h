@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scene: composes the picture of a synthetic photo. Photos of one class share a kind of place, a
- * palette and a subject. What is in the picture follows the dead leaves model (occluding things
- * whose sizes follow a power law), which gives the edges and the spectrum of natural pictures.
+ * scene: composes the image of a synthetic photo. Photos of one class share a kind of place, a
+ * palette and a subject. The contents follow the dead leaves model (occluding objects whose sizes
+ * follow a power law), which gives the edges and the spectrum of natural images.
  *
- * A scene holds the memory for one picture after another; one thread.
+ * A scene owns memory that is reused for consecutive images; one thread.
  */
 #ifndef TOOL_SCENE_H
 #define TOOL_SCENE_H
@@ -15,7 +15,7 @@
 
 struct scene;
 
-/* NULL: no memory. */
+/* Returns NULL if out of memory. */
 struct scene *scene_create(void);
 void scene_destroy(struct scene *scene);
 
