@@ -595,9 +595,9 @@ def test_verify_compares_the_annotated_size(tmp_path, coco, decode, kind):
     found = data.verify(decode=decode).findings
     said = {str(each.file).rsplit("/")[-1]: str(each) for each in found}
     assert sorted(said) == [f"1.{kind}", f"2.{kind}", f"6.{kind}"] and all(type(each) is CORRUPT for each in found)
-    assert "is 32 x 25 (width x height), and was annotated as 25 x 32" in said[f"1.{kind}"]
-    assert "is 32 x 26 (width x height), and was annotated as 320 x 260" in said[f"2.{kind}"]
-    assert "is 32 x 30 (width x height) as stored, 30 x 32 upright, and was annotated as 30 x 33" in said[f"6.{kind}"]
+    assert "is 32 x 25 (width x height), but was annotated as 25 x 32" in said[f"1.{kind}"]
+    assert "is 32 x 26 (width x height), but was annotated as 320 x 260" in said[f"2.{kind}"]
+    assert "is 32 x 30 (width x height) as stored, 30 x 32 upright, but was annotated as 30 x 33" in said[f"6.{kind}"]
     sluice.pack(data, tmp_path / "packed", keep_bytes=True)  # reads back what it wrote, and changes nothing
     packed = sluice.Dataset(tmp_path / "packed")
     again = [packed[each.sample]["key"] for each in packed.verify(decode=decode).findings]

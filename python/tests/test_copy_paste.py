@@ -334,10 +334,10 @@ BOX = C.Boxes(length=LENGTH, shapes="shapes")
         ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.MixUpPartner()]), "boxes": BOX}, "one of mixup_partner and copy_paste"),
         ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.CutMix()]), "boxes": BOX}, "rows are mixed once"),
         ({"image": C.Image(transform=[T.Resize(SIZE), T.RandomApply([T.CopyPaste()])]), "boxes": BOX}, "cannot be in a group"),
-        ({"image": IMAGE, "boxes": BOX, "seg": C.Mask("mask", missing="blank")}, "none may lack it"),
-        ({"image": IMAGE, "boxes": BOX, "labels": C.Ragged(length=9, follows="boxes", missing="blank")}, "none may lack it"),
-        ({"image": C.Image(transform=[T.CopyPaste(), T.Resize(SIZE)]), "boxes": BOX}, "one size"),
-        ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.RandomIoUCrop()]), "boxes": BOX}, "boxes of one picture"),
+        ({"image": IMAGE, "boxes": BOX, "seg": C.Mask("mask", missing="blank")}, "none of them may lack it"),
+        ({"image": IMAGE, "boxes": BOX, "labels": C.Ragged(length=9, follows="boxes", missing="blank")}, "no sample may lack it"),
+        ({"image": C.Image(transform=[T.CopyPaste(), T.Resize(SIZE)]), "boxes": BOX}, "fixed output size"),
+        ({"image": C.Image(transform=[T.Resize(SIZE), T.CopyPaste(), T.RandomIoUCrop()]), "boxes": BOX}, "boxes of one image"),
     ],
 )
 def test_what_does_not_go_together_is_refused(data, columns, why):

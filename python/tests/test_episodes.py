@@ -240,12 +240,12 @@ def test_the_page(tmp_path, monkeypatch):
 # ---- what is refused ----
 
 REFUSED = [
-    ({"k": 5, "n": 6}, "5 classes with 6 samples each, and of the dataset's 9 classes 4 have as many .the largest has 30."),
-    ({"n": 31, "k": 1}, "of the dataset's 9 classes 0 have as many"),
-    ({"batch": 10}, "batch_size is 10, and a batch has whole episodes: expected a multiple of the 12 samples of one .4 classes x 3."),
+    ({"k": 5, "n": 6}, "5 classes of 6 samples each, but of the dataset's 9 classes only 4 have as many .the largest has 30."),
+    ({"n": 31, "k": 1}, "of the dataset's 9 classes only 0 have as many"),
+    ({"batch": 10}, "batch_size is 10, but a batch has whole episodes: expected a multiple of the 12 samples of one .4 classes x 3."),
     ({"classes": dict(enumerate(CLASSES))}, "classes=.*expected an int for each sample"),
     ({"classes": None}, "episodes need the classes of all samples"),
-    ({"classes": CLASSES[:-1]}, "classes is of 79 samples, and the dataset has 80"),
+    ({"classes": CLASSES[:-1]}, "classes has 79 samples, but the dataset has 80"),
     ({"shuffle": False}, "episodes need option shuffle full"),
     ({"shuffle": "block"}, "episodes need option shuffle full"),
     ({"each": 9, "drop_last": True}, "an epoch has 6 episodes, fewer than one global batch of 9"),
@@ -269,5 +269,5 @@ def test_what_is_refused(data, options, reason):
 
 def test_a_mix_is_refused(data):
     mixed = sluice.mix([sluice.Dataset(data), sluice.Dataset(data)], [1, 1])
-    with pytest.raises(sluice.Error, match="do not go with a mix"):
+    with pytest.raises(sluice.Error, match="cannot be used with a mix"):
         loader(mixed, classes=CLASSES * 2)

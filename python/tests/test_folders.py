@@ -233,8 +233,8 @@ UNKNOWN = {
     "a.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file"),
     "a.pkl": (b"\x80\x04\x95" + bytes(40), "a Python pickle: pickles are never executed"),
     "a.mp4": (b"\0\0\0\x20ftypisom" + bytes(40), "a video or audio file (MP4)"),
-    "a.avif": (b"\0\0\0\x20ftypavif" + bytes(40), "a picture (AVIF): convert it"),
-    "a.jpg": (b"\xff\xd8\xff\xe0" + bytes(40), "a picture (JPEG): open its folder"),
+    "a.avif": (b"\0\0\0\x20ftypavif" + bytes(40), "an image (AVIF): convert it"),
+    "a.jpg": (b"\xff\xd8\xff\xe0" + bytes(40), "an image (JPEG): open its folder"),
     "a.gz": (b"\x1f\x8b\x08" + bytes(40), "compressed by gzip"),
     "a.yaml": (b"epochs: 3\n", "it is text"),
     "list.txt": (b"\na/0.jpg 3\na/1.jpg 4\n", "labels: write it as a table, called NAME.tsv"),
@@ -297,7 +297,7 @@ def test_a_list_that_is_a_pointer(tmp_path):
 def test_a_picture_that_is_a_pointer(tmp_path):
     photo(tmp_path / "a/0.jpg")
     (tmp_path / "a/1.jpg").write_bytes(POINTER)
-    with pytest.raises(sluice.Error, match="not a picture: it is a Git LFS pointer"):
+    with pytest.raises(sluice.Error, match="not an image: it is a Git LFS pointer"):
         sluice.Dataset(tmp_path).decode(1)
 
 
@@ -310,7 +310,7 @@ def test_unknown_files_of_real_programs(tmp_path):
     refused(tmp_path / "arrays", "call it NAME.npz")
     torch = pytest.importorskip("torch")
     torch.save({"a": torch.ones(3)}, tmp_path / "model.pt")
-    refused(tmp_path / "model.pt", "PyTorch saves", "never executed")
+    refused(tmp_path / "model.pt", "saved by PyTorch", "never executed")
 
 
 # ---- pictures ----

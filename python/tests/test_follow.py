@@ -230,7 +230,7 @@ def test_fewer_than_there_are(data):
         assert row["labels"].tolist() == row["all"].tolist()[:2] and len(row["points"]) == min(2, len(row["all"]))
         seen += len(row["all"]) > 2
     assert seen
-    with pytest.raises(sluice.Error, match='"labels" has a length of ., the column holds 2'):
+    with pytest.raises(sluice.Error, match='"labels" is too long: length ., the column holds at most 2'):
         list(rows(data, columns | {"labels": C.Ragged(length=2, follows="boxes")}))
 
 

@@ -115,10 +115,10 @@ def test_more_shapes_than_a_byte(tmp_path):
 
 
 BAD = [
-    ({"labels": numpy.array([1, 2])}, '"labels" has a length of 2, and there are 3 shapes'),
+    ({"labels": numpy.array([1, 2])}, '"labels" has length 2, but there are 3 shapes'),
     ({"labels": numpy.array([1, 300, 3])}, 'label 300 of "labels" does not fit u8'),
     ({"labels": numpy.array([1, -1, 3])}, 'label -1 of "labels" does not fit u8'),
-    ({"iscrowd": numpy.zeros(4, "uint8")}, '"iscrowd" has a length of 4, and there are 3 shapes'),
+    ({"iscrowd": numpy.zeros(4, "uint8")}, '"iscrowd" has length 4, but there are 3 shapes'),
     ({"shapes": [[[1, 2]], [[1]], None]}, "annotation 1"),
 ]
 
@@ -154,18 +154,18 @@ def test_missing(tmp_path, samples):
 
 
 REFUSED = [
-    (C.Mask("shapes"), "a mask of shapes needs their classes"),
-    (C.Mask("shapes", labels="bits"), r"labels have to be a tensor \[any\] of ints"),
-    (C.Mask("shapes", labels="shapes"), r"labels have to be a tensor \[any\] of ints"),
-    (C.Mask("shapes", labels="labels", crowds="bits"), r"crowds have to be a tensor \[any\] of ints"),
+    (C.Mask("shapes"), "a mask of shapes needs the class of each shape"),
+    (C.Mask("shapes", labels="bits"), r"labels must be a tensor \[any\] of ints"),
+    (C.Mask("shapes", labels="shapes"), r"labels must be a tensor \[any\] of ints"),
+    (C.Mask("shapes", labels="labels", crowds="bits"), r"crowds must be a tensor \[any\] of ints"),
     (C.Mask("shapes", labels="classes"), 'the dataset has no field "classes"'),
-    (C.Mask("shapes", labels="labels", channels=2), "a mask of shapes has one channel, and no interpolation"),
-    (C.Mask("shapes", labels="labels", interpolation="bilinear"), "a mask of shapes has one channel, and no interpolation"),
+    (C.Mask("shapes", labels="labels", channels=2), "a mask of shapes must have one channel and no interpolation"),
+    (C.Mask("shapes", labels="labels", interpolation="bilinear"), "a mask of shapes must have one channel and no interpolation"),
     (C.Mask("shapes", labels="labels", background=256), "background 256 does not fit u8"),
     (C.Mask("shapes", labels="labels", ignore=-1), "ignore -1 does not fit u8"),
     (C.Mask("shapes", labels="labels", fill=0.5), "fill 0.5 does not fit u8"),
-    (C.Mask("bits", labels="labels"), "labels, crowds, background, ignore and overlap are of shapes, and its field is not a text"),
-    (C.Mask("bits", overlap="ignore"), "are of shapes, and its field is not a text"),
+    (C.Mask("bits", labels="labels"), "labels, crowds, background, ignore and overlap need shapes, but its field is not a text"),
+    (C.Mask("bits", overlap="ignore"), "need shapes, but its field is not a text"),
 ]
 
 

@@ -102,7 +102,7 @@ def test_they_are_not_pasted(both):
 
 @pytest.mark.parametrize(
     ("field", "value", "why"),
-    [("iscrowd", numpy.zeros(BOXES - 1, "uint8"), '"iscrowd" has a length of 8, and there are 9 boxes'), ("iscrowd", None, 'no "iscrowd"')],
+    [("iscrowd", numpy.zeros(BOXES - 1, "uint8"), '"iscrowd" has length 8, but there are 9 boxes'), ("iscrowd", None, 'no "iscrowd"')],
 )
 def test_bad_samples(tmp_path, field, value, why):
     s = sample(1)

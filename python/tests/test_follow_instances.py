@@ -149,7 +149,7 @@ BAD = [
     ('[[[1, 2, 3, 4, 5]]]', "annotation 0"),
     ('[{"size": [5, 5], "counts": [1, 2]}]', "annotation 0"),
     ('{"a": 1}', "shapes"),
-    ("[[[1, 2, 3, 4, 5, 6]], null, null, null]", '"shapes" has a length of 4, the column holds 3'),
+    ("[[[1, 2, 3, 4, 5, 6]], null, null, null]", '"shapes" is too long: length 4, the column holds at most 3'),
 ]  # fmt: skip
 
 
@@ -169,7 +169,7 @@ def test_bad_samples(tmp_path, samples, text, what):
 def test_refused(data):
     image = {"image": C.Image(transform=T.Resize((8, 8)))}
     for columns, text in [
-        ({"i": C.Instances("shapes", length=3)}, "there is no image column before it"),
+        ({"i": C.Instances("shapes", length=3)}, "no image column is before it"),
         ({**image, "i": C.Instances("bits", length=3)}, 'the field "bits" cannot be used by a column of kind instances'),
     ]:
         with pytest.raises(sluice.Error, match=text):

@@ -9,11 +9,11 @@ from sluice import columns as C
 from sluice import transforms as T
 
 BAD = {
-    "mask": (png(numpy.zeros((10, 11), "uint8")), '"mask" is 10 x 11 .* and "image", whose pixels it is for, 10 x 10'),
-    "boxes": (numpy.array([[1, 1, 5, 5], [1, numpy.nan, 5, 5]], "float32"), 'box 1 of "boxes" is not of finite numbers'),
-    "boxes ": (numpy.array([[4, 1, 2, 5]], "float32"), 'box 0 of "boxes" has its right or lower edge before the other: it is 4, 1, 2, 5 .xyxy.; if that is left, .* write format=.xywh'),
-    "boxes  ": (numpy.zeros((4, 4), "float32"), '"boxes" has a length of 4, the column holds 3'),
-    "labels": (numpy.zeros(2, "int64"), '"labels" has a length of 2, and there are 1 boxes'),
+    "mask": (png(numpy.zeros((10, 11), "uint8")), '"mask" is 10 x 11 .* but its image "image" is 10 x 10'),
+    "boxes": (numpy.array([[1, 1, 5, 5], [1, numpy.nan, 5, 5]], "float32"), 'box 1 of "boxes" contains a number that is not finite'),
+    "boxes ": (numpy.array([[4, 1, 2, 5]], "float32"), 'box 0 of "boxes" has its right edge left of the left one, or its lower edge above the upper one: it is 4, 1, 2, 5 .xyxy.; if that is left, .* write format=.xywh'),
+    "boxes  ": (numpy.zeros((4, 4), "float32"), '"boxes" is too long: length 4, the column holds at most 3'),
+    "labels": (numpy.zeros(2, "int64"), '"labels" has length 2, but there are 1 boxes'),
     "points": (numpy.array([[1, numpy.inf, 2]], "float32"), 'number 1 of "points" is not finite'),
 }
 
@@ -68,19 +68,19 @@ def image_column(name="image"):
 
 
 REFUSED = [
-    ({"seg": C.Mask("mask")}, "it follows a picture, and there is no image column before it"),
-    ({"seg": C.Mask("mask"), **image_column()}, "no image column before it"),
-    ({**image_column(), **image_column("b"), "seg": C.Mask("mask")}, "there are several pictures before it: say which it follows"),
-    ({**image_column(), "seg": C.Mask("mask", follows="picture")}, 'it follows "picture", and there is no such column before it'),
-    ({**image_column(), "boxes": C.Boxes(length=3), "seg": C.Mask("mask", follows="boxes")}, 'follows "boxes", which is no column of pictures'),
-    ({**image_column(), "labels": C.Ragged(length=3, follows="image")}, "it can follow a column of boxes only"),
-    ({**image_column(), "boxes": C.Boxes("labels", length=3)}, r"boxes are a tensor \[any, 4\]"),
+    ({"seg": C.Mask("mask")}, "it follows an image, but no image column is before it"),
+    ({"seg": C.Mask("mask"), **image_column()}, "no image column is before it"),
+    ({**image_column(), **image_column("b"), "seg": C.Mask("mask")}, "several image columns are before it: choose the one it follows"),
+    ({**image_column(), "seg": C.Mask("mask", follows="picture")}, 'it follows "picture", but no column of that name is before it'),
+    ({**image_column(), "boxes": C.Boxes(length=3), "seg": C.Mask("mask", follows="boxes")}, 'follows "boxes", which is not a column of images'),
+    ({**image_column(), "labels": C.Ragged(length=3, follows="image")}, "it can follow only a column of boxes"),
+    ({**image_column(), "boxes": C.Boxes("labels", length=3)}, r"boxes need a tensor \[any, 4\]"),
     ({**image_column(), "seg": C.Mask("mask", fill=256)}, "fill 256 does not fit u8"),
     ({**image_column(), "seg": C.Mask("mask", fill=0.5)}, "fill 0.5 does not fit u8"),
-    ({**image_column(), "seg": C.Mask("mask", interpolation="bilinear")}, "with bilinear interpolation its dtype is f32"),
-    ({**image_column(), "seg": C.Mask("layers")}, "a mask of 1 channel is a tensor height x width"),
-    ({**image_column(), "seg": C.Mask("places", channels=3)}, "a mask of 3 channels is a tensor height x width x channels"),
-    ({**image_column(), "p": C.Points("points", length=3, point_values=2, mirror=[1, 0])}, 'mirror has 2 numbers, and a row of "points" 6 points'),
+    ({**image_column(), "seg": C.Mask("mask", interpolation="bilinear")}, "bilinear interpolation needs dtype f32"),
+    ({**image_column(), "seg": C.Mask("layers")}, "a mask of 1 channel needs a tensor height x width"),
+    ({**image_column(), "seg": C.Mask("places", channels=3)}, "a mask of 3 channels needs a tensor height x width x channels"),
+    ({**image_column(), "p": C.Points("points", length=3, point_values=2, mirror=[1, 0])}, 'mirror has 2 numbers, but a row of "points" has 6 points'),
     ({**image_column(), "p": C.Points("points", length=3, mirror=[1, 1])}, "mirror must be a permutation"),
     ({**image_column(), "p": C.Points("points", length=3, mirror=list(range(300)))}, "mirror must be a permutation"),
 ]  # fmt: skip
@@ -109,5 +109,5 @@ def test_refused_when_made(make, text):
 
 @pytest.mark.parametrize("option", [{"min_visibility": 2}, {"min_visibility": float("nan")}, {"max_aspect": 0.5}, {"min_size": -1}])
 def test_ranges(data, option):
-    with pytest.raises(sluice.Error, match=f"{next(iter(option))}.* is .*, out of its range"):
+    with pytest.raises(sluice.Error, match=f"{next(iter(option))}.* is out of range: .*, expected"):
         sluice.Loader(data, columns={**image_column(), "boxes": C.Boxes(length=3, **option)})

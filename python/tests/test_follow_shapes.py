@@ -169,7 +169,7 @@ def test_without_shapes(tmp_path, samples):
     columns = stored_columns([T.Resize((77, 55))]) | {"moved": C.Boxes("boxes", length=SHAPES, min_size=0, min_area=0)}
     ((_, row),) = rows(data, columns | {"image": C.Image(transform=[T.Resize((77, 55))])}, last_batch="short")
     assert (row["boxes"][:2] == row["moved"][:2]).all() and len(row["boxes"]) == SHAPES
-    for text, what in [("[null]", '"shapes" has a length of 1, and there are 6 boxes'), ("[[1]]", "annotation 0")]:
+    for text, what in [("[null]", '"shapes" has length 1, but there are 6 boxes'), ("[[1]]", "annotation 0")]:
         bad = write(tmp_path / text, [s, s | {"shapes": text}])
         with pytest.raises(sluice.Error, match=what) as caught:
             list(rows(bad, stored_columns([T.Resize((8, 8))]), shuffle=False, last_batch="short"))
@@ -203,7 +203,7 @@ def test_packed_text(tmp_path, samples):
 
 def test_refused(data):
     image = {"image": C.Image(transform=T.Resize((8, 8)))}
-    for shapes, text in [("bits", "shapes have to be a text"), ("nothing", 'the dataset has no field "nothing"')]:
+    for shapes, text in [("bits", "shapes must be a text"), ("nothing", 'the dataset has no field "nothing"')]:
         with pytest.raises(sluice.Error, match=text):
             sluice.Loader(data, columns={**image, "boxes": C.Boxes(length=3, shapes=shapes)})
     with pytest.raises(TypeError, match="shapes=3"):

@@ -181,7 +181,7 @@ def test_masks_of_another_size_than_their_picture(samples, tmp_path):
             if good:
                 list(loader)
             else:
-                with pytest.raises(sluice.Error, match=f"shape 0 is a mask of {size[0]} x {size[1]} .height x width., and its picture {height} x {width}"):
+                with pytest.raises(sluice.Error, match=f"shape 0 is a mask of {size[0]} x {size[1]} .height x width., but its image is {height} x {width}"):
                     list(loader)
 
 
@@ -208,7 +208,7 @@ def test_targets_of_torch(data):
 def test_more_masks_than_there_is_space_for(data):
     image = C.Image("image", sizes="ragged", max_size=MAX)
     few = {"image": image, "masks": C.Instances("shapes", length=3)}
-    with pytest.raises(sluice.Error, match='"shapes" has a length of 5, the column holds 3'):
+    with pytest.raises(sluice.Error, match='"shapes" is too long: length 5, the column holds at most 3'):
         list(sluice.Loader(data, 4, columns=few))
     few["masks"] = C.Instances("shapes", length=3, too_long="truncate")
     for batch in sluice.Loader(data, 4, columns=few):
@@ -218,7 +218,7 @@ def test_more_masks_than_there_is_space_for(data):
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"padded": C.Instances("shapes", length=3, padded=True)}, "masks are ragged"),
+        ({"padded": C.Instances("shapes", length=3, padded=True)}, "masks must be ragged"),
         ({f"m{i}": C.Mask("mask") for i in range(16)}, "16 ragged"),
     ],
 )

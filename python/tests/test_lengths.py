@@ -115,13 +115,13 @@ def test_a_state_goes_on_after_each_batch(data):
     with loader(data, 100, last_batch="short") as own:
         between = own.state_at(3, 0)
     for other, words in (
-        ({"batch_size": 50}, r"batch_size x world_size \(which with lengths has to stay\)"), ({"length_groups": 2}, "number of groups"),
+        ({"batch_size": 50}, r"batch_size x world_size \(which lengths needs unchanged\)"), ({"length_groups": 2}, "number of groups"),
         ({"lengths": LENGTHS + numpy.arange(COUNT)}, "lengths of samples"),
     ):  # fmt: skip
         with loader(data, **({"batch_size": 100} | other)) as own:
             with pytest.raises(ValueError, match=f"different order by length: {words}$"):
                 own.load_state_dict(state)
-            with pytest.raises(ValueError, match=rf"order by length: {words}; it stands at the beginning of an epoch.*: use set_epoch\(3\) in its place$"):
+            with pytest.raises(ValueError, match=rf"order by length: {words}; it is at the beginning of an epoch.*: use set_epoch\(3\) instead$"):
                 own.load_state_dict(between)
             own.set_epoch(between["epoch"])
             assert own.epoch == 3
@@ -254,7 +254,7 @@ def test_a_bad_sample_is_replaced_by_one_of_its_length(tmp_path):
 @pytest.mark.parametrize(
     "options, reason",
     [
-        ({"lengths": [1.0] * (COUNT - 1)}, "lengths has 1199 values, and the dataset 1200 samples"),
+        ({"lengths": [1.0] * (COUNT - 1)}, "lengths has 1199 values, but the dataset has 1200 samples"),
         ({"lengths": [-1.0] + [1.0] * (COUNT - 1)}, "lengths: sample 0 has length -1"),
         ({"lengths": [float("nan")] * COUNT}, "lengths: sample 0 has length nan"),
         ({"lengths": "absent"}, 'lengths.*no field "absent"'),
@@ -290,5 +290,5 @@ def test_memory_bytes_counts_the_tables(data):
 
 def test_a_mix_has_its_own(data):
     mixed = sluice.mix([sluice.Dataset(data), sluice.Dataset(data)])
-    with pytest.raises(sluice.Error, match="lengths does not go with a mix"):
+    with pytest.raises(sluice.Error, match="lengths cannot be used with a mix"):
         loader(mixed, lengths=numpy.tile(LENGTHS, 2))

@@ -115,7 +115,7 @@ def test_masks_are_asked_for(tmp_path):
     """By nature they would be pictures, cropped apart from their own."""
     root = ade(tmp_path / "ade")
     transform = [T.RandomResizedCrop(16)]
-    with pytest.raises(sluice.Error, match='"mask" is cropped apart from "image" unless it is said to follow it: ask for columns, one of kind image of "image"'):
+    with pytest.raises(sluice.Error, match='"mask" would be cropped independently of "image": request columns, one of kind image of "image"'):
         sluice.Loader(root / "images/training", batch_size=4, transform=transform)
     with sluice.Loader(sluice.Dataset(root / "images/training", fields={"image": "image"}), batch_size=4, transform=transform) as loader:
         assert "image" in next(iter(loader)).keys()

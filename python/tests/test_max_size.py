@@ -214,7 +214,7 @@ def test_memory_is_refused_before_heads_are_read(tmp_path):
     columns = {"image": C.Image(sizes="padded"), "x": C.Tensor()}
     for shard in (data := sluice.Dataset(tmp_path / "p")) and (tmp_path / "p").glob("shard*"):
         shard.unlink()
-    with pytest.raises(sluice.OutOfMemoryError, match="need at least 131072000 bytes besides images, and memory_bytes is 104857600"):
+    with pytest.raises(sluice.OutOfMemoryError, match="need at least 131072000 bytes besides images, but memory_bytes is 104857600"):
         sluice.Loader(data, 8192, columns=columns, memory_bytes=100 << 20, num_workers=1)
 
 

@@ -209,7 +209,7 @@ def test_coco_mosaic(tmp_path):
 
 def test_sizes_that_do_not_fit(tmp_path):
     data = coco(tmp_path, [(6, True, 640, 480)])
-    with pytest.raises(sluice.CorruptError, match=r"is 64 x 48 \(width x height\) as stored, 48 x 64 upright, and was annotated as 640 x 480"):
+    with pytest.raises(sluice.CorruptError, match=r"is 64 x 48 \(width x height\) as stored, 48 x 64 upright, but was annotated as 640 x 480"):
         list(batches(data, {"image": whole()}))
     with pytest.raises(sluice.CorruptError, match="640 x 480"):
         sluice.Dataset(data).decode(0)
@@ -298,7 +298,7 @@ def test_a_folder_of_masks(tmp_path, orientation, square):
             if told:
                 check_mask(data, exif)
                 continue
-            words = f'orientation {orientation}, .* "mask" does not tell .* give column "m" orientation upright or stored'
+            words = f'orientation {orientation}, .* "mask" does not show .* give column "m" orientation upright or stored'
             with pytest.raises(sluice.CorruptError, match=words):
                 check_mask(data, exif)
 
@@ -358,7 +358,7 @@ def test_panoptic_masks(tmp_path):
         columns = {"image": whole("image"), "m": C.Mask("panoptic", channels=3)}
         for exif in ("auto", "apply", "ignore"):
             if orientation in (2, 3, 4):
-                with pytest.raises(sluice.CorruptError, match='size of "panoptic" does not tell .* give column "m"'):
+                with pytest.raises(sluice.CorruptError, match='size of "panoptic" does not show .* give column "m"'):
                     list(batches(folder / "annotations" / "panoptic_val.json", columns, exif=exif))
                 continue
             (batch,) = batches(folder / "annotations" / "panoptic_val.json", columns, exif=exif)
@@ -412,5 +412,5 @@ def test_boxes_in_another_format_say_so(tmp_path):
     Image.new("RGB", (8, 8)).save(made, "PNG")
     with sluice.Writer(tmp_path / "d", {"image": "image", "boxes": ("tensor", "float32", (0, 4))}) as writer:
         writer.add(image=made.getvalue(), boxes=numpy.array([[5, 5, 2, 2]], "float32"))
-    with pytest.raises(sluice.CorruptError, match='right or lower edge before the other: .* write format="xywh"'):
+    with pytest.raises(sluice.CorruptError, match='right edge left of the left one, or its lower edge above the upper one: .* write format="xywh"'):
         list(batches(tmp_path / "d", {"image": whole(), "boxes": C.Boxes()}))

@@ -241,11 +241,11 @@ def test_at_least_one_box_counts_those_of_both(data):
 
 
 REFUSED = [
-    ([T.MixUpPartner(), T.Resize((8, 8))], "steps before it have to bring pictures to one size"),
-    ([T.ScaleJitter(9), T.MixUpPartner(), T.CenterCrop(8)], "steps before it have to bring pictures to one size"),
+    ([T.MixUpPartner(), T.Resize((8, 8))], "steps before it must have a fixed output size"),
+    ([T.ScaleJitter(9), T.MixUpPartner(), T.CenterCrop(8)], "steps before it must have a fixed output size"),
     ([T.Resize((8, 8)), T.MixUpPartner(), T.MixUpPartner()], "one of mixup_partner and copy_paste"),
     ([T.Resize((8, 8)), T.RandomApply([T.MixUpPartner()])], "cannot be in a group"),
-    ([T.Resize((8, 8)), T.MixUpPartner(), T.RandomIoUCrop(), T.Resize((8, 8))], "boxes of one picture"),
+    ([T.Resize((8, 8)), T.MixUpPartner(), T.RandomIoUCrop(), T.Resize((8, 8))], "boxes of one image"),
     ([T.Resize((8, 8)), T.MixUpPartner(), T.MixUp(alpha=1)], "rows are mixed once"),
 ]
 
@@ -261,9 +261,9 @@ def test_columns_that_are_refused(data):
     for columns, reason in (
         ({"image": C.Image(transform=steps), "seg": C.Mask("mask")}, "two labels of a pixel cannot be blended"),
         ({"image": C.Image(transform=steps), "map": C.Mask("shapes", labels="labels", dtype="int64")}, "two labels of a pixel cannot be blended"),
-        ({"image": C.Image(transform=steps, partner=1)}, "cannot be a partner's"),
-        ({"image": C.Image(transform=steps, missing="blank")}, "none may be missing"),
-        ({"image": C.Image(transform=steps), "image.share": C.Number("id")}, "two columns are called"),
+        ({"image": C.Image(transform=steps, partner=1)}, "cannot use a partner sample itself"),
+        ({"image": C.Image(transform=steps, missing="blank")}, "none of them may be missing"),
+        ({"image": C.Image(transform=steps), "image.share": C.Number("id")}, "two columns are named"),
     ):
         with pytest.raises((sluice.Error, ValueError), match=reason):
             sluice.Loader(data, batch_size=2, columns=columns)

@@ -347,13 +347,13 @@ def test_what_is_too_much(data):
 
 
 REFUSED = [
-    ({"image": C.Image(transform=[T.Mosaic(8)], sizes="padded", max_size=64)}, {}, "come to one size"),
-    ({"image": C.Image(transform=[T.Mosaic(8)], partner=1)}, {}, "cannot be a partner's"),
-    ({"image": C.Image(transform=[T.Mosaic(8)]), "d": C.Mask("mask", interpolation="bilinear", dtype="float32")}, {}, "nearest pixels"),
-    ({"id": C.Number("id", partner=1)}, {"partners": "some"}, "\"some\" is none of any"),
-    ({"id": C.Number("id", partner=1)}, {"partners": ["any", "any"]}, "partner 2, of which no column"),
+    ({"image": C.Image(transform=[T.Mosaic(8)], sizes="padded", max_size=64)}, {}, "output must have one size"),
+    ({"image": C.Image(transform=[T.Mosaic(8)], partner=1)}, {}, "cannot use a partner sample itself"),
+    ({"image": C.Image(transform=[T.Mosaic(8)]), "d": C.Mask("mask", interpolation="bilinear", dtype="float32")}, {}, "interpolation must be nearest"),
+    ({"id": C.Number("id", partner=1)}, {"partners": "some"}, "\"some\" is not any, same_class or other_class"),
+    ({"id": C.Number("id", partner=1)}, {"partners": ["any", "any"]}, "partner 2, but no column uses that partner"),
     ({"id": C.Number("id", partner=1)}, {"partners": "same_class"}, "need the classes"),
-    ({"id": C.Number("id", partner=1)}, {"partners": "same_class", "classes": [0] * 3}, "classes is of 3 samples"),
+    ({"id": C.Number("id", partner=1)}, {"partners": "same_class", "classes": [0] * 3}, "option classes has 3 samples, but the dataset has 30"),
     ({"id": C.Number("id", partner=1)}, {"shuffle": "shards"}, "rows of several samples"),
     ({"image": C.Image(transform=[T.Resize((8, 8))], partner=1), "boxes": C.Boxes(length=9)}, {}, None),
 ]  # fmt: skip
@@ -374,9 +374,9 @@ def test_what_is_refused(data, columns, options, reason):
 
 def test_recipes_that_are_refused(data):
     for steps, reason in (
-        ([T.RandomHorizontalFlip(), T.Mosaic(8)], "has to be the first step"),
-        ([T.Mosaic(8), T.RandomIoUCrop()], "boxes of one picture"),
-        ([T.RandomApply([T.Mosaic(8)])], "has to be the first step, in no group"),
+        ([T.RandomHorizontalFlip(), T.Mosaic(8)], "must be the first step"),
+        ([T.Mosaic(8), T.RandomIoUCrop()], "boxes of one image"),
+        ([T.RandomApply([T.Mosaic(8)])], "must be the first step and in no group"),
     ):
         with pytest.raises((sluice.Error, ValueError), match=reason):
             sluice.Loader(data, columns={"image": C.Image(transform=[*steps, T.Resize((8, 8))])})

@@ -71,7 +71,7 @@ def test_fields(photos):
         (lambda: data.numbers("labl"), 'no field "labl"; the fields are: image, label'),
         (lambda: data.where("labl < 1"), "the fields are: image, label"),
         (lambda: sluice.concat([data, data], fields=["labl"]), "its fields are: image, label"),
-        (lambda: sluice.Loader(data, columns={"labl": C.Number()}), "it has: image, label"),
+        (lambda: sluice.Loader(data, columns={"labl": C.Number()}), "its fields are image, label"),
     ):
         with pytest.raises(sluice.InvalidError, match=words):
             call()

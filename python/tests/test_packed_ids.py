@@ -166,7 +166,7 @@ def test_a_document_longer_than_a_row(datasets):
     longest = max(range(len(datasets[1])), key=lambda i: len(datasets[1][i]))
     length = len(datasets[1][longest])
     loader_of(datasets[0]["shards"], column={"length": length})
-    with pytest.raises(sluice.InvalidError, match=rf"has {length + 1} elements, and a row has {length}.*\(lengths count 1 added to each document\)"):
+    with pytest.raises(sluice.InvalidError, match=rf"has {length + 1} elements, but a row has {length}.*\(lengths count 1 added to each document\)"):
         loader_of(datasets[0]["shards"], column={"length": length, "eos": EOS})
 
 
@@ -177,7 +177,7 @@ def test_arguments(datasets):
             C.Packed(length=8, eos=wrong)
     with pytest.raises(sluice.InvalidError, match="bos is 2147483648, which does not fit its dtype"):
         loader_of(datasets[0]["shards"], column={"bos": 2**31, "dtype": "int32"})
-    with pytest.raises(sluice.InvalidError, match="eos is -1, as the loader's ignore_index"):
+    with pytest.raises(sluice.InvalidError, match="eos is -1, the same as the loader's ignore_index"):
         loader_of(datasets[0]["shards"], column={"eos": -1})
     for name in ("bos", "eos", "pad"):  # what fits into a double, as the tool has them
         with pytest.raises(ValueError, match=f"^{name}=9007199254740993: expected an integer, -9007199254740992 to 9007199254740992$"):

@@ -251,7 +251,7 @@ def test_what_does_not_go_with_it(datasets):
     for options in ({}, {"world_size": 2, "rank": 0}):
         with pytest.raises(sluice.InvalidError, match="option level needs a packed column"):
             sluice.Loader(datasets["shards"], batch_size=2, columns={"x": C.Ragged("tokens", length=60)}, level=True, **options)
-    with pytest.raises(sluice.UnsupportedError, match=r"option level levels at most 1048576 rows of a step over all ranks, and 17 ranks of 65536 rows have 1114112"):
+    with pytest.raises(sluice.UnsupportedError, match=r"option level levels at most 1048576 rows of a step over all ranks, but 17 ranks of 65536 rows have 1114112"):
         loader_of(datasets["shards"], 65536, level=True, rank=3, world_size=17)
     for value in (2, "yes", None):
         with pytest.raises((TypeError, ValueError), match="level="):

@@ -103,9 +103,9 @@ def test_without_a_mask_every_target_counts(datasets):
 
 @pytest.mark.parametrize("zstd", ["off", 3])
 @pytest.mark.parametrize("field, bad, words", [
-    ("mask", [1] * 19, '"mask" has a length of 19, and "tokens" one of 20'),
+    ("mask", [1] * 19, '"mask" has length 19, but "tokens" has 20'),
     ("mask", None, 'the sample has no "mask"'),
-    ("runs", [[0, 3], [2, 5]], r'run 1 of "runs" is \[2, 5\): the run before it ends at 3'),
+    ("runs", [[0, 3], [2, 5]], r'run 1 of "runs" is \[2, 5\): the previous run ends at 3'),
     ("runs", [[-1, 3]], r'run 0 of "runs" is \[-1, 3\): elements are numbered from 0'),
     ("runs", [[0, 3], [9, 7]], r'run 1 of "runs" is \[9, 7\): it ends before 9'),
     ("runs", [[0, 3], [18, 21]], r'run 1 of "runs" is \[18, 21\): the document\'s length is 20'),
@@ -138,7 +138,7 @@ def test_fields_that_are_no_masks(tmp_path):
         writer.add(tokens=[1, 2], weights=[0.5, 1], triples=[[1, 2, 3]], id=1)
     data = sluice.Dataset(tmp_path / "set")
     for mask in ("weights", "triples", "id"):
-        with pytest.raises(sluice.InvalidError, match=f'mask is "{mask}", which is neither a tensor of ints or bools'):
+        with pytest.raises(sluice.InvalidError, match=f'mask "{mask}" must be a tensor of ints or bools'):
             loader_of(data, column={"mask": mask})
     with pytest.raises(sluice.InvalidError, match='the dataset has no field "none"'):
         loader_of(data, column={"mask": "none"})

@@ -229,7 +229,7 @@ def test_a_document_that_its_ids_make_too_long(tmp_path):
     documents[1] = (documents[1][0][:10], numpy.zeros((4 * (LENGTH - 11) + 1, PATCH), "float32"))
     data = write(tmp_path, "shards", documents)
     assert len(documents[1][0]) == 10 and len(rows(loader_of(data))) > 1
-    words = r"the longest document, 1, has 65 elements, and a row has 64: .*\(lengths count 1 added to each document, and the space of its media,"
+    words = r"the longest document, 1, has 65 elements, but a row has 64: .*\(lengths count 1 added to each document, and the space of its media,"
     with pytest.raises(sluice.InvalidError, match=words):
         loader_of(data, column={"eos": EOS})
 
@@ -326,7 +326,7 @@ def test_a_damaged_document(tmp_path, per_token, unit):
     with pytest.raises(sluice.CorruptError, match="sample 7") as raised:
         loader_of(data, column=column)
     assert raised.value.sample == 7
-    with pytest.warns(UserWarning, match='1 of 20 documents of "tokens" cannot be read, and are in no row.*the first is sample 7'):
+    with pytest.warns(UserWarning, match='1 of 20 documents of "tokens" cannot be read and are left out.*the first is sample 7'):
         loader = loader_of(data, shuffle=False, column=column, on_bad_sample="mask")
     lost = {7 // unit * unit + k for k in range(unit)}
     documents = [(t[:0], p[:0]) if number in lost else (t, p) for number, (t, p) in enumerate(documents)]
@@ -350,7 +350,7 @@ def test_more_patches_than_a_row_holds(datasets):
     assert len(found) == len(wanted)
     for (_, row), pieces, is_bad in zip(found, wanted, bad):
         check(row, documents, [] if is_bad else pieces)
-    words = r'no space for \d+ of "patches" behind the \d+ of its earlier documents: it holds 100: give media_length more'
+    words = r'no space for \d+ of "patches" after the \d+ of its earlier documents: it holds 100: give media_length more'
     with pytest.raises(sluice.UnsupportedError, match=words) as raised:
         rows(loader_of(data, shuffle=False, column=column))
     assert raised.value.sample in [d for pieces, is_bad in zip(wanted, bad) if is_bad for d, _, _ in pieces]  # of the row that was made first
@@ -371,7 +371,7 @@ def test_patches_without_tokens(tmp_path, kind, per_token):
     documents = documents_of(6)
     documents[4] = (documents[4][0][:0], documents[4][1])
     data = write(tmp_path, kind, documents)
-    words = f'sample 4: the document has {len(documents[4][1])} "patches" but no "tokens", and documents of no elements are in no row: leave it out'
+    words = f'sample 4: the document has {len(documents[4][1])} "patches" but no "tokens", and rows have no documents without elements: leave it out'
     with pytest.raises(sluice.InvalidError, match=words) as raised:
         loader_of(data, column={"per_token": per_token})
     assert raised.value.sample == 4
@@ -387,12 +387,12 @@ def test_a_document_that_fills_more_than_a_row(tmp_path):
     (tmp_path / "fits").mkdir()
     assert len(rows(loader_of(write(tmp_path / "fits", "shards", documents)))) > 1
     documents[2] = (documents[2][0], numpy.zeros((4 * (LENGTH - 10) + 1, PATCH), "float32"))
-    words = 'sample 2: the document has 10 "tokens" and 217 "patches", which take 65 elements of a row, and a row has 64: choose a larger length'
+    words = 'sample 2: the document has 10 "tokens" and 217 "patches", which take 65 elements of a row, but a row has 64: choose a larger length'
     with pytest.raises(sluice.InvalidError, match=words):
         loader_of(write(tmp_path, "shards", documents))
     documents = [(numpy.arange(70, dtype="int32"), documents[0][1])]
     (tmp_path / "long").mkdir()
-    with pytest.raises(sluice.InvalidError, match='which take 70 elements of a row, and a row has 64: choose a larger length'):
+    with pytest.raises(sluice.InvalidError, match='which take 70 elements of a row, but a row has 64: choose a larger length'):
         loader_of(write(tmp_path / "long", "shards", documents), column={"per_token": 0})
 
 
@@ -410,8 +410,8 @@ def test_other_shapes(tmp_path):
 
 @pytest.mark.parametrize("column, words", [
     ({"media": "none"}, 'no field "none"'),
-    ({"media": "tokens"}, "media is the field of the tokens themselves"),
-    ({"media": "id"}, 'media "id" is not a tensor'),
+    ({"media": "tokens"}, "media must be another field than the tokens"),
+    ({"media": "id"}, 'media "id" must be a tensor'),
     ({"media_length": 2**31}, "media_length"),
     ({"per_token": 2**20, "length": 2**20}, "media_length must be at most 2147483647"),
 ], ids=str)  # fmt: skip

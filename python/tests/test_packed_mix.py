@@ -208,30 +208,30 @@ def made(folder, tokens, dtype="int32", shape=(0,), name="tokens"):
 def test_a_source_is_named(tmp_path):
     good = made(tmp_path / "web", [[1, 2], [3, 4, 5], [6], [7]])
     long = made(tmp_path / "books", [[1], [2] * 5000, [3]])
-    words = r'source 2 of the mix \(.*books.*\): packing: the longest document, 1, has 5000 elements, and a row has 64: cut="long"'
+    words = r'dataset 2 of the mix \(.*books.*\): packing: the longest document, 1, has 5000 elements, but a row has 64: cut="long"'
     with pytest.raises(sluice.InvalidError, match=words):
         loader_of(sluice.mix([good, long]))
     assert len(loader_of(sluice.mix([good, long]), 1, column={"cut": "long"})) == 80
-    with pytest.raises(sluice.InvalidError, match=r"source 2 of the mix \(.*books.*\): packing: 3 documents are not a multiple of unit 2"):
+    with pytest.raises(sluice.InvalidError, match=r"dataset 2 of the mix \(.*books.*\): packing: 3 documents are not a multiple of unit 2"):
         loader_of(sluice.mix([good, long]), column={"unit": 2})
     none = made(tmp_path / "none", [[], []])
-    with pytest.raises(sluice.InvalidError, match=r"source 3 of the mix \(.*none.*\): packing: all 2 documents are empty"):
+    with pytest.raises(sluice.InvalidError, match=r"dataset 3 of the mix \(.*none.*\): packing: all 2 documents are empty"):
         loader_of(sluice.mix([good, good, none]))
     some = made(tmp_path / "some", [[1], [], [2]])
     with pytest.warns(UserWarning) as warned:
         loader_of(sluice.mix([good, some, some]))
     assert [str(warning.message).split(": ", 1)[1] for warning in warned] == [
-        f'2 of 10 documents of "tokens" have no elements, and are in no row: 1 of source 2 of the mix ({tmp_path}/some/shard-000000.sluice); '
-        f"1 of source 3 of the mix ({tmp_path}/some/shard-000000.sluice)"]  # fmt: skip
+        f'2 of 10 documents of "tokens" have no elements and are left out: 1 of dataset 2 of the mix ({tmp_path}/some/shard-000000.sluice); '
+        f"1 of dataset 3 of the mix ({tmp_path}/some/shard-000000.sluice)"]  # fmt: skip
 
 
 def test_many_sources_with_long_paths(tmp_path):
     folder = tmp_path / ("a" * 200) / ("b" * 200) / "some"
     folder.parent.mkdir(parents=True)
     some = made(folder, [[1], [], [2]])
-    with pytest.warns(UserWarning, match=r"40 of 120 documents .*source 1 of the mix \(.*b/some/shard.*; and others"):
+    with pytest.warns(UserWarning, match=r"40 of 120 documents .*dataset 1 of the mix \(.*b/some/shard.*; and others"):
         loader_of(sluice.mix([some] * 40))
-    with pytest.raises(sluice.InvalidError, match=r"source 1 of the mix \(b+/some/shard-000000.sluice\): packing: 3 documents"):
+    with pytest.raises(sluice.InvalidError, match=r"dataset 1 of the mix \(b+/some/shard-000000.sluice\): packing: 3 documents"):
         loader_of(sluice.mix([some] * 40), column={"unit": 2})
 
 
@@ -242,7 +242,7 @@ def test_sources_without_the_field(tmp_path):
     flat, square = made(tmp_path / "flat", [[[1, 2]]], shape=(0, 2)), made(tmp_path / "square", [[[1, 2]]], shape=(0, 2))
     with pytest.raises(sluice.InvalidError, match="dim"):
         sluice.mix([good, flat])
-    with pytest.raises(sluice.InvalidError, match="only tensors of one dimension can be packed"):
+    with pytest.raises(sluice.InvalidError, match="only one-dimensional tensors can be packed"):
         loader_of(sluice.mix([flat, square]))
     with pytest.raises(sluice.InvalidError, match="tokens"):
         sluice.mix([good, made(tmp_path / "small", [[1]], "uint16")])
@@ -271,7 +271,7 @@ def test_a_bad_document_is_a_bad_row(tmp_path):
     batches = [(int(i), int(m)) for batch in loader_of(mixed, 2, True, {"dtype": "int32"}, on_bad_sample="mask")
                for i, m in zip(batch["index"].numpy(), batch["mask"].numpy())]  # fmt: skip
     assert len(batches) == 8 and [i >= 4 for i, m in batches if not m] == [True]
-    with pytest.raises(sluice.Error, match="does not fit i") as raised:
+    with pytest.raises(sluice.Error, match="contains a number that i[0-9]+ cannot represent") as raised:
         rows(loader_of(mixed, 2, False, {"dtype": "int32"}))
     assert raised.value.sample == 12 + 7 and "bad" in str(raised.value)
 

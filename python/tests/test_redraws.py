@@ -126,7 +126,7 @@ def test_shared_looks_at_the_same_boxes(data):
     {"a": of("student"), "b": of("teacher", length=3)}, {"a": of("student", out_format="cxcywh"), "b": of("student", "others"), "c": of("teacher", "others")},
 ], ids=range(6))  # fmt: skip
 def test_shared_looks_at_other_boxes(data, more):
-    with pytest.raises(sluice.InvalidError, match='"teacher": it shares its random_iou_crop with "student", which has other boxes'):
+    with pytest.raises(sluice.InvalidError, match='"teacher": it shares its random_iou_crop with "student", which uses other boxes'):
         sluice.Loader(data, batch_size=8, columns=iou([T.Shared(CUT, 1)], [T.Shared(CUT, 1)], **more))
 
 

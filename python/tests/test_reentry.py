@@ -56,7 +56,7 @@ def test_fields_of_a_writer(tmp_path):
 def test_options(tmp_path):
     options = {}
     options[key("zstd_level")] = Thief(options, 1 << 40)
-    with pytest.raises(sluice.InvalidError, match="zstd is 1099511627776, out of its range"):
+    with pytest.raises(sluice.InvalidError, match="zstd is out of range: 1099511627776, expected"):
         _sluice.Writer(tmp_path / "packed", options, [("x", 2, 0, (), 0, NOTHING, "")], [])
 
 

@@ -113,7 +113,7 @@ def test_refused(photos):
         ({"repeats": 3, "weights": [1.0] * COUNT}, "weights and repeats each set the order"),
         ({"repeats": 3, "lengths": [1.0] * COUNT}, "lengths and repeats each set the order"),
         ({"repeats": 3, "shuffle": "block"}, "repeats needs option shuffle"),
-        ({"repeats": 3, "num_samples": 145}, "num_samples is 145: 3 times 48 samples are 144"),
+        ({"repeats": 3, "num_samples": 145}, "num_samples is too large: 145, must be at most 3 times 48 samples, which is 144"),
         ({"num_samples": 10}, "num_samples needs option weights or repeats"),
     ):
         with pytest.raises(sluice.Error, match=match):

@@ -133,10 +133,10 @@ def test_arguments():
     for given in (LENGTHS.tolist(), LENGTHS.astype("int32"), LENGTHS.astype("uint16"), tuple(LENGTHS)):
         assert sluice.packed_rows(given, 512) == wanted
     for call, error, words in (
-        (lambda: sluice.packed_rows([100], 64), ValueError, "the longest document, 0, has 100 elements, and a row has 64"),
-        (lambda: sluice.packed_rows([], 64), ValueError, "there are no documents"),
+        (lambda: sluice.packed_rows([100], 64), ValueError, "the longest document, 0, has 100 elements, but a row has 64"),
+        (lambda: sluice.packed_rows([], 64), ValueError, "the dataset has no documents"),
         (lambda: sluice.packed_rows([0, 0], 64), ValueError, "all 2 documents are empty"),
-        (lambda: sluice.packed_rows([5, 0], 64, unit=2), ValueError, "some are empty"),
+        (lambda: sluice.packed_rows([5, 0], 64, unit=2), ValueError, "are empty and others are not"),
         (lambda: sluice.packed_rows([5, -1], 64), ValueError, "lengths=-1"),
         (lambda: sluice.packed_rows(numpy.array([5, -1]), 64), ValueError, "negative one, -1"),
         (lambda: sluice.packed_rows([5.5], 64), TypeError, "lengths=5.5"),

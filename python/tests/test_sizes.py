@@ -145,7 +145,7 @@ def test_two_columns_of_one_picture(data):
 def test_as_many_as_a_batch_can_have(data, sizes):
     column = C.Image("image", max_size=ROOM, sizes=sizes)
     sluice.Loader(data, 2, True, columns={f"p{i}": column for i in range(16)}).close()
-    with pytest.raises(sluice.InvalidError, match="p16.*16 ragged columns and pictures of buckets at most"):
+    with pytest.raises(sluice.InvalidError, match="p16.*at most 16 ragged columns and image columns of buckets"):
         sluice.Loader(data, 2, True, columns={f"p{i}": column for i in range(17)})
 
 
@@ -187,7 +187,7 @@ def test_columns_that_are_refused(arguments, error, why):
 @pytest.mark.parametrize(
     "transform, options, why",
     [
-        ([T.RandomCrop(8), T.MixUp()], {}, "or of several sizes, cannot be mixed"),
+        ([T.RandomCrop(8), T.MixUp()], {}, "or of variable-size images cannot be mixed"),
         (T.BucketCrop(), {"buckets": [(8, 8)]}, "choose sizes one"),
     ],
 )

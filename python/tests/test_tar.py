@@ -717,7 +717,7 @@ def test_other_names_for_a_tar(tmp_path):
     write(tmp_path / "no-suffix", usual(2))
     assert sluice.Dataset(tmp_path / "no-suffix").format == "tar"
     (tmp_path / "picture.jpg").write_bytes(jpeg())
-    with pytest.raises(sluice.InvalidError, match=r"a picture \(JPEG\): open its folder"):
+    with pytest.raises(sluice.InvalidError, match=r"an image \(JPEG\): open its folder"):
         sluice.Dataset(tmp_path / "picture.jpg")
 
 

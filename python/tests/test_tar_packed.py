@@ -200,7 +200,7 @@ def test_damaged(tmp_path):
         "last CRC": (whole[:-6] + bytes([whole[-6] ^ 1]) + whole[-5:], "checksum of a gzip member is wrong"),
         "length": (whole[:-1] + b"\1", "incorrect length check"),
         "CRC of a member": (whole[:-8] + b"\0\0\0\0" + whole[-4:] + gzip.compress(b""), "checksum of a gzip member is wrong"),
-        "garbage": (whole + b"garbage", "follows the last gzip member"),
+        "garbage": (whole + b"garbage", "after the last gzip member"),
         "second archive": (gzip.compress(data) + gzip.compress(data), "data after the end-of-archive mark"),
         "no mark": (gzip.compress(data.rstrip(b"\0") + bytes(-len(data.rstrip(b"\0")) % 512)), "no end-of-archive mark"),
         "no tar": (gzip.compress(b"no tar" * 1000), "no tar|not a tar|checksum"),

@@ -297,7 +297,7 @@ def test_the_memory_is_bounded(some):
         assert len(rows(loader)) == len(some)
     with pytest.raises(sluice.InvalidError, match="window of 65536 samples"):
         load(some.folder, block_samples=1 << 8, window_blocks=1 << 8)
-    with pytest.raises(sluice.InvalidError, match="window_bytes is .*, out of its range"):
+    with pytest.raises(sluice.InvalidError, match="window_bytes is out of range: .*, expected"):
         load(some.folder, window_bytes=1000)
 
 

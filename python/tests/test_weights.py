@@ -140,7 +140,7 @@ def test_a_substitute_of_the_class_has_weight(tmp_path):
 @pytest.mark.parametrize(
     "options, reason",
     [
-        ({"weights": [1.0] * (COUNT - 1)}, "weights has 39 values, and the dataset 40 samples"),
+        ({"weights": [1.0] * (COUNT - 1)}, "weights has 39 values, but the dataset has 40 samples"),
         ({"weights": [0.0] * COUNT}, "weights.*all weights are 0"),
         ({"weights": [1.0] * (COUNT - 1) + [math.nan]}, "weights.*sample 39 has weight nan"),
         ({"weights": [-1.0] + [1.0] * (COUNT - 1)}, "weights.*sample 0 has weight -1"),
@@ -169,7 +169,7 @@ def test_refused(data, options, reason):
 
 def test_a_mix_has_its_own(data):
     mixed = sluice.mix([sluice.Dataset(data), sluice.Dataset(data)])
-    with pytest.raises(sluice.Error, match="weights does not go with a mix"):
+    with pytest.raises(sluice.Error, match="weights cannot be used with a mix"):
         loader(mixed, weights=WEIGHTS * 2)
 
 

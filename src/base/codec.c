@@ -12,7 +12,7 @@ sluice_status sl_codec_check_pixels(const sl_codec_source *source, sl_picture pi
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
-                        "a picture of %u x %u pixels is above the limit of %llu pixels",
+                        "an image of %u x %u pixels is above the limit of %llu pixels",
                         picture.width, picture.height, (unsigned long long)source->max_pixels);
 }
 

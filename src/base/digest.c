@@ -70,7 +70,7 @@ const char *sl_digest_refused(const char *name)
 {
     const known *of = digest_find(name);
     if (of == NULL) {
-        return "not known here";
+        return "unknown here";
     }
     return of->kind == CRYPTO_KIND ? sl_crypto_refused(of->crypto) : NULL;
 }

@@ -9,7 +9,7 @@ const char *sl_crypto_refused(const char *name)
     EVP_MD *kind = EVP_MD_fetch(NULL, name, NULL);
     const bool there = kind != NULL && EVP_MD_get_size(kind) <= SL_DIGEST_BYTES_MAX;
     EVP_MD_free(kind);
-    return there ? NULL : "libcrypto refuses it";
+    return there ? NULL : "not provided by libcrypto";
 }
 
 void *sl_crypto_open(const char *name)

@@ -24,8 +24,7 @@ sluice_status sl_error_after_shortage(sluice_status status, bool shortage, sluic
     if (error != NULL) {
         const size_t length = strlen(error->text);
         error->status = SLUICE_NOMEM;
-        (void)snprintf(error->text + length, sizeof(error->text) - length,
-                       " (there was no memory)");
+        (void)snprintf(error->text + length, sizeof(error->text) - length, " (out of memory)");
     }
     return SLUICE_NOMEM;
 }

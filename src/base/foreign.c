@@ -71,19 +71,19 @@ static const foreign_row binary_rows[] = {
     {0, 4, FOREIGN_NEVER, "CDF\x01", "a NetCDF file: " EXPORT},
     {0, 4, FOREIGN_NEVER, "CDF\x02", "a NetCDF file: " EXPORT},
     {0, 4, FOREIGN_NEVER, "\x0e\x03\x13\x01", "an HDF4 file: " EXPORT},
-    {0, 6, FOREIGN_NEVER, "8BPS\0\1", "a Photoshop picture: " CONVERT},
-    {0, 4, FOREIGN_NEVER, "qoif", "a QOI picture: " CONVERT},
-    {0, 5, FOREIGN_NEVER, "\x76\x2f\x31\1\2", "an OpenEXR picture: " CONVERT ", or to .npy"},
-    {0, 5, FOREIGN_NEVER, "DDS |", "a DDS picture: " CONVERT},
+    {0, 6, FOREIGN_NEVER, "8BPS\0\1", "a Photoshop image: " CONVERT},
+    {0, 4, FOREIGN_NEVER, "qoif", "a QOI image: " CONVERT},
+    {0, 5, FOREIGN_NEVER, "\x76\x2f\x31\1\2", "an OpenEXR image: " CONVERT ", or to .npy"},
+    {0, 5, FOREIGN_NEVER, "DDS |", "a DDS image: " CONVERT},
     {0, 6, FOREIGN_NEVER, "\0\0\1\0\1\0", "an icon: " CONVERT},
-    {0, 8, FOREIGN_NEVER, "gimp xcf", "a GIMP picture: " CONVERT},
+    {0, 8, FOREIGN_NEVER, "gimp xcf", "a GIMP image: " CONVERT},
     {0, 9, FOREIGN_NEVER, "SIMPLE  =", "a FITS file: " EXPORT},
-    {0, 10, FOREIGN_NEVER, "#?RADIANCE", "a Radiance picture: " CONVERT ", or to .npy"},
-    {128, 4, FOREIGN_NEVER, "DICM", "a DICOM picture: convert them to PNG, or to .npy"},
+    {0, 10, FOREIGN_NEVER, "#?RADIANCE", "a Radiance image: " CONVERT ", or to .npy"},
+    {128, 4, FOREIGN_NEVER, "DICM", "a DICOM image: convert them to PNG, or to .npy"},
     {344, 4, FOREIGN_NEVER, "n+1\0", "a NIfTI volume: " EXPORT},
-    {4, 8, FOREIGN_NEVER, "ftypavis", "a sequence of AVIF pictures: " CONVERT},
-    {4, 8, FOREIGN_NEVER, "ftyphevc", "a sequence of HEIF pictures: " CONVERT},
-    {4, 8, FOREIGN_NEVER, "ftypmsf1", "a sequence of HEIF pictures: " CONVERT},
+    {4, 8, FOREIGN_NEVER, "ftypavis", "a sequence of AVIF images: " CONVERT},
+    {4, 8, FOREIGN_NEVER, "ftyphevc", "a sequence of HEIF images: " CONVERT},
+    {4, 8, FOREIGN_NEVER, "ftypmsf1", "a sequence of HEIF images: " CONVERT},
     {4, 6, FOREIGN_PACKED, "1AY&SY", "compressed by bzip2: " UNPACK},
     {0, 3, FOREIGN_PACKED, "\x1f\x8b\x08",
      "compressed by gzip: " UNPACK " (a tar can stay so: call it NAME.tar.gz)"},
@@ -163,7 +163,7 @@ static const char *foreign_zip(const uint8_t *head, size_t bytes, foreign_use *u
     const size_t length = bytes <= NAME ? 0 : told < bytes - NAME ? told : bytes - NAME;
     const char *name = (const char *)head + NAME;
     if (length >= 9 && memcmp(name + length - 9, "/data.pkl", 9) == 0) {
-        return "what PyTorch saves (a ZIP archive with a pickle): pickles are never "
+        return "a file saved by PyTorch (a ZIP archive with a pickle): pickles are never "
                "executed: " EXPORT;
     }
     if (length >= 19 && memcmp(name, "[Content_Types].xml", 19) == 0) {
@@ -254,16 +254,16 @@ static const char *foreign_media(const uint8_t *head, size_t bytes)
     static const struct {
         const char *name, *text;
     } words[] = {
-        {"BMP", "a picture (BMP): " CONVERT},
-        {"TIFF", "a picture (TIFF): " CONVERT},
-        {"PPM", "a picture (PPM): " CONVERT},
-        {"PGM", "a picture (PGM): " CONVERT},
-        {"PBM", "a picture (PBM): " CONVERT},
-        {"GIF", "a picture (GIF): " CONVERT},
-        {"JPEG XL", "a picture (JPEG XL): " CONVERT},
-        {"JPEG 2000", "a picture (JPEG 2000): " CONVERT},
-        {"AVIF", "a picture (AVIF): " CONVERT},
-        {"HEIF", "a picture (HEIF): " CONVERT},
+        {"BMP", "an image (BMP): " CONVERT},
+        {"TIFF", "an image (TIFF): " CONVERT},
+        {"PPM", "an image (PPM): " CONVERT},
+        {"PGM", "an image (PGM): " CONVERT},
+        {"PBM", "an image (PBM): " CONVERT},
+        {"GIF", "an image (GIF): " CONVERT},
+        {"JPEG XL", "an image (JPEG XL): " CONVERT},
+        {"JPEG 2000", "an image (JPEG 2000): " CONVERT},
+        {"AVIF", "an image (AVIF): " CONVERT},
+        {"HEIF", "an image (HEIF): " CONVERT},
     };
     const sl_media *kind = sl_media_of_bytes((sl_bytes){head, bytes});
     for (size_t i = 0; kind != NULL && i < sizeof(words) / sizeof(words[0]); i++) {
@@ -301,7 +301,7 @@ static const char *foreign_find(const uint8_t *head, size_t bytes, foreign_use *
     const char *found = foreign_is_pickle(head, bytes) ? PICKLE : foreign_binary(head, bytes, use);
     if (bytes >= ZEROS_MIN && foreign_is_zero(head, 0, bytes)) {
         *use = FOREIGN_PACKED;
-        return "all zero bytes, as an unfinished download or a damaged copy has them: get the file "
+        return "all zero bytes, as after an unfinished download or a failed copy: get the file "
                "again";
     }
     found = found == NULL ? foreign_wide(head, bytes) : found;

@@ -54,7 +54,7 @@ sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
     }
     if (content == ZSTD_CONTENTSIZE_UNKNOWN) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the zstd frame does not say how large its contents are");
+                            "the zstd frame header has no content size");
     }
     if (content > max_bytes) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
@@ -143,8 +143,8 @@ sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uin
     }
     if (written != size) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the zstd frame holds %zu bytes where its header says %llu", written,
-                            (unsigned long long)size);
+                            "the zstd frame unpacks to %zu bytes, but its header says %llu",
+                            written, (unsigned long long)size);
     }
     return SLUICE_OK;
 }

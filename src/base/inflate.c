@@ -103,12 +103,12 @@ static sluice_status inflate_unpack(const sl_deflated *stream, capacity *r, uint
     }
     if (!good || !has_ended(&z)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the deflate stream is damaged, or has another size than %llu bytes",
+                            "the deflate stream is damaged or does not unpack to %llu bytes",
                             (unsigned long long)stream->bytes);
     }
     if (sl_crc32(crc, to, bytes) != stream->crc) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the checksum (CRC-32) of what was unpacked is wrong");
+                            "the checksum (CRC-32) of the unpacked data is wrong");
     }
     return SLUICE_OK;
 }
@@ -118,7 +118,7 @@ sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *t
 {
     if (stream->packed.size > UINT32_MAX || stream->bytes - stream->head_bytes > UINT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "a deflate stream, or what it holds, has more than 2^32 bytes");
+                            "a deflate stream or its content has more than 2^32 bytes");
     }
     capacity *r = scratch != NULL ? sl_scratch_take(scratch, sizeof(*r)) : sl_malloc(sizeof(*r));
     if (r == NULL) {

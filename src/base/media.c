@@ -202,7 +202,7 @@ const char *sl_media_class_words(const sl_media *kind)
 {
     switch (kind->traits & (SL_MEDIA_PICTURE | SL_MEDIA_AUDIO | SL_MEDIA_VIDEO)) {
     case SL_MEDIA_PICTURE:
-        return "a picture";
+        return "an image";
     case SL_MEDIA_AUDIO:
         return "an audio file";
     case SL_MEDIA_VIDEO:

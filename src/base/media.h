@@ -64,7 +64,7 @@ bool sl_media_names_picture(const char *extension);
 const sl_media *sl_media_of_codec(uint8_t number);
 /* Extension `number` of all kinds that have all these traits; NULL: there are no more. */
 const char *sl_media_extension(uint32_t number, uint32_t traits);
-/* "a picture", "an audio file", ...; "not media" kinds: "data". */
+/* "an image", "an audio file", ...; "not media" kinds: "data". */
 const char *sl_media_class_words(const sl_media *kind);
 
 /*

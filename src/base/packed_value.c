@@ -17,9 +17,9 @@ sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t
     if (status < 0 || *size <= max_bytes) {
         return status;
     }
-    return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                        "the %s takes %llu bytes, above the limit of %llu", value->packing->name,
-                        (unsigned long long)*size, (unsigned long long)max_bytes);
+    return sl_error_set(
+        error, SLUICE_UNSUPPORTED, STAGE, "the %s unpacks to %llu bytes, above the limit of %llu",
+        value->packing->name, (unsigned long long)*size, (unsigned long long)max_bytes);
 }
 
 sluice_status sl_packed_unpack_to(sl_frame *frame, const sl_value *value, void *to, uint64_t size,

@@ -57,9 +57,8 @@ static sluice_status open_slab(sl_slab *slab, size_t bytes, sl_budget *budget, b
     if (budget != NULL && !sl_budget_take(budget, rounded)) {
         return sl_error_set(
             error, SLUICE_NOMEM, "base",
-            "%zu bytes more would pass the memory budget of %llu bytes, of which %llu "
-            "are in use",
-            rounded, (unsigned long long)budget->limit, (unsigned long long)sl_budget_used(budget));
+            "%zu more bytes would exceed the memory budget: %llu bytes, %llu in use", rounded,
+            (unsigned long long)budget->limit, (unsigned long long)sl_budget_used(budget));
     }
     uint8_t *base = slab_make(rounded, for_devices);
     if (base == NULL) {
@@ -68,7 +67,7 @@ static sluice_status open_slab(sl_slab *slab, size_t bytes, sl_budget *budget, b
             sl_budget_give(budget, rounded);
         }
         return sl_error_file(error, SLUICE_NOMEM, "base", reason, NULL, -1,
-                             "the system refused %zu bytes of memory", rounded);
+                             "cannot allocate %zu bytes of memory", rounded);
     }
     *slab = (sl_slab){.base = base, .bytes = rounded, .budget = budget};
     return SLUICE_OK;

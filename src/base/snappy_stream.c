@@ -51,7 +51,7 @@ static sl_refusal snappy_stream_take_size(sl_snappy_stream *s, uint8_t byte)
     s->number |= (uint64_t)(byte & 0x7f) << s->shift;
     s->shift = (uint8_t)(s->shift + 7);
     if (s->number > UINT32_MAX || (byte >= 0x80 && s->shift >= 35)) {
-        return sl_refuse("no snappy block begins like this", 0);
+        return sl_refuse("the header of the snappy block is invalid", 0);
     }
     if (byte < 0x80) {
         s->size = s->number;
@@ -65,15 +65,15 @@ static sl_refusal snappy_stream_begin_element(sl_snappy_stream *s, where kind, u
     s->where = kind;
     s->left = bytes;
     if (bytes > s->size - s->done) {
-        return sl_refuse("more comes out than the block says", 0);
+        return sl_refuse("the snappy block unpacks to more bytes than its header says", 0);
     }
     if (kind == WHERE_COPY && (s->distance == 0 || s->distance > s->done)) {
-        return sl_refuse("a copy from where there is nothing", 0);
+        return sl_refuse("the snappy block copies from before its beginning", 0);
     }
     if (kind == WHERE_COPY && s->distance > WINDOW_BYTES) {
-        return sl_refuse_unknown("the snappy block has a copy from more than 64 KiB before, as "
-                                 "Google's library never makes it",
-                                 0);
+        return sl_refuse_unknown(
+            "the snappy block copies from more than 64 KiB back, which Google's library never does",
+            0);
     }
     return sl_accept();
 }
@@ -82,7 +82,7 @@ static sl_refusal take_tag(sl_snappy_stream *s, uint8_t tag)
 {
     static const uint8_t numbers[4] = {0, 1, 2, 4};
     if (s->done == s->size) {
-        return sl_refuse("they go on behind their end", 0);
+        return sl_refuse("the snappy block continues after its end", 0);
     }
     const uint32_t upper = tag >> 2;
     s->tag = tag;

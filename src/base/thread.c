@@ -84,7 +84,7 @@ sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl
     if (result != 0) {
         sl_free(given);
         return sl_error_file(error, SLUICE_NOMEM, "base", result, NULL, -1,
-                             "the system refused to start thread %s", name);
+                             "cannot start thread %s", name);
     }
     thread->running = true;
     return SLUICE_OK;

@@ -116,7 +116,7 @@ sluice_status sl_turn_refuse(const sl_turn *stored, const int64_t annotated[2], 
                        stored->width);
     }
     return sl_error_set(error, SLUICE_CORRUPT, "decode",
-                        "the image is %u x %u (width x height)%s, and was annotated as %lld x %lld",
+                        "the image is %u x %u (width x height)%s, but was annotated as %lld x %lld",
                         stored->width, stored->height, upright, (long long)annotated[0],
                         (long long)annotated[1]);
 }

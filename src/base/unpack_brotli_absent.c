@@ -32,5 +32,5 @@ sl_refusal sl_brotli_run(sl_brotli *brotli, sl_unpack_step *step, bool *ended)
     (void)brotli;
     (void)step;
     *ended = false;
-    return sl_refuse_unknown("libbrotlidec was not there when this was built", 0);
+    return sl_refuse_unknown("built without libbrotlidec", 0);
 }

@@ -27,7 +27,7 @@ enum { GZIP_WINDOW = 16 + 15 };
 enum { ZSTD_HEAD_BYTES = 5, ZSTD_HAS_CHECKSUM = 4 };
 
 /* Where a checksum ends, what it is of has been given out. */
-#define WRONG_SUM "the checksum of a %s %s is wrong: any of what it holds may be damaged"
+#define WRONG_SUM "the checksum of a %s %s is wrong: all of its contents may be damaged"
 
 typedef enum where {
     WHERE_BEGIN,   /* nothing has been read */
@@ -94,7 +94,7 @@ static sluice_status gzip_refuse(const sl_unpack_stream *stream, int result, slu
         return sl_error_set(error, SLUICE_CORRUPT, "gzip", WRONG_SUM, "gzip", "member");
     }
     return sl_error_set(error, SLUICE_CORRUPT, "gzip", "the gzip data are damaged here: %s",
-                        stream->gzip.msg != NULL ? stream->gzip.msg : "no such data are possible");
+                        stream->gzip.msg != NULL ? stream->gzip.msg : "invalid data");
 }
 
 static sluice_status gzip_inside(sl_unpack_stream *stream, sl_unpack_step *step,
@@ -125,11 +125,11 @@ static sluice_status gzip_padding(sl_unpack_step *step, sluice_error *error)
     while (step->in.size > 0 && step->in.data[0] == 0) {
         step->in = (sl_bytes){step->in.data + 1, step->in.size - 1};
     }
-    return step->in.size == 0 ? SLUICE_OK
-                              : sl_error_set(error, SLUICE_CORRUPT, "gzip",
-                                             "what follows the last gzip member is none, and no "
-                                             "padding with zeros: cut it off if it is known to be "
-                                             "of no use");
+    return step->in.size == 0
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_CORRUPT, "gzip",
+                              "trailing data after the last gzip member is neither a member nor "
+                              "zero padding: truncate it if it is not needed");
 }
 
 static sluice_status gzip_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
@@ -157,10 +157,10 @@ static sluice_status zstd_refuse(size_t code, sluice_error *error)
     case ZSTD_error_memory_allocation:
         return sl_no_memory(error, "zstd", "for zstd");
     case ZSTD_error_frameParameter_windowTooLarge:
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "zstd",
-                            "the zstd frame needs a window of more than %u MiB, as zstd --long "
-                            "above %d makes them",
-                            1U << (SL_UNPACK_WINDOW_LOG - 20), SL_UNPACK_WINDOW_LOG);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "zstd",
+            "the zstd frame needs a window above %u MiB, as made by zstd --long above %d",
+            1U << (SL_UNPACK_WINDOW_LOG - 20), SL_UNPACK_WINDOW_LOG);
     default:
         return sl_error_set(error, SLUICE_CORRUPT, "zstd", "the zstd data are damaged here: %s",
                             ZSTD_getErrorName(code));
@@ -220,7 +220,7 @@ static sluice_status brotli_run(sl_unpack_stream *stream, sl_unpack_step *step, 
     bool ended = false;
     if (stream->where == WHERE_BETWEEN) {
         return sl_error_set(error, SLUICE_CORRUPT, "brotli",
-                            "the file continues behind the Brotli stream");
+                            "unexpected data after the end of the Brotli stream");
     }
     stream->where = WHERE_INSIDE;
     stream->lacks_checksum = true;
@@ -273,9 +273,9 @@ sluice_status sl_unpack_stream_open(sl_unpack_stream **stream, sl_packing packin
 {
     *stream = NULL;
     if (packing == SL_PACKING_BROTLI && !sl_brotli_is_there()) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "brotli",
-                            "it is compressed by Brotli, and sluice was built without "
-                            "libbrotlidec");
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "brotli",
+            "the file is compressed with Brotli, but sluice was built without libbrotlidec");
     }
     sl_unpack_stream *made = sl_calloc(1, sizeof(*made));
     if (made != NULL) {

@@ -23,8 +23,8 @@ sluice_status sl_work_take(sl_work *work, uint64_t units, sluice_error *error)
         }
         return SLUICE_OK;
     }
-    return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                        "the row's shapes take too much work: more than 64 times the pixels of "
-                        "its output, and 268 million; leave shapes out, or merge those that cover "
-                        "one another");
+    return sl_error_set(
+        error, SLUICE_UNSUPPORTED, STAGE,
+        "the row's shapes take too much work: more than 64 times the pixels of its output, and "
+        "more than 268 million; leave out shapes or merge overlapping ones");
 }

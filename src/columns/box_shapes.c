@@ -22,8 +22,8 @@ static sluice_status check_shapes(const sl_column *column, const sl_box_list *li
         return sl_instances_check(shapes, turn->width, turn->height, error);
     }
     return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                        "\"%s\" has a length of %u, and there are %llu boxes",
-                        column->shapes.field.name, shapes->count, (unsigned long long)list->stored);
+                        "\"%s\" has length %u, but there are %llu boxes", column->shapes.field.name,
+                        shapes->count, (unsigned long long)list->stored);
 }
 
 static sluice_status read_shapes(const sl_column *column, sl_row *row, sl_box_list *list,

@@ -122,17 +122,19 @@ static bool box_is_finite(const float box[4])
 
 /* What a box of a sample is, and what to do about it. */
 #define CORRECT \
-    "correct it, or write " SL_OPTION("on_bad_sample mask") " to go on without its sample"
-static const sl_box_fault not_finite = {.text = "is not of finite numbers", .advice = CORRECT};
-static const sl_box_fault not_finite_pixels = {.text = "is not of finite numbers, in pixels",
+    "correct it, or write " SL_OPTION("on_bad_sample mask") " to continue without its sample"
+static const sl_box_fault not_finite = {.text = "contains a number that is not finite",
+                                        .advice = CORRECT};
+static const sl_box_fault not_finite_pixels = {.text =
+                                                   "contains a number that is not finite in pixels",
                                                .advice = CORRECT};
 static const sl_box_fault negative = {.text = "has a width or height below 0", .advice = CORRECT};
 /* Its corners are valid in another format only. */
 static const sl_box_fault disordered = {
-    .text = "has its right or lower edge before the other",
+    .text = "has its right edge left of the left one, or its lower edge above the upper one",
     .advice = "if that is left, top, width, height, write " SL_OPTION("box_format xywh")};
 static const sl_box_fault disordered_shares = {
-    .text = "has its right or lower edge before the other",
+    .text = "has its right edge left of the left one, or its lower edge above the upper one",
     .advice = "if that is center, width, height, write " SL_OPTION("box_format cxcywh")};
 
 static const sl_box_fault *order_fault(const sl_box_rule *rule)

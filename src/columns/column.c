@@ -32,12 +32,13 @@ sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *s
     char name[SL_PART_NAME_BYTES];
     (void)snprintf(name, sizeof(name), "%s%s", column->request.name, suffix);
     if (name_is_taken(set, name)) {
-        sl_error_set(error, SLUICE_INVALID, STAGE, "two columns are called \"%s\"%s", name,
-                     sl_is_fact(name) ? ": every batch has one, so give yours another name" : "");
+        sl_error_set(error, SLUICE_INVALID, STAGE, "two columns are named \"%s\"%s", name,
+                     sl_is_fact(name) ? ": every batch has a column of this name, so rename yours"
+                                      : "");
         return NULL;
     }
     if (set->part_count >= SL_PARTS_MAX - SL_FACTS) {
-        sl_error_set(error, SLUICE_INVALID, STAGE, "a batch can have %u arrays at most",
+        sl_error_set(error, SLUICE_INVALID, STAGE, "a batch can have at most %u arrays",
                      SL_PARTS_MAX);
         return NULL;
     }

@@ -34,20 +34,20 @@ static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sl
 {
     const sl_field *field = &column->field;
     if (field->dims != 2 || field->shape[1] != 4) {
-        return sl_column_refuse(column, error, "boxes are a tensor [any, 4]");
+        return sl_column_refuse(column, error, "boxes need a tensor [any, 4]");
     }
     if (column->request.dtype != 0 && column->request.dtype != SLUICE_F32) {
-        return sl_column_refuse(column, error, "boxes are f32");
+        return sl_column_refuse(column, error, "the dtype of boxes must be f32");
     }
     if (column->request.length > UINT32_MAX) {
-        return sl_column_refuse(column, error, "a row has at most 2^32 - 1 boxes");
+        return sl_column_refuse(column, error, "a row can have at most 2^32 - 1 boxes");
     }
     if (column->shapes.number != SL_FIELD_NONE && column->shapes.field.type != SLUICE_FIELD_TEXT) {
         return sl_column_refuse(column, error,
-                                "shapes have to be a text, as COCO's \"segmentation\" is read");
+                                "shapes must be a text field like COCO's \"segmentation\"");
     }
     if (column->crowds.number != SL_FIELD_NONE && !sl_beside_is_ints(&column->crowds)) {
-        return sl_column_refuse(column, error, "crowds have to be a tensor [any] of ints");
+        return sl_column_refuse(column, error, "crowds must be a tensor [any] of ints");
     }
     column->request.dtype = SLUICE_F32;
     sluice_status status = sl_column_follow(set, column, false, error);
@@ -161,10 +161,10 @@ static sluice_status column_boxes_make(const sl_column *column, sl_row *row, sl_
     static const char advice[] =
         "give it more " SL_OPTION("length") ", or " SL_OPTION("too_long") " truncate";
     if (list->overflows && !column->request.truncates) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "the row is left more than %u boxes by its %u samples, the column "
-                            "\"%s\" holds no more: %s",
-                            list->most, row->members, column->request.name, advice);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "columns",
+            "more than %u boxes remain from the row's %u samples, the limit of column \"%s\": %s",
+            list->most, row->members, column->request.name, advice);
     }
     sl_boxes_write(list, &column->request.boxes, params->width, params->height,
                    sl_column_row(column, parts, 0, row->at.number));

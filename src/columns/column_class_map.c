@@ -32,15 +32,16 @@ enum { COUNTED_A_UNIT = 8 };
 static sluice_status check_beside(const sl_column *column, sluice_error *error)
 {
     if (column->labels.number == SL_FIELD_NONE) {
-        return sl_column_refuse(column, error,
-                                "a mask of shapes needs their classes (" SL_OPTION("labels") ")");
+        return sl_column_refuse(
+            column, error,
+            "a mask of shapes needs the class of each shape (" SL_OPTION("labels") ")");
     }
     if (!sl_beside_is_ints(&column->labels)) {
-        return sl_column_refuse(column, error, "labels have to be a tensor [any] of ints");
+        return sl_column_refuse(column, error, "labels must be a tensor [any] of ints");
     }
     return column->crowds.number == SL_FIELD_NONE || sl_beside_is_ints(&column->crowds)
                ? SLUICE_OK
-               : sl_column_refuse(column, error, "crowds have to be a tensor [any] of ints");
+               : sl_column_refuse(column, error, "crowds must be a tensor [any] of ints");
 }
 
 static sluice_status check_number(const sl_column *column, const char *name, double number,
@@ -60,7 +61,7 @@ static sluice_status check_map(sl_column *column, sluice_error *error)
     request->dtype = request->dtype == 0 ? SLUICE_U8 : request->dtype;
     if (request->channels > 1 || request->interpolation != SLUICE_COLUMN_NEAREST) {
         return sl_column_refuse(column, error,
-                                "a mask of shapes has one channel, and no interpolation");
+                                "a mask of shapes must have one channel and no interpolation");
     }
     sluice_status status = check_beside(column, error);
     if (status == SLUICE_OK) {
@@ -121,8 +122,8 @@ static sluice_status read_class_shapes(const sl_column *column, sl_row *row, cla
     }
     if (status == SLUICE_OK && instances->count > SHAPES_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "\"%s\" has %u shapes, a map of classes takes %u", column->field.name,
-                            instances->count, SHAPES_MAX);
+                            "\"%s\" has too many shapes: %u, a map of classes holds at most %u",
+                            column->field.name, instances->count, SHAPES_MAX);
     }
     if (status == SLUICE_OK) {
         status =

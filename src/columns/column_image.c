@@ -70,9 +70,8 @@ static sluice_status check_mixing(const sl_column *column, const sl_column_set *
 {
     const char *mismatch = sl_mixing_mismatch(&image_of(column)->mixer.mixing);
     if (set->batch == 1) {
-        return sl_column_refuse(column, error,
-                                "with " SL_OPTION("batch_size") " 1 there is no other row to be "
-                                                                "mixed with");
+        return sl_column_refuse(
+            column, error, "with " SL_OPTION("batch_size") " 1 no row can be mixed with another");
     }
     return mismatch != NULL ? sl_column_refuse(column, error, mismatch) : SLUICE_OK;
 }
@@ -90,11 +89,11 @@ static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_
     column->canvas_passes = 1;
     if (column->members > 1 && column->request.may_miss) {
         return sl_column_refuse(column, error,
-                                "its recipe is of several pictures, of which none may be missing");
+                                "its recipe combines several images: none of them may be missing");
     }
     if (column->members > 1 && (column->bucketed || column->request.sizes != SLUICE_SIZES_ONE)) {
-        return sl_column_refuse(column, error,
-                                "its recipe is of several pictures, which come to one size");
+        return sl_column_refuse(
+            column, error, "its recipe combines several images: its output must have one size");
     }
     return !shares_layers(recipe) ||
                    add_image_part(set, column, ".share",
@@ -160,21 +159,21 @@ static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_er
                                 "give the sizes in option " SL_OPTION("buckets"));
     }
     if (several && column->bucketed) {
-        return sl_column_refuse(column, error,
-                                "pictures of a bucket (bucket_crop) have the size of their batch: "
-                                "choose sizes one");
+        return sl_column_refuse(
+            column, error,
+            "all images of a bucket (bucket_crop) have the bucket's size: choose sizes one");
     }
     if (!column->sized && !several) {
         return SLUICE_OK;
     }
     if (sl_recipe_mixing(&column->request.recipe, &mixing)) {
         return sl_column_refuse(column, error,
-                                "rows of buckets, or of several sizes, cannot be mixed");
+                                "rows of buckets or of variable-size images cannot be mixed");
     }
     if (set->ragged_count == SL_RAGGED_MAX) {
-        return sl_column_refuse(column, error,
-                                "a batch can have 16 ragged columns and pictures of buckets at "
-                                "most");
+        return sl_column_refuse(
+            column, error,
+            "a batch can have at most 16 ragged columns and image columns of buckets");
     }
     if (several) {
         const sluice_status status = sl_column_settle_space(column, set, error);
@@ -220,8 +219,8 @@ static void check_mean(const sl_column *column)
         if (strcmp(step->kind->name, "normalize") == 0 &&
             (step->arguments[0] > 1 || step->arguments[1] > 1 || step->arguments[2] > 1)) {
             sl_notices_add(column->set->notices,
-                           "column \"%s\": normalize has the mean %g, %g, %g, and pixels are 0 to "
-                           "1 before it: divide mean and deviation by 255",
+                           "column \"%s\": normalize has the mean %g, %g, %g, but pixels are "
+                           "scaled to 0..1 before it: divide mean and deviation by 255",
                            column->request.name, step->arguments[0], step->arguments[1],
                            step->arguments[2]);
         }

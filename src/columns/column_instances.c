@@ -38,7 +38,7 @@ static sluice_status bind_flat(sl_column *column, sl_column_set *set, sluice_err
     state->most = column->request.length;
     if (column->request.padded) {
         return sl_column_refuse(column, error,
-                                "its pictures have several sizes: masks are ragged then");
+                                "its images have several sizes, so its masks must be ragged");
     }
     if (__builtin_mul_overflow(state->most, pixels, &column->request.length)) {
         return sl_column_refuse(column, error, "a row has more than 2^40 elements");
@@ -60,7 +60,7 @@ static sluice_status column_instances_bind(sl_column *column, sl_column_set *set
                                            sluice_error *error)
 {
     if (column->request.dtype != SLUICE_U8) {
-        return sl_column_refuse(column, error, "masks of instances are u8");
+        return sl_column_refuse(column, error, "the dtype of instance masks must be u8");
     }
     const sluice_status status = sl_column_follow(set, column, true, error);
     if (status != SLUICE_OK) {
@@ -151,10 +151,10 @@ static sluice_status make_flat(const sl_column *column, sl_row *row, const sl_in
         count = list->kept_count;
     }
     if (status == SLUICE_OK && count > most_of(column) && !column->request.truncates) {
-        status =
-            sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                         "\"%s\" has a length of %llu, the column holds %llu", column->field.name,
-                         (unsigned long long)count, (unsigned long long)most_of(column));
+        status = sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                              "\"%s\" is too long: length %llu, the column holds at most %llu",
+                              column->field.name, (unsigned long long)count,
+                              (unsigned long long)most_of(column));
     }
     count = count < most_of(column) ? count : most_of(column);
     if (status == SLUICE_OK) {

@@ -34,7 +34,7 @@ static sluice_status check_mask_tensor(sl_column *column, sluice_error *error)
         return sl_column_elements(column, error);
     }
     return sl_error_set(error, SLUICE_INVALID, "columns",
-                        "column \"%s\": a mask of %u channel%s is a tensor height x width%s",
+                        "column \"%s\": a mask of %u channel%s needs a tensor height x width%s",
                         column->request.name, channels, channels == 1 ? "" : "s",
                         channels == 1 ? ", or height x width x 1" : " x channels");
 }
@@ -45,7 +45,7 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
     request->channels = request->channels == 0 ? 1 : request->channels;
     if (request->is_of_shapes) {
         return sl_column_refuse(column, error,
-                                "labels, crowds, background, ignore and overlap are of shapes, and "
+                                "labels, crowds, background, ignore and overlap need shapes, but "
                                 "its field is not a text");
     }
     if (request->dtype == 0 && sl_type_is_media(column->field.type)) {
@@ -57,11 +57,12 @@ static sluice_status check_mask(sl_column *column, sluice_error *error)
         return status;
     }
     if (request->interpolation == SLUICE_COLUMN_BILINEAR && request->dtype != SLUICE_F32) {
-        return sl_column_refuse(column, error, "with bilinear interpolation its dtype is f32");
+        return sl_column_refuse(column, error, "bilinear interpolation needs dtype f32");
     }
     if (request->interpolation == SLUICE_COLUMN_BILINEAR && column->members > 1) {
-        return sl_column_refuse(column, error,
-                                "with a recipe of several pictures it is made of nearest pixels");
+        return sl_column_refuse(
+            column, error,
+            "with a recipe that combines several images, its interpolation must be nearest");
     }
     if (!isfinite(request->fill) ||
         !sl_column_element((sluice_dtype)request->dtype, request->fill, column->fill)) {
@@ -135,22 +136,22 @@ static sluice_status check_stored(const sl_column *column, const sl_row *row, st
     const sl_trail *trail = &row->draws[column->group].params.trail;
     const sl_column *lead = &column->set->columns[column->lead];
     if (!sl_column_turn_mask(column, row, stored->width, stored->height, &stored->turn)) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" is %llu x %llu (height x width), and \"%s\", whose pixels it "
-                            "is for, %u x %u",
-                            column->field.name, (unsigned long long)stored->height,
-                            (unsigned long long)stored->width, lead->field.name,
-                            trail->picture_height, trail->picture_width);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "columns",
+            "\"%s\" is %llu x %llu (height x width), but its image \"%s\" is %u x %u",
+            column->field.name, (unsigned long long)stored->height,
+            (unsigned long long)stored->width, lead->field.name, trail->picture_height,
+            trail->picture_width);
     }
     if (stored->channels != column->request.channels) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" has %llu values a pixel, the column wants %u",
+                            "\"%s\" has %llu values per pixel, the column wants %u",
                             column->field.name, (unsigned long long)stored->channels,
                             column->request.channels);
     }
     if (sl_cast_find(stored->dtype, (sluice_dtype)column->request.dtype) == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" is of %s, which no cast makes %s", column->field.name,
+                            "\"%s\" is %s, which cannot be converted to %s", column->field.name,
                             sl_dtype_name(stored->dtype),
                             sl_dtype_name((sluice_dtype)column->request.dtype));
     }
@@ -210,7 +211,8 @@ static sluice_status read_stored_rows(const sl_column *column, sl_row *row,
     return function(cast, from, count * row_elements)
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                              "\"%s\" holds a number that does not fit %s", column->field.name,
+                              "\"%s\" contains a number that %s cannot represent",
+                              column->field.name,
                               sl_dtype_name((sluice_dtype)column->request.dtype));
 }
 

@@ -121,11 +121,10 @@ static sluice_status check_soft(const sl_column *column, sluice_error *error)
     if (floating || (request->smoothing == 0 && request->mixes[0] == '\0')) {
         return SLUICE_OK;
     }
-    return sl_error_set(error, SLUICE_INVALID, "columns",
-                        "column \"%s\": \"%s\" makes labels that %s cannot hold: ask for f32 or "
-                        "f64",
-                        request->name, request->smoothing != 0 ? "smoothing" : "mixes",
-                        sl_dtype_name(dtype));
+    return sl_error_set(
+        error, SLUICE_INVALID, "columns",
+        "column \"%s\": \"%s\" makes labels that %s cannot represent: choose f32 or f64",
+        request->name, request->smoothing != 0 ? "smoothing" : "mixes", sl_dtype_name(dtype));
 }
 
 /* timm's. */
@@ -144,9 +143,9 @@ static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_
         return column_number_refuse_dtype(column, dtype, error);
     }
     if (classes == 0 || classes > UINT32_MAX) {
-        return sl_column_refuse(column, error,
-                                "a one-hot column needs a length from 1 to 2^32 - 1: how many "
-                                "classes there are");
+        return sl_column_refuse(
+            column, error,
+            "a one-hot column needs a length, the number of classes: expected 1 to 2^32 - 1");
     }
     column->request.dims = 1;
     column->request.shape[0] = (int64_t)classes;

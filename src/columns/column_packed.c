@@ -48,10 +48,11 @@ static sluice_status check_request(const sl_column *column, const sl_column_set 
 {
     const sl_column_request *request = &column->request;
     if (column->field.dims != 1) {
-        return sl_column_refuse(column, error, "only tensors of one dimension can be packed");
+        return sl_column_refuse(column, error, "only one-dimensional tensors can be packed");
     }
     if (request->length == 0 || request->length > LENGTH_MAX) {
-        return sl_column_refuse(column, error, "a row of packed sequences has 1 to 2^24 elements");
+        return sl_column_refuse(column, error,
+                                "the length of packed sequences must be from 1 to 2^24 elements");
     }
     if (request->length % request->align != 0) {
         return sl_error_set(error, SLUICE_INVALID, "columns",
@@ -66,7 +67,8 @@ static sluice_status check_request(const sl_column *column, const sl_column_set 
     }
     return set->packed.field == SL_FIELD_NONE
                ? SLUICE_OK
-               : sl_column_refuse(column, error, "a loader has one column of packed sequences");
+               : sl_column_refuse(column, error,
+                                  "a loader can have only one column of packed sequences");
 }
 
 /* A target that is an id of the loss's own would be left out. */
@@ -82,12 +84,11 @@ static sluice_status find_ids(const sl_column *column, const sl_column_set *set,
     for (uint32_t i = 0; i < SL_IDS; i++) {
         const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
         if (sl_rule_has(rule, i) && rule->id[i] == set->ignore) {
-            return sl_error_set(
-                error, SLUICE_INVALID, "columns",
-                "column \"%s\": %s is %lld, as the loader's " SL_OPTION(
-                    "ignore_index") ", "
-                                    "which leaves targets out: choose another value for that",
-                column->request.name, names[i], (long long)rule->id[i]);
+            return sl_error_set(error, SLUICE_INVALID, "columns",
+                                "column \"%s\": %s is %lld, the same as the loader's " SL_OPTION(
+                                    "ignore_index") ", which would leave out its targets: choose "
+                                                    "another value for that",
+                                column->request.name, names[i], (long long)rule->id[i]);
         }
         if (!sl_column_element(dtype, (double)rule->id[i], state->ids[i])) {
             return sl_error_set(error, SLUICE_INVALID, "columns",
@@ -105,7 +106,7 @@ static sluice_status find_elements(sl_column *column, const sl_column_set *set, 
     request->dtype = request->dtype == 0 ? SLUICE_I64 : request->dtype;
     const sluice_dtype dtype = (sluice_dtype)request->dtype;
     if (dtype != SLUICE_I32 && dtype != SLUICE_I64) {
-        return sl_column_refuse(column, error, "packed sequences are i32 or i64");
+        return sl_column_refuse(column, error, "the dtype of packed sequences must be i32 or i64");
     }
     if (!sl_column_element(dtype, (double)request->pad, state->pad) ||
         !sl_column_element(dtype, (double)set->ignore, state->ignore)) {
@@ -322,8 +323,7 @@ static sluice_status place_piece(const sl_column *column, sl_row *row, sl_part_v
     if (piece->end > piece->of.stored || piece->of.count > column->elements - piece->begin ||
         piece->of.first + piece->of.count > piece->of.length) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                            "\"%s\" does not have the elements that were planned",
-                            column->field.name);
+                            "\"%s\" does not have the planned elements", column->field.name);
     }
     return SLUICE_OK;
 }
@@ -334,8 +334,7 @@ static sluice_status write_stored(const sl_column *column, const placed *piece, 
 {
     if (part->first < piece->of.from || part->first + part->count > piece->end) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                            "\"%s\" does not have the elements that were planned",
-                            column->field.name);
+                            "\"%s\" does not have the planned elements", column->field.name);
     }
     return sl_column_cast(column, to,
                           piece->from + (part->first - piece->of.from) * column->stored_bytes,

@@ -27,18 +27,19 @@ static sluice_status check_points(sl_column *column, sluice_error *error)
         request->point_values = column->elements % 3 == 0 ? 3 : 2;
     }
     if (column->elements % request->point_values != 0) {
-        return sl_error_set(error, SLUICE_INVALID, "columns",
-                            "column \"%s\": a row of \"%s\" has %llu numbers, which are no points "
-                            "of %u",
-                            request->name, column->field.name, (unsigned long long)column->elements,
-                            request->point_values);
+        return sl_error_set(
+            error, SLUICE_INVALID, "columns",
+            "column \"%s\": a row of \"%s\" has %llu numbers, not a multiple of the %u of a point",
+            request->name, column->field.name, (unsigned long long)column->elements,
+            request->point_values);
     }
     if (request->mirror_count > 0 &&
         request->mirror_count != column->elements / request->point_values) {
-        return sl_error_set(error, SLUICE_INVALID, "columns",
-                            "column \"%s\": mirror has %u numbers, and a row of \"%s\" %llu points",
-                            request->name, request->mirror_count, column->field.name,
-                            (unsigned long long)(column->elements / request->point_values));
+        return sl_error_set(
+            error, SLUICE_INVALID, "columns",
+            "column \"%s\": mirror has %u numbers, but a row of \"%s\" has %llu points",
+            request->name, request->mirror_count, column->field.name,
+            (unsigned long long)(column->elements / request->point_values));
     }
     return SLUICE_OK;
 }
@@ -46,7 +47,7 @@ static sluice_status check_points(sl_column *column, sluice_error *error)
 static sluice_status column_points_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     if (column->request.dtype != 0 && column->request.dtype != SLUICE_F32) {
-        return sl_column_refuse(column, error, "points are f32");
+        return sl_column_refuse(column, error, "the dtype of points must be f32");
     }
     column->request.dtype = SLUICE_F32;
     sluice_status status = sl_column_follow(set, column, true, error);

@@ -19,8 +19,9 @@ static sluice_status column_ragged_bind(sl_column *column, sl_column_set *set, b
         status = sl_column_bind_lengths(column, set, padded, error);
     }
     if (status == SLUICE_OK && column->lead != SL_COLUMN_NONE && column->owner == SL_COLUMN_NONE) {
-        return sl_column_refuse(column, error,
-                                "it can follow a column of boxes only, by which of them are kept");
+        return sl_column_refuse(
+            column, error,
+            "it can follow only a column of boxes, whose dropped boxes drop their values");
     }
     return status;
 }

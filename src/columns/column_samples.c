@@ -28,8 +28,8 @@ static sluice_status check_dtype(const sl_column *column, sluice_error *error)
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_INVALID, "columns",
-                        "column \"%s\": a picture's samples are u8 or u16, which no cast makes "
-                        "%s: ask for u8, u16, i32, i64 or a floating dtype",
+                        "column \"%s\": an image's samples are u8 or u16, which cannot be "
+                        "converted to %s: choose u8, u16, i32, i64 or a floating dtype",
                         column->request.name, sl_dtype_name(to));
 }
 
@@ -37,12 +37,12 @@ static sluice_status column_samples_bind(sl_column *column, sl_column_set *set, 
 {
     const sl_column_request *request = &column->request;
     if (request->dims != WIDTH + 1 && request->dims != DIMS) {
-        return sl_column_refuse(column, error,
-                                "a picture as a tensor needs a shape: height x width, or height x "
-                                "width x channels");
+        return sl_column_refuse(
+            column, error,
+            "an image as a tensor needs a shape: height x width, or height x width x channels");
     }
     if (request->dims == DIMS && request->shape[CHANNELS] > CHANNELS_MAX) {
-        return sl_column_refuse(column, error, "a picture has 1 to 4 channels");
+        return sl_column_refuse(column, error, "an image has 1 to 4 channels");
     }
     sluice_status status = check_dtype(column, error);
     if (status == SLUICE_OK) {
@@ -76,18 +76,18 @@ static sluice_status check_form(const sl_column *column, const sl_decoded_form *
     }
     if (channels != whole[CHANNELS]) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" has %llu samples a pixel, the column wants %llu%s",
+                            "\"%s\" has %llu samples per pixel, the column wants %llu%s",
                             column->field.name, (unsigned long long)whole[CHANNELS],
                             (unsigned long long)channels,
                             request->dims == DIMS ? "" : " (its shape has no channels)");
     }
     if (sl_cast_find(form->dtype, (sluice_dtype)request->dtype) == NULL) {
-        return sl_error_set(
-            error, SLUICE_UNSUPPORTED, "columns",
-            "\"%s\" has samples of %s bits, the column wants %s: %s takes these; i32, "
-            "i64 and floating dtypes take both",
-            column->field.name, form->dtype == SLUICE_U8 ? "1 to 8" : "16",
-            sl_dtype_name((sluice_dtype)request->dtype), sl_dtype_name(form->dtype));
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" has samples of %s bits, but the column is %s: choose %s for "
+                            "these; i32, i64 and floating dtypes take both",
+                            column->field.name, form->dtype == SLUICE_U8 ? "1 to 8" : "16",
+                            sl_dtype_name((sluice_dtype)request->dtype),
+                            sl_dtype_name(form->dtype));
     }
     return SLUICE_OK;
 }

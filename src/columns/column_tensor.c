@@ -24,27 +24,26 @@ static sluice_status choose_shape(sl_column *column, sluice_error *error)
     }
     if (request->dims != field->dims) {
         return sl_column_refuse(column, error,
-                                "its shape has another number of dimensions than the tensor");
+                                "its shape and the tensor have different numbers of dimensions");
     }
     if (field->dims >= SLUICE_TENSOR_DIMS_MAX) {
         return sl_column_refuse(column, error,
-                                "with its rows it would have more than 8 dimensions");
+                                "it would have more than 8 dimensions, including that of its rows");
     }
     for (uint32_t i = 0; i < field->dims; i++) {
         const uint64_t stored = field->shape[i];
         const uint64_t wanted = (uint64_t)request->shape[i];
         if (request->shape[i] <= 0) {
-            return sl_column_refuse(
-                column, error,
-                "the tensor's shape differs from sample to sample: say what is wanted "
-                "(shape), or take it ragged");
+            return sl_column_refuse(column, error,
+                                    "the tensor's shape varies between samples: choose the wanted "
+                                    "shape, or a ragged column");
         }
         if (stored != 0 && (wanted > stored || (whole && wanted != stored))) {
-            return sl_column_refuse(column, error,
-                                    wanted > stored
-                                        ? "its shape is larger than the tensor's"
-                                        : "its shape is not the tensor's, of which it is the "
-                                          "whole");
+            return sl_column_refuse(
+                column, error,
+                wanted > stored
+                    ? "its shape is larger than the tensor's"
+                    : "its shape must be the tensor's, since it takes the whole tensor");
         }
     }
     return SLUICE_OK;

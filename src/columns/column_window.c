@@ -17,9 +17,9 @@ static sluice_status column_window_join(sl_column *column, sl_column_set *set, s
     if (request->length == 0 || request->length > SL_ROW_ELEMENTS_MAX ||
         __builtin_add_overflow(request->offset, request->length, &end) ||
         end > SL_ROW_ELEMENTS_MAX || stride > SL_ROW_ELEMENTS_MAX) {
-        return sl_column_refuse(column, error,
-                                "a window's length, offset and stride are 1 to 2^40 elements "
-                                "(the offset may be 0)");
+        return sl_column_refuse(
+            column, error,
+            "length, offset and stride of a window must be 1 to 2^40 elements (offset may be 0)");
     }
     if (windows->field == SL_FIELD_NONE) {
         *windows = (sl_windows){
@@ -27,7 +27,7 @@ static sluice_status column_window_join(sl_column *column, sl_column_set *set, s
     }
     if (windows->field != column->field_number || windows->stride != stride) {
         return sl_column_refuse(column, error,
-                                "all windows of a loader are of one field and have one stride");
+                                "all windows of a loader must have the same field and stride");
     }
     windows->span = end > windows->span ? end : windows->span;
     return SLUICE_OK;
@@ -36,7 +36,7 @@ static sluice_status column_window_join(sl_column *column, sl_column_set *set, s
 static sluice_status column_window_bind(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     if (column->field.dims != 1) {
-        return sl_column_refuse(column, error, "windows are taken of tensors of one dimension");
+        return sl_column_refuse(column, error, "windows need a one-dimensional tensor");
     }
     sluice_status status = sl_column_elements(column, error);
     if (status == SLUICE_OK) {

@@ -57,8 +57,9 @@ static sluice_status columns_find_field(const sl_columns_config *config, const c
         }
     }
     sl_name_list known;
-    (void)sl_error_set(error, SLUICE_INVALID, STAGE, "the dataset has no field \"%s\", it has: %s",
-                       name, sl_name_list_fields(&known, config->fields, config->field_count));
+    (void)sl_error_set(error, SLUICE_INVALID, STAGE,
+                       "the dataset has no field \"%s\": its fields are %s", name,
+                       sl_name_list_fields(&known, config->fields, config->field_count));
     return SLUICE_INVALID;
 }
 
@@ -197,8 +198,8 @@ static sluice_status check_windows(const sl_column_set *set, sluice_error *error
     for (uint32_t i = 0; i < set->count && set->windows.field != SL_FIELD_NONE; i++) {
         if (!set->columns[i].kind->windows) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "column \"%s\": with windows there are no other columns, since "
-                                "only the window's bytes are read of a sample",
+                                "column \"%s\": it cannot be used with windows, which read only "
+                                "the window's bytes of a sample",
                                 set->columns[i].request.name);
         }
     }
@@ -211,8 +212,8 @@ static sluice_status columns_check_packed(const sl_column_set *set, sluice_error
     for (uint32_t i = 0; i < set->count && set->packed.field != SL_FIELD_NONE; i++) {
         if (!set->columns[i].kind->packs) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "column \"%s\": beside packed sequences there are no other "
-                                "columns, since a row has pieces of several samples",
+                                "column \"%s\": it cannot be used with packed sequences, whose "
+                                "rows have pieces of several samples",
                                 set->columns[i].request.name);
         }
     }
@@ -225,12 +226,12 @@ static sluice_status check_partners(const sl_column_set *set, sluice_error *erro
     for (uint32_t i = 0; i < set->count; i++) {
         const sl_column *column = &set->columns[i];
         if (column->kind->windows && column->member > 0) {
-            return sl_column_refuse(column, error, "a window has no partner");
+            return sl_column_refuse(column, error, "a window has no partner sample");
         }
         if (column->member > 0 && column->members > 1) {
             return sl_column_refuse(column, error,
-                                    "its recipe makes rows of the row's own sample and partners: "
-                                    "it cannot be a partner's");
+                                    "its recipe combines the row's own sample with partner "
+                                    "samples: it cannot use a partner sample itself");
         }
     }
     return SLUICE_OK;
@@ -247,10 +248,11 @@ static sluice_status check_bends(const sl_column_set *set, sluice_error *error)
                                ? sl_recipe_bends(&set->columns[column->lead].request.recipe)
                                : NULL;
         if (step != NULL) {
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "column \"%s\": it cannot follow the step %s of its image, which "
-                                "moves each pixel by itself: only masks of nearest pixels can",
-                                column->request.name, step);
+            return sl_error_set(
+                error, SLUICE_INVALID, STAGE,
+                "column \"%s\": it cannot follow the step %s of its image, which moves each pixel "
+                "separately: only masks with nearest interpolation can",
+                column->request.name, step);
         }
     }
     return SLUICE_OK;
@@ -277,7 +279,7 @@ static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sl
                             column->request.name, name);
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "column \"%s\": mixes is \"%s\", and there is no such column",
+                        "column \"%s\": mixes is \"%s\", which does not exist",
                         column->request.name, name);
 }
 
@@ -320,10 +322,10 @@ static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *c
     }
     if (status == SLUICE_OK && set->count == 0) {
         sl_name_list known;
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "no field of the dataset has a natural column: ask for columns of "
-                            "these: %s",
-                            sl_name_list_fields(&known, config->fields, config->field_count));
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "no field of the dataset has a default column: request columns of these fields: %s",
+            sl_name_list_fields(&known, config->fields, config->field_count));
     }
     return status;
 }

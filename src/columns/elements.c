@@ -20,7 +20,7 @@ sluice_status sl_column_elements(sl_column *column, sluice_error *error)
     column->cast = sl_cast_find(from, to);
     if (column->cast == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "columns",
-                            "column \"%s\": no cast makes %s of the stored %s",
+                            "column \"%s\": cannot convert to %s from the stored %s",
                             column->request.name, sl_dtype_name(to), sl_dtype_name(from));
     }
     column->request.dtype = (int32_t)to;
@@ -66,7 +66,7 @@ static sluice_status row_ints(sl_row *row, const sl_beside *beside, uint64_t cou
     }
     if (value->shape[0] != count || bytes.size != count * sl_dtype_bytes(beside->field.dtype)) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                            "\"%s\" has a length of %llu, and there are %llu %s", name,
+                            "\"%s\" has length %llu, but there are %llu %s", name,
                             (unsigned long long)value->shape[0], (unsigned long long)count, things);
     }
     int64_t *made = sl_scratch_take(sl_decoder_scratch(row->decoder), (count + 1) * sizeof(*made));
@@ -77,7 +77,7 @@ static sluice_status row_ints(sl_row *row, const sl_beside *beside, uint64_t cou
     return sl_cast_find(beside->field.dtype, SLUICE_I64)(made, bytes.data, count)
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                              "\"%s\" holds a number that is not an i64", name);
+                              "\"%s\" contains a number that is not an i64", name);
 }
 
 sluice_status sl_row_ints(sl_row *row, const sl_beside *beside, uint64_t count, const char *things,
@@ -161,7 +161,7 @@ sluice_status sl_column_tensor_bytes(const sl_column *column, sl_row *row, uint6
     }
     if (!fits || size != bytes->size) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                            "\"%s\" has %zu bytes, which is not what its shape says",
+                            "\"%s\" has %zu bytes, which does not match its shape",
                             column->field.name, bytes->size);
     }
     *elements = size / column->stored_bytes;
@@ -173,7 +173,7 @@ sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *f
 {
     if (!column->cast(to, from, elements)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" holds a number that does not fit %s", column->field.name,
+                            "\"%s\" contains a number that %s cannot represent", column->field.name,
                             sl_dtype_name((sluice_dtype)column->request.dtype));
     }
     return SLUICE_OK;

@@ -24,16 +24,17 @@ static sluice_status find_only_picture(const sl_column_set *set, const sl_column
             continue;
         }
         if (*found != SL_COLUMN_NONE) {
-            return sl_column_refuse(column, error,
-                                    "there are several pictures before it: say which it follows "
-                                    "(" SL_OPTION("follows") ")");
+            return sl_column_refuse(
+                column, error,
+                "several image columns are before it: choose the one it follows (" SL_OPTION(
+                    "follows") ")");
         }
         *found = i;
     }
     return *found != SL_COLUMN_NONE
                ? SLUICE_OK
                : sl_column_refuse(column, error,
-                                  "it follows a picture, and there is no image column before it");
+                                  "it follows an image, but no image column is before it");
 }
 
 static sluice_status find_followed(const sl_column_set *set, const sl_column *column, bool owned,
@@ -48,15 +49,14 @@ static sluice_status find_followed(const sl_column_set *set, const sl_column *co
             *found = i;
             return can_be_followed(&set->columns[i], owned)
                        ? SLUICE_OK
-                       : sl_error_set(error, SLUICE_INVALID, "columns",
-                                      "column \"%s\": it follows \"%s\", which is no column of "
-                                      "%s",
-                                      column->request.name, name,
-                                      owned ? "pictures or boxes" : "pictures");
+                       : sl_error_set(
+                             error, SLUICE_INVALID, "columns",
+                             "column \"%s\": it follows \"%s\", which is not a column of %s",
+                             column->request.name, name, owned ? "images or boxes" : "images");
         }
     }
     return sl_error_set(error, SLUICE_INVALID, "columns",
-                        "column \"%s\": it follows \"%s\", and there is no such column before it",
+                        "column \"%s\": it follows \"%s\", but no column of that name is before it",
                         column->request.name, name);
 }
 
@@ -71,8 +71,8 @@ sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned
     const sl_column *followed = &set->columns[found];
     if (column->request.partner != 0) {
         return sl_column_refuse(column, error,
-                                "it is of the sample of the column that it follows: give that one "
-                                "the " SL_OPTION("partner"));
+                                "it takes the sample of the column that it follows: set " SL_OPTION(
+                                    "partner") " there");
     }
     column->group = followed->group;
     column->lead = followed->leads ? found : followed->lead;

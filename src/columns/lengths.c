@@ -28,14 +28,13 @@ static sluice_status find_step(sl_column *column, sluice_error *error)
     }
     if (field->dims >= SLUICE_TENSOR_DIMS_MAX) {
         return sl_column_refuse(column, error,
-                                "with its rows it would have more than 8 dimensions");
+                                "it would have more than 8 dimensions, including that of its rows");
     }
     int64_t inner[SLUICE_TENSOR_DIMS_MAX] = {0};
     for (uint32_t i = 1; i < field->dims; i++) {
         if (field->shape[i] == 0) {
-            return sl_column_refuse(column, error,
-                                    "only the first dimension of its tensor may differ from "
-                                    "sample to sample");
+            return sl_column_refuse(
+                column, error, "only the first dimension of its tensor may vary between samples");
         }
         inner[i - 1] = (int64_t)field->shape[i];
     }
@@ -53,8 +52,9 @@ static sl_part *column_ragged_add_values(sl_column *column, sl_column_set *set, 
     uint64_t elements = 0;
     if (length == 0 || __builtin_mul_overflow(length, column->elements, &elements) ||
         elements > SL_ROW_ELEMENTS_MAX) {
-        sl_column_refuse(column, error,
-                         "it needs a length from 1 on, and a row of 2^40 elements at most");
+        sl_column_refuse(
+            column, error,
+            "it needs a length of at least 1, and a row can have at most 2^40 elements");
         return NULL;
     }
     sl_part *part = sl_column_add_part(set, column, "", error);
@@ -94,7 +94,7 @@ sluice_status sl_column_join_parts(const sl_column *column, sl_column_set *set, 
                                    sl_part *offsets, sluice_error *error)
 {
     if (set->ragged_count == SL_RAGGED_MAX) {
-        return sl_column_refuse(column, error, "a batch can have 16 ragged columns at most");
+        return sl_column_refuse(column, error, "a batch can have at most 16 ragged columns");
     }
     values->role = SL_PART_RAGGED;
     values->ragged = set->ragged_count++;
@@ -144,7 +144,7 @@ sluice_status sl_column_check_owned(const sl_column *column, const sl_box_list *
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                        "\"%s\" has a length of %llu, and there are %llu boxes", column->field.name,
+                        "\"%s\" has length %llu, but there are %llu boxes", column->field.name,
                         (unsigned long long)length, (unsigned long long)list->stored);
 }
 
@@ -154,11 +154,12 @@ sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length, 
         return SLUICE_OK;
     }
     if (!column->request.truncates) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" has a length of %llu, the column holds %llu: give it more "
-                            "" SL_OPTION("length") ", or " SL_OPTION("too_long") " truncate",
-                            column->field.name, (unsigned long long)*length,
-                            (unsigned long long)column->request.length);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "columns",
+            "\"%s\" is too long: length %llu, the column holds at most %llu: give it "
+            "more " SL_OPTION("length") ", or " SL_OPTION("too_long") " truncate",
+            column->field.name, (unsigned long long)*length,
+            (unsigned long long)column->request.length);
     }
     *length = column->request.length;
     return SLUICE_OK;

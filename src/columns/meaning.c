@@ -66,9 +66,8 @@ static sluice_status take_coordinates(const sl_column_set *set, sl_column *colum
     }
     request->boxes.relative = request->coordinates == SLUICE_COORDINATES_RELATIVE;
     if (column->kind->boxes && request->coordinates == SLUICE_COORDINATES_INDICES) {
-        return sl_column_refuse(column, error,
-                                "boxes are in shares or in continuous pixels, not in numbers of "
-                                "pixels");
+        return sl_column_refuse(
+            column, error, "boxes must be in fractions or continuous pixels, not in pixel indices");
     }
     return SLUICE_OK;
 }
@@ -131,9 +130,10 @@ static sluice_status follow_boxes(sl_column_set *set, const sl_columns_config *c
             continue;
         }
         if (found != SL_COLUMN_NONE) {
-            return sl_column_refuse(column, error,
-                                    "it has an element for each box, and there are several columns "
-                                    "of boxes: say which it follows (" SL_OPTION("follows") ")");
+            return sl_column_refuse(
+                column, error,
+                "it has an element for each box, but there are several columns of boxes: choose "
+                "the one it follows (" SL_OPTION("follows") ")");
         }
         found = i;
     }

@@ -57,9 +57,9 @@ static const sl_field *picture_of_mask(const sl_field *fields, uint32_t count,
 static sluice_status refuse_mask(const sl_field *mask, const sl_field *picture, sluice_error *error)
 {
     return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "\"%s\" is cropped apart from \"%s\" unless it is said to follow it: ask "
-                        "for columns, one of kind image of \"%s\" and one of kind mask of \"%s\", "
-                        "under another name; or choose fields without \"%s\"",
+                        "\"%s\" would be cropped independently of \"%s\": request columns, one of "
+                        "kind image of \"%s\" and one of kind mask of \"%s\", under another name; "
+                        "or choose fields without \"%s\"",
                         mask->name, picture->name, picture->name, mask->name, mask->name);
 }
 
@@ -108,8 +108,7 @@ sluice_status sl_natural_column_ask(const sl_columns_config *config, uint32_t nu
     }
     if (config->recipe == NULL) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "the dataset has pictures (\"%s\"), which need a recipe",
-                            request->field);
+                            "the dataset has images (\"%s\"), which need a recipe", request->field);
     }
     request->dtype = (int32_t)config->dtype;
     request->recipe = *config->recipe;

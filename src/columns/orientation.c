@@ -135,12 +135,13 @@ static sluice_status refuse_ambiguous(const sl_column *lead, const sl_turn *stor
             break;
         }
     }
-    return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                        "\"%s\" is %u x %u and has the EXIF orientation %u, and %s which way up it "
-                        "was annotated: give column \"%s\", and others of places in it, "
-                        "" SL_OPTION("orientation") " upright or stored",
-                        lead->field.name, stored->width, stored->height, stored->orientation, why,
-                        column->request.name);
+    return sl_error_set(
+        error, SLUICE_CORRUPT, "columns",
+        "\"%s\" is %u x %u and has the EXIF orientation %u, and %s which way up it was annotated: "
+        "give column \"%s\", and other columns with its coordinates, " SL_OPTION(
+            "orientation") " upright or stored",
+        lead->field.name, stored->width, stored->height, stored->orientation, why,
+        column->request.name);
 }
 
 /* Masks are of one size, whichever way up they are. Those that the sample lacks do not mind. */
@@ -152,12 +153,13 @@ static sluice_status check_own_sizes(const sl_column *lead, const sl_row *row,
         const sl_column *column = &set->columns[i];
         if (is_led_by(column, lead) && column->by_own_size &&
             row->values.of[column->field_number].present) {
-            return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                                "\"%s\" is %u x %u and has the EXIF orientation %u, and the size "
-                                "of \"%s\" does not tell which way up it was drawn: give column "
-                                "\"%s\" " SL_OPTION("orientation") " upright or stored",
-                                lead->field.name, stored->width, stored->height,
-                                stored->orientation, column->field.name, column->request.name);
+            return sl_error_set(
+                error, SLUICE_CORRUPT, "columns",
+                "\"%s\" is %u x %u and has the EXIF orientation %u, and the size of \"%s\" does "
+                "not show which way up it was drawn: give column \"%s\" " SL_OPTION(
+                    "orientation") " upright or stored",
+                lead->field.name, stored->width, stored->height, stored->orientation,
+                column->field.name, column->request.name);
         }
     }
     return SLUICE_OK;
@@ -176,7 +178,7 @@ static sluice_status find_annotated(const sl_column *lead, const sl_row *row, sl
     const sl_turn *stored = &frame->stored;
     if (!is_side(width) || !is_side(height)) {
         return lead->dependent && !sl_turn_is_none(stored)
-                   ? refuse_ambiguous(lead, stored, "no width and height say", error)
+                   ? refuse_ambiguous(lead, stored, "no annotated size shows", error)
                    : SLUICE_OK;
     }
     const sluice_orientation found = sl_turn_by_size(stored, width->integer, height->integer);
@@ -184,8 +186,9 @@ static sluice_status find_annotated(const sl_column *lead, const sl_row *row, sl
         return sl_turn_refuse(stored, (const int64_t[2]){width->integer, height->integer}, error);
     }
     if (found == SLUICE_ORIENTATION_AUTO) {
-        return lead->dependent ? refuse_ambiguous(lead, stored, "its size does not tell", error)
-                               : SLUICE_OK;
+        return lead->dependent
+                   ? refuse_ambiguous(lead, stored, "its annotated size does not show", error)
+                   : SLUICE_OK;
     }
     frame->annotated = found;
     return SLUICE_OK;

@@ -31,8 +31,8 @@ sluice_status sl_packed_mask_bind(const sl_column *column, sluice_error *error)
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_INVALID, "columns",
-                        "column \"%s\": mask is \"%s\", which is neither a tensor of ints or bools "
-                        "with one for each token nor one of shape [any, 2] with runs",
+                        "column \"%s\": mask \"%s\" must be a tensor of ints or bools with one per "
+                        "token, or one of shape [any, 2] with runs",
                         column->request.name, field->name);
 }
 
@@ -46,7 +46,7 @@ static sluice_status load_numbers(const sl_packed_mask *mask, uint64_t first, ui
     return sl_cast_find(field->dtype, SLUICE_I64)(to, from, count)
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                              "\"%s\" holds a number that is not an i64", field->name);
+                              "\"%s\" contains a number that is not an i64", field->name);
 }
 
 /* Some runs, from number `first` on; how many are in `*count`. */
@@ -68,7 +68,7 @@ static sluice_status check_run(const sl_packed_mask *mask, uint64_t number, cons
         why = "it ends before";
         limit = run[0];
     } else if (run[0] < before) {
-        why = number > 0 ? "the run before it ends at" : "elements are numbered from";
+        why = number > 0 ? "the previous run ends at" : "elements are numbered from";
         limit = before;
     } else if ((uint64_t)run[1] > stored) {
         why = "the document's length is";
@@ -113,7 +113,7 @@ static sluice_status open_numbers(const sl_column *column, sl_row *row, sl_packe
     if (items > bytes.size / each || items * each != bytes.size ||
         (is_of_runs(field) && items > 0 && value->shape[1] != 2)) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                            "\"%s\" has %zu bytes, which is not what a mask of its shape has",
+                            "\"%s\" has %zu bytes, which does not match a mask of its shape",
                             field->name, bytes.size);
     }
     mask->numbers = bytes.data;
@@ -132,7 +132,7 @@ static sluice_status read_mask(const sl_column *column, sl_row *row, uint64_t st
     return value->shape[0] == stored
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_CORRUPT, "columns",
-                              "\"%s\" has a length of %llu, and \"%s\" one of %llu",
+                              "\"%s\" has length %llu, but \"%s\" has %llu",
                               column->mask.field.name, (unsigned long long)value->shape[0],
                               column->field.name, (unsigned long long)stored);
 }

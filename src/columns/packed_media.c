@@ -19,19 +19,19 @@ static sluice_status check_media_field(const sl_column *column, sluice_error *er
     const sl_field *field = &column->media.field;
     if (field->type != SLUICE_FIELD_TENSOR || field->dims == 0) {
         return sl_error_set(error, SLUICE_INVALID, "columns",
-                            "column \"%s\": " SL_OPTION("media") " \"%s\" is not a tensor of one "
-                                                                 "dimension or more",
+                            "column \"%s\": " SL_OPTION(
+                                "media") " \"%s\" must be a tensor with at least one dimension",
                             column->request.name, field->name);
     }
     if (column->media.number == column->field_number) {
         return sl_column_refuse(column, error,
-                                SL_OPTION("media") " is the field of the tokens themselves");
+                                SL_OPTION("media") " must be another field than the tokens");
     }
     for (uint32_t i = 1; i < field->dims; i++) {
         if (field->shape[i] == 0) {
             return sl_error_set(error, SLUICE_INVALID, "columns",
                                 "column \"%s\": only the first dimension of " SL_OPTION(
-                                    "media") " \"%s\" may differ from sample to sample",
+                                    "media") " \"%s\" may vary between samples",
                                 column->request.name, field->name);
         }
     }
@@ -172,7 +172,7 @@ static sluice_status media_bytes(const sl_column *column, const sl_packed_media 
     }
     if (!fits) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                            "\"%s\" does not have its field's shape", field->name);
+                            "the shape of \"%s\" does not match its field", field->name);
     }
     if (sl_is_packed(value)) { /* the tokens, which may be there, are in their row by now */
         sl_scratch_reset(sl_decoder_scratch(row->decoder));
@@ -185,7 +185,7 @@ static sluice_status media_bytes(const sl_column *column, const sl_packed_media 
     if (__builtin_mul_overflow(*patches, media->elements * media->stored_bytes, &size) ||
         size != bytes->size) {
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
-                            "\"%s\" has %zu bytes, which is not what its shape says", field->name,
+                            "\"%s\" has %zu bytes, which does not match its shape", field->name,
                             bytes->size);
     }
     return SLUICE_OK;
@@ -195,7 +195,7 @@ static sluice_status refuse_more_media(const sl_column *column, const sl_packed_
                                        uint64_t patches, uint64_t before, sluice_error *error)
 {
     return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                        "the row has no space for %" PRIu64 " of \"%s\" behind the %" PRIu64
+                        "the row has no space for %" PRIu64 " of \"%s\" after the %" PRIu64
                         " of its earlier documents: it holds %" PRIu64
                         ": give " SL_OPTION("media_length") " more",
                         patches, column->media.field.name, before, media->most);
@@ -218,7 +218,7 @@ static sluice_status add_media(const sl_column *column, const sl_packed_media *m
     to += before * media->elements * media->stored_bytes;
     if (*patches > 0 && !media->copy(to, bytes.data, *patches * media->elements)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "\"%s\" holds a number that does not fit its dtype",
+                            "\"%s\" contains a number that does not fit its dtype",
                             column->media.field.name);
     }
     *length = (int64_t)(before + *patches);

@@ -24,14 +24,13 @@ static bool is_of_lead(const sl_column *column, const sl_column *lead)
 static sluice_status check_follower(const sl_column *column, sluice_error *error)
 {
     if (column->request.may_miss && !column->kind->boxes) {
-        return sl_column_refuse(column, error,
-                                "its picture's recipe pastes objects (copy_paste), of which none "
-                                "may lack it");
+        return sl_column_refuse(
+            column, error, "its image's recipe pastes objects (copy_paste): no sample may lack it");
     }
     return column->kind->cover != NULL && column->owner == SL_COLUMN_NONE
-               ? sl_column_refuse(column, error,
-                                  "its picture's recipe pastes objects (copy_paste): it has to "
-                                  "follow their boxes")
+               ? sl_column_refuse(
+                     column, error,
+                     "its image's recipe pastes objects (copy_paste): it must follow their boxes")
                : SLUICE_OK;
 }
 
@@ -49,16 +48,16 @@ sluice_status sl_paste_bind(sl_column_set *set, sl_column *lead, sluice_error *e
         }
         if (lead->objects != SL_COLUMN_NONE) {
             return sl_column_refuse(column, error,
-                                    "its picture's recipe pastes objects (copy_paste), which one "
-                                    "column of boxes says: there are two");
+                                    "its image's recipe pastes objects (copy_paste) by one column "
+                                    "of boxes, but there are two");
         }
         lead->objects = i;
     }
     if (lead->objects == SL_COLUMN_NONE ||
         set->columns[lead->objects].shapes.number == SL_FIELD_NONE) {
         return sl_column_refuse(lead, error,
-                                "copy_paste goes by the shapes of objects: it needs a column of "
-                                "boxes that follows it, with " SL_OPTION("shapes"));
+                                "copy_paste uses the shapes of objects: add a column of boxes that "
+                                "follows it, with " SL_OPTION("shapes"));
     }
     return SLUICE_OK;
 }
@@ -90,7 +89,7 @@ sluice_status sl_paste_open(const sl_column *lead, sl_paste *paste, sluice_error
     return paste->trails != NULL && paste->over != NULL && paste->over_layer != NULL &&
                    paste->picture_of != NULL && paste->fates != NULL && paste->gone != NULL
                ? SLUICE_OK
-               : sl_no_memory(error, STAGE, "for what is pasted");
+               : sl_no_memory(error, STAGE, "for pasted objects");
 }
 
 void sl_paste_close(sl_paste *paste)
@@ -251,7 +250,7 @@ static sluice_status draw_partner(const sl_column *lead, const sl_params *params
     const size_t mark = sl_scratch_mark(list->scratch);
     uint8_t *drawn = sl_scratch_take(list->scratch, pixels > layer_pixels ? pixels : layer_pixels);
     if (drawn == NULL) {
-        return sl_no_memory(error, STAGE, "for what is pasted");
+        return sl_no_memory(error, STAGE, "for pasted objects");
     }
     if (!paste->any) {
         memset(paste->over, 0, pixels);
@@ -393,7 +392,7 @@ static sluice_status judge_own(const sl_column *lead, sl_row *row, sluice_error 
     paste_plane plane = {.width = params->width, .height = params->height};
     plane.pixels = sl_scratch_take(sl_decoder_scratch(row->decoder), output_pixels(lead));
     if (plane.pixels == NULL) {
-        return sl_no_memory(error, STAGE, "for what is pasted");
+        return sl_no_memory(error, STAGE, "for pasted objects");
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < shapes.count && status == SLUICE_OK; i++) {

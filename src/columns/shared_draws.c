@@ -164,18 +164,19 @@ static sluice_status check_look(const sl_column_set *set, const sl_column *a, co
     }
     const char *name = other->steps[of_b].kind->name;
     if (!are_same_boxes(boxes_of(set, a), boxes_of(set, b))) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "column \"%s\": it shares its %s with \"%s\", which has other boxes "
-                            "to look at: have boxes of the same field follow both, or take that "
-                            "step out of the shared group",
-                            b->request.name, name, a->request.name);
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "column \"%s\": it shares its %s with \"%s\", which uses other boxes: let boxes of the "
+            "same field follow both, or take that step out of the shared group",
+            b->request.name, name, a->request.name);
     }
     return are_moved_alike(one, of_a, other, of_b)
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_INVALID, STAGE,
-                              "column \"%s\": it shares its %s with \"%s\", and other steps move "
-                              "the boxes before: put these behind the shared group, or in it",
-                              b->request.name, name, a->request.name);
+               : sl_error_set(
+                     error, SLUICE_INVALID, STAGE,
+                     "column \"%s\": it shares its %s with \"%s\", but other steps move the boxes "
+                     "before it: put these steps after the shared group, or in it",
+                     b->request.name, name, a->request.name);
 }
 
 static sluice_status check_looks(const sl_column_set *set, const sl_column *lead,

@@ -172,9 +172,8 @@ sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint3
                                 "two labels of a pixel cannot be blended; use instance masks");
     }
     if (column->members > 1 && request->may_miss) {
-        return sl_column_refuse(column, error,
-                                "its picture's recipe is of several samples, of which none may "
-                                "lack it");
+        return sl_column_refuse(
+            column, error, "its image's recipe combines several samples: none of them may lack it");
     }
     column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
     column->pixel_bytes = channels * column->made_bytes;
@@ -187,8 +186,8 @@ sluice_status sl_column_bind_pixels(sl_column *column, sl_column_set *set, uint3
     request->shape[2] = channels;
     if ((varies || lead->sized) && set->ragged_count == SL_RAGGED_MAX) {
         return sl_column_refuse(column, error,
-                                "a batch can have 16 ragged columns and ones of buckets, or of "
-                                "several sizes, at most");
+                                "a batch can have at most 16 ragged columns and columns of buckets "
+                                "or of variable-size images");
     }
     sluice_status status =
         sl_column_capacity(column, request->shape, request->dims, &column->elements, error);
@@ -227,12 +226,12 @@ sluice_status sl_column_note_size(const sl_column *column, sl_part_view parts, u
             ? pixels <= (uint64_t)request->max_width * request->max_height
             : params->width <= request->max_width && params->height <= request->max_height;
     if (!fits) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
-                            "the picture becomes %u x %u (width x height), and column \"%s\" "
-                            "has space for %u x %u%s: "
-                            "choose larger " SL_OPTION("max_width and max_height"),
-                            params->width, params->height, request->name, request->max_width,
-                            request->max_height, is_ragged(column) ? " pixels" : "");
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "columns",
+            "the image becomes %u x %u (width x height), but column \"%s\" has space for %u x "
+            "%u%s: choose larger " SL_OPTION("max_width and max_height"),
+            params->width, params->height, request->name, request->max_width, request->max_height,
+            is_ragged(column) ? " pixels" : "");
     }
     size_of(column, parts, number)[0] = (int32_t)params->height;
     size_of(column, parts, number)[1] = (int32_t)params->width;

@@ -21,9 +21,10 @@ static sluice_status codec_unknown(uint8_t number, sluice_error *error)
     const sl_media *kind = sl_media_of_codec(number);
     return kind != NULL
                ? sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                              "%s data: there is no codec for it here", kind->name)
+                              "%s data cannot be decoded: this build has no codec for them",
+                              kind->name)
                : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                              "the picture has codec %u, which this library does not know", number);
+                              "the image has codec %u, which this library does not know", number);
 }
 
 /* Of bytes that no codec takes. */
@@ -33,21 +34,19 @@ static sluice_status bytes_unknown(const sl_media *kind, sl_bytes bytes, sluice_
     const char *foreign = sl_foreign_or_known_kind(bytes.data, head);
     if (kind != NULL && (kind->traits & SL_MEDIA_PICTURE) != 0) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, 0,
-                             "%s data: there is no codec for it here: convert the image to JPEG, "
-                             "PNG or WebP",
+                             "%s data cannot be decoded: convert the image to JPEG, PNG or WebP",
                              kind->name);
     }
     if (foreign != NULL) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0, "not a picture: it is %s",
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0, "not an image: it is %s",
                              foreign);
     }
     if (kind != NULL) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
-                             "not a picture: it is %s (%s)", sl_media_class_words(kind),
-                             kind->name);
+                             "not an image: it is %s (%s)", sl_media_class_words(kind), kind->name);
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
-                         "not a picture: it begins with the bytes %02x %02x", bytes.data[0],
+                         "not an image: it begins with the bytes %02x %02x", bytes.data[0],
                          bytes.size > 1 ? bytes.data[1] : 0U);
 }
 
@@ -55,7 +54,7 @@ sluice_status sl_codec_find(uint8_t number, sl_bytes bytes, uint32_t *row, sluic
 {
     const sl_media *kind = NULL;
     if (bytes.size == 0) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0, "the picture is empty");
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0, "the image is empty");
     }
     const bool by_bytes = number == SL_CODEC_BY_BYTES;
     if (by_bytes) {

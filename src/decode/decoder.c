@@ -246,10 +246,10 @@ static sluice_status without_values(const sl_codec *codec, sluice_error *error)
             sl_name_list_add(&known, sl_codec_name(sl_codecs[i]));
         }
     }
-    return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
-                        "the picture is stored as %s, which gives pixels only; values as stored "
-                        "can be read from: %s",
-                        sl_codec_name(codec), known.text);
+    return sl_error_set(
+        error, SLUICE_UNSUPPORTED, "decode",
+        "the image is stored as %s, which gives pixels only; values as stored can be read from: %s",
+        sl_codec_name(codec), known.text);
 }
 
 sluice_status sl_decoder_open_values(sl_decoder *decoder, const sl_value *value,

@@ -88,7 +88,7 @@ sluice_status sl_orient_turn(uint32_t orientation, sl_rect need, sl_image *view,
     uint8_t *pixels = sl_scratch_take(scratch, stride * need.height);
     if (pixels == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, "decode",
-                            "no scratch memory to turn %u x %u pixels", need.width, need.height);
+                            "no scratch memory to rotate %u x %u pixels", need.width, need.height);
     }
     sl_rect stored =
         sl_orient_to_stored(orientation, need, view->picture_width, view->picture_height);

@@ -94,7 +94,7 @@ sluice_status sl_png_check_sum(sl_bytes whole, size_t offset, const _Atomic bool
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)offset,
-                         "the checksum of a chunk %.4s is wrong", (const char *)summed);
+                         "the checksum of chunk %.4s is wrong", (const char *)summed);
 }
 
 static bool png_chunks_is_letter(uint8_t byte)
@@ -115,12 +115,12 @@ static sluice_status png_chunks_enter(const walk *w, size_t offset, chunk *c)
     c->content = (sl_bytes){bytes.data + offset + 8, sl_png_load32(bytes.data + offset)};
     for (int i = 0; i < 4; i++) {
         if (!png_chunks_is_letter(c->type[i])) {
-            return png_chunks_refuse(w, offset, "a chunk has no type");
+            return png_chunks_refuse(w, offset, "the type of a chunk is not four letters");
         }
     }
     if (c->content.size > left - SL_PNG_CHUNK_BYTES) {
         return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)offset,
-                             "the PNG ends inside a chunk %.4s of %zu bytes", (const char *)c->type,
+                             "the PNG ends inside chunk %.4s of %zu bytes", (const char *)c->type,
                              c->content.size);
     }
     return SLUICE_OK;
@@ -146,8 +146,7 @@ static sluice_status png_chunks_read_header(const walk *w, const chunk *c)
 {
     sl_png *png = w->png;
     if (!png_chunks_is_type(c, "IHDR") || c->content.size != HEADER_BYTES) {
-        return png_chunks_refuse(w, c->offset,
-                                 "a PNG begins with a header of 13 bytes, this one does not");
+        return png_chunks_refuse(w, c->offset, "the PNG does not begin with a header of 13 bytes");
     }
     const uint8_t *header = c->content.data;
     png->size = (sl_picture){sl_png_load32(header), sl_png_load32(header + 4)};
@@ -159,8 +158,8 @@ static sluice_status png_chunks_read_header(const walk *w, const chunk *c)
     }
     if (!is_kind(png->colour, png->depth) || header[10] != 0 || header[11] != 0 || header[12] > 1) {
         return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)c->offset,
-                             "no PNG has colour %u of %u bits, compression %u, filter %u, "
-                             "interlacing %u",
+                             "the PNG header is invalid: colour %u of %u bits, compression %u, "
+                             "filter %u, interlacing %u",
                              png->colour, png->depth, header[10], header[11], header[12]);
     }
     return sl_codec_check_pixels(w->source, png->size, w->error);
@@ -175,7 +174,8 @@ static sluice_status take_palette(const walk *w, const chunk *c)
     }
     if (png->palette.size > 0 || png->data.size > 0 || size == 0 || size > PALETTE_BYTES_MAX ||
         size % 3 != 0) {
-        return png_chunks_refuse(w, c->offset, "a palette that no PNG has, or has in this place");
+        return png_chunks_refuse(w, c->offset,
+                                 "the PNG's palette is invalid or in the wrong place");
     }
     png->palette = (sl_bytes){c->type - 4, size + SL_PNG_CHUNK_BYTES};
     png->palette_colors = (uint32_t)(size / 3);
@@ -187,12 +187,13 @@ static sluice_status png_chunks_take_data(walk *w, const chunk *c)
     sl_png *png = w->png;
     const uint8_t *begin = c->type - 4;
     if (png->colour == SL_PNG_PALETTE && png->palette.size == 0) {
-        return png_chunks_refuse(w, c->offset, "there is no palette before the PNG's picture data");
+        return png_chunks_refuse(w, c->offset,
+                                 "the PNG's palette is missing before its image data");
     }
     if (png->data.size == 0) {
         png->data.data = begin;
     } else if (png->data.data + png->data.size != begin) {
-        return png_chunks_refuse(w, c->offset, "the PNG's picture data lie in two places");
+        return png_chunks_refuse(w, c->offset, "the PNG's image data are not contiguous");
     }
     png->data.size += c->content.size + SL_PNG_CHUNK_BYTES;
     w->data_bytes += c->content.size;
@@ -226,7 +227,7 @@ static sluice_status png_chunks_take(walk *w, const chunk *c)
     /* Names of what can be passed over begin with a small letter. */
     if ((c->type[0] & 0x20) == 0 && !png_chunks_is_type(c, "IEND")) {
         return sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, (int64_t)c->offset,
-                             "the PNG has a chunk %.4s that a reader must know",
+                             "the PNG has the critical chunk %.4s, which is not supported",
                              (const char *)c->type);
     }
     return SLUICE_OK;
@@ -238,12 +239,12 @@ static sluice_status check_amount(const walk *w)
 {
     const sl_png *png = w->png;
     if (png->data.size == 0) {
-        return png_chunks_refuse(w, w->source->bytes.size, "the PNG has no picture data");
+        return png_chunks_refuse(w, w->source->bytes.size, "the PNG has no image data");
     }
     if (sl_png_row_bytes(png) - 1 > w->data_bytes * DEFLATE_RATIO / png->size.height) {
         return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, NULL,
                              png->data.data - w->source->bytes.data,
-                             "%llu bytes of picture data cannot be %u x %u pixels",
+                             "%llu bytes of image data are too few for %u x %u pixels",
                              (unsigned long long)w->data_bytes, png->size.width, png->size.height);
     }
     return SLUICE_OK;
@@ -255,7 +256,7 @@ sluice_status sl_png_read(sl_png *png, const sl_codec_source *source, sluice_err
     chunk c = {.type = source->bytes.data};
     *png = (sl_png){.orientation = 1};
     if (!sl_png_probe(source->bytes)) {
-        return png_chunks_refuse(&w, 0, "a PNG begins with its signature, this one does not");
+        return png_chunks_refuse(&w, 0, "the PNG does not begin with its signature");
     }
     sluice_status status = png_chunks_enter(&w, SIGNATURE_BYTES, &c);
     if (status == SLUICE_OK) {

@@ -96,8 +96,7 @@ static png_voidp png_codec_on_malloc(png_structp png, png_alloc_size_t size)
     png_state *state = png_get_mem_ptr(png);
     void *memory = sl_scratch_take(state->source->scratch, size);
     if (memory == NULL) {
-        png_codec_fail(state, SLUICE_NOMEM,
-                       "the picture needs more scratch memory than there is for it");
+        png_codec_fail(state, SLUICE_NOMEM, "not enough scratch memory to decode the image");
     }
     sl_poison_foreign(memory, size);
     return memory;
@@ -158,7 +157,7 @@ static void on_read(png_structp png, png_bytep to, size_t wanted)
         state->part++;
     }
     if (state->part == PARTS) {
-        png_codec_fail(state, SLUICE_CORRUPT, "the PNG's picture data end early");
+        png_codec_fail(state, SLUICE_CORRUPT, "the PNG's image data end early");
     }
     sl_bytes *rest = &state->parts[state->part];
     if (state->part == 2) {
@@ -200,7 +199,7 @@ static void png_convert(png_state *state, const uint8_t *row, uint32_t y)
     uint8_t *rgb = state->pixels + (size_t)(y - need->y) * need->width * 3;
     if (row != rgb && !state->as_stored &&
         !sl_png_to_rgb(&state->png, &state->colours, row, need->x, need->width, rgb)) {
-        png_codec_fail(state, SLUICE_CORRUPT, "a pixel has a colour that the PNG's palette lacks");
+        png_codec_fail(state, SLUICE_CORRUPT, "a pixel's colour is not in the PNG's palette");
     }
 }
 
@@ -208,8 +207,7 @@ static void *png_codec_take(png_state *state, uint64_t bytes)
 {
     void *memory = bytes <= SIZE_MAX ? sl_scratch_take(state->source->scratch, bytes) : NULL;
     if (memory == NULL) {
-        png_codec_fail(state, SLUICE_NOMEM,
-                       "the picture needs more scratch memory than there is for it");
+        png_codec_fail(state, SLUICE_NOMEM, "not enough scratch memory to decode the image");
     }
     return memory;
 }

@@ -27,8 +27,7 @@ static sluice_status rows_fail(const sl_png_rows *rows, sluice_status status, co
 
 static sluice_status rows_no_memory(const sl_png_rows *rows, sluice_error *error)
 {
-    return rows_fail(rows, SLUICE_NOMEM,
-                     "the picture needs more scratch memory than there is for it", error);
+    return rows_fail(rows, SLUICE_NOMEM, "not enough scratch memory to decode the image", error);
 }
 
 static voidpf on_zlib_alloc(voidpf opaque, uInt count, uInt bytes)
@@ -91,7 +90,7 @@ static sluice_status open_chunk(sl_png_rows *rows, sluice_error *error)
 {
     const sl_bytes rest = rows->rest;
     if (rest.size == 0) {
-        return rows_fail(rows, SLUICE_CORRUPT, "the PNG's picture data end early", error);
+        return rows_fail(rows, SLUICE_CORRUPT, "the PNG's image data end early", error);
     }
     const size_t offset = (size_t)(rest.data - rows->source->bytes.data);
     const sluice_status status = sl_png_check_sum(rest, offset, rows->source->stop, error);
@@ -140,7 +139,7 @@ static sluice_status inflate_some(sl_png_rows *rows, bool *ended, sluice_error *
         return rows_no_memory(rows, error);
     default:
         return rows_fail(rows, SLUICE_CORRUPT,
-                         rows->z.msg != NULL ? rows->z.msg : "the PNG's picture data are damaged",
+                         rows->z.msg != NULL ? rows->z.msg : "the PNG's image data are damaged",
                          error);
     }
 }
@@ -153,7 +152,7 @@ static sluice_status rows_inflate(sl_png_rows *rows, uint8_t *to, size_t bytes, 
         rows->z.next_out = to;
         rows->z.avail_out = piece;
         const sluice_status status =
-            ended ? rows_fail(rows, SLUICE_CORRUPT, "the PNG's picture data end early", error)
+            ended ? rows_fail(rows, SLUICE_CORRUPT, "the PNG's image data end early", error)
                   : inflate_some(rows, &ended, error);
         if (status != SLUICE_OK) {
             return status;
@@ -356,8 +355,7 @@ sluice_status sl_png_rows_next(sl_png_rows *rows, const uint8_t **row, sluice_er
     *row = own + 1;
     return unfilter(own[0], own + 1, above, rows->row_bytes, rows->pixel_bytes)
                ? SLUICE_OK
-               : rows_fail(rows, SLUICE_CORRUPT, "a row of the PNG has a filter that there is not",
-                           error);
+               : rows_fail(rows, SLUICE_CORRUPT, "a row of the PNG has an unknown filter", error);
 }
 
 sluice_status sl_png_rows_end(sl_png_rows *rows, sluice_error *error)

@@ -41,8 +41,7 @@ sluice_status sl_png_rows_open(sl_png_rows *rows, const sl_png *png, const sl_co
 sluice_status sl_png_rows_next(sl_png_rows *rows, const uint8_t **row, sluice_error *error);
 /* Most bytes that a stream may have behind the last row of the picture. */
 enum { SL_PNG_EXTRA_BYTES = 8 << 10 };
-#define SL_PNG_EXTRA_TEXT \
-    "the PNG's picture data have extra data: more than 8 KiB behind the last row"
+#define SL_PNG_EXTRA_TEXT "the PNG has extra image data: more than 8 KiB after the last row"
 
 /* Behind the last row: whether the stream ends as it should, with the right checksum, and with
  * SL_PNG_EXTRA_BYTES more at most. Bytes behind the stream do no harm. Errors: as above. */

@@ -26,7 +26,8 @@ _Noreturn static void png_write_on_error(png_structp png, png_const_charp text)
 {
     writer *w = png_get_error_ptr(png);
     if (w->status == SLUICE_OK) {
-        w->status = sl_error_set(w->error, SLUICE_UNSUPPORTED, STAGE, "no PNG: %s", text);
+        w->status =
+            sl_error_set(w->error, SLUICE_UNSUPPORTED, STAGE, "cannot write a PNG: %s", text);
     }
     longjmp(w->jump, 1);
 }

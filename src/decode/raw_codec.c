@@ -29,7 +29,7 @@ static sluice_status raw_header(void *state, const sl_codec_source *source, sl_c
         return status;
     }
     return sl_error_set(error, SLUICE_CORRUPT, "decode",
-                        "%zu bytes are not the raw pixels of a picture of %u x %u",
+                        "%zu bytes are not the raw pixels of an image of %u x %u",
                         source->bytes.size, info->stored.width, info->stored.height);
 }
 

@@ -64,7 +64,7 @@ static sluice_status take_canvas(walk *w, const chunk *c)
     const uint8_t *canvas = c->content.data;
     if ((canvas[0] & FLAG_ANIMATION) != 0) {
         return sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, (int64_t)c->offset,
-                             "an animated WebP is not one picture");
+                             "the WebP is an animation, not one image");
     }
     w->canvas = (sl_picture){load24(canvas + 4) + 1, load24(canvas + 7) + 1};
     return SLUICE_OK;
@@ -100,12 +100,11 @@ static sluice_status webp_chunks_take_data(const walk *w, const chunk *c)
     webp->lossless = webp_chunks_is_type(c, "VP8L");
     webp->data = (sl_bytes){c->type, c->content.size + HEAD_BYTES};
     if (!webp_chunks_read_size(webp, c->content)) {
-        return webp_chunks_refuse(w, c->offset, "the WebP's picture has no header");
+        return webp_chunks_refuse(w, c->offset, "the WebP's image has no header");
     }
     if (w->canvas.width > 0 &&
         (webp->size.width != w->canvas.width || webp->size.height != w->canvas.height)) {
-        return webp_chunks_refuse(w, c->offset,
-                                  "the WebP's picture has another size than its canvas");
+        return webp_chunks_refuse(w, c->offset, "the WebP's image and canvas have different sizes");
     }
     return sl_codec_check_pixels(w->source, webp->size, w->error);
 }
@@ -118,7 +117,8 @@ static sluice_status webp_chunks_take(walk *w, const chunk *c)
     if (c->offset == RIFF_BYTES) {
         return webp_chunks_is_type(c, "VP8X")
                    ? take_canvas(w, c)
-                   : webp_chunks_refuse(w, c->offset, "the WebP begins with no chunk that it may");
+                   : webp_chunks_refuse(w, c->offset,
+                                        "the first chunk of the WebP is not VP8, VP8L or VP8X");
     }
     if (webp_chunks_is_type(c, "EXIF") && !w->oriented) {
         w->oriented = true;
@@ -132,7 +132,7 @@ static sluice_status webp_chunks_enter(const walk *w, size_t offset, chunk *c)
 {
     const size_t left = w->end - offset;
     if (left < HEAD_BYTES) {
-        return webp_chunks_refuse(w, offset, "the WebP ends inside a chunk's head");
+        return webp_chunks_refuse(w, offset, "the WebP ends inside a chunk's header");
     }
     c->offset = offset;
     c->type = w->source->bytes.data + offset;
@@ -149,7 +149,7 @@ sluice_status sl_webp_read(sl_webp *webp, const sl_codec_source *source, sluice_
     sluice_status status = SLUICE_OK;
     *webp = (sl_webp){.orientation = 1};
     if (!sl_webp_probe(source->bytes)) {
-        return webp_chunks_refuse(&w, 0, "a WebP begins with its signature, this one does not");
+        return webp_chunks_refuse(&w, 0, "the WebP does not begin with its signature");
     }
     w.end = HEAD_BYTES + (size_t)sl_load32(source->bytes.data + 4);
     if (w.end > source->bytes.size) {
@@ -165,7 +165,7 @@ sluice_status sl_webp_read(sl_webp *webp, const sl_codec_source *source, sluice_
         offset += HEAD_BYTES + c.content.size + (c.content.size & 1); /* padded to 2 bytes */
     }
     if (status == SLUICE_OK && webp->data.size == 0) {
-        return webp_chunks_refuse(&w, w.end, "the WebP has no picture");
+        return webp_chunks_refuse(&w, w.end, "the WebP has no image");
     }
     return status;
 }

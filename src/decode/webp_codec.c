@@ -123,12 +123,12 @@ static sluice_status webp_codec_describe(VP8StatusCode code, int64_t offset, slu
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     case VP8_STATUS_UNSUPPORTED_FEATURE:
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, offset,
-                             "libwebp does not know this kind of WebP");
+                             "libwebp does not support this kind of WebP");
     case VP8_STATUS_BITSTREAM_ERROR:
     case VP8_STATUS_SUSPENDED:
     case VP8_STATUS_NOT_ENOUGH_DATA:
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, offset,
-                             "the WebP's picture data are damaged or end early");
+                             "the WebP's image data are damaged or end early");
     default:
         return sl_error_set(error, SLUICE_INTERNAL, STAGE, "libwebp failed (%d)", (int)code);
     }
@@ -162,10 +162,11 @@ static sluice_status webp_pixels(void *state, const sl_codec_source *source,
     uint8_t *pixels = webp_codec_take_pixels(webp, part, source->scratch);
     if (pixels == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE,
-                            "the picture needs more scratch memory than there is for it");
+                            "not enough scratch memory to decode the image");
     }
     if (!WebPInitDecoderConfig(&config)) {
-        return sl_error_set(error, SLUICE_INTERNAL, STAGE, "libwebp is of another version");
+        return sl_error_set(error, SLUICE_INTERNAL, STAGE,
+                            "libwebp has another version than the one it was built for");
     }
     config.options.use_cropping = 1;
     config.options.crop_left = (int)part.x;

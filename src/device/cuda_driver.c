@@ -38,7 +38,7 @@ static bool find_symbols(void *library, const symbol *symbols, size_t count, boo
         void *found = dlsym(library, symbols[i].name);
         if (found == NULL && required) {
             sl_error_set(&loaded.why, SLUICE_UNSUPPORTED, "staging",
-                         "the CUDA driver has no function %s: it is too old", symbols[i].name);
+                         "the CUDA driver is too old: it lacks %s", symbols[i].name);
             return false;
         }
         memcpy(symbols[i].place, &found, sizeof(found));
@@ -70,7 +70,7 @@ static void *open_library(void)
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *why = dlerror(); /* NOLINT(concurrency-mt-unsafe): it is each thread's own */
-        sl_error_set(&loaded.why, SLUICE_UNSUPPORTED, "staging", "there is no CUDA driver here: %s",
+        sl_error_set(&loaded.why, SLUICE_UNSUPPORTED, "staging", "cannot load the CUDA driver: %s",
                      why != NULL ? why : file);
     }
     return library;
@@ -91,29 +91,29 @@ static const meaning meanings[] = {
     {SL_CU_CALL_REQUIRES_NEWER_DRIVER, "CALL_REQUIRES_NEWER_DRIVER",
      "this libcuda needs a newer kernel driver than is loaded: update the driver"},
     {SL_CU_DEVICE_UNAVAILABLE, "DEVICE_UNAVAILABLE",
-     "the device is taken by another process (compute mode EXCLUSIVE_PROCESS), or is not ready: "
-     "see nvidia-smi"},
+     "the device is used by another process (compute mode EXCLUSIVE_PROCESS) or not ready: see "
+     "nvidia-smi"},
     {SL_CU_NO_DEVICE, "NO_DEVICE",
-     "there is a CUDA driver, but no CUDA device for this process: give the container one, or look "
-     "at CUDA_VISIBLE_DEVICES"},
+     "the CUDA driver shows this process no device: give the container one, or check "
+     "CUDA_VISIBLE_DEVICES"},
     {SL_CU_INVALID_DEVICE, "INVALID_DEVICE",
-     "the driver does not know a device that it was told of: look at CUDA_VISIBLE_DEVICES (a MIG "
+     "the driver does not know a device in CUDA_VISIBLE_DEVICES: correct the variable (a MIG "
      "instance may be gone)"},
     {SL_CU_OPERATING_SYSTEM, "OPERATING_SYSTEM",
-     "the system refused the driver: /dev/nvidia* is not in this container or not to be opened, or "
-     "the module nvidia-uvm is not loaded"},
+     "the system denied the driver access: /dev/nvidia* is missing in this container or cannot be "
+     "opened, or the module nvidia-uvm is not loaded"},
     {SL_CU_SYSTEM_NOT_READY, "SYSTEM_NOT_READY",
-     "the GPUs are not ready yet: on machines with NVSwitch the nvidia-fabricmanager service has "
-     "to run, of the driver's version"},
+     "the GPUs are not ready yet: machines with NVSwitch need the nvidia-fabricmanager service in "
+     "the driver's version"},
     {SL_CU_SYSTEM_DRIVER_MISMATCH, "SYSTEM_DRIVER_MISMATCH",
-     "the CUDA driver's library and kernel module are of different versions: reboot after an "
-     "update, or restart the container"},
+     "the versions of the CUDA driver's library and kernel module differ: reboot after an update, "
+     "or restart the container"},
     {SL_CU_COMPAT_NOT_SUPPORTED, "COMPAT_NOT_SUPPORTED_ON_DEVICE",
-     "this libcuda is one for forward compatibility, which this GPU does not support: take it off "
+     "this libcuda is for forward compatibility, which this GPU does not support: take it off "
      "LD_LIBRARY_PATH"},
     {SL_CU_UNKNOWN, "UNKNOWN",
-     "the driver does not say why: see dmesg (NVRM, Xid) and nvidia-smi; a container that lost its "
-     "GPUs has to be restarted"},
+     "the driver does not say why: see dmesg (NVRM, Xid) and nvidia-smi; restart a container that "
+     "lost its GPUs"},
 };
 
 bool sl_cuda_explain(sluice_status status, const char *call, sl_cu_result code, sluice_error *error)
@@ -160,7 +160,7 @@ static bool cuda_driver_start(void)
     }
     if (d->version < VERSION_OLDEST) {
         sl_error_set(&loaded.why, SLUICE_UNSUPPORTED, "staging",
-                     "the CUDA driver is for CUDA %d.%d; %d.0 is the oldest that works",
+                     "the CUDA driver is too old: it is for CUDA %d.%d, must be for %d.0 or later",
                      d->version / 1000, d->version % 1000 / 10, VERSION_OLDEST / 1000);
         return false;
     }

@@ -31,14 +31,13 @@ static sluice_status open_named(sl_device **device, const char *name, sluice_err
     const sl_device_ops *ops = device_find(name, length);
     if (ops == NULL) {
         sl_error_set(error, SLUICE_INVALID, "staging",
-                     "there is no device \"%s\"; this library knows \"host\", \"cuda\", \"cuda:N\" "
-                     "and \"auto\"",
+                     "unknown device \"%s\": expected \"host\", \"cuda\", \"cuda:N\" or \"auto\"",
                      name);
         return SLUICE_INVALID;
     }
     if (colon != NULL && colon[1] == '\0') {
-        sl_error_set(error, SLUICE_INVALID, "staging",
-                     "the device \"%s\" ends in a colon without a number", name);
+        sl_error_set(error, SLUICE_INVALID, "staging", "device \"%s\" has a colon without a number",
+                     name);
         return SLUICE_INVALID;
     }
     return ops->open(device, colon != NULL ? colon + 1 : "", error);

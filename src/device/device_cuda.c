@@ -108,7 +108,7 @@ static sluice_status device_cuda_find(sl_cuda_device *cuda, int number, sluice_e
     const sl_cuda_driver *driver = cuda->driver;
     if (number >= driver->devices) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "staging",
-                            "there is no cuda:%d: CUDA shows this process %d %s", number,
+                            "cuda:%d does not exist: CUDA shows this process %d %s", number,
                             driver->devices, driver->devices == 1 ? "device" : "devices");
     }
     cuda->base.number = number;
@@ -152,7 +152,7 @@ static sluice_status cuda_open(sl_device **device, const char *argument, sluice_
     const int number = parse_number(argument);
     if (number < 0) {
         return sl_error_set(error, SLUICE_INVALID, "staging",
-                            "a CUDA device is \"cuda\" or \"cuda:N\", not \"cuda:%.64s\"",
+                            "a CUDA device must be \"cuda\" or \"cuda:N\", not \"cuda:%.64s\"",
                             argument);
     }
     sluice_error why;
@@ -210,7 +210,7 @@ static sluice_status device_cuda_no_memory(const sl_cuda_device *cuda, size_t by
         cuda->driver->memory_info(&left, &all) == SL_CU_SUCCESS) {
         snprintf(known, sizeof(known), ": %zu of its %zu MiB are free", left / MIB, all / MIB);
     }
-    sl_error_set(error, SLUICE_NOMEM, "staging", "cuda:%d has no %zu bytes for batches%s",
+    sl_error_set(error, SLUICE_NOMEM, "staging", "cuda:%d does not have %zu bytes for batches%s",
                  cuda->base.number, bytes, known);
     if (error != NULL) {
         error->device_code = SL_CU_OUT_OF_MEMORY;
@@ -289,7 +289,7 @@ static sluice_status device_cuda_look_at(const sl_cuda_device *cuda, sl_cu_addre
     }
     whose[0] = '\0';
     if (code == SL_CU_INVALID_VALUE) {
-        snprintf(whose, bytes, "unknown to CUDA, as ordinary host memory is");
+        snprintf(whose, bytes, "unknown to CUDA, like ordinary host memory");
     } else if (code != SL_CU_SUCCESS) {
         return sl_cuda_result(cuda, "cuPointerGetAttribute", code, error);
     } else if (pointer_is(driver, SL_CU_POINTER_IS_MANAGED, address, false)) {
@@ -301,7 +301,7 @@ static sluice_status device_cuda_look_at(const sl_cuda_device *cuda, sl_cu_addre
     } else if (ordinal != cuda->base.number) {
         snprintf(whose, bytes, "memory of cuda:%d", ordinal);
     } else if (!pointer_is(driver, SL_CU_POINTER_MAPPED, address, true)) {
-        snprintf(whose, bytes, "reserved, but nothing is mapped there");
+        snprintf(whose, bytes, "reserved address space with nothing mapped");
     }
     return SLUICE_OK;
 }

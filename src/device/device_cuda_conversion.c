@@ -137,7 +137,7 @@ static sluice_status load_old(sl_cuda_device *cuda, const sluice_error *refused)
     const int length = version_of_ptx(ptx, &version);
     status = load_ptx(cuda, ptx, log, sizeof(log), &why);
     if (status == SLUICE_OK) {
-        tell(cuda, " by PTX %.*s that the driver compiled; it refuses the code: %s", length,
+        tell(cuda, " by PTX %.*s that the driver compiled; it rejects the code: %s", length,
              version, refused->text);
     } else {
         tell(cuda, "%s; PTX %.*s: %s%s%s", refused->text, length, version, why.text,

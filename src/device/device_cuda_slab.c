@@ -44,7 +44,7 @@ static bool register_memory(sl_cuda_device *cuda, const sl_slab *slab)
         return false;
     }
     if (possible == 0) {
-        add_reason(cuda, "the device cannot register memory of a program's own");
+        add_reason(cuda, "the device cannot register a program's own memory");
         return false;
     }
     return succeeded(cuda, "cuMemHostRegister",

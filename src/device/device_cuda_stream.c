@@ -112,12 +112,12 @@ static sluice_status refuse_context(const sl_cuda_device *cuda, sl_cu_stream str
     const int number = device_of(cuda, stream);
     if (number >= 0 && number != cuda->base.number) {
         return sl_error_set(error, SLUICE_INVALID, "staging",
-                            "the stream is one of cuda:%d; the batch is on cuda:%d", number,
+                            "the stream is on cuda:%d, but the batch is on cuda:%d", number,
                             cuda->base.number);
     }
     return sl_error_set(error, SLUICE_INVALID, "staging",
                         "the stream is not of the primary context of cuda:%d, but of another "
-                        "device or of a context of its own (cuCtxCreate)",
+                        "device or of a context made by cuCtxCreate",
                         cuda->base.number);
 }
 
@@ -164,7 +164,7 @@ static sluice_status device_cuda_stream_check_stream(const sl_cuda_device *cuda,
     if (status == SLUICE_OK && capture != SL_CU_CAPTURE_STATUS_NONE) {
         return sl_error_set(error, SLUICE_STATE, "staging",
                             "the stream is being captured into a CUDA graph: wait for batches and "
-                            "release them outside of it");
+                            "release them outside the capture");
     }
     return status;
 }
@@ -192,9 +192,9 @@ static sluice_status check_current(const sl_cuda_device *cuda, sl_cu_stream stre
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_INVALID, "staging",
-                        "a default stream is that of the thread's current context, which is not "
-                        "the primary one of cuda:%d, but one of cuCtxCreate or a green one: give a "
-                        "stream by its handle, or make the primary context current",
+                        "the default stream belongs to the thread's current context, which is not "
+                        "the primary one of cuda:%d but one made by cuCtxCreate or a green one: "
+                        "give a stream handle, or make the primary context current",
                         cuda->base.number);
 }
 

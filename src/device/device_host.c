@@ -18,7 +18,7 @@ static sluice_status host_open(sl_device **device, const char *argument, sluice_
 {
     if (argument[0] != '\0') {
         return sl_error_set(error, SLUICE_INVALID, "staging",
-                            "the device \"host\" has no number or name (\"%s\")", argument);
+                            "device \"host\" takes no number or name (\"%s\")", argument);
     }
     sl_device *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {

@@ -346,15 +346,15 @@ sluice_status sl_boundary_check(const sl_boundary *boundary, const char *list, c
     sl_file_close(fd);
     return !outside ? SLUICE_OK
                     : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
-                                    "names \"%s\", which leads outside \"%s\" by a symbolic "
-                                    "link: " SL_BOUNDARY_ADVICE,
+                                    "names \"%s\", which a symbolic link leads outside "
+                                    "\"%s\": " SL_BOUNDARY_ADVICE,
                                     quoted(path), quoted(boundary->folder.path));
 }
 
 sluice_status sl_boundary_refuse(const sl_boundary *boundary, const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, "io", 0, path, -1,
-                         "it leads outside \"%s\", the folder of the list that names it, by a "
-                         "symbolic link: " SL_BOUNDARY_ADVICE,
+                         "a symbolic link leads outside \"%s\", the folder of the list that names "
+                         "the file: " SL_BOUNDARY_ADVICE,
                          quoted(boundary->folder.path));
 }

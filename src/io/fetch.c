@@ -248,7 +248,7 @@ static sluice_status open_kind(sl_fetch *fetch, const sl_backend_config *as, sl_
     } else if (all_packed(config)) {
         wanted.threads = 1; /* there is nothing for them to read */
         (void)snprintf(reason, sizeof(fetch->stats.reason),
-                       "compressed files are read by the threads that unpack");
+                       "compressed files are read by the unpacking threads");
     } else if (config->whole_objects) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "whole files are opened and read by threads");

@@ -102,17 +102,17 @@ static sluice_status fetch_items_describe(const sl_fetch *fetch, const sl_want *
                              (unsigned long long)(fetch->config.stall_fail_ns / 1000000),
                              failure->tries);
     case SL_FAILURE_TOO_LARGE:
-        return sl_error_file(
-            error, SLUICE_UNSUPPORTED, "io", EFBIG, path, offset,
-            "sample of %llu bytes; the limit (" SL_OPTION("max_sample_bytes") ") is %llu", size,
-            (unsigned long long)fetch->config.max_sample_bytes);
+        return sl_error_file(error, SLUICE_UNSUPPORTED, "io", EFBIG, path, offset,
+                             "the sample is too large: %llu bytes; the limit (" SL_OPTION(
+                                 "max_sample_bytes") ") is %llu",
+                             size, (unsigned long long)fetch->config.max_sample_bytes);
     case SL_FAILURE_RANGE:
         return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, -1,
-                             "the index gives %u bytes at %llu, which no file has", item->bytes,
+                             "the index is wrong: no file has %u bytes at offset %llu", item->bytes,
                              (unsigned long long)item->offset);
     case SL_FAILURE_MEMORY:
         return sl_error_file(error, SLUICE_NOMEM, "io", ENOMEM, path, offset,
-                             "out of memory for a buffer of its size");
+                             "out of memory for a buffer of the sample's size");
     case SL_FAILURE_SOURCE:
         return sl_error_file(error, (sluice_status)failure->status, "dataset", 0, path, offset,
                              "%s", failure->text);

@@ -596,7 +596,7 @@ static sluice_status objects_refuse_packed(const sl_objects *objects, uint32_t o
     char path[SL_PATH_BYTES] = "";
     (void)sl_objects_path(objects, object, path, sizeof(path));
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                         "it is compressed, and can only be read from front to back");
+                         "the file is compressed and can only be read from front to back");
 }
 
 /* ETIME is not an error of a device, which would be tried again. */
@@ -607,7 +607,7 @@ static sluice_status refuse_wait(const sl_objects *objects, uint32_t object, uin
     (void)sl_objects_path(objects, object, path, sizeof(path));
     return sl_error_file(
         error, SLUICE_IO, STAGE, ETIME, path, -1,
-        "its readers, or those of the other open files, did not finish within %llu ms",
+        "cannot open the file: readers of it or of other open files did not finish within %llu ms",
         (unsigned long long)(waited_ns / 1000000));
 }
 

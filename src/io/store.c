@@ -638,7 +638,7 @@ static sluice_status store_read_all(const sl_handle *handle, uint64_t size, uint
     uint8_t *read = size < SIZE_MAX ? sl_malloc(size + 1) : NULL; /* never of 0 bytes */
     if (read == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, handle->name.stage, 0, handle->name.path, -1,
-                             "out of memory for its %llu bytes", (unsigned long long)size);
+                             "out of memory for the file's %llu bytes", (unsigned long long)size);
     }
     const sluice_status status = sl_handle_read(handle, read, size, 0, error);
     if (status < 0) {
@@ -661,7 +661,7 @@ sluice_status sl_store_read_whole(sl_file_name name, uint64_t most, uint8_t **da
     }
     status = file.bytes > most
                  ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
-                                 "it has %llu bytes, more than the limit of %llu",
+                                 "the file has %llu bytes, more than the limit of %llu",
                                  (unsigned long long)file.bytes, (unsigned long long)most)
                  : store_read_all(&handle, file.bytes, data, error);
     sl_handle_close(&handle);

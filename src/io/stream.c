@@ -226,11 +226,11 @@ static sluice_status check_bytes(const sl_stream *stream, bool over, sluice_erro
     }
     if (!over) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "it unpacks to more than the %llu bytes given in its index",
+                            "the file unpacks to more than the %llu bytes given in its index",
                             (unsigned long long)told);
     }
     return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                        "it unpacks to %llu bytes, but its index says %llu",
+                        "the file unpacks to %llu bytes, but its index says %llu",
                         (unsigned long long)stream->front, (unsigned long long)told);
 }
 
@@ -282,7 +282,7 @@ static sluice_status stream_go_on(sl_stream *stream, sluice_error *error)
             return (sluice_status)error->status;
         }
         if (stream_is_stopped(stream)) {
-            return sl_error_set(error, SLUICE_CANCELED, STAGE, "its caller no longer waits for it");
+            return sl_error_set(error, SLUICE_CANCELED, STAGE, "the read was cancelled");
         }
         if (stream->in.size == 0 && stream->in_at < stream->packed.file.bytes) {
             status = read_more(stream, error);

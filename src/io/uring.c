@@ -206,7 +206,7 @@ static sluice_status open_uring(sl_backend **backend, const sl_backend_config *c
     sluice_status status = SLUICE_OK;
     if (uring->event < 0) {
         status = sl_error_file(error, SLUICE_UNSUPPORTED, "io", errno, NULL, -1,
-                               "no eventfd to wake the ring with");
+                               "cannot create an eventfd to wake the ring");
     } else {
         status = sl_ring_open(&uring->ring, config->depth + 1, error);
     }

@@ -73,7 +73,7 @@ static const char *hint_for(int sys_errno)
         return disabled_by_sysctl() != '0' ? "sysctl kernel.io_uring_disabled is set"
                                            : "a seccomp profile of the container?";
     case ENOSYS:
-        return "the kernel has none, or a seccomp profile hides it";
+        return "the kernel lacks io_uring, or a seccomp profile blocks it";
     case ENOMEM:
         return "is RLIMIT_MEMLOCK (ulimit -l) too small?";
     case EMFILE:
@@ -81,7 +81,7 @@ static const char *hint_for(int sys_errno)
         return "no descriptor is free: raise RLIMIT_NOFILE (ulimit -n)";
     case EAGAIN:
     case EINTR:
-        return "at each of many tries";
+        return "the call failed at each of many tries";
     case ETIME:
         return "no completion came in time";
     default:
@@ -92,7 +92,7 @@ static const char *hint_for(int sys_errno)
 static sluice_status refused(sluice_error *error, const char *call, int sys_errno)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, "io", sys_errno, NULL, -1,
-                         "%s refused with %s: %s", call, strerrorname_np(sys_errno),
+                         "%s failed with %s: %s", call, strerrorname_np(sys_errno),
                          hint_for(sys_errno));
 }
 

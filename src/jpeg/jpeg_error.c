@@ -53,7 +53,7 @@ static void error_exit(j_common_ptr cinfo)
     const int code = cinfo->err->msg_code;
     if (code == JERR_OUT_OF_MEMORY) {
         sl_jpeg_fail((j_decompress_ptr)cinfo, SLUICE_NOMEM,
-                     "the picture needs more scratch memory than there is for it");
+                     "not enough scratch memory to decode the image");
     }
     char text[JMSG_LENGTH_MAX];
     cinfo->err->format_message(cinfo, text);

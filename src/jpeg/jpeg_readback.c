@@ -130,7 +130,7 @@ static void compare_frames(readback *back)
     }
     if (b->progressive_mode || b->arith_code || b->comps_in_scan != b->num_components ||
         b->restart_interval != back->interval) {
-        differs(back, "it is not tiled as asked for");
+        differs(back, "it is not tiled as requested");
     }
     for (int i = 0; i < a->num_components; i++) {
         const jpeg_component_info *left = &a->comp_info[i];
@@ -179,8 +179,7 @@ sluice_status sl_jpeg_readback(const sl_jpeg_original *original, sl_bytes jpeg, 
     }
     if (status < 0) {
         status = status == SLUICE_NOMEM ? SLUICE_NOMEM : SLUICE_INTERNAL;
-        return sl_error_set(error, status, STAGE, "re-tiled, the picture is not the same: %s",
-                            reason.text);
+        return sl_error_set(error, status, STAGE, "re-tiling changed the image: %s", reason.text);
     }
     return SLUICE_OK;
 }

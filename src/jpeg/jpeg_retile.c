@@ -251,7 +251,7 @@ static void jpeg_retile_read_work(void *argument)
 static sl_jpeg_outcome jpeg_retile_keep(sl_jpeg_outcome why, const char *text, sluice_error *error)
 {
     sl_error_set(error, why == SL_JPEG_DIFFERENT ? SLUICE_INTERNAL : SLUICE_UNSUPPORTED, STAGE,
-                 "stored as it is: %s", text);
+                 "stored unchanged: %s", text);
     return why;
 }
 
@@ -272,7 +272,7 @@ static sl_jpeg_outcome jpeg_retile_judge(sl_jpeg_retiler *retiler, sluice_error 
         char text[128];
         snprintf(text, sizeof(text),
                  "%zu bytes are left over at its end: it may be damaged, which decoders could not "
-                 "see in a new one",
+                 "detect in a re-tiled one",
                  retiler->left_over);
         return jpeg_retile_keep(SL_JPEG_UNUSUAL, text, error);
     }
@@ -282,7 +282,7 @@ static sl_jpeg_outcome jpeg_retile_judge(sl_jpeg_retiler *retiler, sluice_error 
     }
     /* Without all scans decoders smooth what they have, which they would not do with the result. */
     if (!sl_jpeg_is_complete(cinfo)) {
-        return jpeg_retile_keep(SL_JPEG_INCOMPLETE, "scans are missing", error);
+        return jpeg_retile_keep(SL_JPEG_INCOMPLETE, "it lacks scans", error);
     }
     return SL_JPEG_RETILED;
 }
@@ -361,7 +361,7 @@ static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome,
         return SLUICE_OK;
     }
     if (retiler->verdict == SL_JPEG_LEAVE) {
-        *outcome = jpeg_retile_keep(SL_JPEG_FAST, "nothing is decoded faster", error);
+        *outcome = jpeg_retile_keep(SL_JPEG_FAST, "re-tiling would not speed up decoding", error);
         return SLUICE_OK;
     }
     sl_bytes made = sl_jpeg_compressor_bytes(&retiler->out);

@@ -229,7 +229,7 @@ sluice_status sl_jpeg_round_trip(const sl_image *in, int quality, uint8_t *out, 
     const size_t mark = sl_scratch_mark(scratch);
     if (!trip_take(&trip, scratch)) {
         sl_scratch_release(scratch, mark);
-        return sl_no_memory(error, "jpeg", "for JPEG's artefacts");
+        return sl_no_memory(error, "jpeg", "for JPEG compression artefacts");
     }
     trip_set_quality(&trip, (uint32_t)quality);
     trip_make_planes(&trip);

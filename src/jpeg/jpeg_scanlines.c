@@ -174,7 +174,7 @@ static void read_view(sl_jpeg_cut *cut, uint32_t x)
     sink.spare = jpeg_scanlines_take(cut, sink.spare_stride * spare_rows);
     while (cinfo->output_scanline < sink.bottom) {
         if (jpeg_scanlines_read_rows(&sink) == 0) {
-            sl_jpeg_fail(cinfo, SLUICE_INTERNAL, "libjpeg gave no row");
+            sl_jpeg_fail(cinfo, SLUICE_INTERNAL, "libjpeg returned no row");
         }
     }
     cut->view = (sl_image){.pixels = sink.pixels,

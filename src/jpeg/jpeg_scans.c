@@ -38,6 +38,6 @@ void sl_jpeg_scans_check(sl_jpeg_scans *scans, j_decompress_ptr cinfo)
     scans->visits += visits_of(cinfo);
     if (scans->scan > SCANS_MAX || (scans->scan > 1 && scans->visits > scans->visits_max)) {
         sl_jpeg_fail(cinfo, SLUICE_UNSUPPORTED,
-                     "more scans than a picture of this size and so few bytes may have");
+                     "too many scans for an image of this size and so few bytes");
     }
 }

@@ -57,15 +57,15 @@ sluice_status sl_bucketing_read(sl_bucketing *b, const char *text, sluice_error 
         const char *begin = at;
         sluice_size size;
         if (!read_size(&at, &size)) {
-            return refuse_list(error, begin,
-                               "sizes are WIDTHxHEIGHT, 1 to 16384 pixels each, with commas "
-                               "between them");
+            return refuse_list(
+                error, begin,
+                "expected sizes WIDTHxHEIGHT, 1 to 16384 pixels each, separated by commas");
         }
         if (bucket_list_is_there(b, &size)) {
             return refuse_list(error, begin, "this size occurs twice");
         }
         if (b->count == SL_BUCKETS_MAX) {
-            return refuse_list(error, begin, "there can be 64 sizes at most");
+            return refuse_list(error, begin, "must be at most 64 sizes");
         }
         b->sizes[b->count++] = size;
         if (*at == '\0') {

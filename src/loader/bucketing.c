@@ -18,14 +18,14 @@ static sluice_status check_options(const sluice_loader_options *o, const sl_data
 {
     const char *what = NULL;
     if (o->shuffle != SLUICE_SHUFFLE_FULL && o->shuffle != SLUICE_SHUFFLE_NONE) {
-        what = "its batches are put together from all of the dataset: choose " SL_OPTION(
+        what = "its batches are drawn from the whole dataset: choose " SL_OPTION(
             "shuffle") " full or none";
     } else if (dataset->mix != NULL) {
         what = "a mix has its own order";
     } else if (dataset->info.front_to_back != 0) {
         what = "the dataset can only be read from front to back";
     } else if (o->outputs != NULL) {
-        what = "option " SL_OPTION("outputs") " is for pictures of one size";
+        what = "option " SL_OPTION("outputs") " needs images of one size";
     }
     if (what != NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "option " SL_OPTION("buckets") ": %s",
@@ -34,7 +34,7 @@ static sluice_status check_options(const sluice_loader_options *o, const sl_data
     if (o->sizes != NULL && o->size_count != dataset->info.samples) {
         return sl_error_set(
             error, SLUICE_INVALID, STAGE,
-            "option " SL_OPTION("sizes") " has %llu sizes, and the dataset %llu samples",
+            "option " SL_OPTION("sizes") " has %llu sizes, but the dataset has %llu samples",
             (unsigned long long)o->size_count, (unsigned long long)dataset->info.samples);
     }
     return SLUICE_OK;
@@ -83,7 +83,8 @@ static sluice_status take_size_table(sl_bucketing *b, const sluice_loader_option
             size->height > INT32_MAX) {
             return sl_error_set(
                 error, SLUICE_INVALID, STAGE,
-                "option " SL_OPTION("sizes") ": sample %llu is %u x %u (width x height)",
+                "option " SL_OPTION("sizes") ": sample %llu is %u x %u (width x height): each must "
+                                             "be from 1 to 2^31 - 1",
                 (unsigned long long)i, size->width, size->height);
         }
         b->bucket_of[i] = (uint8_t)sl_bucketing_nearest(b, *size);

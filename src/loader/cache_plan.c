@@ -412,8 +412,8 @@ static sluice_status cache_open_parts(sl_cache_plan *plan, sluice_error *error)
     plan->objects = objects.count;
     if (threads == 0) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE,
-                            "the cache of remote data needs %llu bytes for each chunk that it "
-                            "fetches: raise " SL_OPTION("memory_bytes") ", or set no cache",
+                            "the cache of remote data needs %llu bytes for each chunk in transfer: "
+                            "raise " SL_OPTION("memory_bytes") ", or use no cache",
                             (unsigned long long)SL_CHUNK_BYTES);
     }
     sluice_status status = sl_caching_open(&plan->caching, sl_kept_objects_cache(plan->kept),

@@ -159,8 +159,8 @@ static sluice_status check_rank(const sluice_loader_options *o, sluice_error *er
     return o->rank < o->world_size
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_INVALID, "loader",
-                              "option " SL_OPTION("rank") " is %u, out of range 0..%u", o->rank,
-                              o->world_size - 1);
+                              "option " SL_OPTION("rank") " is out of range: %u, expected 0 to %u",
+                              o->rank, o->world_size - 1);
 }
 
 /* Samples on their way are numbered, and two windows of them may be. */

@@ -290,7 +290,7 @@ static sluice_status consume_take(sluice_loader *loader, sluice_batch **batch, i
     sl_error_clear(&error);
     if (!loader->started) {
         sl_error_set(&error, SLUICE_STATE, "loader",
-                     "no epoch has been started: before sluice_loader_next call "
+                     "no epoch was started: before sluice_loader_next, call "
                      "sluice_loader_start_endless or " SL_OPTION("sluice_loader_start_epoch"));
         return sl_loader_refuse(loader, &error);
     }
@@ -342,7 +342,7 @@ static uint64_t consumed_locked(const sluice_loader *loader)
 static sluice_status refuse_unstarted(sluice_loader *loader)
 {
     sluice_error why;
-    sl_error_set(&why, SLUICE_STATE, "loader", "nothing to save before an epoch has been started");
+    sl_error_set(&why, SLUICE_STATE, "loader", "nothing to save: no epoch was started");
     return sl_loader_refuse(loader, &why);
 }
 
@@ -371,8 +371,9 @@ static sluice_status write_cursor(sluice_loader *loader, consume_place place, vo
     const sluice_status status = sl_cursor_write(&at, cursor, bytes);
     if (status != SLUICE_OK) {
         sluice_error why;
-        sl_error_set(&why, status, "loader", "%zu bytes are too few for a cursor, which needs %d",
-                     capacity, SLUICE_CURSOR_BYTES);
+        sl_error_set(&why, status, "loader",
+                     "%zu bytes are too few for a cursor: at least %d are needed", capacity,
+                     SLUICE_CURSOR_BYTES);
         sl_loader_refuse(loader, &why);
     }
     return status;
@@ -481,11 +482,11 @@ static sluice_status refuse_misfit(const sl_cursor *at, const char *what, sluice
         return sl_error_set(error, SLUICE_INVALID, "loader",
                             "the cursor is from a loader with a different %s", what);
     }
-    return sl_error_set(error, SLUICE_INVALID, "loader",
-                        "the cursor is from a loader with a different %s; it stands at the "
-                        "beginning of an epoch, which needs no cursor: "
-                        "use " SL_OPTION("sluice_loader_start_epoch") "(%llu) in its place",
-                        what, (unsigned long long)at->epoch);
+    return sl_error_set(
+        error, SLUICE_INVALID, "loader",
+        "the cursor is from a loader with a different %s; it is at the beginning of an epoch, "
+        "which needs no cursor: use " SL_OPTION("sluice_loader_start_epoch") "(%llu) instead",
+        what, (unsigned long long)at->epoch);
 }
 
 static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *from, sl_cursor *at,
@@ -497,7 +498,7 @@ static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *fr
                             "the cursor is from another version of sluice");
     }
     if (status != SLUICE_OK) {
-        return sl_error_set(error, status, "loader", "the cursor is corrupt, or not a cursor");
+        return sl_error_set(error, status, "loader", "the cursor is damaged, or not a cursor");
     }
     sl_misfit_text text;
     const char *what = misfit(loader, at, &text);

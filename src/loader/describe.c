@@ -109,14 +109,14 @@ static const char *wait_text(const sl_staging_state *staging)
     case SL_STAGING_WAITS_FOR_ROWS:
         return "waits for its rows";
     case SL_STAGING_WAITS_FOR_BEGIN:
-        return "waits to be begun, and a slot is empty";
+        return "waits for a worker to begin it, although a slot is empty";
     case SL_STAGING_WAITS_FOR_COPIER:
         return "waits for the thread that copies to the device";
     case SL_STAGING_WAITS_FOR_REAPER:
-        return "waits for the thread that sees copies end";
+        return "waits for the thread that detects finished copies";
     default:
         return staging->slots[0] == 0 && staging->slots[1] == 0
-                   ? "waits for a slot: batches that were not released have them"
+                   ? "waits for a slot: unreleased batches hold them all"
                    : "is being copied, or waits for a batch to be released";
     }
 }
@@ -131,7 +131,7 @@ static void describe_reads(description *d, const sluice_loader *loader)
                  (unsigned long long)f.asked, (unsigned long long)f.delivered,
                  (unsigned long long)f.credit, f.flying);
     if (f.waiting > 0) {
-        describe_add(d, ", %u to be tried again", f.waiting);
+        describe_add(d, ", %u waiting for a retry", f.waiting);
     }
     if (f.oldest_ns == 0) {
         return;
@@ -166,7 +166,7 @@ static void describe_batch(description *d, sluice_loader *loader)
                  staging.slots[1], staging.slots[2], staging.slots[3]);
     describe_reads(d, loader);
     describe_add(d, "; workers: %s",
-                 sl_workers_are_idle(loader->workers, &tasks) ? "idle" : "at work");
+                 sl_workers_are_idle(loader->workers, &tasks) ? "idle" : "busy");
 }
 
 sluice_status sl_loader_describe(sluice_loader *loader, char *text, size_t bytes)

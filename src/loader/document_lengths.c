@@ -143,7 +143,7 @@ static sluice_status refuse_space(const reading *r, uint64_t i, uint64_t more, s
     return blame_document(
         sl_error_set(error, SLUICE_INVALID, STAGE,
                      "the document has %llu \"%s\" and %llu \"%s\", which take %llu elements of a "
-                     "row, and a row has %llu: choose a larger length, or leave it out",
+                     "row, but a row has %llu: choose a larger length, or leave the document out",
                      (unsigned long long)elements, name_of_lengths_field(r, r->fields->tokens),
                      (unsigned long long)r->patches[i], name_of_lengths_field(r, r->fields->media),
                      (unsigned long long)all, (unsigned long long)r->fields->length),
@@ -152,13 +152,13 @@ static sluice_status refuse_space(const reading *r, uint64_t i, uint64_t more, s
 
 static sluice_status refuse_media_alone(const reading *r, uint64_t i, sluice_error *error)
 {
-    return blame_document(
-        sl_error_set(error, SLUICE_INVALID, STAGE,
-                     "the document has %llu \"%s\" but no \"%s\", and documents of no elements "
-                     "are in no row: leave it out",
-                     (unsigned long long)r->patches[i], name_of_lengths_field(r, r->fields->media),
-                     name_of_lengths_field(r, r->fields->tokens)),
-        i, error);
+    return blame_document(sl_error_set(error, SLUICE_INVALID, STAGE,
+                                       "the document has %llu \"%s\" but no \"%s\", and rows have "
+                                       "no documents without elements: leave it out",
+                                       (unsigned long long)r->patches[i],
+                                       name_of_lengths_field(r, r->fields->media),
+                                       name_of_lengths_field(r, r->fields->tokens)),
+                          i, error);
 }
 
 /* What each document takes of a row. */

@@ -36,16 +36,16 @@ sluice_status sl_leveling_check(const sl_config *config, const sl_order_kind *ki
     if (config->options.level_rows != 0 && kind->costs == NULL) {
         return sl_error_set(
             error, SLUICE_INVALID, STAGE,
-            "option " SL_OPTION("level_rows") " needs a packed column: the cost of a row is known "
-                                              "for packed documents only");
+            "option " SL_OPTION(
+                "level_rows") " needs a packed column: only packed documents have a known cost");
     }
     if (is_leveled(config) && leveling_rows(config) > SL_LEVEL_ROWS_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "option " SL_OPTION("level_rows") " levels at most %llu rows of a step "
-                                                              "over all ranks, and %u ranks of %u "
-                                                              "rows have %llu",
-                            (unsigned long long)SL_LEVEL_ROWS_MAX, config->options.world_size,
-                            config->options.batch_size, (unsigned long long)leveling_rows(config));
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, STAGE,
+            "option " SL_OPTION("level_rows") " levels at most %llu rows of a step over all ranks, "
+                                              "but %u ranks of %u rows have %llu",
+            (unsigned long long)SL_LEVEL_ROWS_MAX, config->options.world_size,
+            config->options.batch_size, (unsigned long long)leveling_rows(config));
     }
     return SLUICE_OK;
 }

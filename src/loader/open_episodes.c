@@ -28,8 +28,8 @@ static sluice_status check_episodes(const sl_loader_opening *opening, sluice_err
     const uint32_t batch = loader->config.options.batch_size;
     if (each == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "options %s and %s go together, and %s needs both", CLASSES, SAMPLES,
-                            SL_OPTION("episodes"));
+                            "options %s and %s need each other, and %s needs both", CLASSES,
+                            SAMPLES, SL_OPTION("episodes"));
     }
     if (options->shuffle != SLUICE_SHUFFLE_FULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "episodes need option %s full",
@@ -37,11 +37,12 @@ static sluice_status check_episodes(const sl_loader_opening *opening, sluice_err
     }
     const char *what = not_with_episodes(loader);
     if (what != NULL) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "episodes do not go with %s", what);
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "episodes cannot be used with %s",
+                            what);
     }
     if (batch % each != 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option %s is %u, and a batch has whole episodes: expected a multiple "
+                            "option %s is %u, but a batch has whole episodes: expected a multiple "
                             "of the %llu samples of one (%u classes x %u)",
                             SL_OPTION("batch_size"), batch, (unsigned long long)each,
                             options->episode_classes, options->episode_samples);
@@ -60,9 +61,8 @@ static sluice_status check_whole_episodes(const sl_loader_opening *opening, slui
     return sl_error_set(
         error, SLUICE_INVALID, STAGE,
         "an epoch has %llu episodes, fewer than one global batch of %llu, so it would be empty: "
-        "make the batch smaller, say how many " SL_OPTION(
-            "episodes") " an epoch has, or choose "
-                        "a " SL_OPTION("last_batch") " other than DROP",
+        "make the batch smaller, set the number of " SL_OPTION(
+            "episodes") " in an epoch, or choose a " SL_OPTION("last_batch") " other than DROP",
         (unsigned long long)set->episodes, (unsigned long long)global);
 }
 

@@ -29,7 +29,7 @@ static bool asks_lengths(const sl_loader_opening *opening)
 }
 
 static const sl_order_part length_parts[] = {
-    {.name = "batch_size x world_size (which with lengths has to stay)", .bits = 16},
+    {.name = "batch_size x world_size (which lengths needs unchanged)", .bits = 16},
     {.name = "number of groups", .bits = 12},
     {.name = "lengths of samples", .bits = 16},
 };
@@ -105,7 +105,6 @@ const sl_order_row sl_lengths_row = {
     .open = open_lengths,
     .close = close_lengths,
     .table = &lengths_table,
-    .hashed =
-        "batch_size x world_size (which with lengths has to stay), number of groups, or other "
-        "lengths of samples",
+    .hashed = "batch_size x world_size (which lengths needs unchanged), number of groups, or other "
+              "lengths of samples",
 };

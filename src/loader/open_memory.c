@@ -26,8 +26,8 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "the tables of %llu rows and %u workers need %llu bytes, "
-                        "and " SL_OPTION("memory_bytes") " is %llu",
+                        "the tables of %llu rows and %u workers need %llu bytes, but " SL_OPTION(
+                            "memory_bytes") " is %llu",
                         (unsigned long long)rows, o->workers, (unsigned long long)bytes,
                         (unsigned long long)o->memory_bytes);
 }
@@ -52,7 +52,7 @@ sluice_status sl_loader_check_slots(const sluice_loader *loader, sluice_error *e
     }
     const sl_column *largest = sl_columns_largest(columns);
     return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "%u slots of %u rows need %llu bytes, and %llu are left of %s: column "
+                        "%u slots of %u rows need %llu bytes, but %llu are left of %s: column "
                         "\"%s\" has %llu bytes in each row%s",
                         o->prefetch, o->batch_size, (unsigned long long)needed,
                         (unsigned long long)(budget < available ? budget : available),
@@ -85,7 +85,7 @@ sluice_status sl_loader_check_fixed_slots(const sluice_loader *loader, const sl_
     }
     return sl_error_set(
         error, SLUICE_NOMEM, "loader",
-        "%u slots of %u rows need at least %llu bytes besides images, and " SL_OPTION(
+        "%u slots of %u rows need at least %llu bytes besides images, but " SL_OPTION(
             "memory_bytes") " is %llu",
         o->prefetch, o->batch_size, (unsigned long long)needed,
         (unsigned long long)o->memory_bytes);
@@ -109,7 +109,7 @@ static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t
     return sl_error_set(
         error, SLUICE_NOMEM, "loader",
         "option " SL_OPTION("resident_bytes") ": a copy of the dataset needs %llu bytes of memory, "
-                                              "and %llu are available besides slots and buffers",
+                                              "but %llu are available besides slots and buffers",
         (unsigned long long)bytes, (unsigned long long)(available - needed));
 }
 
@@ -121,10 +121,10 @@ sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error)
     if (needed <= available) {
         return check_copy(loader, needed, available, error);
     }
-    return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "slots, buffers and tables need %llu bytes of memory, and %llu are "
-                        "available",
-                        (unsigned long long)needed, (unsigned long long)available);
+    return sl_error_set(
+        error, SLUICE_NOMEM, "loader",
+        "not enough memory: slots, buffers and tables need %llu bytes, but %llu are available",
+        (unsigned long long)needed, (unsigned long long)available);
 }
 
 uint64_t sl_loader_share_scratch(sluice_loader *loader)

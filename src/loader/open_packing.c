@@ -26,15 +26,16 @@ static sluice_status check_packing(const sl_loader_opening *opening, sluice_erro
     const sluice_loader_options *o = &opening->options;
     const char *why = NULL;
     if (loader->dataset->info.front_to_back != 0) {
-        why = "do not go with a dataset that can only be read from front to back: pack it";
+        why = "cannot be used with a dataset that can only be read from front to back: pack it";
     } else if (o->shuffle != SLUICE_SHUFFLE_FULL && o->shuffle != SLUICE_SHUFFLE_NONE) {
         why = "need option " SL_OPTION("shuffle") " full or none";
     } else if (o->on_bad_sample == SLUICE_BAD_REPLACE) {
-        why = "do not go with option " SL_OPTION(
-            "on_bad_sample") " replace, since a row with another document would be another row: "
-                             "choose fail or mask";
+        why = "cannot be used with option " SL_OPTION(
+            "on_bad_sample") " replace, since replacing a document changes its row: choose fail or "
+                             "mask";
     } else if (loader->partners.count > 0) {
-        why = "do not go with option " SL_OPTION("partners") ": a row has documents, not partners";
+        why = "cannot be used with option " SL_OPTION(
+            "partners") ": a row has documents, not partner samples";
     }
     return why == NULL ? SLUICE_OK
                        : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "packed sequences %s", why);

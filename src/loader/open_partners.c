@@ -17,7 +17,7 @@ static sluice_status check_random_access(const sluice_loader *loader, sluice_err
     }
     return what == NULL ? SLUICE_OK
                         : sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
-                                       "rows of several samples need any sample at any time, and "
+                                       "rows of several samples need random access to samples, but "
                                        "%s: pack the dataset, or choose another shuffle",
                                        what);
 }
@@ -35,7 +35,7 @@ sluice_status sl_loader_open_classes(const sl_loader_opening *opening, const cha
     if (options->class_count != samples) {
         return sl_error_set(
             error, SLUICE_INVALID, "loader",
-            "option " SL_OPTION("classes") " is of %llu samples, and the dataset has %llu",
+            "option " SL_OPTION("classes") " has %llu samples, but the dataset has %llu",
             (unsigned long long)options->class_count, (unsigned long long)samples);
     }
     return loader->classes.samples > 0
@@ -66,10 +66,11 @@ static sluice_status read_partners(const sl_loader_opening *opening, sluice_erro
         return status;
     }
     if (loader->partners.count >= loader->columns.members) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option " SL_OPTION("partners") " has a rule for partner %u, of which "
-                                                            "no column is made",
-                            loader->columns.members);
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option " SL_OPTION(
+                "partners") " has a rule for partner %u, but no column uses that partner",
+            loader->columns.members);
     }
     if (loader->columns.members > 1) {
         status = check_random_access(loader, error);

@@ -10,7 +10,7 @@
 #define STAGE "loader"
 
 static const sl_order_part repeat_parts[] = {
-    {.name = "batch_size x world_size (which with repeats has to stay)", .bits = 16},
+    {.name = "batch_size x world_size (which repeats needs unchanged)", .bits = 16},
     {.name = "number of repetitions", .bits = 12},
     {.name = "number of samples in an epoch", .bits = 16},
 };
@@ -36,11 +36,12 @@ static sluice_status open_repeats(const sl_loader_opening *opening, sl_loader_or
         return status;
     }
     if (o->weighted_samples > most) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option " SL_OPTION("weighted_samples") " is %llu: %u times %llu "
-                                                                    "samples are %llu",
-                            (unsigned long long)o->weighted_samples, o->repeats,
-                            (unsigned long long)samples, (unsigned long long)most);
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "option " SL_OPTION("weighted_samples") " is too large: %llu, must be at most %u times "
+                                                    "%llu samples, which is %llu",
+            (unsigned long long)o->weighted_samples, o->repeats, (unsigned long long)samples,
+            (unsigned long long)most);
     }
     sl_repeat_set *set = sl_calloc(1, sizeof(*set));
     if (set == NULL) {
@@ -70,6 +71,6 @@ const sl_order_row sl_repeats_row = {
     .open = open_repeats,
     .close = sl_free,
     .table = &repeats_table,
-    .hashed = "batch_size x world_size (which with repeats has to stay), number of repetitions, or "
+    .hashed = "batch_size x world_size (which repeats needs unchanged), number of repetitions, or "
               "number of samples in an epoch",
 };

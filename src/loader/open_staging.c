@@ -115,7 +115,7 @@ static sluice_status share_picture(const sl_loader_opening *opening, const sl_de
     const bool is_output = opening->options.outputs != NULL && picture->picture == 0;
     if (is_output && picture->request.sizes != SLUICE_SIZES_ONE) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
-                            "option " SL_OPTION("outputs") " is for pictures of one size");
+                            "option " SL_OPTION("outputs") " needs images of one size");
     }
     if (is_output) {
         share->output = picture->first_part;
@@ -132,8 +132,8 @@ static sluice_status share_picture(const sl_loader_opening *opening, const sl_de
     } else if (is_output && !device->shares_memory) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, "loader",
-            "option " SL_OPTION("outputs") " needs a device that converts pictures: \"%s\" does "
-                                           "not, or not these",
+            "option " SL_OPTION(
+                "outputs") " needs a device that converts images: \"%s\" does not, or not these",
             opening->options.device);
     }
     return SLUICE_OK;
@@ -146,7 +146,7 @@ static sluice_status share_pictures(const sl_loader_opening *opening, const sl_d
     if (opening->options.outputs != NULL && set->pictures == 0) {
         return sl_error_set(
             error, SLUICE_INVALID, "loader",
-            "option " SL_OPTION("outputs") " is for a picture, and there is no image column");
+            "option " SL_OPTION("outputs") " needs an image column, but the loader has none");
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < set->pictures && status == SLUICE_OK; i++) {

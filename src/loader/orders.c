@@ -34,12 +34,11 @@ static const char *misfit_of_shards(const sluice_loader *loader, const sl_cursor
         return "window_bytes";
     }
     if (cursor->world != own.world) {
-        return "world_size (which with shuffle \"shards\" has to stay)";
+        return "world_size (which shuffle \"shards\" needs unchanged)";
     }
-    return cursor->batch != own.batch
-               ? "batch_size or last_batch (which with shuffle \"shards\" have to stay where an "
-                 "epoch drops samples)"
-               : NULL;
+    return cursor->batch != own.batch ? "batch_size or last_batch (which shuffle \"shards\" needs "
+                                        "unchanged if an epoch drops samples)"
+                                      : NULL;
 }
 
 /* ---- buckets ---- */
@@ -69,10 +68,10 @@ static const char *misfit_of_buckets(const sluice_loader *loader, const sl_curso
 {
     uint64_t step;
     if (cursor->buckets != loader->buckets.hash || cursor->global == 0) {
-        return "list of buckets, or other sizes of pictures";
+        return "list of buckets, or other sizes of images";
     }
     if (cursor->global != loader->buckets.set.global) {
-        return "batch_size x world_size (which with buckets has to stay)";
+        return "batch_size x world_size (which buckets needs unchanged)";
     }
     return sl_bucket_step_at(&loader->buckets.set, cursor->position, &step) ? NULL : "dataset";
 }
@@ -101,7 +100,7 @@ static bool asks_plain(const sl_loader_opening *opening)
 static const char *misfit_of_plain(const sluice_loader *loader, const sl_cursor *cursor)
 {
     (void)loader;
-    return cursor->global > 0 ? "list of buckets, or other sizes of pictures" : NULL;
+    return cursor->global > 0 ? "list of buckets, or other sizes of images" : NULL;
 }
 
 /* ---- the table ---- */
@@ -185,8 +184,8 @@ sluice_status sl_order_check(const sl_loader_opening *opening, const char *what,
         why = "a dataset that can only be read from front to back: pack it";
     }
     if (why != NULL) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "option %s does not go with %s", what,
-                            why);
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "option %s cannot be used with %s",
+                            what, why);
     }
     return shuffle == SLUICE_SHUFFLE_FULL || (shuffle == SLUICE_SHUFFLE_NONE && unshuffled)
                ? SLUICE_OK

@@ -52,7 +52,7 @@ static sluice_status blame_source(const sl_packed_sources *own, const sl_packed_
     const int64_t sample = error->sample;
     memcpy(text, error->text, sizeof(text));
     find_source_path(wanted, own->documents[source], path);
-    (void)sl_error_set(error, status, STAGE, "source %u of the mix (%s): %s", source + 1,
+    (void)sl_error_set(error, status, STAGE, "dataset %u of the mix (%s): %s", source + 1,
                        end_of_path(path), text);
     error->sample = sample;
     return status;
@@ -83,7 +83,7 @@ static void list_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
             return;
         }
         find_source_path(wanted, own->documents[i], path);
-        at += (size_t)snprintf(list + at, bytes - at, "%s %llu of source %u of the mix (%s)",
+        at += (size_t)snprintf(list + at, bytes - at, "%s %llu of dataset %u of the mix (%s)",
                                named > 0 ? ";" : ":", (unsigned long long)empty_of(own, i), i + 1,
                                end_of_path(path));
         named++;
@@ -97,11 +97,11 @@ static void tell_left_out(const sl_packed_sources *own, const sl_packed_wanted *
     if (lengths->left_out > 0) {
         sl_notices_add(
             notices,
-            "packed sequences: %llu of %llu documents of \"%s\" cannot be read, and "
-            "are in no row%s: the first is sample %llu: %s",
+            "packed sequences: %llu of %llu documents of \"%s\" cannot be read and "
+            "are left out%s: the first is sample %llu: %s",
             (unsigned long long)lengths->unreadable, (unsigned long long)own->documents[own->count],
             wanted->dataset->fields[wanted->fields.tokens].name,
-            lengths->left_out > lengths->unreadable ? ", nor are the others of their units" : "",
+            lengths->left_out > lengths->unreadable ? ", with the others of their units" : "",
             (unsigned long long)lengths->first.first, lengths->first.error.text);
     }
 }
@@ -118,8 +118,8 @@ static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
     if (empty > 0) {
         list_empty(own, wanted, list, sizeof(list));
         sl_notices_add(notices,
-                       "packed sequences: %llu of %llu documents of \"%s\" have no elements, and "
-                       "are in no row%s",
+                       "packed sequences: %llu of %llu documents of \"%s\" have no elements and "
+                       "are left out%s",
                        (unsigned long long)empty, (unsigned long long)own->documents[own->count],
                        wanted->dataset->fields[wanted->fields.tokens].name, list);
     }
@@ -192,7 +192,7 @@ static sluice_status tell_extra(const sl_packed_sources *own, const sl_packed_wa
         const bool media = wanted->fields.media != SL_FIELD_NONE;
         sl_error_add(error, KEPT_BYTES, " (lengths count %s%u added to each document%s)",
                      own->rule.fim_rate > 0 ? "up to " : "", extra,
-                     media ? ", and the space of its media, with which none is cut" : "");
+                     media ? ", and the space of its media, which prevent cutting" : "");
     }
     return status;
 }
@@ -243,7 +243,7 @@ static sluice_status take_source(sl_packed_sources *own, uint32_t i, sluice_erro
         own->count == 1 ? facts->lengths_hash : sl_fnv1a(own->lengths_hash, facts->lengths_hash);
     return own->rows[i + 1] >= own->rows[i]
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_INVALID, STAGE, "there are too many rows");
+               : sl_error_set(error, SLUICE_INVALID, STAGE, "too many rows");
 }
 
 static sluice_status mix_rows(sl_packed_sources *own, const sl_mix *of, sluice_error *error)

@@ -209,7 +209,7 @@ static sluice_status open_reader(size_reader *r, size_finder *finder, sluice_err
     sl_values_begin(&r->values, wanted_fields(finder));
     r->front = sl_malloc(FRONT_BYTES);
     if (r->front == NULL) {
-        return sl_no_memory(error, STAGE, "for the headers of pictures");
+        return sl_no_memory(error, STAGE, "for the headers of images");
     }
     return sl_decoder_open(&r->decoder, finder->decoding, error);
 }
@@ -286,7 +286,7 @@ sluice_status sl_picture_sizes_find(const sl_picture_sizes *wanted, sluice_error
     const uint32_t threads = (uint32_t)sl_min_u64(useful, sl_min_u64(o->workers, THREADS_MAX));
     size_reader *readers = sl_calloc(threads, sizeof(*readers));
     if (readers == NULL) {
-        return sl_no_memory(error, STAGE, "for the sizes of pictures");
+        return sl_no_memory(error, STAGE, "for the sizes of images");
     }
     sl_mutex_init(&finder.mutex);
     const sluice_status status = read_sizes(&finder, readers, threads, error);

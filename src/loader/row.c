@@ -359,8 +359,8 @@ static void row_advise(const progress *p, sluice_error *error)
 {
     enum { KEPT_BYTES = 300 };
     sl_error_add(error, KEPT_BYTES,
-                 "; each of %u workers has %llu MiB to unpack and decode in: "
-                 "give " SL_OPTION("memory_bytes") " more, or use fewer " SL_OPTION("workers"),
+                 "; each of %u workers has %llu MiB for unpacking and decoding: raise " SL_OPTION(
+                     "memory_bytes") ", or use fewer " SL_OPTION("workers"),
                  p->maker->worker_count, (unsigned long long)(p->worker->share >> 20));
 }
 

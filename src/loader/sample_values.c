@@ -213,19 +213,18 @@ static sluice_status check_given(const sl_sample_values *given, uint64_t samples
 {
     if ((given->array == NULL) != (given->count == 0)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option %s needs an array and the number of its values: one of "
-                            "them is missing, or the array is empty",
+                            "option %s needs a non-empty array and the number of its values",
                             given->option);
     }
     if (given->array != NULL && given->field != NULL) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "option %s is given as an array and as a field: choose one",
+                            "option %s is given both as an array and as a field: choose one",
                             given->option);
     }
     return given->array == NULL || given->count == samples
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_INVALID, STAGE,
-                              "option %s has %llu values, and the dataset %llu samples",
+                              "option %s has %llu values, but the dataset has %llu samples",
                               given->option, (unsigned long long)given->count,
                               (unsigned long long)samples);
 }

@@ -21,7 +21,7 @@ static sluice_status check_shards(const sl_dataset *dataset, const sluice_loader
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, STAGE,
             "option " SL_OPTION(
-                "last_batch") ": shuffle \"shards\" does not go "
+                "last_batch") ": shuffle \"shards\" cannot go "
                               "back to the epoch's beginning: choose drop, pad or short");
     }
     if (dataset->mix != NULL) {
@@ -31,14 +31,14 @@ static sluice_status check_shards(const sl_dataset *dataset, const sluice_loader
     } else if (dataset->whole_objects) {
         what = "each sample is a file";
     } else if (dataset->pieces > 0) {
-        what = "samples are in several byte ranges";
+        what = "samples have several byte ranges";
     }
     return what == NULL
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                               "option " SL_OPTION(
                                   "shuffle") ": shards are read from "
-                                             "front to back, and %s: choose full, block or none",
+                                             "front to back, but %s: choose full, block or none",
                               what);
 }
 
@@ -157,14 +157,14 @@ static sluice_status shard_reading_make_space(const sl_shard_set *set, sl_config
         return sl_error_set(
             error, SLUICE_INVALID, STAGE,
             "option " SL_OPTION(
-                "read_buffer_bytes") ": the shuffle window needs %llu bytes of it, and it is %llu: "
+                "read_buffer_bytes") ": the shuffle window needs %llu bytes of it, but it is %llu: "
                                      "raise it, or choose a smaller " SL_OPTION("window_bytes"),
             (unsigned long long)needed, (unsigned long long)given);
     }
     if (needed > o->memory_bytes) {
         return sl_error_set(
             error, SLUICE_NOMEM, STAGE,
-            "the shuffle window needs %llu bytes, and " SL_OPTION(
+            "the shuffle window needs %llu bytes, but " SL_OPTION(
                 "memory_bytes") " is %llu: choose a smaller " SL_OPTION("window_bytes"),
             (unsigned long long)needed, (unsigned long long)o->memory_bytes);
     }

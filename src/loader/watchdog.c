@@ -41,7 +41,7 @@ static const char *what_is_missing(sl_staging_stall wait)
     case SL_STAGING_WAITS_FOR_REAPER:
         return "the reaper was not called";
     default:
-        return "no worker makes the rest of its rows";
+        return "no worker finishes its remaining rows";
     }
 }
 

@@ -170,7 +170,7 @@ static sluice_status options_refuse_value(const sluice_option *option, option_va
     char number[NUMBER_BYTES];
     char range[RANGE_BYTES];
     return sl_error_set(error, SLUICE_INVALID, stage,
-                        "option " SL_OPTION("%s") " is %s, out of its range %s", option->name,
+                        "option " SL_OPTION("%s") " is out of range: %s, expected %s", option->name,
                         value_text(option, value, number), range_text(option, range));
 }
 
@@ -246,7 +246,7 @@ sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, cons
     option_value value = {0, 0};
     const sluice_option *option = sl_option_find(of, name);
     if (option == NULL) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "there is no option \"%s\"", name);
+        return sl_error_set(error, SLUICE_INVALID, "api", "unknown option \"%s\"", name);
     }
     if (option->offset + options_width_of(option) > bytes ||
         (option->given_bit != 0 && option->given_offset + sizeof(uint32_t) > bytes)) {
@@ -261,8 +261,8 @@ sluice_status sl_option_set(sluice_options of, void *options, size_t bytes, cons
               ? read_word(option, text, &value)
               : options_read_value(option, text, &value) && options_in_range(option, value))) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "option " SL_OPTION("%s") " is %s, out of its range %s", option->name,
-                            text, range_text(option, range));
+                            "option " SL_OPTION("%s") " is out of range: %s, expected %s",
+                            option->name, text, range_text(option, range));
     }
     store_value(option, options, value);
     mark_given(option, options);

@@ -35,9 +35,10 @@ sluice_status sl_bucket_set_open(sl_bucket_set *set, const uint8_t *bucket_of, u
     assert(count >= 1 && count <= SL_BUCKETS_MAX && samples >= 1 && global >= 1);
     *set = (sl_bucket_set){.count = count, .samples = samples, .global = global};
     if (samples > UINT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
-                            "buckets are for fewer than 2^32 samples, and there are %llu",
-                            (unsigned long long)samples);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "loader",
+            "too many samples for buckets: must be fewer than 2^32, the dataset has %llu",
+            (unsigned long long)samples);
     }
     set->members = sl_calloc(samples, sizeof(*set->members));
     if (set->members == NULL) {

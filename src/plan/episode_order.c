@@ -30,8 +30,8 @@ static sluice_status too_few(const sl_episode_set *set, sluice_error *error)
         most = samples > most ? samples : most;
     }
     return sl_error_set(error, SLUICE_INVALID, "loader",
-                        "an episode is of %u classes with %u samples each, and of the dataset's "
-                        "%u classes %u have as many (the largest has %llu)",
+                        "an episode has %u classes of %u samples each, but of the dataset's %u "
+                        "classes only %u have as many (the largest has %llu)",
                         set->classes, set->samples, there, set->fit_count,
                         (unsigned long long)most);
 }

@@ -43,7 +43,8 @@ static sluice_status check_lengths(const double *lengths, uint64_t samples, slui
     if (samples > UINT32_MAX) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, "loader",
-            "option " SL_OPTION("lengths") " is for fewer than 2^32 samples, and there are %llu",
+            "option " SL_OPTION(
+                "lengths") " needs fewer than 2^32 samples, but the dataset has %llu",
             (unsigned long long)samples);
     }
     for (uint64_t i = 0; i < samples; i++) {

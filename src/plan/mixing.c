@@ -317,8 +317,8 @@ static sluice_status check_epochs(const sl_mix *mix, uint64_t last, sluice_error
     return last < epochs
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_INVALID, STAGE,
-                              "weights are for epoch %llu: a mix of %llu samples an epoch has "
-                              "%llu epochs (2^63 samples)",
+                              "weights are given for epoch %llu, but a mix of %llu samples an "
+                              "epoch has %llu epochs (2^63 samples)",
                               (unsigned long long)last, (unsigned long long)mix->epoch_samples,
                               (unsigned long long)epochs);
 }

@@ -28,7 +28,7 @@ static sluice_status check_divisors(const sl_packing_shape *shape, uint64_t docu
                             (unsigned long long)least, (unsigned long long)least + shape->align);
     }
     if (documents == 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "packing: there are no documents");
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "packing: the dataset has no documents");
     }
     if (shape->unit > 1 && shape->cut == SL_PACKING_CUT_SPLIT) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
@@ -72,17 +72,16 @@ static sluice_status refuse_long(const sl_packing_shape *shape, const sl_packing
 {
     const sl_packing_facts *facts = &count->facts;
     if (shape->unit > 1) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "packing: documents %llu to %llu stay together (unit %u) and have %llu "
-                            "elements when aligned, and a row has %llu: choose a larger length, or "
-                            "leave such documents out",
-                            (unsigned long long)count->widest_document,
-                            (unsigned long long)count->widest_document + shape->unit - 1,
-                            shape->unit, (unsigned long long)count->widest,
-                            (unsigned long long)shape->length);
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "packing: documents %llu to %llu stay together (unit %u) and have %llu elements when "
+            "aligned, but a row has %llu: choose a larger length, or leave such documents out",
+            (unsigned long long)count->widest_document,
+            (unsigned long long)count->widest_document + shape->unit - 1, shape->unit,
+            (unsigned long long)count->widest, (unsigned long long)shape->length);
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "packing: the longest document, %llu, has %llu elements, and a row has "
+                        "packing: the longest document, %llu, has %llu elements, but a row has "
                         "%llu: cut=\"long\" cuts documents that are longer than a row, "
                         "cut=\"split\" cuts at the end of every row; or choose a larger length",
                         (unsigned long long)facts->longest_document,
@@ -101,8 +100,8 @@ sluice_status sl_packing_check_lengths(const sl_packing_shape *shape, const sl_p
     }
     if (count->torn != UINT64_MAX) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "packing: of documents %llu to %llu, which stay together (unit %u), "
-                            "some are empty and others are not: leave them out",
+                            "packing: some of documents %llu to %llu, which stay together (unit "
+                            "%u), are empty and others are not: leave them out",
                             (unsigned long long)count->torn,
                             (unsigned long long)count->torn + shape->unit - 1, shape->unit);
     }

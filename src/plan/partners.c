@@ -43,11 +43,11 @@ sluice_status sl_partners_read(sl_partners *partners, const char *text, sluice_e
     while (text != NULL && *text != '\0') {
         const size_t length = strcspn(text, ",");
         if (!partners_take_word(partners, text, length)) {
-            return sl_error_set(error, SLUICE_INVALID, "loader",
-                                "option " SL_OPTION("partners") ": \"%.*s\" is none of any, "
-                                                                "same_class and other_class, or "
-                                                                "there are more than 31",
-                                (int)(length < 40 ? length : 40), text);
+            return sl_error_set(
+                error, SLUICE_INVALID, "loader",
+                "option " SL_OPTION("partners") ": \"%.*s\" is not any, same_class or other_class, "
+                                                "or there are more than 31",
+                (int)(length < 40 ? length : 40), text);
         }
         text += length + (text[length] == ',');
     }
@@ -74,10 +74,11 @@ static sluice_status count_classes(sl_classes *classes, const uint32_t *of, slui
 {
     for (uint64_t i = 0; i < classes->samples; i++) {
         if (of[i] >= CLASSES_MAX) {
-            return sl_error_set(error, SLUICE_INVALID, "loader",
-                                "option " SL_OPTION("classes") ": the class of sample %llu is %u, "
-                                                               "and classes are below %u",
-                                (unsigned long long)i, of[i], CLASSES_MAX);
+            return sl_error_set(
+                error, SLUICE_INVALID, "loader",
+                "option " SL_OPTION(
+                    "classes") " is out of range: the class of sample %llu is %u, must be below %u",
+                (unsigned long long)i, of[i], CLASSES_MAX);
         }
         classes->count = of[i] >= classes->count ? of[i] + 1 : classes->count;
     }
@@ -107,8 +108,9 @@ sluice_status sl_classes_open(sl_classes *classes, const uint32_t *of, uint64_t 
 {
     *classes = (sl_classes){.samples = samples};
     if (samples > UINT32_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option " SL_OPTION("classes") ": of 2^32 - 1 samples at most");
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option " SL_OPTION("classes") " has too many samples: must be at most 2^32 - 1");
     }
     const sluice_status status = count_classes(classes, of, error);
     if (status != SLUICE_OK) {

@@ -38,8 +38,8 @@ static sluice_status check_weights(const double *weights, uint64_t samples, doub
     return *most > 0 ? SLUICE_OK
                      : sl_error_set(error, SLUICE_INVALID, "loader",
                                     "option " SL_OPTION(
-                                        "weights") ": all weights are 0, so there is no sample to "
-                                                   "draw");
+                                        "weights") ": all weights are 0, so no sample can be "
+                                                   "drawn");
 }
 
 static void sum_weights(sl_weight_set *set, const double *weights, double most)

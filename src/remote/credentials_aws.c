@@ -65,11 +65,11 @@ static sluice_status from_profile_keys(const sl_aws_profile *profile, const char
 
 static sluice_status refuse_profile(const char *name, const char *what, sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_UNSUPPORTED, stage,
-                        "the profile \"%s\" uses %s, which sluice does not do itself: add the line "
-                        "credential_process = aws configure export-credentials --profile %s "
-                        "--format process",
-                        name, what, name);
+    return sl_error_set(
+        error, SLUICE_UNSUPPORTED, stage,
+        "the profile \"%s\" uses %s, which sluice does not support: add the line "
+        "credential_process = aws configure export-credentials --profile %s --format process",
+        name, what, name);
 }
 
 static const char *sts_endpoint(const sl_aws_profile *profile)

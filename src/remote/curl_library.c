@@ -204,7 +204,7 @@ sluice_status sl_hmac_sha256(const void *key, size_t key_bytes, const void *data
     if (key_bytes > INT_MAX ||
         crypto.hmac(crypto.kind(), key, (int)key_bytes, data, bytes, mac, &mac_bytes) == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "libcrypto refuses HMAC-SHA256, by which requests are signed");
+                            "libcrypto does not provide HMAC-SHA256, which signs requests");
     }
     return SLUICE_OK;
 }
@@ -217,7 +217,7 @@ sluice_status sl_sha256(const void *data, size_t bytes, unsigned char hash[32], 
     }
     if (crypto.sha256(data, bytes, hash) == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "libcrypto refuses SHA-256, by which requests are signed");
+                            "libcrypto does not provide SHA-256, which signs requests");
     }
     return SLUICE_OK;
 }

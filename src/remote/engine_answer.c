@@ -317,7 +317,7 @@ size_t sl_answer_body(char *data, size_t size, size_t count, void *argument)
     }
     const bool is_long = e->length >= 0 && (uint64_t)e->length > e->capacity;
     if (is_long || bytes > e->capacity - e->got) {
-        sl_transfer_refuse(transfer, -EFBIG, "the server sends more than was asked for");
+        sl_transfer_refuse(transfer, -EFBIG, "the server sends more than was requested");
         return 0;
     }
     memcpy(e->buffer + e->got, data, bytes);

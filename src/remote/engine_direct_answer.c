@@ -343,7 +343,7 @@ static step step_body(sl_direct *direct, sl_direct_phase after, CURLcode *code)
         return receive_body(direct, code);
     }
     if (e->status < 300) {
-        sl_transfer_refuse(direct->transfer, -EFBIG, "the server sends more than was asked for");
+        sl_transfer_refuse(direct->transfer, -EFBIG, "the server sends more than was requested");
         *code = CURLE_WRITE_ERROR;
         return STEP_ENDS;
     }

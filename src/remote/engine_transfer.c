@@ -311,7 +311,7 @@ static const char *exchange_refusal(const sl_exchange *exchange)
 {
     const char *url = exchange->url;
     if (strncasecmp(url, "http://", 7) != 0 && strncasecmp(url, "https://", 8) != 0) {
-        return "only http:// and https:// addresses can be asked";
+        return "cannot request an address that is not http:// or https://";
     }
     if (exchange->refuses_local && sl_address_url_is_local(url)) {
         return "a redirect leads to an address that is not public";

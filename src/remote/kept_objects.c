@@ -316,8 +316,8 @@ sluice_status sl_kept_objects_fill(const sl_objects *objects, const sl_caching_w
     }
     if (kept == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "cache",
-                            "nothing of the dataset can be kept: no cache is set, or its files are "
-                            "local, or not of a size that is known");
+                            "the dataset cannot be kept: no cache is set, or its files are local "
+                            "or have no known size");
     }
     const sl_caching_objects of = sl_kept_objects_of(kept);
     status = sl_caching_fill(sl_kept_objects_cache(kept), &of, watch, stats, error);

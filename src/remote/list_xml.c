@@ -228,7 +228,7 @@ static sluice_status list_parse(list_parser *p, sl_bytes text, sluice_error *err
     }
     if (p->status == SLUICE_OK && p->end->more && p->end->token == NULL) {
         p->status = SLUICE_CORRUPT;
-        p->why = "it is cut and does not say how to go on";
+        p->why = "it is truncated but does not name the next page";
     }
     return p->status == SLUICE_OK ? SLUICE_OK
                                   : sl_error_set(error, p->status, STAGE,

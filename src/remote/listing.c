@@ -255,7 +255,7 @@ static int check_token(lane *of, const char *token)
     if ((of->pages & (of->pages - 1)) == 0) {
         of->seen = hash;
     }
-    return again ? endless("its listing does not go on: a page names an earlier one as the next")
+    return again ? endless("its listing does not advance: a page names an earlier one as the next")
                  : 0;
 }
 
@@ -287,7 +287,7 @@ static int check_doubles(lister *l)
     l->checked = entries->count;
     return entries->count > before
                ? 0
-               : endless("its listing does not go on: pages have the same names again");
+               : endless("its listing does not advance: pages repeat the same names");
 }
 
 static int check_progress(const lister *l, lane *of, uint64_t from, const sl_page_end *end)
@@ -297,7 +297,7 @@ static int check_progress(const lister *l, lane *of, uint64_t from, const sl_pag
         return 0;
     }
     if (of->idle >= IDLE_MOST) {
-        return endless("its listing does not go on: 100 pages in a row have no new name");
+        return endless("its listing does not advance: 100 pages in a row have no new name");
     }
     return end->token != NULL ? check_token(of, end->token) : 0;
 }

@@ -106,8 +106,8 @@ static sl_answer check_unranged(const sl_exchange *x, char reason[SL_REASON_BYTE
 {
     const uint64_t asked = x->last - x->first + 1;
     if (x->first != 0 || x->length < 0 || (uint64_t)x->length > asked) {
-        return provider_wrong(reason, "the server does not serve byte ranges: it answered 200 "
-                                      "instead of 206");
+        return provider_wrong(
+            reason, "the server does not serve byte ranges: it answered 200 instead of 206");
     }
     return check_whole(x, reason);
 }
@@ -117,13 +117,13 @@ static sl_answer provider_check_range(const sl_exchange *x, char reason[SL_REASO
     const bool ends = x->total != UINT64_MAX && x->last >= x->total;
     const uint64_t last = ends ? x->total - 1 : x->last;
     if (!x->has_range || x->total == 0 || x->range_first != x->first || x->range_last != last) {
-        return provider_wrong(reason, "the answer has another range than the one asked for");
+        return provider_wrong(reason, "the answer has another range than requested");
     }
     const uint64_t bytes = last - x->first + 1;
     if (x->got != bytes || (x->length >= 0 && (uint64_t)x->length != bytes)) {
         return provider_wrong(reason, x->got < bytes
                                           ? "the body ended early"
-                                          : "the body is longer than the range asked for");
+                                          : "the body is longer than the requested range");
     }
     return SL_ANSWER_GOOD;
 }
@@ -137,9 +137,9 @@ static sl_answer check_good(const sl_exchange *x, char reason[SL_REASON_BYTES])
         return SL_ANSWER_WRONG;
     }
     if (x->status == 206) {
-        return ranged ? provider_check_range(x, reason)
-                      : provider_wrong(reason, "the server answered 206 without being asked for "
-                                               "a range");
+        return ranged
+                   ? provider_check_range(x, reason)
+                   : provider_wrong(reason, "the server answered 206 to a request without a range");
     }
     return ranged ? check_unranged(x, reason) : check_whole(x, reason);
 }

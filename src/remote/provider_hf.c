@@ -111,7 +111,7 @@ static sluice_status hf_next(const sl_exchange *exchange, sl_page_end *end, slui
     if (!sl_url_resolve(next, sizeof(next), exchange->url, exchange->link) ||
         strncmp(next, hub(), own) != 0 || next[own] != '/') {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the hub's listing goes on at another server");
+                            "the hub's listing continues at another server");
     }
     end->token = sl_strdup(next);
     end->more = end->token != NULL;

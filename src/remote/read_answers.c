@@ -169,7 +169,7 @@ static void part_beyond_locked(sl_read_part *part, const sl_read_try *try)
     sl_file_identity identity;
     if ((sl_object_facts(object, &identity) && part->offset < identity.bytes) ||
         !sl_object_learn(object, e, try->is_moved)) {
-        sl_part_fail_locked(part, -EREMCHG, "another object is there now: it is shorter");
+        sl_part_fail_locked(part, -EREMCHG, "the object was replaced by a shorter one");
         return;
     }
     part->state->object_bytes = e->total;
@@ -192,7 +192,7 @@ static void part_moved_locked(sl_read_part *part, const sl_read_try *try)
     sl_object *object = part->state->object;
     if (try->exchange.linked_size != UINT64_MAX &&
         !sl_object_learn(object, &try->exchange, false)) {
-        sl_part_fail_locked(part, -EREMCHG, "another object is there now");
+        sl_part_fail_locked(part, -EREMCHG, "the object was replaced");
         return;
     }
     const char *refusal = follow_redirect(part, &try->exchange);
@@ -240,7 +240,7 @@ static void part_answered_badly_locked(sl_read_part *part, const sl_read_try *tr
         part_moved_locked(part, try);
         break;
     case SL_ANSWER_REPLACED:
-        sl_part_fail_locked(part, -EREMCHG, "another object is there now");
+        sl_part_fail_locked(part, -EREMCHG, "the object was replaced");
         break;
     case SL_ANSWER_BEYOND:
         part_beyond_locked(part, try);

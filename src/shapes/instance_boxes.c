@@ -270,5 +270,5 @@ sluice_status sl_instances_box(const sl_instances *instances, uint32_t number,
     status = sl_work_take(view->work, 0, error);
     take_box(found.seen, box->seen);
     take_box(found.whole, box->whole);
-    return fine ? status : sl_no_memory(error, STAGE, "for the shapes of a picture");
+    return fine ? status : sl_no_memory(error, STAGE, "for the shapes of an image");
 }

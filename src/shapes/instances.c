@@ -18,7 +18,7 @@ static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9
     double inverse[9];
     if (!sl_matrix_invert(matrix, inverse)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "a mask cannot follow a transform that flattens the picture");
+                            "a mask cannot follow a transform that flattens the image");
     }
     return sl_run_lengths_sample(runs, inverse, mask, error);
 }
@@ -38,10 +38,10 @@ sluice_status sl_instances_check(const sl_instances *instances, uint32_t width, 
     for (uint32_t i = 0; i < instances->count; i++) {
         const sl_run_lengths *runs = &instances->of[i].runs;
         if (runs->width > 0 && (runs->width != width || runs->height != height)) {
-            return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                                "shape %u is a mask of %u x %u (height x width), and its picture "
-                                "%u x %u",
-                                i, runs->height, runs->width, height, width);
+            return sl_error_set(
+                error, SLUICE_UNSUPPORTED, STAGE,
+                "shape %u is a mask of %u x %u (height x width), but its image is %u x %u", i,
+                runs->height, runs->width, height, width);
         }
     }
     return SLUICE_OK;
@@ -81,7 +81,7 @@ sluice_status sl_instances_rasterise(const sl_instances *instances, uint32_t num
                                                instance->polygons, matrix, scratch);
     const sluice_status status =
         moved != NULL ? sl_polygons_fill(moved, instance->polygons, mask, scratch, error)
-                      : sl_no_memory(error, STAGE, "for the shapes of a picture");
+                      : sl_no_memory(error, STAGE, "for the shapes of an image");
     sl_scratch_release(scratch, mark);
     return status;
 }

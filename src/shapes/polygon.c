@@ -180,7 +180,7 @@ static void draw_plane(const plane *p, const sl_mask *mask)
 static sluice_status too_much(sluice_error *error)
 {
     return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                        "its polygons cross or cover the mask more often than any that are meant");
+                        "its polygons cross or cover the mask too often");
 }
 
 static sluice_status cross_edges(plane *p, const sl_polygon *polygon, const sl_mask *mask,

@@ -37,7 +37,7 @@ static const char *add_run(sl_run_reader *reader, int64_t length)
 const char *sl_run_reader_add(sl_run_reader *reader, double length)
 {
     if (!(length <= MASK_PIXELS_MAX) || length != floor(length)) {
-        return "a run of its mask has a length that is not a whole number of 32 bits";
+        return "the length of a run of its mask is not a whole number of 32 bits";
     }
     return add_run(reader, length < 0 ? -1 : (int64_t)length);
 }
@@ -45,7 +45,7 @@ const char *sl_run_reader_add(sl_run_reader *reader, double length)
 const char *sl_run_reader_add_sign(sl_run_reader *reader, uint8_t sign)
 {
     if (sign < SIGN_FIRST || sign > SIGN_LAST) {
-        return "the text of its mask has a character that no run lengths have";
+        return "the text of its mask has a character that run lengths cannot have";
     }
     if (reader->groups == GROUPS_MAX) {
         return "the text of its mask has a number of more than 32 bits";
@@ -66,15 +66,15 @@ const char *sl_run_reader_add_sign(sl_run_reader *reader, uint8_t sign)
 const char *sl_run_reader_check(const sl_run_reader *reader, double width, double height)
 {
     if (reader->groups > 0) {
-        return "the text of its mask ends inside of a number";
+        return "the text of its mask ends inside a number";
     }
     if (!(width >= 1 && height >= 1 && width * height <= MASK_PIXELS_MAX) ||
         width != floor(width) || height != floor(height)) {
-        return "the size of its mask is not two whole numbers of 2^32 - 1 pixels at most";
+        return "the size of its mask is not two whole numbers of at most 2^32 - 1 pixels in all";
     }
     return (double)reader->end == width * height
                ? NULL
-               : "the runs of its mask are not as many pixels as its size says";
+               : "the runs of its mask and its size have different numbers of pixels";
 }
 
 /* ---- what they are ---- */

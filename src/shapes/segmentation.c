@@ -208,13 +208,13 @@ static bool take_polygons(shape_text *t)
     }
     do {
         if (!shape_skip(t, '[')) {
-            return shape_refuse(t, "its polygons are not lists of numbers in a list");
+            return shape_refuse(t, "its polygons are not a list of lists of numbers");
         }
         if (!shape_goes_on(t) || !take_polygon(t)) {
             return false;
         }
     } while (shape_skip(t, ','));
-    return shape_skip(t, ']') || shape_refuse(t, "the list of its polygons has no end");
+    return shape_skip(t, ']') || shape_refuse(t, "the list of its polygons is not closed");
 }
 
 /* ---- masks ---- */
@@ -257,7 +257,7 @@ static bool take_compressed(shape_text *t, sl_run_reader *runs)
             return shape_refuse(t, why);
         }
     }
-    return shape_skip(t, '"') || shape_refuse(t, "the text of its mask has no end");
+    return shape_skip(t, '"') || shape_refuse(t, "the text of its mask is not closed");
 }
 
 static bool take_lengths(shape_text *t, sl_run_reader *runs)
@@ -273,7 +273,7 @@ static bool take_lengths(shape_text *t, sl_run_reader *runs)
             return shape_refuse(t, why);
         }
     } while (shape_skip(t, ','));
-    return shape_skip(t, ']') || shape_refuse(t, "the list of its run lengths has no end");
+    return shape_skip(t, ']') || shape_refuse(t, "the list of its run lengths is not closed");
 }
 
 static bool take_size(shape_text *t, double size[2])
@@ -354,7 +354,7 @@ static bool take_annotation(shape_text *t)
 static bool take_annotations(shape_text *t)
 {
     if (!shape_skip(t, '[')) {
-        return shape_refuse(t, "no JSON array");
+        return shape_refuse(t, "expected a JSON array");
     }
     if (!shape_skip(t, ']')) {
         do {
@@ -363,10 +363,10 @@ static bool take_annotations(shape_text *t)
             }
         } while (shape_skip(t, ','));
         if (!shape_skip(t, ']')) {
-            return shape_refuse(t, "the array has no end");
+            return shape_refuse(t, "the array is not closed");
         }
     }
-    return is_at_end(t) || shape_refuse(t, "something is behind the array");
+    return is_at_end(t) || shape_refuse(t, "unexpected data after the array");
 }
 
 /* Space for what was counted, which is counted again. */
@@ -400,14 +400,15 @@ sluice_status sl_segmentation_read(sl_bytes text, sl_scratch *scratch, const sl_
                     .work = work,
                     .look = text.data};
     if (text.size > UINT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "a segmentation of more than 4 GiB");
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "the segmentation is too long: must be at most 4 GiB");
     }
     sluice_status status = take_text(&t, error);
     if (status != SLUICE_OK) {
         return status;
     }
     if (!shape_take_space(&t, scratch)) {
-        return sl_no_memory(error, STAGE, "for the shapes of a picture");
+        return sl_no_memory(error, STAGE, "for the shapes of an image");
     }
     status = take_text(&t, error);
     *instances = (sl_instances){t.annotations, t.annotation, t.polygon};
@@ -418,5 +419,5 @@ const char *sl_segmentation_check(sl_bytes text)
 {
     shape_text t = {
         .from = text.data, .at = text.data, .look = text.data, .end = text.data + text.size};
-    return take_annotation(&t) && !is_at_end(&t) ? "something is behind its segmentation" : t.why;
+    return take_annotation(&t) && !is_at_end(&t) ? "unexpected data after its segmentation" : t.why;
 }

@@ -359,10 +359,10 @@ TEST(wrong_cursors_are_refused)
     expect_refused(photos.path, &other, &cursor, SLUICE_INVALID, "different shuffle");
     const saved first = save_after(0, &options, &begin);
     expect_refused(photos.path, &other, &first, SLUICE_INVALID,
-                   "different shuffle; it stands at the beginning of an epoch, which needs no "
-                   "cursor: use sluice_loader_start_epoch(4) in its place");
+                   "different shuffle; it is at the beginning of an epoch, which needs no "
+                   "cursor: use sluice_loader_start_epoch(4) instead");
     cursor.bytes[20] ^= 1;
-    expect_refused(photos.path, &options, &cursor, SLUICE_CORRUPT, "corrupt");
+    expect_refused(photos.path, &options, &cursor, SLUICE_CORRUPT, "damaged");
     cursor.bytes[7] = '9';
     expect_refused(photos.path, &options, &cursor, SLUICE_UNSUPPORTED, "another version");
     photo_folder_remove(&fewer);

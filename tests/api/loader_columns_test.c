@@ -387,7 +387,7 @@ TEST(columns_that_are_not_there_are_refused)
     sluice_loader_options options = setup_options();
     options.outputs = outputs;
     options.output_count = 2;
-    refuse(columns, NULL, options, "there is no image column");
+    refuse(columns, NULL, options, "needs an image column, but the loader has none");
     sluice_columns_destroy(columns);
 }
 

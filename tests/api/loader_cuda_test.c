@@ -244,14 +244,14 @@ TEST(pinning_falls_back)
     const fake_cuda_fault none = {.nth = 0};
     const fake_cuda_fault no_register = {.symbol = "cuMemHostRegister_v2", .nth = 1, .code = 801};
     const fake_cuda_fault no_alloc = {.symbol = "cuMemHostAlloc", .nth = 1, .code = 2};
-    const char *const cannot = "the device cannot register memory of a program's own";
+    const char *const cannot = "the device cannot register a program's own memory";
     run_pinned("registered", "", &(fake_cuda_options){.seed = 1}, &none);
     run_pinned("driver", cannot, &(fake_cuda_options){.no_register = true}, &none);
     run_pinned("driver",
                "cuMemHostRegister: CUDA error 801, CUDA_ERROR_OF_THE_FAKE (an error on request)",
                &(fake_cuda_options){.seed = 1}, &no_register);
     run_pinned("pageable",
-               "the device cannot register memory of a program's own; cuMemHostAlloc: CUDA error "
+               "the device cannot register a program's own memory; cuMemHostAlloc: CUDA error "
                "2, CUDA_ERROR_OF_THE_FAKE (an error on request)",
                &(fake_cuda_options){.no_register = true, .pageable = true}, &no_alloc);
 }

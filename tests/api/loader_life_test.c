@@ -102,10 +102,10 @@ TEST(refusals_are_told)
     assert_int_equal(sluice_loader_restore(loader, cursor, sizeof(cursor), NULL), SLUICE_INVALID);
     expect_text(loader, SLUICE_INVALID, "cursor or epoch is NULL");
     assert_int_equal(sluice_loader_restore(loader, cursor, sizeof(cursor), &epoch), SLUICE_CORRUPT);
-    expect_text(loader, SLUICE_CORRUPT, "corrupt");
+    expect_text(loader, SLUICE_CORRUPT, "damaged");
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK); /* it goes on */
     sluice_batch_release(batch);
-    expect_text(loader, SLUICE_CORRUPT, "corrupt");
+    expect_text(loader, SLUICE_CORRUPT, "damaged");
     sluice_loader_cancel(loader);
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_CANCELED);
     expect_text(loader, SLUICE_CANCELED, "canceled");

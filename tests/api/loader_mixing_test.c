@@ -352,16 +352,16 @@ TEST_WITH(what_is_refused, mixed_data_make, mixed_data_remove)
 {
     const mixed_step mixup = {"mixup", 0, {0}};
     const mixed_step narrow = {"timm_mix", 4, {1, 0, 0.5, 0.51}};
-    refuse(&mixup, "picture", 0, SLUICE_F32, 8, "there is no such column");
+    refuse(&mixup, "picture", 0, SLUICE_F32, 8, "which does not exist");
     refuse(&mixup, "label", 0, SLUICE_F32, 8, "which is not an image column");
     refuse(&unmixed, "image", 0, SLUICE_F32, 8, "mixes nothing");
-    refuse(&mixup, "image", 0, SLUICE_I64, 8, "i64 cannot hold");
-    refuse(&unmixed, NULL, 0.1, SLUICE_I32, 8, "i32 cannot hold");
-    refuse(&unmixed, NULL, 0.1, SLUICE_U8, 8, "u8 cannot hold");
+    refuse(&mixup, "image", 0, SLUICE_I64, 8, "i64 cannot represent");
+    refuse(&unmixed, NULL, 0.1, SLUICE_I32, 8, "i32 cannot represent");
+    refuse(&unmixed, NULL, 0.1, SLUICE_U8, 8, "u8 cannot represent");
     refuse(&unmixed, NULL, 1.5, SLUICE_F32, 8, "smoothing");
     refuse(&unmixed, NULL, (double)NAN, SLUICE_F32, 8, "smoothing");
     refuse(&mixup, "no name", 0, SLUICE_F32, 8, "mixes must be");
-    refuse(&mixup, NULL, 0, SLUICE_F32, 1, "there is no other row");
+    refuse(&mixup, NULL, 0, SLUICE_F32, 1, "no row can be mixed with another");
     refuse(&narrow, NULL, 0, SLUICE_F32, 8, "no whole number of pixels");
 }
 

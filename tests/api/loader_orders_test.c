@@ -210,10 +210,10 @@ TEST(what_is_refused)
 {
     sluice_loader_options options = by_weights();
     options.weight_count--;
-    expect_refused(&options, "option weights has 26 values, and the dataset 27 samples");
+    expect_refused(&options, "option weights has 26 values, but the dataset has 27 samples");
     options.weight_count++;
     options.weight_field = "label";
-    expect_refused(&options, "is given as an array and as a field");
+    expect_refused(&options, "is given both as an array and as a field");
     options.weight_field = NULL;
     options.length_field = "label";
     expect_refused(&options, "weights and lengths each set the order");
@@ -222,7 +222,7 @@ TEST(what_is_refused)
     expect_refused(&options, "option weights: sample 4 has weight -2");
     options = by_lengths();
     options.lengths = NULL;
-    expect_refused(&options, "option lengths needs an array and the number of its values");
+    expect_refused(&options, "option lengths needs a non-empty array and the number of its values");
     options.length_count = 0;
     options.length_field = "image";
     options.shuffle = SLUICE_SHUFFLE_BLOCK;
@@ -300,7 +300,7 @@ TEST(a_cursor_of_other_lengths)
     sluice_loader_options other = own;
     other.batch_size = 3;
     expect_misfit(&own, &other, 0,
-                  "order by length: batch_size x world_size (which with lengths has to stay)");
+                  "order by length: batch_size x world_size (which lengths needs unchanged)");
     other = own;
     other.length_groups = 2;
     expect_misfit(&own, &other, 0, "order by length: number of groups");
@@ -323,7 +323,7 @@ TEST(a_cursor_of_other_repetitions)
     other = own;
     other.batch_size = 6;
     expect_misfit(&own, &other, 0,
-                  "order of repetitions: batch_size x world_size (which with repeats has to stay)");
+                  "order of repetitions: batch_size x world_size (which repeats needs unchanged)");
 }
 
 TEST(a_cursor_of_other_episodes)

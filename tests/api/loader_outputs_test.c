@@ -333,7 +333,7 @@ TEST(memory_of_others_is_refused)
     const struct {
         void *output;
         const char *words;
-    } wrong[] = {{host, "address 1: it is unknown to CUDA, as ordinary host memory is"},
+    } wrong[] = {{host, "address 1: it is unknown to CUDA, like ordinary host memory"},
                  {theirs, "address 1: it is memory of cuda:2"},
                  {small, "address 1: its end is"}};
     sluice_loader_options options = setup_options();

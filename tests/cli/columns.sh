@@ -94,16 +94,16 @@ for command in bench view; do
     refuses 2 "given twice" "$command" packed --column image:image,size=4,size=5
     refuses 2 "crop=random" "$command" packed --column image:image,padding=3
     refuses 2 "smoothing=2: expected a number from 0 to 1" "$command" packed --column image:image --column l=label:one_hot,length=4,smoothing=2
-    refuses 2 'mixes is "age", and there is no such column' "$command" packed --column image:image --column l=label:one_hot,length=4,dtype=f32,mixes=age
+    refuses 2 'mixes is "age", which does not exist' "$command" packed --column image:image --column l=label:one_hot,length=4,dtype=f32,mixes=age
     refuses 2 "above" "$command" packed --column image:image,area-min=0.5,area-max=0.1
     refuses 2 "needs a length" "$command" packed --column image:image --column label:one_hot
-    refuses 2 "it has: image, label" "$command" packed --column image:image --column age:number
+    refuses 2 "its fields are image, label" "$command" packed --column image:image --column age:number
     refuses 2 "two columns" "$command" packed --column image:image --column image:image
     refuses 2 "not a dtype" "$command" packed --column image:image --column label:number,dtype=f16
     refuses 2 "not empty" "$command" packed --column ''
-    refuses 2 'no step "random_flop"; did you mean random_flip' "$command" packed --augment random_flop
+    refuses 2 'unknown step "random_flop"; did you mean random_flip' "$command" packed --augment random_flop
     refuses 2 "native steps call a function of a program" "$command" packed --augment native
-    refuses 2 'no step "x"' "$command" packed --column image:image,augment=random_vertical_flip+x:1
+    refuses 2 'unknown step "x"' "$command" packed --column image:image,augment=random_vertical_flip+x:1
     refuses 2 '"a lot" for probability of random_flip: expected a number' "$command" packed --augment 'random_flip:a lot'
     refuses 2 "probability must be from 0 to 1" "$command" packed --augment random_flip:50
     refuses 2 "mean_r must be given" "$command" packed --augment normalize

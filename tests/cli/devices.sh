@@ -23,7 +23,7 @@ run 0 devices --json
 json '.devices[1].device == "cuda" and .devices[1].usable == false'
 json '.devices[1].text | contains("no-such-driver.so")'
 run 0 info --system --json
-json '.cuda == false and (.cuda_text | contains("no CUDA driver"))'
+json '.cuda == false and (.cuda_text | contains("cannot load the CUDA driver"))'
 
 refuses 2 "too many" devices extra
 refuses 2 "devices" devices --nonsense

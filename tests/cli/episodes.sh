@@ -14,10 +14,10 @@ for data in photos packed; do
     json '.samples == 11 * 12'
 done
 
-refuses 2 "--batch is 10, and a batch has whole episodes: expected a multiple of the 24 samples" \
+refuses 2 "--batch is 10, but a batch has whole episodes: expected a multiple of the 24 samples" \
     bench photos --size 32 --batch 10 --episode-classes 3 --episode-samples 8
-refuses 2 "of the dataset's 4 classes 0 have as many" bench photos --size 32 --batch 40 --episode-classes 2 --episode-samples 20
-refuses 2 "--episode-classes and --episode-samples go together" bench photos --size 32 --batch 8 --episode-classes 2
+refuses 2 "of the dataset's 4 classes only 0 have as many" bench photos --size 32 --batch 40 --episode-classes 2 --episode-samples 20
+refuses 2 "options --episode-classes and --episode-samples need each other" bench photos --size 32 --batch 8 --episode-classes 2
 refuses 3 "episodes need option --shuffle full" \
     bench photos --size 32 --batch 6 --episode-classes 2 --episode-samples 3 --shuffle block
 

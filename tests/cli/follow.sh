@@ -49,9 +49,9 @@ run 0 view scenes --samples 1 --each-step --column image:image,size=96,crop=rand
     --column boxes:boxes,length=9,format=xywh,at-least-one=1 --column seg:mask -o steps.png --json
 json '.steps == ["random_crop:96:96:0", "random_flip:1"] and (.samples[0].tiles | map([.draw, .width, .height]) == [[0, 96, 96], [1, 96, 96], [2, 96, 96]])'
 cp out steps.json
-refuses 2 'labels, crowds, background, ignore and overlap are of shapes' view scenes "${image[@]}" --column seg:mask,labels=labels -o a.png
+refuses 2 'labels, crowds, background, ignore and overlap need shapes' view scenes "${image[@]}" --column seg:mask,labels=labels -o a.png
 refuses 2 'the dataset has no field "no"' view scenes "${image[@]}" --column seg:mask,labels=labels,crowds=no -o a.png
-refuses 2 'shapes have to be a text' view scenes "${image[@]}" --column boxes:boxes,length=9,shapes=labels -o a.png
+refuses 2 'shapes must be a text' view scenes "${image[@]}" --column boxes:boxes,length=9,shapes=labels -o a.png
 refuses 2 "of one picture" view scenes --each-step "${image[@]}" --column large=image:image
 refuses 2 "of one picture" view scenes --each-step --column labels:ragged,length=9
 # Twice as large: boxes are named, masks have edges, and points are discs.
@@ -106,7 +106,7 @@ run 0 view instances.json "${chosen[@]}" --samples 1 --draws 2 --size 64 -o lsj.
     --column image:image,crop=none,augment=scale_jitter:64:64+fixed_size_crop:64:64:fill_r=105+random_flip+copy_paste \
     --column boxes:boxes,length=9,format=xywh,shapes=segmentation
 json '.samples[0].tiles | map([.width, .height]) == [[64, 64], [64, 64]]'
-refuses 2 "does not bring pictures to one size" view instances.json "${chosen[@]}" --pipeline none
+refuses 2 "has no fixed output size" view instances.json "${chosen[@]}" --pipeline none
 refuses 2 "the pipeline has no step" view instances.json "${chosen[@]}" --pipeline none --each-step
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --size 200 -o whole.png \
     --column image:image,crop=none,sizes=padded,max-width=900,max-height=900
@@ -114,7 +114,7 @@ run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --size 200 -o who
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 -o limited.png --column image:image,crop=none,sizes=padded,augment=resize_shorter:32:64
 refuses 2 'needs --column NAME:image,max_height=H,max_width=W, the largest image of a batch: the dataset does not say' \
     view instances.json "${chosen[@]}" --column image:image,crop=none,sizes=padded
-refuses 2 'copy_paste goes by the shapes of objects' view instances.json "${chosen[@]}" --column image:image,size=64,augment=resize:64:64+copy_paste
+refuses 2 'copy_paste uses the shapes of objects' view instances.json "${chosen[@]}" --column image:image,size=64,augment=resize:64:64+copy_paste
 run 0 bench instances.json "${chosen[@]}" --epochs 1 --batch 1 "${image[@]}" "${shapes[@]}" --column map=segmentation:mask,labels=labels
 
 python=/usr/bin/python3
@@ -225,12 +225,12 @@ run 0 info scenes
 
 # What is wrong is named.
 for command in bench view; do
-    refuses 2 'it follows "photo", and there is no such column' "$command" scenes "${image[@]}" --column seg:mask,follows=photo
-    refuses 2 "there is no image column before it" "$command" scenes --column seg:mask "${image[@]}"
-    refuses 2 "say which it follows" "$command" scenes "${image[@]}" --column b=image:image --column seg:mask
-    refuses 2 "boxes are a tensor [any, 4]" "$command" scenes "${image[@]}" --column points:boxes,length=9
+    refuses 2 'it follows "photo", but no column of that name' "$command" scenes "${image[@]}" --column seg:mask,follows=photo
+    refuses 2 "no image column is before it" "$command" scenes --column seg:mask "${image[@]}"
+    refuses 2 "choose the one it follows" "$command" scenes "${image[@]}" --column b=image:image --column seg:mask
+    refuses 2 "boxes need a tensor [any, 4]" "$command" scenes "${image[@]}" --column points:boxes,length=9
     refuses 2 "fill 300 does not fit u8" "$command" scenes "${image[@]}" --column seg:mask,fill=300
-    refuses 2 "its dtype is f32" "$command" scenes "${image[@]}" --column seg:mask,interpolation=bilinear
+    refuses 2 "bilinear interpolation needs dtype f32" "$command" scenes "${image[@]}" --column seg:mask,interpolation=bilinear
     refuses 2 "a geometry has no field: expected g:geometry" "$command" scenes "${image[@]}" --column g=image:geometry
     refuses 2 "expected one of auto, xyxy, xywh, cxcywh" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,format=coco
     refuses 2 "relative=2: expected one of auto, relative, pixels, indices" "$command" scenes "${image[@]}" --column boxes:boxes,length=9,relative=2
@@ -247,7 +247,7 @@ run 0 info pairs
 says out 'classes=mask:mask,fill=255'
 run 0 info pairs --json
 json '.columns | map(.name) == ["image"]'
-refuses 2 '"mask" is cropped apart from "image" unless it is said to follow it' bench pairs --batch 1
+refuses 2 '"mask" would be cropped independently of "image"' bench pairs --batch 1
 refuses 2 'one of kind mask of "mask"' view pairs --augment random_invert:1 -o a.png
 run 0 info yolo
 says out 'boxes:boxes'

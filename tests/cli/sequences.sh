@@ -32,7 +32,7 @@ run 0 info web.bin --pack-length 512 --cut split --json
 json '.lengths.packing[0] | .cut == "split" and .rows == 99 and .documents_cut > 50'
 
 # What does not go.
-refuses 2 "the longest document, 99, has 1000 elements, and a row has 512: cut=\"long\"" info web.bin --pack-length 512
+refuses 2 "the longest document, 99, has 1000 elements, but a row has 512: cut=\"long\"" info web.bin --pack-length 512
 refuses 2 "length 1000 is not a multiple of align 16: 992 and 1008 are" info web.bin --pack-length 1000 --align 16
 refuses 2 "expected up to 16 numbers of tokens" info web.bin --pack-length 2048,x
 refuses 2 "--align, --max-documents and --cut go with --pack-length" info web.bin --cut long

@@ -107,7 +107,7 @@ newline=${victim%.JPEG}$(printf '\nx').JPEG
 rm "$victim"
 echo none > "$newline"
 run 0 view spoiled --samples 30 --draws 2 --size 32 -o bad.png
-says out '\x0ax.JPEG: not a picture'
+says out '\x0ax.JPEG: not an image'
 [ "$(grep -c '^bad: sample [0-9]*, ' out)" -eq 1 ] || fail "one bad row, one line"
 run 0 view spoiled --samples 30 --draws 2 --size 32 -o bad.png --json
 json '[.samples[] | select(.bad)] | length == 1 and (.[0].error | .status == "corrupt" and .offset == 0)'

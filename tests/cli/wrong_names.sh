@@ -6,7 +6,7 @@ run 0 synth photos --count 4 --classes 2 --size-scale 0.1
 names="the fields are: image, label, key"
 refuses 2 "there is no field with this name; $names" info photos --where 'labl < 1'
 refuses 2 "its fields are: image, label, key" info photos --with photos --common labl
-refuses 2 "no field \"imag\", it has: image, label, key" bench photos --column x=imag:image
+refuses 2 "the dataset has no field \"imag\": its fields are image, label, key" bench photos --column x=imag:image
 (cd photos && { echo file,score; find . -name '*.jpg' | sed 's/$/,1/'; } > table.csv)
 refuses 2 'column "scor": there is no column with this name; the columns are: file, score' info photos/table.csv --field x=scor
 

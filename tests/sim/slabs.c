@@ -56,7 +56,7 @@ sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluic
     const size_t rounded = (bytes + SL_SLAB_ALIGN - 1) / SL_SLAB_ALIGN * SL_SLAB_ALIGN;
     memset(slab, 0, sizeof(*slab));
     if (budget != NULL && !sl_budget_take(budget, rounded)) {
-        return sl_error_set(error, SLUICE_NOMEM, "base", "%zu bytes more would pass the budget",
+        return sl_error_set(error, SLUICE_NOMEM, "base", "%zu more bytes would exceed the budget",
                             rounded);
     }
     sl_memory_count_allocation();

@@ -179,7 +179,7 @@ static void expect_no_end(sluice_augment *r, const char *text)
     expect_refusal(r, SLUICE_INVALID, text);
 }
 
-static const char *const depends = "would depend on what is drawn";
+static const char *const depends = "would depend on the random draw";
 
 /* However it is drawn, a group comes to one size. */
 TEST(sizes_that_depend_on_the_draw)
@@ -287,7 +287,7 @@ TEST(groups_that_are_none)
     begin(r, "random_choice", (const double[]){0, 0}, 2);
     add_mark(r, 0);
     add_mark(r, 1);
-    expect_no_end(r, "add to more than 0");
+    expect_no_end(r, "a sum of weights above 0");
 
     r = make_recipe();
     begin(r, "random_choice", (const double[]){1, 2, 3}, 3);
@@ -300,13 +300,13 @@ TEST(groups_that_are_none)
     for (uint32_t i = 0; i < 17; i++) {
         add(r, i % 2 == 0 ? "random_flip" : "random_vertical_flip", 1);
     }
-    expect_no_end(r, "16 steps at most");
+    expect_no_end(r, "at most 16 steps");
 
     r = make_recipe();
     begin(r, "sequence", NULL, 0);
     assert_int_equal(sluice_augment_add(r, "normalize", (const double[]){0, 0, 0, 1, 1, 1}, 6),
                      SLUICE_INVALID);
-    expect_refusal(r, SLUICE_INVALID, "part of a group");
+    expect_refusal(r, SLUICE_INVALID, "cannot be in a group");
 
     r = make_recipe();
     assert_int_equal(sluice_augment_begin(r, "random_flip", NULL, 0), SLUICE_INVALID);
@@ -352,7 +352,7 @@ TEST(steps_without_number)
         add(r, "random_flip", 1);
     }
     assert_int_equal(sluice_augment_random_flip(r, 1), SLUICE_STATE);
-    expect_refusal(r, SLUICE_STATE, "15 of them alike");
+    expect_refusal(r, SLUICE_STATE, "at most 15 of one kind");
     /* two kinds of crops have one stream */
     r = make_recipe();
     for (uint32_t i = 1; i < SL_STREAM_STEPS; i++) {
@@ -361,7 +361,7 @@ TEST(steps_without_number)
                          SLUICE_OK);
     }
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 1), SLUICE_STATE);
-    expect_refusal(r, SLUICE_STATE, "15 of them alike");
+    expect_refusal(r, SLUICE_STATE, "at most 15 of one kind");
     /* what draws no numbers, as often as there is space */
     r = make_recipe();
     assert_int_equal(sluice_augment_add(r, "normalize", (const double[]){0, 0, 0, 1, 1, 1}, 6),

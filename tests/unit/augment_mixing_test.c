@@ -72,7 +72,7 @@ TEST(again_is_other_numbers)
     assert_true(mixing.mixup_alpha == alpha && mixing.cutmix_alpha == 0);
     assert_true(mixing.probability == 1 && mixing.partner == SL_PARTNER_REVERSED);
     assert_int_equal(add(recipe, "cutmix", NULL, 0), SLUICE_STATE);
-    assert_non_null(strstr(recipe->error.text, "there is one step over the batch already"));
+    assert_non_null(strstr(recipe->error.text, "already has a step over the batch"));
     sluice_augment_destroy(recipe);
 }
 
@@ -104,7 +104,7 @@ TEST(what_is_refused)
     sluice_augment *recipe = new_recipe();
     assert_int_equal(sluice_augment_begin(recipe, "sequence", NULL, 0), SLUICE_OK);
     assert_int_equal(add(recipe, "mixup", NULL, 0), SLUICE_INVALID);
-    assert_non_null(strstr(recipe->error.text, "cannot be part of a group"));
+    assert_non_null(strstr(recipe->error.text, "cannot be in a group"));
     sluice_augment_destroy(recipe);
 }
 

@@ -71,56 +71,56 @@ static void refuses(const char *text, const char *words)
 TEST(strings_that_are_refused)
 {
     refuses("", "empty");
-    refuses("-", "no policy \"\"");
-    refuses("RAND-m9", "no policy \"RAND\": it has rand, augmix");
-    refuses("rand ", "no policy \"rand \"");
-    refuses("random", "no policy \"random\"");
-    refuses("v1", "no policy \"v1\"");
-    refuses("r\xc3\xa4nd-m9", "no policy \"r\xc3\xa4nd\"");
-    refuses("\xff\xfe", "no policy \"\\xff\\xfe\"");
-    refuses("rand-", "\"rand-\" has a dash with nothing behind it");
-    refuses("rand--m9", "dash with nothing");
-    refuses("rand-m9-", "dash with nothing");
+    refuses("-", "unknown timm policy \"\"");
+    refuses("RAND-m9", "unknown timm policy \"RAND\": expected rand, augmix");
+    refuses("rand ", "unknown timm policy \"rand \"");
+    refuses("random", "unknown timm policy \"random\"");
+    refuses("v1", "unknown timm policy \"v1\"");
+    refuses("r\xc3\xa4nd-m9", "unknown timm policy \"r\xc3\xa4nd\"");
+    refuses("\xff\xfe", "unknown timm policy \"\\xff\\xfe\"");
+    refuses("rand-", "\"rand-\" has a dash that nothing follows");
+    refuses("rand--m9", "dash that nothing");
+    refuses("rand-m9-", "dash that nothing");
     refuses("rand-m", "\"m\": m takes a whole number from 0 to 100");
-    refuses("rand-m9-x3", "no \"x3\": rand has m, n, p");
-    refuses("rand-9", "no \"9\"");
-    refuses("rand-M9", "no \"M9\"");
+    refuses("rand-m9-x3", "unknown part \"x3\": rand has m, n, p");
+    refuses("rand-9", "unknown part \"9\"");
+    refuses("rand-M9", "unknown part \"M9\"");
     refuses("rand-m9 ", "\"m9 \": m takes");
     refuses("rand-m9.5", "\"m9.5\": m takes a whole");
     refuses("rand-m101", "\"m101\": m takes");
     refuses("rand-m99999999999999999999999999999999999999", "m takes");
     refuses("rand-m0x9", "m takes");
     refuses("rand-m1e1", "m takes");
-    refuses("rand-m\xd9\xa9", "no \"m\xd9\xa9\"");
-    refuses("rand-m9-m9", "\"m9\" is the second m");
+    refuses("rand-m\xd9\xa9", "unknown part \"m\xd9\xa9\"");
+    refuses("rand-m9-m9", "\"m9\" sets m a second time");
     refuses("rand-n0", "n takes a whole number from 1 to 16");
     refuses("rand-n17", "n takes");
     refuses("rand-p1.01", "p takes a number from 0 to 1");
     refuses("rand-p0.5.", "p takes");
-    refuses("rand-pnan", "no \"pnan\"");
-    refuses("rand-mstdinf", "no \"mstdinf\"");
+    refuses("rand-pnan", "unknown part \"pnan\"");
+    refuses("rand-mstdinf", "unknown part \"mstdinf\"");
     refuses("rand-mstd", "\"mstd\": mstd takes");
-    refuses("rand-mstd.5", "no \"mstd.5\"");
+    refuses("rand-mstd.5", "unknown part \"mstd.5\"");
     refuses("rand-mstd1000001", "mstd takes");
     refuses("rand-mmax0", "mmax takes");
     refuses("rand-inc0", "\"inc0\": inc takes 1 (timm reads any number as 1)");
     refuses("rand-w1", "\"w1\": w takes 0");
-    refuses("rand-w0-tweights", "w and t are both given");
+    refuses("rand-w0-tweights", "w and t both choose the weights");
     refuses("rand-w0-n14", "without replacement");
     refuses("rand-tweights-n16", "without replacement");
     refuses("rand-t3aw-n15", "without replacement");
     refuses("rand-t", "\"t\": t takes weights, 3a or 3aw");
     refuses("rand-tfoo", "\"tfoo\": t takes");
-    refuses("rand-d2", "no \"d2\": rand has");
-    refuses("augmix-n2", "no \"n2\": augmix has m, w, d");
+    refuses("rand-d2", "unknown part \"d2\": rand has");
+    refuses("augmix-n2", "unknown part \"n2\": augmix has m, w, d");
     refuses("augmix-w0", "w takes a whole number from 1 to 8");
     refuses("augmix-w9", "w takes");
     refuses("augmix-d9", "d takes");
     refuses("augmix-d-1", "\"d\": d takes");
     refuses("augmix-a0", "a takes a number from 0.001");
     refuses("augmix-b0", "b takes 1");
-    refuses("original-m9", "no \"m9\": this policy has mstd");
-    refuses("3a-inc1", "no \"inc1\": this policy");
+    refuses("original-m9", "unknown part \"m9\": this policy has mstd");
+    refuses("3a-inc1", "unknown part \"inc1\": this policy");
 }
 
 TEST(long_strings)
@@ -163,10 +163,10 @@ TEST(policies_of_timm_made_by_hand)
     hand_made(p, "interpolation");
     p = good;
     p.set = SL_TIMM_V0;
-    hand_made(p, "no such set");
+    hand_made(p, "unknown set of operations");
     p = good;
     p.kind = SL_TIMM_AUTO;
-    hand_made(p, "no such policy");
+    hand_made(p, "unknown policy of sub-policies");
 }
 
 static void check_choice(const sl_policy_choice *c, uint32_t width, uint32_t height)

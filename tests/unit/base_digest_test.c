@@ -67,10 +67,10 @@ TEST(others_are_refused)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         sluice_error error = SLUICE_ERROR_INIT;
         sl_digest *digest;
-        assert_string_equal(sl_digest_refused(names[i]), "not known here");
+        assert_string_equal(sl_digest_refused(names[i]), "unknown here");
         assert_int_equal(sl_digest_open(&digest, names[i], &error), SLUICE_UNSUPPORTED);
         assert_null(digest);
-        assert_non_null(strstr(error.text, "not known here"));
+        assert_non_null(strstr(error.text, "unknown here"));
     }
     assert_non_null(sl_crypto_refused("no such hash"));
     assert_null(sl_crypto_open("no such hash"));

@@ -53,16 +53,16 @@ TEST(binary_files_are_recognised)
     expect_kind(HEAD("PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.npy"),
                 "NAME.npz");
     expect_kind(HEAD("PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xa\0\0\0a/data.pkl"),
-                "PyTorch saves");
+                "saved by PyTorch");
     expect_kind(HEAD("PK\3\4"), "a ZIP archive");
     expect_kind(HEAD("\x1f\x8b\x08\0"), "compressed by gzip");
     expect_kind(HEAD("\x80\4\x95\0"), "a Python pickle");
     expect_kind(HEAD("\x80\2}q\0"), "a Python pickle");
-    expect_kind(HEAD("GIF89a\1\0\1\0"), "a picture (GIF): convert it");
+    expect_kind(HEAD("GIF89a\1\0\1\0"), "an image (GIF): convert it");
     expect_kind(HEAD("\0\0\0\x20"
                      "ftypheic\0\0\0\0"),
-                "a picture (HEIF): convert it");
-    expect_kind(HEAD("BM\x36\0\0\0\0\0\0\0"), "a picture (BMP)");
+                "an image (HEIF): convert it");
+    expect_kind(HEAD("BM\x36\0\0\0\0\0\0\0"), "an image (BMP)");
     expect_kind(HEAD("\xff\xd8\xff\xe0"), NULL);
     expect_kind(HEAD("\x89PNG\r\n\x1a\n"), NULL);
     const uint8_t zeros[64] = {0};

@@ -263,7 +263,7 @@ TEST(slabs_are_charged)
     assert_int_equal(sl_slab_open(&first, 1, &budget, &error), SLUICE_OK);
     assert_int_equal(sl_budget_used(&budget), 2 * MIB);
     assert_int_equal(sl_slab_open(&second, 2 * MIB + 1, &budget, &error), SLUICE_NOMEM);
-    assert_non_null(strstr(error.text, "budget of 4194304 bytes"));
+    assert_non_null(strstr(error.text, "budget: 4194304 bytes"));
     assert_null(second.base);
     assert_int_equal(sl_budget_used(&budget), 2 * MIB);
     sl_slab_close(&first);

@@ -109,16 +109,18 @@ TEST(what_is_damaged)
     refused(BYTES("\x80"), SLUICE_CORRUPT, "truncated");
     refused(BYTES("\x05\x10hell"), SLUICE_CORRUPT, "truncated");
     refused(BYTES("\x06\x10hello"), SLUICE_CORRUPT, "truncated");
-    refused(BYTES("\xff\xff\xff\xff\x1f\x10hello"), SLUICE_CORRUPT, "no snappy block");
-    refused(BYTES("\x80\x80\x80\x80\x80\x80"), SLUICE_CORRUPT, "no snappy block");
-    refused(BYTES("\x04\x10hello"), SLUICE_CORRUPT, "more comes out");
-    refused(BYTES("\x05\x10hello\x10hello"), SLUICE_CORRUPT, "behind their end");
+    refused(BYTES("\xff\xff\xff\xff\x1f\x10hello"), SLUICE_CORRUPT,
+            "header of the snappy block is invalid");
+    refused(BYTES("\x80\x80\x80\x80\x80\x80"), SLUICE_CORRUPT,
+            "header of the snappy block is invalid");
+    refused(BYTES("\x04\x10hello"), SLUICE_CORRUPT, "unpacks to more bytes");
+    refused(BYTES("\x05\x10hello\x10hello"), SLUICE_CORRUPT, "continues after its end");
     refused(BYTES("\x08\x04"
                   "ab\x09\x03"),
-            SLUICE_CORRUPT, "from where there is nothing");
+            SLUICE_CORRUPT, "from before its beginning");
     refused(BYTES("\x08\x04"
                   "ab\x09\0"),
-            SLUICE_CORRUPT, "from where there is nothing");
+            SLUICE_CORRUPT, "from before its beginning");
 }
 
 static size_t put_size(uint8_t *to, uint32_t size)

@@ -47,7 +47,8 @@ TEST_WITH(labels_of_more_boxes_than_they_have_room_for, follow_setup, follow_tea
     const int64_t *labels = array(f->rig, "labels");
     sluice_error error;
     assert_int_equal(make(f->rig, ROWS - 1, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "\"labels\" has a length of 3, the column holds 1"));
+    assert_non_null(
+        strstr(error.text, "\"labels\" is too long: length 3, the column holds at most 1"));
     set_owned(f, 2, 2, 2); /* of which one is kept */
     must_make(f->rig, 0);
     assert_int_equal(labels[0], 11);
@@ -74,11 +75,11 @@ TEST_WITH(more_or_fewer_labels_than_boxes, follow_setup, follow_teardown)
     const follow_rig *f = *state;
     add_owned(f, BOXES_MAX, SLUICE_TOO_LONG_BAD);
     set_owned(f, 4, 6, 4);
-    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has a length of 6, and there are 4 boxes");
+    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has length 6, but there are 4 boxes");
     set_owned(f, 4, 0, 4);
-    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has a length of 0, and there are 4 boxes");
+    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has length 0, but there are 4 boxes");
     set_owned(f, 4, 4, 5);
-    says(f, SLUICE_CORRUPT, POINTS, "\"points\" has a length of 5, and there are 4 boxes");
+    says(f, SLUICE_CORRUPT, POINTS, "\"points\" has length 5, but there are 4 boxes");
     set_owned(f, 0, 0, 0);
     must_make(f->rig, 0);
     assert_int_equal(*(int64_t *)array(f->rig, "labels.lengths"), 0);
@@ -105,7 +106,7 @@ TEST_WITH(boxes_that_are_cut_off, follow_setup, follow_teardown)
     assert_int_equal(*(int64_t *)array(f->rig, "boxes.lengths"), 1);
     assert_int_equal(*(int64_t *)array(f->rig, "labels"), 11);
     set_owned(f, 4, 2, 0);
-    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has a length of 2, and there are 4 boxes");
+    says(f, SLUICE_CORRUPT, LABELS, "\"labels\" has length 2, but there are 4 boxes");
 }
 
 TEST_WITH(boxes_that_are_none, follow_setup, follow_teardown)
@@ -115,11 +116,12 @@ TEST_WITH(boxes_that_are_none, follow_setup, follow_teardown)
         float box[4];
         const char *words;
     } bad[] = {
-        {{0, 0, INFINITY, 1}, "box 1 of \"boxes\" is not of finite numbers"},
-        {{0, NAN, 1, 1}, "is not of finite numbers"},
-        {{-INFINITY, 0, 1, 1}, "is not of finite numbers"},
+        {{0, 0, INFINITY, 1}, "box 1 of \"boxes\" contains a number that is not finite"},
+        {{0, NAN, 1, 1}, "contains a number that is not finite"},
+        {{-INFINITY, 0, 1, 1}, "contains a number that is not finite"},
         {{5, 0, 4, 1.5F},
-         "has its right or lower edge before the other: it is 5, 0, 4, 1.5 (xyxy)"},
+         "has its right edge left of the left one, or its lower edge above the upper one: it is 5, "
+         "0, 4, 1.5 (xyxy)"},
     };
     add_whole_image(f);
     add(f, (sluice_column){.kind = SLUICE_COLUMN_BOXES, .field = "boxes", .length = BOXES_MAX});
@@ -166,10 +168,11 @@ TEST_WITH(boxes_beyond_floats, follow_setup, follow_teardown)
                            .missing = SLUICE_MISSING_BLANK});
     must_bind(f->rig);
     set_rows(f, PRECISE, precise, 1, 4, sizeof(double));
-    says(f, SLUICE_CORRUPT, PRECISE, "box 0 of \"precise\" is not of finite numbers");
+    says(f, SLUICE_CORRUPT, PRECISE, "box 0 of \"precise\" contains a number that is not finite");
     value(f->rig, PRECISE)->present = false;
     set_boxes(f, shares, 1);
-    says(f, SLUICE_CORRUPT, BOXES, "box 0 of \"boxes\" is not of finite numbers, in pixels");
+    says(f, SLUICE_CORRUPT, BOXES,
+         "box 0 of \"boxes\" contains a number that is not finite in pixels");
 }
 
 /* A whole box is wholly visible, whatever its numbers are rounded to. */

@@ -133,10 +133,11 @@ TEST_WITH(shapes_that_lie, follow_setup, follow_teardown)
         set_bytes(f->rig, WIDE_MAP, pixels, sizeof(pixels));
         memcpy(value(f->rig, WIDE_MAP)->shape, shapes[i], sizeof(shapes[i]));
         value(f->rig, WIDE_MAP)->shape[2] = WIDE;
-        says(f, SLUICE_CORRUPT, WIDE_MAP, "which is not what its shape says");
+        says(f, SLUICE_CORRUPT, WIDE_MAP, "which does not match its shape");
     }
     value(f->rig, WIDE_MAP)->shape[0] = value(f->rig, WIDE_MAP)->shape[1] = 1;
-    says(f, SLUICE_UNSUPPORTED, WIDE_MAP, "\"wide\" is 1 x 1 (height x width), and \"image\"");
+    says(f, SLUICE_UNSUPPORTED, WIDE_MAP,
+         "\"wide\" is 1 x 1 (height x width), but its image \"image\"");
     value(f->rig, WIDE_MAP)->shape[1] = 0;
     value(f->rig, WIDE_MAP)->bytes.size = 0;
     says(f, SLUICE_UNSUPPORTED, WIDE_MAP, "\"wide\" is 1 x 0 (height x width)");
@@ -165,7 +166,7 @@ TEST_WITH(masks_that_are_no_pngs, follow_setup, follow_teardown)
         free(bytes);
     }
     set_bytes(f->rig, MASK, f->picture.data, f->picture.size);
-    says(f, SLUICE_UNSUPPORTED, MASK, "\"mask\" has 3 values a pixel, the column wants 1");
+    says(f, SLUICE_UNSUPPORTED, MASK, "\"mask\" has 3 values per pixel, the column wants 1");
     set_bytes(f->rig, MASK, f->mask.data, f->mask.size);
     must_make(f->rig, 0);
 }

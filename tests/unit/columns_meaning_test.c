@@ -205,7 +205,7 @@ TEST_WITH(boxes_are_no_numbers_of_pixels, meaning_setup, meaning_teardown)
     ask(m, (sluice_column){.kind = SLUICE_COLUMN_BOXES,
                            .field = "boxes",
                            .relative = SLUICE_COORDINATES_INDICES});
-    refuses(m->rig, "not in numbers of pixels");
+    refuses(m->rig, "not in pixel indices");
 }
 
 TEST_WITH(boxes_of_an_unknown_format_are_not_guessed, meaning_setup, meaning_teardown)
@@ -276,7 +276,7 @@ TEST_WITH(which_boxes_is_never_guessed, meaning_setup, meaning_teardown)
     ask(m, boxes_alone);
     ask(m, (sluice_column){.kind = SLUICE_COLUMN_BOXES, .field = "others"});
     ask(m, labels);
-    refuses(m->rig, "there are several columns of boxes: say which it follows (follows)");
+    refuses(m->rig, "there are several columns of boxes: choose the one it follows (follows)");
     sl_columns_close(&m->rig->set);
     (void)strcpy(m->fields[LABELS].meaning.of, "others");
     must_bind(m->rig);
@@ -447,6 +447,6 @@ TEST_WITH(sides_of_images_are_no_natural_columns, meaning_setup, meaning_teardow
     sluice_error error;
     const sl_columns_config config = {.fields = &m->fields[SIDE], .field_count = 1};
     assert_int_equal(sl_columns_bind(&set, &config, &error), SLUICE_INVALID);
-    assert_non_null(strstr(error.text, "no field of the dataset has a natural column"));
+    assert_non_null(strstr(error.text, "no field of the dataset has a default column"));
     sl_columns_close(&set);
 }

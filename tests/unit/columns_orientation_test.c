@@ -340,10 +340,10 @@ TEST_WITH(a_size_that_fits_neither_way_up, turned_setup, turned_teardown)
     bind_all(t, &(asked){AUTO, BY_SIZE, UNKNOWN});
     give_sample(t, &s, 6, true);
     give_side(t, WIDE, 640);
-    fails(t, "9 x 6 (width x height) as stored, 6 x 9 upright, and was annotated as 640 x 9");
+    fails(t, "9 x 6 (width x height) as stored, 6 x 9 upright, but was annotated as 640 x 9");
     give_image(t, W, H, 1);
     give_side(t, HIGH, 480);
-    fails(t, "the image is 9 x 6 (width x height), and was annotated as 640 x 480");
+    fails(t, "the image is 9 x 6 (width x height), but was annotated as 640 x 480");
 }
 
 /* A half turn, and a square. */
@@ -353,10 +353,11 @@ TEST_WITH(a_size_that_fits_both_ways_up, turned_setup, turned_teardown)
     sample s;
     bind_all(t, &(asked){AUTO, BY_SIZE, UNKNOWN});
     give_sample(t, &s, 3, true);
-    fails(t, "its size does not tell which way up it was annotated: give column \"boxes\"");
+    fails(t,
+          "its annotated size does not show which way up it was annotated: give column \"boxes\"");
     fails(t, "orientation upright or stored");
     value(t->rig, HIGH)->present = false;
-    fails(t, "no width and height say which way up it was annotated");
+    fails(t, "no annotated size shows which way up it was annotated");
     give_image(t, W, H, 1); /* nothing to be decided */
     must_make(t->rig, 0);
     unbind(t->rig);
@@ -450,7 +451,7 @@ TEST_WITH(a_mask_whose_size_does_not_tell, turned_setup, turned_teardown)
                 must_make(t->rig, 0);
                 check_mask(t, "m", orientation, decoded);
             } else {
-                fails(t, "the size of \"flat\" does not tell which way up it was drawn: give "
+                fails(t, "the size of \"flat\" does not show which way up it was drawn: give "
                          "column \"m\" orientation upright or stored");
             }
         }

@@ -142,7 +142,7 @@ TEST_WITH(patches_that_do_not_do, setup, columns_rig_close)
     sl_error_clear(&error);
     assert_int_equal(make_patches(r, 0, 0, 2, 7, &error), SLUICE_OK);
     assert_int_equal(make_patches(r, 0, 1, 2, 6, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "no space for 6 of \"patches\" behind the 7 of its earlier "
+    assert_non_null(strstr(error.text, "no space for 6 of \"patches\" after the 7 of its earlier "
                                        "documents: it holds 12: give media_length more"));
     assert_ptr_equal(r->row->blame, value(r, PATCHES));
     assert_int_equal(make_patches(r, 0, 1, 2, 5, &error), SLUICE_OK); /* full */
@@ -152,8 +152,8 @@ TEST_WITH(patches_that_do_not_do, setup, columns_rig_close)
         set_bytes(r, PATCHES, numbers, sizeof(numbers)); /* of [3, 1, 2] */
         memcpy(value(r, PATCHES)->shape, shapes[i], sizeof(*shapes));
         assert_int_equal(make_member(r, 0, 0, 1, &error), SLUICE_CORRUPT);
-        assert_non_null(strstr(error.text, i < 2 ? "does not have its field's shape"
-                                                 : "has 24 bytes, which is not what its shape"));
+        assert_non_null(strstr(error.text, i < 2 ? "does not match its field"
+                                                 : "has 24 bytes, which does not match its shape"));
     }
 }
 
@@ -189,8 +189,9 @@ static void expect_refused(sluice_column column, const char *words)
 TEST(media_that_do_not_bind)
 {
     expect_refused(with_media("none", 0, 0), "the dataset has no field \"none\"");
-    expect_refused(with_media("tokens", 0, 0), "media is the field of the tokens themselves");
-    expect_refused(with_media("text", 0, 0), "media \"text\" is not a tensor of one dimension");
+    expect_refused(with_media("tokens", 0, 0), "media must be another field than the tokens");
+    expect_refused(with_media("text", 0, 0),
+                   "media \"text\" must be a tensor with at least one dimension");
     expect_refused(with_media("open", 0, 0), "only the first dimension of media \"open\" may");
     expect_refused(with_media(NULL, 4, 0), "need media, the field that they are about");
     expect_refused(with_media(NULL, 0, 4), "need media, the field that they are about");

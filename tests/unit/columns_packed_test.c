@@ -414,7 +414,7 @@ TEST_WITH(documents_that_are_not_as_planned, setup, columns_rig_close)
     sl_error_clear(&error);
     assert_int_equal(make_piece(r, 0, 0, 2, &good, &error), SLUICE_OK);
     assert_int_equal(make_piece(r, 0, 1, 2, &long_one, &error), SLUICE_CORRUPT);
-    assert_non_null(strstr(error.text, "does not have the elements that were planned"));
+    assert_non_null(strstr(error.text, "does not have the planned elements"));
     /* Fewer elements than the piece has. */
     const piece cut_off = {12, 8, 6, .alone = false};
     assert_int_equal(make_piece(r, 0, 0, 1, &cut_off, &error), SLUICE_CORRUPT);
@@ -455,12 +455,12 @@ TEST(bad_masks)
     static const uint32_t out_of_order[][2] = {{3, 6}, {5, 8}};
     static const uint32_t outside[][2] = {{0, 1}, {9, 11}};
     static const uint32_t far[][2] = {{UINT32_MAX, UINT32_MAX}};
-    expect_bad_mask(MASK, numbers, 9, "\"mask\" has a length of 9, and \"tokens\" one of 10");
-    expect_bad_mask(MASK, numbers, 11, "\"mask\" has a length of 11, and \"tokens\" one of 10");
+    expect_bad_mask(MASK, numbers, 9, "\"mask\" has length 9, but \"tokens\" has 10");
+    expect_bad_mask(MASK, numbers, 11, "\"mask\" has length 11, but \"tokens\" has 10");
     expect_bad_mask(MASK, NULL, 0, "the sample has no \"mask\"");
     expect_bad_mask(RUNS, backwards, 2, "run 1 of \"runs\" is [5, 4): it ends before 5");
     expect_bad_mask(RUNS, out_of_order, 2,
-                    "run 1 of \"runs\" is [5, 8): the run before it ends at 6");
+                    "run 1 of \"runs\" is [5, 8): the previous run ends at 6");
     expect_bad_mask(RUNS, outside, 2, "run 1 of \"runs\" is [9, 11): the document's length is 10");
     expect_bad_mask(RUNS, far, 1, "run 0 of \"runs\" is [4294967295, 4294967295): the document's");
 }
@@ -521,7 +521,7 @@ TEST_WITH(tokens_beyond_the_dtype, setup, columns_rig_close)
         r->row->members = 1;
         r->row->member = 0;
         assert_int_equal(sl_columns_make(&r->set, r->row, r->parts, &error), SLUICE_UNSUPPORTED);
-        assert_non_null(strstr(error.text, "a number that does not fit i64"));
+        assert_non_null(strstr(error.text, "a number that i64 cannot represent"));
     }
 }
 
@@ -579,7 +579,7 @@ TEST(requests_that_do_not_bind)
     expect_refused(column, "i32 or i64");
     column = packed(1, 0);
     column.field = "table";
-    expect_refused(column, "only tensors of one dimension");
+    expect_refused(column, "only one-dimensional tensors");
     column.field = "text";
     expect_refused(column, "cannot be used by a column of kind packed");
     column = packed(1, SLUICE_I32);
@@ -587,7 +587,7 @@ TEST(requests_that_do_not_bind)
     expect_refused(column, "pad and ignore_index must fit");
     column = packed(1, 0);
     column.length = (UINT64_C(1) << 24) + 1;
-    expect_refused(column, "1 to 2^24 elements");
+    expect_refused(column, "from 1 to 2^24 elements");
     column = packed(1, 0);
     column.unit = MOST + 1;
     expect_refused(column, "max_documents must be at least unit");
@@ -599,14 +599,14 @@ TEST(requests_that_do_not_bind)
     for (int i = 0; i < 4; i++) {
         static const char *const masks[] = {"weights", "triples", "text", "label"};
         column.mask = masks[i];
-        expect_refused(column, "which is neither a tensor of ints or bools with one for each");
+        expect_refused(column, "must be a tensor of ints or bools with one per token");
     }
     column.mask = "none";
     expect_refused(column, "the dataset has no field \"none\"");
     column = packed(1, 0);
     column.ids = SLUICE_ID_EOS;
     column.eos = IGNORE;
-    expect_refused(column, "eos is -1, as the loader's ignore_index");
+    expect_refused(column, "eos is -1, the same as the loader's ignore_index");
 }
 
 TEST_WITH(beside_other_columns, setup, columns_rig_close)
@@ -615,7 +615,7 @@ TEST_WITH(beside_other_columns, setup, columns_rig_close)
     const sluice_column column = packed(1, 0);
     add(r, &column);
     assert_int_equal(sluice_columns_number(r->asked, "label", SLUICE_I64), SLUICE_OK);
-    refuses(r, "column \"label\": beside packed sequences there are no other columns");
+    refuses(r, "column \"label\": it cannot be used with packed sequences");
 }
 
 TEST_WITH(twice, setup, columns_rig_close)
@@ -625,7 +625,7 @@ TEST_WITH(twice, setup, columns_rig_close)
     add(r, &column);
     column.name = "again";
     add(r, &column);
-    refuses(r, "a loader has one column of packed sequences");
+    refuses(r, "a loader can have only one column of packed sequences");
 }
 
 TEST_WITH(a_length_is_needed, setup, columns_rig_close)

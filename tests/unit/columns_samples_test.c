@@ -150,10 +150,10 @@ TEST_WITH(pictures_that_do_not_fit, setup, columns_rig_close)
     png_make_free(&file);
     options = (png_options){0};
     file = png_make(6, 8, 1, &options);
-    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has 3 samples a pixel, the column wants 1");
+    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has 3 samples per pixel, the column wants 1");
     png_make_free(&file);
     file = depth_png(6, 8);
-    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has samples of 16 bits, the column wants u8");
+    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has samples of 16 bits, but the column is u8");
     png_make_free(&file);
     jpeg_file jpeg = jpeg_make_pattern(6, 8, 1, &(jpeg_options){.colour = JPEG_GREY});
     expect_bad(r, &(png_file){jpeg.data, jpeg.size, 0}, SLUICE_UNSUPPORTED, "stored as JPEG");
@@ -170,7 +170,7 @@ TEST_WITH(parts_that_pictures_have_not, setup, columns_rig_close)
     png_make_free(&file);
     const png_options options = {.is_grey = true};
     file = png_make(6, 8, 1, &options);
-    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has samples of 1 to 8 bits, the column wants u16");
+    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has samples of 1 to 8 bits, but the column is u16");
     png_make_free(&file);
 }
 
@@ -178,16 +178,16 @@ TEST_WITH(pictures_as_what_they_cannot_be, setup, columns_rig_close)
 {
     rig *r = *state;
     add_samples(r, "a", SLUICE_I16, SLUICE_PART_WHOLE, (int64_t[3]){8, 6});
-    refuses(r, "column \"a\": a picture's samples are u8 or u16, which no cast makes i16");
+    refuses(r, "column \"a\": an image's samples are u8 or u16, which cannot be converted to i16");
     r->asked->count = 0;
     add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){0});
-    refuses(r, "column \"a\": a picture as a tensor needs a shape: height x width");
+    refuses(r, "column \"a\": an image as a tensor needs a shape: height x width");
     r->asked->count = 0;
     add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){8});
     refuses(r, "needs a shape");
     r->asked->count = 0;
     add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){8, 6, 5});
-    refuses(r, "column \"a\": a picture has 1 to 4 channels");
+    refuses(r, "column \"a\": an image has 1 to 4 channels");
     r->asked->count = 0;
     add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){1 << 30, 1 << 30});
     refuses(r, "2^40");

@@ -314,7 +314,8 @@ TEST_WITH(what_is_too_long, setup, columns_rig_close)
     set_bytes(r, BLOB, "fivef", 5);
     sluice_error error;
     assert_int_equal(make(r, 0, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "\"blob\" has a length of 5, the column holds 4"));
+    assert_non_null(
+        strstr(error.text, "\"blob\" is too long: length 5, the column holds at most 4"));
 }
 
 TEST_WITH(what_is_missing, setup, columns_rig_close)
@@ -420,7 +421,7 @@ TEST_WITH(what_binding_refuses, setup, columns_rig_close)
         const char *text;
     } bad[] = {
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "nothing"},
-         "the dataset has no field \"nothing\", it has: label, score, cube"},
+         "the dataset has no field \"nothing\": its fields are label, score, cube"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "caption"},
          "cannot be used by a column of kind number"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "label", .dtype = SLUICE_F16},
@@ -428,16 +429,17 @@ TEST_WITH(what_binding_refuses, setup, columns_rig_close)
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "score", .dtype = SLUICE_I64},
          "i64 is not a dtype"},
         {{.kind = SLUICE_COLUMN_NUMBER, .field = "label", .name = "index"},
-         "two columns are called \"index\""},
-        {{.kind = SLUICE_COLUMN_ONE_HOT, .field = "label", .length = 1ULL << 32}, "how many"},
+         "two columns are named \"index\""},
+        {{.kind = SLUICE_COLUMN_ONE_HOT, .field = "label", .length = 1ULL << 32},
+         "the number of classes"},
         {{.kind = SLUICE_COLUMN_ONE_HOT, .field = "score", .length = 3}, "cannot be used by a"},
-        {{.kind = SLUICE_COLUMN_TENSOR, .field = "cube"}, "say what is wanted"},
+        {{.kind = SLUICE_COLUMN_TENSOR, .field = "cube"}, "choose the wanted shape"},
         {{.kind = SLUICE_COLUMN_TENSOR, .field = "cube", .dims = 2, .shape = {1, 1}},
-         "another number of dimensions"},
+         "different numbers of dimensions"},
         {{.kind = SLUICE_COLUMN_TENSOR, .field = "cube", .dims = 3, .shape = {1, 1, 4}},
          "larger than the tensor"},
         {{.kind = SLUICE_COLUMN_TENSOR, .field = "cube", .dims = 3, .shape = {1, 1, 2}},
-         "not the tensor's"},
+         "must be the tensor's"},
         {{.kind = SLUICE_COLUMN_TENSOR,
           .field = "cube",
           .dims = 3,
@@ -448,8 +450,8 @@ TEST_WITH(what_binding_refuses, setup, columns_rig_close)
           .dtype = SLUICE_I32,
           .dims = 2,
           .shape = {2, 2}},
-         "no cast makes i32 of the stored f32"},
-        {{.kind = SLUICE_COLUMN_WINDOW, .field = "cube", .length = 3}, "one dimension"},
+         "cannot convert to i32 from the stored f32"},
+        {{.kind = SLUICE_COLUMN_WINDOW, .field = "cube", .length = 3}, "one-dimensional tensor"},
         {{.kind = SLUICE_COLUMN_WINDOW, .field = "tokens", .length = 3, .offset = UINT64_MAX},
          "2^40"},
         {{.kind = SLUICE_COLUMN_RAGGED, .field = "cube", .length = 3}, "only the first dimension"},
@@ -472,13 +474,13 @@ TEST_WITH(what_binding_refuses_of_several, setup, columns_rig_close)
     refuses(r, "the list of columns is empty");
     assert_int_equal(sluice_columns_number(r->asked, "label", SLUICE_I64), SLUICE_OK);
     assert_int_equal(sluice_columns_one_hot(r->asked, "label", 5, SLUICE_F32), SLUICE_OK);
-    refuses(r, "two columns are called \"label\"");
+    refuses(r, "two columns are named \"label\"");
 
     sluice_columns_destroy(r->asked);
     assert_int_equal(sluice_columns_create(&r->asked), SLUICE_OK);
     assert_int_equal(sluice_columns_window(r->asked, "tokens", 8, 0, SLUICE_I32), SLUICE_OK);
     assert_int_equal(sluice_columns_number(r->asked, "label", SLUICE_I64), SLUICE_OK);
-    refuses(r, "with windows there are no other columns");
+    refuses(r, "cannot be used with windows");
 }
 
 TEST_WITH(two_strides_of_windows, setup, columns_rig_close)
@@ -492,7 +494,7 @@ TEST_WITH(two_strides_of_windows, setup, columns_rig_close)
     column.name = "other";
     column.stride = 4;
     assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_OK);
-    refuses(r, "one stride");
+    refuses(r, "same field and stride");
 }
 
 /* ---- without a list ---- */
@@ -579,7 +581,8 @@ TEST_WITH(natural_columns_of_masks, setup, columns_rig_close)
             .fields = of, .field_count = 2, .recipe = recipe, .dtype = SLUICE_U8};
         sl_error_clear(&error);
         assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_INVALID);
-        assert_non_null(strstr(error.text, "is cropped apart from \"picture\" unless it is said"));
+        assert_non_null(
+            strstr(error.text, "would be cropped independently of \"picture\": request columns"));
         assert_non_null(strstr(error.text, names[i]));
         config.fields = &of[1]; /* the only picture is one */
         config.field_count = 1;
@@ -592,7 +595,8 @@ TEST_WITH(natural_columns_of_masks, setup, columns_rig_close)
         sl_columns_close(&r->set);
         of[1].meaning.role = SLUICE_ROLE_MASK; /* whatever it is called */
         assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_INVALID);
-        assert_non_null(strstr(error.text, "\"right\" is cropped apart from \"picture\""));
+        assert_non_null(
+            strstr(error.text, "\"right\" would be cropped independently of \"picture\""));
         of[1].meaning.role = SLUICE_ROLE_NONE;
     }
     sluice_augment_destroy(recipe);

@@ -81,14 +81,14 @@ TEST(what_has_no_codec_is_named)
         const char *bytes, *text;
         sluice_status status;
     } cases[] = {
-        {"GIF89a, and so on", "GIF data: there is no codec", SLUICE_UNSUPPORTED},
-        {"P4\n8 1\nx", "PBM data: there is no codec", SLUICE_UNSUPPORTED},
-        {"%PDF-1.7", "not a picture: it is a PDF document", SLUICE_CORRUPT},
+        {"GIF89a, and so on", "GIF data cannot be decoded", SLUICE_UNSUPPORTED},
+        {"P4\n8 1\nx", "PBM data cannot be decoded", SLUICE_UNSUPPORTED},
+        {"%PDF-1.7", "not an image: it is a PDF document", SLUICE_CORRUPT},
         {"version https://git-lfs.github.com/spec/v1", "Git LFS pointer", SLUICE_CORRUPT},
-        {"fLaC, and so on", "not a picture: it is an audio file (FLAC)", SLUICE_CORRUPT},
-        {"RIFF1234WAVEfmt ", "not a picture: it is an audio file (WAV)", SLUICE_CORRUPT},
-        {"RIFF1234WEB", "not a picture: it begins with the bytes 52 49", SLUICE_CORRUPT},
-        {"\xff", "not a picture: it begins with the bytes ff 00", SLUICE_CORRUPT},
+        {"fLaC, and so on", "not an image: it is an audio file (FLAC)", SLUICE_CORRUPT},
+        {"RIFF1234WAVEfmt ", "not an image: it is an audio file (WAV)", SLUICE_CORRUPT},
+        {"RIFF1234WEB", "not an image: it begins with the bytes 52 49", SLUICE_CORRUPT},
+        {"\xff", "not an image: it begins with the bytes ff 00", SLUICE_CORRUPT},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const sl_bytes bytes = {(const uint8_t *)cases[i].bytes, strlen(cases[i].bytes)};

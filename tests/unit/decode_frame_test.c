@@ -153,5 +153,5 @@ TEST_WITH(frames_over_the_limit, setup, teardown)
     (void)ZSTD_freeCCtx(context);
     assert_false(ZSTD_isError(f->packed_size));
     stored.bytes.size = f->packed_size;
-    expect(f, &stored, SLUICE_UNSUPPORTED, "how large");
+    expect(f, &stored, SLUICE_UNSUPPORTED, "no content size");
 }

@@ -257,7 +257,7 @@ static void not_a_picture(void **state)
 {
     expect(*state, (const uint8_t *)"", 0, SLUICE_CORRUPT, "empty");
     expect(*state, (const uint8_t *)"x", 1, SLUICE_CORRUPT, "78 00");
-    expect(*state, (const uint8_t *)"hello, world", 12, SLUICE_CORRUPT, "not a picture");
+    expect(*state, (const uint8_t *)"hello, world", 12, SLUICE_CORRUPT, "not an image");
     expect(*state, (const uint8_t *)"\xff\xd8", 2, SLUICE_CORRUPT, "Premature");
     expect(*state, (const uint8_t *)"\xff\xd8\xff\xd9", 4, SLUICE_CORRUPT, "no image");
     expect(*state, (const uint8_t *)"GIF89a", 6, SLUICE_UNSUPPORTED, "GIF");

@@ -110,16 +110,16 @@ TEST_WITH(containers_that_lie, setup, teardown)
     const webp_options animated = {.animated = true};
     const webp_options turned = {.orientation = 1};
     webp_file file = webp_make(20, 20, 1, &animated);
-    expect(*state, &file, SLUICE_UNSUPPORTED, "animated");
+    expect(*state, &file, SLUICE_UNSUPPORTED, "animation");
     webp_free(&file);
     file = webp_make(20, 20, 1, &turned);
     file.data[RIFF + HEAD + 4] ^= 1; /* the canvas's width */
-    expect(*state, &file, SLUICE_CORRUPT, "another size");
+    expect(*state, &file, SLUICE_CORRUPT, "different sizes");
     file.data[RIFF + HEAD + 4] ^= 1;
     memcpy(file.data + RIFF + HEAD + 10, "VP8x", 4);
-    expect(*state, &file, SLUICE_CORRUPT, "no picture");
+    expect(*state, &file, SLUICE_CORRUPT, "no image");
     memcpy(file.data + RIFF, "ALPH", 4);
-    expect(*state, &file, SLUICE_CORRUPT, "no chunk that it may");
+    expect(*state, &file, SLUICE_CORRUPT, "not VP8, VP8L or VP8X");
     webp_free(&file);
 }
 

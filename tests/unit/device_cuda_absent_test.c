@@ -79,12 +79,12 @@ static void no_library(void **state)
 {
     assert_int_equal(in_own_process("/nonexistent/libcuda.so.1", "/nonexistent/libcuda.so.1", 0),
                      0);
-    assert_int_equal(in_own_process("/dev/null", "no CUDA driver", 0), 0);
+    assert_int_equal(in_own_process("/dev/null", "cannot load the CUDA driver", 0), 0);
 }
 
 static void not_a_driver(void **state)
 {
-    assert_int_equal(in_own_process("libm.so.6", "no function cuInit", 0), 0);
+    assert_int_equal(in_own_process("libm.so.6", "it lacks cuInit", 0), 0);
 }
 
 static void names(void **state)

@@ -84,7 +84,7 @@ static void what_is_refused_is_tried_as_ptx(void **state)
             .seed = 1, .code_refusal = refusals[i / 2], .lazy_refusal = i % 2 == 1};
         sl_device *device = open_device(&options, text, sizeof(text));
         assert_true(device->converts);
-        expect_words(text, "; converts batches by PTX 7.0 that the driver compiled; it refuses");
+        expect_words(text, "; converts batches by PTX 7.0 that the driver compiled; it rejects");
         snprintf(words, sizeof(words), "%s: CUDA error %u",
                  options.lazy_refusal ? "cuModuleGetFunction" : "cuModuleLoadData",
                  options.code_refusal);

@@ -114,7 +114,7 @@ TEST(managed_and_reserved_memory)
         {.memory_managed = true, .no_concurrency = true},
         {.memory_unmapped = true},
     };
-    const char *const words[] = {"", "", "managed memory", "nothing is mapped"};
+    const char *const words[] = {"", "", "managed memory", "nothing mapped"};
     sl_device *device = open_device();
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         void *memory;
@@ -185,7 +185,7 @@ TEST(streams_of_the_last_device_are_told_its_number)
     struct CUstream_st *stream = fake->stream_new(false);
     fake->set(&(fake_cuda_options){.devices = 2});
     expect_stream(device, stream, FAKE_CUDA_OTHER_DEVICE, SLUICE_INVALID,
-                  "the stream is one of cuda:1; the batch is on cuda:0");
+                  "the stream is on cuda:1, but the batch is on cuda:0");
     close_device(device);
     devices = 0;
 }

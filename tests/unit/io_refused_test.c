@@ -208,22 +208,20 @@ static void check(int (*test)(void *), struct refusal refusal)
 
 TEST(setup_refused)
 {
-    check(refused,
-          (struct refusal){SYS_io_uring_setup, EPERM, "io_uring_setup refused with EPERM"});
-    check(refused, (struct refusal){SYS_io_uring_setup, ENOSYS, "refused with ENOSYS"});
-    check(refused, (struct refusal){SYS_io_uring_setup, EACCES, "refused with EACCES"});
+    check(refused, (struct refusal){SYS_io_uring_setup, EPERM, "io_uring_setup failed with EPERM"});
+    check(refused, (struct refusal){SYS_io_uring_setup, ENOSYS, "failed with ENOSYS"});
+    check(refused, (struct refusal){SYS_io_uring_setup, EACCES, "failed with EACCES"});
 }
 
 TEST(enter_refused)
 {
-    check(refused,
-          (struct refusal){SYS_io_uring_enter, EPERM, "io_uring_enter refused with EPERM"});
+    check(refused, (struct refusal){SYS_io_uring_enter, EPERM, "io_uring_enter failed with EPERM"});
 }
 
 TEST(enter_never_ready)
 {
     check(refused_in_the_end,
-          (struct refusal){SYS_io_uring_enter, EAGAIN, "io_uring_enter refused with EAGAIN"});
+          (struct refusal){SYS_io_uring_enter, EAGAIN, "io_uring_enter failed with EAGAIN"});
 }
 
 TEST(register_refused)

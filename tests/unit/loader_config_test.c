@@ -248,7 +248,7 @@ TEST(a_rank_is_below_the_world)
     options.world_size = 2;
     assert_int_equal(made(&options, 1000, 0).options.rank, 1);
     options.rank = 2;
-    refused(&options, 1000, "rank is 2, out of range 0..1");
+    refused(&options, 1000, "rank is out of range: 2, expected 0 to 1");
 }
 
 /* ---- what options are to each other ---- */

@@ -105,7 +105,7 @@ TEST(a_consumer_who_keeps_batches)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(sluice_loader_next(loader, &taken[i], -1), SLUICE_OK);
     }
-    expect_words(loader, "batch 3 waits for a slot: batches that were not released have them");
+    expect_words(loader, "batch 3 waits for a slot: unreleased batches hold them all");
     for (int i = 0; i < 3; i++) {
         sluice_batch_release(taken[i]);
     }

@@ -149,7 +149,7 @@ TEST_WITH(a_task_that_is_lost, make, clean)
         const sluice_loader_options options = small_options();
         sluice_loader *loader = watched(photos.path, &options, NULL, 20 * MS);
         atomic_store_explicit(&lose_task, turn, memory_order_relaxed);
-        expect_noticed(loader, "no worker makes the rest of its rows");
+        expect_noticed(loader, "no worker finishes its remaining rows");
         sluice_loader_close(loader);
     }
 }

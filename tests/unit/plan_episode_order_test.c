@@ -366,8 +366,9 @@ TEST(too_few_classes_are_counted)
     fixture f;
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(open_set(&f, 5, 21, 0, &error), SLUICE_INVALID);
-    assert_non_null(strstr(error.text, "5 classes with 21 samples each, and of the dataset's 12 "
-                                       "classes 4 have as many (the largest has 50)"));
+    assert_non_null(strstr(error.text,
+                           "5 classes of 21 samples each, but of the dataset's 12 classes "
+                           "only 4 have as many (the largest has 50)"));
     close_set(&f);
     assert_int_equal(open_set(&f, 4, 21, 0, &error), SLUICE_OK);
     close_set(&f);

@@ -218,7 +218,7 @@ TEST(shapes_out_of_range_are_refused)
     bad.window = 1;
     refuse(&bad, 4, "window is 1: expected 2 to 65536");
     refuse(&good, 3, "3 documents are not a multiple of unit 2");
-    refuse(&good, 0, "there are no documents");
+    refuse(&good, 0, "the dataset has no documents");
     bad = good;
     bad.length = 5;
     refuse(&bad, 4, "length 5 is not a multiple of align 8: 8 and 16 are");
@@ -234,12 +234,12 @@ TEST(documents_that_do_not_fit_are_refused)
         lengths[i] = 10 * (i + 1);
     }
     lengths[3] = 70;
-    refuse(&shape, 6, "the longest document, 3, has 70 elements, and a row has 64: cut=\"long\"");
+    refuse(&shape, 6, "the longest document, 3, has 70 elements, but a row has 64: cut=\"long\"");
     shape.unit = 2;
     shape.cut = SL_PACKING_CUT_LONG;
     refuse(&shape, 6, "documents 4 to 5 stay together (unit 2) and have 120 elements");
     lengths[5] = 0;
-    refuse(&shape, 6, "documents 4 to 5, which stay together (unit 2), some are empty");
+    refuse(&shape, 6, "some of documents 4 to 5, which stay together (unit 2), are empty");
     memset(lengths, 0, 6 * sizeof(*lengths));
     refuse(&shape, 6, "all 6 documents are empty");
 }

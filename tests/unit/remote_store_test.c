@@ -244,7 +244,7 @@ TEST(a_listing_that_does_not_go_on_ends)
     assert_int_equal(
         sl_store_list((sl_file_name){"test", "s3://many/class00001"}, take_name, &n, &error),
         SLUICE_IO);
-    assert_non_null(strstr(error.text, "does not go on"));
+    assert_non_null(strstr(error.text, "does not advance"));
     http_server_script(server, "");
 }
 
@@ -276,7 +276,7 @@ TEST(a_listing_without_end_ends)
         {"kind=list same-pages\n", "s3://many/class00001", "100 pages in a row"},
         {"kind=list skip=1 empty-pages\n", "s3://many/class00001", "100 pages in a row"},
         {"kind=tree empty-pages\n", "hf://datasets/o/n/d", "100 pages in a row"},
-        {"kind=tree same-pages\n", "hf://datasets/o/n/d", "the same names again"},
+        {"kind=tree same-pages\n", "hf://datasets/o/n/d", "pages repeat the same names"},
     };
     static names n;
     (void)setenv("HF_ENDPOINT", http_server_url(server), 1);

@@ -229,7 +229,7 @@ TEST_WITH(many_points_take_bounded_time, open_scratch, close_scratch)
         points[2 * i + 1] = (double)(i % 64);
     }
     assert_int_equal(fill_points(points, POINTS, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "more often"));
+    assert_non_null(strstr(error.text, "too often"));
     for (size_t i = 0; i < POINTS; i++)
         points[2 * i] = i % 2 == 0 ? -1e6 : -1;
     assert_int_equal(fill_points(points, POINTS, &error), SLUICE_OK);

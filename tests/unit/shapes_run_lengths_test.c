@@ -340,8 +340,8 @@ static const struct {
     double width, height;
     const char *words;
 } bad[] = {
-    {"6", 2, 2, "as many pixels"},
-    {"", 2, 2, "as many pixels"},
+    {"6", 2, 2, "different numbers of pixels"},
+    {"", 2, 2, "different numbers of pixels"},
     {"4", 0, 4, "size of its mask"},
     {"4", 4, -1, "size of its mask"},
     {"4", 1.5, 2, "size of its mask"},
@@ -351,13 +351,13 @@ static const struct {
     {"@", 2, 2, "negative"},
     {"00100O", 1, 1, "negative"},
     {"T", 2, 2, "ends inside"},
-    {"PPPPPP0", 2, 2, "as many pixels"},
+    {"PPPPPP0", 2, 2, "different numbers of pixels"},
     {"PPPPPPP0", 2, 2, "more than 32 bits"},
     {"oooooo?", 2, 2, "2^32 - 1 pixels"},
-    {"4/", 2, 2, "no run lengths have"},
-    {"4p", 2, 2, "no run lengths have"},
-    {"4\x7f", 2, 2, "no run lengths have"},
-    {"4\xff", 2, 2, "no run lengths have"},
+    {"4/", 2, 2, "run lengths cannot have"},
+    {"4p", 2, 2, "run lengths cannot have"},
+    {"4\x7f", 2, 2, "run lengths cannot have"},
+    {"4\xff", 2, 2, "run lengths cannot have"},
 };
 
 TEST(bad_texts_are_refused)

@@ -90,7 +90,7 @@ sluice_status sl_blur_gaussian(sl_simd simd, const sl_image *in, const sl_gaussi
     const size_t aside = (size_t)x.taps.reach * 3;
     int16_t *memory = sl_scratch_take(scratch, (samples + 2 * aside) * sizeof(*memory));
     if (memory == NULL) {
-        return sl_no_memory(error, "augment", "to blur a picture");
+        return sl_no_memory(error, "augment", "to blur an image");
     }
     int16_t *between = memory + aside;
     const uint8_t *rows[SL_BLUR_KERNEL_MAX];

@@ -140,7 +140,7 @@ sluice_status sl_box_blur(sl_simd simd, const sl_image *in, const sl_boxes *boxe
     set_weights(&work, boxes);
     if (!box_take(&work, in->width, in->height, scratch)) {
         sl_scratch_release(scratch, mark);
-        return sl_no_memory(error, "augment", "to blur a picture");
+        return sl_no_memory(error, "augment", "to blur an image");
     }
     for (uint32_t y = 0; y < in->height; y += LANES) {
         blur_rows(&work, in, y, out + y * bytes);

@@ -252,7 +252,7 @@ static sluice_status jpeg_canvas(const sl_operation *operation, const sl_canvas_
     sl_jpeg_function *const jpeg = work->run->tools->jpeg;
     if (jpeg == NULL) {
         return sl_error_set(work->run->error, SLUICE_UNSUPPORTED, "augment",
-                            "there is no codec for the step \"jpeg\"");
+                            "step \"jpeg\" is not available: no JPEG codec");
     }
     return jpeg(&work->in, (int)operation->values[0], work->out, work->run->scratch,
                 work->run->error);

@@ -32,7 +32,7 @@ sluice_status sl_sharpness(sl_simd simd, const sl_image *in, float factor, uint8
     const size_t bytes = (size_t)in->width * 3;
     int16_t *sums = sl_scratch_take(scratch, bytes * sizeof(*sums));
     if (sums == NULL) {
-        return sl_no_memory(error, "augment", "to sharpen a picture");
+        return sl_no_memory(error, "augment", "to sharpen an image");
     }
     factor = limited(factor);
     memcpy(out, in->pixels, bytes);

@@ -263,7 +263,7 @@ static sluice_status check_side(const sl_drawing *drawing, uint64_t width, uint6
         return SLUICE_OK;
     }
     return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                        "a picture of %llu x %llu is %s", (unsigned long long)width,
+                        "an image of %llu x %llu is %s", (unsigned long long)width,
                         (unsigned long long)height,
                         width > 0 && height > 0 ? "too large" : "empty");
 }

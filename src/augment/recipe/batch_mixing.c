@@ -47,13 +47,13 @@ const char *sl_mixing_mismatch(const sl_mixing *mixing)
     uint32_t least[2];
     uint32_t end[2];
     if (mixing->width > UINT16_MAX || mixing->height > UINT16_MAX) {
-        return "rows whose pictures have a side above 65535 pixels cannot be mixed";
+        return "rows whose images have a side above 65535 pixels cannot be mixed";
     }
     find_sides(mixing, mixing->width, &least[0], &end[0]);
     find_sides(mixing, mixing->height, &least[1], &end[1]);
     for (int i = 0; i < 2 && mixing->sides[1] > 0; i++) {
         if (least[i] >= end[i] || end[i] == 1) { /* none, or 0 alone */
-            return "between cutmix_min and cutmix_max there is no whole number of pixels";
+            return "no whole number of pixels lies between cutmix_min and cutmix_max";
         }
     }
     return NULL;

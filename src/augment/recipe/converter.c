@@ -17,7 +17,7 @@ sluice_status sl_converter_make_any(sl_converter *converter, const sluice_augmen
     float scales[3] = {1.0F / 255.0F, 1.0F / 255.0F, 1.0F / 255.0F};
     float biases[3] = {0.0F, 0.0F, 0.0F};
     if (dtype < SLUICE_U8 || dtype > SLUICE_BF16) {
-        return sl_error_set(error, SLUICE_INVALID, "augment", "dtype %d is not for pictures",
+        return sl_error_set(error, SLUICE_INVALID, "augment", "images cannot have dtype %d",
                             (int)dtype);
     }
     for (uint32_t i = 0; i < recipe->count; i++) {

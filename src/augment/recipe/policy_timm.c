@@ -305,46 +305,46 @@ static uint32_t most_ops(uint32_t set)
 static const char *rand_refusal(const sl_timm_policy *policy)
 {
     if (policy->set >= SL_TIMM_SETS) {
-        return "rand has no such set of operations";
+        return "unknown set of operations for rand";
     }
     if (policy->num_ops < 1 || policy->num_ops > SL_POLICY_CHOICES_MAX) {
-        return "rand takes n, operations, from 1 to 16";
+        return "n of rand, the number of operations, must be from 1 to 16";
     }
     if (policy->num_ops > most_ops(policy->set)) {
-        return "rand draws operations with weights without replacement, and n is more than there "
-               "are";
+        return "n of rand must be at most the number of operations with a weight, which are drawn "
+               "without replacement";
     }
     return policy->probability >= 0 && policy->probability <= 1
                ? NULL
-               : "rand takes p, a probability, from 0 to 1";
+               : "p of rand, a probability, must be from 0 to 1";
 }
 
 static const char *mix_refusal(const sl_timm_policy *policy)
 {
     if (policy->width < 1 || policy->width > SL_POLICY_WIDTH_MAX) {
-        return "augmix takes w, chains, from 1 to 8";
+        return "w of augmix, the number of chains, must be from 1 to 8";
     }
     if (policy->depth > SL_POLICY_DEPTH_MAX) {
-        return "augmix takes d, operations of a chain, from 0 to 8";
+        return "d of augmix, the operations of a chain, must be from 0 to 8";
     }
     return policy->alpha >= SL_POLICY_ALPHA_MIN && policy->alpha <= SL_POLICY_ALPHA_MAX
                ? NULL
-               : "augmix takes a, a concentration, from 0.001 to 1000";
+               : "a of augmix, a concentration, must be from 0.001 to 1000";
 }
 
 const char *sl_timm_refusal(const sl_timm_policy *policy)
 {
     if (policy->kind >= SL_TIMM_KINDS) {
-        return "timm has no such kind of policy";
+        return "unknown kind of timm policy";
     }
     if (policy->magnitude > 100 || policy->magnitude_max < 1 || policy->magnitude_max > 100) {
-        return "magnitudes are from 0 to 100, the largest from 1";
+        return "magnitudes must be from 0 to 100, the largest from 1 to 100";
     }
     if (!(policy->deviation >= 0)) {
-        return "the deviation of magnitudes must not be below 0";
+        return "the deviation of magnitudes must be at least 0";
     }
     if (!(policy->translation >= 0 && policy->translation <= 1)) {
-        return "translation must be from 0 to 1 of the side";
+        return "translation must be from 0 to 1, as a fraction of the side";
     }
     if (policy->interpolation > SL_POLICY_RANDOM) {
         return "interpolation must be nearest, bilinear, bicubic or random";
@@ -357,5 +357,5 @@ const char *sl_timm_refusal(const sl_timm_policy *policy)
     }
     return policy->set >= SL_TIMM_ORIGINAL && policy->set < SL_TIMM_SETS_END
                ? NULL
-               : "there is no such policy of sub-policies";
+               : "unknown policy of sub-policies";
 }

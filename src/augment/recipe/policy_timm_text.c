@@ -47,7 +47,7 @@ static const struct {
     [KEY_OPS] = {"n", OF_RAND, TIMM_WHOLE, 1, SL_POLICY_CHOICES_MAX, "a whole number from 1 to 16"},
     [KEY_PROBABILITY] = {"p", OF_RAND, TIMM_REAL, 0, 1, "a number from 0 to 1"},
     [KEY_INCREASING] = {"inc", OF_RAND, TIMM_WHOLE, 1, 1, "1 (timm reads any number as 1)"},
-    [KEY_WEIGHTS] = {"w", OF_RAND, TIMM_WHOLE, 0, 0, "0, and timm has tweights in its place now"},
+    [KEY_WEIGHTS] = {"w", OF_RAND, TIMM_WHOLE, 0, 0, "0; timm now uses tweights instead"},
     [KEY_SET] = {"t", OF_RAND, TIMM_SET, 0, 0, "weights, 3a or 3aw"},
     [KEY_WIDTH] = {"w", OF_MIX, TIMM_WHOLE, 1, SL_POLICY_WIDTH_MAX, "a whole number from 1 to 8"},
     [KEY_DEPTH] = {"d", OF_MIX, TIMM_WHOLE, 0, SL_POLICY_DEPTH_MAX, "a whole number from 0 to 8"},
@@ -116,8 +116,7 @@ static sluice_status timm_named(sl_timm_policy *policy, timm_text name, sluice_e
     }
     return sl_error_set(
         error, SLUICE_INVALID, "augment",
-        "timm has no policy \"%.*s\": it has rand, augmix, original, originalr, v0, "
-        "v0r and 3a",
+        "unknown timm policy \"%.*s\": expected rand, augmix, original, originalr, v0, v0r or 3a",
         QUOTED(name));
 }
 
@@ -203,11 +202,11 @@ static sluice_status timm_section(sl_timm_policy *policy, timm_text part, uint32
             [SL_TIMM_AUTO] = "this policy has mstd",
             [SL_TIMM_AUG_MIX] = "augmix has m, w, d, a, b and mstd",
         };
-        return sl_error_set(error, SLUICE_INVALID, "augment", "there is no \"%.*s\": %s",
+        return sl_error_set(error, SLUICE_INVALID, "augment", "unknown part \"%.*s\": %s",
                             QUOTED(part), has[policy->kind]);
     }
     if ((*seen >> key & 1) != 0) {
-        return sl_error_set(error, SLUICE_INVALID, "augment", "\"%.*s\" is the second %s",
+        return sl_error_set(error, SLUICE_INVALID, "augment", "\"%.*s\" sets %s a second time",
                             QUOTED(part), keys[key].name);
     }
     *seen |= 1U << key;
@@ -233,7 +232,7 @@ static sluice_status choose_set(sl_timm_policy *policy, uint32_t seen, sluice_er
     if ((seen >> KEY_SET & 1) != 0) {
         /* inc has nothing to say there, as in timm: each set grows with the level */
         return old_weights ? sl_error_set(error, SLUICE_INVALID, "augment",
-                                          "w and t are both given, and both choose the weights")
+                                          "w and t both choose the weights: give one of them")
                            : SLUICE_OK;
     }
     if (old_weights) {
@@ -248,7 +247,8 @@ sluice_status sl_timm_parse(sl_timm_policy *policy, const char *text, sluice_err
 {
     if (strnlen(text, SL_TIMM_TEXT_MAX + 1) > SL_TIMM_TEXT_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "augment",
-                            "a policy of timm of more than %d characters", SL_TIMM_TEXT_MAX);
+                            "the timm policy is too long: it has more than %d characters",
+                            SL_TIMM_TEXT_MAX);
     }
     if (text[0] == '\0') {
         return sl_error_set(error, SLUICE_INVALID, "augment", "the policy is an empty string");
@@ -260,7 +260,7 @@ sluice_status sl_timm_parse(sl_timm_policy *policy, const char *text, sluice_err
         const timm_text part = take_part(&rest);
         if (part.length == 0) {
             return sl_error_set(error, SLUICE_INVALID, "augment",
-                                "\"%s\" has a dash with nothing behind it", text);
+                                "\"%s\" has a dash that nothing follows", text);
         }
         status = timm_section(policy, part, &seen, error);
     }

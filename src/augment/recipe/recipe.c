@@ -149,38 +149,39 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
     const bool several = step->kind->members != NULL;
     if (several &&
         (recipe->depth > 0 || (recipe->count > 0 && !comes_last(recipe->steps[0].kind)))) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                "it makes rows of several samples, and has to be the first step, "
-                                "in no group");
+        return sl_recipe_refuse(
+            recipe, SLUICE_INVALID, call,
+            "it makes rows of several samples: it must be the first step and in no group");
     }
     if (step->kind->layers != NULL && (recipe->depth > 0 || sl_recipe_is_layered(recipe))) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                recipe->depth > 0
-                                    ? "it cannot be in a group: how often it happens is its "
-                                      "probability"
-                                    : "a recipe has one of mixup_partner and copy_paste, once");
+        return sl_recipe_refuse(
+            recipe, SLUICE_INVALID, call,
+            recipe->depth > 0
+                ? "it cannot be in a group: use its probability to choose how often it is applied"
+                : "a recipe can have only one of mixup_partner and copy_paste, once");
     }
     if (step->kind->looks && recipe->count > 0 &&
         (recipe->steps[0].kind->members != NULL || sl_recipe_is_layered(recipe))) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                "it looks at the boxes of one picture, and there are several");
+        return sl_recipe_refuse(
+            recipe, SLUICE_INVALID, call,
+            "it uses the boxes of one image, but earlier steps combine several");
     }
     if ((step->kind->looks || step->kind->pastes) && sl_recipe_bends(recipe) != NULL) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                "it goes by boxes or shapes, which do not follow an elastic "
+                                "it uses boxes or shapes, which cannot follow the elastic "
                                 "transform before it: add it first");
     }
     step->shared = open_share(recipe);
     if (step->kind->shares && step->shared != 0) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                "it is in a group that shares already");
+                                "it is in a group that already shares its draws");
     }
     const bool draws = step->kind->stream > 0;
     const uint32_t earlier = draws ? count_of_stream(recipe, step->kind->stream, step->shared) : 0;
     uint32_t at = recipe->count;
     if (recipe->count == SL_STEPS_MAX || earlier == SL_STREAM_STEPS) {
         return sl_recipe_refuse(recipe, SLUICE_STATE, call,
-                                "a recipe can have 48 steps, 15 of them alike");
+                                "a recipe can have at most 48 steps, and at most 15 of one kind");
     }
     step->stream = step->kind->stream + SL_STREAMS * earlier;
     while (at > 0 && comes_last(recipe->steps[at - 1].kind) && !comes_last(step->kind)) {
@@ -283,14 +284,15 @@ static sluice_status update_recipe(sluice_augment *recipe, const char *call)
     const uint32_t operations = sl_recipe_operations(recipe);
     if (operations > SL_OPERATIONS_MAX) {
         char text[128];
-        (void)snprintf(text, sizeof(text),
-                       "with it the recipe may come to %u operations on a picture, of %d at most",
-                       operations, SL_OPERATIONS_MAX);
+        (void)snprintf(
+            text, sizeof(text),
+            "with this step the recipe may run %u operations on an image: must be at most %d",
+            operations, SL_OPERATIONS_MAX);
         return sl_recipe_refuse(recipe, SLUICE_STATE, call, text);
     }
     if (!find_size(recipe, 0, recipe->count, size)) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
-                                "the size of the result would depend on what is drawn");
+                                "the size of the result would depend on the random draw");
     }
     recipe->width = size[0];
     recipe->height = size[1];
@@ -340,19 +342,20 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
 {
     sl_recipe_step step;
     if (kind->group != SL_GROUP_NO) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "a group is opened, not added");
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call,
+                                "groups are opened with a begin call, not added");
     }
     sluice_status status = take_arguments(recipe, call, kind, arguments, count, &step);
     if (status != SLUICE_OK) {
         return status;
     }
     if (comes_last(kind) && recipe->depth > 0) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "it cannot be part of a group");
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "it cannot be in a group");
     }
     if (mixes_otherwise(recipe, kind)) {
         return sl_recipe_refuse(recipe, SLUICE_STATE, call,
-                                "there is one step over the batch already: \"timm_mix\" has mixup "
-                                "and cutmix in one");
+                                "the recipe already has a step over the batch: \"timm_mix\" does "
+                                "both mixup and cutmix");
     }
     sl_recipe_step *there = replaced_step(recipe, kind);
     if (there != NULL) {
@@ -374,7 +377,7 @@ sluice_status sl_recipe_begin(sluice_augment *recipe, const char *call, const sl
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call, "it is not a group");
     }
     if (recipe->depth == SL_STEP_DEPTH) {
-        return sl_recipe_refuse(recipe, SLUICE_STATE, call, "groups are 6 deep at most");
+        return sl_recipe_refuse(recipe, SLUICE_STATE, call, "groups can be nested at most 6 deep");
     }
     sluice_status status = take_arguments(recipe, call, kind, arguments, count, &step);
     if (status == SLUICE_OK) {
@@ -422,7 +425,7 @@ sluice_status sl_recipe_end(sluice_augment *recipe)
         }
         if (children > SL_STEP_ARGUMENTS_MAX || !(sum > 0)) {
             return sl_recipe_refuse(recipe, SLUICE_INVALID, step->kind->name,
-                                    "it has 16 steps at most, whose weights add to more than 0");
+                                    "it must have at most 16 steps, with a sum of weights above 0");
         }
     }
     return update_recipe(recipe, step->kind->name);
@@ -458,7 +461,7 @@ static sluice_status check_layers(const sluice_augment *recipe, sluice_error *er
     const sl_recipe_step *step = layers_step(recipe);
     if (step != NULL && sl_recipe_layer(recipe) == 0) {
         return sl_error_set(error, SLUICE_INVALID, "augment",
-                            "%s: the steps before it have to bring pictures to one size",
+                            "%s: the steps before it must have a fixed output size",
                             step->kind->name);
     }
     for (uint32_t i = 0; i < recipe->count && step != NULL; i++) {
@@ -514,7 +517,7 @@ sluice_status sl_recipe_check(const sluice_augment *recipe, sluice_error *error)
         const char *opens = last_of_open_size(recipe);
         list_sizing_steps(steps, sizeof(steps));
         return sl_error_set(error, SLUICE_INVALID, "augment",
-                            "the recipe does not bring pictures to one size: add %s%s%s", steps,
+                            "the recipe has no fixed output size: add %s%s%s", steps,
                             opens != NULL ? " behind " : "", opens != NULL ? opens : "");
     }
     return check_layers(recipe, error);

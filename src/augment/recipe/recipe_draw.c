@@ -213,8 +213,8 @@ sluice_status sl_draw_both(const sluice_augment *recipe, const sl_draw_key *key,
         return sl_recipe_check(recipe, error);
     }
     if (picture_width > INT32_MAX || picture_height > INT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "augment", "a picture of %u x %u",
-                            picture_width, picture_height);
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
+                            "an image of %u x %u is too large", picture_width, picture_height);
     }
     assert(!sl_recipe_wants_batch(recipe) || (key->width > 0 && key->height > 0));
     sl_drawing_begin(&draw.drawing, programs[0], picture_width, picture_height, key->exact, error);

@@ -34,7 +34,7 @@ sluice_status sl_draw_padding(sl_drawing *drawing, const sl_padding *p)
     }
     if (width > INT32_MAX / 2 || height > INT32_MAX / 2) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u is too large to be padded", drawing->width,
+                            "an image of %u x %u is too large to be padded", drawing->width,
                             drawing->height);
     }
     if (p->mode == SL_PAD_CONSTANT) {

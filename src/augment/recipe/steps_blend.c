@@ -38,7 +38,7 @@ static sluice_status draw_mixup_partner(const double *arguments, sl_drawing *dra
 
 SL_STEP(mixup_partner) = {
     .name = "mixup_partner",
-    .text = "the picture and that of other samples, drawn like it, in random shares",
+    .text = "the image blended with that of other samples, drawn like it, by random fractions",
     .stage = SL_STAGE_FILTER,
     .stream = 42,
     .arguments = {{SL_ARG_ALPHA(32)}, {SL_ARG_PROBABILITY(1)}, {SL_ARG_END_EPOCH}},
@@ -64,7 +64,7 @@ static sluice_status draw_copy_paste(const double *arguments, sl_drawing *drawin
 
 SL_STEP(copy_paste) = {
     .name = "copy_paste",
-    .text = "objects of another picture, drawn like it, over this one; by the shapes of its boxes",
+    .text = "objects of another image, drawn like it, pasted by the shapes of its boxes",
     .stage = SL_STAGE_FILTER,
     .stream = 45,
     .arguments = {{SL_ARG_PROBABILITY(1)}, {SL_ARG_SCALE("share", 0.5)}, {SL_ARG_END_EPOCH}},

@@ -293,7 +293,7 @@ static sluice_status draw_random_hsv(const double *arguments, sl_drawing *drawin
 
 SL_STEP(random_hsv) = {
     .name = "random_hsv",
-    .text = "hue turned, saturation and value scaled, by random parts: the YOLO family's",
+    .text = "hue rotated, saturation and value scaled, by random amounts: the YOLO family's",
     .stage = SL_STAGE_COLOR,
     .stream = 41,
     .arguments = {{SL_ARG_REAL("hue", 0, 1, 0.015)},

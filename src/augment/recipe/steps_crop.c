@@ -102,7 +102,7 @@ static const char *random_resized_crop_mismatch(const double *arguments)
 }
 
 SL_STEP(random_resized_crop) = {.name = "random_resized_crop",
-                                .text = "a random part of the picture, resized",
+                                .text = "a random part of the image, resized",
                                 .stage = SL_STAGE_GEOMETRY,
                                 .cuts = true,
                                 .stream = 1,
@@ -143,7 +143,7 @@ static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t
     shorter_sides(size, limit, (const uint32_t[]){drawing->width, drawing->height}, to);
     if (to[0] > INT32_MAX / 2 || to[1] > INT32_MAX / 2) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u is too long to resize its shorter side to %u",
+                            "an image of %u x %u is too long to resize its shorter side to %u",
                             drawing->width, drawing->height, size);
     }
     return sl_draw_resize(drawing, (uint32_t)to[0], (uint32_t)to[1], interpolation);
@@ -224,7 +224,7 @@ static sluice_status draw_resize_to(const double *arguments, sl_drawing *drawing
 
 SL_STEP(resize) = {
     .name = "resize",
-    .text = "resized to one size, whatever its aspect ratio",
+    .text = "resized to one size, regardless of its aspect ratio",
     .stage = SL_STAGE_GEOMETRY,
     .arguments = {{SL_ARG_SIDE("width")}, {SL_ARG_SIDE("height")}, {SL_ARG_RESIZED(SL_BILINEAR)}},
     .size = sl_step_size_given,
@@ -323,7 +323,7 @@ static sluice_status draw_center_crop(const double *arguments, sl_drawing *drawi
 }
 
 SL_STEP(center_crop) = {.name = "center_crop",
-                        .text = "the middle; black around a smaller picture",
+                        .text = "the middle; black around a smaller image",
                         .stage = SL_STAGE_GEOMETRY,
                         .arguments = {{SL_ARG_SIDE("width")}, {SL_ARG_SIDE("height")}},
                         .size = sl_step_size_given,
@@ -388,7 +388,7 @@ static sluice_status draw_bucket_crop(const double *arguments, sl_drawing *drawi
                             is_wider ? size[1] : steps_crop_scaled(from[1], size[0], from[0])};
     if (to[0] > INT32_MAX / 2 || to[1] > INT32_MAX / 2) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u is too long to cover a bucket of %u x %u",
+                            "an image of %u x %u is too long to cover a bucket of %u x %u",
                             drawing->width, drawing->height, size[0], size[1]);
     }
     const sluice_status status =
@@ -477,7 +477,7 @@ static uint32_t pad_largest(const double *arguments, const sl_bound *from,
 }
 
 SL_STEP(pad) = {.name = "pad",
-                .text = "pixels are added around the picture",
+                .text = "pixels are added around the image",
                 .stage = SL_STAGE_GEOMETRY,
                 .arguments = {{SL_ARG_BORDER("left")},
                               {SL_ARG_BORDER("top")},
@@ -539,7 +539,7 @@ static sluice_status draw_random_crop(const double *arguments, sl_drawing *drawi
 }
 
 SL_STEP(random_crop) = {.name = "random_crop",
-                        .text = "a random window of the padded picture, not resized",
+                        .text = "a random window of the padded image, not resized",
                         .stage = SL_STAGE_GEOMETRY,
                         .cuts = true,
                         .stream = 1,
@@ -569,8 +569,8 @@ static sluice_status draw_random_grid_crop(const double *arguments, sl_drawing *
     static const uint8_t none[3];
     if (drawing->width < width || drawing->height < height) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u holds no window of %u x %u", drawing->width,
-                            drawing->height, width, height);
+                            "an image of %u x %u is smaller than the window, %u x %u",
+                            drawing->width, drawing->height, width, height);
     }
     const uint32_t y = draw_grid_place(drawing, drawing->height, height, grid); /* down first */
     const uint32_t x = draw_grid_place(drawing, drawing->width, width, grid);

@@ -17,7 +17,7 @@ static sluice_status resize_to(sl_drawing *drawing, double width, double height,
 {
     if (width > INT32_MAX / 2 || height > INT32_MAX / 2) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u becomes too large by \"%s\"", drawing->width,
+                            "a %u x %u image becomes too large in step \"%s\"", drawing->width,
                             drawing->height, step);
     }
     return sl_draw_resize(drawing, (uint32_t)fmax(width, 1), (uint32_t)fmax(height, 1),
@@ -160,7 +160,7 @@ static sluice_status draw_letter_box(const double *arguments, sl_drawing *drawin
 }
 
 SL_STEP(letter_box) = {.name = "letter_box",
-                       .text = "resized to fit into one size, whose rest is filled",
+                       .text = "resized to fit into one size, the rest filled",
                        .stage = SL_STAGE_GEOMETRY,
                        .arguments = {{SL_ARG_SIDE("width")},
                                      {SL_ARG_SIDE("height")},
@@ -297,7 +297,7 @@ static sluice_status draw_random_zoom_out(const double *arguments, sl_drawing *d
     const double height = floor(drawing->height * ratio);
     if (width > INT32_MAX / 2 || height > INT32_MAX / 2) {
         return sl_error_set(drawing->error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u becomes too large by \"random_zoom_out\"",
+                            "a %u x %u image becomes too large in step \"random_zoom_out\"",
                             drawing->width, drawing->height);
     }
     const double left = floor((width - drawing->width) * sl_random_unit(&drawing->random));
@@ -331,7 +331,7 @@ static uint32_t random_zoom_out_largest(const double *arguments, const sl_bound 
 }
 
 SL_STEP(random_zoom_out) = {.name = "random_zoom_out",
-                            .text = "the picture at a random place of a larger canvas",
+                            .text = "the image at a random place of a larger canvas",
                             .stage = SL_STAGE_GEOMETRY,
                             .stream = 37,
                             .arguments = {{SL_ARG_REAL("side_min", 1, 1000, 1)},

@@ -48,7 +48,7 @@ static const char *gaussian_blur_mismatch(const double *arguments)
 
 SL_STEP(gaussian_blur) = {
     .name = "gaussian_blur",
-    .text = "torchvision's blur: a kernel of that many pixels, a random sigma",
+    .text = "torchvision's blur: a kernel of fixed size, a random sigma",
     .stage = SL_STAGE_FILTER,
     .stream = 18,
     .arguments = {{SL_ARG_WHOLE("kernel_x", 1, SL_BLUR_KERNEL_MAX, SL_ARG_GIVEN)},
@@ -222,7 +222,8 @@ static const char *random_erasing_mismatch(const double *arguments)
 
 SL_STEP(random_erasing) = {
     .name = "random_erasing",
-    .text = "random rectangles become a colour (-1: what normalizes to 0) or noise about it",
+    .text =
+        "random rectangles become a colour (-1: the value that normalizes to 0) or noise about it",
     .stage = SL_STAGE_FILTER,
     .stream = 22,
     .arguments = {{SL_ARG_PROBABILITY(0.5)},

@@ -147,7 +147,7 @@ static uint32_t random_iou_crop_largest(const double *arguments, const sl_bound 
 
 SL_STEP(random_iou_crop) = {
     .name = "random_iou_crop",
-    .text = "a random window that has enough of one box; without boxes the picture as it is",
+    .text = "a random window that overlaps one box enough; images without boxes stay unchanged",
     .stage = SL_STAGE_GEOMETRY,
     .cuts = true,
     .stream = 38,

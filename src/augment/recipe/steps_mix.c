@@ -32,7 +32,7 @@ static void mixup_mixing(const double *arguments, sl_mixing *mixing)
 }
 
 SL_STEP(mixup) = {.name = "mixup",
-                  .text = "each row of a batch and another one, in random shares",
+                  .text = "each row of a batch blended with another one, by random fractions",
                   .stage = SL_STAGE_BATCH,
                   .stream = 31,
                   .arguments = {{SL_ARG_ALPHA(1)},
@@ -77,13 +77,13 @@ static void timm_mixing(const double *arguments, sl_mixing *mixing)
 static const char *timm_mix_mismatch(const double *arguments)
 {
     if (arguments[MIXUP_ALPHA] == 0 && arguments[CUTMIX_ALPHA] == 0 && arguments[CUTMIX_MAX] == 0) {
-        return "mixup_alpha or cutmix_alpha must be above 0, or there must be cutmix_max";
+        return "one of mixup_alpha, cutmix_alpha and cutmix_max must be above 0";
     }
     if (arguments[CUTMIX_MIN] > arguments[CUTMIX_MAX]) {
         return "cutmix_min must be at most cutmix_max";
     }
     if (arguments[MODE] == SL_MIX_PAIR && arguments[TIMM_PARTNER] != SL_PARTNER_REVERSED) {
-        return "mode pair needs the partner reversed: a row and the one before it are no pair";
+        return "mode pair needs partner reversed: adjacent rows do not form pairs";
     }
     return NULL;
 }

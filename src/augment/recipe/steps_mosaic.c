@@ -139,7 +139,7 @@ static sluice_status draw_mosaic_tile(const double *arguments, sl_drawing *drawi
 
 SL_STEP(mosaic) = {
     .name = "mosaic",
-    .text = "pictures of several samples around a random point, on a canvas of twice the size",
+    .text = "images of several samples around a random point, on a canvas of twice the size",
     .stage = SL_STAGE_GEOMETRY,
     .cuts = true,
     .stream = 40,

@@ -235,7 +235,7 @@ static sluice_status draw_auto_augment(const double *arguments, sl_drawing *draw
 }
 
 SL_STEP(auto_augment) = {.name = "auto_augment",
-                         .text = "torchvision's AutoAugment: one of 25 pairs that were learnt",
+                         .text = "torchvision's AutoAugment: one of 25 learnt pairs",
                          .stage = SL_STAGE_POLICY,
                          .stream = 25,
                          .arguments = {{SL_ARG_WORD("policy", policy_words, SL_AUTO_IMAGENET)},
@@ -274,7 +274,7 @@ static sluice_status draw_aug_mix(const double *arguments, sl_drawing *drawing)
 
 SL_STEP(aug_mix) = {
     .name = "aug_mix",
-    .text = "torchvision's AugMix: chains of operations, mixed with the picture",
+    .text = "torchvision's AugMix: chains of operations, blended with the image",
     .stage = SL_STAGE_POLICY,
     .stream = 26,
     .arguments = {{SL_ARG_WHOLE("severity", 1, 10, 3)},

@@ -93,7 +93,7 @@ static const char *random_rotation_mismatch(const double *arguments)
 }
 
 SL_STEP(random_rotation) = {.name = "random_rotation",
-                            .text = "turned about its centre, counterclockwise",
+                            .text = "rotated about its centre, counterclockwise",
                             .stage = SL_STAGE_GEOMETRY,
                             .cuts = true,
                             .stream = 6,
@@ -196,7 +196,7 @@ static const char *random_affine_mismatch(const double *arguments)
 }
 
 SL_STEP(random_affine) = {.name = "random_affine",
-                          .text = "turned, moved, scaled and sheared about its centre",
+                          .text = "rotated, moved, scaled and sheared about its centre",
                           .stage = SL_STAGE_GEOMETRY,
                           .cuts = true,
                           .stream = 7,

@@ -175,11 +175,11 @@ TEST(bad_shapes_are_refused)
 {
     static const char *const cases[][2] = {
         {"[[1,2,3]]", "element 1 of \"annotations\": a polygon has an odd number"},
-        {"[1,2,3,4]", "lists of numbers in a list"},
+        {"[1,2,3,4]", "its polygons are not a list of lists of numbers"},
         {"[[1,\"2\"]]", "expected a number"},
         {"5", "neither polygons nor a mask"},
         {"\"x\"", "neither polygons nor a mask"},
-        {"{\"size\":[2,3],\"counts\":[1,2,4]}", "as many pixels"},
+        {"{\"size\":[2,3],\"counts\":[1,2,4]}", "different numbers of pixels"},
         {"[],\"segmentation\":[]", "occurs twice"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -227,7 +227,7 @@ static const struct {
     {"{\"images\":[{\"id\":1,\"file_name\":\"a\"},3]}", SLUICE_CORRUPT, "not an object"},
     {"{\"images\":[{\"id\":1,\"id\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
     {"{\"images\":[{\"id\":1,\"i\\u0064\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
-    {"{\"images\":[{\"id\":1 2,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "no end"},
+    {"{\"images\":[{\"id\":1 2,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "has no end"},
     {"{\"images\":[{\"id\":01,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "not valid JSON: element 0"},
     {"{\"images\":[{\"id\":1,\"file_name\":\"\xff\"}]}", SLUICE_CORRUPT, "decode byte"},
     {"{\"images\":{}}", SLUICE_CORRUPT, "one of its lists is not a list"},

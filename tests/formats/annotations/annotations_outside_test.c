@@ -71,7 +71,7 @@ static void expect_bad_sample(const char *list, uint64_t sample, const char *fil
     if (dataset == NULL)
         fail_msg("%s: %s", list, error.text);
     (void)!sluice_dataset_read(dataset, sample, "image", value, sizeof(value), &size, &error);
-    expect_words(&error, SLUICE_UNSUPPORTED, "it leads outside");
+    expect_words(&error, SLUICE_UNSUPPORTED, "a symbolic link leads outside");
     assert_non_null(strstr(error.file, file));
     sluice_dataset_close(dataset);
 }
@@ -152,7 +152,7 @@ TEST(links_that_lead_out)
         expect_bad_sample(lists[i].path, 1, "set/folder/../secret.jpg");
         expect_file(lists[i].path, true, 1, "secret");
         write_list(i, "out.jpg", "in.jpg"); /* the first one is looked at */
-        expect_refusal(lists[i].path, "which leads outside");
+        expect_refusal(lists[i].path, "which a symbolic link leads outside");
         expect_file(lists[i].path, true, 0, "secret");
     }
 }
@@ -203,9 +203,9 @@ TEST(annotations_and_pictures_beside_each_other)
     /* a link is another folder */
     assert_int_equal(symlink("../private", test_path("coco/images")), 0);
     write_coco("coco/labels/x.json", "b.jpg");
-    expect_refusal("coco/labels/x.json", "which leads outside");
+    expect_refusal("coco/labels/x.json", "which a symbolic link leads outside");
     write_coco("coco/annotations/x.json", "b.jpg");
-    expect_refusal("coco/annotations/x.json", "which leads outside");
+    expect_refusal("coco/annotations/x.json", "which a symbolic link leads outside");
     expect_file("coco/annotations/x.json", true, 0, "b");
     assert_int_equal(unlink(test_path("coco/images")), 0);
     assert_int_equal(rename(test_path("coco/away"), test_path("coco/images")), 0);
@@ -259,7 +259,7 @@ TEST(annotations_of_voc)
     assert_int_equal(symlink("../elsewhere/c.xml", test_path("voc/Annotations/d.xml")), 0);
     put("voc/JPEGImages/d.jpg", "d");
     put("voc/ImageSets/Main/x.txt", "a\nd\n");
-    expect_refusal("voc/ImageSets/Main/x.txt", "d.xml\", which leads outside");
+    expect_refusal("voc/ImageSets/Main/x.txt", "d.xml\", which a symbolic link leads outside");
     expect_file("voc/ImageSets/Main/x.txt", true, 1, "d");
 }
 

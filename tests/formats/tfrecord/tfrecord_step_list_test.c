@@ -118,7 +118,7 @@ TEST(as_a_value)
     assert_int_equal(size, 24);
     assert_int_equal(sl_packed_unpack_to(NULL, &value, to, size, NULL), SLUICE_OK);
     assert_int_equal(sl_packed_size(&value, 23, &size, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "list of steps takes 24 bytes"));
+    assert_non_null(strstr(error.text, "list of steps unpacks to 24 bytes"));
     value.bytes.size--;
     assert_int_equal(sl_packed_size(&value, 24, &size, &error), SLUICE_CORRUPT);
     assert_int_equal(sl_packed_unpack_to(NULL, &value, to, 24, &error), SLUICE_CORRUPT);
