@@ -2,16 +2,18 @@
 /*
  * backend: the contract of everything that reads bytes from files.
  *
- * Purpose: submit reads, get each one's completion exactly once, in any order. Implementations:
+ * Purpose: submit reads and get each completion exactly once, in any order. Implementations:
  * uring.c (io_uring), pread_pool.c (threads; also whole small files, and reads in pieces),
- * unpackers.c (wraps another; what comes out of compressed files), fault.c (wraps another and
- * misbehaves by a seed).
- * Threads: open, submit, reap and close by one thread, the owner (the fetch thread); wake from any
- * thread.
- * Ownership: from submit to its completion a request's buffer belongs to the backend (to the
- * kernel, with io_uring): it must stay mapped and unread. close returns only when nothing is in
- * flight any more, or, after `drain_ns`, says how many requests it had to abandon: their memory
- * must never be freed or reused.
+ * unpackers.c (wraps another; serves compressed files), fault.c (wraps another and misbehaves by a
+ * seed).
+ *
+ * Threads: one thread, the owner (the fetch thread), calls open, submit, reap and close; any thread
+ * calls wake.
+ *
+ * Ownership: from submit to completion, a request's buffer belongs to the backend (to the kernel,
+ * with io_uring): it must stay mapped and unread. close returns when nothing is in flight any more,
+ * or, after `drain_ns`, returns how many requests it had to abandon: their memory must never be
+ * freed or reused.
  */
 #ifndef SL_BACKEND_H
 #define SL_BACKEND_H
@@ -27,35 +29,37 @@
 #include <stdbool.h>
 
 typedef enum sl_read_kind {
-    SL_READ_AT = 0,     /* pread(fd, buffer, length, offset), or what the store has for it */
-    SL_READ_FILE = 1,   /* open path, read all of it (at most `length`), close; of an object that is
-                           several files all of them */
-    SL_READ_PIECES = 2, /* the same of each piece, one behind the other in the buffer; what of
-                           pieces with gaps is not in memory, the kernel is told before */
-    SL_READ_PACKED = 3, /* of a compressed object, `offset` in what comes out of it (unpackers.h) */
+    SL_READ_AT = 0, /* pread(fd, buffer, length, offset), or the store's equivalent */
+    /* open path, read all of it (at most `length`), close; of an object of several files, all of
+     * them */
+    SL_READ_FILE = 1,
+    /* like READ_AT for each piece, back to back in the buffer; the kernel is first told which
+     * pieces with gaps are not in memory */
+    SL_READ_PIECES = 2,
+    SL_READ_PACKED = 3, /* of a compressed object; `offset` counts unpacked bytes (unpackers.h) */
     SL_READ_OPEN = 4    /* reads nothing: opens `object` and pins it, `direct` or not (openers.h) */
 } sl_read_kind;
 
 /* One read. Owned by the caller, unchanged from submit to completion. */
 typedef struct sl_read {
     sl_read_kind kind;
-    int fd;                      /* READ_AT, READ_PIECES; -1: read by `handle`, not by io_uring */
-    const sl_handle *handle;     /* what it is open as; NULL: a local file, by fd alone */
+    int fd;                      /* READ_AT, READ_PIECES; -1: read by `handle`, without io_uring */
+    const sl_handle *handle;     /* open handle; NULL: a local file, by fd alone */
     const char *path;            /* READ_FILE; valid until completion */
-    const sl_boundary *boundary; /* READ_FILE: what it has to be in; NULL: anywhere */
+    const sl_boundary *boundary; /* READ_FILE: folder that must contain it; NULL: anywhere */
     uint64_t offset;
     uint32_t length; /* bytes of space in buffer */
     uint8_t *buffer;
     const sl_piece *pieces; /* READ_PIECES: `length` bytes in all */
     uint32_t piece_count;
-    uint32_t object;            /* its number */
-    struct sl_opening *opening; /* READ_OPEN: how it went; the backend writes to it */
-    /* READ_FILE: how many files the object is, 0: the one at `path`; else they are read by their
-     * paths, without O_DIRECT (read_files.h) */
+    uint32_t object;            /* number of the object */
+    struct sl_opening *opening; /* READ_OPEN: the result, written by the backend */
+    /* READ_FILE: number of files of the object, 0: the one at `path`; otherwise they are read by
+     * their paths, without O_DIRECT (read_files.h) */
     uint32_t files;
     const struct sl_objects *objects;
-    /* READ_PACKED: in which pass through the object; how that goes on behind the last `last_bytes`
-     * of the read. */
+    /* READ_PACKED: number of the pass through the object, and what follows the last `last_bytes` of
+     * the read. */
     uint64_t pass;
     sl_pass_end end;
     uint32_t last_bytes;
@@ -68,23 +72,24 @@ typedef struct sl_read {
 typedef struct sl_completion {
     sl_read *read;
     /*
-     * READ_AT: bytes read (may be short; 0 at the end of the file) or -errno.
-     * READ_PIECES: bytes read, all of them; or -errno, ENODATA where the file ends before.
-     * READ_FILE: bytes read, all of the file; -EFBIG when it is longer than `length` (then
-     * file_bytes is its size); else -errno, ESTALE when it shrank while being read, EXDEV when
-     * it is outside of its boundary.
-     * READ_PACKED: the good bytes, all of them or those in front of what `why` is about;
-     * -ECANCELED.
+     * READ_AT: bytes read (may be short; 0 at the end of the file) or -errno. READ_PIECES: bytes
+     * read, all of them; or -errno, ENODATA if the file ends earlier. READ_FILE: bytes read, all of
+     * the file; -EFBIG if it is longer than `length` (file_bytes is then its size); otherwise
+     * -errno, ESTALE if it shrank during the read, EXDEV if it is outside its boundary.
+     * READ_PACKED: the good bytes, all of them or those before the failure in `why`; -ECANCELED.
      */
     int64_t result;
-    uint64_t file_bytes;     /* READ_FILE: size by fstat. READ_PACKED: read from the file for it */
-    const sluice_error *why; /* READ_PACKED: stays until the backend is closed; NULL: all is good */
-    bool direct;             /* READ_FILE: it was read with O_DIRECT */
-    uint32_t file;           /* READ_FILE: which of several failed */
-    /* Why it failed, in words, instead of the errno's; stays until the backend is closed. NULL:
-     * nothing to say. */
+    /* READ_FILE: size by fstat. READ_PACKED: bytes read from the file for it */
+    uint64_t file_bytes;
+    /* READ_PACKED: valid until the backend is closed; NULL: all bytes are good */
+    const sluice_error *why;
+    bool direct; /* READ_FILE: it was read with O_DIRECT */
+    /* READ_FILE: number of the file that failed, if the object has several */
+    uint32_t file;
+    /* Reason for the failure in words, instead of the errno's; valid until the backend is closed.
+     * NULL: none. */
     const char *reason;
-    bool final; /* it failed, and was tried as often as is worth it */
+    bool final; /* it failed, and further retries are not worth it */
 } sl_completion;
 
 typedef struct sl_backend sl_backend;
@@ -92,13 +97,13 @@ typedef struct sl_backend sl_backend;
 typedef struct sl_backend_config {
     uint32_t depth;      /* most requests in flight */
     uint32_t threads;    /* pread pool */
-    const sl_slab *slab; /* buffers are in it; or NULL */
+    const sl_slab *slab; /* slab that contains the buffers; or NULL */
     uint64_t stall_ns;   /* remote: most time without a byte, if the setting is longer; 0: any */
     struct sl_chunk_waits *waits; /* remote: chunks that reads wait for (chunk_waits.h); held until
                                      the end. NULL: none */
 } sl_backend_config;
 
-/* Who is told of requests that nobody will write to any more, whether they were read or not. */
+/* Receives requests whose memory nothing will write to any more, read or not. */
 typedef struct sl_read_ends {
     void (*ended)(void *ctx, sl_read *read);
     void *ctx;
@@ -106,23 +111,23 @@ typedef struct sl_read_ends {
 
 typedef struct sl_backend_ops {
     const char *name;
-    /* UNSUPPORTED with a reason in error->text when this machine refuses it. Creates, on the
-     * calling thread, all that it needs. */
+    /* Creates, on the calling thread, everything the backend needs. Errors: UNSUPPORTED with a
+     * reason in error->text if this machine refuses it. */
     sluice_status (*open)(sl_backend **backend, const sl_backend_config *config,
                           sluice_error *error);
-    /* Takes `count` requests; never more than depth are in flight, or it is a bug. A request that
-     * cannot be started completes with its error. */
+    /* Takes `count` requests. The caller never has more than depth in flight. A request that cannot
+     * be started completes with its error. */
     void (*submit)(sl_backend *backend, sl_read *const *reads, uint32_t count);
     /* Writes up to `capacity` completions; waits for at least one, for a wake, or `timeout_ns` (0:
      * not at all). Returns their number. */
     uint32_t (*reap)(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                      uint64_t timeout_ns);
     void (*wake)(sl_backend *backend);
-    /* All pages of the slab are present: what is worth doing now, that would have made them so.
-     * NULL: nothing. */
+    /* Called when all pages of the slab are present: does what would have made them present, and is
+     * cheap now. NULL: nothing to do. */
     void (*present)(sl_backend *backend);
-    /* Drains and frees. Returns requests abandoned after `drain_ns` (0 is the good case): all
-     * others that were not reaped are told to `ends`, which may be NULL. */
+    /* Drains and frees. Returns the number of requests abandoned after `drain_ns` (0 is the good
+     * case). Passes all other unreaped requests to `ends`, which may be NULL. */
     uint32_t (*close)(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends);
 } sl_backend_ops;
 
@@ -137,7 +142,7 @@ static inline void sl_read_ended(const sl_read_ends *ends, sl_read *read)
     }
 }
 
-/* What READ_AT and READ_PIECES read from. */
+/* Returns the handle that READ_AT and READ_PIECES read from. */
 static inline sl_handle sl_read_handle(const sl_read *read)
 {
     return read->handle != NULL ? *read->handle
@@ -165,14 +170,14 @@ void sl_backend_remote_cancel(sl_backend *backend);
 
 /*
  * Wraps `inner` (already open; owned by the wrapper from then on, also on failure). With
- * probabilities in 1/1000 of each request: short reads (at least 1 byte; only READ_AT), results
- * delivered late and reordered (half of them are read late, too: their buffer is written then),
- * transient errors (EINTR, EAGAIN), EIO once, EINVAL for O_DIRECT (READ_AT), never completing
- * (until close). `dead` is the share of 4096-byte blocks (READ_AT, by offset) and of files
- * (READ_FILE, by path) that answer EIO for ever; a read that runs into such a block is short or
- * fails, as kernels do. Deterministic in `seed` and the sequence of requests.
- * `instant`, for benches: no fault at all, but storage without a cost: each request completes whole
- * with the next reap, nothing is read, and `inner` only sleeps and is woken.
+ * probabilities in 1/1000 per request: short reads (at least 1 byte; only READ_AT), late and
+ * reordered results (half of these reads are also executed late: their buffer is written then),
+ * transient errors (EINTR, EAGAIN), one EIO, EINVAL for O_DIRECT (READ_AT), no completion (until
+ * close). `dead` is the fraction of 4096-byte blocks (READ_AT, by offset) and of files (READ_FILE,
+ * by path) that always answer EIO; a read that runs into such a block is short or fails, as with
+ * kernels. Deterministic in `seed` and the sequence of requests. `instant`, for benches: no faults,
+ * but storage without a cost: each request completes whole with the next reap, nothing is read, and
+ * `inner` only sleeps and is woken.
  */
 typedef struct sl_fault_config {
     bool instant;
@@ -180,16 +185,17 @@ typedef struct sl_fault_config {
     uint64_t late_ns; /* late results are held this long at most; 0: 5 ms */
     uint32_t short_permille, late_permille, again_permille, eio_permille, dead_permille,
         lost_permille, einval_permille;
-    uint32_t hold_first; /* so many requests from the first on are done `late_ns` after they were
-                            sent; 0: never */
-    uint64_t hold_at;    /* of those that begin at this byte of their file; 0: of all */
+    /* number of first requests that complete `late_ns` after they were sent; 0: none */
+    uint32_t hold_first;
+    uint64_t hold_at; /* only of requests that begin at this byte of their file; 0: of all */
 } sl_fault_config;
 sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,
                                const sl_fault_config *config, sluice_error *error);
-/* Whether a read of these bytes (READ_AT), or of this file, runs into a dead place. */
+/* Returns whether a read of these bytes (READ_AT), or of this file, runs into a dead block. */
 bool sl_fault_is_dead(const sl_fault_config *config, const sl_read *read);
 
-/* OK when io_uring works here: set up, a NOP and a real read; else UNSUPPORTED and why. */
+/* Returns OK if io_uring works here: setup, a NOP and a real read; otherwise UNSUPPORTED and the
+ * reason. */
 sluice_status sl_uring_probe(sluice_error *error);
 
 #endif

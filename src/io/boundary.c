@@ -23,10 +23,10 @@
 
 #define STAGE "dataset"
 
-/* How much of a name and of a folder an error quotes. */
+/* Most bytes of a name and of a folder that an error quotes. */
 enum { QUOTED = 180 };
 
-/* A folder by an absolute path, "" for the root of all: what is in it begins so, and a slash. */
+/* A folder as an absolute path, "" for the root; paths below it begin with it and a slash. */
 typedef struct prefix {
     char *path; /* NULL: there is none */
     size_t bytes;
@@ -34,15 +34,15 @@ typedef struct prefix {
 
 struct sl_boundary {
     prefix folder; /* its real path */
-    prefix known;  /* what absolute names call it, if they do otherwise */
-    prefix blobs;  /* of the cache of Hugging Face's hub, if it is in one */
-    dev_t device;  /* of what `folder` is */
+    prefix known;  /* its name in absolute names, if it differs */
+    prefix blobs;  /* blobs folder of the Hugging Face hub's cache that contains it, if any */
+    dev_t device;  /* device of `folder` */
     ino_t inode;
-    bool plain;     /* there are no links in how it is called, and the kernel can tell */
-    bool has_links; /* its store */
+    bool plain;     /* its path has no links, and the kernel can check that */
+    bool has_links; /* its store has links */
 };
 
-/* False: no memory. */
+/* Returns false if memory is short. */
 static bool set_prefix(prefix *of, const char *path)
 {
     sl_free(of->path);
@@ -53,7 +53,7 @@ static bool set_prefix(prefix *of, const char *path)
 
 /* ---- names ---- */
 
-/* Nearly no name has two dots, which is told at half the cost of taking it apart. */
+/* Nearly no name has two dots; this check costs half as much as splitting the name. */
 static bool has_two_dots(sl_bytes name)
 {
     const uint8_t *end = name.data + name.size;
@@ -92,7 +92,7 @@ bool sl_boundary_stays(sl_bytes name, uint32_t depth)
     return true;
 }
 
-/* Whether an absolute path begins with a folder, and stays there. */
+/* Returns whether an absolute path begins with a folder, and stays there. */
 static bool is_below(sl_bytes name, const prefix *folder)
 {
     size_t from = folder->bytes;
@@ -106,7 +106,7 @@ static bool is_below(sl_bytes name, const prefix *folder)
     return sl_boundary_stays((sl_bytes){name.data + from, name.size - from}, 0);
 }
 
-/* Absolute names may call the folder by links above it: learns how, if this one does. */
+/* Learns the folder's other name, through links above it, if this absolute name uses one. */
 static bool learn_name(sl_boundary *b, sl_bytes name)
 {
     char path[SL_PATH_BYTES];
@@ -140,7 +140,7 @@ bool sl_boundary_has_name(sl_boundary *boundary, sl_bytes name, uint32_t depth)
 
 /* ---- files ---- */
 
-/* The real path of what is open; by its path where there is no /proc. */
+/* Finds the real path of an open file; by its path if there is no /proc. */
 static bool find_real(int fd, const char *path, char real[SL_PATH_BYTES])
 {
     char link[64];
@@ -159,7 +159,7 @@ static bool boundary_begins(const char *real, const prefix *folder)
            (real[folder->bytes] == '/' || real[folder->bytes] == '\0');
 }
 
-/* As open, made again where a signal ended it. */
+/* Opens like open(), again after a signal. */
 static int boundary_open_again(const char *path, int flags)
 {
     int fd;
@@ -170,7 +170,7 @@ static int boundary_open_again(const char *path, int flags)
     return fd;
 }
 
-/* Whether what is open as `fd`, by that path, is there. */
+/* Returns whether the file open as `fd`, by that path, is inside the boundary. */
 static bool has_open(const sl_boundary *boundary, int fd, const char *path)
 {
     char real[SL_PATH_BYTES];
@@ -178,8 +178,8 @@ static bool has_open(const sl_boundary *boundary, int fd, const char *path)
            (boundary_begins(real, &boundary->folder) || boundary_begins(real, &boundary->blobs));
 }
 
-/* Opens what no link leads to; -ELOOP: one does; other errors where the kernel is older than 5.6,
- * or may not be asked. */
+/* Opens a path without links; -ELOOP: it has one; other errors if the kernel is older than 5.6 or a
+ * filter forbids the call. */
 static int open_plain(const char *path, int flags)
 {
 #ifdef SYS_openat2
@@ -196,8 +196,8 @@ static int open_plain(const char *path, int flags)
 #endif
 }
 
-/* A name that stays there by its text does, if no link is met: then nothing else has to be asked,
- * which takes half as long again as reading a small file. */
+/* A name that stays inside by its text also does so on disk if it meets no link. Further checks
+ * would cost half as much again as reading a small file. */
 int sl_boundary_open_file(const sl_boundary *boundary, const char *path, int flags)
 {
     int fd = boundary != NULL && boundary->plain ? open_plain(path, flags) : -ELOOP;
@@ -236,7 +236,7 @@ static sluice_status boundary_no_memory(sluice_error *error)
     return sl_no_memory(error, STAGE, "for the path of a folder");
 }
 
-/* The folder is what is `below` its real path. */
+/* Sets the folder to `below` its real path. */
 static sluice_status name_folder(sl_boundary *b, const char *folder, const char *real,
                                  const char *below, sluice_error *error)
 {
@@ -323,7 +323,7 @@ void sl_boundary_close(sl_boundary *boundary)
 
 /* ---- errors ---- */
 
-/* As much of a path as is quoted: its end, which tells most. */
+/* Returns the part of a path that errors quote: its end, which says most. */
 static const char *quoted(const char *path)
 {
     const size_t length = strlen(path);

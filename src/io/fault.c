@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault: a backend that passes requests on to another and spoils what comes back. */
+/* fault: a backend that passes requests to another one and spoils the results. */
 #include "backend.h"
 #include "clock.h"
 #include "error.h"
@@ -71,7 +71,7 @@ static uint64_t fault_hash_of(const char *path)
     return hash;
 }
 
-/* Bytes from the read's offset to the first dead block; UINT64_MAX: none. */
+/* Returns the bytes from the read's offset to the first dead block; UINT64_MAX: none. */
 static uint64_t bytes_to_dead(const sl_fault_config *config, const sl_read *read)
 {
     if (read->kind == SL_READ_FILE) {
@@ -93,7 +93,7 @@ bool sl_fault_is_dead(const sl_fault_config *config, const sl_read *read)
     return bytes_to_dead(config, read) != UINT64_MAX;
 }
 
-/* What the request's result becomes. */
+/* Returns the spoiled result of the request. */
 static int64_t spoil(const struct fault *fault, uint64_t number, const sl_read *read,
                      int64_t result)
 {
@@ -120,7 +120,7 @@ static int64_t spoil(const struct fault *fault, uint64_t number, const sl_read *
     return result;
 }
 
-/* The slot of a read that the inner backend has; NULL as `read`: a free one. */
+/* Returns the slot of a read that the inner backend has; for a NULL `read` a free one. */
 static struct slot *slot_with(struct fault *fault, const sl_read *read)
 {
     enum slot_state state = read == NULL ? SLOT_FREE : SLOT_READING;
@@ -168,7 +168,7 @@ static void fault_submit(sl_backend *backend, sl_read *const *reads, uint32_t co
     }
 }
 
-/* Whether it is one of the first of its kind. */
+/* Returns whether it is one of the first of its kind, which are held. */
 static bool is_held(struct fault *fault, const sl_read *read, uint64_t number)
 {
     const sl_fault_config *config = &fault->config;
@@ -178,7 +178,7 @@ static bool is_held(struct fault *fault, const sl_read *read, uint64_t number)
     return read->offset == config->hold_at && fault->held++ < config->hold_first;
 }
 
-/* A result of the inner backend: true when it is to be passed on now. */
+/* Takes a result of the inner backend. Returns true if it is to be passed on now. */
 static bool fault_judge(struct fault *fault, sl_completion *completion)
 {
     struct slot *slot = slot_with(fault, completion->read);
@@ -206,7 +206,7 @@ static bool fault_judge(struct fault *fault, sl_completion *completion)
     return false;
 }
 
-/* Lets go of what was held long enough. */
+/* Passes on results that were held long enough. */
 static uint32_t take_due(struct fault *fault, sl_completion *completions, uint32_t capacity,
                          uint64_t *next_due_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch: the thread's life, its loop, and what other threads may call. */
+/* fetch: the fetch thread's life, its loop, and the functions that other threads call. */
 #include "fetch.h"
 
 #include "clock.h"
@@ -14,7 +14,7 @@
 #define WHOLE_GUESS_FIRST ((uint64_t)256 << 10)
 #define TICK_MOST_NS      ((uint64_t)100000000)
 #define TICK_LEAST_NS     ((uint64_t)1000000)
-/* Inserted items that are looked at together; the others wait in the inbox. */
+/* Inserted items that the window holds at once; the others wait in the inbox. */
 #define WINDOW_INSERTS_MAX 256U
 
 /* ---- other threads ---- */
@@ -56,7 +56,7 @@ const sl_slab *sl_fetch_memory(const sl_fetch *fetch)
 
 void sl_fetch_present(sl_fetch *fetch)
 {
-    /* Relaxed: the backend looks at the pages, not at what this thread wrote. */
+    /* Relaxed: the backend reads the pages, not data of this thread. */
     atomic_store_explicit(&fetch->present, true, memory_order_relaxed);
     sl_inbox_signal(&fetch->inbox);
 }
@@ -92,7 +92,7 @@ void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 
 /* ---- the loop ---- */
 
-/* Looked for in all requests: once a tick. The thread sleeps no longer than that while any is in
+/* Searches all requests, once per tick. The thread sleeps no longer than a tick while any is in
  * flight. */
 static void note_oldest(sl_fetch *fetch, sl_fetch_state *state)
 {
@@ -133,7 +133,7 @@ static void fetch_publish(sl_fetch *fetch)
     sl_unlock(&fetch->mutex);
 }
 
-/* Counted first: a thread that sees what is delivered finds it in the statistics. */
+/* Counts first: a thread that sees a delivery then finds it in the statistics. */
 static void fetch_flush(sl_fetch *fetch)
 {
     fetch_publish(fetch);
@@ -167,7 +167,7 @@ static void take_completions(sl_fetch *fetch)
 
 static void tell_present(sl_fetch *fetch)
 {
-    /* Relaxed, both: taking `attention` back orders them before the signal of sl_fetch_present. */
+    /* Relaxed, both: clearing `attention` orders them before the signal of sl_fetch_present. */
     if (atomic_load_explicit(&fetch->present, memory_order_relaxed)) {
         atomic_store_explicit(&fetch->present, false, memory_order_relaxed);
         sl_read_buffers_widen(&fetch->buffers);
@@ -191,7 +191,7 @@ static void serve(sl_fetch *fetch)
             sl_inbox_restarted(&fetch->inbox, news.restarts);
             continue;
         }
-        /* Delivering took its time, which must not make what is sent now look old. */
+        /* Delivering took time, which must not make reads sent now look old. */
         fetch->now_ns = sl_now_ns();
         tell_present(fetch);
         fetch->may_ask = fetch->may_ask || news.ask;
@@ -206,7 +206,7 @@ static void serve(sl_fetch *fetch)
         sl_fetch_submit(fetch);
         fetch_flush(fetch);
         take_completions(fetch);
-        /* Only now, when all that came back was seen, does age mean that something hangs. */
+        /* Only now, with all results taken, does an old request mean that something hangs. */
         sl_fetch_watch(fetch);
     }
 }
@@ -236,7 +236,7 @@ static bool all_packed(const sl_fetch_config *config)
     return count > 0;
 }
 
-/* Opens what reads files of this machine. */
+/* Opens the backend that reads local files. */
 static sluice_status open_kind(sl_fetch *fetch, const sl_backend_config *as, sl_backend **backend,
                                sluice_error *error)
 {
@@ -246,7 +246,7 @@ static sluice_status open_kind(sl_fetch *fetch, const sl_backend_config *as, sl_
     if (fetch->places == SL_PLACES_REMOTE) {
         reason[0] = '\0'; /* files of the chunk cache, at most */
     } else if (all_packed(config)) {
-        wanted.threads = 1; /* there is nothing for them to read */
+        wanted.threads = 1; /* there are no local files to read */
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "compressed files are read by the unpacking threads");
     } else if (config->whole_objects) {
@@ -271,7 +271,7 @@ static sluice_status open_kind(sl_fetch *fetch, const sl_backend_config *as, sl_
     return sl_backend_pread.open(backend, &wanted, error);
 }
 
-/* Opens what reads all objects that are not compressed. */
+/* Opens the backend that reads all uncompressed objects. */
 static sluice_status open_readers(sl_fetch *fetch, sl_backend **backend, sluice_error *error)
 {
     const sl_fetch_config *config = &fetch->config;
@@ -285,7 +285,7 @@ static sluice_status open_readers(sl_fetch *fetch, sl_backend **backend, sluice_
     if (!remote) {
         return open_kind(fetch, &wanted, backend, error);
     }
-    wanted.depth *= 2; /* one read may be of two files of the chunk cache */
+    wanted.depth *= 2; /* one read may cover two files of the chunk cache */
     sl_backend *local = NULL;
     sluice_status status = open_kind(fetch, &wanted, &local, error);
     if (status == SLUICE_OK) {
@@ -334,7 +334,7 @@ static sluice_status open_backend(sl_fetch *fetch, sluice_error *error)
     return status;
 }
 
-/* A read that was on its way when all others were done with. */
+/* Releases the pin of a read that was in flight when all others had ended. */
 static void give_pin_back(void *ctx, sl_read *read)
 {
     const sl_fetch *fetch = ctx;
@@ -344,14 +344,14 @@ static void give_pin_back(void *ctx, sl_read *read)
         sl_objects_unpin(fetch->config.objects, &request->pin);
     }
     if (read->kind == SL_READ_OPEN) {
-        read->opening = NULL; /* the thread that opens is done with it */
+        read->opening = NULL; /* the opener thread is done with it */
         if (request->opening.status == SLUICE_OK) {
             sl_objects_unpin(fetch->config.objects, &request->opening.pin);
         }
     }
 }
 
-/* Requests that wait have no part in the backend. */
+/* Releases the pins of waiting requests, which the backend does not have. */
 static void give_waiting_pins_back(sl_fetch *fetch)
 {
     for (uint32_t i = 0; i < fetch->config.depth; i++) {
@@ -363,7 +363,7 @@ static void give_waiting_pins_back(sl_fetch *fetch)
     }
 }
 
-/* Whether a thread is still inside an open, for which it needs the objects. */
+/* Returns whether a thread is still inside an open, which needs the objects. */
 static bool is_opening(const sl_fetch *fetch)
 {
     bool opening = false;
@@ -377,8 +377,8 @@ static bool is_opening(const sl_fetch *fetch)
     return opening;
 }
 
-/* The last thing that the thread does. What was never given back stays allocated, and its object
- * pinned, for ever. */
+/* Ends the thread's work. An object whose read never came back stays allocated and pinned
+ * forever. */
 static void close_backend(sl_fetch *fetch)
 {
     const sl_read_ends ends = {give_pin_back, fetch};
@@ -391,7 +391,7 @@ static void close_backend(sl_fetch *fetch)
     fetch_publish(fetch);
 }
 
-/* Tells the opener how it went. */
+/* Reports the result of opening to the opener. */
 static void report_open(sl_fetch *fetch, sluice_status status, const sluice_error *error)
 {
     sl_lock(&fetch->mutex);
@@ -423,7 +423,7 @@ static void free_fetch(sl_fetch *fetch)
     sl_free(fetch);
 }
 
-/* Tells who closes how far it is; whether nobody waits for it any more. */
+/* Reports progress to the closing thread. Returns whether that thread no longer waits. */
 static bool fetch_note(sl_fetch *fetch, bool *what)
 {
     sl_lock(&fetch->mutex);
@@ -434,7 +434,7 @@ static bool fetch_note(sl_fetch *fetch, bool *what)
     return left;
 }
 
-/* An open that never came back keeps what it needs forever. */
+/* Frees everything, except what an open that never came back needs. */
 static void end_left(sl_fetch *fetch, const sl_fetch_heir *heir)
 {
     const bool keeps_objects = fetch->keeps_objects;
@@ -486,13 +486,13 @@ static sluice_status fetch_check(const sl_fetch_config *config, sluice_error *er
     return SLUICE_OK;
 }
 
-/* Inserted items that the window holds. */
+/* Returns the number of inserted items that the window holds. */
 static uint32_t window_inserts(const sl_fetch_config *config)
 {
     return config->inserts < WINDOW_INSERTS_MAX ? config->inserts : WINDOW_INSERTS_MAX;
 }
 
-/* Of the tables that a spread takes. */
+/* Returns the size of the tables of a spread. */
 static uint64_t dues_bytes(const sl_fetch_config *config)
 {
     return config->lookahead * (sizeof(uint32_t) + sizeof(sl_fetch_bytes *)) +
@@ -507,7 +507,7 @@ static uint64_t window_bytes(sl_packing packing)
     return packing == SL_PACKING_ZSTD ? SL_UNPACKERS_WINDOW_BYTES : 0;
 }
 
-/* Of the passes that are open. */
+/* Returns the memory of the open passes. */
 static uint64_t unpackers_bytes(const sl_fetch_config *config)
 {
     uint64_t each = 0;
@@ -520,7 +520,7 @@ static uint64_t unpackers_bytes(const sl_fetch_config *config)
     return config->unpack_passes * each;
 }
 
-/* Of the tables whose sizes options decide. */
+/* Returns the size of the tables that depend on options. */
 static uint64_t tables_bytes(const sl_fetch_config *config)
 {
     const uint64_t wants = (uint64_t)config->lookahead + window_inserts(config);
@@ -680,7 +680,7 @@ void sl_fetch_close(sl_fetch *fetch)
     free_fetch(fetch);
 }
 
-/* The budget is gone with its loader. */
+/* The budget ends with its loader. */
 static void leave_locked(sl_fetch *fetch, const sl_fetch_heir *heir)
 {
     fetch->left = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch_ends: from what came back to wants; reads that never come back, and cancelled ones. */
+/* fetch_ends: turns completed reads into want states; handles lost and cancelled reads. */
 #include "clock.h"
 #include "fetch_state.h"
 #include "minmax.h"
@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* Space given to an object of unknown size, at least. */
+/* Least space for an object of unknown size. */
 #define WHOLE_GUESS_MIN ((uint64_t)64 << 10)
 
 /* ---- the end of a read ---- */
@@ -18,7 +18,7 @@ static void end_request(sl_fetch *fetch, sl_request *request)
     sl_requests_give(&fetch->requests, request);
 }
 
-/* The bytes of a want that are below `valid_end`; none when they do not. */
+/* Returns the bytes of a want if all are below `valid_end`, else none. */
 static bool fetch_ends_bytes_of(const sl_request *request, const sl_want *want, uint64_t valid_end,
                                 sl_bytes *bytes)
 {
@@ -31,7 +31,7 @@ static bool fetch_ends_bytes_of(const sl_request *request, const sl_want *want, 
     return item->offset + item->bytes <= valid_end;
 }
 
-/* Wants of `list` that are READY with the bytes below `valid_end`. */
+/* Counts the wants of `list` that are READY with the bytes below `valid_end`. */
 static uint32_t count_ready(const sl_fetch *fetch, const sl_request *request, uint64_t valid_end)
 {
     uint32_t ready = 0;
@@ -107,7 +107,7 @@ void sl_fetch_read_failed(sl_fetch *fetch, sl_request *request, sl_failure_kind 
     fetch_ends_finish(fetch, request, valid_end, verdict == SL_VERDICT_SPLIT ? NULL : &failure);
 }
 
-/* A read that its backend tried as often as is worth it. */
+/* Handles a read that its backend will not retry. */
 static void remote_failed(sl_fetch *fetch, sl_request *request, const sl_completion *completion)
 {
     const int sys_errno = (int)-completion->result;
@@ -127,8 +127,8 @@ static void remote_failed(sl_fetch *fetch, sl_request *request, const sl_complet
     fetch_ends_finish(fetch, request, valid_end, &failure);
 }
 
-/* No byte more: the end of the object, or (for a moment) something odd. `valid_end`: what is there.
- */
+/* Handles a read without progress: the end of the object, or (for a moment) something odd.
+ * `valid_end`: end of the bytes that exist. */
 static void no_progress(sl_fetch *fetch, sl_request *request, const sl_handle *file,
                         uint64_t valid_end)
 {
@@ -193,7 +193,8 @@ static void part_done(sl_fetch *fetch, sl_request *request, const sl_handle *fil
     }
 }
 
-/* Space for most objects without a second try: up at once when too small, down slowly. */
+/* Leaves space for most objects without a second try: grows at once when too small, shrinks
+ * slowly. */
 static void learn_size(sl_fetch *fetch, uint64_t bytes, bool too_small)
 {
     const uint64_t most =
@@ -284,7 +285,7 @@ static void land(sl_fetch *fetch, sl_request *request, const sl_completion *comp
     }
 }
 
-/* Of pieces all from the first to the last: the gaps were read with them, mostly. */
+/* Drops pieces from the first to the last: the gaps were mostly read with them. */
 static void drop_cache(const sl_request *request, int64_t result)
 {
     uint64_t begin = request->read.offset;
@@ -299,7 +300,7 @@ static void drop_cache(const sl_request *request, int64_t result)
     sl_handle_advise(request->pin.handle, SL_ADVICE_NEVER, begin, end - begin);
 }
 
-/* What a completed read of a pinned object means for the pin. */
+/* Updates the pin of an object after a completed read. */
 static void unpin(sl_fetch *fetch, sl_request *request, int64_t result)
 {
     if (!request->pinned) {
@@ -314,7 +315,7 @@ static void unpin(sl_fetch *fetch, sl_request *request, int64_t result)
     }
 }
 
-/* Takes the request back from the thread that opens. */
+/* Takes the request back from the opener thread. */
 static void open_done(sl_fetch *fetch, sl_request *request)
 {
     const bool flew = request->state == SL_REQUEST_FLYING;
@@ -362,7 +363,7 @@ void sl_fetch_complete(sl_fetch *fetch, const sl_completion *completion)
 
 /* ---- reads that never come back, and cancelled ones ---- */
 
-/* The memory stays the kernel's; the wants fail now. */
+/* Leaves the memory to the kernel; the wants fail now. */
 static void abandon(sl_fetch *fetch, sl_request *request)
 {
     const sl_failure failure = {.kind = SL_FAILURE_STALLED,
@@ -383,8 +384,8 @@ static void abandon(sl_fetch *fetch, sl_request *request)
     }
 }
 
-/* Every request is abandoned, or has memory that is needed, so nothing can be read: what waits too
- * long for that fails, too. */
+/* Fails wants that wait too long because nothing can be read: every request is abandoned, or has
+ * memory that is needed. */
 static void watch_stuck(sl_fetch *fetch)
 {
     if (!fetch->starved &&
@@ -403,7 +404,7 @@ static void watch_stuck(sl_fetch *fetch)
     }
 }
 
-/* What one of them does can take long, and the others wait for it. */
+/* One unpacking step can take long, and other reads wait for it. */
 static void watch_unpackers(sl_fetch *fetch)
 {
     const uint64_t progress = sl_unpackers_progress(fetch->unpackers);
@@ -413,7 +414,7 @@ static void watch_unpackers(sl_fetch *fetch)
     }
 }
 
-/* Reads wait for one another where a store bears few at once. One that stalls ends by itself. */
+/* Reads wait for one another if a store accepts few at once. A stalled one ends by itself. */
 static void watch_remote(sl_fetch *fetch)
 {
     const uint64_t progress = sl_backend_remote_progress(fetch->remote);
@@ -450,7 +451,7 @@ void sl_fetch_watch(sl_fetch *fetch)
     watch_stuck(fetch);
 }
 
-/* Those in line were not given to the backend. */
+/* Frees requests in line, which the backend does not have. */
 static void leave_line(sl_fetch *fetch)
 {
     sl_request *request = sl_requests_next_in_line(&fetch->requests);
@@ -465,7 +466,7 @@ void sl_fetch_cancel_reads(sl_fetch *fetch)
     for (uint32_t i = 0; i < fetch->config.depth; i++) {
         sl_request *request = &fetch->requests.all[i];
         if (request->resident && request->state != SL_REQUEST_FREE) {
-            continue; /* the copy is of use for what comes next, too */
+            continue; /* the next epoch can use the copy, too */
         }
         request->wants = SL_WANT_NONE;
         request->count = 0;

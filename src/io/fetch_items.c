@@ -6,10 +6,10 @@
 #include <assert.h>
 #include <errno.h>
 
-/* Items asked for in one go, so that a long look-ahead does not delay the first reads. */
+/* Items requested in one go, so that a long look-ahead does not delay the first reads. */
 #define ASK_BURST 512
 
-/* What is wrong with the item itself, before anything is read. */
+/* Checks the item itself before anything is read. */
 static bool acceptable(const sl_fetch *fetch, const sl_fetch_item *item, sl_failure *failure)
 {
     *failure = (sl_failure){.kind = SL_FAILURE_RANGE, .offset = item->offset};
@@ -28,7 +28,7 @@ static bool acceptable(const sl_fetch *fetch, const sl_fetch_item *item, sl_fail
     return true;
 }
 
-/* An item that is new, or at a new place: failed at once when it makes no sense. */
+/* Checks an item that is new, or at a new place, and fails it if it is invalid. */
 static void fetch_items_check(sl_fetch *fetch, uint32_t index)
 {
     sl_failure failure;
@@ -141,7 +141,7 @@ static void deliver(sl_fetch *fetch, const sl_want *want)
     fetch->source.deliver(ctx, &want->item, status, NULL, &error);
 }
 
-/* The bytes of a lookup say where the item is. */
+/* Passes the bytes of a lookup to the source, which learns where the item is. */
 static void learn(sl_fetch *fetch, uint32_t index)
 {
     const sl_want *want = &fetch->window.wants[index];
@@ -157,7 +157,7 @@ static void learn(sl_fetch *fetch, uint32_t index)
         fetch_items_check(fetch, index);
         return;
     }
-    fetch->window.wants[index].item.object = object; /* where the blame belongs */
+    fetch->window.wants[index].item.object = object; /* the object to blame */
     failure.status = status;
     sl_fetch_fail(fetch, index, &failure);
 }
@@ -185,7 +185,7 @@ void sl_fetch_settle_credited(sl_fetch *fetch)
 
 void sl_fetch_ready(sl_fetch *fetch, uint32_t index, const sl_fetch_bytes *bytes)
 {
-    /* Of samples, not of what tells where they are. */
+    /* Of samples, not of lookups. */
     if (!fetch->window.wants[index].item.lookup) {
         fetch->stats.bytes_wanted += bytes->bytes.size;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch_reads: from wants to reads. */
+/* fetch_reads: turns wants into reads. */
 #include "error.h"
 #include "fetch_state.h"
 #include "minmax.h"
@@ -7,14 +7,14 @@
 #include <assert.h>
 #include <errno.h>
 
-/* The storage is looked at this often. */
+/* Interval between looks at the storage. */
 #define LOOK_NS ((uint64_t)32000000)
-/* Reads in flight beyond which others stay in line, while the kernel reads ahead. */
+/* Most reads in flight while the kernel reads ahead; others stay in line. */
 #define LINE_FLYING 8U
-/* Bytes of a gap in a remote object that are read at most: they take space until the samples around
- * it are used, and of the bandwidth. */
+/* Largest gap in a remote object that is read along: gap bytes take space until the samples around
+ * it are used, and bandwidth. */
 #define REMOTE_GAP_MOST ((uint64_t)128 << 10)
-/* A request for a descriptor is repeated this often while others hold them all. */
+/* Interval of retries for a descriptor while others hold them all. */
 #define PIN_RETRY_NS ((uint64_t)1000000)
 
 /* ---- what to read, and where to ---- */
@@ -24,8 +24,8 @@ static bool may_be_direct(const sl_fetch *fetch)
     return fetch->config.cache == SL_CACHE_DIRECT || fetch->config.cache == SL_CACHE_AUTO;
 }
 
-/* Sets the request to read the span. Returns the bytes of buffer that it needs. Pieces are one
- * behind the other in the buffer, as if they did in the object. */
+/* Sets the request to read the span. Returns the bytes of buffer that it needs. Pieces are back to
+ * back in the buffer, as if they were so in the object. */
 static size_t fetch_reads_aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
 {
     const bool aligned =
@@ -40,7 +40,7 @@ static size_t fetch_reads_aim(const sl_fetch *fetch, sl_request *request, const 
 static bool aim_at_whole(sl_fetch *fetch, sl_request *request, const sl_want *want,
                          bool may_reserve)
 {
-    /* No guess above the limit: the reserve has space for one sample of that. */
+    /* No guess exceeds the limit: the reserve has space for one sample of that size. */
     const uint64_t guess = sl_min_u64(fetch->whole_guess, fetch->config.max_sample_bytes);
     const uint64_t bytes = want->whole_bytes > 0 ? want->whole_bytes : guess;
     if (!sl_read_buffers_take(&fetch->buffers, (size_t)bytes + SL_DIRECT_ALIGN, may_reserve,
@@ -53,7 +53,7 @@ static bool aim_at_whole(sl_fetch *fetch, sl_request *request, const sl_want *wa
     return true;
 }
 
-/* Neighbours in remote objects are read together across gaps that cost less than a request. */
+/* Merges neighbours in remote objects across gaps that cost less than a request. */
 static void set_merging(sl_fetch *fetch, bool remote)
 {
     uint64_t gap = fetch->config.merge_gap_bytes;
@@ -64,11 +64,11 @@ static void set_merging(sl_fetch *fetch, bool remote)
     fetch->window.config.merge_gap_bytes = gap;
 }
 
-/* A buffer and a range for want `index`, with its neighbours when there is space for them. */
+/* Finds a buffer and a range for want `index`, with its neighbours if there is space for them. */
 static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl_span *span)
 {
     const sl_want *want = &fetch->window.wants[index];
-    /* The reserve is only for what is delivered as soon as it is read. */
+    /* The reserve is only for items that are delivered as soon as they are read. */
     const bool may_reserve = sl_window_is_due(&fetch->window, index);
     *span = sl_window_span(&fetch->window, index, true);
     request->piece_count = want->item.pieces;
@@ -91,7 +91,7 @@ static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl
 
 /* ---- which way ---- */
 
-/* Looks, every some ms, whether the storage had time to spare. */
+/* Checks every few milliseconds whether the storage had spare time. */
 static bool is_saturated(sl_fetch *fetch)
 {
     const uint64_t passed_ns = fetch->now_ns - fetch->looked_ns;
@@ -106,8 +106,9 @@ static bool is_saturated(sl_fetch *fetch)
     return fetch->saturated;
 }
 
-/* Whether to ask about the page cache by the descriptor that goes past it: as the answer is likely
- * to be, unless the other is open, or will be wanted, since all is to end up in the page cache. */
+/* Returns whether to query the page cache by the O_DIRECT descriptor: yes if the likely answer is a
+ * miss, unless the other one is open or will be needed, since everything is to end up in the page
+ * cache. */
 static bool asks_direct(const sl_fetch *fetch, uint32_t object)
 {
     return !fetch->config.fills && sl_page_cache_asks_direct(&fetch->page_cache, object) &&
@@ -124,7 +125,7 @@ static void fly(sl_fetch *fetch, sl_request *request)
     fetch->batch[fetch->batch_count++] = &request->read;
 }
 
-/* Has another thread open the object, which may take as long as a server does. */
+/* Lets the opener thread open the object, which may take as long as a server does. */
 static void fly_open(sl_fetch *fetch, sl_request *request, bool direct)
 {
     request->read = (sl_read){.kind = SL_READ_OPEN,
@@ -136,17 +137,17 @@ static void fly_open(sl_fetch *fetch, sl_request *request, bool direct)
     fly(fetch, request);
 }
 
-/* Whether the page cache has what is to be read, by a descriptor of the object. */
+/* Returns whether the page cache has the bytes, by a descriptor of the object. */
 static bool ask_cache(sl_fetch *fetch, const sl_request *request, const sl_pin *look)
 {
     const sl_cached_range range = {request->object, look->fd, look->direct, request->start,
                                    request->needed};
-    /* what has no descriptor goes one way only */
+    /* an object without a descriptor has one code path only */
     return look->fd < 0 || sl_page_cache_has(&fetch->page_cache, &range);
 }
 
-/* AUTO: whether the page cache has what is to be read, by asking or by what was there before. END:
- * the object is being opened for that. */
+/* AUTO: finds out whether the page cache has the bytes, by a query or by earlier answers. END: the
+ * object is being opened for that. */
 static sluice_status is_cached(sl_fetch *fetch, sl_request *request, bool *cached)
 {
     *cached = false;
@@ -170,8 +171,8 @@ static sluice_status is_cached(sl_fetch *fetch, sl_request *request, bool *cache
     return SLUICE_OK;
 }
 
-/* Whether a lookup goes through the page cache: neighbours, and other processes, will look there,
- * too. One that is not made again goes the way of what is read behind it, by one descriptor. */
+/* Returns whether a lookup goes through the page cache, since neighbours and other processes will
+ * look there, too. A lookup that is not repeated follows the read behind it, by one descriptor. */
 static bool is_shared(const sl_fetch *fetch, const sl_request *request)
 {
     return !request->once || fetch->config.fills ||
@@ -186,9 +187,9 @@ static void set_way(sl_fetch *fetch, sl_request *request, bool cached)
 }
 
 /*
- * Past the page cache, or through it; there, with the kernel reading ahead or not. What is left of
- * a read goes the same way: it need not be aligned for the other. The copy in memory always goes
- * through it: its pieces are not aligned. END: that is known once the object is open.
+ * Chooses whether to read past the page cache or through it, and then with read-ahead or not. The
+ * rest of a read goes the same way: it need not be aligned for the other. The copy in memory always
+ * goes through it: its pieces are not aligned. END: known once the object is open.
  */
 static sluice_status choose_way(sl_fetch *fetch, sl_request *request)
 {
@@ -212,7 +213,7 @@ static sluice_status choose_way(sl_fetch *fetch, sl_request *request)
     return status;
 }
 
-/* Whether requests hold descriptors: those that are read, and those that wait to be. */
+/* Returns whether requests hold descriptors: reads in flight, and waiting ones. */
 static bool has_pins(const sl_fetch *fetch)
 {
     bool has = fetch->requests.flying > 0;
@@ -223,7 +224,7 @@ static bool has_pins(const sl_fetch *fetch)
     return has;
 }
 
-/* The object could not be pinned: the request waits for a descriptor, or has ended. */
+/* Handles an object that could not be pinned: the request waits for a descriptor, or has ended. */
 static void not_pinned(sl_fetch *fetch, sl_request *request, const sl_opening *why)
 {
     const sluice_status status = why->status;
@@ -242,7 +243,8 @@ static void not_pinned(sl_fetch *fetch, sl_request *request, const sl_opening *w
     }
 }
 
-/* Finds the object's descriptor. False: it is being opened, or the request waits, or has ended. */
+/* Finds the object's descriptor. Returns false if it is being opened, or the request waits or has
+ * ended. */
 static bool pin(sl_fetch *fetch, sl_request *request)
 {
     sluice_error error;
@@ -264,7 +266,7 @@ static bool pin(sl_fetch *fetch, sl_request *request)
     return request->pinned;
 }
 
-/* Goes on once this round is over: what is sent is submitted together. */
+/* Continues after this round: requests of a round are submitted together. */
 void sl_fetch_opened(sl_fetch *fetch, sl_request *request)
 {
     const sl_opening *opening = &request->opening;
@@ -300,7 +302,7 @@ static sl_read_kind fetch_reads_kind_of(const sl_request *request)
     return request->piece_count > 0 ? SL_READ_PIECES : SL_READ_AT;
 }
 
-/* Which pass it is in, and how that goes on: as its last want says. */
+/* Sets the pass, and what follows in it, from the last want. */
 static void describe_pass(const sl_fetch *fetch, sl_request *request)
 {
     sl_read *read = &request->read;
@@ -314,7 +316,7 @@ static void describe_pass(const sl_fetch *fetch, sl_request *request)
     }
 }
 
-/* Fills `read` to ask for what is not there yet. */
+/* Fills `read` to request the missing bytes. */
 static void describe_read(const sl_fetch *fetch, sl_request *request)
 {
     const uint32_t got = request->got;
@@ -340,7 +342,7 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
     }
 }
 
-/* Has the kernel begin to read; the request lines up. */
+/* Starts read-ahead in the kernel and puts the request in line. */
 static void fetch_reads_read_ahead(sl_fetch *fetch, sl_request *request)
 {
     const sl_cached_range range = {request->object, request->pin.fd, false, request->start,
@@ -349,7 +351,7 @@ static void fetch_reads_read_ahead(sl_fetch *fetch, sl_request *request)
     sl_requests_line_up(&fetch->requests, request);
 }
 
-/* Gives a MADE request (to be read from `got` on) to the backend, or has it wait or fail. */
+/* Gives a MADE request (to be read from `got` on) to the backend, or lets it wait or fail. */
 static void fetch_reads_start(sl_fetch *fetch, sl_request *request)
 {
     if (request->whole) {
@@ -381,9 +383,9 @@ static void fetch_reads_start(sl_fetch *fetch, sl_request *request)
 /* ---- which is next ---- */
 
 /*
- * With a spread, what is read next need not be what is waited for, and so has no right to the
- * reserve. All that is in memory is waited for first, or given back by who has it, but for what is
- * kept: where that is all, it is moved together. True: try again.
+ * With a spread, the next read need not be for the item waited for, and so may not use the reserve.
+ * Everything in memory is waited for first, or will be released by its holder, except kept items:
+ * if only those are left, they are moved together. Returns true: try again.
  */
 static bool move_together(sl_fetch *fetch)
 {
@@ -406,18 +408,18 @@ static bool move_together(sl_fetch *fetch)
     return true;
 }
 
-/* No buffer for want `index`. True: go on with the next. */
+/* Handles a missing buffer for want `index`. Returns true: continue with the next. */
 static bool without_memory(sl_fetch *fetch, uint32_t index)
 {
     if (sl_read_buffers_have_reserve(&fetch->buffers)) {
         return false; /* a release signals */
     }
-    /* The one before was abandoned with a stalled read, and there is no memory for another. */
+    /* The reserve was abandoned with a stalled read, and there is no memory for another. */
     sl_fetch_fail(fetch, index, &(sl_failure){.kind = SL_FAILURE_MEMORY});
     return true;
 }
 
-/* Serves want `index` from the copy in memory; false: it is not there. */
+/* Serves want `index` from the copy in memory; false: not available. */
 static bool serve_resident(sl_fetch *fetch, uint32_t index)
 {
     const sl_fetch_item *item = &fetch->window.wants[index].item;
@@ -435,11 +437,11 @@ static bool serve_resident(sl_fetch *fetch, uint32_t index)
     return true;
 }
 
-/* One piece of the copy in memory, when none is on its way. */
+/* Requests one piece of the copy in memory, if none is in flight. */
 static void plan_resident(sl_fetch *fetch)
 {
     sl_resident_piece piece;
-    /* Behind the others, should there be space for a single one. */
+    /* After the others, if a single request is left. */
     const bool last = fetch->requests.free != NULL && fetch->requests.free->next == NULL;
     if (fetch->requests.free == NULL || (last && sl_window_next(&fetch->window) != SL_WANT_NONE) ||
         !sl_resident_next(&fetch->resident, &piece)) {
@@ -456,7 +458,7 @@ static void plan_resident(sl_fetch *fetch)
     fetch_reads_start(fetch, request);
 }
 
-/* Whether the bytes of want `index` are on their way with another's. */
+/* Returns whether another request in flight has the bytes of want `index`. */
 static bool has_bytes_of(const sl_request *request, const sl_fetch_item *item)
 {
     return request->remote && request->wants != SL_WANT_NONE && !request->whole &&
@@ -466,16 +468,17 @@ static bool has_bytes_of(const sl_request *request, const sl_fetch_item *item)
            item->offset + item->bytes <= request->start + request->needed;
 }
 
-/* Whether the want may wait for its delivery in the request's memory: the reserve is for what is
- * delivered as soon as it is read. */
+/* Returns whether the want may wait for its delivery in the request's memory: the reserve is for
+ * items that are delivered as soon as they are read. */
 static bool may_stay_with(const sl_fetch *fetch, const sl_request *request, uint32_t index)
 {
     return request->buffer.run.units > 0 || fetch->window.wants[index].item.lookup ||
            sl_window_is_due(&fetch->window, index);
 }
 
-/* A request to a store costs more than to look for one that brings the same bytes: of an index
- * block, which many samples need at once, or in a gap between others. False: there is none. */
+/* Joins a request that brings the same bytes, since a search costs less than another request to a
+ * store: for an index block, which many samples need at once, or a gap between others. Returns
+ * false if there is none. */
 static bool join_request(sl_fetch *fetch, uint32_t index)
 {
     const sl_fetch_item *item = &fetch->window.wants[index].item;
@@ -547,7 +550,7 @@ void sl_fetch_retry_due(sl_fetch *fetch)
 
 void sl_fetch_submit(sl_fetch *fetch)
 {
-    /* The kernel reads what lines up; few of its threads can wait for that at once. */
+    /* The kernel reads for requests in line; few of its threads can wait for that at once. */
     while (fetch->requests.flying < LINE_FLYING) {
         sl_request *request = sl_requests_next_in_line(&fetch->requests);
         if (request == NULL) {

@@ -44,7 +44,7 @@ void sl_file_list_close(sl_file_list *list)
     sl_free(list->files);
 }
 
-/* Files, and what they have to be in. */
+/* Files, and the boundary that must contain them. */
 typedef struct named {
     const sl_listed_file *files;
     const sl_boundary *boundary;
@@ -68,7 +68,8 @@ sluice_status sl_file_list_check(const sl_file_list *list, uint32_t first,
     return sl_open_many(list->count - first, file_list_check_file, &n, error);
 }
 
-/* Files without a sample share their first number with the next one: the last of them has it. */
+/* Files without a sample share their first number with the next one: the last of them has the
+ * sample. */
 uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample)
 {
     return (uint32_t)sl_last_at_or_before(&list->files->first, sizeof(*list->files), list->count,

@@ -105,8 +105,8 @@ void sl_inbox_set_bell(sl_inbox *inbox, const sl_inbox_bell *bell)
 
 sl_inbox_news sl_inbox_collect(sl_inbox *inbox)
 {
-    /* seq_cst, with the exchange in sl_inbox_signal, before the rest is read: what is put in later
-     * sets it again. */
+    /* seq_cst, with the exchange in sl_inbox_signal, before the rest is read: a later entry sets it
+     * again. */
     atomic_store_explicit(&inbox->attention, 0, memory_order_seq_cst);
     sl_lock(&inbox->mutex);
     const sl_inbox_news news = {.credit = inbox->credit,
@@ -134,7 +134,7 @@ bool sl_inbox_pop(sl_inbox *inbox, sl_fetch_item *item)
 
 bool sl_inbox_sleeping(sl_inbox *inbox, bool idle)
 {
-    /* release, with the acquire in sl_inbox_is_idle: whoever sees the value of this sleep sees that
+    /* release, with the acquire in sl_inbox_is_idle: a reader of this sleep's value sees that
      * sl_inbox_woke has counted the one before it. */
     atomic_store_explicit(&inbox->idle, idle, memory_order_release);
     atomic_store_explicit(&inbox->asleep, 1, memory_order_seq_cst); /* see sl_inbox_signal */
@@ -145,7 +145,7 @@ void sl_inbox_woke(sl_inbox *inbox)
 {
     /* Relaxed: a signal that still sees the thread asleep rings in vain. */
     atomic_store_explicit(&inbox->asleep, 0, memory_order_relaxed);
-    /* seq_cst, with the loads in sl_inbox_is_idle: before `attention` is taken back. */
+    /* seq_cst, with the loads in sl_inbox_is_idle: before `attention` is cleared. */
     atomic_fetch_add_explicit(&inbox->rounds, 1, memory_order_seq_cst);
 }
 

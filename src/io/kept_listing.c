@@ -8,7 +8,7 @@
 #define BYTES_MAX ((size_t)4 << 20)
 enum { ENTRIES_MAX = 65536, BYTES_MIN = 4096 };
 
-/* False: there is no memory, or too much would be taken. */
+/* Returns false if memory is short or the limit would be exceeded. */
 static bool make_space_for(sl_kept_listing *listing, size_t more)
 {
     const size_t wanted = listing->bytes + more;

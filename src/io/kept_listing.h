@@ -9,7 +9,7 @@
 
 #include "store.h"
 
-/* Adds an entry: a visitor of the store's listing, whose `ctx` is the kept one. END: there are too
+/* Adds an entry: a visitor of the store's listing, with the kept one as `ctx`. END: there are too
  * many. */
 sluice_status sl_kept_listing_add(void *ctx, const sl_store_entry *entry, sluice_error *error);
 /* Shows all entries, in the order in which they were listed. Errors: the visitor's; CANCELED. */

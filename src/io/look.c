@@ -21,7 +21,7 @@ static void look_take(sl_look *look)
     look->taken = true;
     int failed = sl_handle_open_how(&from, look->path, &how, &facts);
     const bool open = failed == 0;
-    /* What is open comes with its facts, a folder, too, unless its store refuses to open it. */
+    /* An open file or folder comes with its facts, unless its store refuses to open it. */
     if (facts.kind == SL_ENTRY_UNKNOWN && !sl_store_is_missing(failed)) {
         failed = sl_store_stat(look->path, &facts);
     }

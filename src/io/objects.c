@@ -22,26 +22,27 @@
 #include <unistd.h>
 
 #define STAGE "io"
-/* The rest of the process needs descriptors too: of a small limit a quarter is taken, of a large
- * one less, since there are several datasets, perhaps. Servers keep a state for each open file. */
+/* The rest of the process needs descriptors too: of a small limit a quarter is used, of a large one
+ * less, since there may be several datasets. Servers keep state for each open file. */
 #define CAPACITY_SMALL 256U
 #define CAPACITY_MAX   16384U
 #define SHARE_OF_SMALL 4U
 #define SHARE_OF_LARGE 16U
 #define NONE           UINT32_MAX
-/* Handles beside two of each object: stale ones that a read which hangs keeps. */
+/* Handles beyond two per object: stale ones that a hanging read keeps. */
 #define RETIRED_MOST 16U
-/* After so many failures in a row nobody waits for the next one to pass. */
+/* After this many failures in a row nobody waits for a retry. */
 #define FAILING_MOST 8U
 
-/* In use: pinned, or being opened. Idle: open, in the list of those. Free: without a descriptor. */
+/* In use: pinned, or being opened. Idle: open, in the list of idle ones. Free: without a
+ * descriptor. */
 typedef struct entry {
     uint32_t object;
-    bool past_cache; /* as it was asked for: half of its key */
-    bool opening;    /* a thread is, without the lock */
+    bool past_cache; /* as requested: half of its key */
+    bool opening;    /* a thread is opening it, without the lock */
     bool direct;     /* as it was opened */
-    bool reopen;     /* before it is pinned next */
-    bool retired;    /* has no key any more: free once nobody pins it */
+    bool reopen;     /* open it again before the next pin */
+    bool retired;    /* has no key any more: free once its last pin is released */
     bool refused;    /* O_DIRECT does not work on it */
     sl_handle file;
     uint32_t pins;
@@ -51,30 +52,31 @@ typedef struct entry {
 struct sl_objects {
     sl_object_names names;
     uint32_t capacity;
-    sl_streams *streams;      /* of the compressed ones */
+    sl_streams *streams;      /* of the compressed objects */
     _Atomic uint32_t failing; /* sl_objects_note_read: failures in a row; relaxed: a hint */
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* a pin is gone, an opening has ended */
+    pthread_cond_t changed; /* signals that a pin was released or an opening has ended */
     /* under mutex */
     entry *entries;
-    uint32_t made;           /* entries that were ever used: those behind are free */
-    uint32_t free;           /* the first of the other free ones; NONE */
-    uint32_t oldest, newest; /* idle, by when they were last pinned; NONE */
+    uint32_t made;           /* number of entries ever used: those behind are free */
+    uint32_t free;           /* first of the other free ones; NONE */
+    uint32_t oldest, newest; /* idle ones, by the time of their last pin; NONE */
     uint32_t in_use;
     uint32_t pins;       /* of all entries */
     uint16_t *entry_of;  /* of 2 x object + past_cache: its entry + 1; 0: none */
     uint8_t *probe;      /* a buffer for the probing read; used by the thread that set `probing` */
-    bool probing;        /* outside the lock */
-    uint64_t direct_dev; /* the file system probed last, */
-    bool direct_known;   /* if any, */
-    bool direct_works;   /* and what it said */
-    /* of each object, when it was opened first; zeros: not yet. NULL: of objects of any size */
+    bool probing;        /* a probe runs outside the lock */
+    uint64_t direct_dev; /* the file system probed last */
+    bool direct_known;   /* true if there is one */
+    bool direct_works;   /* result of the probe */
+    /* identity of each object at its first opening; zeros: not opened yet. NULL: objects have any
+     * size */
     sl_file_identity *seen;
-    /* likewise, what a listing said before; NULL: nothing. Immutable */
+    /* likewise, from an earlier listing; NULL: none. Immutable */
     sl_file_identity *recalled;
 };
 
-/* What a file turned out to be. */
+/* Result of opening a file. */
 typedef struct opened {
     int failed; /* 0, or -errno */
     sl_handle handle;
@@ -97,7 +99,7 @@ static uint32_t choose_capacity(uint32_t objects)
     return share > 0 ? (uint32_t)share : 1;
 }
 
-/* What a listing says of an object. As a row's recall. */
+/* Finds a listing's identity of an object. Returns like a row's recall. */
 static int recall_object(const sl_objects *objects, uint32_t object, sl_file_identity *identity)
 {
     char path[SL_PATH_BYTES];
@@ -109,8 +111,8 @@ static int recall_object(const sl_objects *objects, uint32_t object, sl_file_ide
     return store->recall != NULL ? store->recall(path, identity) : 0;
 }
 
-/* A dataset that names its objects says their sizes only. Where a listing says what they are, one
- * that was replaced since then is noticed, and the chunk cache is found without a request. */
+/* A dataset that names its objects has only their sizes. If a listing has their identities, an
+ * object replaced since then is noticed, and the chunk cache is found without a request. */
 static void recall_objects(sl_objects *objects)
 {
     sl_file_identity identity;
@@ -129,7 +131,7 @@ static void recall_objects(sl_objects *objects)
     objects->recalled = recalled;
 }
 
-/* Samples of their own that a cache keeps. */
+/* Returns whether a cache keeps samples that are files of their own. */
 static bool are_kept(const sl_objects *objects)
 {
     char path[SL_PATH_BYTES];
@@ -159,7 +161,7 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
     made->entries = sl_calloc(made->capacity, sizeof(*made->entries));
     made->entry_of = sl_calloc(2 * (size_t)names->count + 1, sizeof(*made->entry_of));
     made->probe = sl_malloc((size_t)2 * SL_DIRECT_ALIGN);
-    /* What is of any size is a sample of its own, which is not kept open and opened again. */
+    /* An object of any size is a sample of its own, which is not kept open and opened again. */
     made->seen = names->bytes != NULL ? sl_calloc(names->count, sizeof(*made->seen)) : NULL;
     if (made->entries == NULL || made->entry_of == NULL || made->probe == NULL ||
         (names->bytes != NULL && made->seen == NULL)) {
@@ -266,7 +268,8 @@ static bool is_known_locked(const sl_objects *objects, const opened *file)
     return objects->direct_known && objects->direct_dev == file->found.device;
 }
 
-/* Whether O_DIRECT reads work on this file: open may accept what read then refuses. */
+/* Returns whether O_DIRECT reads work on this file: open may accept the flag and read then
+ * refuse. */
 static bool direct_works(sl_objects *objects, const opened *file)
 {
     sl_lock(&objects->mutex);
@@ -284,7 +287,7 @@ static bool direct_works(sl_objects *objects, const opened *file)
     uintptr_t address = (uintptr_t)objects->probe;
     uint8_t *aligned = objects->probe + (SL_DIRECT_ALIGN - address % SL_DIRECT_ALIGN);
     ssize_t got = pread(file->handle.fd, aligned, SL_DIRECT_ALIGN, 0);
-    /* Another error says nothing about O_DIRECT; the reads will tell. */
+    /* Another error says nothing about O_DIRECT; the reads will show. */
     const bool unclear = got < 0 && errno != EINVAL;
     sl_lock(&objects->mutex);
     if (!unclear) {
@@ -298,7 +301,7 @@ static bool direct_works(sl_objects *objects, const opened *file)
     return unclear || got >= 0;
 }
 
-/* Without the lock. */
+/* Opens a file. Called without the lock. */
 static opened objects_open_file(sl_objects *objects, const char *path, const sl_boundary *boundary,
                                 const sl_file_identity *known, bool direct)
 {
@@ -319,7 +322,7 @@ static opened objects_open_file(sl_objects *objects, const char *path, const sl_
         file.direct = how.direct = false;
         file.failed = sl_handle_open_how(&file.handle, path, &how, &file.found);
     }
-    /* io_uring takes O_NONBLOCK for "fail instead of waiting" on some file systems. */
+    /* On some file systems io_uring takes O_NONBLOCK for "fail instead of waiting". */
     if (file.failed == 0 && file.handle.fd >= 0 &&
         fcntl(file.handle.fd, F_SETFL, file.direct ? O_DIRECT : 0) != 0) {
         file.failed = -errno;
@@ -328,7 +331,7 @@ static opened objects_open_file(sl_objects *objects, const char *path, const sl_
     return file;
 }
 
-/* Whether this is the file that the object was until now. */
+/* Returns whether this is the file that the object was until now. */
 static bool objects_is_same(sl_objects *objects, uint32_t object, const sl_file_identity *is)
 {
     static const sl_file_identity unseen = {0};
@@ -346,7 +349,7 @@ static bool objects_is_same(sl_objects *objects, uint32_t object, const sl_file_
     return same;
 }
 
-/* Copies what an object was when it was seen before. False: it was not. */
+/* Copies the earlier identity of an object. False: it has none. */
 static bool objects_was(sl_objects *objects, uint32_t object, sl_file_identity *was)
 {
     static const sl_file_identity unseen = {0};
@@ -361,7 +364,7 @@ static bool objects_was(sl_objects *objects, uint32_t object, sl_file_identity *
     return memcmp(was, &unseen, sizeof(unseen)) != 0;
 }
 
-/* OK: `*file` is open. AGAIN: no descriptor is free. */
+/* Opens an object's file and checks it. OK: `*file` is open. AGAIN: no descriptor is free. */
 static sluice_status open_checked(sl_objects *objects, uint32_t object, bool direct, opened *file,
                                   sluice_error *error)
 {
@@ -375,7 +378,7 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
     const bool remote = sl_store_of(path)->remote;
     bool known = objects_was(objects, object, &was);
     if (!known && remote && sl_objects_bytes(objects, object) > 0) {
-        /* Its first answer says the rest: a request to open it would cost as much as a read. */
+        /* The first answer has the rest: a request to open it would cost as much as a read. */
         was = (sl_file_identity){.bytes = sl_objects_bytes(objects, object)};
         known = true;
     }
@@ -391,7 +394,7 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
             file->failed == -EMFILE || file->failed == -ENFILE || file->failed == -EINTR;
         return busy ? SLUICE_AGAIN : SLUICE_IO;
     }
-    file->handle.name = (sl_file_name){STAGE, NULL}; /* the path is this call's */
+    file->handle.name = (sl_file_name){STAGE, NULL}; /* the path belongs to this call */
     const uint64_t wanted = sl_objects_bytes(objects, object);
     const sl_file_identity *is = &file->found.identity;
     if (wanted != 0 && wanted != is->bytes) {
@@ -414,8 +417,8 @@ static uint16_t *objects_key_of(sl_objects *objects, uint32_t object, bool past_
     return &objects->entry_of[2 * (size_t)object + past_cache];
 }
 
-/* Handles that nobody can find any more, to be closed without the lock: that, too, may take as long
- * as a server does. */
+/* Handles without a key, to be closed outside the lock: closing, too, may take as long as a server
+ * does. */
 typedef struct leavers {
     sl_handle old, oldest;
 } leavers;
@@ -450,7 +453,7 @@ static void take_idle_locked(sl_objects *objects, const entry *e)
     objects->in_use++;
 }
 
-/* Remembers what a remote object that was opened by its size alone turned out to be. */
+/* Remembers the identity of a remote object that was opened by its size alone. */
 static void note_identity_locked(sl_objects *objects, const entry *e)
 {
     sl_store_facts facts;
@@ -460,15 +463,14 @@ static void note_identity_locked(sl_objects *objects, const entry *e)
     }
 }
 
-/* Nobody finds it any more; who pins it reads on by it. */
+/* Removes its key; its current readers continue with it. */
 static void retire_locked(sl_objects *objects, entry *e)
 {
     *objects_key_of(objects, e->object, e->past_cache) = 0;
     e->retired = true;
 }
 
-/* In use -> free. Gives the handle back, which is the caller's to close; a closed one: there was
- * none. */
+/* In use -> free. Returns the handle for the caller to close; a closed one: there was none. */
 static sl_handle free_entry_locked(sl_objects *objects, entry *e)
 {
     const sl_handle file = e->file;
@@ -483,8 +485,7 @@ static sl_handle free_entry_locked(sl_objects *objects, entry *e)
     return file;
 }
 
-/* The handle of the least recently used idle one, which is free from then on; a closed one: none
- * is. */
+/* Frees the least recently used idle entry. Returns its handle; a closed one: none is idle. */
 static sl_handle free_oldest_locked(sl_objects *objects)
 {
     if (objects->oldest == NONE) {
@@ -495,7 +496,7 @@ static sl_handle free_oldest_locked(sl_objects *objects)
     return free_entry_locked(objects, oldest);
 }
 
-/* An entry that was free, or is made so, in use for the object; NULL: all are in use. */
+/* Returns an entry in use for the object, a free or a freed one; NULL: all are in use. */
 static entry *space_locked(sl_objects *objects, leavers *leaving)
 {
     if (objects->free == NONE && objects->made == objects->capacity) {
@@ -513,8 +514,8 @@ static entry *space_locked(sl_objects *objects, leavers *leaving)
     return &objects->entries[number];
 }
 
-/* Opens the object of `e`, which is free but for its key, once there is a descriptor less. Lets go
- * of the lock meanwhile. */
+/* Opens the object of `e`, which is free except for its key, once a descriptor was closed. Releases
+ * the lock meanwhile. */
 static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving,
                                  sluice_error *error)
 {
@@ -542,8 +543,8 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
     return SLUICE_OK;
 }
 
-/* Of one that is to be opened again. A read that never comes back keeps its pin: nobody waits
- * for it. */
+/* Releases an entry that is to be opened again. A read that never comes back keeps its pin: nobody
+ * waits for it. */
 static void let_go_locked(sl_objects *objects, entry *e, leavers *leaving)
 {
     if (e->pins > 0) {
@@ -554,7 +555,7 @@ static void let_go_locked(sl_objects *objects, entry *e, leavers *leaving)
     }
 }
 
-/* Has the object open and fit for use in `*out`, in use. AGAIN: nothing is free just now. */
+/* Returns the open object in `*out`, in use. AGAIN: nothing is free just now. */
 static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, sl_pin_how how,
                                          entry **out, sluice_error *error)
 {
@@ -580,7 +581,7 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, s
         refused = e->refused;
         let_go_locked(objects, e, &leaving);
     }
-    e = space_locked(objects, &leaving); /* there is some after that */
+    e = space_locked(objects, &leaving); /* there is space after that */
     if (e == NULL) {
         return SLUICE_AGAIN;
     }
@@ -599,7 +600,7 @@ static sluice_status objects_refuse_packed(const sl_objects *objects, uint32_t o
                          "the file is compressed and can only be read from front to back");
 }
 
-/* ETIME is not an error of a device, which would be tried again. */
+/* ETIME is not a device error, which would be retried. */
 static sluice_status refuse_wait(const sl_objects *objects, uint32_t object, uint64_t waited_ns,
                                  sluice_error *error)
 {
@@ -626,7 +627,7 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
     const uint64_t until = sl_now_ns() + how.wait_ns;
     bool in_time = true;
     sluice_status status = find_or_open_locked(objects, object, how, &e, error);
-    /* An unpin, or the end of an opening, is to be expected. */
+    /* An unpin, or the end of an opening, can still happen. */
     while (status == SLUICE_AGAIN && how.wait_ns > 0 && objects->in_use > 0 && in_time) {
         in_time = sl_cond_wait_until(&objects->changed, &objects->mutex, until);
         status = find_or_open_locked(objects, object, how, &e, error);
@@ -643,7 +644,7 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
     if (status != SLUICE_AGAIN || how.wait_ns == 0) {
         return status;
     }
-    /* Where there was nothing to be waited for, nobody here holds a descriptor. */
+    /* With nothing to wait for, nobody here holds a descriptor. */
     return in_time ? SLUICE_IO : refuse_wait(objects, object, how.wait_ns, error);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The face of a set of objects for those who may block. */
+/* The interface of a set of objects for callers that may block. */
 #include "objects.h"
 
 #include "error.h"
@@ -11,7 +11,7 @@
 
 #define STAGE "io"
 
-/* A remote store has tried again already. */
+/* Returns whether the object's store is remote, which has retried already. */
 static bool is_remote(const sl_objects *objects, uint32_t object)
 {
     char path[SL_PATH_BYTES];
@@ -19,7 +19,7 @@ static bool is_remote(const sl_objects *objects, uint32_t object)
            sl_store_of(path)->remote;
 }
 
-/* Whether a read that failed is to be tried again; sleeps until then. */
+/* Returns whether to retry a failed read; sleeps before it does. */
 static bool try_again(const sl_objects *objects, uint32_t object, sl_retry *retry,
                       const sluice_error *reason)
 {
@@ -37,7 +37,7 @@ static void note_end(sl_objects *objects, sluice_status status, const sl_retry *
     }
 }
 
-/* What is to be read, of which object. */
+/* Object and range to read. */
 typedef struct part {
     uint32_t object;
     uint64_t offset;
@@ -98,7 +98,7 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
     return status;
 }
 
-/* A file that is one sample, and where it has to be. */
+/* A file that is one sample, and the folder that must contain it. */
 typedef struct whole {
     const char *path;
     const sl_boundary *boundary;

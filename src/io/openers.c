@@ -94,7 +94,7 @@ static void queue_open(openers *o, sl_read *read)
     if (runs) {
         sl_cond_signal(&o->work);
     } else {
-        open_one_locked(o); /* no thread to be had: then here */
+        open_one_locked(o); /* no thread can be started: opens it on this one */
     }
     sl_unlock(&o->mutex);
 }
@@ -102,7 +102,7 @@ static void queue_open(openers *o, sl_read *read)
 static void openers_submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     openers *o = (openers *)backend;
-    uint32_t first = 0; /* of those that are the inner's, and not submitted yet */
+    uint32_t first = 0; /* start of the inner backend's requests that are not submitted yet */
     for (uint32_t i = 0; i < count; i++) {
         if (reads[i]->kind != SL_READ_OPEN) {
             continue;
@@ -131,7 +131,7 @@ static uint32_t openers_take(openers *o, sl_completion *completions, uint32_t ca
     return count;
 }
 
-/* As unpackers.c: a result that comes while the inner one is not asked is looked at first. */
+/* As in unpackers.c, a result that arrives while the inner one is not asked is taken first. */
 static uint32_t openers_reap(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                              uint64_t timeout_ns)
 {
@@ -170,7 +170,7 @@ static void openers_free(openers *o)
     sl_free(o);
 }
 
-/* 1: the thread does not come back, and keeps all. */
+/* Ends the thread. Returns 1 if it does not come back, and keeps everything. */
 static uint32_t openers_end(openers *o, uint64_t deadline, const sl_read_ends *ends)
 {
     sl_lock(&o->mutex);

@@ -13,7 +13,7 @@
 /* By number, since older headers lack the name; the same on all machines. */
 #define CACHESTAT 451
 
-/* Of so many pages one may be missing: to read it costs no more than to read all of them past the
+/* One page in this many may be missing: reading it costs no more than reading all of them past the
  * page cache. */
 #define PAGES_A_MISS 64U
 #define ALL_THERE    0xffU
@@ -61,7 +61,7 @@ bool sl_page_cache_asks_direct(const sl_page_cache *cache, uint32_t object)
     return !cache->no_cachestat && (cache->seen[object] & 1) == 0;
 }
 
-/* 1: nearly all of it, 0: not, -1: this kernel has no cachestat. */
+/* Returns 1: nearly all of it is cached, 0: not, -1: this kernel has no cachestat. */
 static int ask_cachestat(const sl_cached_range *range)
 {
     const struct {
@@ -79,7 +79,7 @@ static int ask_cachestat(const sl_cached_range *range)
     return answer.cached >= pages - pages / PAGES_A_MISS ? 1 : 0;
 }
 
-/* The same of its last byte; -1: nobody can tell. */
+/* Does the same for its last byte; -1: unknown. */
 static int ask_nowait(const sl_cached_range *range)
 {
     uint8_t byte;
@@ -89,7 +89,7 @@ static int ask_nowait(const sl_cached_range *range)
     if (got < 0) {
         return errno == EAGAIN ? 0 : -1;
     }
-    return got > 0; /* 0: behind the end */
+    return got > 0; /* 0: after the end */
 }
 
 static void page_cache_note(sl_page_cache *cache, uint32_t object, bool there)
@@ -109,7 +109,7 @@ bool sl_page_cache_has(sl_page_cache *cache, const sl_cached_range *range)
     if (there < 0) {
         cache->no_cachestat = true;
         if (range->direct) {
-            return false; /* nobody can tell by this one; the next is another */
+            return false; /* unknown by this one; another is tried next */
         }
         there = ask_nowait(range);
         cache->cannot_tell = there < 0;

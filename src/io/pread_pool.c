@@ -2,14 +2,15 @@
 /*
  * pread_pool: a backend of threads that call pread.
  *
- * Lock: pool.mutex guards everything in the pool but the thread handles; it is not held during
+ * Lock: pool.mutex guards everything in the pool except the thread handles; it is not held during
  * system calls on files. Requests wait in one ring, completions in another, each with space for
- * `depth`. Idle threads sit on a stack, so that the one that ran last (warm caches) is woken first
+ * `depth`. Idle threads are on a stack, so that the one that ran last (warm caches) is woken first
  * and a single request wakes a single thread.
  *
  * Waking costs more than reading from the page cache. So while reads are quick, one thread works
- * the queue off and reports in batches. Nothing waits long on that guess: the owner, which waits
- * for completions, looks after LOOK_NS without one, takes what is finished, and calls more threads.
+ * off the queue and reports in batches. Nothing waits long because of that guess: the owner, which
+ * waits for completions, checks after LOOK_NS without one, takes the finished ones, and calls more
+ * threads.
  */
 #include "backend.h"
 #include "clock.h"
@@ -29,7 +30,8 @@
 
 /* The owner's patience while requests are queued or completions may be held back. */
 #define LOOK_NS UINT64_C(200000)
-/* A quick read: this long, and a nanosecond for so many bytes. A device takes longer. */
+/* A quick read takes at most this long plus a nanosecond per so many bytes. A device takes
+ * longer. */
 #define QUICK_NS           UINT64_C(40000)
 #define QUICK_BYTES_PER_NS 4
 /* Completions reported together. */
@@ -85,7 +87,7 @@ static int64_t read_opened(const sl_handle *file, const sl_read *read, uint64_t 
             return got;
         }
     }
-    if (got < (int64_t)bytes) { /* not direct, refused, or cut short: the plain way */
+    if (got < (int64_t)bytes) { /* not direct, refused, or cut short: reads without O_DIRECT */
         int flags = *direct ? fcntl(fd, F_GETFL) : 0;
         if (*direct && (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_DIRECT) != 0)) {
             return -errno;
@@ -158,8 +160,8 @@ static sl_completion read_any(sl_read *read)
     case SL_READ_PIECES:
         return (sl_completion){.read = read, .result = sl_read_pieces(read)};
     case SL_READ_AT:
-    case SL_READ_PACKED: /* unpackers.c keeps these */
-    case SL_READ_OPEN:   /* and openers.c these */
+    case SL_READ_PACKED: /* unpackers.c handles these */
+    case SL_READ_OPEN:   /* openers.c handles these */
         break;
     }
     return pread_pool_read_at(read);
@@ -205,7 +207,7 @@ static void call_one_locked(struct pool *pool)
     sl_cond_signal(&reader->work);
 }
 
-/* A thread for each request that is queued, as far as there are any. */
+/* Calls a thread for each queued request, as far as there are any. */
 static void call_many_locked(struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->queued && pool->idle != NULL; i++) {
@@ -234,7 +236,7 @@ static void run_reader(void *argument)
         sl_lock(&pool->mutex);
         pool->quick = is_quick(&completion, ns);
         if (!pool->quick) {
-            call_many_locked(pool); /* what is queued was left to this thread on a guess */
+            call_many_locked(pool); /* the queue was left to this thread on a guess */
         }
         pread_pool_finish_locked(pool, &completion);
     }
@@ -259,7 +261,7 @@ static void pread_pool_submit(sl_backend *backend, sl_read *const *reads, uint32
     sl_unlock(&pool->mutex);
 }
 
-/* Waits for completions; ends early when it is woken or the deadline has passed. */
+/* Waits for completions; ends early when woken or after the deadline. */
 static void pread_pool_wait_locked(struct pool *pool, uint64_t deadline)
 {
     bool late = false;
@@ -319,7 +321,7 @@ static void pread_pool_free_pool(struct pool *pool)
     sl_free(pool);
 }
 
-/* Requests not begun are dropped. A thread that does not come back keeps the pool for ever. */
+/* Drops requests not begun. A thread that does not come back keeps the pool forever. */
 static uint32_t pread_pool_close_pool(sl_backend *backend, uint64_t drain_ns,
                                       const sl_read_ends *ends)
 {

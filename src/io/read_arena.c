@@ -18,7 +18,7 @@ static uint32_t units_for(size_t bytes)
     return units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
 }
 
-/* The first unit in [from, end) whose bit is `taken`, or end. */
+/* Returns the first unit in [from, end) whose bit is `taken`, or end. */
 static uint32_t next_unit(const sl_read_arena *arena, uint32_t from, uint32_t end, bool taken)
 {
     while (from < end) {

@@ -27,27 +27,28 @@ typedef struct sl_read_arena {
     sl_slab slab;
     uint64_t *bitmap; /* 1: taken */
     uint32_t units;   /* in the slab */
-    uint32_t limit;   /* in use: those below it */
+    uint32_t limit;   /* only units below it are used */
     uint32_t free_units, hint;
 } sl_read_arena;
 
-/* Of its `bytes`, those behind the first `first` are not touched before sl_read_arena_widen. */
+/* Opens an arena of `bytes`; those after the first `first` are not touched before
+ * sl_read_arena_widen. */
 sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, size_t first,
                                  sl_budget *budget, sluice_error *error);
 void sl_read_arena_widen(sl_read_arena *arena);
-/* `leak` != 0: the kernel may still write to it: the memory stays mapped for ever. */
+/* Closes it. `leak` != 0: the kernel may still write to it: the memory stays mapped forever. */
 void sl_read_arena_close(sl_read_arena *arena, int leak);
-/* A run of at least `bytes`; units 0 when there is none now. */
+/* Returns a run of at least `bytes`; units 0 if there is none now. */
 sl_arena_run sl_read_arena_take(sl_read_arena *arena, size_t bytes);
-/* Shortens to `bytes`. */
+/* Shortens a run to `bytes`. */
 sl_arena_run sl_read_arena_trim(sl_read_arena *arena, sl_arena_run run, size_t bytes);
-/* Returns the free units afterwards. */
+/* Returns runs to the arena. Returns the number of free units afterwards. */
 uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_arena_run *runs, uint32_t count);
-/* Units in use, taken or free. */
+/* Returns the units in use, taken or free. */
 uint32_t sl_read_arena_limit(sl_read_arena *arena);
-/* Free units just now. */
+/* Returns the units that are free now. */
 uint32_t sl_read_arena_free(sl_read_arena *arena);
-/* All that is taken was moved to the front, where it has the first `units`. */
+/* Records that all taken units were moved to the front, the first `units`. */
 void sl_read_arena_moved(sl_read_arena *arena, uint32_t units);
 uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_arena_run run);
 

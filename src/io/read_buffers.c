@@ -13,16 +13,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Pages of the reserve beyond this, or beyond that part of the arena, go back to the system after
- * use: to have those of a large sample cleared anew for each costs more than to read it. */
+/* Pages of the reserve beyond this, or beyond that fraction of the arena, go back to the system
+ * after use: clearing those of a large sample again each time costs more than reading it. */
 #define RESERVE_KEEP  ((size_t)2 << 20)
 #define RESERVE_SHARE 4U
-/* Given back under one lock. */
+/* Runs returned under one lock. */
 #define RUNS_MAX 64U
 
 static sluice_status open_reserve(sl_read_buffers *buffers, sluice_error *error)
 {
-    /* Address space that only large items and a full arena turn into memory. */
+    /* Address space, which only large items and a full arena turn into memory. */
     return sl_slab_open(&buffers->reserve, buffers->config.reserve_bytes, NULL, error);
 }
 
@@ -96,8 +96,8 @@ static bool take_now(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
     return true;
 }
 
-/* Free units to be woken at: an eighth of the arena more than now, rather than a wake-up for every
- * item released; what is free now may be in pieces too small. */
+/* Returns the free units to be woken at: an eighth of the arena more than now, rather than a
+ * wake-up for every released item; the present free units may be in pieces too small. */
 static uint32_t worth_waking(sl_read_buffers *buffers, size_t bytes)
 {
     const uint32_t units = (uint32_t)(bytes / SL_ARENA_UNIT) + 1;
@@ -115,7 +115,7 @@ bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reser
     }
     const uint32_t wanted = worth_waking(buffers, bytes);
     /* seq_cst, with the loads in the release functions: either this thread sees the memory below,
-     * or the releasing thread sees that it is wanted. */
+     * or the releasing thread sees that it is needed. */
     atomic_store_explicit(&buffers->starved, wanted, memory_order_seq_cst);
     if (!take_now(buffers, bytes, may_reserve, buffer)) {
         return false;
@@ -180,7 +180,7 @@ uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, 
         units = buffer->run.units;
     }
     buffers->held[handle].units = units;
-    /* Whoever hands the handle to another thread orders this before that thread's release. */
+    /* Whoever passes the handle to another thread orders this before that thread's release. */
     atomic_store_explicit(&buffers->held[handle].refs, refs, memory_order_relaxed);
     *buffer = (sl_read_buffer){0};
     return handle;
@@ -191,7 +191,7 @@ bool sl_read_buffers_is_reserve(const sl_read_buffers *buffers, uint32_t handle)
     return handle == buffers->arena.units;
 }
 
-/* Whether that was the last item. */
+/* Returns whether that was the last item. */
 static bool was_last(sl_held *held)
 {
     /* acq_rel: what other holders read of the buffer comes before its next use. */
@@ -237,7 +237,8 @@ static int by_handle(const void *a, const void *b)
     return x->handle < y->handle ? -1 : x->handle > y->handle;
 }
 
-/* How many of the sorted items from `first` on share a buffer of the arena; 0: it has none. */
+/* Returns how many of the sorted items from `first` on share a buffer of the arena; 0: it has
+ * none. */
 static uint32_t sharing(const sl_read_buffers *buffers, sl_fetch_bytes *const *kept, uint32_t first,
                         uint32_t count)
 {
@@ -249,7 +250,7 @@ static uint32_t sharing(const sl_read_buffers *buffers, sl_fetch_bytes *const *k
     return handle < buffers->arena.units ? end - first : 0;
 }
 
-/* Whether the items are all that there is in the arena. */
+/* Returns whether the arena holds only these items. */
 static bool are_all(sl_read_buffers *buffers, sl_fetch_bytes *const *kept, uint32_t count)
 {
     uint32_t units = 0;
@@ -257,7 +258,7 @@ static bool are_all(sl_read_buffers *buffers, sl_fetch_bytes *const *kept, uint3
     for (uint32_t i = 0; i < count; i += same) {
         same = sharing(buffers, kept, i, count);
         if (same == 0) {
-            break; /* the reserve's, or none's: they come last */
+            break; /* the reserve's, or without a buffer: they come last */
         }
         const sl_held *held = &buffers->held[kept[i]->handle];
         /* acquire: what others read of it comes before it is moved. */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_buffers: where reads go to, and how the memory comes back.
+ * read_buffers: the memory that reads go to, and its return.
  *
  * Purpose: runs of the read arena, and one reserve outside it (address space for the largest item,
  * not charged to the budget) for items that are delivered as soon as they are read: it always comes
- * back without help from later items. A buffer with items in it that were handed out is HELD: it
- * has a handle and a count, and is free again when the last item is released.
+ * back without help from later items. A buffer with delivered items is HELD: it has a handle and a
+ * count, and is free again when the last item is released.
+ *
  * Threads: the fetch thread; sl_read_buffers_release from any.
- * Invariants: where the fetch thread found no memory, some release that makes enough of it free
- * calls `freed`.
+ *
+ * Invariants: if the fetch thread found no memory, some release that makes enough of it free calls
+ * `freed`.
  */
 #ifndef SL_READ_BUFFERS_H
 #define SL_READ_BUFFERS_H
@@ -20,10 +22,10 @@
 #include <stdbool.h>
 
 typedef struct sl_read_buffers_config {
-    size_t arena_bytes, first_bytes; /* the rest of it is used once it is widened */
-    size_t reserve_bytes;            /* of the largest item, alignment and padding included */
+    size_t arena_bytes, first_bytes; /* the rest is used once it is widened */
+    size_t reserve_bytes;            /* size of the largest item, with alignment and padding */
     sl_budget *budget;
-    /* Memory that was missed is there; any thread, no lock held. */
+    /* Called when missing memory is available; any thread, no lock held. */
     void (*freed)(void *ctx);
     void *ctx;
 } sl_read_buffers_config;
@@ -32,59 +34,59 @@ typedef struct sl_read_buffers_config {
 typedef struct sl_read_buffer {
     uint8_t *base;
     size_t bytes;
-    sl_arena_run run; /* units 0: not of the arena */
-    sl_slab own;      /* the former reserve, when it was set aside with this read in it */
+    sl_arena_run run; /* units 0: not in the arena */
+    sl_slab own;      /* the former reserve, if it was set aside with this read in it */
 } sl_read_buffer;
 
-/* Items not released yet; its number, the handle, is its run's first unit. */
+/* Items not released yet; its handle is the first unit of its run. */
 typedef struct sl_held {
     _Atomic uint32_t refs;
-    uint32_t units; /* written before the handle is given away */
+    uint32_t units; /* written before the handle is passed on */
 } sl_held;
 
 typedef struct sl_read_buffers {
     sl_read_buffers_config config;
     sl_read_arena arena;
-    sl_slab reserve;          /* no base: to be mapped again */
+    sl_slab reserve;          /* no base: must be mapped again */
     sl_held *held;            /* arena.units + 1; the last is the reserve's */
-    _Atomic uint32_t starved; /* units of memory that would help; 0: not starved */
+    _Atomic uint32_t starved; /* units of memory that would help; 0: enough memory */
     _Atomic uint32_t reserve_busy;
 } sl_read_buffers;
 
 /* Errors: NOMEM. */
 sluice_status sl_read_buffers_open(sl_read_buffers *buffers, const sl_read_buffers_config *config,
                                    sluice_error *error);
-/* A zeroed one may be closed. `leak`: the kernel may still write to it: it stays mapped. */
+/* Closes it; a zeroed one, too. `leak`: the kernel may still write to it: it stays mapped. */
 void sl_read_buffers_close(sl_read_buffers *buffers, bool leak);
 
-/* All of the arena may be used. On the fetch thread. */
+/* Allows use of the whole arena. On the fetch thread. */
 void sl_read_buffers_widen(sl_read_buffers *buffers);
 
-/* Space for `bytes`, from the reserve only when `may_reserve`. False: none now; `freed` will be
+/* Takes space for `bytes`, from the reserve only if `may_reserve`. False: none now; `freed` will be
  * called. */
 bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
                           sl_read_buffer *buffer);
-/* What was taken in vain is waited for: `freed` is called at the next release already. */
+/* Makes `freed` be called at the next release, after a take that failed. */
 void sl_read_buffers_hurry(sl_read_buffers *buffers);
-/* The same of the arena, without asking for a call. */
+/* Takes space from the arena, without requesting a call. */
 bool sl_read_buffers_try(sl_read_buffers *buffers, size_t bytes, sl_read_buffer *buffer);
-/* Whether there is a reserve, or it could be mapped again. */
+/* Returns whether there is a reserve, or it could be mapped again. */
 bool sl_read_buffers_have_reserve(sl_read_buffers *buffers);
 void sl_read_buffers_give(sl_read_buffers *buffers, sl_read_buffer *buffer);
-/* Keeps the first `bytes` for `refs` items; their handle. */
+/* Keeps the first `bytes` for `refs` items. Returns their handle. */
 uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, size_t bytes,
                               uint32_t refs);
-/* Whether what it stands for is in the reserve, which others wait for. */
+/* Returns whether the handle is in the reserve, which others wait for. */
 bool sl_read_buffers_is_reserve(const sl_read_buffers *buffers, uint32_t handle);
-/* One item of each; SL_HANDLE_NONE is fine. */
+/* Releases one item of each handle; SL_HANDLE_NONE is ignored. */
 void sl_read_buffers_release(sl_read_buffers *buffers, const uint32_t *handles, uint32_t count);
 /*
- * Moves what is kept to the front of the arena, so that all free memory is in one piece. `kept` are
- * items that were not handed out, which are sorted, and told where their bytes are now. False, and
- * nothing has moved: somebody else has a part of the arena, and will give it back.
+ * Moves kept items to the front of the arena, so that all free memory is contiguous. `kept` are
+ * undelivered items, which are sorted and updated with their new addresses. Returns false, with
+ * nothing moved, if other holders have a part of the arena, which they will release.
  */
 bool sl_read_buffers_move(sl_read_buffers *buffers, sl_fetch_bytes **kept, uint32_t count);
-/* The kernel may still write to it: sets it aside, until it is given back after all. */
+/* Sets aside a buffer that the kernel may still write to, until it is returned after all. */
 void sl_read_buffers_abandon(sl_read_buffers *buffers, sl_read_buffer *buffer);
 
 #endif

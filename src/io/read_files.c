@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* More than any buffer has, and few enough to be added up. */
+/* More than any buffer has, and few enough to be added without overflow. */
 #define BYTES_MOST (UINT64_C(1) << 56)
 
 static int64_t read_files_read_open(const sl_handle *file, const sl_files_read *read, uint64_t at,
@@ -19,7 +19,7 @@ static int64_t read_files_read_open(const sl_handle *file, const sl_files_read *
     return got;
 }
 
-/* One of them, to `at` if there is space for it; its size, or -errno. */
+/* Reads one file, to `at` if there is space for it. Returns its size, or -errno. */
 static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at, uint64_t capacity)
 {
     char path[SL_PATH_BYTES];

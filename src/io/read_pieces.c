@@ -9,9 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Runs of a call; with the gaps between them below IOV_MAX. */
+/* Runs per call; with the gaps between them below IOV_MAX. */
 enum { RUNS_MAX = 512 };
-/* The kernel takes no more of an advice than it reads ahead, 128 KiB at least. */
+/* The kernel follows an advice only as far as it reads ahead, at least 128 KiB. */
 #define ADVICE_BYTES (UINT64_C(128) << 10)
 
 int64_t sl_read_up_to(const sl_handle *handle, uint8_t *buffer, uint64_t bytes, uint64_t offset)
@@ -72,7 +72,7 @@ static void advise_piece(int fd, const sl_piece *piece)
     }
 }
 
-/* Runs of a piece, from `first` on, to `to`. */
+/* Runs of a piece, from `first` on, read to `to`. */
 typedef struct runs {
     const sl_piece *piece;
     uint32_t first, count;
@@ -84,7 +84,7 @@ static uint64_t read_pieces_offset_of(const runs *r, uint32_t number)
     return r->piece->offset + (uint64_t)(r->first + number) * r->piece->stride;
 }
 
-/* By one call. False: not all of them could be. */
+/* Reads the runs by one call. False: not all of them could be read. */
 static bool read_runs(int fd, const runs *r, int flags)
 {
     uint8_t gaps[SL_PIECE_GAP_BYTES];
@@ -101,7 +101,7 @@ static bool read_runs(int fd, const runs *r, int flags)
            (ssize_t)all;
 }
 
-/* Some of the bytes may be behind a new end, where reading found zeros. */
+/* Returns whether some of the bytes may be behind a new end, where reading found zeros. */
 static bool ends_before_pieces(const sl_handle *handle, const sl_read *read)
 {
     uint64_t end = 0;
@@ -112,7 +112,7 @@ static bool ends_before_pieces(const sl_handle *handle, const sl_read *read)
     return sl_is_cut_short(handle, end);
 }
 
-/* One by one: 0, or -errno. */
+/* Reads the runs one by one. Returns 0, or -errno. */
 static int64_t read_each(const sl_handle *handle, const runs *r)
 {
     const size_t bytes = r->piece->bytes;
@@ -126,8 +126,8 @@ static int64_t read_each(const sl_handle *handle, const runs *r)
     return 0;
 }
 
-/* To where `done` bytes are already. `*asks`: nothing was missing so far, and it pays to ask. 0, or
- * -errno. */
+/* Reads a piece to `done` bytes behind the buffer's begin. `*asks`: nothing was missing so far, and
+ * asking pays. Returns 0, or -errno. */
 static int64_t read_pieces_read_piece(const sl_handle *handle, const sl_read *read, uint32_t number,
                                       uint64_t done, bool *asks)
 {

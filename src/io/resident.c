@@ -4,9 +4,9 @@
 #include "memory.h"
 #include "minmax.h"
 
-/* Long enough that asking costs nothing, short enough not to stand in the way of other reads. */
+/* Long enough that asking costs nothing, short enough not to delay other reads. */
 #define PIECE_BYTES ((uint64_t)1 << 20)
-/* Readable behind the last byte, as behind every sample. */
+/* Readable bytes behind the last one, as behind every sample. */
 #define PADDING_BYTES ((uint64_t)64)
 
 uint64_t sl_resident_needs(const sl_objects *objects, uint64_t most_bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is the same for all stores, over the few functions of a row. No state: what it works on is
- * the caller's. */
+/* The code that all stores share, over the few functions of a row. No state: all memory is the
+ * caller's. */
 #include "store.h"
 
 #include "checksum.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Of each place that is looked at. */
+/* Bytes of a checksum's samples. */
 enum { SAMPLE_BYTES = 4096, SAMPLE_PLACES = 3 };
 enum { STAYING_MAX = 256 };
 
@@ -74,7 +74,7 @@ bool sl_store_is_missing(int failed)
     return failed == -ENOENT || failed == -ENOTDIR || failed == -ELOOP || failed == -ENAMETOOLONG;
 }
 
-/* Gives `failed` back. */
+/* Notes a doubt. Returns `failed`. */
 static int note_doubt(const char *path, int failed)
 {
     if (own_doubt->path[0] == '\0' && failed < 0 && !sl_store_is_missing(failed) &&
@@ -95,7 +95,7 @@ static int store_note(const char *path, int failed)
 
 /* ---- errors ---- */
 
-/* `failed` as an error of the caller's; with the reason of a store that gave one. */
+/* Sets the caller's error from `failed`; with the store's reason, if it gave one. */
 static sluice_status store_error(sluice_error *error, sl_file_name name, int failed,
                                  const char *what)
 {
@@ -242,7 +242,7 @@ int sl_store_real_path(const char *path, char real[SL_PATH_BYTES])
     return sl_store_of(path)->real_path(path, real);
 }
 
-/* How much of a remote address no ".." leads out of: its bucket or host. */
+/* Returns how many bytes of a remote address ".." cannot leave: its bucket or host. */
 static size_t remote_root_bytes(const char *address)
 {
     const char *slashes = strstr(address, "://");
@@ -250,8 +250,8 @@ static size_t remote_root_bytes(const char *address)
                            : strlen(address);
 }
 
-/* Appends a component to an address of `*length`. "." and ".." are keys' own bytes to an object
- * store, so what they mean in a name is done here. False: it is too long. */
+/* Appends a component to an address of `*length`. In an object store, "." and ".." are ordinary
+ * bytes of keys, so their meaning in a name is resolved here. False: it is too long. */
 static bool join_component(char *path, size_t *length, const char *name, size_t bytes)
 {
     const size_t root = remote_root_bytes(path);
@@ -299,7 +299,7 @@ bool sl_path_settle(char *path)
     size_t length = remote_root_bytes(path);
     (void)snprintf(below, sizeof(below), "%s", path + length);
     path[length] = '\0';
-    return join_names(path, &length, below); /* never longer than it was */
+    return join_names(path, &length, below); /* never longer than before */
 }
 
 static bool join_remote(char path[SL_PATH_BYTES], const char *folder, const char *name)
@@ -491,8 +491,8 @@ bool sl_handle_may_stay(const sl_handle *handle, uint32_t number)
     if (handle->fd < 0) {
         return true;
     }
-    /* A new descriptor is the lowest that is free: so all that stay, of any opening, are in the
-     * lower quarter. */
+    /* A new descriptor is the lowest free one: so all that stay, of any opening, are in the lower
+     * quarter. */
     return number < STAYING_MAX && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
            (rlim_t)handle->fd < limit.rlim_cur / 4;
 }
@@ -521,7 +521,7 @@ int sl_handle_facts(const sl_handle *handle, sl_store_facts *facts)
 bool sl_handle_is_unchanged(const sl_handle *handle, const sl_file_identity *was)
 {
     sl_store_facts facts;
-    /* where nothing is said reading will tell */
+    /* without facts, reading will show it */
     return sl_handle_facts(handle, &facts) != 0 || sl_file_is_same(was, &facts.identity);
 }
 
@@ -536,7 +536,7 @@ static bool store_is_remote(const sl_handle *handle)
     return handle->store != NULL && handle->store->remote;
 }
 
-/* A remote store has tried again already, and says why it gave up. */
+/* A remote store has retried already, and gave its reason. */
 static sluice_status end_read(const sl_handle *handle, sluice_status status, sluice_error *error)
 {
     if (status != SLUICE_IO || error == NULL || !store_is_remote(handle)) {
@@ -578,7 +578,7 @@ sluice_status sl_handle_sample(const sl_handle *handle, sl_file_identity *identi
     uint8_t bytes[SAMPLE_BYTES * SAMPLE_PLACES];
     const uint64_t size = identity->bytes;
     if (store_is_remote(handle) && identity->sample != 0) {
-        return SLUICE_OK; /* of its ETag, which says all */
+        return SLUICE_OK; /* of its ETag, which identifies it */
     }
     const uint64_t last = size > SAMPLE_BYTES ? size - SAMPLE_BYTES : 0;
     size_t filled = 0;
@@ -631,7 +631,7 @@ size_t sl_store_look(const char *path, void *head, size_t most)
     return read ? bytes : 0;
 }
 
-/* A file that shrinks meanwhile is refused by the read; what it grows by is left out. */
+/* A file that shrinks meanwhile makes the read fail; bytes that it grows by are left out. */
 static sluice_status store_read_all(const sl_handle *handle, uint64_t size, uint8_t **data,
                                     sluice_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of this machine. Each address that no other store takes is a path; a handle is a
+/* The store of local files. Each address that no other store takes is a path; a handle is a
  * descriptor. */
 #include "retry.h"
 #include "store.h"
@@ -37,7 +37,7 @@ static int local_stat(const char *path, sl_store_facts *facts)
     return 0;
 }
 
-/* Most file systems tell by d_type; of the others each entry is asked for. */
+/* Most file systems report the type in d_type; on others each entry is queried. */
 static sl_entry_kind store_local_kind_of(int folder, const struct dirent *entry)
 {
     struct stat found;
@@ -99,7 +99,7 @@ static int local_facts(const sl_handle *handle, sl_store_facts *facts)
 static int local_open(const char *path, const sl_open_how *how, sl_handle *handle,
                       sl_store_facts *facts)
 {
-    /* O_NONBLOCK: opening a FIFO must not wait for a writer; it means nothing to regular files. */
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer; it has no effect on regular files. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (how->direct ? O_DIRECT : 0);
     handle->fd = sl_boundary_open_file(how->boundary, path, flags);
     if (handle->fd < 0) {

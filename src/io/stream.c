@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream: unpacks a file chunk by chunk and keeps the last chunks for reads behind the front.
- * One thread at a time, on which it unpacks. An offset before the chunks kept starts over.
+ * stream: unpacks a file chunk by chunk and keeps the last chunks for reads behind the front. One
+ * thread at a time uses it, and unpacks on it. An offset before the kept chunks starts over.
  */
 #include "stream.h"
 
@@ -22,19 +22,19 @@ struct sl_stream {
     char *path; /* owned */
     sl_packed packed;
     sl_handle file;
-    bool is_borrowed; /* the file is the caller's to close */
+    bool is_borrowed; /* the caller closes the file */
     sl_unpack_stream *unpacker;
-    uint64_t in_at; /* of the file: all before was read */
+    uint64_t in_at; /* in the file: all bytes before it were read */
     sl_bytes in;    /* of `capacity`: read and not yet unpacked */
     uint8_t *capacity;
-    uint64_t front; /* bytes that came out */
-    bool ended;     /* nothing more will */
+    uint64_t front; /* bytes unpacked so far */
+    bool ended;     /* no more will follow */
     uint32_t chunk_count;
     uint8_t **chunks; /* byte b is in chunk b / SL_STREAM_CHUNK_BYTES % chunk_count; NULL: not yet
                          taken */
     uint64_t restarts, file_bytes, all_bytes;
     sl_stream_watch watch;
-    sluice_error failed; /* what the front cannot go beyond; status 0: nothing */
+    sluice_error failed; /* error that stops the front; status 0: none */
 };
 
 /* ---- life ---- */
@@ -56,13 +56,13 @@ static void stream_close_file(sl_stream *stream)
     stream->is_borrowed = false;
 }
 
-/* What is read: a path to open, or a handle that is open. */
+/* Source to read: a path to open, or an open handle. */
 typedef struct stream_source {
     const char *path;
     const sl_handle *from; /* NULL: the path is opened */
 } stream_source;
 
-/* An unpacker that has seen nothing, and the file from its first byte. */
+/* Resets the unpacker, and the file to its first byte. */
 static sluice_status stream_begin(sl_stream *stream, sluice_error *error)
 {
     sl_unpack_stream_close(stream->unpacker);
@@ -150,7 +150,7 @@ void sl_stream_close(sl_stream *stream)
 
 /* ---- unpacking ---- */
 
-/* The chunk that a byte is in, or will be; NULL: no memory. */
+/* Returns the chunk of a byte; NULL: no memory. */
 static uint8_t *chunk_of(sl_stream *stream, uint64_t at)
 {
     uint8_t **chunk = &stream->chunks[at / SL_STREAM_CHUNK_BYTES % stream->chunk_count];
@@ -160,19 +160,19 @@ static uint8_t *chunk_of(sl_stream *stream, uint64_t at)
     return *chunk;
 }
 
-/* The first byte that is still there. */
+/* Returns the first byte that is still kept. */
 static uint64_t back(const sl_stream *stream)
 {
     const uint64_t kept = (stream->chunk_count - 1) * (uint64_t)SL_STREAM_CHUNK_BYTES;
-    /* The chunk of the last byte: one that is full lasts until the next byte comes. What failed may
-     * have written where that would be. */
+    /* The chunk of the last byte: a full one lasts until the next byte comes. A failed unpack may
+     * have written to the next chunk's place. */
     const bool written = stream->failed.status != 0;
     const uint64_t last = stream->front > 0 && !written ? stream->front - 1 : stream->front;
     const uint64_t begun = last - last % SL_STREAM_CHUNK_BYTES;
     return begun > kept ? begun - kept : 0;
 }
 
-/* Of a file on a server that was started anew, say. */
+/* Opens the file again, for example after its server was restarted. */
 static void open_stale(sl_stream *stream)
 {
     sl_handle anew;
@@ -207,8 +207,8 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
     return status;
 }
 
-/* Ends the stream for good, or until it begins again where memory was short: `*why` says where and
- * how. */
+/* Ends the stream for good, or, if memory was short, until it begins again: `*why` has the place
+ * and the reason. */
 static sluice_status stream_give_up(sl_stream *stream, sluice_error *why)
 {
     sl_error_set_path(why, stream->path);
@@ -217,7 +217,7 @@ static sluice_status stream_give_up(sl_stream *stream, sluice_error *why)
     return (sluice_status)why->status;
 }
 
-/* Whether as much came out as had to, and no more before the end. */
+/* Checks that exactly the expected number of bytes came out, and no more before the end. */
 static sluice_status check_bytes(const sl_stream *stream, bool over, sluice_error *error)
 {
     const uint64_t told = stream->packed.bytes;
@@ -234,7 +234,7 @@ static sluice_status check_bytes(const sl_stream *stream, bool over, sluice_erro
                         (unsigned long long)stream->front, (unsigned long long)told);
 }
 
-/* Moves the front on, by as much as comes out of the input at hand and the chunk has space for. */
+/* Moves the front on, by as much as the present input gives and the chunk has space for. */
 static sluice_status stream_unpack(sl_stream *stream, sluice_error *error)
 {
     const size_t within = stream->front % SL_STREAM_CHUNK_BYTES;
@@ -260,7 +260,7 @@ static sluice_status stream_unpack(sl_stream *stream, sluice_error *error)
     return status < 0 ? stream_give_up(stream, error) : status;
 }
 
-/* Relaxed, both: somebody looks now and then. */
+/* Relaxed, both: read now and then. */
 static bool stream_is_stopped(const sl_stream *stream)
 {
     const sl_stream_watch *watch = &stream->watch;
@@ -299,7 +299,8 @@ static sluice_status stream_go_on(sl_stream *stream, sluice_error *error)
 
 /* ---- reading ---- */
 
-/* An unpacker that memory was refused to does not go on; a shortage says nothing of the file. */
+/* Returns whether to begin again: an unpacker without memory does not continue; a shortage says
+ * nothing about the file. */
 static bool must_begin(const sl_stream *stream)
 {
     return stream->unpacker == NULL || stream->failed.status == SLUICE_NOMEM;
@@ -338,7 +339,7 @@ sluice_status sl_stream_read_some(sl_stream *stream, uint64_t offset, void *to, 
     sluice_error reason;
     *got = 0;
     if (offset > INT64_MAX - bytes) {
-        return SLUICE_OK; /* so much never comes out */
+        return SLUICE_OK; /* the file never has so many bytes */
     }
     sl_error_clear(&reason);
     const sluice_status status = stream_read_some(stream, offset, to, bytes, got, &reason);

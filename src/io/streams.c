@@ -11,15 +11,15 @@
 #include "thread.h"
 
 enum { OPEN_MAX = 2 };
-/* What is kept of each: 32 MiB less a chunk, for samples that are read twice, or in another order
- * than they are in by some. */
+/* Kept bytes of each: 32 MiB less a chunk, for samples that are read twice, or slightly out of
+ * order. */
 #define CHUNKS ((uint32_t)(((size_t)32 << 20) / SL_STREAM_CHUNK_BYTES))
 
-/* What is known of a file. */
+/* Knowledge about a file. */
 typedef enum state {
     UNREAD,
-    READ,  /* some of it; its end was not seen */
-    WHOLE, /* to its end, and all was right */
+    READ,  /* partly read; its end was not seen */
+    WHOLE, /* read to its end, and all was right */
     FAILED
 } state;
 
@@ -40,10 +40,10 @@ struct sl_streams {
     opened all[OPEN_MAX];
     uint64_t clock;
     uint8_t *states;   /* a state of each object */
-    failure *failures; /* as they were met */
+    failure *failures; /* in the order they were found */
     uint32_t failed;
     uint64_t capacity;
-    bool lacks_checksum; /* a part of one that is WHOLE */
+    bool lacks_checksum; /* of a part of one that is WHOLE */
 };
 
 sluice_status sl_streams_open(sl_streams **streams, uint32_t count, sluice_error *error)
@@ -78,7 +78,7 @@ void sl_streams_close(sl_streams *streams)
 
 /* ---- what fails ---- */
 
-/* A failure that cannot be kept ends what is going on: NOMEM. */
+/* Keeps a failure; NOMEM, which ends the caller's work, if it cannot. */
 static sluice_status streams_note_failure_locked(sl_streams *streams, uint32_t object,
                                                  sluice_error *error)
 {
@@ -94,8 +94,8 @@ static sluice_status streams_note_failure_locked(sl_streams *streams, uint32_t o
     return (sluice_status)error->status;
 }
 
-/* What `status` says of the file: storage that fails, or memory that there is not, is not a fault
- * of it. */
+/* Updates the file's state by `status`: failing storage and a lack of memory are not faults of the
+ * file. */
 static sluice_status settle_locked(sl_streams *streams, uint32_t object, sluice_status status,
                                    sluice_error *error)
 {
@@ -104,7 +104,7 @@ static sluice_status settle_locked(sl_streams *streams, uint32_t object, sluice_
                : status;
 }
 
-/* Before it is closed, or at the end. */
+/* Reads on to the end, before it is closed, or at the end of all. */
 static sluice_status streams_finish_locked(sl_streams *streams, opened *of, sluice_error *error)
 {
     if (of->stream == NULL || streams->states[of->object] != READ) {
@@ -120,7 +120,7 @@ static sluice_status streams_finish_locked(sl_streams *streams, opened *of, slui
 
 /* ---- reading ---- */
 
-/* In the place of the one that was used least recently, whose failure is told when it is asked for:
+/* Opens a file in the place of the least recently used one, whose failure is reported on request:
  * this read is of another file. */
 static sluice_status open_locked(sl_streams *streams, const sl_streamed *of, opened **found,
                                  sluice_error *error)

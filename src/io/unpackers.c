@@ -18,13 +18,13 @@
 enum {
     /* Passes that are remembered, besides one for each request in flight. */
     PASSES = 32,
-    /* What comes out is taken at once; but where something fails, the chunk before is needed. */
+    /* Unpacked bytes are taken at once; but after a failure the chunk before is needed. */
     CHUNKS = 2
 };
 
 struct pool;
 
-/* A request, in line. */
+/* A queued request. */
 struct waiting {
     sl_read *read;
     struct waiting *next;
@@ -35,10 +35,10 @@ struct pass {
     bool used, busy;
     struct waiting *first, *last; /* of its requests that are not begun */
     struct pass *next_ready;
-    uint64_t clock; /* when it was last heard of */
-    /* Who is busy with it has these. */
+    uint64_t clock; /* time of its last request */
+    /* Members of the thread that works on it. */
     sl_stream *stream;          /* NULL: none */
-    uint64_t stream_number;     /* of the pass that it is of */
+    uint64_t stream_number;     /* number of its pass */
     const sluice_error *failed; /* NULL: nothing */
 };
 
@@ -51,7 +51,7 @@ struct failure {
 struct unpacker {
     sl_thread thread;
     struct pool *pool;
-    atomic_bool stop; /* what it does now need not be done */
+    atomic_bool stop; /* its present work is not needed any more */
     bool busy;
 };
 
@@ -64,7 +64,7 @@ struct pool {
     pthread_cond_t work, done;
     /* under mutex */
     struct pass *passes;
-    struct pass *ready_first, *ready_last; /* with requests, and nobody busy with them */
+    struct pass *ready_first, *ready_last; /* passes with requests that no thread works on */
     struct waiting *waiting, *free_waiting;
     sl_completion *results; /* ring */
     struct failure *failures;
@@ -90,7 +90,7 @@ static bool unpackers_is_like(const struct failure *known, uint32_t object,
            strcmp(known->error.text, error->text) == 0;
 }
 
-/* The same error, in memory that stays. */
+/* Returns a copy of the error in memory that stays. */
 static const sluice_error *unpackers_keep(struct pool *pool, uint32_t object,
                                           const sluice_error *error)
 {
@@ -140,7 +140,7 @@ static sluice_status unpackers_open_stream(struct pool *pool, struct pass *pass,
     return sl_stream_open(&pass->stream, path, &packed, CHUNKS, error);
 }
 
-/* Reads, and at the end of the pass on to that of the file; `*good` bytes are right. */
+/* Reads, and at the end of the pass on to the end of the file; `*good` bytes are right. */
 static sluice_status read_stream(struct pass *pass, const sl_read *read, size_t *good,
                                  sluice_error *error)
 {
@@ -153,7 +153,7 @@ static sluice_status read_stream(struct pass *pass, const sl_read *read, size_t 
     return status;
 }
 
-/* What a stream has done, before and behind a request. */
+/* Counts the work of a stream, before and after a request. */
 static void count_stream(const sl_stream *stream, sl_unpackers_stats *stats, uint64_t *file_bytes)
 {
     stats->bytes = stream != NULL ? sl_stream_all_bytes(stream) : 0;
@@ -230,7 +230,7 @@ static sl_read *take_read_locked(struct pool *pool, struct pass *pass)
     return read;
 }
 
-/* Whether the owner has to be woken. */
+/* Reports a completion. Returns whether the owner must be woken. */
 static bool report_locked(struct pool *pool, const sl_completion *completion)
 {
     assert(pool->finished < pool->depth);
@@ -246,7 +246,7 @@ static void run_one_locked(struct unpacker *own)
     sl_unpackers_stats took = {0};
     pass->busy = own->busy = true;
     pool->running++;
-    /* Relaxed: set and taken back under the mutex. A thread that sees it late unpacks a little
+    /* Relaxed: set and cleared under the mutex. A thread that sees it late unpacks a little
      * more. */
     atomic_store_explicit(&own->stop, false, memory_order_relaxed);
     sl_unlock(&pool->mutex);
@@ -262,7 +262,7 @@ static void run_one_locked(struct unpacker *own)
     if (pass->first != NULL) {
         make_ready_locked(pool, pass);
     } else if (read->end != SL_PASS_GOES_ON) {
-        pass->used = false; /* the first to give its place to another */
+        pass->used = false; /* the first to be replaced by another */
         pass->clock = 0;
     }
     const bool wakes = report_locked(pool, &completion);
@@ -291,7 +291,7 @@ static void run_unpacker(void *argument)
 
 /* ---- the owner ---- */
 
-/* The pass of that number; else one that nothing waits for, in its place. */
+/* Returns the pass of that number; else reuses one that nothing waits for. */
 static struct pass *find_pass_locked(struct pool *pool, uint64_t number)
 {
     struct pass *oldest = pool->passes;
@@ -306,11 +306,11 @@ static struct pass *find_pass_locked(struct pool *pool, uint64_t number)
             clock = pass->clock;
         }
     }
-    assert(clock != UINT64_MAX);          /* there are more of them than requests */
-    pool->stats.restarts += oldest->used; /* should any more of it be wanted */
+    assert(clock != UINT64_MAX);          /* there are more passes than requests */
+    pool->stats.restarts += oldest->used; /* in case more of it is wanted */
     oldest->used = true;
     oldest->number = number;
-    oldest->stream_number = number + 1; /* whatever stream it has is another's */
+    oldest->stream_number = number + 1; /* its stream belongs to another pass */
     return oldest;
 }
 
@@ -337,7 +337,7 @@ static void queue_locked(struct pool *pool, sl_read *read)
 static void unpackers_submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     struct pool *pool = pool_of(backend);
-    uint32_t first = 0; /* of those that are the inner's, and not submitted yet */
+    uint32_t first = 0; /* start of the inner backend's requests that are not submitted yet */
     for (uint32_t i = 0; i < count; i++) {
         if (reads[i]->kind != SL_READ_PACKED) {
             continue;
@@ -368,8 +368,8 @@ static uint32_t take_results(struct pool *pool, sl_completion *completions, uint
     return count;
 }
 
-/* Who makes the first result wakes the inner one, which keeps that in mind until it is next asked:
- * results that come while it is not are looked at first the next time. */
+/* The thread that makes the first result wakes the inner one, which remembers that until its next
+ * reap: results that arrive in between are taken first next time. */
 static uint32_t unpackers_reap(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                                uint64_t timeout_ns)
 {
@@ -399,7 +399,7 @@ static void unpackers_present(sl_backend *backend)
     }
 }
 
-/* Takes all that is not begun, which ends without being read, and stops the others. */
+/* Takes all requests that are not begun, which end without being read, and stops the others. */
 static sl_read *stop_one_locked(struct pool *pool)
 {
     if (pool->ready_first != NULL) {
@@ -411,7 +411,7 @@ static sl_read *stop_one_locked(struct pool *pool)
         return read;
     }
     for (uint32_t i = 0; i < pool->pass_count; i++) {
-        if (pool->passes[i].first != NULL) { /* somebody is busy with it */
+        if (pool->passes[i].first != NULL) { /* a thread works on it */
             return take_read_locked(pool, &pool->passes[i]);
         }
     }
@@ -479,7 +479,7 @@ static void unpackers_free_pool(struct pool *pool)
     sl_free(pool);
 }
 
-/* As the pread pool's: a thread that does not come back keeps the pool for ever. */
+/* Like the pread pool's: a thread that does not come back keeps the pool forever. */
 static uint32_t close_own(struct pool *pool, uint64_t deadline, const sl_read_ends *ends)
 {
     sl_lock(&pool->mutex);
@@ -489,7 +489,7 @@ static uint32_t close_own(struct pool *pool, uint64_t deadline, const sl_read_en
     }
     sl_cond_broadcast(&pool->work);
     while (pool->running > 0 && sl_cond_wait_until(&pool->done, &pool->mutex, deadline)) {
-        /* until they see that they are to stop */
+        /* until they see that they must stop */
     }
     const uint32_t abandoned = pool->running;
     for (; pool->finished > 0; pool->finished--) {
@@ -532,7 +532,7 @@ static sluice_status start_threads(struct pool *pool, const sl_processors *near,
         if (status < 0) {
             return status;
         }
-        sl_lock(&pool->mutex); /* the others look at how many there are */
+        sl_lock(&pool->mutex); /* the others read the number */
         pool->started++;
         sl_unlock(&pool->mutex);
     }

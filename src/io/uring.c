@@ -24,8 +24,8 @@
 #define PAUSE_NS      ((uint64_t)1000000) /* when the kernel has no space for a request */
 #define DRAIN_TICK_NS ((uint64_t)100000000)
 #define NS_PER_S      ((uint64_t)1000000000)
-/* What the page cache has is copied by the thread that submits the read, one request after the
- * other: copies from so long on are left to threads of the kernel's. */
+/* The thread that submits a read copies bytes from the page cache itself, one request after the
+ * other: longer copies than this are left to kernel threads. */
 #define LONG_BYTES ((size_t)4 << 20)
 
 struct uring {
@@ -37,11 +37,11 @@ struct uring {
     uint32_t depth, in_flight;
     bool wake_armed, closing;
     int event;
-    uint64_t event_value;   /* where the read of `event` goes */
+    uint64_t event_value;   /* destination of the read of `event` */
     _Atomic uint32_t woken; /* `event` is written and not yet read */
 };
 
-/* An entry of the submission queue; there is one for each request that may be in flight. */
+/* Returns an entry of the submission queue; there is one for each request that may be in flight. */
 static struct io_uring_sqe *next_entry(struct uring *uring)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
@@ -86,7 +86,7 @@ static void uring_submit(sl_backend *backend, sl_read *const *reads, uint32_t co
     uring->in_flight += count;
 }
 
-/* Submits what is prepared and waits for a completion. */
+/* Submits the prepared entries and waits for a completion. */
 static int uring_enter(struct uring *uring, uint64_t timeout_ns)
 {
     if (timeout_ns == 0) {
@@ -116,8 +116,8 @@ static uint32_t uring_take(struct uring *uring, sl_completion *completions, uint
                 continue;
             }
             uring->wake_armed = false;
-            /* seq_cst, with the exchange in uring_wake, before the caller looks at what it was
-             * woken for: a later wake writes again. */
+            /* seq_cst, with the exchange in uring_wake, before the caller looks at the reason it
+             * was woken for: a later wake writes again. */
             atomic_store_explicit(&uring->woken, 0, memory_order_seq_cst);
         }
         io_uring_cq_advance(&uring->ring, count);
@@ -140,8 +140,8 @@ static uint32_t uring_reap(sl_backend *backend, sl_completion *completions, uint
     int result = uring_enter(uring, timeout_ns);
     uint32_t taken = uring_take(uring, completions, capacity);
     if (result < 0 && result != -ETIME && result != -EINTR && taken == 0) {
-        /* No memory for a request just now, or worse: what was prepared stays so, and the watchdog
-         * looks after it. Never a busy loop. */
+        /* No memory for a request just now, or worse: prepared entries stay so, and the watchdog
+         * watches them. Never a busy loop. */
         sl_sleep_until_ns(sl_now_ns() + PAUSE_NS);
     }
     return taken;
@@ -150,14 +150,14 @@ static uint32_t uring_reap(sl_backend *backend, sl_completion *completions, uint
 static void uring_wake(sl_backend *backend)
 {
     struct uring *uring = (struct uring *)backend;
-    /* Pairs with the store in uring_take: if the event is still to be read, its reader looks at
-     * the caller's news after it. */
+    /* Pairs with the store in uring_take: if the event is still to be read, its reader sees the
+     * caller's changes afterwards. */
     if (atomic_exchange_explicit(&uring->woken, 1, memory_order_seq_cst) == 0) {
         (void)eventfd_write(uring->event, 1);
     }
 }
 
-/* Reads in flight cannot be recalled: waits for them. */
+/* Waits for reads in flight, which cannot be recalled. */
 static void drain(struct uring *uring, uint64_t drain_ns, const sl_read_ends *ends)
 {
     sl_completion late[REAP_BATCH];
@@ -188,7 +188,7 @@ static uint32_t close_uring(sl_backend *backend, uint64_t drain_ns, const sl_rea
     close(uring->event);
     if (quiet) {
         sl_free(uring);
-    } /* else the kernel may still write to event_value */
+    } /* otherwise the kernel may still write to event_value */
     return abandoned;
 }
 
@@ -222,7 +222,7 @@ static sluice_status open_uring(sl_backend **backend, const sl_backend_config *c
     return SLUICE_OK;
 }
 
-/* Registering pins the pages, and so makes all of them present. */
+/* Registers the memory, which pins its pages and so makes all of them present. */
 static void uring_present(sl_backend *backend)
 {
     struct uring *uring = (struct uring *)backend;

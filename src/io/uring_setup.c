@@ -26,11 +26,11 @@
 #define FEATURE_NODROP      (1U << 1)  /* no completion is lost */
 #define FEATURE_EXT_ARG     (1U << 8)  /* waits with a timeout */
 
-#define WORKERS_MAX     4U /* kernel threads for reads that block; each kind */
+#define WORKERS_MAX     4U /* kernel threads for blocking reads, of each kind */
 #define REGISTER_LEAST  SL_SLAB_ALIGN
 #define BUFFERS_MAX     64U
 #define SELF_TEST_BYTES 64U
-#define SELF_TEST_S     2 /* for a completion to come, and for "try again" to end */
+#define SELF_TEST_S     2 /* for a completion to arrive, and for "try again" to end */
 #define NS_PER_S        UINT64_C(1000000000)
 #define PAUSE_NS        UINT64_C(1000000) /* before another try */
 
@@ -51,7 +51,7 @@ bool sl_ring_kernel_fit(const char *release)
     return version[0] > 6 || (version[0] == 6 && version[1] >= 1);
 }
 
-/* sysctl kernel.io_uring_disabled; 0 where there is none. */
+/* Returns the sysctl kernel.io_uring_disabled; 0 if it does not exist. */
 static char disabled_by_sysctl(void)
 {
     char value = '0';
@@ -115,8 +115,8 @@ static int set_up(struct io_uring *ring, uint32_t entries, struct io_uring_param
     return result;
 }
 
-/* One NOP and one read of `fd`, both completed: 0, or the errno that shows what does not work. A
- * filter may answer "try again" for ever. */
+/* Tries one NOP and one read of `fd`: 0 if both completed, or the errno of the failing call. A
+ * filter may answer "try again" forever. */
 static int try_ring(struct io_uring *ring, int fd, uint8_t *buffer)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
@@ -193,7 +193,7 @@ sluice_status sl_ring_open(struct io_uring *ring, uint32_t entries, sluice_error
         io_uring_queue_exit(ring);
         return refused(error, "io_uring_enter", failed);
     }
-    /* Each of these only saves something: without them the ring works, too. */
+    /* Each of these only saves time: the ring works without them, too. */
     unsigned workers[2] = {WORKERS_MAX, WORKERS_MAX};
     (void)io_uring_ring_dontfork(ring);
     (void)io_uring_register_ring_fd(ring);
@@ -223,7 +223,8 @@ size_t sl_ring_register(struct io_uring *ring, const sl_slab *slab)
         if (result != -ENOMEM) {
             return 0;
         }
-        bytes = bytes / 2 / SL_SLAB_ALIGN * SL_SLAB_ALIGN; /* RLIMIT_MEMLOCK: as much as it lets */
+        /* RLIMIT_MEMLOCK: as much as it allows */
+        bytes = bytes / 2 / SL_SLAB_ALIGN * SL_SLAB_ALIGN;
     }
     return 0;
 }

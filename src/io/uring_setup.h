@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * uring_setup: makes a ring that is known to work, or says why there is none.
+ * uring_setup: makes a ring that is known to work, or returns the reason it cannot.
  *
  * Threads: the ring belongs to the thread that opens it; no other may touch it.
  */
@@ -17,14 +17,14 @@
 /* Most bytes of one registered buffer: the kernel's limit. */
 #define SL_RING_BUFFER_BYTES ((size_t)1 << 30)
 
-/* A ring with space for `entries` requests, that has passed a NOP and a real read. UNSUPPORTED
- * where this machine refuses it: error->sys_errno and text say what and why. */
+/* Opens a ring with space for `entries` requests that has passed a NOP and a real read. UNSUPPORTED
+ * if this machine refuses it: error->sys_errno and text have the reason. */
 sluice_status sl_ring_open(struct io_uring *ring, uint32_t entries, sluice_error *error);
-/* Registers as many of the slab's bytes, from its base on, as the machine permits; returns how
- * many. Buffer i holds those from i * SL_RING_BUFFER_BYTES on. */
+/* Registers as many of the slab's bytes, from its base on, as the machine permits; returns their
+ * number. Buffer i holds those from i * SL_RING_BUFFER_BYTES on. */
 size_t sl_ring_register(struct io_uring *ring, const sl_slab *slab);
-/* Whether a kernel of this release ("6.1.0-18-amd64") is fit for use: 5.15 from 5.15.90 on (earlier
- * ones close files late), and 6.1 or newer. */
+/* Returns whether a kernel of this release ("6.1.0-18-amd64") is suitable: 5.15 from 5.15.90 on
+ * (earlier ones close files late), and 6.1 or newer. */
 bool sl_ring_kernel_fit(const char *release);
 
 #endif

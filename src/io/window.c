@@ -37,7 +37,7 @@ static void forget_lists(sl_window *window)
     }
 }
 
-/* A set of those that are due may have begun before the oldest undelivered item, and end behind the
+/* A set of due items may have begun before the oldest undelivered item, and end behind the
  * newest. */
 static bool open_dues(sl_window *window)
 {
@@ -101,7 +101,7 @@ static bool comes_before(const sl_window *window, uint32_t a, uint32_t b)
     return a < b;
 }
 
-/* The number of entries that come before want `index`. */
+/* Returns the number of entries that come before want `index`. */
 static uint32_t window_place_of(const sl_window *window, uint32_t index)
 {
     uint32_t low = 0;
@@ -117,7 +117,7 @@ static uint32_t window_place_of(const sl_window *window, uint32_t index)
     return low;
 }
 
-/* Whether it is in the order while WANTED. */
+/* Returns whether it is in the order while WANTED. */
 static bool is_ordered(const sl_window *window, uint32_t index)
 {
     const sl_want *want = &window->wants[index];
@@ -167,7 +167,7 @@ static void make_wanted(sl_window *window, uint32_t index)
     }
 }
 
-/* Takes a WANTED one out of what waits to be read. */
+/* Removes a WANTED one from the unread ones. */
 static void unqueue(sl_window *window, uint32_t index)
 {
     if (sl_window_is_insert(window, index)) {
@@ -244,7 +244,7 @@ static uint64_t window_end_of(const sl_fetch_item *item)
     return item->offset + item->bytes;
 }
 
-/* `span` with `item` in it; false when that breaks a limit of merging. */
+/* Returns `span` extended by `item`; false if that breaks a limit of merging. */
 static bool reaches(const sl_window *window, sl_span *span, const sl_fetch_item *item,
                     const sl_fetch_item *of)
 {
@@ -367,7 +367,7 @@ bool sl_window_is_due(const sl_window *window, uint32_t index)
     return sl_window_is_insert(window, index) || window->wants[index].item.due < window->credited;
 }
 
-/* The want that is due as number `due`; NONE: it is not asked for yet, or was delivered. */
+/* Returns the want that is due as number `due`; NONE: it is not requested yet, or was delivered. */
 static uint32_t due_want(const sl_window *window, uint64_t due)
 {
     return window->dues != NULL ? window->dues[due % window->due_capacity]

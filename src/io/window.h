@@ -34,20 +34,22 @@ typedef enum sl_want_state {
 typedef struct sl_want {
     sl_fetch_item item;
     sl_want_state state;
-    bool alone;           /* never to be merged (again) */
+    bool alone;           /* must not be merged (again) */
     uint32_t next;        /* in the list of a read, among the inserted ones that wait, or free */
     uint32_t tries;       /* reads begun for it so far */
-    uint64_t whole_bytes; /* of a whole object, once known; 0: guess */
+    uint64_t whole_bytes; /* of a whole object, once known; 0: unknown */
     sl_fetch_bytes bytes; /* READY */
     sl_failure failure;   /* FAILED */
 } sl_want;
 
 typedef struct sl_window_config {
     uint32_t lookahead, inserts;
-    uint32_t spread; /* items may be due in another order than they are asked for: those of a set of
-                        at most so many that follow one another, within the set; 0: they are not */
-    uint64_t merge_gap_bytes, merge_bytes; /* neighbours are read together when the gap is at most /
-                                              all are at most; merge_bytes 0: never */
+    /* items may be due in another order than they are requested: within sets of at most this
+     * many consecutive items; 0: both orders are the same */
+    uint32_t spread;
+    /* neighbours are read together if the gap and the whole are at most these; merge_bytes 0:
+     * never */
+    uint64_t merge_gap_bytes, merge_bytes;
 } sl_window_config;
 
 typedef struct sl_window {
@@ -58,12 +60,13 @@ typedef struct sl_window {
     uint32_t insert_first, insert_last; /* WANTED ones: first come, first served */
     uint32_t insert_free;               /* list */
     uint64_t base;                      /* oldest item not delivered */
-    uint64_t asked;                     /* items asked for: [base, asked) */
+    uint64_t asked;                     /* items requested: [base, asked) */
     uint64_t head;
-    uint64_t credit, credited; /* credited: all below were looked at since the credit rose */
+    uint64_t credit, credited; /* credited: all below were checked since the credit rose */
     uint64_t delivered;        /* items of the sequence */
-    uint32_t *dues; /* ring of `due_room`: of each `due` its want, NONE: not asked for, or
-                       delivered; NULL: there is no spread */
+    /* ring of `due_room`: the want of each `due`, NONE: not requested, or delivered; NULL: there
+     * is no spread */
+    uint32_t *dues;
     uint32_t due_capacity;
 } sl_window;
 
@@ -79,10 +82,11 @@ sluice_status sl_window_open(sl_window *window, const sl_window_config *config,
 /* A zeroed window may be closed. */
 void sl_window_close(sl_window *window);
 
-/* Whether one more item of the sequence, or inserted one, has space. */
+/* Returns whether one more item of the sequence, or inserted one, fits. */
 bool sl_window_has_space(const sl_window *window);
 bool sl_window_has_insert_space(const sl_window *window);
-/* Takes the next item of the sequence (and numbers it), or an inserted one; its want, WANTED. */
+/* Takes the next item of the sequence (and numbers it), or an inserted one. Returns its want,
+ * WANTED. */
 uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item);
 uint32_t sl_window_insert(sl_window *window, const sl_fetch_item *item);
 static inline bool sl_window_is_insert(const sl_window *window, uint32_t index)
@@ -90,12 +94,12 @@ static inline bool sl_window_is_insert(const sl_window *window, uint32_t index)
     return index >= window->config.lookahead;
 }
 
-/* The want to be read next; NONE. */
+/* Returns the want to read next; NONE. */
 uint32_t sl_window_next(sl_window *window);
-/* What to read for WANTED `index`: itself, or with `merge` as many neighbours as the limits allow,
- * those behind it first. */
+/* Returns the range to read for WANTED `index`: itself, or with `merge` as many neighbours as the
+ * limits allow, those behind it first. */
 sl_span sl_window_span(const sl_window *window, uint32_t index, bool merge);
-/* The span's wants are READING: a list (`next`) that ends in NONE. */
+/* Makes the span's wants READING: a list (`next`) that ends in NONE. */
 uint32_t sl_window_take(sl_window *window, uint32_t index, const sl_span *span);
 
 /* READING -> READY */
@@ -104,25 +108,26 @@ void sl_window_ready(sl_window *window, uint32_t index, const sl_fetch_bytes *by
 void sl_window_fail(sl_window *window, uint32_t index, const sl_failure *failure);
 /* READING -> WANTED; `alone`: not to be merged any more. */
 void sl_window_again(sl_window *window, uint32_t index, bool alone);
-/* READY lookup -> WANTED at the place of `item`, whose number and tag stay. */
+/* READY lookup -> WANTED at the location of `item`, keeping its number and tag. */
 void sl_window_moved(sl_window *window, uint32_t index, const sl_fetch_item *item);
 
 /* Raises the credit. */
 void sl_window_credit(sl_window *window, uint64_t limit);
-/* Whether some item that may be delivered is not there yet. */
+/* Returns whether some item that may be delivered is not read yet. */
 bool sl_window_is_waited_for(const sl_window *window);
-/* Whether a READY or FAILED want may be delivered now. */
+/* Returns whether a READY or FAILED want may be delivered now. */
 bool sl_window_is_due(const sl_window *window, uint32_t index);
-/* A READY or FAILED want that a raised credit made due; NONE: no more of them. */
+/* Returns a READY or FAILED want that a raised credit made due; NONE: no more of them. */
 uint32_t sl_window_next_credited(sl_window *window);
-/* READY or FAILED -> FREE; what it was. */
+/* READY or FAILED -> FREE. Returns the want. */
 sl_want sl_window_deliver(sl_window *window, uint32_t index);
 
-/* Some want that is not FREE; NONE: none. For a cancel, which fails and delivers them all. */
+/* Returns some want that is not FREE; NONE: none. For a cancel, which fails and delivers them
+ * all. */
 uint32_t sl_window_any(const sl_window *window);
-/* Whatever it was but FREE -> FAILED: a cancel. What it was. */
+/* Any state except FREE -> FAILED: a cancel. Returns the want. */
 sl_want sl_window_cancel(sl_window *window, uint32_t index, const sl_failure *failure);
-/* All are FREE: numbering at 0, credit 0. */
+/* Makes all FREE: numbering at 0, credit 0. */
 void sl_window_restart(sl_window *window);
 
 #endif
