@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses /proc/self/cgroup and mountinfo, then the limit files of each level up to the mount
- * point. Any thread; nothing is kept. A file that is missing, or says "max", is no limit.
+ * Parses /proc/self/cgroup and mountinfo, then the limit files of each level up to the mount point.
+ * Any thread; keeps nothing. A missing file, or "max", means no limit.
  */
 #include "cgroup.h"
 
@@ -14,19 +14,19 @@
 #include <string.h>
 
 #define NONE       UINT64_MAX
-#define LINE_BYTES 8192 /* a longer line is of some other file system (overlay) */
+#define LINE_BYTES 8192 /* a longer line belongs to another file system (overlay) */
 /* v1 writes "no limit" as the largest multiple of the page size below 2^63. */
 #define UNLIMITED_FROM ((uint64_t)1 << 62)
 
-/* A line of mountinfo, as far as it matters here. */
+/* The parts of a mountinfo line that are used here. */
 typedef struct mount {
-    char root[PATH_MAX];  /* the group that is mounted ... */
-    char point[PATH_MAX]; /* ... and where */
+    char root[PATH_MAX];  /* the mounted group ... */
+    char point[PATH_MAX]; /* ... and its mount point */
     char type[16];
     char options[256];
 } mount;
 
-/* The number in a file of a group, NONE when absent or unlimited. */
+/* Returns the number in a group's file, NONE when absent or unlimited. */
 static uint64_t number_in(const char *group, const char *name, const char *key)
 {
     char path[PATH_MAX + 64];
@@ -53,7 +53,8 @@ static void limit_cpus(sl_cgroup *all, uint64_t quota, uint64_t period)
     all->cpus = sl_min_u64(all->cpus, cpus == 0 ? 1 : cpus);
 }
 
-/* Pages of files, which the kernel drops where memory is wanted, however lately they were used. */
+/* Returns the page cache, which the kernel drops when memory is short, however recently it was
+ * used. */
 static uint64_t pages_of_files(const char *group, const char *inactive, const char *active)
 {
     const uint64_t first = number_in(group, "memory.stat", inactive);
@@ -61,7 +62,7 @@ static uint64_t pages_of_files(const char *group, const char *inactive, const ch
     return first == NONE ? second : first + (second == NONE ? 0 : second);
 }
 
-/* Most groups have no limit, and what they use does not matter then. */
+/* Most groups have no limit, and then their usage does not matter. */
 static void read_memory_v1(sl_cgroup *all, const char *group)
 {
     const uint64_t limit = number_in(group, "memory.limit_in_bytes", "");
@@ -94,7 +95,7 @@ static void read_v2(sl_cgroup *all, const char *group)
     }
 }
 
-/* Whether `list` ("rw,cpu,cpuacct") has `word`. */
+/* Returns whether `list` ("rw,cpu,cpuacct") has `word`. */
 static bool has_word(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -108,7 +109,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* A whole line without its end; one that is too long is passed over. */
+/* Reads a whole line without its end; skips one that is too long. */
 static char *next_line(char *line, FILE *file)
 {
     while (fgets(line, LINE_BYTES, file) != NULL) {
@@ -126,8 +127,8 @@ static char *next_line(char *line, FILE *file)
 }
 
 /*
- * The path of this process' group in the hierarchy of `controller` ("" for v2), from lines like
- * "4:cpu,cpuacct:/a/b" and "0::/a/b". An empty path when there is none.
+ * Finds the path of this process' group in the hierarchy of `controller` ("" for v2), from lines
+ * like "4:cpu,cpuacct:/a/b" and "0::/a/b". Empty if there is none.
  */
 static void cgroup_find_group(char path[PATH_MAX], const char *cgroup_file, const char *controller)
 {
@@ -184,8 +185,8 @@ static bool parse_mount(mount *found, const char *line)
     return true;
 }
 
-/* Where in the file system the group `path` is. When the mounted root is not above it (seen from
- * inside a namespace), the mount point is the closest that can be had. */
+/* Finds the folder of the group `path`. If the mounted root is not above it (as seen from inside a
+ * namespace), the mount point is the closest available. */
 static void place_group(char place[PATH_MAX], const mount *at, const char *path)
 {
     const size_t root = strcmp(at->root, "/") == 0 ? 0 : strlen(at->root);

@@ -15,7 +15,7 @@
 
 /* Shorter input is hashed without vectors. */
 #define TWIN_LEAST 512
-/* Stays in the first-level cache between its two uses, with the one that is on its way there. */
+/* Stays in the first-level cache between its two uses, with the next one that is being fetched. */
 #define PIECE_BYTES ((size_t)4 << 10)
 #define PAST_LEAST  ((size_t)256 << 10)
 
@@ -28,11 +28,11 @@ static XXH3_state_t *checksum_state_of(sl_checksum_stream *stream)
 }
 
 #if defined(__x86_64__)
-/* Asked once: the question takes microseconds in a virtual machine. */
+/* Checked once: the check takes microseconds in a virtual machine. */
 static bool has_twin(void)
 {
     static _Atomic int answer; /* 0: not known, 1: no, 2: yes */
-    /* Relaxed: whoever asks at the same time finds the same. */
+    /* Relaxed: other threads find the same answer. */
     int known = atomic_load_explicit(&answer, memory_order_relaxed);
     if (known == 0) {
         known = sl_simd_best() >= SL_SIMD_AVX2 ? 2 : 1;
@@ -69,7 +69,7 @@ void sl_checksum_add(sl_checksum_stream *stream, const void *data, size_t bytes)
 }
 
 #if defined(__x86_64__)
-/* What is too much for the caches to keep until it is read again is written past them. */
+/* Returns whether to write past the caches: they could not keep so much until it is read again. */
 static bool goes_past(const uint8_t *to, size_t bytes)
 {
     return bytes >= PAST_LEAST && (uintptr_t)to % 32 == 0 && has_twin();

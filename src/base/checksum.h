@@ -25,7 +25,7 @@ void sl_checksum_add(sl_checksum_stream *stream, const void *data, size_t bytes)
 void sl_checksum_add_copy(sl_checksum_stream *stream, void *to, const void *from, size_t bytes);
 /* Adds the eight bytes of a little-endian u64. */
 void sl_checksum_add_u64(sl_checksum_stream *stream, uint64_t value);
-/* The checksum of all that was added so far. */
+/* Returns the checksum of everything added so far. */
 uint64_t sl_checksum_value(const sl_checksum_stream *stream);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checksum_avx2: the hash library compiled for AVX2 (by the compiler's option); checksum.c asks the
- * processor before it calls this. */
+/* checksum_avx2: the hash library compiled for AVX2 (by the compiler's option); checksum.c checks
+ * the processor before it calls this. */
 #include "checksum_twins.h"
 
 #if defined(__AVX2__)

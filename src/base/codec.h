@@ -2,13 +2,15 @@
 /*
  * codec: the contract of one media format's decoder: a row in the table of decode/codecs.c.
  *
- * A row is what a codec takes and how it decodes; what it is called and how its bytes are known is
- * in the table of media, by its number. Here, below both, because jpeg fills one in and decode has
- * the table. Datasets pass numbers on as they are stored (value.h): which of them can be decoded
- * only the table of codecs knows.
+ * A row has what a codec takes and how it decodes; its name and signatures are in the table of
+ * media, by its number. It is here, below both modules, because jpeg fills one in and decode has
+ * the table. Datasets pass numbers on as stored (value.h); only the table of codecs knows which of
+ * them can be decoded.
+ *
  * Owner thread and memory: those of the decoder that the state belongs to. A codec keeps nothing
- * between pictures but what its `open` made: picture N never depends on picture N-1.
- * Seam: `pixels` may return less than the whole picture and may scale it down, as long as the view
+ * between images except the state made by `open`: image N never depends on image N-1.
+ *
+ * Seam: `pixels` may return less than the whole image and may scale it down, as long as the view
  * covers `need`; a codec that can decode a region alone does it here.
  */
 #ifndef SL_CODEC_H
@@ -27,36 +29,36 @@ typedef struct sl_picture {
     uint32_t width, height; /* pixels */
 } sl_picture;
 
-/* Ways to decode a JPEG that a decoder can do without: they are only quicker. */
+/* Optional code paths of JPEG decoding: they only save time. */
 enum {
     SL_ROAD_KERNELS = 1,  /* our own instead of libjpeg's */
     SL_ROAD_INTERVALS = 2 /* the restart intervals under a rectangle, as a JPEG of their own */
 };
 
-/* What the codec works on: set up by the decoder, the same for header and decode. */
+/* The codec's input: set up by the decoder, the same for header and decode. */
 typedef struct sl_codec_source {
     sl_bytes bytes;
     sl_scratch *scratch;
     uint64_t max_pixels;
-    uint32_t avoid;           /* an or of SL_ROAD_*: ways of decoding not to take */
-    const _Atomic bool *stop; /* set: nobody waits for the picture; CANCELED then. NULL: never */
-    sl_picture claimed;       /* the size as whoever has the bytes knows it; 0: not known */
+    uint32_t avoid;           /* an or of SL_ROAD_*: code paths to avoid */
+    const _Atomic bool *stop; /* set: nobody waits for the image; CANCELED then. NULL: never */
+    sl_picture claimed;       /* the size according to the owner of the bytes; 0: not known */
 } sl_codec_source;
 
 /*
- * What decoding gives that is not pixels for augmentation: an array, row-major, without gaps. The
- * first dimension is counted in STEPS, the last one is that of channels: rows of a picture (height
- * x width x channels), samples of audio (time x channels), frames of a video (time x height x width
- * x channels).
+ * Decoded values other than pixels for augmentation: an array, row-major, without gaps. The first
+ * dimension is counted in STEPS, the last one is that of channels: rows of an image (height x width
+ * x channels), samples of audio (time x channels), frames of a video (time x height x width x
+ * channels).
  */
 enum { SL_DECODED_DIMS_MAX = 4 };
 typedef struct sl_decoded_form {
-    sluice_dtype dtype; /* pictures: u8 (also of fewer bits) or u16 */
+    sluice_dtype dtype; /* images: u8 (also of fewer bits) or u16 */
     uint32_t dims;      /* 0: the codec gives no values */
     uint64_t shape[SL_DECODED_DIMS_MAX];
 } sl_decoded_form;
 
-/* Bytes of one step. */
+/* Returns the bytes of one step. */
 static inline uint64_t sl_decoded_step_bytes(const sl_decoded_form *form)
 {
     uint64_t bytes = sl_dtype_bytes(form->dtype);
@@ -66,63 +68,65 @@ static inline uint64_t sl_decoded_step_bytes(const sl_decoded_form *form)
     return bytes;
 }
 
-/* What the header says. */
+/* Facts from the header. */
 typedef struct sl_codec_info {
-    sl_picture stored;      /* of codecs that have `pixels` */
+    sl_picture stored;      /* of codecs with `pixels` */
     uint32_t orientation;   /* EXIF, 1..8; 1 when there is none */
-    sl_decoded_form values; /* of codecs that have `values`: all of them, never turned upright */
+    sl_decoded_form values; /* of codecs with `values`: all of them, never rotated upright */
 } sl_codec_info;
 
-/* Which pixels to decode, in stored orientation. */
+/* The pixels to decode, in stored orientation. */
 typedef struct sl_codec_request {
-    sl_rect need;         /* inside the picture; its edges are multiples of the denominator, or the
-                             picture's right and lower edge */
-    uint32_t denominator; /* 1, 2, 4 or 8: the view may be scaled down by as much, or by less */
+    /* inside the image; its edges are multiples of the denominator, or the image's right and
+     * lower edge */
+    sl_rect need;
+    uint32_t denominator; /* 1, 2, 4 or 8: the view may be scaled down by at most as much */
 } sl_codec_request;
 
 typedef struct sl_codec {
     uint8_t number;           /* of its row in the table of media (media.h) */
     uint32_t denominator_max; /* how far `pixels` can scale down: 1 (not at all), 2, 4 or 8 */
-    /* The most scratch that header, pixels and values take of a picture of at most so many pixels;
-     * NULL: none. */
+    /* Returns the most scratch that header, pixels and values take for an image of at most so many
+     * pixels; NULL: none. */
     uint64_t (*scratch_bytes)(uint64_t max_pixels);
-    /* The size of the usual kind of picture, where that takes no state: opening one can take longer
-     * than a small picture. False: ask `header`. NULL: always. */
+    /* Returns the size of the usual kind of image, if that needs no state: opening one can take
+     * longer than a small image. False: use `header`. NULL: always. */
     bool (*peek)(const sl_codec_source *source, sl_picture *picture);
-    /* Per-decoder state; both NULL for codecs without any. close: NULL is fine. */
+    /* Per-decoder state; both NULL for codecs without any. close: NULL is a no-op. */
     sluice_status (*open)(void **state, sluice_error *error);
     void (*close)(void *state);
     sluice_status (*header)(void *state, const sl_codec_source *source, sl_codec_info *info,
                             sluice_error *error);
     /*
-     * What the codec can give, one of these or both, after header of the same source. NULL: not
-     * that. Pixels are what augmentation takes: RGB of 8 bits, a region, which may be scaled down.
+     * Decodes, after header of the same source; one of these or both, NULL: not supported. Pixels
+     * are the input of augmentation: 8-bit RGB, a region, which may be scaled down.
      */
     sluice_status (*pixels)(void *state, const sl_codec_source *source,
                             const sl_codec_request *request, sl_image *view, sluice_error *error);
     /*
-     * About how much work `pixels` is, in any unit, to tell whether two requests of one denominator
-     * cost less as one: after header, before the first `pixels`. NULL: rows from the top are read.
+     * Returns about how much work `pixels` is, in any unit, to find out whether two requests of one
+     * denominator cost less as one: after header, before the first `pixels`. NULL: rows from the
+     * top are read.
      */
     uint64_t (*work)(const void *state, const sl_codec_source *source,
                      const sl_codec_request *request);
     /*
-     * Values as they are stored: steps [first, first + count) of what the header said, in the
-     * source's scratch. Of a picture grey or channels that nothing scales, numbers of a palette's
+     * Decodes values as stored: steps [first, first + count) of those in the header, in the
+     * source's scratch. For an image: grey or channels without scaling, numbers of a palette's
      * colours; two bytes are in the machine's order.
      */
     sluice_status (*values)(void *state, const sl_codec_source *source, uint64_t first,
                             uint64_t count, const uint8_t **values, sluice_error *error);
-    /* Checks the checksums in the bytes that `header` did not, without decoding anything, of bytes
-     * that it found right. Pure. Errors: CORRUPT, with an offset. NULL: there are none. */
+    /* Checks the checksums that `header` did not, without decoding, of bytes that it accepted.
+     * Pure. Errors: CORRUPT, with an offset. NULL: there are none. */
     sluice_status (*check_sums)(sl_bytes bytes, sluice_error *error);
 } sl_codec;
 
-/* Whether a picture is within the source's limit: for `header`. Errors: UNSUPPORTED. */
+/* Checks that an image is within the source's limit: for `header`. Errors: UNSUPPORTED. */
 sluice_status sl_codec_check_pixels(const sl_codec_source *source, sl_picture picture,
                                     sluice_error *error);
 /*
- * Reads the size of a picture of this codec, as stored, without a decoder: for writers and checks.
+ * Reads the size of an image of this codec, as stored, without a decoder: for writers and checks.
  * The source's scratch does not count. Any thread. Errors: those of `header`.
  */
 sluice_status sl_codec_size(const sl_codec *codec, const sl_codec_source *source,

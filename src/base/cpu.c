@@ -26,7 +26,7 @@ static sl_cgroup own_cgroup(void)
     return sl_cgroup_read("/proc/self/cgroup", "/proc/self/mountinfo");
 }
 
-/* The affinity mask's processors. */
+/* Returns the number of processors in the affinity mask. */
 static uint64_t affinity_count(void)
 {
     sl_processors own;
@@ -45,21 +45,21 @@ uint32_t sl_cpu_count(void)
     return cpus < 1 ? 1 : (uint32_t)cpus;
 }
 
-/* A line in kB, in bytes; UINT64_MAX where it is not there. */
+/* Returns a line in kB, in bytes; UINT64_MAX if it is missing. */
 static uint64_t proc_bytes(const char *path, const char *key)
 {
     const uint64_t kib = sl_proc_number(path, key);
     return kib > UINT64_MAX / KIB ? UINT64_MAX : kib * KIB;
 }
 
-/* The smaller of a line of meminfo and a cgroup's figure. */
+/* Returns the smaller of a line of meminfo and a cgroup's number. */
 static uint64_t memory_figure(const char *key, uint64_t cgroup)
 {
     const uint64_t machine = proc_bytes("/proc/meminfo", key);
     return machine < cgroup ? machine : cgroup;
 }
 
-/* What RLIMIT_AS (ulimit -v) leaves. */
+/* Returns the address space left by RLIMIT_AS (ulimit -v). */
 static uint64_t address_space_left(void)
 {
     struct rlimit limit;
@@ -93,7 +93,7 @@ static void cpu_append(char *text, size_t bytes, bool present, const char *name)
 
 #if defined(__x86_64__)
 
-/* Not every compiler's __builtin_cpu_supports knows it. Its registers are AVX's. */
+/* Not every compiler's __builtin_cpu_supports knows F16C. Its registers are AVX's. */
 static bool cpu_has_f16c(void)
 {
     unsigned a = 0;

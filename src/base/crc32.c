@@ -28,9 +28,9 @@ static bool has_clmul(void)
 }
 
 /*
- * What 16 bytes become as many bytes further on as `powers` are for, and `next`, which is there.
- * "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009) has the
- * method and the powers of x.
+ * Moves 16 bytes on by the distance of `powers` and adds `next`, the bytes there. "Fast CRC
+ * Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009) has the method and
+ * the powers of x.
  */
 SL_TARGET_CLMUL static inline __m128i crc32_fold(__m128i lane, __m128i powers, __m128i next)
 {
@@ -67,7 +67,7 @@ SL_TARGET_CLMUL static uint32_t by_clmul(uint32_t crc, const void *data, size_t 
     for (size_t i = 1; i < LANES; i++) {
         lanes[i] = crc32_fold(lanes[i - 1], past_1, lanes[i]);
     }
-    uint8_t rest[LANE]; /* which have the checksum of all before, beginning at 0 */
+    uint8_t rest[LANE]; /* the checksum of everything before, starting from 0 */
     _mm_storeu_si128((__m128i *)(void *)rest, lanes[LANES - 1]);
     return by_zlib(by_zlib(UINT32_MAX, rest, sizeof(rest)), at, bytes);
 }
@@ -87,7 +87,7 @@ sl_crc32_twin sl_crc32_of(sl_simd simd)
 uint32_t sl_crc32(uint32_t crc, const void *data, size_t bytes)
 {
     static _Atomic(sl_crc32_twin) chosen;
-    /* Relaxed: whoever chooses at the same time chooses the same. */
+    /* Relaxed: other threads choose the same. */
     sl_crc32_twin twin = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (twin == NULL) {
         twin = sl_crc32_of(sl_simd_best());

@@ -53,7 +53,7 @@ struct sl_digest {
     } state;
     kind kind;
     bool failed;
-    void *memory; /* that it is in, where it is aligned */
+    void *memory; /* the allocation that contains it, aligned */
 };
 
 static const known *digest_find(const char *name)
@@ -147,7 +147,7 @@ static size_t digest_put(uint8_t *hash, uint64_t value, size_t bytes)
     return bytes;
 }
 
-/* The bytes in the order in which they are written down; how many. */
+/* Writes the bytes in the usual order of digits. Returns their number. */
 static size_t digest_finish(sl_digest *digest, uint8_t hash[SL_DIGEST_BYTES_MAX])
 {
     XXH128_hash_t both;

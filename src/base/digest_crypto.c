@@ -3,7 +3,8 @@
 
 #include <openssl/evp.h>
 
-/* One that a policy of the machine forbids (MD5 under FIPS, say) is not there either. */
+/* A hash that a policy of the machine forbids (MD5 under FIPS, for example) is not available
+ * either. */
 const char *sl_crypto_refused(const char *name)
 {
     EVP_MD *kind = EVP_MD_fetch(NULL, name, NULL);

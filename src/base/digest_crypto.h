@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * digest_crypto: hashes that libcrypto makes.
+ * digest_crypto: hashes made by libcrypto.
  *
- * Purpose: the one place that knows it. It is optional: without it there are none. Threads: a
- * context belongs to its user. Memory: libcrypto's own, some hundred bytes a context.
+ * Purpose: the one place that uses libcrypto, which is optional. Threads: a context belongs to its
+ * user. Memory: libcrypto's own, some hundred bytes a context.
  */
 #ifndef SL_DIGEST_CRYPTO_H
 #define SL_DIGEST_CRYPTO_H
 
 #include "digest.h"
 
-/* Why hashes of this name, which is libcrypto's, cannot be made; NULL: they can. */
+/* Returns the reason hashes of this name, which is libcrypto's, are not available; NULL: they
+ * are. */
 const char *sl_crypto_refused(const char *name);
-/* A context; NULL: it cannot be made. */
+/* Opens a context; NULL: it cannot be made. */
 void *sl_crypto_open(const char *name);
 bool sl_crypto_add(void *context, const void *data, size_t bytes);
-/* The hash, once: how many bytes it has; 0: it cannot be made. */
+/* Writes the hash, once. Returns its bytes; 0: it cannot be made. */
 size_t sl_crypto_end(void *context, unsigned char hash[SL_DIGEST_BYTES_MAX]);
-/* NULL is fine. */
+/* Closes a context; NULL is a no-op. */
 void sl_crypto_close(void *context);
 
 #endif

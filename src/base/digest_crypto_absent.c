@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where libcrypto was not there when the library was built. */
+/* Replaces digest_crypto.c in builds without libcrypto. */
 #include "digest_crypto.h"
 
 const char *sl_crypto_refused(const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtype: how large an element is, and of which sort. Names are in names.h.
+ * dtype: sizes and kinds of elements. Names are in names.h.
  *
  * Purpose: the one list of sizes, inline, so that loops over a constant dtype cost nothing.
  * Threads: pure.
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* 0 for a value that is no dtype. */
+/* Returns the size; 0 for a value that is not a dtype. */
 static inline size_t sl_dtype_bytes(sluice_dtype dtype)
 {
     switch (dtype) {
@@ -43,7 +43,7 @@ static inline bool sl_dtype_is_float(sluice_dtype dtype)
            dtype == SLUICE_F64;
 }
 
-/* Integers that can be negative. */
+/* True for integers that can be negative. */
 static inline bool sl_dtype_is_signed(sluice_dtype dtype)
 {
     return dtype == SLUICE_I8 || dtype == SLUICE_I16 || dtype == SLUICE_I32 || dtype == SLUICE_I64;

@@ -29,7 +29,7 @@ sluice_status sl_error_after_shortage(sluice_status status, bool shortage, sluic
     return SLUICE_NOMEM;
 }
 
-/* The place to cut `text` from, so that no UTF-8 sequence is begun in its middle. */
+/* Returns where to cut `text`, so that no UTF-8 sequence is split. */
 static const char *at_character(const char *text)
 {
     while (((unsigned char)*text & 0xC0U) == 0x80U) {
@@ -38,7 +38,7 @@ static const char *at_character(const char *text)
     return text;
 }
 
-/* Of "SCHEME://" at the beginning of an address; 0: the path is none. */
+/* Returns the length of "SCHEME://" at the beginning of an address; 0 for other paths. */
 static size_t scheme_bytes(const char *path)
 {
     const size_t letters =
@@ -46,7 +46,7 @@ static size_t scheme_bytes(const char *path)
     return letters > 0 && strncmp(path + letters, "://", 3) == 0 ? letters + 3 : 0;
 }
 
-/* Of user:password@ behind the scheme of an address. */
+/* Returns the length of user:password@ after the scheme of an address. */
 static size_t user_bytes(const char *rest)
 {
     size_t bytes = 0;
@@ -74,7 +74,7 @@ void sl_error_set_path(sluice_error *error, const char *path)
     error->file[scheme + length] = '\0';
 }
 
-/* A text that was cut at its end does not end in the middle of a character. */
+/* Removes a split character at the end of a text that was cut. */
 static void end_at_character(char *text, size_t length)
 {
     size_t end = length;
@@ -98,7 +98,7 @@ static void error_add(sluice_error *error, const char *format, va_list arguments
     sl_option_text_add(error, text);
 }
 
-/* Built aside and copied at the end: the arguments may point into `error` itself. */
+/* Built separately and copied at the end: the arguments may point into `error` itself. */
 static void error_record(sluice_error *built, sluice_status status, const char *stage,
                          const char *format, va_list arguments)
 {

@@ -20,15 +20,15 @@
 #include <stdint.h>
 
 /*
- * Why untrusted bytes are refused, kept small: a literal sentence, and where in those bytes. text
- * NULL: they are not.
+ * Reason untrusted bytes are refused, kept small: a literal sentence, and the offset in those
+ * bytes. text NULL: they are accepted.
  */
 typedef struct sl_refusal {
     const char *text;
     sluice_status status;
     uint32_t offset;
-    const char *field; /* of a sample, whose it is; NULL: no field's */
-    uint32_t file;     /* of several that the sample is, which those bytes are */
+    const char *field; /* field of a sample to blame; NULL: none */
+    uint32_t file;     /* number of the file, of a sample with several */
 } sl_refusal;
 
 static inline sl_refusal sl_refuse(const char *text, size_t offset)
@@ -47,8 +47,8 @@ static inline sl_refusal sl_accept(void)
 }
 
 /*
- * Data are not to blame (CORRUPT, UNSUPPORTED) where there was a shortage of memory meanwhile, as
- * sl_memory_shortages tells: NOMEM then, in `error`, too, which may be NULL.
+ * Returns NOMEM, in `error`, too, instead of CORRUPT or UNSUPPORTED if memory was short meanwhile
+ * (sl_memory_shortages): the data are not to blame then. `error` may be NULL.
  */
 sluice_status sl_error_after_shortage(sluice_status status, bool shortage, sluice_error *error);
 
@@ -56,10 +56,9 @@ sluice_status sl_error_after_shortage(sluice_status status, bool shortage, sluic
 void sl_error_clear(sluice_error *error);
 
 /*
- * Records status, stage and a printf-style sentence, made safe to print (safe_text.h), in which
- * options are marked (option_text.h); clears
- * everything else. `error` may be NULL. Returns `status`, so that a caller can write `return
- * sl_error_set(...)`.
+ * Records status, stage and a printf-style sentence, made safe to print (safe_text.h), with options
+ * marked (option_text.h); clears everything else. `error` may be NULL. Returns `status`, so that a
+ * caller can write `return sl_error_set(...)`.
  */
 sluice_status sl_error_set(sluice_error *error, sluice_status status, const char *stage,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -70,28 +69,27 @@ sluice_status sl_error_file(sluice_error *error, sluice_status status, const cha
                             ...) __attribute__((format(printf, 7, 8)));
 
 /*
- * NOMEM: "out of memory", and what for, printf-style, as a phrase that follows it ("opening a
- * dataset", "for %u files"). `error` may be NULL.
+ * Records NOMEM: "out of memory", followed by a printf-style phrase ("opening a dataset", "for %u
+ * files"). `error` may be NULL.
  */
 sluice_status sl_no_memory(sluice_error *error, const char *stage, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same of a file, as sl_error_file has it. */
+/* Does the same for a file, like sl_error_file. */
 sluice_status sl_no_memory_file(sluice_error *error, const char *stage, const char *file,
                                 const char *what);
 
-/* Adds to the sentence, of which it keeps the first `keep` bytes. `error` may be NULL. */
+/* Appends to the sentence, after cutting it to `keep` bytes. `error` may be NULL. */
 void sl_error_add(sluice_error *error, size_t keep, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Copies `path` into error->file, keeping the end when it does not fit. Of an http address it
- * leaves out the user, the query and the fragment, which may be secret. */
+/* Copies `path` into error->file, keeping the end if it does not fit. For an http address it leaves
+ * out the user, the query and the fragment, which may be secret. */
 void sl_error_set_path(sluice_error *error, const char *path);
 
 /*
- * Whether a sample that could not be read may be as good as any: IO, unless its path leads to
- * nothing that could be read (ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL: another kind of
- * file).
+ * Returns whether an unreadable sample may be good: IO, unless its path leads to something that
+ * cannot be read (ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL: another kind of file).
  */
 bool sl_error_is_unreadable(const sluice_error *error);
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Some kernels transfer no more than this at once; a thread that may be stopped looks in between,
- * so it takes less. */
+/* Some kernels transfer no more than this at once. A thread that may be stopped transfers less, and
+ * checks the stop in between. */
 #define CHUNK_BYTES      ((size_t)1 << 30)
 #define STOP_CHUNK_BYTES ((size_t)8 << 20)
 
@@ -41,7 +41,7 @@ bool sl_file_is_same(const sl_file_identity *a, const sl_file_identity *b)
 sluice_status sl_file_open(sl_file_name name, int *fd, sl_file_identity *identity,
                            sluice_error *error)
 {
-    /* O_NONBLOCK: opening a FIFO must not wait for a writer; it means nothing to regular files. */
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer; it has no effect on regular files. */
     int opened;
     uint32_t interrupted = 0;
     do {

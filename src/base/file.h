@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file: whole-or-error reads and writes of plain files, for the code that may block.
+ * file: whole-or-error reads and writes of plain files, for code that may block.
  *
- * Purpose: EINTR, short transfers and errors that may pass are handled once, here, and every
- * failure names file, offset and errno; and what tells a file from another one that is at its
- * path later. For files that are our own: what datasets consist of is opened by io/store.h.
- * Threads: pure but for the descriptors.
+ * Purpose: EINTR, short transfers and transient errors are handled once, here, and every failure
+ * names file, offset and errno; also the identity that tells a file from a later one at its path.
+ * For the library's own files: io/store.h opens the files of datasets.
+ *
+ * Threads: pure except for the descriptors.
  */
 #ifndef SL_FILE_H
 #define SL_FILE_H
@@ -16,21 +17,20 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Who is asking: named in errors. */
+/* Stage and path for errors. */
 typedef struct sl_file_name {
     const char *stage;
     const char *path;
 } sl_file_name;
 
-/* What is said of one that is not the same any more, with the status IO: nothing is wrong with the
- * data of either. */
+/* Message about a replaced file, with status IO: neither file's data is wrong. */
 #define SL_FILE_REPLACED "the file was changed since it was opened: replaced, or written to"
 
 /*
- * What identifies a file's contents without reading all of them. Replacing a file changes inode and
- * changed_ns; writing to it changes modified_ns and changed_ns, of which the first can be set back.
+ * Identifies a file's contents without reading all of them. Replacing a file changes inode and
+ * changed_ns; writing to it changes modified_ns and changed_ns, and only the first can be set back.
  * A hard link, or another mode, changes changed_ns alone, and file systems in user space may number
- * their inodes anew: neither makes it another file.
+ * their inodes again: neither makes it another file.
  */
 typedef struct sl_file_identity {
     uint64_t bytes;
@@ -41,27 +41,27 @@ typedef struct sl_file_identity {
 } sl_file_identity;
 
 sl_file_identity sl_file_identity_of(const struct stat *facts);
-/* Size, time of modification, and inode or time of change are equal, and the samples, where both
- * have one. */
+/* Returns whether size, time of modification, inode or time of change, and the samples, if both
+ * have one, are equal. */
 bool sl_file_is_same(const sl_file_identity *a, const sl_file_identity *b);
 
 /* Opens for reading, close-on-exec, never as a terminal; only regular files (IO otherwise).
  * `*identity`, without a sample, may be NULL. */
 sluice_status sl_file_open(sl_file_name name, int *fd, sl_file_identity *identity,
                            sluice_error *error);
-/* Reads exactly `bytes`: IO, or CORRUPT when the file ends before. What may pass (retry.h) is tried
- * again. */
+/* Reads exactly `bytes`: IO, or CORRUPT if the file ends earlier. Transient errors are retried
+ * (retry.h). */
 sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
                            sluice_error *error);
-/* Who is read from, by a call that gives bytes, fewer where less is there, 0 at the end, or -errno;
- * and whether what may pass is tried again. */
+/* A source of bytes: a call that returns bytes, fewer if the source has fewer, 0 at the end, or
+ * -errno; and whether to retry transient errors. */
 typedef struct sl_file_source {
     sl_file_name name;
     ssize_t (*read)(const void *from, void *to, size_t bytes, uint64_t offset);
     const void *from;
     bool tries_again;
 } sl_file_source;
-/* The same of any source. */
+/* Does the same for any source. */
 sluice_status sl_file_read_from(const sl_file_source *source, void *buffer, size_t bytes,
                                 uint64_t offset, sluice_error *error);
 /* Writes exactly `bytes` at `offset`: IO otherwise. */
@@ -70,7 +70,7 @@ sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_
 /* Closes when fd >= 0. */
 void sl_file_close(int fd);
 
-/* Whether `path` ends with `suffix` and is longer. */
+/* Returns whether `path` ends with `suffix` and is longer. */
 bool sl_ends_with(const char *path, const char *suffix);
 
 #endif

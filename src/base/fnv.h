@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fnv: FNV-1a of 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv), for what is compared with
- * itself at another time: it finds mistakes, it does not withstand anybody. Of bytes it is the
- * published function; of wider values it takes each whole, so that its numbers are this library's
- * own.
+ * fnv: FNV-1a of 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv), for values that are compared
+ * with earlier ones: it finds mistakes, not attacks. For bytes it is the published function; wider
+ * values are taken whole, so those hashes are specific to this library.
  */
 #ifndef SL_FNV_H
 #define SL_FNV_H

@@ -16,10 +16,10 @@
 #define DOWNLOAD "the download failed: get the file again"
 #define TO_UTF_8 "convert it to UTF-8 without a byte order mark"
 
-/* What may be done with a kind elsewhere in sluice. */
+/* Where else in sluice a kind can be read. */
 typedef enum foreign_use {
     FOREIGN_NEVER,  /* no reader takes it */
-    FOREIGN_PACKED, /* compressed: some readers take it, by the file's name */
+    FOREIGN_PACKED, /* compressed: some readers take it, depending on the file's name */
     FOREIGN_ZIP,    /* likewise */
     FOREIGN_MARKED, /* some readers of texts skip a byte order mark */
     FOREIGN_READ    /* another reader takes it */
@@ -90,10 +90,10 @@ static const foreign_row binary_rows[] = {
     {5, 5, FOREIGN_NEVER, "\0\0\0{\"", "a file of tensors (safetensors): " EXPORT},
 };
 
-/* Rows of text_rows, from the first on, that are pointers. */
+/* Number of rows of text_rows, from the first on, that are pointers. */
 enum { FOREIGN_POINTERS = 4 };
 
-/* What text begins with behind a byte order mark and blanks, in any case of letters. */
+/* Beginnings of texts after a byte order mark and blanks, in any case. */
 static const foreign_row text_rows[] = {
     {0, 19, FOREIGN_NEVER, "version https://git",
      "a Git LFS pointer, not the file itself: run `git lfs pull`"},
@@ -120,7 +120,7 @@ static bool foreign_has(const uint8_t *head, size_t bytes, const foreign_row *ro
            memcmp(head + row->at, row->bytes, row->size) == 0;
 }
 
-/* Whether some text is in the head, in any case of letters. */
+/* Returns whether some text is in the head, in any case. */
 static bool foreign_holds(const uint8_t *head, size_t bytes, const char *text)
 {
     const size_t length = strlen(text);
@@ -140,8 +140,8 @@ static bool foreign_is_zero(const uint8_t *head, size_t from, size_t to)
     return from == to;
 }
 
-/* Lengths of records begin files, too: two bytes are evidence only if not all others of a 64-bit
- * number are zero. */
+/* Lengths of records begin files, too: two bytes are evidence only if not all other bytes of a
+ * 64-bit number are zero. */
 static bool foreign_is_length(const uint8_t *head, size_t bytes)
 {
     return bytes < 8 || foreign_is_zero(head, 2, 8);
@@ -154,7 +154,7 @@ static bool foreign_is_pickle(const uint8_t *head, size_t bytes)
            memchr(opcodes, head[2], sizeof(opcodes) - 1) != NULL;
 }
 
-/* The words of a ZIP archive, by the name of its first file; `use`: who takes it. */
+/* Returns the message for a ZIP archive, by the name of its first file; `use`: its readers. */
 static const char *foreign_zip(const uint8_t *head, size_t bytes, foreign_use *use)
 {
     enum { NAME_LENGTH = 26, NAME = 30 };
@@ -176,7 +176,7 @@ static const char *foreign_zip(const uint8_t *head, size_t bytes, foreign_use *u
     return "a ZIP archive: " UNPACK;
 }
 
-/* XML is SVG, what a server answers instead of a file, or another document. */
+/* Returns the message for XML: SVG, a server's answer instead of a file, or another document. */
 static const char *foreign_xml(const uint8_t *head, size_t bytes, foreign_use *use)
 {
     *use = FOREIGN_NEVER;
@@ -193,7 +193,7 @@ static const char *foreign_xml(const uint8_t *head, size_t bytes, foreign_use *u
     return "an XML document, which sluice does not read";
 }
 
-/* Text in an encoding of two or four bytes a character, with or without its mark. */
+/* Detects text in an encoding of two or four bytes a character, with or without its mark. */
 static const char *foreign_wide(const uint8_t *head, size_t bytes)
 {
     if (bytes >= 8 && !foreign_is_zero(head, 4, 8) &&
@@ -226,7 +226,7 @@ static size_t foreign_skip_blanks(const uint8_t *head, size_t bytes)
     return at;
 }
 
-/* Of text behind its byte order mark. */
+/* Returns the message for text after its byte order mark. */
 static const char *foreign_text(const uint8_t *head, size_t bytes, foreign_use *use)
 {
     const size_t blanks = foreign_skip_blanks(head, bytes);
@@ -248,7 +248,7 @@ static const char *foreign_text(const uint8_t *head, size_t bytes, foreign_use *
     return NULL;
 }
 
-/* A picture, a recording or a video that sluice cannot decode. */
+/* Returns the message for an image, a recording or a video that sluice cannot decode. */
 static const char *foreign_media(const uint8_t *head, size_t bytes)
 {
     static const struct {
@@ -353,8 +353,8 @@ static bool foreign_names(const char *name, const char *const *words)
     return false;
 }
 
-/* Whether a reader of a file of that name may take what was found, so that something else is wrong
- * with it. */
+/* Returns whether a reader of a file of that name may accept the kind, so that the file is wrong in
+ * another way. */
 static bool may_be_right(foreign_use use, const char *path, int64_t offset)
 {
     static const char *const packed[] = {".tar", ".tgz", ".gz", ".zst", ".tzst", ".bz2",

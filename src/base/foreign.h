@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * foreign: recognises, by its first bytes, a file that is not what a reader took it for.
+ * foreign: recognises, by its first bytes, a file of another kind than a reader expected.
  *
  * Purpose: one table of the things that people find under another name: a Git LFS pointer, an HTML
- * page, an archive, text in another encoding. Readers name the thing and say what to do, instead of
+ * page, an archive, text in another encoding. Readers name the thing and its remedy, instead of
  * reporting damage. The file may be anything, so text in UTF-16 or UTF-32 is named only by a mark
- * with a letter behind it, or by four letters; text_file.h reads files that are known to be texts.
+ * followed by a letter, or by four letters; text_file.h reads files that are known to be texts.
  * Threads: pure. Memory: none.
  */
 #ifndef SL_FOREIGN_H
@@ -16,13 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* First bytes of a file that are enough for every row of the table. */
+/* Bytes of a file that are enough for every row of the table. */
 enum { SL_FOREIGN_HEAD_BYTES = 512 };
 
 /*
- * Returns what a file is that begins with `head`, and what to do: words that follow "it is", as in
- * "a Git LFS pointer, not the file itself: run `git lfs pull`". NULL: not known, or a file of a
- * kind that sluice reads, of which the caller should say what it expected instead.
+ * Returns the kind of a file that begins with `head`, and its remedy: words that follow "it is", as
+ * in "a Git LFS pointer, not the file itself: run `git lfs pull`". NULL: not known, or a kind that
+ * sluice reads, for which the caller should report what it expected instead.
  */
 const char *sl_foreign_kind(const uint8_t *head, size_t bytes);
 
@@ -32,15 +32,15 @@ const char *sl_foreign_kind(const uint8_t *head, size_t bytes);
  */
 const char *sl_foreign_or_known_kind(const uint8_t *head, size_t bytes);
 
-/* The same, of pointers only, which stand for a file that was not downloaded: for values that may
- * be any text. */
+/* Does the same for pointers only, which stand for a file that was not downloaded: for values that
+ * may be any text. */
 const char *sl_foreign_pointer(const uint8_t *head, size_t bytes);
 
 /*
- * Replaces a reader's complaint in `error` about damaged or unknown content by what the file at
- * `path` is, if its head is foreign. `status` is returned. Does nothing where the complaint is of
- * another kind, `error` is NULL, or the file is not foreign. Compressed files and ZIP archives
- * are foreign only where the name does not say that they are compressed.
+ * Replaces a reader's error about damaged or unknown content by the kind of the file at `path`, if
+ * its head is foreign. Returns `status`. Does nothing for other errors, if `error` is NULL, or if
+ * the file is not foreign. Compressed files and ZIP archives are foreign only if their name does
+ * not show that they are compressed.
  */
 sluice_status sl_foreign_explain(sluice_status status, const char *path, const uint8_t *head,
                                  size_t bytes, sluice_error *error);

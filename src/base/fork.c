@@ -11,7 +11,8 @@ enum { GUARDED_MOST = 8 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t forks;
-static pthread_mutex_t guards = PTHREAD_MUTEX_INITIALIZER; /* of what follows, and during a fork */
+/* guards the following, and is held during a fork */
+static pthread_mutex_t guards = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t *guarded[GUARDED_MOST];
 static uint32_t guarded_count;
 
@@ -57,7 +58,7 @@ void sl_fork_guard(pthread_mutex_t *mutex)
     watch_once();
     sl_lock(&guards);
     if (guarded_count == GUARDED_MOST) {
-        abort(); /* a mutex more than there are in the library */
+        abort(); /* more mutexes than the library has */
     }
     guarded[guarded_count++] = mutex;
     sl_unlock(&guards);

@@ -12,13 +12,13 @@
 
 #define STAGE "frame"
 
-/* A value of so many bytes is unpacked in slices where a stop may be asked for. 2 KiB are 512
- * blocks at most, of 64 MiB together. */
+/* Values of at least this size are unpacked in slices if a stop is possible. 2 KiB are at most 512
+ * blocks, 64 MiB together. */
 #define SLICED_BYTES   ((uint64_t)64 << 20)
 #define SLICE_IN_BYTES ((size_t)2 << 10)
-/* Any window that a frame in memory can have. */
+/* Any window of a frame in memory. */
 #define SLICED_WINDOW_LOG 31
-/* A value of so many bytes is packed in slices: at the highest level a MiB takes 0.3 s. */
+/* Values of at least this size are packed in slices: at the highest level a MiB takes 0.3 s. */
 #define PACK_SLICED_BYTES ((size_t)1 << 20)
 #define SLICE_PACK_BYTES  ((size_t)128 << 10)
 
@@ -75,15 +75,15 @@ sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
 }
 
 /*
- * The same in slices of what goes in, so that a thread that is to stop does. Slices of what comes
- * out would take a window beside it; the buffer is stable, so zstd writes to it directly.
+ * Unpacks in slices of the input, so that a thread can be stopped. Slices of the output would need
+ * a window beside it; the buffer is stable, so zstd writes to it directly.
  */
 static size_t unpack_slices(sl_frame *frame, sl_bytes packed, void *to, uint64_t size)
 {
     ZSTD_inBuffer in = {packed.data, 0, 0};
     ZSTD_outBuffer out = {to, size, 0};
     size_t result = 0;
-    /* The second is stableOutBuffer. A zstd that lacks it unpacks in one go, which cannot be
+    /* The second is stableOutBuffer. A zstd without it unpacks in one go, which cannot be
      * stopped. */
     if (ZSTD_isError(ZSTD_DCtx_setParameter(frame, ZSTD_d_windowLogMax, SLICED_WINDOW_LOG)) ||
         ZSTD_isError(ZSTD_DCtx_setParameter(frame, ZSTD_d_experimentalParam2, 1))) {
@@ -99,7 +99,7 @@ static size_t unpack_slices(sl_frame *frame, sl_bytes packed, void *to, uint64_t
         return ZSTD_decompressDCtx(frame, to, size, packed.data, packed.size);
     }
     if (!ZSTD_isError(result) && result > 0 && in.pos == packed.size) {
-        return (size_t)-ZSTD_error_srcSize_wrong; /* the last frame is cut off */
+        return (size_t)-ZSTD_error_srcSize_wrong; /* the last frame is truncated */
     }
     return ZSTD_isError(result) ? result : out.pos;
 }
@@ -172,7 +172,7 @@ size_t sl_frame_bound(size_t bytes)
     return ZSTD_compressBound(bytes);
 }
 
-/* Bytes of a frame that is made in slices; an error of zstd; 0: the thread is to stop. */
+/* Packs a frame in slices. Returns its bytes; an error of zstd; 0: the thread must stop. */
 static size_t pack_slices(ZSTD_CCtx *context, sl_bytes bytes, int level, ZSTD_outBuffer out)
 {
     size_t at = 0;

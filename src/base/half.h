@@ -2,8 +2,8 @@
 /*
  * half: binary16 as numbers.
  *
- * Purpose: for those who read it and those who convert it. Bits in, bits out: the same on every
- * machine. Threads: pure.
+ * Purpose: for readers and conversions. Bits in, bits out: the same on every machine. Threads:
+ * pure.
  */
 #ifndef SL_HALF_H
 #define SL_HALF_H

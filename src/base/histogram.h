@@ -12,7 +12,7 @@
 
 #define SL_DEPTH_BINS 17
 
-/* Bin of `depth` in a queue of `capacity`: depth * 16 / capacity, 16 only when full. */
+/* Returns the bin of `depth` in a queue of `capacity`: depth * 16 / capacity, 16 only when full. */
 size_t sl_depth_bin(size_t depth, size_t capacity);
 
 typedef struct sl_stage {

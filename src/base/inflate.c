@@ -10,14 +10,14 @@
 
 #include <stdalign.h>
 #include <stdbool.h>
-#define ZLIB_CONST /* what is unpacked is not written to */
+#define ZLIB_CONST /* the input is not written to */
 #include <zlib.h>
 
 #define STAGE "inflate"
 
 /* zlib takes 40 KiB: its window and its tables. */
 enum { ROOM_BYTES = 64 << 10, DISCARD_BYTES = 4096, PIECE_BYTES = 8 << 20 };
-/* Windows of inflateInit2: without a head; with that of gzip or zlib. */
+/* Windows of inflateInit2: without a header; with that of gzip or zlib. */
 enum { RAW = -15, HEADED = 32 + 15 };
 
 typedef struct capacity {
@@ -25,7 +25,7 @@ typedef struct capacity {
     alignas(16) uint8_t bytes[ROOM_BYTES];
 } capacity;
 
-/* For zlib; its memory goes with the space. */
+/* Allocates for zlib; its memory goes with the space. */
 static void *inflate_take(void *context, unsigned count, unsigned bytes)
 {
     capacity *r = context;
@@ -53,7 +53,7 @@ static bool inflate_begin(z_stream *z, capacity *r, sl_bytes packed, int window)
     return inflateInit2(z, window) == Z_OK;
 }
 
-/* The next `bytes` that come out; false: there are not so many, or the thread is to stop. */
+/* Unpacks the next `bytes`; false: there are fewer, or the thread must stop. */
 static bool write_out(z_stream *z, void *to, size_t bytes)
 {
     int result = Z_OK;
@@ -70,7 +70,7 @@ static bool write_out(z_stream *z, void *to, size_t bytes)
     return (size_t)(z->next_out - (uint8_t *)to) == bytes;
 }
 
-/* Whether nothing more comes out, and nothing more is there. */
+/* Returns whether the output and the input have ended. */
 static bool has_ended(z_stream *z)
 {
     uint8_t more;

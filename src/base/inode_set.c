@@ -16,7 +16,7 @@ void sl_inode_set_clear(sl_inode_set *set)
     set->count = 0;
 }
 
-/* The slot that holds `inode`, or the free one that it would go to. */
+/* Returns the slot of `inode`, or the free one for it. */
 static slot *inode_set_find(const sl_inode_set *set, sl_inode inode)
 {
     uint64_t hash = (inode.inode ^ inode.device << 32) * UINT64_C(0x9E3779B97F4A7C15);

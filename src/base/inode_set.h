@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inode_set: which directories were seen, by device and inode.
+ * inode_set: the directories seen so far, by device and inode.
  *
- * A hash table that is emptied without being touched: what was put in before counts as absent.
- * Threads: one owner. Memory: 24 bytes for each member, and as much space again.
+ * A hash table that is emptied without being touched: earlier entries count as absent. Threads: one
+ * owner. Memory: 24 bytes for each member, and as much space again.
  */
 #ifndef SL_INODE_SET_H
 #define SL_INODE_SET_H
@@ -23,7 +23,7 @@ typedef struct sl_inode_set {
 
 /* Makes a new (zeroed) or a used set empty. */
 void sl_inode_set_clear(sl_inode_set *set);
-/* Puts `inode` in; `*added` is false when it was there. False: no memory. */
+/* Adds `inode`; `*added` is false if it was in the set. False: no memory. */
 bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added);
 bool sl_inode_set_has(const sl_inode_set *set, sl_inode inode);
 void sl_inode_set_close(sl_inode_set *set);

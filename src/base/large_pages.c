@@ -8,7 +8,7 @@
 
 void sl_large_pages_ask(void *memory, size_t bytes)
 {
-    /* Those that lie wholly inside. */
+    /* The pages that lie wholly inside. */
     const uintptr_t begin = (uintptr_t)memory;
     const uintptr_t first = (begin + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     const uintptr_t end = (begin + bytes) / LARGE_PAGE * LARGE_PAGE;

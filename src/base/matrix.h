@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * matrix: 3 x 3 matrices that map places of a plane: (x', y', w') = m * (x, y, 1), row by row.
+ * matrix: 3 x 3 matrices that map points of a plane: (x', y', w') = m * (x, y, 1), row by row.
  *
- * Purpose: composing and turning back what warps do, for whoever moves pixels, boxes or shapes.
- * Each sum is in the order of its columns, so that all get the same bits. Threads: pure.
+ * Purpose: composing and inverting warps, for code that moves pixels, boxes or shapes. Each sum is
+ * in the order of its columns, so that all get the same bits. Threads: pure.
  */
 #ifndef SL_MATRIX_H
 #define SL_MATRIX_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* to = a * b: what b does comes first. `to` may be either. */
+/* to = a * b: b is applied first. `to` may be either. */
 static inline void sl_matrix_multiply(double to[9], const double a[9], const double b[9])
 {
     double product[9];
@@ -26,15 +26,16 @@ static inline void sl_matrix_multiply(double to[9], const double a[9], const dou
     memcpy(to, product, sizeof(product));
 }
 
-/* Its sign is that of the map's orientation wherever the map's weight is positive, so that it says
- * whether a perspective mirrors, too; the upper left 2 x 2 says so of affine maps only. */
+/* Returns the determinant. Its sign is the map's orientation wherever the map's weight is positive,
+ * so it shows whether a perspective mirrors, too; the upper left 2 x 2 shows that for affine maps
+ * only. */
 static inline double sl_matrix_determinant(const double m[9])
 {
     return m[0] * (m[4] * m[8] - m[5] * m[7]) + m[1] * (m[5] * m[6] - m[3] * m[8]) +
            m[2] * (m[3] * m[7] - m[4] * m[6]);
 }
 
-/* False: it has no inverse, or none of finite numbers; `to` is of no use then. */
+/* Returns false if it has no inverse, or none of finite numbers; `to` is undefined then. */
 static inline bool sl_matrix_invert(const double m[9], double to[9])
 {
     const double adjugate[9] = {

@@ -117,7 +117,7 @@ static bool media_begins(sl_bytes bytes, const sl_signature *signature)
     return true;
 }
 
-/* Its signature that the bytes begin with; NULL: none. */
+/* Returns its signature that the bytes begin with; NULL: none. */
 static const sl_signature *find_signature(const sl_media *kind, sl_bytes bytes)
 {
     for (uint32_t i = 0; i < SL_MEDIA_SIGNATURES_MAX && kind->signatures[i].size > 0; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heap as the library uses it. Any thread: counters are relaxed atomics, a limit belongs to
- * the thread that works under it and is charged the allocator's usable size, so that a free gives
- * back exactly what was taken.
+ * The library's heap. Any thread: counters are relaxed atomics; a limit belongs to the threads that
+ * work under it and is charged the allocator's usable size, so that a free returns exactly what was
+ * taken.
  */
 #include "memory.h"
 
@@ -74,13 +74,13 @@ bool sl_memory_claim(uint64_t bytes)
     if (limit == NULL || sl_budget_take(&limit->budget, bytes)) {
         return true;
     }
-    /* Relaxed: read once the threads under the limit have been joined. */
+    /* Relaxed: read after the threads under the limit were joined. */
     atomic_store_explicit(&limit->met, true, memory_order_relaxed);
     shortages++;
     return false;
 }
 
-/* What is freed may have been taken under no limit, or another one: never less than nothing. */
+/* Freed memory may have been taken under no limit, or another one: never goes below zero. */
 void sl_memory_give_back(uint64_t bytes)
 {
     sl_memory_limit *limit = own_limit;
@@ -104,7 +104,7 @@ bool sl_memory_has_space(uint64_t bytes)
     return has;
 }
 
-/* Memory that was claimed as so many bytes is charged as what it takes; NULL: it was not had. */
+/* Charges claimed memory as its real size; NULL: it was not allocated. */
 static void *charged(void *memory, size_t bytes)
 {
     if (own_limit == NULL) {
@@ -144,7 +144,7 @@ void *sl_calloc(size_t count, size_t bytes)
     return sl_memory_claim(total) ? charged(calloc(1, at_least_one(total)), total) : NULL;
 }
 
-/* Under a limit what is there already counts on until it is gone; then there is no more of it. */
+/* Under a limit the old memory counts until it is freed; then only the new does. */
 static void *realloc_under_limit(void *memory, size_t total)
 {
     const size_t before = memory != NULL ? malloc_usable_size(memory) : 0;
@@ -187,7 +187,7 @@ bool sl_grow_to(void *array, uint64_t *capacity, uint64_t needed, size_t item_by
     if (more > (uint64_t)PTRDIFF_MAX / item_bytes) {
         return false;
     }
-    void *items; /* whatever the pointer's type is, its bytes are those of a void * */
+    void *items; /* whatever the pointer's type, its bytes are those of a void * */
     memcpy(&items, array, sizeof(items));
     items = sl_realloc_array(items, more, item_bytes);
     if (items == NULL) {

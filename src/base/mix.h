@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mix: how often the sources of a mixed dataset come, as plain data. plan/mixing.h makes it and
- * says what it means; the dataset owns it.
+ * mix: the schedule of a mixed dataset's sources, as plain data. plan/mixing.h makes it and defines
+ * its meaning; the dataset owns it.
  */
 #ifndef SL_MIX_H
 #define SL_MIX_H
@@ -21,16 +21,16 @@ typedef struct sl_mix_row {
 
 typedef struct sl_mix {
     uint32_t sources, rows;
-    bool whole;    /* an epoch has as many samples as all sources have together */
-    bool borrowed; /* share, source and rank of its rows are those of another mix */
+    bool whole;    /* an epoch has as many samples as all sources together */
+    bool borrowed; /* share, source and rank of its rows belong to another mix */
     uint64_t epoch_samples;
     uint64_t *first; /* number of each source's first sample, and the end */
     sl_mix_row *row;
 } sl_mix;
 
 void sl_mix_close(sl_mix *mix); /* NULL is fine */
-/* Epochs that it has, 1 or more: below 2^63 positions, so that all counting is exact, also where a
- * run goes on behind the last of them. */
+/* Returns the number of epochs, at least 1: below 2^63 positions, so that all counting is exact,
+ * also if a run continues after the last of them. */
 uint64_t sl_mix_epochs(const sl_mix *mix);
 
 #endif

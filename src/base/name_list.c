@@ -16,7 +16,7 @@ void sl_name_list_add(sl_name_list *list, const char *name)
     const char *lead = list->names > 0 ? ", " : "";
     const size_t capacity = sizeof(list->text) - MORE_BYTES - list->bytes;
     const size_t bytes = strlen(lead) + strlen(name);
-    /* What does not fit ends the list: names behind it would look like all that there are. */
+    /* The first name that does not fit ends the list: later names would make it look complete. */
     if (list->left_out == 0 && bytes < capacity) {
         (void)snprintf(list->text + list->bytes, capacity, "%s%s", lead, name);
         list->bytes += bytes;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name_list: names in a message, "image, label, key", as many of them as there is space for: "...
- * and 12 more". A name is there whole or not at all. Ownership: none; the text is in the struct.
- * Threads: any, each with its own.
+ * name_list: names in a message, "image, label, key", as many as fit: "... and 12 more". Names are
+ * never cut. Ownership: none; the text is in the struct. Threads: any, each with its own.
  */
 #ifndef SL_NAME_LIST_H
 #define SL_NAME_LIST_H
@@ -21,7 +20,7 @@ typedef struct sl_name_list {
 void sl_name_list_begin(sl_name_list *list);
 void sl_name_list_add(sl_name_list *list, const char *name);
 
-/* The list of what fields are called; its text. */
+/* Lists the names of fields. Returns its text. */
 const char *sl_name_list_fields(sl_name_list *list, const sl_field *fields, uint32_t count);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static locale_t c_locale; /* for as long as the process is there */
+static locale_t c_locale; /* for the lifetime of the process */
 
 static void make_locale(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * number_text: numbers as they are written in files and conditions: with a point, whatever the
- * program's locale. Threads: any.
+ * number_text: numbers as written in files and conditions: with a point, in any locale of the
+ * program. Threads: any.
  */
 #ifndef SL_NUMBER_TEXT_H
 #define SL_NUMBER_TEXT_H
 
-/* strtod of the C locale. `text` ends with a NUL. */
+/* Parses like strtod in the C locale. `text` ends with a NUL. */
 double sl_read_double(const char *text, char **end);
 
 #endif

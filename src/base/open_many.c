@@ -11,23 +11,24 @@
 
 #define STAGE "dataset"
 
-/* As many reads as storage is worth asking at once, whatever the number of processors. */
+/* As many reads as storage can usefully do at once, regardless of the number of processors. */
 enum { THREADS_MAX = 64 };
-/* What each of them may need at a time, of a limit that they share: a page of Parquet, say. */
+/* Memory that each of them may need at a time, of a limit that they share: a page of Parquet, for
+ * example. */
 #define THREAD_BYTES ((uint64_t)64 << 20)
 
 typedef struct opener {
     sluice_status (*job)(void *ctx, uint32_t number, sluice_error *error);
     void *ctx;
     uint32_t count;
-    sl_memory_limit *limit;   /* the opener's: of all threads together */
+    sl_memory_limit *limit;   /* the opener's limit, for all threads together */
     const _Atomic bool *flag; /* of its stop */
-    _Atomic uint32_t next;    /* number to be begun */
+    _Atomic uint32_t next;    /* next number to begin */
     pthread_mutex_t mutex;    /* guards what follows */
     pthread_cond_t changed;   /* a thread has ended */
     uint32_t running;         /* threads besides the opener's */
-    uint32_t failed;          /* the smallest number that did; count: none */
-    sluice_status status;     /* its, and error */
+    uint32_t failed;          /* the smallest number that failed; count: none */
+    sluice_status status;     /* its status, and error */
     sluice_error error;
 } opener;
 
@@ -75,7 +76,7 @@ static void open_many_run(void *argument)
     sl_unlock(&o->mutex);
 }
 
-/* This thread goes on asking whether to stop. */
+/* Waits for the threads; this one keeps checking the stop. */
 static void open_many_wait(opener *o)
 {
     sl_lock(&o->mutex);
@@ -124,7 +125,7 @@ sluice_status sl_open_many(uint32_t count,
     const uint32_t wanted = count < most ? count : most;
     uint32_t started = 0;
     while (started + 1 < wanted && open_many_start(&o, &threads[started])) {
-        started++; /* this thread is one, too: where none can be had, it does it all */
+        started++; /* this thread is one, too: if none can be started, it does everything */
     }
     open_many_work(&o);
     open_many_wait(&o);

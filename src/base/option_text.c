@@ -11,14 +11,14 @@ enum { BEGIN = '\016', END = '\017', NAME_MAX_BYTES = 63 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789 ";
 
-/* Bytes of the name that is marked at `text`; 0: none is. */
+/* Returns the length of the name marked at `text`; 0: none. */
 static size_t marked_name(const char *text)
 {
     const size_t bytes = strspn(text + 1, letters);
     return bytes > 0 && bytes <= NAME_MAX_BYTES && text[1 + bytes] == END ? bytes : 0;
 }
 
-/* The next mark; the end of the text. `*name` is how long what it marks is. */
+/* Returns the next mark, or the end of the text. `*name` is the length of the marked name. */
 static const char *option_text_find_mark(const char *text, size_t *name)
 {
     *name = 0;
@@ -32,7 +32,7 @@ static const char *option_text_find_mark(const char *text, size_t *name)
     return text;
 }
 
-/* Whether all of it had space. */
+/* Returns whether all of it fit. */
 static bool option_text_add(sluice_error *error, const char *text, size_t bytes)
 {
     const size_t at = strlen(error->text);
@@ -91,8 +91,8 @@ static bool option_text_is_whole(const sluice_error *error)
            memchr(error->text, '\0', sizeof(error->text)) != NULL;
 }
 
-/* The name of option `i`, which stands behind byte `from`; NULL: what the error says makes no
- * sense. */
+/* Returns the name of option `i`, which begins after byte `from`; NULL: the error is
+ * inconsistent. */
 static const char *option_text_name_of(const sluice_error *error, uint32_t i, size_t from,
                                        char name[NAME_MAX_BYTES + 1])
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parts: what a batch consists of. Plain data: the columns write by it, staging lays it out and
- * copies it, the consumer reads by it, and none knows the others.
+ * parts: the arrays of a batch. Plain data: the columns write by it, staging lays it out and copies
+ * it, the consumer reads by it, and none knows the others.
  *
- * A PART is one array of a batch. A column has one or more: the values of a ragged one and their
- * offsets, say.
+ * A PART is one array of a batch. A column has one or more: for example the values of a ragged one
+ * and their offsets.
  *
- * A part whose length differs from batch to batch has a number, `ragged`, by which its size rides
+ * A part whose length differs from batch to batch has a number, `ragged`, by which its size goes
  * along with the batch: of RAGGED its elements, of SIZED the height and width of its rows
- * (sl_sized), which have no space between them, whatever row_bytes leaves for the largest.
+ * (sl_sized), which have no space between them, even if row_bytes reserves more for the largest.
  */
 #ifndef SL_PARTS_H
 #define SL_PARTS_H
@@ -24,10 +24,10 @@
 
 typedef enum sl_part_role {
     SL_PART_ROWS = 0, /* rows x shape */
-    SL_PART_RAGGED,   /* elements, as many as the batch has: space for row_bytes a row */
+    SL_PART_RAGGED,   /* elements, as many as the batch has: with space for row_bytes a row */
     SL_PART_OFFSETS,  /* rows + 1 */
-    SL_PART_HIDDEN,   /* rows x row_bytes that only conversions look at */
-    SL_PART_LOCAL,    /* rows x row_bytes that only workers look at: copied nowhere */
+    SL_PART_HIDDEN,   /* rows x row_bytes for conversions only */
+    SL_PART_LOCAL,    /* rows x row_bytes for workers only: copied nowhere */
     SL_PART_SIZED     /* rows x shape, whose two zeros are the batch's height and width */
 } sl_part_role;
 
@@ -37,14 +37,14 @@ typedef struct sl_part {
     sluice_dtype dtype; /* as the consumer sees it */
     uint32_t dims;      /* of one row */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
-    uint64_t row_bytes;     /* of one row as it is written */
-    uint32_t ragged;        /* RAGGED, SIZED: its number among those of the batch */
-    uint64_t element_bytes; /* RAGGED: of one element, that is of `shape`; SIZED: of one pixel, as
-                               it is written */
-    bool converted; /* what is written is not what the consumer gets: a device converts it */
+    uint64_t row_bytes; /* of one row as written */
+    uint32_t ragged;    /* RAGGED, SIZED: its number among those of the batch */
+    /* RAGGED: of one element, of `shape`; SIZED: of one pixel, as written */
+    uint64_t element_bytes;
+    bool converted; /* a device converts the written bytes for the consumer */
 } sl_part;
 
-/* Whether the consumer gets it. */
+/* Returns whether the consumer gets it. */
 static inline bool sl_part_is_shown(const sl_part *part)
 {
     return part->role != SL_PART_HIDDEN && part->role != SL_PART_LOCAL;
@@ -53,13 +53,13 @@ static inline bool sl_part_is_shown(const sl_part *part)
 /* The arrays of one slot, by number of the part. */
 typedef uint8_t *const *sl_part_view;
 
-/* Bytes of `elements` elements of a ragged part: each is a `shape`. */
+/* Returns the bytes of `elements` elements of a ragged part: each is a `shape`. */
 static inline uint64_t sl_part_used(const sl_part *part, uint64_t elements)
 {
     return elements * part->element_bytes;
 }
 
-/* The size of a SIZED part. */
+/* Returns the size of a SIZED part. */
 static inline uint64_t sl_sized(uint32_t height, uint32_t width)
 {
     return (uint64_t)height << 32 | width;
@@ -75,13 +75,13 @@ static inline uint32_t sl_sized_width(uint64_t size)
     return (uint32_t)size;
 }
 
-/* Bytes of one of its rows. */
+/* Returns the bytes of one of its rows. */
 static inline uint64_t sl_sized_row(const sl_part *part, uint64_t size)
 {
     return part->element_bytes * sl_sized_height(size) * sl_sized_width(size);
 }
 
-/* Bytes of an array of `rows` rows as it is written. */
+/* Returns the bytes of an array of `rows` rows as written. */
 static inline uint64_t sl_part_bytes(const sl_part *part, uint64_t rows)
 {
     return part->row_bytes * (part->role == SL_PART_OFFSETS ? rows + 1 : rows);

@@ -17,7 +17,7 @@ typedef struct sl_philox_block {
 
 sl_philox_block sl_philox(uint64_t key, uint64_t counter_low, uint64_t counter_high);
 
-/* A mix of two words into one, for deriving keys: the first two outputs of Philox. */
+/* Mixes two words into one, for deriving keys: the first two outputs of Philox. */
 uint64_t sl_philox_u64(uint64_t key, uint64_t counter_low, uint64_t counter_high);
 
 /* A stream of draws: block k of the counter (low, high + k). */
@@ -27,14 +27,15 @@ typedef struct sl_random {
     unsigned used; /* of block.v; 4: the next draw makes a block */
 } sl_random;
 
-/* The stream of (seed, epoch, sample, operation); operation < 2^16, and fewer than 2^18 draws. */
+/* Returns the stream of (seed, epoch, sample, operation); operation < 2^16, and fewer than 2^18
+ * draws. */
 sl_random sl_random_for(uint64_t seed, uint64_t epoch, uint64_t sample, uint32_t operation);
 uint32_t sl_random_u32(sl_random *random);
-/* Uniform in [0, 1), 53 bits (two draws). */
+/* Returns a uniform number in [0, 1), 53 bits (two draws). */
 double sl_random_unit(sl_random *random);
-/* Uniform in [low, high]. */
+/* Returns a uniform number in [low, high]. */
 double sl_random_range(sl_random *random, double low, double high);
-/* Uniform in [0, bound), bound >= 1, without bias (rejection). */
+/* Returns a uniform number in [0, bound), bound >= 1, without bias (rejection). */
 uint32_t sl_random_below(sl_random *random, uint32_t bound);
 
 #endif

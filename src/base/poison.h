@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * poison: tells a sanitizer which bytes of a mapping of ours may be used.
+ * poison: marks for a sanitizer which bytes of our mappings may be used.
  *
  * Purpose: a bump allocator hides overruns and reads of stale bytes from AddressSanitizer and
- * MemorySanitizer, which know the mapping only. Other builds compile these calls to nothing.
+ * MemorySanitizer, which know only the mapping. Other builds compile these calls to nothing.
  * Threads: the owner of the bytes.
  */
 #ifndef SL_POISON_H
@@ -27,7 +27,7 @@
 #    include <sanitizer/msan_interface.h>
 #endif
 
-/* Nobody may read or write these bytes until sl_poison_lift. */
+/* Forbids reads and writes of these bytes until sl_poison_lift. */
 static inline void sl_poison(const void *memory, size_t bytes)
 {
 #ifdef SL_POISON_ADDRESS
@@ -38,7 +38,7 @@ static inline void sl_poison(const void *memory, size_t bytes)
 #endif
 }
 
-/* The bytes may be used again. */
+/* Allows use of the bytes again. */
 static inline void sl_poison_lift(const void *memory, size_t bytes)
 {
 #ifdef SL_POISON_ADDRESS
@@ -49,7 +49,7 @@ static inline void sl_poison_lift(const void *memory, size_t bytes)
 #endif
 }
 
-/* The bytes may be used, and have no value yet. */
+/* Allows use of the bytes, which have no value yet. */
 static inline void sl_poison_content(void *memory, size_t bytes)
 {
 #ifdef SL_POISON_MEMORY
@@ -60,8 +60,8 @@ static inline void sl_poison_content(void *memory, size_t bytes)
 #endif
 }
 
-/* A library that MemorySanitizer does not see inside writes the bytes: what it leaves without a
- * value is not found. */
+/* Marks bytes that a library writes, which MemorySanitizer does not instrument: missing values
+ * there are not found. */
 static inline void sl_poison_foreign(void *memory, size_t bytes)
 {
 #ifdef SL_POISON_MEMORY

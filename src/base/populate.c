@@ -10,11 +10,11 @@
 
 /* Linux 5.14; by number, since older C libraries lack the name. */
 #define POPULATE_WRITE 23
-/* Taken by a thread at once: one huge page. */
+/* Taken by a thread at a time: one huge page. */
 #define PIECE_BYTES ((uint64_t)2 << 20)
 
-/* Writes each page's own value back, since others may write to it at the same time.
- * Relaxed: nothing is published. */
+/* Writes each page's own value back, since other threads may write to it at the same time. Relaxed:
+ * nothing is published. */
 static void touch(uint8_t *base, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -23,7 +23,7 @@ static void touch(uint8_t *base, size_t bytes)
     }
 }
 
-/* Memory that cannot be had is found out by who uses it. */
+/* Makes pages present. If memory is short, its user finds out. */
 static void make_present(uint8_t *base, size_t bytes)
 {
     const size_t into = (uintptr_t)base % (size_t)sysconf(_SC_PAGESIZE);
@@ -41,7 +41,7 @@ static void make_present(uint8_t *base, size_t bytes)
 static bool populate_take(sl_populate *populate, sl_populate_range *piece)
 {
     const sl_populate_config *config = &populate->config;
-    /* Relaxed: a number that no other thread gets. */
+    /* Relaxed: a number for this thread only. */
     uint64_t at = atomic_fetch_add_explicit(&populate->next, PIECE_BYTES, memory_order_relaxed);
     for (uint32_t i = 0; i < config->count; i++) {
         const sl_populate_range *range = &config->ranges[i];
@@ -57,7 +57,7 @@ static bool populate_take(sl_populate *populate, sl_populate_range *piece)
     return false;
 }
 
-/* One thread, or the opener, has nothing more to do. */
+/* Ends the work of one thread, or of the opener. */
 static void populate_leave(sl_populate *populate)
 {
     /* acq_rel: the last one comes after the others' work. */
@@ -117,7 +117,7 @@ void sl_populate_close(sl_populate *populate)
     if (!populate->opened) {
         return;
     }
-    /* Relaxed: sl_populate_wait waits under the mutex for the threads that look at it. */
+    /* Relaxed: sl_populate_wait waits under the mutex for the threads that read it. */
     atomic_store_explicit(&populate->stop, true, memory_order_relaxed);
     sl_populate_wait(populate);
     sl_cond_destroy(&populate->gone);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * populate: fresh memory made present ahead of its use.
+ * populate: makes fresh memory present ahead of its use.
  *
  * Purpose: the first touch of a page costs the kernel (and, in a virtual machine, the host) some
- * 0.1 to 2.5 ms for each MiB. A few threads do that for a list of ranges, in their order, while
- * others begin to use the memory: what is not present yet when it is used is made so by its user.
- * Threads: open, wait, close by the owner; its own threads, which end when all is done. They are
- * detached: a program may end with none of this closed.
- * Ownership: the memory is the caller's, mapped until close.
+ * 0.1 to 2.5 ms for each MiB. A few threads touch the pages of a list of ranges, in their order,
+ * while other threads begin to use the memory: pages that are not present yet become so on use.
+ *
+ * Threads: open, wait, close by the owner; its own threads end when all is done. They are detached:
+ * a program may end with none of this closed. Ownership: the memory is the caller's, mapped until
+ * close.
  */
 #ifndef SL_POPULATE_H
 #define SL_POPULATE_H
@@ -29,9 +30,9 @@ typedef struct sl_populate_config {
     sl_populate_range ranges[SL_POPULATE_RANGES];
     uint32_t count;
     uint32_t threads;
-    const sl_processors *near; /* where they run; used by open only. NULL: anywhere */
-    /* All of it is there, or will not be made so; on one of the threads, or inside open. Not after
-     * close began. NULL: nobody asks. */
+    const sl_processors *near; /* processors of the threads; used by open only. NULL: any */
+    /* Called once every range is populated or abandoned, on one of the threads or inside open;
+     * never after close has begun. May be NULL. */
     void (*done)(void *ctx);
     void *ctx;
 } sl_populate_config;
@@ -40,16 +41,16 @@ typedef struct sl_populate {
     sl_populate_config config;
     pthread_mutex_t mutex;
     pthread_cond_t gone;
-    uint32_t inside; /* mutex: threads that still look at this */
+    uint32_t inside; /* mutex: threads that still use this */
     bool opened;
-    _Atomic uint64_t next; /* bytes of all ranges, one behind the other, that are taken */
+    _Atomic uint64_t next; /* bytes of all ranges, in their order, that are taken */
     _Atomic uint32_t working;
     _Atomic bool stop;
 } sl_populate;
 
-/* Starts the threads: as many as can be had; without any, users make the memory present. */
+/* Starts as many threads as possible; without any, the memory becomes present on use. */
 void sl_populate_open(sl_populate *populate, const sl_populate_config *config);
-/* Waits for all of it; `done` has been called. */
+/* Waits for all ranges; `done` has been called then. */
 void sl_populate_wait(sl_populate *populate);
 /* Stops within milliseconds, and waits for that. A zeroed one may be closed. */
 void sl_populate_close(sl_populate *populate);

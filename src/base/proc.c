@@ -9,7 +9,7 @@
 
 #define LINE_BYTES 256
 
-/* The number at the beginning of *text, which moves behind it. False: there is none. */
+/* Reads the number at *text, which moves past it. False: there is none. */
 static bool proc_parse(const char **text, uint64_t *value)
 {
     const char *at = *text + strspn(*text, " \t");

@@ -9,12 +9,12 @@
 #define SL_PROC_NONE UINT64_MAX
 
 /*
- * The unsigned number that follows `key` at the beginning of a line of `path` ("" for the first
- * line). NONE when there is no such file, line or number ("max", "-1").
+ * Returns the unsigned number after `key` at the beginning of a line of `path` ("" for the first
+ * line). NONE if there is no such file, line or number ("max", "-1").
  */
 uint64_t sl_proc_number(const char *path, const char *key);
 
-/* The two numbers of a file's first line. False: there are not two. */
+/* Reads the two numbers of a file's first line. False: there are not two. */
 bool sl_proc_pair(const char *path, uint64_t *first, uint64_t *second);
 
 #endif

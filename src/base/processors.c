@@ -17,7 +17,7 @@ bool sl_processors_own(sl_processors *processors)
                              (cpu_set_t *)(void *)processors->words) == 0;
 }
 
-/* A number at `*text`, which is moved behind it. */
+/* Reads a number at `*text`, which moves past it. */
 static bool processors_take_number(const char **text, uint32_t *number)
 {
     char *end;

@@ -6,20 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The kernel is built for this many at most. */
+/* Most processors that the kernel is built for. */
 #define SL_PROCESSORS_MAX 8192U
 
-/* As the kernel's calls take it. */
+/* In the form of the kernel's calls. */
 typedef struct sl_processors {
     unsigned long words[SL_PROCESSORS_MAX / (8 * sizeof(unsigned long))];
 } sl_processors;
 
-/* Those that the calling thread may run on; false: the kernel does not tell. */
+/* Returns the processors that the calling thread may run on; false: unknown. */
 bool sl_processors_own(sl_processors *processors);
-/* A list as the kernel writes it: "0-3,8\n"; "" and "\n" are none. false: it is no such list. */
+/* Parses a list as the kernel writes it: "0-3,8\n"; "" and "\n" are empty. Returns false if it is
+ * not such a list. */
 bool sl_processors_parse(sl_processors *processors, const char *list);
 uint32_t sl_processors_count(const sl_processors *processors);
-/* Leaves those that are in `of`, too. */
+/* Removes processors that are not in `of`. */
 void sl_processors_keep(sl_processors *processors, const sl_processors *of);
 
 #endif

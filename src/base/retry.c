@@ -15,7 +15,7 @@
 #define DEVICE_TRIES    3
 #define DEVICE_FIRST_NS (10 * MS)
 #define DEVICE_FACTOR   10
-/* Between looks at the stop of a thread that waits. */
+/* Time between checks of the stop by a waiting thread. */
 #define SLICE_NS (50 * MS)
 
 typedef enum error_kind { ERROR_OTHER, ERROR_MOMENT, ERROR_DEVICE } error_kind;
@@ -26,10 +26,10 @@ static error_kind retry_kind_of(int sys_errno)
     case EINTR:
     case EAGAIN:
     case EBUSY:
-    case ENOMEM: /* io_uring says so under memory pressure */
+    case ENOMEM: /* io_uring returns it under memory pressure */
     case EMFILE:
     case ENFILE:
-    case ECANCELED: /* by io_uring itself: nobody here cancels reads */
+    case ECANCELED: /* from io_uring itself: the library cancels no reads */
         return ERROR_MOMENT;
     case EIO:
     case ETIMEDOUT:

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The longest character is 4 bytes, none of which needs more than this. */
+/* The longest character is 4 bytes, and no byte needs more than this. */
 #define ESCAPE_BYTES 4U
 
 static uint32_t safe_text_length_of(uint8_t lead)
@@ -17,7 +17,7 @@ static uint32_t safe_text_length_of(uint8_t lead)
                                    : 0;
 }
 
-/* Length of the UTF-8 sequence at `at`; 0 when it is none (overlong, a surrogate, cut). */
+/* Returns the length of the UTF-8 sequence at `at`; 0 if invalid (overlong, a surrogate, cut). */
 static uint32_t safe_text_decode(const uint8_t *at, size_t left, uint32_t *point)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -45,7 +45,7 @@ static bool is_control(uint32_t point)
     return point < 0x20 || (point >= 0x7f && point < 0xa0);
 }
 
-/* Writes `count` bytes as \xNN; returns what that takes. */
+/* Writes `count` bytes as \xNN; returns the length. */
 static size_t safe_text_escape(char *out, const uint8_t *from, size_t count)
 {
     static const char digits[] = "0123456789abcdef";

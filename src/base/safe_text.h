@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * safe_text: what came from data (names of files, classes and fields, keys), made safe to print.
+ * safe_text: makes text from data (names of files, classes and fields, keys) safe to print.
  *
- * Purpose: what a terminal could take for a command (control characters, DEL, the C1 controls) and
- * what is no UTF-8 becomes \xNN, byte by byte; other UTF-8 stays, and so does a text that is safe.
- * Threads: pure.
+ * Purpose: bytes that a terminal could take for a command (control characters, DEL, the C1
+ * controls) and invalid UTF-8 become \xNN, byte by byte; other UTF-8 stays, so a safe text does not
+ * change. Threads: pure.
  */
 #ifndef SL_SAFE_TEXT_H
 #define SL_SAFE_TEXT_H
@@ -13,8 +13,8 @@
 
 /*
  * Copies `text`, up to its NUL or `length` bytes of it, to `out`, which gets a NUL: as many whole
- * characters as fit into `bytes` (0: `out` is not touched). Returns the length of all of it. They
- * must not overlap.
+ * characters as fit into `bytes` (0: `out` is not touched). Returns the length of the whole result.
+ * They must not overlap.
  */
 size_t sl_safe_text(char *out, size_t bytes, const char *text, size_t length);
 

@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CLOSED    ((size_t)4096) /* behind a new allocation, so that a sanitizer sees an overrun */
+#define CLOSED    ((size_t)4096) /* after a new allocation, so that a sanitizer sees an overrun */
 #define ALIGNMENT ((size_t)64)
-#define READABLE  ((size_t)64) /* behind the last allocation, for vector loads that reach over */
+#define READABLE  ((size_t)64) /* after the last allocation, for vector loads that reach past it */
 
 static size_t scratch_round_up(size_t value, size_t unit)
 {
@@ -93,7 +93,7 @@ static size_t all_bytes(const sl_scratch *scratch)
     return all;
 }
 
-/* Gives back the pages of the first chunk from `bytes` on, which stay mapped. */
+/* Returns the pages of the first chunk from `bytes` on, which stay mapped. */
 static void forget_first(sl_scratch *scratch, size_t bytes)
 {
     const sl_scratch_chunk *first = &scratch->chunks[0];
@@ -111,7 +111,7 @@ static void note_touched(sl_scratch *scratch)
     }
 }
 
-/* Goes on in the chunk behind the current one. */
+/* Continues in the chunk after the current one. */
 static bool enter_next(sl_scratch *scratch, size_t bytes)
 {
     const uint32_t next = scratch->current + 1;
@@ -133,7 +133,7 @@ static bool enter_next(sl_scratch *scratch, size_t bytes)
     return true;
 }
 
-/* Lets `bytes` be used, and closes those behind them. */
+/* Allows use of `bytes`, and closes those after them. */
 static void open_bytes(const sl_scratch_chunk *chunk, uint8_t *memory, size_t bytes)
 {
     const size_t left = chunk->bytes + READABLE - (size_t)(memory - chunk->base) - bytes;
@@ -166,8 +166,8 @@ size_t sl_scratch_mark(const sl_scratch *scratch)
     return scratch->used;
 }
 
-/* Closes the memory that was taken of the current chunk from `mark` on, except the readable bytes
- * behind an allocation that stays. */
+/* Closes the memory of the current chunk from `mark` on, except the readable bytes after an
+ * allocation that stays. */
 static void poison_from(const sl_scratch *scratch, size_t mark)
 {
     const sl_scratch_chunk *chunk = &scratch->chunks[scratch->current];

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /*
- * The number of the last of `count` items whose key is at most `key`: the range that a position is
- * in, where each item says where its range begins. `keys` is the first item's key, the next one's
- * is `stride` bytes behind it: &items->first, sizeof(*items). Keys must not decrease; of equal ones
- * the last is found, so an empty range never is. 0 where the first key is larger, or there is at
+ * Returns the number of the last of `count` items whose key is at most `key`: the range of a
+ * position, if each item has the beginning of its range. `keys` is the first item's key, the next
+ * one's is `stride` bytes after it: &items->first, sizeof(*items). Keys must not decrease; of equal
+ * ones the last is found, so an empty range never is. 0 if the first key is larger, or there is at
  * most one item.
  */
 static inline uint64_t sl_last_at_or_before(const uint64_t *keys, size_t stride, uint64_t count,

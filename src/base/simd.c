@@ -17,7 +17,7 @@ const char *sl_simd_name(sl_simd simd)
 }
 
 #if defined(__x86_64__)
-/* Not among the names that every compiler's __builtin_cpu_supports knows. */
+/* Not every compiler's __builtin_cpu_supports knows this name. */
 static bool simd_has_f16c(void)
 {
     unsigned a = 0;

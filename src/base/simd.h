@@ -2,10 +2,9 @@
 /*
  * simd: the instruction sets that kernels are written for.
  *
- * Purpose: a kernel comes as a scalar reference and as twins that equal it bit for bit; the table
- * of kernels is chosen by an sl_simd once, at open. Tests walk from SCALAR to sl_simd_best.
- * Kernels carry `__attribute__((target(...)))`, so that the rest runs on any processor.
- * Threads: any.
+ * Purpose: a kernel has a scalar reference and twins that equal it bit for bit; an sl_simd chooses
+ * the table of kernels once, at open. Tests walk from SCALAR to sl_simd_best. Kernels carry
+ * `__attribute__((target(...)))`, so that the rest runs on any processor. Threads: any.
  */
 #ifndef SL_SIMD_H
 #define SL_SIMD_H
@@ -20,15 +19,15 @@ typedef enum sl_simd {
 } sl_simd;
 
 /*
- * The best that this processor has, at most what the environment variable SLUICE_SIMD names
+ * Returns the best level of this processor, limited by the environment variable SLUICE_SIMD
  * (scalar, neon, avx2, avx512; anything else is ignored): for comparing and for finding faults.
  */
 sl_simd sl_simd_best(void);
 const char *sl_simd_name(sl_simd simd);
 
 /*
- * For functions of a level. gcc 12 places 64-byte variables at 32 bytes where the address sanitizer
- * looks for uses after return, and its code then crashes: so not there.
+ * For functions of a level. gcc 12 places 64-byte variables at 32 bytes if the address sanitizer
+ * checks for uses after return, and its code then crashes: so not there.
  */
 #if defined(__x86_64__)
 #    define SL_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,fma,f16c")))

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A mapping that is 2 MiB-aligned: one unit too much, of which both ends are given back. */
+/* Maps 2 MiB-aligned memory: one unit too much, whose both ends are unmapped. */
 static uint8_t *map_aligned(size_t bytes)
 {
     uint8_t *raw = mmap(NULL, bytes + SL_SLAB_ALIGN, PROT_READ | PROT_WRITE,
@@ -28,7 +28,7 @@ static uint8_t *map_aligned(size_t bytes)
     return raw + head;
 }
 
-/* The memory of a charged slab; NULL with errno set. */
+/* Returns the memory of a charged slab; NULL with errno set. */
 static uint8_t *slab_make(size_t bytes, bool for_devices)
 {
     sl_memory_count_allocation();

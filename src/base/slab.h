@@ -28,13 +28,13 @@ typedef struct sl_slab {
  * all zero, which sl_slab_close accepts. Errors: NOMEM.
  */
 sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluice_error *error);
-/* The same, of memory that no device writes to: a forked child has it, too, as it was. */
+/* Does the same for memory that no device writes to: a forked child keeps its contents. */
 sluice_status sl_slab_open_plain(sl_slab *slab, size_t bytes, sl_budget *budget,
                                  sluice_error *error);
-/* Unmaps; the slab is all zero afterwards. In a forked child the range is not mapped: only forget
- * it there with sl_slab_forget. */
+/* Unmaps; the slab is all zero afterwards. In a forked child the range is not mapped: call only
+ * sl_slab_forget there. */
 void sl_slab_close(sl_slab *slab);
-/* Leaves the mapping in place for ever (the kernel may still write to it) and forgets it. */
+/* Leaves the mapping in place forever (the kernel may still write to it) and forgets it. */
 void sl_slab_forget(sl_slab *slab);
 
 #endif

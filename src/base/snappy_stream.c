@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* As far back as a copy reaches, and a power of two. */
+/* The farthest a copy reaches back; a power of two. */
 #define WINDOW_BYTES ((size_t)64 << 10)
 
 typedef enum where {
-    WHERE_SIZE,   /* in the number of bytes that come out */
+    WHERE_SIZE,   /* in the unpacked size */
     WHERE_TAG,    /* between two elements */
-    WHERE_NUMBER, /* in the number behind a tag */
+    WHERE_NUMBER, /* in the number after a tag */
     WHERE_LITERAL,
     WHERE_COPY
 } where;
@@ -21,11 +21,11 @@ struct sl_snappy_stream {
     where where;
     uint8_t tag;
     uint8_t shift;       /* of the next byte of a number */
-    uint8_t wanted;      /* bytes of the number that are to come */
+    uint8_t wanted;      /* bytes of the number that are still missing */
     uint64_t number;     /* so far */
-    uint64_t size, done; /* bytes of all, and that came out */
+    uint64_t size, done; /* unpacked bytes in all, and so far */
     uint64_t left,
-        distance; /* bytes of the element that are to come out, and where they are from */
+        distance; /* bytes of the element that are still to come, and their distance back */
     uint8_t window[WINDOW_BYTES]; /* byte b is at b % WINDOW_BYTES */
 };
 
@@ -44,7 +44,7 @@ bool sl_snappy_stream_ended(const sl_snappy_stream *stream)
     return stream->where == WHERE_TAG && stream->done == stream->size;
 }
 
-/* ---- what an element is ---- */
+/* ---- elements ---- */
 
 static sl_refusal snappy_stream_take_size(sl_snappy_stream *s, uint8_t byte)
 {
@@ -113,9 +113,9 @@ static sl_refusal snappy_stream_take_number(sl_snappy_stream *s, uint8_t byte)
     }
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-/* `bytes` at most: how many there are at once, in the window and in the space. */
+/* Returns how many bytes, at most `bytes`, fit now in the window and in the space. */
 static size_t fitting(const sl_snappy_stream *s, const sl_unpack_step *step, size_t bytes)
 {
     const size_t to_edge = WINDOW_BYTES - s->done % WINDOW_BYTES;
@@ -142,7 +142,7 @@ static void snappy_stream_go_on(sl_snappy_stream *s, sl_unpack_step *step)
         step->in = (sl_bytes){step->in.data + bytes, step->in.size - bytes};
         return;
     }
-    /* A copy may reach into what it writes: then it repeats. */
+    /* A copy may overlap its output: then it repeats. */
     const size_t from = (size_t)((s->done - s->distance) % WINDOW_BYTES);
     const size_t there = sl_min_size((size_t)s->distance, WINDOW_BYTES - from);
     snappy_stream_put(s, step, s->window + from, fitting(s, step, there));

@@ -12,7 +12,7 @@
 #define ASK_NS UINT64_C(50000000)
 
 static _Thread_local const _Atomic bool *own_flag;
-static _Thread_local sl_stop *own_stop; /* the one to ask for; NULL: this thread is no owner */
+static _Thread_local sl_stop *own_stop; /* the one to check; NULL: this thread is not an owner */
 
 void sl_stop_begin(sl_stop *stop, int32_t (*should_stop)(void *user), void *user)
 {

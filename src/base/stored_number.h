@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stored_number: one number as files store them, little-endian and anywhere, as the widest of its
- * sort.
+ * stored_number: one number as files store it, little-endian and unaligned, as the widest of its
+ * kind.
  *
  * Purpose: for formats with columns of numbers, each of a size of its own. Threads: pure.
  */
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of 2 (binary16), 4 or 8 bytes. */
+/* Reads a float of 2 (binary16), 4 or 8 bytes. */
 static inline double sl_stored_float(const uint8_t *from, size_t bytes)
 {
     float number;
@@ -32,7 +32,7 @@ static inline double sl_stored_float(const uint8_t *from, size_t bytes)
     return wide;
 }
 
-/* Of 1, 2, 4 or 8 bytes; those above INT64_MAX are negative. */
+/* Reads an integer of 1, 2, 4 or 8 bytes; those above INT64_MAX are negative. */
 static inline int64_t sl_stored_integer(const uint8_t *from, size_t bytes, bool is_signed)
 {
     switch (bytes) {

@@ -3,14 +3,14 @@
 
 #include "philox.h"
 
-/* A stream of its own beside those of pictures (recipe.c): one draw for all tensors of a sample, so
- * that of tensors of one shape the same part is taken. */
+/* A stream of its own beside those of images (recipe.c): one draw for all tensors of a sample, so
+ * that tensors of one shape get the same part. */
 enum { OPERATION_PART = 65535 };
 
 #define TENSOR_BYTES_MAX UINT64_C(0x7fffffff)
-/* Bytes that may be read for `NEEDED` of them. */
+/* Bytes that may be read per `NEEDED` needed ones. */
 enum { READ_MOST = 6, NEEDED = 5 };
-/* What is read must cost so much less than the whole. */
+/* Factor by which a partial read must cost less than the whole. */
 enum { COST_MOST = 4, COST_OF = 5 };
 
 bool sl_subvolume_fits(const sl_subvolume *taken, const uint64_t *whole)
@@ -40,7 +40,7 @@ void sl_subvolume_begin(const sl_subvolume *taken, const uint64_t *whole,
     }
 }
 
-/* ---- what is read ---- */
+/* ---- the box to read ---- */
 
 static uint64_t product(const uint64_t *shape, uint32_t from, uint32_t end)
 {
@@ -51,7 +51,7 @@ static uint64_t product(const uint64_t *shape, uint32_t from, uint32_t end)
     return elements;
 }
 
-/* Bytes of the tensor; 0: it has none, or too many. */
+/* Returns the bytes of the tensor; 0: it has none, or too many. */
 static uint64_t whole_bytes(const sl_subvolume *taken, const uint64_t *whole)
 {
     uint64_t bytes = taken->element_bytes;
@@ -64,7 +64,7 @@ static uint64_t whole_bytes(const sl_subvolume *taken, const uint64_t *whole)
     return bytes;
 }
 
-/* Besides its bytes. */
+/* Returns the cost of a piece besides its bytes. */
 static uint64_t cost_of_piece(const sl_box *box)
 {
     const uint64_t gap = box->count > 1 ? box->stride - box->run_bytes : 0;
@@ -73,7 +73,7 @@ static uint64_t cost_of_piece(const sl_box *box)
                : box->count * SL_SUBVOLUME_CALL_BYTES;
 }
 
-/* The box of a split, 1 .. dims; one of a tensor without dimensions is all of it. */
+/* Returns the box of a split, 1 .. dims; for a tensor without dimensions all of it. */
 static sl_box box_of(const sl_subvolume *taken, const uint64_t *whole, uint32_t split)
 {
     const uint64_t *part = taken->shape;
@@ -81,7 +81,7 @@ static sl_box box_of(const sl_subvolume *taken, const uint64_t *whole, uint32_t 
     for (uint32_t i = 0; i < taken->dims; i++) {
         box.shape[i] = i < split ? part[i] : whole[i];
     }
-    /* Neighbours: along the last dimension that is cut, and all behind it. */
+    /* Neighbours: along the last dimension that is cut, and all after it. */
     const uint32_t outer = split > 0 ? split - 1 : 0;
     box.run_bytes = (uint32_t)(product(box.shape, outer, taken->dims) * taken->element_bytes);
     if (outer > 0) {

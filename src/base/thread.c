@@ -15,7 +15,7 @@
 #define NS_PER_S   1000000000U
 #define NAME_BYTES 16 /* the kernel's limit, with the NUL */
 
-/* What a new thread needs to know; it frees this itself. */
+/* Data for a new thread, which frees it itself. */
 typedef struct start {
     void (*run)(void *);
     void *argument;
@@ -32,8 +32,8 @@ static void *thread_enter(void *argument)
     return NULL;
 }
 
-/* Signals are the program's business, on its own threads. Those that report a fault of the running
- * thread stay open: blocked, they would end the process past every crash handler. */
+/* Signals are the program's business, on its own threads. Signals that report a fault of the
+ * running thread stay open: blocked, they would end the process past every crash handler. */
 static void block_signals(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -45,7 +45,7 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
-/* pthread_create, on the processors of `near` where that can be. */
+/* Calls pthread_create, on the processors of `near` if possible. */
 static int create(pthread_t *handle, const sl_processors *near, start *given)
 {
     pthread_attr_t attributes;
@@ -90,7 +90,7 @@ sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl
     return SLUICE_OK;
 }
 
-/* In every build type, unlike assert: going on with a broken lock corrupts data. */
+/* In every build type, unlike assert: continuing with a broken lock corrupts data. */
 static void must(int result)
 {
     if (result != 0) {
@@ -112,8 +112,8 @@ void sl_thread_join(sl_thread *thread)
     }
 }
 
-/* With assertions, a mutex also reports a thread that unlocks what it does not hold, or locks
- * twice. */
+/* Makes a mutex that, with assertions, also reports a thread that unlocks what it does not hold, or
+ * locks twice. */
 void sl_mutex_init(pthread_mutex_t *mutex)
 {
 #ifdef NDEBUG

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread: named threads with all signals blocked but those of the thread's own faults, and
+ * thread: named threads with all signals blocked except those of the thread's own faults, and
  * condition variables on CLOCK_MONOTONIC.
  *
  * Purpose: the few pthread idioms that the library needs, each error mapped once. pthread and not
@@ -24,14 +24,14 @@ typedef struct sl_thread {
 /* Starts `run(argument)` named `name` (15 characters at most are kept). Errors: NOMEM. */
 sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(void *),
                               void *argument, sluice_error *error);
-/* The same, on the processors of `near` only; where the system does not take them, and with NULL,
- * on any that the caller may run on. */
+/* Does the same, on the processors of `near` only; if the system refuses them, or with NULL, on any
+ * that the caller may run on. */
 sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl_processors *near,
                                    void (*run)(void *), void *argument, sluice_error *error);
-/* Joins; a thread that never started is fine. */
+/* Joins; does nothing for a thread that never started. */
 void sl_thread_join(sl_thread *thread);
 
-/* Nobody will join it. By another thread than itself. */
+/* Detaches a thread. Called by another thread. */
 void sl_thread_detach(sl_thread *thread);
 
 /* Mutexes that cannot fail: an error of pthread here is a bug and aborts. */

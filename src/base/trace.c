@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings of events, one a thread. Writers are any threads and take no lock: each is in `writers`
+ * Rings of events, one a thread. Any thread writes, without a lock: each is counted in `writers`
  * while it writes to its own ring; start, stop and read are serialised by `control`, and wait until
- * nobody is in there before they touch the rings.
+ * there are no writers before they touch the rings.
  */
 #include "trace.h"
 
@@ -72,7 +72,8 @@ static void trace_append(const sluice_trace_event *event)
 
 void sl_trace_write(const sluice_trace_event *event)
 {
-    /* Sequentially consistent with stop: either it sees this writer, or the writer sees it off. */
+    /* Sequentially consistent with stop: either stop sees this writer, or the writer sees the
+     * recording off. */
     atomic_fetch_add_explicit(&writers, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&sl_trace_on, memory_order_seq_cst)) {
         trace_append(event);
@@ -96,7 +97,7 @@ void sl_trace_write_moment(sluice_trace_kind kind, uint64_t ticket, uint32_t slo
 static void stop_locked(void)
 {
     if (current.pid != getpid()) {
-        return; /* whoever wrote during the fork stays inside for ever */
+        return; /* a thread that wrote during the fork stays inside forever */
     }
     /* seq_cst, both: with the add and the load in sl_trace_write. The last load also acquires
      * what writers wrote. */
@@ -147,7 +148,7 @@ static sluice_status start_locked(uint32_t threads, uint32_t events)
     atomic_store_explicit(&rings_used, 0, memory_order_relaxed);
     atomic_store_explicit(&homeless, 0, memory_order_relaxed);
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
-    /* Lets the writers in, and publishes what stands above to their load of it. */
+    /* Lets the writers in, and publishes the stores above to their load of it. */
     atomic_store_explicit(&sl_trace_on, true, memory_order_seq_cst);
     return SLUICE_OK;
 }
@@ -176,7 +177,8 @@ static uint64_t kept(const ring *from)
     return from->count < current.events ? from->count : current.events;
 }
 
-/* A caller with an older header has smaller events; what a newer one adds is 0. */
+/* Copies an event. A caller with an older header has smaller events; members of a newer one are
+ * 0. */
 static void copy_event(const sluice_trace_event *event, const sl_trace_capacity *to, size_t place)
 {
     uint8_t *at = (uint8_t *)to->events + place * to->event_bytes;

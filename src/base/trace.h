@@ -2,11 +2,12 @@
 /*
  * trace: a recording of events, a bounded ring a thread (public side: sluice/trace.h).
  *
- * Purpose: to show what happened when, at the price of one predictable branch where nothing is
+ * Purpose: to show the times of events, at the cost of one predictable branch when nothing is
  * recorded. Writers never block and never allocate; a thread takes one of the rings made by start
  * when it writes its first event.
+ *
  * Threads: write functions from any thread, also under any lock; control functions are serialised
- * by a lock of their own. Rings are read only when no writer is inside: stop waits for them.
+ * by a lock of their own. Rings are read only without writers: stop waits for them.
  */
 #ifndef SL_TRACE_H
 #define SL_TRACE_H
@@ -21,16 +22,16 @@
 
 extern _Atomic bool sl_trace_on;
 
-/* A hint: relaxed; sl_trace_write looks again. */
+/* Returns a hint: relaxed; sl_trace_write checks again. */
 static inline bool sl_trace_running(void)
 {
     return atomic_load_explicit(&sl_trace_on, memory_order_relaxed);
 }
 
-/* Stores the event with the calling thread's number; nothing when no recording runs. */
+/* Stores the event with the calling thread's number; does nothing without a recording. */
 void sl_trace_write(const sluice_trace_event *event);
 
-/* A moment, now. */
+/* Writes a moment, now. */
 void sl_trace_write_moment(sluice_trace_kind kind, uint64_t ticket, uint32_t slot);
 static inline void sl_trace_moment(sluice_trace_kind kind, uint64_t ticket, uint32_t slot)
 {
@@ -39,14 +40,14 @@ static inline void sl_trace_moment(sluice_trace_kind kind, uint64_t ticket, uint
     }
 }
 
-/* Where events are copied to. */
+/* Destination of copied events. */
 typedef struct sl_trace_capacity {
     void *events;
-    size_t event_bytes; /* from one to the next; may differ from ours */
+    size_t event_bytes; /* from one to the next; may differ from the library's */
     size_t count;       /* that there is space for */
 } sl_trace_capacity;
 
-/* As the public functions. */
+/* Like the public functions. */
 sluice_status sl_trace_start(uint32_t threads, uint32_t events);
 void sl_trace_stop(void);
 size_t sl_trace_read(const sl_trace_capacity *capacity, uint64_t *lost);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where libbrotlidec was not there when the library was built. */
+/* Replaces unpack_brotli.c in builds without libbrotlidec. */
 #include "unpack_brotli.h"
 
 #include <stddef.h>

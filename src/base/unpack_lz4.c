@@ -66,7 +66,8 @@ static bool unpack_lz4_take_size(sl_bytes packed, size_t *at, size_t *size)
     return true;
 }
 
-/* Blocks that make `size` bytes together: only the last may make fewer than it has space for. */
+/* Unpacks blocks that make `size` bytes together: only the last may make fewer than it has space
+ * for. */
 static bool unpack_part(sl_bytes packed, size_t *at, uint8_t *to, size_t size)
 {
     for (size_t done = 0; done < size;) {

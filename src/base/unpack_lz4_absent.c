@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where liblz4 was not there when the library was built. */
+/* Replaces unpack_lz4.c in builds without liblz4. */
 #include "unpack_lz4.h"
 
 bool sl_lz4_is_there(void)

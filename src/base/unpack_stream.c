@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One driver over the unpackers of gzip, zstd, Brotli and snappy: each has a `run` that takes
- * input and gives output until one of both is used up. One owner thread. What a run leaves undone
- * it is called for again; END comes only where the format says that the file is complete.
+ * One driver over the unpackers of gzip, zstd, Brotli and snappy: each has a `run` that takes input
+ * and gives output until one of both is used up. One owner thread. A run that leaves work is called
+ * again; END comes only where the format shows that the file is complete.
  */
 #include "unpack_stream.h"
 
@@ -15,7 +15,7 @@
 
 #include <limits.h>
 #include <string.h>
-#define ZLIB_CONST /* what is unpacked is not written to */
+#define ZLIB_CONST /* the input is not written to */
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -23,10 +23,10 @@
 /* Of inflateInit2: gzip's heads, and nothing else. */
 enum { GZIP_WINDOW = 16 + 15 };
 
-/* A zstd frame's magic number and what it has, where a bit says that there is a checksum. */
+/* A zstd frame's magic number and descriptor, with the bit for a checksum. */
 enum { ZSTD_HEAD_BYTES = 5, ZSTD_HAS_CHECKSUM = 4 };
 
-/* Where a checksum ends, what it is of has been given out. */
+/* When a checksum is reached, its data have already been returned. */
 #define WRONG_SUM "the checksum of a %s %s is wrong: all of its contents may be damaged"
 
 typedef enum where {
@@ -116,7 +116,7 @@ static sluice_status gzip_inside(sl_unpack_stream *stream, sl_unpack_step *step,
         stream->where = WHERE_BETWEEN;
         return SLUICE_OK;
     }
-    /* Z_BUF_ERROR: there was nothing to be done. */
+    /* Z_BUF_ERROR: there was nothing to do. */
     return result == Z_OK || result == Z_BUF_ERROR ? SLUICE_OK : gzip_refuse(stream, result, error);
 }
 
@@ -167,7 +167,7 @@ static sluice_status zstd_refuse(size_t code, sluice_error *error)
     }
 }
 
-/* Takes note of what was used of a frame, if it is its beginning. */
+/* Records the bytes used of a frame, if they are its beginning. */
 static void zstd_look(sl_unpack_stream *stream, sl_bytes used)
 {
     if (stream->where != WHERE_INSIDE) {
@@ -248,7 +248,7 @@ static bool open_zstd(sl_unpack_stream *stream)
                                                SL_UNPACK_WINDOW_LOG)) == 0;
 }
 
-/* False: no memory. */
+/* Returns false without memory. */
 static bool open_unpacker(sl_unpack_stream *stream)
 {
     switch (stream->packing) {
@@ -318,14 +318,14 @@ static sluice_status run_once(sl_unpack_stream *stream, sl_unpack_step *step, sl
     }
 }
 
-/* A call of the unpacker may leave both input and space, at the end of a member or frame. */
+/* One call of the unpacker may leave both input and space, at the end of a member or frame. */
 sluice_status sl_unpack_stream_run(sl_unpack_stream *stream, sl_unpack_step *step,
                                    sluice_error *error)
 {
     for (;;) {
         const size_t capacity = step->capacity;
         const size_t left = step->in.size;
-        /* What was unpacked already may wait for space, without any input. */
+        /* Unpacked bytes may wait for space, without any input. */
         if (capacity == 0 || (left == 0 && stream->where != WHERE_INSIDE)) {
             return SLUICE_OK;
         }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * value: the fields of a dataset, and what one sample has of them. Plain data.
+ * value: the fields of a dataset, and one sample's values of them. Plain data.
  *
  * A FIELD is what a dataset stores for each sample; its fields are its schema. A VALUE is one
- * sample's content of one field: a number, or bytes that somebody else owns, as they are stored (a
- * picture still encoded, a frame still packed).
+ * sample's content of one field: a number, or bytes with another owner, as stored (an image still
+ * encoded, a frame still packed).
  */
 #ifndef SL_VALUE_H
 #define SL_VALUE_H
@@ -21,30 +21,29 @@
 #define SL_FIELDS_MAX       64U
 #define SL_FIELD_NAME_BYTES 32U
 #define SL_FIELD_NONE       UINT32_MAX
-/* Of a sample, as it is stored and with all that is packed unpacked: for writers and readers. */
+/* Size of a sample, as stored and with everything unpacked: for writers and readers. */
 #define SL_RECORD_BYTES_MAX 0x7fffffffU
-/* Of a picture in it: pixels, as a loader's by default, and bytes. */
+/* Of an image in it: pixels, as a loader's by default, and bytes. */
 #define SL_RECORD_PIXELS_MAX ((uint64_t)100000000)
 #define SL_RECORD_IMAGE_MAX  ((uint64_t)1 << 30)
 /*
- * Numbers of codecs that mean something to whoever has none of them: the first bytes tell, as of a
- * file of its own; and u8 RGB, width x height x 3, whose size can be checked without looking
- * inside. All others are in the rows of decode/codecs.c only.
+ * Codec numbers that also have a meaning without a codec: by the first bytes, as for a file of its
+ * own; and u8 RGB, width x height x 3, whose size can be checked without looking inside. All others
+ * are in the rows of decode/codecs.c only.
  */
 #define SL_CODEC_BY_BYTES 0U
 #define SL_CODEC_RAW      2U
 
 /*
- * What callers ask of a field's type. MEDIA: values are files of a codec (media.h), with a size
- * that their header tells, and are decoded. Callers name an enumerator where they mean that type
- * alone.
+ * Properties of a field's type. MEDIA: values are files of a codec (media.h), with a size in their
+ * header, and are decoded. Callers name an enumerator if they mean that type alone.
  */
 static inline bool sl_type_is_media(sluice_field_type type)
 {
     return type == SLUICE_FIELD_IMAGE;
 }
 
-/* Bytes of any number, which are a file, a text, or what nobody looks into. */
+/* True for any number of bytes: a file, a text, or opaque bytes. */
 static inline bool sl_type_is_blob(sluice_field_type type)
 {
     return sl_type_is_media(type) || type == SLUICE_FIELD_BYTES || type == SLUICE_FIELD_TEXT;
@@ -60,14 +59,14 @@ static inline uint32_t sl_field_rank(const char *name, sluice_field_type type)
     return sl_type_is_media(type) ? 0 : 2;
 }
 
-/* What a field means (sluice/dataset.h). Zeroed: nothing is known. */
+/* The meaning of a field (sluice/dataset.h). Zeroed: unknown. */
 typedef struct sl_meaning {
     sluice_role role;
     sluice_box_format box_format;
     sluice_coordinates coordinates;
     sluice_orientation orientation;
     bool per_box;
-    char of[SL_FIELD_NAME_BYTES]; /* a field of the same dataset; "": the only one that can be */
+    char of[SL_FIELD_NAME_BYTES]; /* a field of the same dataset; "": the only possible one */
 } sl_meaning;
 
 typedef struct sl_field {
@@ -75,13 +74,12 @@ typedef struct sl_field {
     sluice_field_type type;
     sluice_dtype dtype;                     /* tensors */
     uint32_t dims;                          /* tensors */
-    uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors; 0: differs from sample to sample */
+    uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors; 0: varies between samples */
     sluice_compression compression;
     sl_meaning meaning;
 } sl_field;
 
-/* The int field that has a side of an image's, as it was annotated; SL_FIELD_NONE: there is none.
- */
+/* Returns the int field with a side of an image as annotated; SL_FIELD_NONE: there is none. */
 static inline uint32_t sl_field_of_role(const sl_field *fields, uint32_t count, const char *image,
                                         sluice_role role)
 {
@@ -97,42 +95,42 @@ static inline uint32_t sl_field_of_role(const sl_field *fields, uint32_t count, 
 
 typedef struct sl_value {
     bool present;
-    uint8_t file;    /* of several that the sample is, which it is in */
-    uint8_t codec;   /* images: the number of an sl_codec, which there need not be; SL_CODEC_... */
+    uint8_t file;    /* number of its file, of a sample with several */
+    uint8_t codec;   /* images: the number of an sl_codec, which need not exist; SL_CODEC_... */
     uint32_t offset; /* of `bytes` in the sample's stored bytes, or in `file` */
-    uint32_t width, height; /* images; 0: not known without looking */
-    /* How the content is made of `bytes` (packed_value.h): in one way, never in two at once.
-     * NULL: `bytes` are the content. */
+    uint32_t width, height; /* images; 0: not known without reading */
+    /* How the content is made from `bytes` (packed_value.h): one packing at most. NULL: `bytes` are
+     * the content. */
     const struct sl_value_packing *packing;
     uint64_t packing_facts[2]; /* the packing's own, of this value */
     int64_t integer;
     double number;
     sl_bytes bytes;                         /* images, tensors, bytes, texts */
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors */
-    /* tensors of which only a box was read (subvolume.h): the shape of all, that of `bytes` being
-     * `shape`; NULL: they are all of it */
+    /* tensors of which only a box was read (subvolume.h): the shape of the whole tensor, while
+     * `shape` is that of `bytes`; NULL: they are whole */
     const uint64_t *whole;
 } sl_value;
 
 /*
- * Elements [first, first + count) of a document as rows of packed sequences have it: ids that are
- * not stored may stand before its stored elements and behind them (columns/document_layout.h).
+ * Elements [first, first + count) of a document as in rows of packed sequences: ids that are not
+ * stored may precede and follow its stored elements (columns/document_layout.h).
  */
 typedef struct sl_document_piece {
     uint64_t document;     /* the sample's number */
     uint64_t first, count; /* count >= 1 */
     uint64_t length;       /* of the document in rows */
-    uint64_t stored;       /* elements that are stored of it: 1 or more */
-    uint64_t from;         /* the stored element that the value's content begins with */
-    uint32_t before;       /* elements before the first stored one, at most 1; of a `mixed`
-                              document it says nothing */
-    bool mixed;            /* stored elements stand in another order: all are needed */
+    uint64_t stored;       /* its stored elements: 1 or more */
+    uint64_t from;         /* the stored element at the beginning of the value's content */
+    /* elements before the first stored one, at most 1; unused for a `mixed` document */
+    uint32_t before;
+    bool mixed; /* stored elements are in another order: all are needed */
 } sl_document_piece;
 
 #define SL_VALUES_ALL  UINT64_MAX
 #define SL_VALUES_ROOM 4096
-/* Where the bytes of a field are wanted, all `bytes` of them. Whoever reads them for a check may
- * copy them there on the way; the value's bytes are there then. */
+/* Where the bytes of a field are wanted, all `bytes` of them. A reader that checks them may copy
+ * them there on the way; the value's bytes are there then. */
 typedef struct sl_copy_wish {
     uint8_t *to; /* NULL: there is no wish */
     uint32_t field;
@@ -141,29 +139,29 @@ typedef struct sl_copy_wish {
 
 /* The values of one sample. Made once for many samples: zeroed, and ended by sl_values_end. */
 typedef struct sl_values {
-    uint64_t wanted; /* bit i: field i is; the others need not be filled */
+    uint64_t wanted; /* bit i: field i is wanted; the others need not be filled */
     sl_copy_wish copy;
     sl_value of[SL_FIELDS_MAX];
-    sl_document_piece piece;     /* that the sample is, of datasets of pieces (dataset/pieces.h) */
-    char buffer[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
-    sl_value_buffers buffers;    /* for values that are in what has to be unpacked */
+    sl_document_piece piece;     /* of datasets of pieces (dataset/pieces.h) */
+    char buffer[SL_VALUES_ROOM]; /* for a text that differs from the sample's bytes */
+    sl_value_buffers buffers;    /* for values in data that must be unpacked */
     uint64_t wholes[SL_SUBVOLUMES_MAX][SLUICE_TENSOR_DIMS_MAX]; /* for sl_value.whole */
 } sl_values;
 
-/* Says which are wanted, and none of them elsewhere. */
+/* Sets the wanted fields, with no copy wish. */
 static inline void sl_values_begin(sl_values *values, uint64_t wanted)
 {
     values->wanted = wanted;
     values->copy.to = NULL;
 }
 
-/* Frees what unpacking took. */
+/* Frees the memory of unpacking. */
 static inline void sl_values_end(sl_values *values)
 {
     sl_value_buffers_close(&values->buffers);
 }
 
-/* Whether `data` is where the next sample's values will. */
+/* Returns whether `data` is memory that the next sample's values will overwrite. */
 static inline bool sl_values_pass(const sl_values *values, const uint8_t *data)
 {
     return sl_value_buffers_have(&values->buffers, data);

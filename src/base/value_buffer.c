@@ -26,7 +26,7 @@ uint8_t *sl_value_buffer_take(sl_value_buffer *buffer, size_t bytes)
     return buffer->data;
 }
 
-/* ---- what they hold ---- */
+/* ---- content ---- */
 
 static bool value_buffer_charge(sl_value_buffers *buffers, uint64_t bytes)
 {
@@ -104,7 +104,7 @@ sl_frame *sl_value_buffers_frame(sl_value_buffers *buffers)
     return buffers->frame;
 }
 
-/* ---- one of them ---- */
+/* ---- one buffer ---- */
 
 bool sl_value_buffers_hold(sl_value_buffers *buffers, uint32_t number, uint64_t tag, size_t bytes,
                            uint64_t user)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view: plain descriptions of bytes and pixels that somebody else owns. The stages meet through
- * these and include nothing of each other.
+ * view: plain descriptions of bytes and pixels with other owners. The stages exchange these and
+ * include nothing of each other.
  */
 #ifndef SL_VIEW_H
 #define SL_VIEW_H
@@ -20,18 +20,18 @@ typedef struct sl_extent {
     uint64_t offset, bytes;
 } sl_extent;
 
-/* Ranges of an object: `count`, 1 or more, of `bytes` each; with several, each begins `stride`
- * behind the one before, which is at least `bytes`. */
+/* Ranges of an object: `count`, 1 or more, of `bytes` each; with several, each begins `stride`, at
+ * least `bytes`, after the one before. */
 typedef struct sl_piece {
     uint64_t offset;
     uint32_t bytes;
     uint32_t count, stride;
 } sl_piece;
 
-/* Reading takes gaps of at most so many bytes along: they cost less than to begin anew. */
+/* Reading includes gaps of at most so many bytes: they cost less than another read. */
 #define SL_PIECE_GAP_BYTES 4096U
 
-/* Of all its ranges. */
+/* Returns the bytes of all its ranges. */
 static inline uint64_t sl_piece_bytes(const sl_piece *piece)
 {
     return (uint64_t)piece->bytes * piece->count;
@@ -43,9 +43,9 @@ typedef struct sl_rect {
 } sl_rect;
 
 /*
- * 8-bit interleaved pixels of a part of a picture. Pixel (0, 0) of the view is pixel
- * (origin_x, origin_y) of a picture of picture_width x picture_height, which is the stored one
- * scaled down by 1/denominator (1, 2, 4, 8: DCT scaling; sizes round up).
+ * 8-bit interleaved pixels of a part of an image. Pixel (0, 0) of the view is pixel (origin_x,
+ * origin_y) of an image of picture_width x picture_height, which is the stored one scaled down by
+ * 1/denominator (1, 2, 4, 8: DCT scaling; sizes round up).
  */
 typedef struct sl_image {
     const uint8_t *pixels;
@@ -57,7 +57,7 @@ typedef struct sl_image {
     uint32_t denominator;
 } sl_image;
 
-/* Copies all rows of a view to `to`, one behind the other. */
+/* Copies all rows of a view to `to`, back to back. */
 static inline void sl_image_copy(const sl_image *view, uint8_t *to)
 {
     const size_t row = (size_t)view->width * view->channels;

@@ -7,7 +7,8 @@
 
 bool sl_work_is_stopped(const sl_work *work)
 {
-    /* relaxed: a hint that nobody waits; whoever set it waits for the row by other means */
+    /* relaxed: a hint that nobody waits; the thread that sets it waits for the row in another
+     * way */
     return work != NULL && work->stop != NULL &&
            atomic_load_explicit(work->stop, memory_order_relaxed);
 }
