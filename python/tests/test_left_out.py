@@ -132,7 +132,7 @@ def test_the_tool_shows_meaning(packed):
     assert code == 0
     assert "image        image, plain (annotated upright)" in said or "image        image, zstd (annotated upright)" in said
     assert "(boxes, xywh in pixels, of the upright image)" in said and "key          text" in said
-    assert "boxes        follow the picture: --column image:image --column boxes:boxes" in said
+    assert "boxes        follow the image: --column image:image --column boxes:boxes" in said
     assert "left out" not in said
     import json
 

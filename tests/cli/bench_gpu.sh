@@ -11,7 +11,7 @@ SLUICE_NVML=$(realpath "$3")
 run_calibrated() {
     for _ in {1..20}; do
         ! "$sluice" "$@" > out 2> err || return 0
-        grep -q "cannot be had" err || break
+        grep -q "too short for this GPU" err || break
     done
     fail "sluice $*: $(cat err)"
 }
@@ -34,7 +34,7 @@ run 0 bench photos --size 32 --batch 8 --device cuda --device-slots 2 --dtype f1
     --epochs 2 --json
 json '.device == "cuda:0" and .images == 80 and (.pinning | length) > 0'
 refuses 1 "sluice devices" bench photos --device cuda:7
-refuses 1 "cannot be had" bench photos --size 32 --batch 8 --device cuda:0 --step-ms 0.001
+refuses 1 "too short for this GPU" bench photos --size 32 --batch 8 --device cuda:0 --step-ms 0.001
 # On demand, every column is copied, texts of any length too.
 run_calibrated bench photos --batch 8 --device cuda:0 --step-ms 20 --steps 8 --repeats 1 --json \
     --column label:number --column key:ragged,length=99

@@ -120,7 +120,7 @@ for command in bench view; do
         "$command" packed --augment random_shortest_size:0:minsizes=96
     refuses 2 'random_shortest_size has no argument "min_size_14": write the list min_sizes=' "$command" packed --augment random_shortest_size:0:min_size_14=96
     refuses 2 'options of random_iou_crop is given twice' "$command" packed --augment random_iou_crop:options=0.1:trials=3:0.5
-    refuses 2 'min_sizes of random_shortest_size takes 14 numbers at most' "$command" packed --augment "random_shortest_size:0:min_sizes=$(seq 40 54 | paste -sd:)"
+    refuses 2 'min_sizes of random_shortest_size takes at most 14 numbers' "$command" packed --augment "random_shortest_size:0:min_sizes=$(seq 40 54 | paste -sd:)"
     refuses 2 'each of min_sizes must be a whole number from 1' "$command" packed --augment random_shortest_size:0:min_sizes=96:0
     refuses 2 'an argument of random_flip is empty' "$command" packed --augment random_flip:
     refuses 2 'an argument of pad is empty' "$command" packed --augment 'random_choice(pad::8+random_flip)'
@@ -155,7 +155,7 @@ run 0 bench cubes --batch 8 --epochs 1 --column 'part=cube:tensor,shape=3x2x2,pa
 says out "samples/s"
 run 0 bench cubes --batch 8 --step-ms 2 --steps 4 --repeats 1
 says out "samples/s"
-refuses 2 "the dataset has no pictures" view cubes
+refuses 2 "the dataset has no images" view cubes
 refuses 2 "--yardstick decodes images" bench cubes --yardstick photos
 run 0 pack --tensor ids=u16:1000 tokens.bin tokens --zstd off
 run 0 bench tokens --batch 4 --epochs 1 --json --column ids:window,length=101,stride=100,dtype=i32

@@ -55,15 +55,15 @@ json '.jpegs.retiled + .jpegs.kept == 20 and .jpegs.retiled > 0'
 run 0 pack small-packed small-again --json
 json '.jpegs.retiled == 0 and .jpegs.kept == 20 and .jpegs.kept_because.fast == 20'
 run 0 pack small-packed small-once-more
-says out "20 JPEGs stored as they are, since nothing is decoded faster"
+says out "20 JPEGs stored unchanged, since re-tiling would not speed up decoding"
 
 run 0 verify kept --decode
 run 0 verify photos
-says out "all good (structure only: pictures other than PNG have no checksums); pixels of 60 pictures were not read: --decode does that"
+says out "all good (structure only: pictures other than PNG have no checksums); pixels of 60 images were not read: --decode does that"
 run 0 verify photos --json
 json '.unchecked == "pictures other than PNG have no checksums"'
 run 0 verify packed
-grep -q 's: all good; pixels of [0-9]* pictures were not read: --decode does that$' out || fail "nothing of shards is unchecked"
+grep -q 's: all good; pixels of [0-9]* images were not read: --decode does that$' out || fail "nothing of shards is unchecked"
 run 0 verify packed --decode
 grep -q 's: all good$' out || fail "there is nothing to be said of what was decoded"
 run 0 verify packed --json

@@ -22,4 +22,4 @@ refuses 3 "episodes need option --shuffle full" \
     bench photos --size 32 --batch 6 --episode-classes 2 --episode-samples 3 --shuffle block
 
 (cd photos && tar -cf ../plain.tar ./*/*)
-refuses 3 "sample 0 has no label that is a class" bench plain.tar --size 32 --batch 6 --episode-classes 2 --episode-samples 3
+refuses 3 "sample 0 has no class label" bench plain.tar --size 32 --batch 6 --episode-classes 2 --episode-samples 3

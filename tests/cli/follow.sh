@@ -52,8 +52,8 @@ cp out steps.json
 refuses 2 'labels, crowds, background, ignore and overlap need shapes' view scenes "${image[@]}" --column seg:mask,labels=labels -o a.png
 refuses 2 'the dataset has no field "no"' view scenes "${image[@]}" --column seg:mask,labels=labels,crowds=no -o a.png
 refuses 2 'shapes must be a text' view scenes "${image[@]}" --column boxes:boxes,length=9,shapes=labels -o a.png
-refuses 2 "of one picture" view scenes --each-step "${image[@]}" --column large=image:image
-refuses 2 "of one picture" view scenes --each-step --column labels:ragged,length=9
+refuses 2 "shows the steps of one image" view scenes --each-step "${image[@]}" --column large=image:image
+refuses 2 "shows the steps of one image" view scenes --each-step --column labels:ragged,length=9
 # Twice as large: boxes are named, masks have edges, and points are discs.
 run 0 view scenes --samples 1 --draws 1 --column image:image,size=192,crop=none,augment=resize:192:192 "${boxes[@]}" --column seg:mask \
     --column points:points,length=9 -o double.png --json
@@ -214,7 +214,7 @@ json.dump({"images": [{"id": i, "file_name": name} for i, name in enumerate(name
            "categories": [{"id": 3, "name": "<cat>"}]}, open("pictures/instances_a.json", "w"))
 END
 run 0 info pictures/instances_a.json
-read -ra asked < <(sed -n 's/^boxes  *follow the picture: //p; s/^  *\(--column labels.*\) (of .*/\1/p' out | paste -sd' ')
+read -ra asked < <(sed -n 's/^boxes  *follow the image: //p; s/^  *\(--column labels.*\) (of .*/\1/p' out | paste -sd' ')
 [ "${#asked[@]}" -eq 6 ] || fail "info says nothing of boxes"
 run 0 view pictures/instances_a.json "${asked[@]}" --pipeline eval --draws 1 --size 64 -o coco.html --json
 json '.samples | map(.values.labels) == ["", "3", ""]'

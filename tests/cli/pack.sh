@@ -10,7 +10,7 @@ run 0 pack photos packed --keep-order
 
 # Pixels: the same pictures, larger, and nothing left to decode.
 run 0 pack photos pixels --keep-order --raw --zstd off
-says out "12 pictures stored as pixels"
+says out "12 images stored as pixels"
 says out "times as much"
 run 0 verify pixels --decode
 run 0 info pixels --json
@@ -36,9 +36,9 @@ refuses 2 "too many arguments" pack photos packed x
 
 # Smaller pictures, and pixels of a share: what was done is said, here and by info.
 run 0 pack photos small --max-side 64 --quality 80 --raw-share 0.25
-says out "pictures made smaller, to 64 pixels at most"
+says out "images downscaled, to at most 64 pixels"
 says out "their pixels are not those of the source"
-says out "3 pictures stored as pixels"
+says out "3 images stored as pixels"
 told="pictures at most 64 pixels (JPEG quality 80), 25 % as pixels"
 run 0 info small
 says out "$told"

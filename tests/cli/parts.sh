@@ -149,7 +149,7 @@ json '.shards == 1 and .idle_parts == 0 and (.cut_for_parts | not)'
 for order in "0 1 2 3" "3 1 0 2"; do
     for part in $order; do
         run 0 pack photos parts --part "$part/4" --on-bad skip
-        [ "$part" != 0 ] || says out "shards of 256MiB would have been fewer than the 4 processes"
+        [ "$part" != 0 ] || says out "shards of 256MiB would be fewer than the 4 processes"
         [ "$part" = 0 ] || ! grep -q "256MiB" out || fail "the first process speaks for all"
     done
     [ "$(find parts -name 'shard-*' | wc -l)" = 4 ] || fail "four shards are wanted"

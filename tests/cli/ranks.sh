@@ -84,7 +84,7 @@ start 0 --rank-wait 500ms --json
 start 1
 ended 1 0
 ended 1 1
-says err.0 "rank 2 of 3 did not come within 0.5 s"
+says err.0 "rank 2 of 3 did not report within 0.5 s"
 says err.1 "sluice bench (rank 1): rank 0 gave up"
 cp out.0 out
 json '.exit_code == 1'
@@ -99,4 +99,4 @@ failed=()
 for rank in 1 2 0; do wait "${started[rank]}" || failed+=("$rank"); done
 [ "${#failed[@]}" -gt 0 ] && [ "${failed[-1]}" = 0 ] || fail "nobody failed, or rank 0 did not: ${failed[*]}"
 grep -q "$victim" err.* || fail "the damaged picture is not named"
-grep -q -e "$victim" -e "rank [12] failed: it said why" err.0 || fail "rank 0 does not say what happened"
+grep -q -e "$victim" -e "rank [12] failed: see its own error" err.0 || fail "rank 0 does not say what happened"

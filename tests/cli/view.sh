@@ -74,7 +74,7 @@ json '.samples | all(.values.l | test("^[01]( [01]){4}$"))'
 run 0 view photos --samples 1 --size 32 --each-step --augment color_jitter:0.4+mixup -o steps.png --json
 json '.steps | map(split(":")[0]) == ["random_resized_crop", "random_flip", "color_jitter"]'
 says err "is left out"
-refuses 2 "does not go with --draws" view photos --samples 1 --size 32 --each-step --draws 6
+refuses 2 "leave out --draws" view photos --samples 1 --size 32 --each-step --draws 6
 refuses 2 "alpha must be" "${sheet[@]}" --augment mixup:-1
 refuses 2 "expected STEP" "${sheet[@]}" --column l=label:one_hot,length=5,dtype=f32,mixes=image \
     --column image:image,augment=random_flip++mixup

@@ -289,7 +289,7 @@ int InitializeInjection(void)
             atexit(at_exit);
             idle_writer_flush(&writer, IDLE_STATE_TRACING, 0);
         } else {
-            idle_writer_fail(&writer, "no thread can be had for delivering records");
+            idle_writer_fail(&writer, "cannot start a thread to deliver records");
         }
     }
     return INJECTED;

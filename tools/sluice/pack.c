@@ -115,18 +115,18 @@ static void print_jpegs(const struct pack_args *args, const sluice_pack_result *
     if (result->jpegs_retiled > 0) {
         printf("%" PRIu64 " JPEGs re-tiled without loss", result->jpegs_retiled);
         if (result->jpegs_kept > 0) {
-            printf(", %" PRIu64 " stored as they are", result->jpegs_kept);
+            printf(", %" PRIu64 " stored unchanged", result->jpegs_kept);
         }
         printf(": %s became %s (%+.1f %%)\n", before, after,
                100.0 * ((double)result->jpeg_bytes_after / (double)result->jpeg_bytes_before - 1));
     }
     if (kept_fast(args, result) > 0) {
-        printf("%" PRIu64 " JPEGs stored as they are, since nothing is decoded faster\n",
+        printf("%" PRIu64 " JPEGs stored unchanged, since re-tiling would not speed up decoding\n",
                kept_fast(args, result));
     }
     for (int i = 0; !args->options.keep_bytes && i < KEPT_REASONS; i++) {
         if (kept_count(result, i) > 0) {
-            printf("%" PRIu64 " JPEGs stored as they are, %ssince they %s\n", kept_count(result, i),
+            printf("%" PRIu64 " JPEGs stored unchanged, %ssince they %s\n", kept_count(result, i),
                    args->options.jpeg_metadata == SLUICE_JPEG_METADATA_DROP
                        ? "with their metadata, "
                        : "",
@@ -145,8 +145,8 @@ static void print_decoded(const sluice_pack_result *result)
     }
     units_format_bytes(before, sizeof before, result->decoded_bytes_before);
     units_format_bytes(after, sizeof after, result->decoded_bytes_after);
-    printf("%" PRIu64 " pictures stored as pixels: %s became %s (%.1f times as much to store and "
-           "read)\n",
+    printf("%" PRIu64
+           " images stored as pixels: %s became %s (%.1f times as much to store and read)\n",
            result->decoded, before, after,
            (double)result->decoded_bytes_after / (double)result->decoded_bytes_before);
 }
@@ -161,8 +161,8 @@ static void print_resized(const struct pack_args *args, const sluice_pack_result
     }
     units_format_bytes(before, sizeof before, result->resized_bytes_before);
     units_format_bytes(after, sizeof after, result->resized_bytes_after);
-    printf("%" PRIu64 " pictures made smaller, to %" PRIu32 " pixels at most: %s became %s "
-           "(%+.1f %%); their pixels are not those of the source\n",
+    printf("%" PRIu64 " images downscaled, to at most %" PRIu32
+           " pixels: %s became %s (%+.1f %%); their pixels are not those of the source\n",
            result->resized, args->options.max_side, before, after,
            100.0 *
                ((double)result->resized_bytes_after / (double)result->resized_bytes_before - 1));
@@ -175,9 +175,9 @@ static void print_parts(const struct pack_args *args, const sluice_pack_result *
         return;
     }
     if (result->cut_for_parts != 0) {
-        printf("shards of 256MiB would have been fewer than the %" PRIu32
-               " processes: they are cut "
-               "smaller, so that each has some (--shard-size says otherwise)\n",
+        printf("shards of 256MiB would be fewer than the %" PRIu32
+               " processes: they are smaller, so that each process has some (--shard-size "
+               "overrides this)\n",
                args->part.parts);
     }
     if (result->idle_parts > 0) {

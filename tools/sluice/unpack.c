@@ -65,16 +65,16 @@ static void print_result(const struct unpack_args *args, const sluice_unpack_res
     }
     printf(", %s, in %s (%.1f s)\n", bytes, SAFE(args->out), seconds);
     if (result->renamed > 0) {
-        printf("%" PRIu64 " samples are not named by their key, which is not a safe name here, or "
-               "taken\n",
+        printf("%" PRIu64
+               " samples are not named by their key, which is not a safe name here, or is taken\n",
                result->renamed);
     }
     if (result->renamed_classes > 0) {
         printf("%" PRIu32 " class folders are not named by their class\n", result->renamed_classes);
     }
     if (result->labels_differ != 0) {
-        printf("read as an image folder the classes have other numbers: they go by the order of "
-               "the folders' names\n");
+        printf("read as an image folder, the classes get other numbers: by the order of the "
+               "folders' names\n");
     }
     if (result->rejected > 0) {
         printf("%" PRIu64 " bad samples were left out: see %s/rejected.tsv\n", result->rejected,

@@ -119,14 +119,14 @@ static void print_result(struct listener *listener, const struct verify_args *ar
     } else if (result->unreadable == 0) {
         printf("%" PRIu64 " bad", result->bad);
     } else {
-        printf("%" PRIu64 " bad, %" PRIu64 " unreadable (what cannot be read may be good)",
+        printf("%" PRIu64 " bad, %" PRIu64 " unreadable (unreadable samples may be good)",
                result->bad - result->unreadable, result->unreadable);
     }
     if (result->unchecked[0] != '\0') {
         printf(" (structure only: %s)", SAFE(result->unchecked));
     }
     if (result->undecoded > 0) {
-        printf("; pixels of %" PRIu64 " picture%s were not read: --decode does that",
+        printf("; pixels of %" PRIu64 " image%s were not read: --decode does that",
                result->undecoded, result->undecoded == 1 ? "" : "s");
     }
     printf("\n");

@@ -56,7 +56,7 @@ static void print_cpu(const struct bench_figures *figures, const struct derived 
     }
     printf("CPU           %.3f ms an image, all threads\n", derived->cpu_ms);
     if (isnan(derived->full_ms)) {
-        printf("full decode   no JPEG to compare with that can be had by itself\n");
+        printf("full decode   no JPEG can be read by itself for comparison\n");
         return;
     }
     printf("full decode   %.3f ms an image (plain libjpeg-turbo, %" PRIu32 " rounds, median)\n",
@@ -69,7 +69,7 @@ void bench_report_text(const struct bench_figures *figures)
     const struct bench_result *result = figures->result;
     struct derived derived = derive(figures);
     if (result->interrupted) {
-        printf("interrupted: the figures cover what was run until then\n");
+        printf("interrupted: the results cover the run until then\n");
     }
     const char *rows = bench_rows_are(&figures->setting);
     printf("speed         %.1f %s/s, %.1f MB/s (%" PRIu64 " %s, %" PRIu64
@@ -100,7 +100,7 @@ void bench_report_rank(const struct bench_figures *figures, struct rank_figures 
     share->peak_rss_mib = figures->peak_rss_mib;
     snprintf(share->verdict, sizeof share->verdict, "%s",
              share->samples > 0 ? derived.bottleneck
-                                : "it had no sample: there are fewer than ranks");
+                                : "it had no samples: there are fewer samples than ranks");
 }
 
 static void write_amounts(struct json *json, const struct bench_figures *figures,

@@ -32,7 +32,7 @@ int bench_write_files(const struct bench_files *files,
     if (files->report != NULL) {
         char *json = make_json(write_json, figures);
         if (json == NULL) {
-            report("%s: out of memory for the figures", files->report);
+            report("%s: out of memory for the results", files->report);
         }
         fine = json != NULL && html_report_write(files->report, json, captures, count) && fine;
         free(json);

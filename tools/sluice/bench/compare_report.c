@@ -166,8 +166,8 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
            comparison->demand, are);
     if (result->interrupted) {
         printf(result->done > 0
-                   ? "interrupted: the figures cover the repeats that were whole until then\n"
-                   : "interrupted: the figures cover a part of the first repeat; - is not known\n");
+                   ? "interrupted: the results cover the completed repeats\n"
+                   : "interrupted: the results cover part of the first repeat; - is unknown\n");
     }
     printf("\n");
     print_table(figures);

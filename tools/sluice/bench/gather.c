@@ -105,11 +105,11 @@ static bool wait_a_moment(const struct patience *patience)
 static int gave_up(const char *what, double wait_s)
 {
     if (interrupt_pending()) {
-        report("interrupted while waiting for other ranks: there are no figures");
+        report("interrupted while waiting for other ranks: no results");
         return TOOL_INTERRUPTED;
     }
-    report("%s within %g s: do all run, and see the same folder? --rank-files says which, "
-           "--rank-wait how long to wait; --rank 0 --world-size 1 measures this process alone",
+    report("%s within %g s: check that all run and share a folder (--rank-files), or wait longer "
+           "(--rank-wait); --rank 0 --world-size 1 measures this process alone",
            what, wait_s);
     return TOOL_FAILED;
 }
@@ -129,8 +129,8 @@ static int report_missing(const struct gather *gather)
         }
     }
     char text[384];
-    snprintf(text, sizeof text, "rank%s %s%s of %" PRIu32 " did not come", missing == 1 ? "" : "s",
-             names, missing > 16 ? ", ..." : "", gather->world_size);
+    snprintf(text, sizeof text, "rank%s %s%s of %" PRIu32 " did not report",
+             missing == 1 ? "" : "s", names, missing > 16 ? ", ..." : "", gather->world_size);
     return gave_up(text, gather->wait_s);
 }
 
@@ -245,11 +245,11 @@ static int meet_as_other(struct gather *gather)
         code = answer(gather) ? TOOL_FINE : TOOL_FAILED;
         heard = heard_go(gather, text, capacity);
         if (heard < 0 && code == TOOL_FINE && !wait_a_moment(&patience)) {
-            code = gave_up("rank 0 did not come", 2 * gather->wait_s);
+            code = gave_up("rank 0 did not report", 2 * gather->wait_s);
         }
     }
     if (text == NULL || heard == 0) {
-        report(text == NULL ? "no memory" : "rank 0 gave up: not all ranks came");
+        report(text == NULL ? "no memory" : "rank 0 gave up: not all ranks reported");
         code = TOOL_FAILED;
     }
     free(text);
@@ -287,7 +287,7 @@ int gather_take(struct gather *gather, uint32_t rank, char text[GATHER_TEXT_MAX]
         }
     } while (wait_a_moment(&patience));
     char what[64];
-    snprintf(what, sizeof what, "rank %" PRIu32 " did not give its figures", rank);
+    snprintf(what, sizeof what, "rank %" PRIu32 " did not report its results", rank);
     return gave_up(what, gather->wait_s);
 }
 
@@ -307,8 +307,7 @@ int gather_open(struct gather *gather, const sluice_ranks *ranks, const char *fo
     const bool shared = folder != NULL;
     if (!shared && ranks->local_size > 0 && ranks->local_size < ranks->world_size) {
         report("%" PRIu32 " of %" PRIu32
-               " ranks are on this machine: --rank-files FOLDER is needed, "
-               "one that all machines see",
+               " ranks are on this machine: give --rank-files a FOLDER that all machines share",
                ranks->local_size, ranks->world_size);
         return TOOL_USAGE;
     }
@@ -323,11 +322,11 @@ int gather_open(struct gather *gather, const sluice_ranks *ranks, const char *fo
         return TOOL_USAGE;
     }
     if (mkdir(gather->folder, shared ? 0777 : 0700) != 0 && errno != EEXIST) {
-        report("%s: cannot be made: %s", gather->folder, strerror(errno)); // NOLINT
+        report("%s: cannot create the folder: %s", gather->folder, strerror(errno)); // NOLINT
         return TOOL_FAILED;
     }
     if (!shared && !is_own(gather->folder)) {
-        report("%s: belongs to somebody else: give another folder by --rank-files", gather->folder);
+        report("%s: belongs to another user: give another folder by --rank-files", gather->folder);
         return TOOL_FAILED;
     }
     return TOOL_FINE;

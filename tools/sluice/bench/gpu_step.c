@@ -313,7 +313,7 @@ static int calibrate(struct gpu_step *self, double step_s)
     }
     const double took_s = self->accelerator.step_s;
     if (code == TOOL_FINE && fabs(took_s / step_s - 1) > tolerance_most) {
-        report("a step of %.3f ms cannot be had on this GPU: it takes %.3f ms; give a longer "
+        report("a step of %.3f ms is too short for this GPU: it takes %.3f ms; give a longer "
                "--step-ms",
                step_s * 1e3, took_s * 1e3);
         code = TOOL_FAILED;

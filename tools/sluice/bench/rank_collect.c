@@ -33,11 +33,11 @@ static int take(struct gather *gather, uint32_t rank, struct rank_figures *own)
         return code;
     }
     if (!rank_figures_read(text, own)) {
-        report("rank %" PRIu32 " gave no figures: is it of another version?", rank);
+        report("rank %" PRIu32 " sent no results: does it run another version?", rank);
         return TOOL_FAILED;
     }
     if (own->failed) {
-        report("rank %" PRIu32 " failed: it said why", rank);
+        report("rank %" PRIu32 " failed: see its own error", rank);
         return TOOL_FAILED;
     }
     return TOOL_FINE;
@@ -48,7 +48,7 @@ static int show_all(struct gather *gather, const struct bench_figures *figures,
 {
     struct rank_figures *ranks = calloc(gather->world_size, sizeof *ranks);
     if (ranks == NULL) {
-        report("out of memory for the figures of %" PRIu32 " ranks", gather->world_size);
+        report("out of memory for the results of %" PRIu32 " ranks", gather->world_size);
         return TOOL_FAILED;
     }
     ranks[0] = *own;

@@ -114,8 +114,8 @@ int bench_warm_up(const struct bench_plan *plan, struct bench_warm_up *warm_up)
         return TOOL_INTERRUPTED;
     }
     if (code == TOOL_FINE && pass.batches == 0) {
-        report("no batch came within the warm-up of %.0f s: nothing can be measured; is the "
-               "storage that slow, or the batch that large?",
+        report("no batch came within the warm-up of %.0f s, so nothing was measured: check the "
+               "speed of the storage, or give a smaller --batch",
                warm_up_limit_s);
         return TOOL_FAILED;
     }

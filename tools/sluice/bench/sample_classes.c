@@ -17,7 +17,7 @@ static int read_class(const sluice_dataset *dataset, uint64_t index, uint32_t *c
         return report_error(&error, NULL);
     }
     if (info.label < 0 || info.label > UINT32_MAX) {
-        report("sample %" PRIu64 " has no label that is a class, by which episodes go", index);
+        report("sample %" PRIu64 " has no class label, which episodes need", index);
         return TOOL_BAD_DATA;
     }
     *class = (uint32_t)info.label;

@@ -14,7 +14,7 @@ bool trace_capture_begin(void)
 {
     sluice_status status = sluice_trace_start(THREADS, EVENTS);
     if (status < 0) {
-        report("no recording for the trace: %s", sluice_status_name(status));
+        report("cannot record the trace: %s", sluice_status_name(status));
         return false;
     }
     return true;

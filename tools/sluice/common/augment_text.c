@@ -17,7 +17,7 @@ enum { ARGUMENTS_MAX = 16, PUT_BYTES = 256, NAMES_BYTES = 1200, QUOTED = 200 };
 
 static bool list_is_full(void)
 {
-    report("augment: more than %d steps, or %d characters, are too many", AUGMENT_TEXT_STEPS,
+    report("augment: too long: at most %d steps and %d characters", AUGMENT_TEXT_STEPS,
            AUGMENT_TEXT_BYTES - 1);
     return false;
 }
@@ -125,7 +125,7 @@ static void refuse_step(const char *name)
             used += length > 0 ? (size_t)length : 0;
         }
     }
-    report("augment: there is no step \"%s\"%s (there are %s)", name,
+    report("augment: unknown step \"%s\"%s (steps: %s)", name,
            nearest_question(&nearest, "", question, sizeof question), names);
 }
 
@@ -289,7 +289,7 @@ static bool find_number(const struct arguments *a, const char *step,
         return false;
     }
     if (is_list(a, place) && (a->list == a->list_most || *at >= ARGUMENTS_MAX)) {
-        report("augment: %s of %s takes %u numbers at most", argument->name, step, a->list_most);
+        report("augment: %s of %s takes at most %u numbers", argument->name, step, a->list_most);
         return false;
     }
     return true;
@@ -439,7 +439,7 @@ static bool add_step(sluice_augment *recipe, char *step)
     if ((inside != NULL) != (known.is_group != 0)) {
         report("augment: %s %s", step,
                inside != NULL ? "is not a group: it has no steps in parentheses"
-                              : "is a group: its steps stand behind it, in parentheses");
+                              : "is a group: write its steps after it, in parentheses");
         return false;
     }
     if (inside == NULL) {

@@ -52,7 +52,7 @@ int column_set_complete(struct column_set *set, const sluice_dataset *dataset)
         return TOOL_FINE;
     }
     if (sluice_dataset_get_info(dataset, &info) < 0) {
-        report("the dataset does not say what it holds; please report this as a bug");
+        report("cannot read the dataset's properties: please report this as a bug");
         return TOOL_FAILED;
     }
     for (uint32_t i = 0; i < info.fields && set->count < OPTION_LIST_MAX; i++) {

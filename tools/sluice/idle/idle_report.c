@@ -101,7 +101,7 @@ static void print_process(const struct idle_process *process)
            process->pid, SAFE(header->program), process->records, 1e-6 * (double)header->setup_ns,
            cpu_ms);
     if (header->state == IDLE_STATE_TRACING) {
-        puts("    it ended without exit(): what it did in its last second may be missing");
+        puts("    it ended without exit(): its last second may be missing");
     }
     if (header->lost + header->dropped + header->odd + process->wrong_records > 0) {
         printf("    records missing: %" PRIu64 " not written%s%s, %" PRIu64

@@ -161,7 +161,7 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
         }
     }
     if (columns == 0) {
-        printf("columns      none by nature: ask for some (--column of bench, view)\n");
+        printf("columns      no defaults: choose some (--column of bench, view)\n");
     }
 }
 
@@ -189,7 +189,7 @@ static void print_followers(const sluice_dataset *dataset)
     }
     if (find_field(dataset, SLUICE_FIELD_TENSOR, SLUICE_ROLE_BOXES, &field) &&
         field.box_format != SLUICE_BOX_AUTO) {
-        printf("boxes        follow the picture: --column %s:image --column %s:boxes\n",
+        printf("boxes        follow the image: --column %s:image --column %s:boxes\n",
                SAFE(image.name), SAFE(field.name));
         if (find_field(dataset, SLUICE_FIELD_TENSOR, SLUICE_ROLE_NONE, &field)) {
             printf("             --column %s:ragged (of bench; view draws them by itself)\n",
@@ -197,10 +197,9 @@ static void print_followers(const sluice_dataset *dataset)
         }
     }
     if (find_field(dataset, SLUICE_FIELD_IMAGE, SLUICE_ROLE_MASK, &field)) {
-        printf("masks        follow the picture: --column %s:image --column "
-               "classes=%s:mask,fill=255 (of bench);\n"
-               "             without that they would be pictures, each with a crop of its own, and "
-               "are refused\n",
+        printf("masks        follow the image: --column %s:image --column classes=%s:mask,fill=255 "
+               "(of bench);\n             without that they would be images, each with a crop of "
+               "its own, and fail\n",
                SAFE(image.name), SAFE(field.name));
     }
 }

@@ -71,7 +71,7 @@ void caption_tile(const struct view *view, uint64_t draw, uint32_t picture, char
     text[0] = '\0';
     if (view->steps != NULL) {
         snprintf(text, bytes, "%" PRIu64 " %s", draw,
-                 draw > 0 ? view->steps[draw - 1] : "the picture");
+                 draw > 0 ? view->steps[draw - 1] : "the image");
     } else if (view->args->draws > 1) {
         snprintf(text, bytes, "epoch %" PRIu64 "%s%s", draw, several ? ": " : "", name);
     } else {
@@ -81,7 +81,7 @@ void caption_tile(const struct view *view, uint64_t draw, uint32_t picture, char
 
 void caption_steps(const struct view *view, char *text, size_t bytes)
 {
-    size_t used = (size_t)snprintf(text, bytes, "0 the picture");
+    size_t used = (size_t)snprintf(text, bytes, "0 the image");
     for (uint64_t i = 1; i < view->args->draws && used < bytes; i++) {
         used +=
             (size_t)snprintf(text + used, bytes - used, ", %" PRIu64 " %s", i, view->steps[i - 1]);

@@ -34,7 +34,7 @@ static void make_place(struct column_spec *spec, const char *name, const char *p
 int source_add_places(const struct view *view, struct column_set *set)
 {
     if (set->count + view->picture_count > OPTION_LIST_MAX) {
-        report("--source needs a column more for each picture: at most %d", OPTION_LIST_MAX);
+        report("--source needs an extra column for each image: at most %d", OPTION_LIST_MAX);
         return TOOL_USAGE;
     }
     for (uint32_t i = 0; i < set->count; i++) { /* natural ones say what comes out */

@@ -73,7 +73,7 @@ static int sort_columns(struct view *view, const struct column_set *set,
     marks_find(view, set);
     if (view->picture_count == 0) {
         report("there is nothing to draw: %s",
-               set->asked ? "no --column is of kind image" : "the dataset has no pictures");
+               set->asked ? "no --column is of kind image" : "the dataset has no images");
         return TOOL_USAGE;
     }
     return TOOL_FINE;
@@ -133,8 +133,8 @@ static int draw_sheet(struct view *view)
     }
     interrupt_settle();
     if (column_set_mixes(view->columns, &view->look)) {
-        report_note("mixing (mixup, cutmix, timm_mix) is left out: pictures are shown one by one, "
-                    "without another of their batch");
+        report_note("mixing (mixup, cutmix, timm_mix) is left out: images are shown one by one, "
+                    "without the rest of their batch");
     }
     reasons_read(&view->reasons);
     if (!sheet_file_write(view)) {
@@ -148,7 +148,7 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
     if (sluice_dataset_get_info(dataset, &info) < 0) {
-        report("the dataset does not say what it holds; please report this as a bug");
+        report("cannot read the dataset's properties: please report this as a bug");
         return TOOL_FAILED;
     }
     view->samples = info.samples;
@@ -191,7 +191,7 @@ static bool choose_shape(const struct view_args *args, const struct column_set *
         return true;
     }
     if (picture == NULL || column_set_picture(set, (uint32_t)(picture - set->specs) + 1) != NULL) {
-        report("--each-step shows the steps of one picture: give one --column of kind image");
+        report("--each-step shows the steps of one image: give one --column of kind image");
         return false;
     }
     return column_shape(picture, &look, shape);
@@ -203,7 +203,7 @@ static int list_steps(struct view_args *args, const struct column_set *set,
 {
     struct pipeline_shape shape;
     if (args->draws != DRAWS_UNSET) {
-        report("--each-step shows the steps of one epoch: it does not go with --draws");
+        report("--each-step shows the steps of one epoch: leave out --draws");
         return TOOL_USAGE;
     }
     if (!choose_shape(args, set, &shape)) {
