@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shapes of a sample's objects, of which its boxes are made anew: read when the picture is open
- * and its geometry not yet drawn, behind what the picture has of the decoder's scratch. Worker.
+ * Reads the shapes of a sample's objects, from which its boxes are computed: after the image is
+ * opened and before its geometry is drawn, in scratch behind the image's. Worker.
  */
 #include "column_boxes.h"
 

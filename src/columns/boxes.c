@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDING 1e-9 /* of an area, through a warp and back */
+#define ROUNDING 1e-9 /* rounding error of an area, through a warp and back */
 
 sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error)
 {
@@ -120,7 +120,7 @@ static bool box_is_finite(const float box[4])
     return isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) && isfinite(box[3]);
 }
 
-/* What a box of a sample is, and what to do about it. */
+/* A fault of a box and its remedy. */
 #define CORRECT \
     "correct it, or write " SL_OPTION("on_bad_sample mask") " to continue without its sample"
 static const sl_box_fault not_finite = {.text = "contains a number that is not finite",
@@ -129,7 +129,7 @@ static const sl_box_fault not_finite_pixels = {.text =
                                                    "contains a number that is not finite in pixels",
                                                .advice = CORRECT};
 static const sl_box_fault negative = {.text = "has a width or height below 0", .advice = CORRECT};
-/* Its corners are valid in another format only. */
+/* Its corners would be valid in another format. */
 static const sl_box_fault disordered = {
     .text = "has its right edge left of the left one, or its lower edge above the upper one",
     .advice = "if that is left, top, width, height, write " SL_OPTION("box_format xywh")};
@@ -214,8 +214,8 @@ static double box_area(const double box[4])
     return (box[2] - box[0]) * (box[3] - box[1]);
 }
 
-/* In doubles, of the box as it will be given out; but the share of it that is visible goes by what
- * was not yet rounded, `seen`, so that of a whole one it is 1. */
+/* In doubles, for the box in the output; but its visible fraction uses `seen`, before rounding, so
+ * that it is 1 for a whole box. */
 static bool box_is_kept(const sl_box_rule *rule, const float box[4], double seen, double whole)
 {
     const double width = (double)box[2] - (double)box[0];
@@ -230,7 +230,7 @@ static bool box_is_kept(const sl_box_rule *rule, const float box[4], double seen
     return seen >= rule->min_visibility * whole * (1 - ROUNDING);
 }
 
-/* What is seen of shapes. */
+/* The visible part of shapes. */
 typedef struct box_view {
     sl_shape_view view;
     double corners[SL_TRAIL_SHOWN_MAX][2];
@@ -249,7 +249,7 @@ static bool has_shape(const sl_box_list *list, uint32_t number)
     return shape != NULL && (shape->runs.width > 0 || shape->polygons > 0);
 }
 
-/* `*shown`: whether there is anything of it to be seen. */
+/* Moves a shape. `*shown`: whether anything of it is visible. */
 static sluice_status move_shape(const sl_box_list *list, uint32_t number, const box_view *v,
                                 sl_trail_box *to, bool *shown, sluice_error *error)
 {

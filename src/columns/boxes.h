@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boxes: those of a sample: their formats, moving them by a program's trail, and which are kept.
+ * boxes: a sample's boxes: their formats, their movement by a program's trail, and which of them
+ * are kept.
  *
- * Purpose: between what is stored and the trail (augment/program/trail.h). A list is a worker's:
- * the boxes of the sample at hand, as left, top, right, bottom in pixels of the picture, and, once
- * they were moved, where they are in the output and whether they are kept. What belongs to them,
- * labels or points, goes by `kept`. Where there are shapes of the objects, boxes are made anew of
- * what is seen of these; those without a shape are moved. Threads: one owner. Memory: of the
+ * Purpose: the layer between stored boxes and the trail (augment/program/trail.h). A list is a
+ * worker's: the boxes of the current sample, as left, top, right, bottom in pixels of the image,
+ * and, once they were moved, their positions in the output and whether they are kept. Labels or
+ * points that belong to them go by `kept`. If the objects have shapes, boxes are computed from the
+ * visible parts of these; boxes without a shape are moved. Threads: one owner. Memory: the
  * worker's, as many as the column's length.
  */
 #ifndef SL_BOXES_H
@@ -33,82 +34,83 @@ typedef struct sl_box_rule {
     double max_aspect; /* 0: any */
 } sl_box_rule;
 
-/* Why four numbers are not a box: "box 3 TEXT: ...; ADVICE". */
+/* Reason four numbers are not a box: "box 3 TEXT: ...; ADVICE". */
 typedef struct sl_box_fault {
     const char *text, *advice;
 } sl_box_fault;
 
-/* Of some objects a part is taken, each with a chance, by a key and its number; those without a
- * shape are not. */
+/* Chooses some objects, each with a probability, by a key and its number; objects without a shape
+ * are never chosen. */
 typedef struct sl_box_choice {
     uint64_t key, stream;
     double chance;
 } sl_box_choice;
 
 typedef struct sl_box_list {
-    uint64_t stored; /* of the sample; `count` of them are in the list: the column may cut it off */
+    /* boxes of the sample; `count` of them are in the list: the column may truncate it */
+    uint64_t stored;
     uint32_t count, kept_count;
-    uint32_t before; /* of kept_count: those of earlier members of the row */
-    uint64_t seen;   /* boxes of all members so far, but crowds */
-    uint64_t added;  /* of these, the member's at hand */
-    uint32_t faults; /* boxes of the sample that are none (sl_boxes_take) */
-    uint32_t most;   /* that there is room for */
-    bool overflows;  /* more would be kept */
+    uint32_t before; /* part of kept_count that belongs to earlier members of the row */
+    uint64_t seen;   /* boxes of all members so far, except crowds */
+    uint64_t added;  /* of these, the current member's */
+    uint32_t faults; /* invalid boxes of the sample (sl_boxes_take) */
+    uint32_t most;   /* capacity */
+    bool overflows;  /* more boxes would be kept */
     float (*boxes)[4];
-    float (*moved)[4];  /* of those that are kept */
-    double (*whole)[4]; /* likewise, also of what is not seen */
-    uint8_t *kept;      /* for each, 1 or 0 */
-    bool leaves_out;    /* those that `left_out` has 1 for, else 0 */
+    float (*moved)[4];  /* output positions of kept boxes */
+    double (*whole)[4]; /* likewise, including the invisible part */
+    uint8_t *kept;      /* 1 or 0 for each */
+    bool leaves_out;    /* true: boxes with 1 in `left_out` are left out */
     uint8_t *left_out;
     float (*shown)[4]; /* sl_boxes_show's */
-    bool chooses;      /* else all are taken */
+    bool chooses;      /* false: all are chosen */
     sl_box_choice choice;
     const struct sl_instances
-        *shapes;                /* one for each that is stored, while boxes are moved; NULL: none */
-    struct sl_scratch *scratch; /* for these */
+        *shapes;                /* one for each stored box, while boxes are moved; NULL: none */
+    struct sl_scratch *scratch; /* for the shapes */
     struct sl_work *work;       /* likewise */
 } sl_box_list;
 
-/* The option's word for it. */
+/* Returns the option's word for the format. */
 const char *sl_box_format_word(sluice_box_format format);
 
-/* Room for `most` boxes. NOMEM. A zeroed list may be closed. */
+/* Opens a list with capacity for `most` boxes. NOMEM. A zeroed list may be closed. */
 sluice_status sl_boxes_open(sl_box_list *list, uint64_t most, sluice_error *error);
 void sl_boxes_close(sl_box_list *list);
 
-/* Begins a row: nothing is kept or seen of it. */
+/* Begins a row: no box is kept or seen yet. */
 void sl_boxes_begin_row(sl_box_list *list);
 /* Begins a member of the row, which has no boxes yet; those of earlier ones stay kept. */
 void sl_boxes_begin_member(sl_box_list *list);
 /* Adds the member's boxes, `count` of the `stored` ones, which are in `boxes`. */
 void sl_boxes_add(sl_box_list *list, uint64_t stored, uint64_t count);
-/* Leaves box `number` of the member out, or not; of a list that `leaves_out`. */
+/* Leaves box `number` of the member out, or includes it; only for a list that `leaves_out`. */
 void sl_boxes_leave_out(sl_box_list *list, uint32_t number, bool leaves);
-/* Takes the member's boxes out of those that are seen: the row has other boxes, too. */
+/* Removes the member's boxes from those that are seen, since the row has other boxes. */
 void sl_boxes_unsee(sl_box_list *list);
 
-/* Converts the stored boxes to left, top, right, bottom; `relative` ones stay shares. Returns the
- * fault of box `*which`, the first that is none, else NULL. Such boxes stay as stored. */
+/* Converts the stored boxes to left, top, right, bottom; `relative` ones stay fractions. Returns
+ * the fault of box `*which`, the first invalid one, else NULL. Invalid boxes stay as stored. */
 const sl_box_fault *sl_boxes_take(sl_box_list *list, const sl_box_rule *rule, uint32_t *which);
-/* They were annotated in the picture the other way up. */
+/* Turns boxes that were annotated in another orientation of the image. */
 void sl_boxes_turn(sl_box_list *list, const sl_turn *turn);
-/* Scales shares of the picture's sides to pixels. Returns the fault of box `*which`, which stays
- * as it was, or NULL. */
+/* Scales fractions of the image's sides to pixels. Returns the fault of box `*which`, which is not
+ * changed, or NULL. */
 const sl_box_fault *sl_boxes_scale(sl_box_list *list, uint32_t width, uint32_t height,
                                    uint32_t *which);
-/* Those that are not left out, until the next sample's. */
+/* Returns the boxes that are not left out, valid until the next sample's. */
 const float (*sl_boxes_show(const sl_box_list *list, uint32_t *count))[4];
-/* Fills `moved` behind `before`, `kept` and kept_count. Errors, with shapes: NOMEM (scratch), those
- * of their work. */
+/* Fills `moved` from `before` on, `kept` and kept_count. Errors, with shapes: NOMEM (scratch),
+ * those of their work. */
 sluice_status sl_boxes_move(sl_box_list *list, const sl_box_rule *rule, const sl_trail *trail,
                             sluice_error *error);
-/* Of box `number` of those that are kept nothing is seen any more but what is in `left`; false: so
- * it is not to be kept. */
+/* Reduces kept box `number` to `left`, its part that is still visible; false: it must be
+ * dropped. */
 bool sl_boxes_cut(sl_box_list *list, const sl_box_rule *rule, uint32_t number,
                   const double left[4]);
-/* Of the first `count` of them only those that `gone` has 0 for are kept. */
+/* Keeps only boxes with 0 in `gone`, of the first `count`. */
 void sl_boxes_drop(sl_box_list *list, const uint8_t *gone, uint32_t count);
-/* Those that are kept, as `rule` has them out, of an output of that size. */
+/* Writes the kept boxes in `rule`'s output format, for an output of that size. */
 void sl_boxes_write(const sl_box_list *list, const sl_box_rule *rule, uint32_t width,
                     uint32_t height, float (*out)[4]);
 

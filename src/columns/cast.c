@@ -23,7 +23,7 @@ COPY(2)
 COPY(4)
 COPY(8)
 
-/* Plain loops that compilers make vectors of. */
+/* Plain loops, which compilers vectorise. */
 // NOLINTBEGIN(bugprone-macro-parentheses): types
 #define LOOP(name, from_type, to_type, fits)                                \
     static bool name(void *to_, const uint8_t *restrict from, size_t count) \
@@ -53,7 +53,7 @@ LOOPS(u32, uint32_t, value <= INT32_MAX, true)
 LOOPS(i32, int32_t, true, true)
 LOOPS(u64, uint64_t, value <= INT32_MAX, value <= INT64_MAX)
 LOOPS(i64, int64_t, value >= INT32_MIN && value <= INT32_MAX, true)
-/* Others than 0 and 1 are none: to read one as a bool is undefined in C. */
+/* Only 0 and 1 are valid: reading another value as a bool is undefined in C. */
 #define IS_BOOL (value <= 1)
 LOOP(bool_to_bool, uint8_t, uint8_t, IS_BOOL)
 LOOP(bool_to_i32, uint8_t, int32_t, IS_BOOL)
@@ -63,8 +63,8 @@ LOOP(bool_to_f64, uint8_t, double, IS_BOOL)
 LOOP(f32_to_f64, float, double, true)
 LOOP(f64_to_f32, double, float, true)
 
-/* Towards zero, and odd where that was not exact: rounded once more, to a format of at least two
- * bits less, this gives what rounding once would have (Boldo and Melquiond, 2008). */
+/* Rounds towards zero, and to odd if inexact: rounding the result to a format of at least two bits
+ * less gives the same as rounding once (Boldo and Melquiond, 2008). */
 static float odd_from_double(double value)
 {
     float near = (float)value;
@@ -115,8 +115,8 @@ static bool bf16_to_f32(void *to_, const uint8_t *from, size_t count)
     return true;
 }
 
-/* By way of binary32. Integers that it cannot hold are rounded twice, by less than a unit of the
- * narrow dtype. */
+/* Converts through binary32. Integers that it cannot represent are rounded twice, by less than a
+ * unit of the narrow dtype. */
 #define BY_FLOAT(name, from_bytes, to_float, to_type, narrow)            \
     static bool name(void *to_, const uint8_t *from, size_t count)       \
     {                                                                    \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kinds ask of the set while they are bound: parts, and words for what they refuse. */
+/* Functions of the set for kinds that are being bound: parts, and their errors. */
 #include "column.h"
 
 #include "error.h"

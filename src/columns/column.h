@@ -106,12 +106,12 @@ typedef struct sl_paste sl_paste;         /* paste.h */
 
 /* Bit of a field type in `takes`. */
 #define SL_TAKES(type) (1U << SLUICE_FIELD_##type)
-/* What a kind implements. */
+/* Functions and traits of a kind. */
 typedef struct sl_column_kind {
     const char *name;
     size_t state_bytes; /* size of a column's `state`, which only the kind's file knows */
     uint32_t takes;     /* field types, SL_TAKES joined by |; 0: its columns have no field */
-    /* Capabilities: what other files may ask of a column. */
+    /* Traits that other files may query. */
     bool composes;  /* it is called for missing members, too (composition.h) */
     bool of_first;  /* it is made of its group's first member alone */
     bool windows;   /* its rows are windows of a tensor */
@@ -122,7 +122,7 @@ typedef struct sl_column_kind {
     bool places;    /* its values are coordinates, in the units that the request says */
     bool annotated; /* its values were annotated in the image, some way up */
     bool by_matrix; /* it follows its image by matrices, and by nothing else */
-    bool own_size;  /* its values have a size, which may say which way up they are */
+    bool own_size;  /* its values have a size, which may show their orientation */
     /* The kind for a field that this one does not take. NULL: none. */
     const struct sl_column_kind *otherwise;
     /* Once: checks the request against the field and the set so far, and adds the column's parts.
@@ -161,7 +161,7 @@ struct sl_column {
     uint32_t field_number; /* SL_FIELD_NONE: it has no field */
     uint32_t first_part, part_count;
     uint32_t group;    /* geometry group; SL_GROUP_NONE */
-    bool leads;        /* True if it leads its group */
+    bool leads;        /* true if it leads its group */
     uint32_t objects;  /* column of boxes whose objects are pasted (paste.h); SL_COLUMN_NONE */
     uint32_t members;  /* most members of its group's rows (composition.h) */
     uint32_t member;   /* first member of the row that it is made of */
@@ -174,18 +174,18 @@ struct sl_column {
     sl_beside mask;    /* PACKED */
     sl_beside media;   /* PACKED */
     uint8_t fill[8];   /* value outside an image, as an element; zero but for a MASK */
-    sluice_orientation orientation; /* IMAGE: as it is decoded, AUTO: as the decoder does; what
-                                       follows one: as it was annotated, AUTO: as it is decoded, or
-                                       of a MASK as its size says */
-    bool orients;                   /* IMAGE: something goes by which way up it is */
-    bool by_size;     /* IMAGE: it, or what follows it, goes by what was annotated as its size: */
-    bool dependent;   /* what follows it does */
-    bool by_own_size; /* MASK: its own size has to tell which way up it is; IMAGE: of one that
-                         follows it */
+    /* IMAGE: orientation in which it is decoded, AUTO: the decoder's choice; columns that follow
+     * one: orientation of the annotation, AUTO: as decoded, or of a MASK as its size shows */
+    sluice_orientation orientation;
+    bool orients;   /* IMAGE: something depends on its orientation */
+    bool by_size;   /* IMAGE: it, or a column that follows it, goes by the annotated size */
+    bool dependent; /* a column that follows it does */
+    /* MASK: its own size must show its orientation; IMAGE: a MASK that follows it does */
+    bool by_own_size;
     uint32_t width_field, height_field;
     uint32_t picture;       /* IMAGE: its number among them */
     bool bucketed;          /* IMAGE: its recipe goes by the size of the batch's bucket */
-    bool sized;             /* and has it at its end; of a MASK: its picture does */
+    bool sized;             /* and has it as its output size; of a MASK: its image does */
     uint32_t canvas_passes; /* canvases of three bytes a pixel that its tiles need; 0: none */
     bool labelled;          /* IMAGE: a column goes by a program for labels, drawn with it */
     uint32_t sizes_part;    /* of several sizes in a batch: the part that has them */
@@ -202,7 +202,7 @@ struct sl_column {
     uint32_t stored_bytes, made_bytes; /* of one element */
 };
 
-/* What windows are cut from. The plan counts windows if a set has any. */
+/* The source of windows. The plan counts windows if a set has any. */
 typedef struct sl_windows {
     uint32_t field; /* SL_FIELD_NONE: the set has no windows */
     uint64_t span;  /* elements from a window's beginning to the end of its last column */
@@ -210,16 +210,16 @@ typedef struct sl_windows {
     uint32_t element_bytes; /* as stored */
 } sl_windows;
 
-/* What rows of packed sequences are made of. The plan counts rows if a set has any. */
+/* The source of rows of packed sequences. The plan counts rows if a set has any. */
 typedef struct sl_packed_shape {
     uint32_t field;  /* SL_FIELD_NONE: the set has none */
     uint64_t length; /* elements of a row, a multiple of align */
     uint32_t max_documents, align, unit;
     sluice_cut cut;
-    sl_document_rule rule; /* what rows have of a document */
+    sl_document_rule rule; /* rule for the elements of a document in rows */
     bool whole;            /* other fields of the documents are wanted, too */
     uint32_t media;        /* a second field of the documents; SL_FIELD_NONE */
-    uint64_t per_token; /* patches of `media` that take an element's space of a row; 0: none do */
+    uint64_t per_token;    /* patches of `media` per element of space in a row; 0: they take none */
 } sl_packed_shape;
 
 /* Bounds the sizes of all images of a field, as they are decoded: adds them to an empty list, or
@@ -246,17 +246,17 @@ struct sl_column_set {
     const sluice_size *buckets; /* image sizes by bucket of a batch; NULL: no buckets */
     uint32_t bucket_count;
     sluice_exif exif;
-    sl_notices *notices;               /* of the opener's; NULL: nobody reads them */
+    sl_notices *notices;               /* the opener's; NULL: nobody reads them */
     const sl_image_sizes *image_sizes; /* while binding; NULL: they are not known */
     sl_watch *watches;                 /* by column; NULL: nobody reads notices */
-    bool redraws;                      /* True if a column may want a whole row drawn again */
-    bool apart; /* True if columns decode their image for themselves, to compare with */
+    bool redraws;                      /* true if a column may want a whole row drawn again */
+    bool apart; /* true if each column decodes its image itself, for comparison */
 };
 
-/* What a set is bound to. */
+/* Inputs of binding a set. */
 typedef struct sl_columns_config {
-    const sluice_columns *asked;  /* NULL: every field with a natural column */
-    const sluice_augment *recipe; /* for images of natural columns; NULL: there must be none */
+    const sluice_columns *asked;  /* NULL: every field with a default column */
+    const sluice_augment *recipe; /* for images of default columns; NULL: there must be none */
     sluice_dtype dtype;           /* likewise */
     sluice_layout layout;
     const sl_field *fields;
@@ -286,7 +286,7 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
     const uint32_t number = column->first_part + part;
     return parts[number] + row * column->set->parts[number].row_bytes;
 }
-/* Returns the fields of a member of a row that a column looks at, as in sl_values. */
+/* Returns the fields of a member of a row that a column uses, as in sl_values. */
 static inline uint64_t sl_column_set_wanted(const sl_column_set *set, uint32_t member)
 {
     return set->packed.field != SL_FIELD_NONE ? set->wanted : set->wanted_of[member];

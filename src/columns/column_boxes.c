@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Boxes in a picture: read before the group is drawn, moved when it is (groups.c), and written
- * here, as ragged or padded columns are. On the worker that makes the row.
+ * Boxes in an image: read before the group is drawn, moved by the draw (group_draw.c), and written
+ * here, like ragged or padded columns. On the worker that makes the row.
  */
 #include "column_boxes.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- once ---- */
 
-/* Of each row how many boxes it had, for notices. */
+/* Counts each row's boxes before the draw, for notices. */
 static sluice_status count_boxes(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     if (set->notices == NULL) {
@@ -60,7 +60,7 @@ static sluice_status column_boxes_bind(sl_column *column, sl_column_set *set, sl
 
 /* ---- each row ---- */
 
-/* Box `which` of the sample, counted from 0; its numbers are in `format`. */
+/* Describes box `which` of the sample, counted from 0; its numbers are in `format`. */
 static sluice_status box_fault(const sl_column *column, const sl_box_list *list, uint32_t which,
                                sluice_box_format format, const sl_box_fault *fault,
                                sluice_error *error)
@@ -72,7 +72,7 @@ static sluice_status box_fault(const sl_column *column, const sl_box_list *list,
                         (double)box[2], (double)box[3], sl_box_format_word(format), fault->advice);
 }
 
-/* Crowds are none that may be kept. */
+/* Reads which boxes are crowds, which are never kept. */
 static sluice_status read_crowds(const sl_column *column, sl_row *row, sl_box_list *list,
                                  sluice_error *error)
 {

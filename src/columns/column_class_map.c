@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Maps of classes: a MASK of a text of shapes and a tensor of their classes. Shapes are drawn by
- * number to a plane of bytes, as many at a time as a byte tells apart, crowds first; then the
+ * number to a plane of bytes, as many at a time as a byte can distinguish, crowds first; then the
  * plane's pixels get their elements. On the worker that makes the row; memory is its decoder's
- * scratch, which no picture needs any more.
+ * scratch, which no image needs any more.
  */
 #include "composition.h"
 #include "dtype.h"
@@ -20,11 +20,11 @@
 #include <string.h>
 
 #define STAGE "columns"
-/* No picture that is meant has as many; what large ones may take is the row's work. */
+/* No real image has as many; the row's work limits large ones. */
 #define SHAPES_MAX 65536U
 
 enum { AT_A_TIME = UINT8_MAX };
-/* Pixels that are counted in the time that one is looked at. */
+/* Pixels counted in the time of reading one. */
 enum { COUNTED_A_UNIT = 8 };
 
 /* ---- once ---- */
@@ -91,9 +91,9 @@ static sluice_status column_class_map_bind(sl_column *column, sl_column_set *set
     return sl_column_bind_pixels(column, set, 1, error);
 }
 
-/* ---- what is stored ---- */
+/* ---- stored shapes ---- */
 
-/* Of a sample, in scratch. */
+/* Shapes of a sample, in scratch. */
 typedef struct class_shapes {
     sl_instances instances;
     const int64_t *labels; /* for each */
@@ -145,13 +145,13 @@ typedef struct class_map {
     sl_scratch *scratch;
     sl_work *work; /* the row's */
     uint32_t width, height;
-    bool keeps;                /* what is beside the image is other members' */
-    const sl_box_list *pasted; /* of whose objects those that are kept are drawn; NULL: all */
+    bool keeps;                /* pixels outside the image belong to other members */
+    const sl_box_list *pasted; /* only kept objects of this list are drawn; NULL: all */
     uint8_t *out;              /* elements, row by row */
     uint8_t *plane;            /* numbers of shapes since the last flush, from 1; 0: none */
-    uint8_t *one;              /* a shape, where overlaps are looked for */
-    uint8_t *covered;          /* by how many shapes, 2 at most */
-    uint32_t count;            /* of those in the plane */
+    uint8_t *one;              /* one shape, to find overlaps */
+    uint8_t *covered;          /* number of shapes over each pixel, at most 2 */
+    uint32_t count;            /* number of shapes in the plane */
     uint8_t elements[AT_A_TIME + 1][8];
 } class_map;
 
@@ -164,7 +164,7 @@ static void put_elements(const class_map *map, uint8_t *to, const uint8_t elemen
     }
 }
 
-/* What is there without any shape. */
+/* Draws the elements without any shape. */
 static void draw_ground(const class_map *map)
 {
     const sl_column_request *request = &map->column->request;
@@ -184,7 +184,7 @@ static void draw_ground(const class_map *map)
     }
 }
 
-/* Gives a plane's pixels of `least` or more their elements, where the picture is. */
+/* Gives pixels of a plane with `least` or more their elements, inside the image. */
 static void draw_elements(const class_map *map, const uint8_t *plane, uint8_t (*elements)[8],
                           uint8_t least)
 {
@@ -228,7 +228,7 @@ static sl_mask mask_of(const class_map *map, uint8_t *plane, uint8_t value)
                      .work = map->work};
 }
 
-/* `one` is empty before, and after. */
+/* Counts the shapes over each pixel. `one` is empty before, and after. */
 static sluice_status count_covered(const class_map *map, const sl_instances *instances,
                                    uint32_t number, sluice_error *error)
 {
@@ -268,7 +268,7 @@ static sluice_status draw_class_shape(class_map *map, const sl_instances *instan
                               map->column->labels.field.name, sl_dtype_name(dtype));
 }
 
-/* Crowds, or all others. */
+/* Draws crowds, or all others. */
 static sluice_status draw_class_shapes(class_map *map, const class_shapes *shapes, bool crowds,
                                        sluice_error *error)
 {

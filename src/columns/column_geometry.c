@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was drawn for a picture: of no field. On the worker that makes the row. */
+/* The drawn geometry of an image: a column without a field. On the worker that makes the row. */
 #include "group.h"
 #include "kinds.h"
 
@@ -42,7 +42,8 @@ static sluice_status column_geometry_bind(sl_column *column, sl_column_set *set,
     return SLUICE_OK;
 }
 
-/* In the middle of the part that is shown; in the middle of the picture if none of it is. */
+/* Writes the scale in the middle of the visible part; in the middle of the image if none of it is
+ * visible. */
 static void put_scale(const sl_trail *trail, const double seen[4], float *to)
 {
     const bool some = seen[0] < seen[2] && seen[1] < seen[3];

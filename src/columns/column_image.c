@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures: opened and drawn (rows.c), then just the rectangle that is needed is decoded, and
- * goes straight into the row; where rows are mixed, its samples do, and wait there.
+ * Images: opened and drawn (columns_make.c), then just the needed rectangle is decoded straight
+ * into the row; if rows are mixed, samples are left there until their partner is ready.
  */
 #include "column_image.h"
 
@@ -20,7 +20,7 @@
 
 typedef struct image_state {
     sl_converter converter;
-    sl_converter left;  /* what rows that are mixed are made by until they meet */
+    sl_converter left;  /* converter for rows that wait to be mixed */
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
     sl_mixer mixer;
 } image_state;
@@ -30,7 +30,7 @@ static image_state *image_of(const sl_column *column)
     return column->state;
 }
 
-/* Whether rows wait as bytes, until the host mixes them. */
+/* Returns whether rows wait as bytes, until the host mixes them. */
 static bool image_waits(const sl_column *column)
 {
     return column->mixer != NULL && !column->mixer->later;
@@ -55,7 +55,7 @@ static sl_part *add_image_part(sl_column_set *set, sl_column *column, const char
     return part;
 }
 
-/* What is written of rows that wait: bytes in the layout of the batch. */
+/* Makes the converter for rows that wait: to bytes in the layout of the batch. */
 static void make_left(sl_column *column)
 {
     image_state *image = image_of(column);
@@ -81,7 +81,7 @@ static bool shares_layers(const sluice_augment *recipe)
     return sl_recipe_is_layered(recipe) && !sl_recipe_pastes(recipe);
 }
 
-/* Of what is made of other samples, too. */
+/* Binds a column whose rows use other samples, too. */
 static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sluice_augment *recipe = &column->request.recipe;
@@ -102,7 +102,7 @@ static sluice_status bind_several(sl_column *column, sl_column_set *set, sluice_
                : SLUICE_INVALID;
 }
 
-/* In the order of SL_IMAGE_*. */
+/* Adds the parts in the order of SL_IMAGE_*. */
 static sluice_status bind_mixing(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     sl_mixer *mixer = &image_of(column)->mixer;
@@ -132,7 +132,7 @@ static sluice_status bind_mixing(sl_column *column, sl_column_set *set, sluice_e
 
 /* ---- the batch's size ---- */
 
-/* The bucket of the largest area, which there has to be space for. */
+/* Returns the bucket with the largest area, for which there must be space. */
 static const sluice_size *largest_bucket(const sl_column_set *set)
 {
     const sluice_size *largest = &set->buckets[0];
@@ -145,7 +145,7 @@ static const sluice_size *largest_bucket(const sl_column_set *set)
     return largest;
 }
 
-/* The converter is for the largest bucket, and each row's a copy of it (converter_of). */
+/* The converter is for the largest bucket, and each row's is a copy of it (converter_of). */
 static sluice_status bind_sized(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const bool several = column->request.sizes != SLUICE_SIZES_ONE;
@@ -197,7 +197,7 @@ static void size_part(const sl_column *column, sl_column_set *set, sl_part *part
     part->element_bytes = 3 * sl_dtype_bytes(image_of(column)->converter.dtype);
 }
 
-/* For the row that was drawn. */
+/* Returns the converter for the drawn row's size. */
 static const sl_converter *converter_of(const sl_column *column, const sl_converter *converter,
                                         const sl_params *params, sl_converter *own)
 {
@@ -210,7 +210,7 @@ static const sl_converter *converter_of(const sl_column *column, const sl_conver
     return own;
 }
 
-/* Pixels are scaled to 0..1 before: a mean above 1 is one of 0..255. */
+/* Notes a mean above 1, which is meant for 0..255: pixels are scaled to 0..1 before. */
 static void check_mean(const sl_column *column)
 {
     const sluice_augment *recipe = &column->request.recipe;
@@ -322,7 +322,7 @@ void sl_column_image_least(const sl_row *row, const sl_params *params, uint32_t 
     }
 }
 
-/* Whether a mirror may be left to the device: nothing but tables and the like come after it. */
+/* Returns whether a mirror may be left to the device: only pixel-wise operations come after it. */
 static bool can_mirror_later(const sl_params *params)
 {
     bool local = params->geometries[0].box.flip_x && !params->geometries[0].warps;
@@ -365,7 +365,7 @@ sluice_status sl_column_image_finish(const sl_column *column, sl_row *row, sl_pa
         error);
 }
 
-/* Decodes what is needed of the picture that is open. */
+/* Decodes the needed part of the open image. */
 static sluice_status decode_need(const sl_params *params, sl_row *row, sl_image *view,
                                  sluice_error *error)
 {
@@ -378,14 +378,14 @@ static sluice_status decode_need(const sl_params *params, sl_row *row, sl_image 
     return status;
 }
 
-/* A member in the making. */
+/* A member being made. */
 typedef struct image_member {
     const sl_column *column;
     sl_row *row;
     sl_part_view parts;
     const sl_params *params;
     sl_apply_work work;
-    sl_image view; /* of an image that is no tile */
+    sl_image view; /* of an image that is not a tile */
 } image_member;
 
 static size_t image_canvas_bytes(const void *ctx)
@@ -400,7 +400,7 @@ static void begin_image_canvas(void *ctx, uint8_t *canvas)
     sl_canvas_begin(m->params, canvas);
 }
 
-/* Whether anything of it is seen in the canvas. */
+/* Returns whether any part of it is visible in the canvas. */
 static bool is_seen(const sl_params *params)
 {
     double box[4];
@@ -440,7 +440,7 @@ static void note_share(const sl_column *column, uint32_t number, sl_part_view pa
     }
 }
 
-/* Makes the row of a canvas that all members are in. */
+/* Makes the row of a canvas that has all members. */
 static sluice_status finish_canvas(const image_member *m, uint8_t *canvas, sluice_error *error)
 {
     const sl_column *column = m->column;
@@ -470,7 +470,7 @@ static const sl_composer image_composer = {.canvas_bytes = image_canvas_bytes,
                                            .join = join_image,
                                            .finish = finish_image};
 
-/* A row of several members. */
+/* Makes a row of several members. */
 static sluice_status make_composed(const sl_column *column, sl_row *row, sl_part_view parts,
                                    sluice_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * column_image: what others need of an image column: its parts, and the two halves of making a row,
- * decoding and augmenting, for those that decode for several columns at once (shared_picture.h).
+ * column_image: an image column for other files: its parts, and the two halves of making a row,
+ * decoding and augmenting, for code that decodes for several columns at once (shared_picture.h).
  *
  * Threads: leave_bytes before rows are made; the rest by the worker that makes the row.
  */
@@ -11,10 +11,10 @@
 #include "apply.h"
 #include "row.h"
 
-/* Returns what makes rows of an IMAGE. */
+/* Returns the converter that makes rows of an IMAGE. */
 const sl_converter *sl_column_converter(const sl_column *column);
-/* Has workers leave bytes of an image, which a device will convert and mix, with flags, and with
- * what is mixed, in parts behind (SL_IMAGE_*). Before rows are made. */
+/* Makes workers leave bytes of an image, which a device will convert and mix, with flags and the
+ * mixing in later parts (SL_IMAGE_*). Before rows are made. */
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
 
 /* Finds how small the image may be decoded for a program: 0 x 0 for full size. */

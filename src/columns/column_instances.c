@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masks of instances: of each shape that a picture's annotations have (shapes/segmentation.h) a
- * mask of the output's size, drawn after it was moved, ragged or padded along the instances. On the
- * worker that makes the row; memory is its decoder's scratch, which no picture needs any more.
+ * Masks of instances: for each annotated shape of an image (shapes/segmentation.h) a mask of the
+ * output's size, drawn after the shape was moved, ragged or padded along the instances. On the
+ * worker that makes the row; memory is its decoder's scratch, which no image needs any more.
  */
 #include "error.h"
 #include "kinds.h"
@@ -13,11 +13,11 @@
 
 #include <string.h>
 
-/* Parts of those of several sizes, behind the values and where they begin. */
+/* Parts of masks of several sizes, after the values and their offsets. */
 enum { SHAPES = 2, SHAPE_VALUES = 3 };
 
 typedef struct instances_state {
-    uint64_t most; /* masks of a row, where they have sizes of their own; else 0 */
+    uint64_t most; /* masks of a row if they have sizes of their own; else 0 */
 } instances_state;
 
 static uint64_t most_of(const sl_column *column)
@@ -28,8 +28,8 @@ static uint64_t most_of(const sl_column *column)
 
 /* ---- once ---- */
 
-/* Of rows whose masks have sizes of their own: pixels, back to back, and the shape of a row's
- * masks: how many, their height and width. */
+/* Binds rows whose masks have sizes of their own: pixels, back to back, and the shape of a row's
+ * masks: their number, height and width. */
 static sluice_status bind_flat(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column *largest = &set->columns[column->lead];
@@ -73,7 +73,7 @@ static sluice_status column_instances_bind(sl_column *column, sl_column_set *set
     if (set->columns[column->lead].sized || sl_column_varies(&set->columns[column->lead])) {
         return bind_flat(column, set, error);
     }
-    /* what its rows are: masks, as many as there are */
+    /* a row is a number of masks */
     const sluice_augment *recipe = &set->columns[column->lead].request.recipe;
     column->field.dims = 3;
     column->field.shape[1] = recipe->height;
@@ -83,7 +83,7 @@ static sluice_status column_instances_bind(sl_column *column, sl_column_set *set
 
 /* ---- each row ---- */
 
-/* What steps cut off stays cut off, where later ones made the output larger. */
+/* Keeps parts cut off that steps cut off, even if later steps made the output larger. */
 static void cut_off(const sl_trail *trail, const sl_mask *mask)
 {
     for (uint32_t y = 0; y < mask->height; y++) {
@@ -115,7 +115,7 @@ static sluice_status draw_instances(const sl_column *column, sl_row *row,
                               .value = 1,
                               .work = &row->work};
         memset(to, 0, bytes);
-        row->work.left += bytes; /* as many as there is space for */
+        row->work.left += bytes; /* as many as fit */
         status = sl_work_take(&row->work, 0, error);
         if (!params->trail.folded && status == SLUICE_OK) {
             status = sl_instances_rasterise(instances, i, params->trail.matrix, &mask,
@@ -137,7 +137,7 @@ static void note_shape(const sl_column *column, sl_part_view parts, uint32_t num
     shape[2] = params != NULL ? (int32_t)params->width : 0;
 }
 
-/* Of the row's own size, of which the picture has space. */
+/* Makes a row of its own size, for which the image has space. */
 static sluice_status make_flat(const sl_column *column, sl_row *row, const sl_instances *instances,
                                sl_part_view parts, sluice_error *error)
 {
@@ -177,7 +177,7 @@ static void column_instances_blank(const sl_column *column, const sl_row_place *
     if (most_of(column) > 0) {
         note_shape(column, parts, number, 0, NULL);
     }
-    if (most_of(column) > 0 && sl_column_varies(lead)) { /* its picture may be there */
+    if (most_of(column) > 0 && sl_column_varies(lead)) { /* its image may be missing */
         memcpy((int32_t *)sl_column_row(column, parts, SHAPES, number) + 1,
                sl_column_row(lead, parts, lead->sizes_part, number), 2 * sizeof(int32_t));
     }
@@ -226,7 +226,7 @@ static sluice_status column_instances_make(const sl_column *column, sl_row *row,
     return status;
 }
 
-/* Of what is covered, nothing is in their masks. */
+/* Removes covered pixels from their masks. */
 static void column_instances_cover(const sl_column *column, const sl_row *row, sl_part_view parts,
                                    const sl_paste *paste)
 {

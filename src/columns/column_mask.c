@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masks and maps: a value, or a few, for each pixel of a picture, by what was drawn for it
- * (augment/canvas/labels.h). Of PNGs the rows that are needed are decoded, of tensors they are
- * where they are. On the worker that makes the row; memory is its decoder's scratch.
+ * Masks and maps: one value or a few for each pixel of an image, by the program drawn for labels
+ * (augment/canvas/labels.h). For PNGs, only the needed rows are decoded; tensors are read in place.
+ * On the worker that makes the row; memory is its decoder's scratch.
  */
 #include "apply.h"
 #include "clock.h"
@@ -93,7 +93,7 @@ static sluice_status column_mask_bind(sl_column *column, sl_column_set *set, slu
 
 /* ---- each row ---- */
 
-/* What is stored of the sample. */
+/* The sample's stored mask. */
 typedef struct stored_mask {
     uint64_t height, width, channels;
     sluice_dtype dtype;
@@ -164,7 +164,7 @@ static sluice_status mask_no_memory(const sl_column *column, sluice_error *error
                         column->field.name);
 }
 
-/* All rows, which have been read, turned with the image. */
+/* Turns all rows, which have been read, with the image. */
 static sluice_status turn_rows(const sl_column *column, sl_row *row, const stored_mask *stored,
                                sl_labels *labels, sluice_error *error)
 {
@@ -179,7 +179,7 @@ static sluice_status turn_rows(const sl_column *column, sl_row *row, const store
     return SLUICE_OK;
 }
 
-/* Rows [first, first + count), in the column's dtype. */
+/* Reads rows [first, first + count), in the column's dtype. */
 static sluice_status read_stored_rows(const sl_column *column, sl_row *row,
                                       const stored_mask *stored, sl_labels *labels, uint32_t count,
                                       sluice_error *error)
@@ -216,7 +216,7 @@ static sluice_status read_stored_rows(const sl_column *column, sl_row *row,
                               sl_dtype_name((sluice_dtype)column->request.dtype));
 }
 
-/* Likewise; all of them where the mask is to be turned. */
+/* Does the same; reads all of them if the mask must be turned. */
 static sluice_status read_rows(const sl_column *column, sl_row *row, const stored_mask *stored,
                                sl_labels *labels, uint32_t count, sluice_error *error)
 {
@@ -229,7 +229,7 @@ static sluice_status read_rows(const sl_column *column, sl_row *row, const store
     return status == SLUICE_OK ? turn_rows(column, row, stored, labels, error) : status;
 }
 
-/* A member in the making. */
+/* A member being made. */
 typedef struct mask_member {
     const sl_column *column;
     sl_row *row;
@@ -237,11 +237,11 @@ typedef struct mask_member {
     sl_scratch *scratch;
     sl_labels labels;
     uint8_t *to;   /* the row */
-    uint8_t *made; /* the member's layer: the row, or what is put over it; NULL: not taken yet */
+    uint8_t *made; /* the member's layer: the row, or the layer put over it; NULL: not taken yet */
     uint8_t fill[SL_CHANNELS_MAX * 8];
 } mask_member;
 
-/* Takes memory for what is put over the row, behind what was read. */
+/* Takes memory for the layer put over the row, behind the rows read. */
 static sluice_status take_made(mask_member *m, sluice_error *error)
 {
     const size_t pixels = (size_t)m->params->width * m->params->height;

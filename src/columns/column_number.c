@@ -12,7 +12,7 @@
 enum { SL_ONE_HOT_ROWS, SL_ONE_HOT_CLASS /* u32 */ };
 #define SL_CLASS_NONE UINT32_MAX
 
-/* The dtype that was asked for, or the natural one. */
+/* Returns the requested dtype, or the default one. */
 static sluice_dtype column_number_dtype_of(const sl_column *column)
 {
     if (column->request.dtype != SLUICE_U8) {
@@ -112,7 +112,7 @@ static one_hot_state *one_hot_of(const sl_column *column)
     return column->state;
 }
 
-/* Shares need a floating dtype. */
+/* Checks the dtype: soft labels need a floating one. */
 static sluice_status check_soft(const sl_column *column, sluice_error *error)
 {
     const sl_column_request *request = &column->request;
@@ -127,7 +127,7 @@ static sluice_status check_soft(const sl_column *column, sluice_error *error)
         request->name, request->smoothing != 0 ? "smoothing" : "mixes", sl_dtype_name(dtype));
 }
 
-/* timm's. */
+/* Sets the label values like timm. */
 static void smooth(sl_column *column)
 {
     const double smoothing = column->request.smoothing;
@@ -168,7 +168,7 @@ static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_
     return SLUICE_OK;
 }
 
-/* F32 or F64. */
+/* Fills an array of F32 or F64. */
 static void put_all(void *to, sluice_dtype dtype, uint64_t count, double value)
 {
     float *singles = to;
@@ -181,7 +181,7 @@ static void put_all(void *to, sluice_dtype dtype, uint64_t count, double value)
     }
 }
 
-/* What a row has at a class, of a label that is there or not. */
+/* Returns a row's value at a class, for a label that may be missing. */
 static double label_at(const sl_column *column, uint32_t label, uint32_t class)
 {
     if (label == SL_CLASS_NONE) {
@@ -190,7 +190,7 @@ static double label_at(const sl_column *column, uint32_t label, uint32_t class)
     return label == class ? one_hot_of(column)->on : one_hot_of(column)->off;
 }
 
-/* What two labels have at a class; where it is the same, that. */
+/* Returns the value of two mixed labels at a class; exact if both are the same. */
 static double shares_at(const sl_column *column, const uint32_t labels[2], double weight,
                         uint32_t class)
 {
@@ -236,7 +236,7 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
                             "\"%s\" is %lld, which is out of range: there are %lld classes",
                             column->field.name, (long long)class, (long long)part->shape[0]);
     }
-    if (column->follows != SL_COLUMN_NONE) { /* the row is made when its partner is there */
+    if (column->follows != SL_COLUMN_NONE) { /* the row is made when its partner is ready */
         const uint32_t kept = (uint32_t) class;
         memcpy(sl_column_row(column, parts, SL_ONE_HOT_CLASS, row->at.number), &kept, sizeof(kept));
         return SLUICE_OK;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of packed sequences: pieces of documents back to back, each a member of the row, and the
- * arrays that say which element belongs to which. Members come in their order, on the worker that
- * makes the row; what the earlier ones wrote says where the next one begins. Padding is a document
- * of its own, whose number is that of pieces in the row. A piece is written run by run of its
+ * arrays that assign elements to documents. Members come in order, on the worker that makes the
+ * row; the parts written for earlier ones give the beginning of the next one. Padding counts as a
+ * document, numbered by the number of pieces in the row. A piece is written run by run of its
  * document's layout (document_layout.h).
  */
 #include "dtype.h"
@@ -71,7 +71,7 @@ static sluice_status check_request(const sl_column *column, const sl_column_set 
                                   "a loader can have only one column of packed sequences");
 }
 
-/* A target that is an id of the loss's own would be left out. */
+/* Checks ids: a target equal to the ignored value would be left out. */
 static sluice_status find_ids(const sl_column *column, const sl_column_set *set,
                               packed_state *state, sluice_error *error)
 {
@@ -204,7 +204,7 @@ static uint8_t *element(const sl_column *column, sl_part_view parts, uint32_t pa
     return (uint8_t *)sl_column_row(column, parts, part, row) + at * column->made_bytes;
 }
 
-/* A loop of its own for each size: vectors, where copying one by one is a call for each. */
+/* A separate loop for each size can be vectorised; copying one by one is a call for each. */
 static void fill_elements(void *to, const uint8_t *value, uint32_t bytes, uint64_t count)
 {
     int64_t wide;
@@ -225,7 +225,7 @@ static void fill_elements(void *to, const uint8_t *value, uint32_t bytes, uint64
     }
 }
 
-/* Places from 0 in a document or padding, and its number; at most LENGTH_MAX of them. */
+/* Numbers places from 0 in a document or padding, and its document; at most LENGTH_MAX of them. */
 static void number_elements(int32_t *restrict positions, int32_t *restrict documents,
                             uint64_t count, uint32_t document)
 {
@@ -236,7 +236,7 @@ static void number_elements(int32_t *restrict positions, int32_t *restrict docum
     }
 }
 
-/* Elements [from, to) of a row that belong to no document. */
+/* Fills elements [from, to) of a row that belong to no document. */
 static void column_packed_pad(const sl_column *column, sl_part_view parts, uint32_t row,
                               uint64_t from, uint64_t to, uint32_t pieces)
 {
@@ -253,7 +253,7 @@ static void column_packed_pad(const sl_column *column, sl_part_view parts, uint3
                     numbers(column, parts, DOCUMENTS, row) + from, to - from, pieces);
 }
 
-/* Behind the last of its pieces, `end` elements into the row. */
+/* Ends a row after the last of its pieces, `end` elements into the row. */
 static void column_packed_end_row(const sl_column *column, sl_part_view parts, uint32_t row,
                                   uint64_t end, uint32_t pieces)
 {
@@ -293,7 +293,7 @@ typedef struct placed {
     sl_document_layout layout;
     uint64_t begin;      /* elements of the row before it */
     const uint8_t *from; /* stored elements, from number of.from on */
-    uint64_t end;        /* number of the element behind those */
+    uint64_t end;        /* number of the element after those */
 } placed;
 
 static bool piece_ends(const sl_document_piece *piece)
@@ -305,7 +305,7 @@ static sluice_status place_piece(const sl_column *column, sl_row *row, sl_part_v
                                  placed *piece, sluice_error *error)
 {
     sl_bytes bytes;
-    if (sl_packed_mask_is_asked(column)) { /* whose bytes are beside these */
+    if (sl_packed_mask_is_asked(column)) { /* its bytes are read separately */
         sl_scratch_reset(sl_decoder_scratch(row->decoder));
     }
     const sluice_status status = sl_column_bytes(column, row, &bytes, error);
@@ -328,7 +328,7 @@ static sluice_status place_piece(const sl_column *column, sl_row *row, sl_part_v
     return SLUICE_OK;
 }
 
-/* Stored elements [first, first + count) of the document. */
+/* Writes stored elements [first, first + count) of the document. */
 static sluice_status write_stored(const sl_column *column, const placed *piece, uint8_t *to,
                                   const sl_layout_run *part, sluice_error *error)
 {
@@ -341,7 +341,7 @@ static sluice_status write_stored(const sl_column *column, const placed *piece, 
                           part->count, error);
 }
 
-/* Elements [first, first + count) of the document as rows have it. */
+/* Writes elements [first, first + count) of the document as in rows. */
 static sluice_status write_elements(const sl_column *column, const placed *piece, uint8_t *to,
                                     uint64_t first, uint64_t count, sluice_error *error)
 {
@@ -360,7 +360,7 @@ static sluice_status write_elements(const sl_column *column, const placed *piece
     return status;
 }
 
-/* A document that has the id at that end already would have it twice. */
+/* Checks that a document does not have the id at that end already, which would double it. */
 static sluice_status check_id_at_end(const sl_column *column, const placed *piece, uint32_t id,
                                      sluice_error *error)
 {
@@ -392,7 +392,7 @@ static sluice_status check_ends(const sl_column *column, const placed *piece, sl
     return status;
 }
 
-/* Tokens, and the same shifted by one inside the document. */
+/* Writes tokens, and the same shifted by one inside the document. */
 static sluice_status write_tokens(const sl_column *column, sl_part_view parts, uint32_t row,
                                   const placed *piece, sluice_error *error)
 {
@@ -414,9 +414,9 @@ static sluice_status write_tokens(const sl_column *column, sl_part_view parts, u
     return SLUICE_OK;
 }
 
-/* ---- what is trained ---- */
+/* ---- trained elements ---- */
 
-/* Of the elements behind the piece's first `count`, 1 for each that is trained. */
+/* Writes 1 for each trained element after the piece's first `count`. */
 static sluice_status write_trained(const sl_column *column, sl_row *row, const placed *piece,
                                    uint64_t count, uint8_t *to, sluice_error *error)
 {
@@ -437,7 +437,7 @@ static sluice_status write_trained(const sl_column *column, sl_row *row, const p
     return status;
 }
 
-/* Takes those targets away that are not trained. */
+/* Masks targets that are not trained. */
 static sluice_status write_loss_mask(const sl_column *column, sl_row *row, sl_part_view parts,
                                      const placed *piece, sluice_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points in a picture, with COCO's visibility or without: rows of them, which may belong to boxes.
- * On the worker that makes the row, by what was drawn for the group.
+ * Points in an image, with COCO's visibility or without: rows of them, which may belong to boxes.
+ * On the worker that makes the row, by the group's draw.
  */
 #include "elements.h"
 #include "error.h"
@@ -59,11 +59,11 @@ static sluice_status column_points_bind(sl_column *column, sl_column_set *set, s
 
 /* ---- each row ---- */
 
-/* What the numbers are before and behind the move: `in` times a number, and `middle` more, is where
- * it is in the image as it was annotated. */
+/* Units of the numbers before and after the move: `in` times a number, plus `middle`, is its
+ * position in the image as annotated. */
 typedef struct point_sides {
     double in[2], out[2];
-    double middle, out_middle; /* of a pixel, where numbers are those of pixels */
+    double middle, out_middle; /* middle of a pixel, if numbers are pixel indices */
     sl_turn turn;
 } point_sides;
 
@@ -86,7 +86,7 @@ static point_sides sides_of(const sl_column *column, const sl_row *row)
     return sides;
 }
 
-/* In place. */
+/* Moves a point in place. */
 static void move_column_point(float *point, uint32_t values, const sl_trail *trail,
                               const point_sides *sides)
 {
@@ -111,7 +111,7 @@ static void move_column_point(float *point, uint32_t values, const sl_trail *tra
     }
 }
 
-/* Left for right: a row at a time. */
+/* Exchanges left and right points, a row at a time. */
 static void mirror_points(const sl_column *column, float *points)
 {
     const uint32_t values = column->request.point_values;
@@ -136,7 +136,7 @@ static sluice_status check_finite(const sl_column *column, const float *points, 
     return SLUICE_OK;
 }
 
-/* Left and right are exchanged, seen from the image as it was annotated. */
+/* Returns whether left and right are exchanged, as seen in the annotated image. */
 static bool are_mirrored(const sl_trail *trail, const sl_turn *turn)
 {
     const uint32_t o = turn->orientation;
@@ -185,7 +185,7 @@ static sluice_status column_points_make(const sl_column *column, sl_row *row, sl
     return SLUICE_OK;
 }
 
-/* Those of the row's own objects that are covered are labelled, and not visible: COCO's 1. */
+/* Marks covered points of the row's own objects as labelled but not visible: COCO's 1. */
 static void column_points_cover(const sl_column *column, const sl_row *row, sl_part_view parts,
                                 const sl_paste *paste)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of any length: bytes, texts, tensors whose first dimension differs; ragged or padded. On
+ * Values of any length: bytes, texts, tensors whose first dimension varies; ragged or padded. On
  * the worker that makes the row.
  */
 #include "elements.h"
@@ -9,7 +9,7 @@
 #include "lengths.h"
 #include "watch.h"
 
-/* Its rows may belong to boxes. */
+/* Binds a column whose rows may belong to boxes. */
 static sluice_status column_ragged_bind(sl_column *column, sl_column_set *set, bool padded,
                                         sluice_error *error)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors of media: what a file holds before it is made fit for augmentation (sl_codec.values),
- * whole or the part that a tensor of that shape would have. Today: PNGs' samples as stored (label
- * masks, depth). A file whose codec gives no values is a bad sample. Dimensions and words are those
- * of pictures, the only media there is; rows are the codec's steps.
+ * Tensors of media: the stored values of a file, before they are prepared for augmentation
+ * (sl_codec.values), whole or the part that a tensor of that shape would have. At present: PNGs'
+ * samples (label masks, depth). A file whose codec gives no values is a bad sample. Dimensions are
+ * named as for images, the only media here; rows are the codec's steps.
  */
 #include "clock.h"
 #include "column_tensor.h"
@@ -20,7 +20,7 @@ enum { CHANNELS_MAX = 4 };
 
 /* ---- once ---- */
 
-/* A value's dtype is known once its header was read, and is one of two. */
+/* Checks the dtype: a value's dtype is known once its header was read, and is one of two. */
 static sluice_status check_dtype(const sl_column *column, sluice_error *error)
 {
     const sluice_dtype to = (sluice_dtype)column->request.dtype;
@@ -55,7 +55,7 @@ static sluice_status column_samples_bind(sl_column *column, sl_column_set *set, 
 
 /* ---- each row ---- */
 
-/* By the header, before anything is decoded: whether the values are what the column wants. */
+/* Checks by the header, before decoding, that the values have the column's form. */
 static sluice_status check_form(const sl_column *column, const sl_decoded_form *form,
                                 sluice_error *error)
 {

@@ -10,7 +10,7 @@
 
 /* ---- once ---- */
 
-/* The shape of a row: that of the request, or the field's. */
+/* Chooses the shape of a row: that of the request, or the field's. */
 static sluice_status choose_shape(sl_column *column, sluice_error *error)
 {
     sl_column_request *request = &column->request;
@@ -89,8 +89,8 @@ sl_subvolume sl_column_subvolume(const sl_column *column)
 
 /* ---- each row ---- */
 
-/* Where in each dimension of the value's bytes the part begins. Dimensions of which not all was
- * read have nothing but the part. */
+/* Finds the beginning of the part in each dimension of the value's bytes. Dimensions that were read
+ * partly contain only the part. */
 static sluice_status place_part(const sl_column *column, const sl_row *row, const sl_value *value,
                                 uint64_t begin[SLUICE_TENSOR_DIMS_MAX], sluice_error *error)
 {
@@ -116,7 +116,7 @@ static sluice_status place_part(const sl_column *column, const sl_row *row, cons
     return SLUICE_OK;
 }
 
-/* Copies a part, run by run: a run is as many neighbours as lie together there and here. */
+/* Copies a part, run by run: a run is a range that is contiguous in both. */
 static sluice_status copy_part(const sl_column *column, const sl_value *value,
                                const uint64_t *begin, const uint8_t *from, uint8_t *to,
                                sluice_error *error)
@@ -124,7 +124,7 @@ static sluice_status copy_part(const sl_column *column, const sl_value *value,
     const sl_column_request *request = &column->request;
     const uint32_t dims = request->dims;
     uint64_t run = 1;
-    uint32_t outer = dims; /* dimensions that are walked */
+    uint32_t outer = dims; /* dimensions to iterate over */
     while (outer > 0) {
         run *= (uint64_t)request->shape[--outer];
         if (value->shape[outer] != (uint64_t)request->shape[outer]) {
@@ -163,7 +163,7 @@ static sluice_status column_tensor_make(const sl_column *column, sl_row *row, sl
         status = place_part(column, row, value, begin, error);
     }
     uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
-    if (status != SLUICE_OK || bytes.data == to) { /* sl_columns_wish */
+    if (status != SLUICE_OK || bytes.data == to) { /* already written (sl_columns_wish) */
         return status;
     }
     return copy_part(column, value, begin, bytes.data, to, error);

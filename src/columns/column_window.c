@@ -7,7 +7,7 @@
 #include "error.h"
 #include "kinds.h"
 
-/* Makes space for the column in the set's windows, which are all of one field and one stride. */
+/* Makes space for the column in the set's windows, which all have one field and one stride. */
 static sluice_status column_window_join(sl_column *column, sl_column_set *set, sluice_error *error)
 {
     const sl_column_request *request = &column->request;

@@ -68,7 +68,7 @@ static bool kind_takes(const sl_column_kind *kind, const sl_field *field)
     return (kind->takes >> field->type & 1) != 0;
 }
 
-/* The field, which the kind takes. */
+/* Finds the field and checks that the kind takes it. */
 static sluice_status find_taken(const sl_columns_config *config, sl_column *column,
                                 sluice_error *error)
 {
@@ -109,7 +109,7 @@ static void want_fields(sl_column_set *set, const sl_column *column)
     set->members = members > set->members ? members : set->members;
 }
 
-/* A field beside the column's own; "": none. */
+/* Finds a field besides the column's own; "": none. */
 static sluice_status columns_find_beside(const sl_columns_config *config, const char *name,
                                          sl_beside *beside, sluice_error *error)
 {
@@ -183,7 +183,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     }
     sl_recipe_hold(&column->request.recipe);
     want_fields(set, column);
-    /* Bools are looked at while they are copied, by their cast. */
+    /* Bools are checked while they are copied, by their cast. */
     if (column->is_field && column->field.dtype != SLUICE_BOOL && set->copied == SL_COLUMN_NONE &&
         column->member == 0) {
         set->copied = set->count;
@@ -192,7 +192,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     return SLUICE_OK;
 }
 
-/* Windows are what the plan counts: nothing else of a sample can go along. */
+/* The plan counts windows: no other column of a sample can be loaded with them. */
 static sluice_status check_windows(const sl_column_set *set, sluice_error *error)
 {
     for (uint32_t i = 0; i < set->count && set->windows.field != SL_FIELD_NONE; i++) {
@@ -206,7 +206,7 @@ static sluice_status check_windows(const sl_column_set *set, sluice_error *error
     return SLUICE_OK;
 }
 
-/* Nor of a row that has pieces of many. */
+/* Rows of pieces of many samples have no other columns either. */
 static sluice_status columns_check_packed(const sl_column_set *set, sluice_error *error)
 {
     for (uint32_t i = 0; i < set->count && set->packed.field != SL_FIELD_NONE; i++) {
@@ -220,7 +220,7 @@ static sluice_status columns_check_packed(const sl_column_set *set, sluice_error
     return SLUICE_OK;
 }
 
-/* Nor are there other windows that would be partners. */
+/* No windows can be partner samples. */
 static sluice_status check_partners(const sl_column_set *set, sluice_error *error)
 {
     for (uint32_t i = 0; i < set->count; i++) {
@@ -237,7 +237,7 @@ static sluice_status check_partners(const sl_column_set *set, sluice_error *erro
     return SLUICE_OK;
 }
 
-/* A step that bends moves pixels by a field. */
+/* An elastic step moves pixels by a field. */
 static sluice_status check_bends(const sl_column_set *set, sluice_error *error)
 {
     for (uint32_t i = 0; i < set->count; i++) {
@@ -258,7 +258,7 @@ static sluice_status check_bends(const sl_column_set *set, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* The picture column of that name, whose rows are mixed. */
+/* Finds the image column of that name, whose rows are mixed. */
 static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sluice_error *error)
 {
     const char *name = column->request.mixes;
@@ -283,7 +283,7 @@ static sluice_status find_mixing(const sl_column_set *set, sl_column *column, sl
                         column->request.name, name);
 }
 
-/* Once all are bound: the columns may be in any order. */
+/* Called once all are bound: the columns may be in any order. */
 static sluice_status follow_mixing(sl_column_set *set, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;

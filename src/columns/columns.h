@@ -63,11 +63,11 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
  * and canvases. NOMEM. A zeroed row may be closed. */
 sluice_status sl_row_open(const sl_column_set *set, sl_row *row, sluice_error *error);
 void sl_row_close(const sl_column_set *set, sl_row *row);
-/* Tells row->values where to unpack bytes that a column wants unconverted. Before they are
+/* Makes row->values unpack bytes that a column wants unconverted into its part. Before they are
  * unpacked. */
 void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
-/* Makes what the unpacked member row->member gives of row row->at.number. Members come in their
- * order. < 0: the sample is bad, row->blame says in which value. */
+/* Makes the unpacked member's (row->member) share of row row->at.number. Members come in order. <
+ * 0: the sample is bad; row->blame is the value at fault. */
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error);
 /* Ends a row whose members were all made: facts, and mixing. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows: what is done for each whatever the kinds of its columns: their order, blank ones, facts,
- * and what a batch still needs when all its rows are made. Workers, each row by one of
- * them, over a set that no longer changes.
+ * Rows: the work for each row regardless of its columns' kinds: order, blank rows, facts, and the
+ * end of a batch when all its rows are made. Workers, each row by one of them, over a set that no
+ * longer changes.
  */
 #include "columns.h"
 
@@ -41,14 +41,14 @@ void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts)
                                       .bytes = (size_t)set->parts[column->first_part].row_bytes};
 }
 
-/* Whether the picture that it follows is missing, as it may: then nothing can follow it. */
+/* Returns whether the image that it follows is missing, as it may: then nothing can follow it. */
 static bool lacks_lead(const sl_column *column, const sl_row *row)
 {
     return column->lead != SL_COLUMN_NONE &&
            !row->values.of[column->set->columns[column->lead].field_number].present;
 }
 
-/* Values that a sample lacks have no place between those of the other samples of a row: the next
+/* Values that a sample lacks would leave no gap between those of the row's other samples: the next
  * sample's values would follow its boxes. */
 static sluice_status check_lacking(const sl_column *column, const sl_row *row, sluice_error *error)
 {
@@ -90,8 +90,7 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
                                      column->field.name));
 }
 
-/* The row is made: its partner may be, too. Taken of every row: of two it is the later one that
- * mixes both. */
+/* Reports the finished row. The later of two partners to finish mixes both rows. */
 static void meet(const sl_column_set *set, sl_row *row, sl_part_view parts)
 {
     const uint64_t start = sl_now_ns();
@@ -132,7 +131,7 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
         }
         if (column->views != 0 && !set->apart) {
             made |= sl_shared_make(column, row, parts);
-            forget_blame(row); /* what went wrong there is made again */
+            forget_blame(row); /* errors there are ignored: the column is made again */
         }
         if ((made >> set->order[i] & 1) != 0) {
             continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that asks a draw for its tiles, layers and missing members. */
+/* The only file that reads a draw's tiles, layers and missing members. */
 #include "composition.h"
 
 #include "apply.h"
@@ -76,7 +76,7 @@ uint64_t sl_composition_bytes(const sl_column_set *set)
 
 static uint8_t *canvas_of(uint8_t **pixels, size_t *had, size_t bytes, sluice_error *error)
 {
-    if (*had < bytes) { /* at first; then only behind a step of no size of its own */
+    if (*had < bytes) { /* on first use; later only after a step without a fixed size */
         sl_free(*pixels);
         *pixels = sl_calloc(bytes, 1);
         *had = *pixels != NULL ? bytes : 0;
@@ -175,7 +175,7 @@ void sl_composition_begin(const sl_column_set *set, sl_row *row)
     }
 }
 
-/* Its number among the members of its group. */
+/* Returns its number among the members of its group. */
 static uint32_t member_number(const sl_column *column, const sl_row *row)
 {
     return row->member - column->member;
@@ -253,7 +253,7 @@ const sl_box_list *sl_composition_objects(const sl_column *column, const sl_row 
                : NULL;
 }
 
-/* Whether anything of the member's layer is seen. */
+/* Returns whether anything of the member's layer is visible. */
 static bool layer_counts(const sl_column *column, const sl_row *row)
 {
     const sl_params *params = &row->draws[column->group].params;
@@ -261,7 +261,8 @@ static bool layer_counts(const sl_column *column, const sl_row *row)
            (params->pastes ? row->pastes[column->group].any : params->share < 1);
 }
 
-/* Where the column's layers meet; NULL: there is one, or the column joins them in its row. */
+/* Finds the canvas in which the column's layers meet; NULL: there is one layer, or the column joins
+ * them in its row. */
 static sluice_status find_meeting(const sl_column *column, sl_row *row, uint8_t **pixels,
                                   sluice_error *error)
 {
@@ -274,7 +275,7 @@ static sluice_status find_meeting(const sl_column *column, sl_row *row, uint8_t 
     return *pixels != NULL ? SLUICE_OK : SLUICE_NOMEM;
 }
 
-/* All members of the layer were drawn. */
+/* Joins a layer whose members were all drawn. */
 static sluice_status join_layer(const sl_column *column, const sl_row *row,
                                 const sl_composer *composer, void *ctx, sl_layer_join *joint,
                                 sluice_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts, run by run: those without elements are left out. */
+/* Makes layouts, run by run, without empty runs. */
 #include "document_layout.h"
 
 #include "fnv.h"
@@ -9,11 +9,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* Streams of random numbers, beside those of pictures and of parts (subvolume.c). */
+/* Streams of random numbers, beside those of images and of parts (subvolume.c). */
 enum { OPERATION_TRANSFORMED = 65533, OPERATION_SPLIT = 65534 };
 enum { FIM_IDS = 3 };
 
-/* The same in every epoch. */
+/* Draws whether a document is transformed: the same in every epoch. */
 static bool is_transformed(const sl_document_rule *rule, uint64_t seed, uint64_t document)
 {
     if (rule->fim_rate == 0) {
@@ -64,8 +64,8 @@ static void add_stored(sl_document_layout *layout, uint64_t first, uint64_t end)
     }
 }
 
-/* The method of Megatron-LM's GPTFIMDataset: two places of the document, its ends among them, each
- * drawn evenly. */
+/* Splits like Megatron-LM's GPTFIMDataset: at two positions of the document, its ends among them,
+ * each drawn uniformly. */
 static void add_transformed(sl_document_layout *layout, const sl_document_rule *rule,
                             uint64_t stored, sl_random *random)
 {

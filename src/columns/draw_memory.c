@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes and places of a worker's draws. Called when a loader opens. */
+/* Computes the sizes and addresses of a worker's draws. Called when a loader opens. */
 #include "draw_memory.h"
 
 enum { DRAW_ALIGNMENT = 64 };
@@ -42,7 +42,7 @@ void sl_draw_memory_place(const sl_column_set *set, sl_row *row, void *memory)
 {
     row->draws = NULL;
     if (set->groups == 0) {
-        return; /* memory is NULL, to which nothing may be added */
+        return; /* memory is NULL, which allows no offset */
     }
     uint8_t *programs = (uint8_t *)memory + aligned_bytes(set->groups * sizeof(sl_group_draw));
     sl_group_draw *draws = memory;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * draw_memory: the memory of a worker's draws: one sl_group_draw for each geometry group, the
- * group's program with as many operations as its recipe may come to, and its program for labels
- * where a column goes by one.
+ * group's program with the most operations of its recipe, and its program for labels if a column
+ * uses one.
  *
  * Threads: a worker's draws are its own. Memory: the caller's, in one block for a worker.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kinds of columns have in common that are made of elements. */
+/* Functions shared by kinds of columns of elements. */
 #include "elements.h"
 
 #include "apply.h"

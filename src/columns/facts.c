@@ -10,7 +10,7 @@ enum { FACT_INDEX, FACT_MASK, FACT_STATUS, FACTS };
 _Static_assert(FACTS == SL_FACTS, "each is counted");
 
 static const struct {
-    const char *name, *of_field; /* what a field of that name is called instead */
+    const char *name, *of_field; /* name for a column of a field with that name */
     sluice_dtype dtype;
 } facts[FACTS] = {
     [FACT_INDEX] = {"index", "field.index", SLUICE_I64},

@@ -14,7 +14,7 @@ static bool can_be_followed(const sl_column *column, bool owned)
     return sl_column_is_image(column) || (owned && column->kind->boxes);
 }
 
-/* The only picture before it. */
+/* Finds the only image before it. */
 static sluice_status find_only_picture(const sl_column_set *set, const sl_column *column,
                                        uint32_t *found, sluice_error *error)
 {

@@ -12,28 +12,28 @@
 
 #include "row.h"
 
-/* Which way up a group's image is (orientation.h). */
+/* Orientation of a group's image (orientation.h). */
 typedef struct sl_image_frame {
     sl_turn stored;               /* its EXIF orientation, and its size as stored */
-    bool upright;                 /* it is decoded turned */
-    sluice_orientation annotated; /* as its annotated size says: STORED or UPRIGHT */
+    bool upright;                 /* it is decoded upright */
+    sluice_orientation annotated; /* according to its annotated size: STORED or UPRIGHT */
 } sl_image_frame;
 
-/* What was drawn for a group, and by which key. */
+/* The draw of a group, and its key. */
 typedef struct sl_group_draw {
     sl_draw_key key;
     sl_params params;
     sl_params *labels;       /* the program for labels; NULL: no column goes by it */
     uint32_t members, tiles; /* of the row, in its epoch; of each layer (composition.h) */
     bool missing;            /* the draw has no use for the member at hand */
-    uint32_t attempt;        /* how often the row was drawn before for this group's sake */
+    uint32_t attempt;        /* how often the row was drawn before because of this group */
     sl_image_frame frame;
 } sl_group_draw;
 
 /* Begins a group that the column leads. Its kind can `open`. */
 void sl_column_lead(sl_column_set *set, sl_column *column);
 /* Joins the group of the image that the column follows; or of the boxes, which own its rows then
- * (`owned`: they may). INVALID: no such column stands before it. */
+ * (`owned`: allowed). INVALID: no such column is before it. */
 sluice_status sl_column_follow(sl_column_set *set, sl_column *column, bool owned,
                                sluice_error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drawing a group: its boxes are read, its picture is opened, and its recipe is drawn, again where
- * a box has to be left. A function of the sample, the lead's picture and, for steps that look at
- * them, its boxes. On the worker that makes the row.
+ * Draws a group: reads its boxes, opens its image, and draws its recipe, again if a box must be
+ * left. A function of the sample, the lead's image and, for steps that use them, its boxes. On the
+ * worker that makes the row.
  */
 #include "group_draw.h"
 
@@ -13,7 +13,7 @@
 
 #include <assert.h>
 
-/* Of a draw that leaves no box, where one is wanted. */
+/* Tries of a draw that leaves no box, if one is wanted. */
 enum { ATTEMPTS = 20 };
 
 static bool is_of_group(const sl_column *column, const sl_column *lead)
@@ -47,7 +47,7 @@ static sluice_status group_scale_boxes(const sl_column *lead, sl_row *row, sluic
     return status;
 }
 
-/* A box is wanted, and there is none left. */
+/* Returns whether a box is wanted and none is left. */
 static bool is_wanting(const sl_column *column, const sl_box_list *list)
 {
     return column->request.boxes.at_least_one && list->seen > 0 && list->kept_count == 0;
@@ -65,7 +65,7 @@ static sluice_status group_read_shapes(const sl_column *lead, sl_row *row, sluic
     return status;
 }
 
-/* `*satisfied` is false: a box is wanted, and there is none left. */
+/* Moves the boxes. `*satisfied` is false: a box is wanted, and none is left. */
 static sluice_status group_move_boxes(const sl_column *lead, sl_row *row, const sl_params *params,
                                       bool *satisfied, sluice_error *error)
 {
@@ -101,7 +101,7 @@ void sl_redraw_bind(sl_column_set *set)
     }
 }
 
-/* Each group counts for itself: what one draws is what it draws alone. */
+/* Each group counts its own draws: it draws the same as alone. */
 bool sl_columns_redraw(const sl_column_set *set, sl_row *row)
 {
     uint64_t wanting = 0; /* bits: groups */
@@ -121,7 +121,7 @@ bool sl_columns_redraw(const sl_column_set *set, sl_row *row)
     return wanting != 0;
 }
 
-/* To steps that look at them: those of its first column of boxes. */
+/* Passes boxes to steps that use them: those of its first column of boxes. */
 static void group_show_boxes(const sl_column *lead, const sl_row *row, sl_draw_key *key)
 {
     for (uint32_t i = 0; i < lead->set->count; i++) {

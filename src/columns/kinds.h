@@ -10,7 +10,7 @@
 extern const sl_column_kind sl_column_image, sl_column_number, sl_column_one_hot, sl_column_tensor,
     sl_column_window, sl_column_ragged, sl_column_padded, sl_column_mask, sl_column_boxes,
     sl_column_points, sl_column_geometry, sl_column_instances, sl_column_packed;
-/* A TENSOR of a field of media; a MASK of a field of shapes. */
+/* For a TENSOR of a field of media; for a MASK of a field of shapes. */
 extern const sl_column_kind sl_column_samples, sl_column_class_map;
 
 #endif

@@ -8,13 +8,12 @@
 #include <assert.h>
 #include <string.h>
 
-/* Boxes or points of a sample, where nobody says how many there are: more than pictures of common
- * datasets have. */
+/* Default number of a sample's boxes or points: more than images of common datasets have. */
 #define LENGTH_DEFAULT UINT64_C(1024)
 
 /* ---- once ---- */
 
-/* What one step of the length is: an element, or all that is behind the first dimension. */
+/* Finds a step of the length: an element, or everything after the first dimension. */
 static sluice_status find_step(sl_column *column, sluice_error *error)
 {
     sl_field *field = &column->field;
@@ -44,7 +43,7 @@ static sluice_status find_step(sl_column *column, sluice_error *error)
                : status;
 }
 
-/* The part of the values: `dims` dimensions in front of those of a step. */
+/* Adds the part of the values: `dims` dimensions before those of a step. */
 static sl_part *column_ragged_add_values(sl_column *column, sl_column_set *set, uint32_t dims,
                                          sluice_error *error)
 {
@@ -188,7 +187,7 @@ void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t 
     *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)number + !padded) = (int64_t)length;
 }
 
-/* Those whose boxes are kept, `most` of them. */
+/* Casts values whose boxes are kept, at most `most` of them. */
 static sluice_status cast_owned(const sl_column *column, const sl_box_list *list, void *to,
                                 const uint8_t *from, uint64_t most, sluice_error *error)
 {

@@ -37,17 +37,17 @@ uint64_t sl_column_length(const sl_column *column, sl_part_view parts, uint32_t 
 /* Sets the length of row `number`; behind it a padded row becomes zero. */
 void sl_column_set_length(const sl_column *column, sl_part_view parts, uint32_t number, bool padded,
                           uint64_t length);
-/* Limits `*length` to what a row holds, if the column truncates; else UNSUPPORTED. */
+/* Limits `*length` to the row's capacity, if the column truncates; else UNSUPPORTED. */
 sluice_status sl_column_limit_length(const sl_column *column, uint64_t *length,
                                      sluice_error *error);
 
 /* Returns the boxes that the rows of the column's value belong to. */
 const sl_box_list *sl_column_owner(const sl_column *column, const sl_row *row);
-/* CORRUPT: there are not as many values as boxes. */
+/* Checks the number of values. CORRUPT: it is not the number of boxes. */
 sluice_status sl_column_check_owned(const sl_column *column, const sl_box_list *list,
                                     uint64_t length, sluice_error *error);
-/* Writes values behind those of earlier members: all, or those whose boxes are kept. `*length`: of
- * what is stored, then of the row. */
+/* Writes values after those of earlier members: all, or those whose boxes are kept. `*length`:
+ * stored values, then the row's. */
 sluice_status sl_column_take_values(const sl_column *column, const sl_row *row, sl_part_view parts,
                                     const uint8_t *from, uint64_t *length, sluice_error *error);
 

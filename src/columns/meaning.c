@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a column's request leaves open is what its field means (sl_meaning): formats and units of
- * boxes and points, and which boxes something belongs to. The opener's thread.
+ * Completes a column's request by the meaning of its field (sl_meaning): formats and units of boxes
+ * and points, and the boxes that something belongs to. The opener's thread.
  */
 #include "meaning.h"
 
@@ -24,8 +24,8 @@ static void note_contradiction(const sl_column_set *set, const sl_column *column
 
 /* ---- boxes and points ---- */
 
-/* A dataset that has boxes and does not say how is not to be guessed about; other fields of four
- * numbers have a documented default. */
+/* Boxes of unknown format in a dataset are not guessed; other fields of four numbers have a
+ * documented default. */
 static sluice_status take_box_format(const sl_column_set *set, sl_column *column,
                                      sluice_error *error)
 {
@@ -72,7 +72,7 @@ static sluice_status take_coordinates(const sl_column_set *set, sl_column *colum
     return SLUICE_OK;
 }
 
-/* BY_SIZE leaves it to the sample: an argument is the way to decide what a size cannot. */
+/* BY_SIZE leaves the decision to the sample: only an argument can decide when the size does not. */
 static void check_orientation(const sl_column_set *set, const sl_column *column)
 {
     const sluice_orientation asked = column->request.orientation;
@@ -86,7 +86,7 @@ static void check_orientation(const sl_column_set *set, const sl_column *column)
 
 /* ---- what belongs to boxes ---- */
 
-/* Whether the field has an element for each box, and the column an element for each of those. */
+/* Returns whether the field has an element for each box, and the column one for each of those. */
 static bool can_belong(const sl_column *column)
 {
     const sl_column_kind *kind = column->kind;
@@ -101,7 +101,7 @@ static bool is_boxes_of(const sl_column *boxes, const sl_column *column)
            (of[0] == '\0' || strcmp(boxes->field.name, of) == 0);
 }
 
-/* Boxes that are asked for behind the column. */
+/* Returns whether boxes are requested after the column. */
 static bool boxes_come_later(const sl_columns_config *config, const sl_column_set *set,
                              const sl_column *column)
 {
@@ -116,8 +116,8 @@ static bool boxes_come_later(const sl_columns_config *config, const sl_column_se
     return false;
 }
 
-/* It follows the column of boxes that are its field's, unless it was told what to follow, or there
- * is none. */
+/* Makes it follow the column of its field's boxes, unless a column to follow was given, or there is
+ * none. */
 static sluice_status follow_boxes(sl_column_set *set, const sl_columns_config *config,
                                   sl_column *column, sluice_error *error)
 {
@@ -146,7 +146,7 @@ static sluice_status follow_boxes(sl_column_set *set, const sl_columns_config *c
     }
     memcpy(column->request.follows, set->columns[found].request.name,
            sizeof(column->request.follows));
-    column->request.partner = 0; /* as the boxes, which are of that partner */
+    column->request.partner = 0; /* like the boxes, which are of that partner */
     return SLUICE_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is there is a byte for each pair, or row, that changes by atomic or. Workers. */
+/* One byte per pair or row records which sides are ready; workers set its bits with atomic OR. */
 #include "meeting.h"
 
 #include "conversion.h"
@@ -24,7 +24,7 @@ void sl_meeting_begin(sl_meeting *meeting, const sl_mixing_batch *batch, uint32_
     }
 }
 
-/* ---- what goes with a row ---- */
+/* ---- values of a row ---- */
 
 void sl_meeting_note(const sl_column *column, sl_part_view parts, uint32_t row,
                      const sl_mixing_row *how)
@@ -73,7 +73,7 @@ static sl_mix_side meeting_side_of(const sl_column *column, sl_part_view parts, 
     return side;
 }
 
-/* Both are there; or the one, which has no partner, twice. */
+/* Mixes when both are ready; or the one without a partner, twice. */
 static void meeting_settle(const sl_column *column, const sl_meeting *meeting, sl_part_view parts,
                            const guest guests[2])
 {
@@ -103,13 +103,13 @@ static void meeting_settle(const sl_column *column, const sl_meeting *meeting, s
     sl_mix_rows(column->mixer->converter, &sides[0], &sides[1]);
 }
 
-/* Tells at place `unit` that its guest number `side` is there; whether both are. */
+/* Records at `unit` that its side `side` is ready. Returns whether both are. */
 static bool arrive(const sl_column *column, sl_meeting *meeting, uint32_t unit, uint32_t side,
                    guest guests[2])
 {
     _Atomic uint8_t *met = &meeting->met[(size_t)column->mixer->number * meeting->capacity + unit];
     const uint32_t own = HERE | (guests[side].absent ? ABSENT : 0U);
-    /* Releases what was written of the row; acquires what was of the other, if that is there. */
+    /* Releases the writes to the row; acquires those to the other, if that is ready. */
     const uint32_t before =
         atomic_fetch_or_explicit(met, (uint8_t)(own << (SIDE_BITS * side)), memory_order_acq_rel);
     const uint32_t other = before >> (SIDE_BITS * (1 - side));
@@ -131,7 +131,7 @@ static void tell_pair(const sl_column *column, sl_meeting *meeting, sl_part_view
     }
 }
 
-/* Of row `row`: its guests are that and its partner. */
+/* Reports row `row`: its sides are that and its partner. */
 static void tell_row(const sl_column *column, sl_meeting *meeting, sl_part_view parts, uint32_t row,
                      const guest *own)
 {

@@ -9,7 +9,7 @@
 
 #define STAGE "columns"
 
-/* The kind of column that a field has by nature; 0: none. */
+/* Returns the kind of a field's default column; 0: none. */
 static sluice_column_kind natural_kind(const sl_field *field)
 {
     bool fixed = field->dims < SLUICE_TENSOR_DIMS_MAX; /* rows are a dimension, too */
@@ -33,8 +33,8 @@ static sluice_column_kind natural_kind(const sl_field *field)
     }
 }
 
-/* The picture that a field has a value for each pixel of, as its role says, or its name in formats
- * that know no roles; NULL: it is not such a field. By nature it would be a picture, or a tensor,
+/* Returns the image for whose pixels a field has values, by its role, or by its name in formats
+ * without roles; NULL: it is not such a field. Its default column would be an image, or a tensor,
  * with a crop of its own. */
 static const sl_field *picture_of_mask(const sl_field *fields, uint32_t count,
                                        const sl_field *field)
@@ -63,7 +63,7 @@ static sluice_status refuse_mask(const sl_field *mask, const sl_field *picture, 
                         mask->name, picture->name, picture->name, mask->name, mask->name);
 }
 
-/* The field's name, but that of a fact for another: NULL when that is a field's, too. */
+/* Returns the field's name, or for that of a fact another one: NULL if that is a field's, too. */
 static const char *natural_name(const sl_field *fields, uint32_t count, const sl_field *field)
 {
     const char *name = sl_fact_of_field(field->name);

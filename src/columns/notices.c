@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps notices, each once, under their mutex. */
+/* Keeps notices without duplicates, under their mutex. */
 #include "notices.h"
 
 #include "error.h"

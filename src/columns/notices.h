@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * notices: what a user of a loader's columns should read once, and that ends nothing.
+ * notices: warnings for the user of a loader's columns, each shown once.
  *
- * Purpose: sentences with marked options (base/option_text.h), kept for the consumer, who reads
- * them by number. A sentence that is already there, and one for which there is no space, is left
- * out. Workers and the opener add; anyone reads.
+ * Purpose: messages with marked options (base/option_text.h), kept for the consumer, who reads them
+ * by number. Duplicates, and notices beyond the capacity, are dropped. Workers and the opener add;
+ * anyone reads.
+ *
  * Lock: `mutex` guards the list. `count` is raised, with release, when an entry is complete, so
- * that a reader who finds nothing new takes no lock. Memory: one block, from open to close.
+ * that a reader without news takes no lock. Memory: one block, from open to close.
  */
 #ifndef SL_NOTICES_H
 #define SL_NOTICES_H
@@ -25,13 +26,13 @@ typedef struct sl_notices {
     sluice_error list[SL_NOTICES_MAX];
 } sl_notices;
 
-/* NULL: there is no memory. */
+/* Opens the list; NULL: no memory. */
 sl_notices *sl_notices_open(void);
 void sl_notices_close(sl_notices *notices);
-/* `notices` NULL: nobody reads them. */
+/* Adds a notice; `notices` NULL: nobody reads them. */
 void sl_notices_add(sl_notices *notices, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* False: there is none of that number. */
+/* Returns a notice by number; false: there is none. */
 bool sl_notices_get(sl_notices *notices, uint32_t number, sluice_error *notice);
 
 #endif

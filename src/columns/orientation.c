@@ -26,8 +26,8 @@ static bool goes_by_own_size(const sl_column *column)
            column->field.meaning.orientation == SLUICE_ORIENTATION_BY_SIZE;
 }
 
-/* Of what follows an image: the request's, the field's, the image's; of a mask that is an image or
- * a tensor its own size's. */
+/* Returns the orientation of annotations: the request's, the field's, the image's; for a mask that
+ * is an image or a tensor its own size's. */
 static sluice_orientation annotated_as(const sl_column *column, const sl_column *lead)
 {
     const sluice_orientation own = column->field.meaning.orientation;
@@ -55,7 +55,7 @@ static bool is_led_by(const sl_column *column, const sl_column *lead)
            (column->kind->annotated || column->kind->own_size);
 }
 
-/* Nobody knows the size that was annotated: all is as it is decoded, which is as stored. */
+/* Without annotated sizes everything is as decoded, which is as stored. */
 static void go_without_sizes(sl_column_set *set, sl_column *lead)
 {
     sl_notices_add(
@@ -122,7 +122,7 @@ static sl_picture size_when(const sl_turn *stored, bool upright)
                                                : (sl_picture){stored->width, stored->height};
 }
 
-/* What follows it might have been annotated either way. */
+/* Refuses an image whose annotations might be in either orientation. */
 static sluice_status refuse_ambiguous(const sl_column *lead, const sl_turn *stored, const char *why,
                                       sluice_error *error)
 {
@@ -144,7 +144,8 @@ static sluice_status refuse_ambiguous(const sl_column *lead, const sl_turn *stor
         column->request.name);
 }
 
-/* Masks are of one size, whichever way up they are. Those that the sample lacks do not mind. */
+/* Checks masks that have one size in either orientation. Masks that the sample lacks do not
+ * matter. */
 static sluice_status check_own_sizes(const sl_column *lead, const sl_row *row,
                                      const sl_turn *stored, sluice_error *error)
 {
@@ -220,9 +221,9 @@ sluice_status sl_group_orient(const sl_column *lead, sl_row *row, sl_picture *pi
     return SLUICE_OK;
 }
 
-/* ---- what follows it ---- */
+/* ---- columns that follow it ---- */
 
-/* From the image that way up to the image as it is decoded. */
+/* Returns the turn from that orientation of the image to the decoded one. */
 static sl_turn turn_from(const sl_image_frame *frame, bool upright)
 {
     const sl_picture size = size_when(&frame->stored, upright);

@@ -49,7 +49,7 @@ static sluice_status load_numbers(const sl_packed_mask *mask, uint64_t first, ui
                               "\"%s\" contains a number that is not an i64", field->name);
 }
 
-/* Some runs, from number `first` on; how many are in `*count`. */
+/* Loads some runs, from number `first` on; their number is in `*count`. */
 static sluice_status load_runs(const sl_packed_mask *mask, uint64_t first, int64_t runs[AT_ONCE][2],
                                uint64_t *count, sluice_error *error)
 {
@@ -97,7 +97,7 @@ static sluice_status check_runs(const sl_packed_mask *mask, uint64_t stored, slu
     return status;
 }
 
-/* The field's numbers, which are as many as its shape says. */
+/* Finds the field's numbers, and checks them against its shape. */
 static sluice_status open_numbers(const sl_column *column, sl_row *row, sl_packed_mask *mask,
                                   sluice_error *error)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packed_mask: which stored elements of a document are trained, by a field beside them.
+ * packed_mask: which stored elements of a document are trained, from another field.
  *
  * Purpose: the field is a tensor [any] of ints or bools, one for each stored element, 0: not
- * trained; or a tensor [any, 2] of ints, the runs [begin, end) of those that are, in their order
- * and apart from each other. Owner thread: the worker that makes the row. Memory: the decoder's
- * scratch, from sl_packed_mask_open until it is reset. Units: elements. Errors: CORRUPT, with the
- * numbers; UNSUPPORTED: a number that is not an i64. They blame the field.
+ * trained; or a tensor [any, 2] of ints, the runs [begin, end) of trained ones, in order and
+ * disjoint. Owner thread: the worker that makes the row. Memory: the decoder's scratch, from
+ * sl_packed_mask_open until it is reset. Units: elements. Errors: CORRUPT, with the numbers;
+ * UNSUPPORTED: a number that is not an i64. They blame the field.
  */
 #ifndef SL_PACKED_MASK_H
 #define SL_PACKED_MASK_H
@@ -24,7 +24,7 @@ static inline bool sl_packed_mask_is_asked(const sl_column *column)
     return column->mask.number != SL_FIELD_NONE;
 }
 
-/* Once: INVALID: the field has no mask's form. */
+/* Once: checks the form of the field. INVALID: it is not that of a mask. */
 sluice_status sl_packed_mask_bind(const sl_column *column, sluice_error *error);
 /* Reads the mask of a document of `stored` elements, and checks all runs. */
 sluice_status sl_packed_mask_open(const sl_column *column, sl_row *row, uint64_t stored,

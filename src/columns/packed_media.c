@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-enum { MEDIA, OFFSETS, LENGTHS }; /* behind sl_packed_media.part */
+enum { MEDIA, OFFSETS, LENGTHS }; /* after sl_packed_media.part */
 
 /* ---- once ---- */
 
@@ -69,7 +69,7 @@ static sluice_status check_without_media(const sl_column *column, sluice_error *
                          "media") ", the field that they are about");
 }
 
-/* Bytes and elements of a row. */
+/* Finds the bytes and elements of a row. */
 static sluice_status find_media_space(sl_column *column, sl_packed_media *media,
                                       sluice_error *error)
 {
@@ -159,7 +159,7 @@ static int32_t *document_lengths(const sl_column *column, const sl_packed_media 
     return sl_column_row(column, parts, media->part + LENGTHS, row);
 }
 
-/* The bytes of the member's patches, and their number. */
+/* Finds the bytes of the member's patches, and their number. */
 static sluice_status media_bytes(const sl_column *column, const sl_packed_media *media, sl_row *row,
                                  sl_bytes *bytes, uint64_t *patches, sluice_error *error)
 {
@@ -174,7 +174,7 @@ static sluice_status media_bytes(const sl_column *column, const sl_packed_media 
         return sl_error_set(error, SLUICE_CORRUPT, "columns",
                             "the shape of \"%s\" does not match its field", field->name);
     }
-    if (sl_is_packed(value)) { /* the tokens, which may be there, are in their row by now */
+    if (sl_is_packed(value)) { /* the tokens, which may be in scratch, are already in their row */
         sl_scratch_reset(sl_decoder_scratch(row->decoder));
     }
     const sluice_status status = sl_row_bytes(row, column->media.number, bytes, error);

@@ -11,7 +11,7 @@
 
 #define STAGE "columns"
 
-/* How far the pixels of a shape may be from its box: they are those whose part is rounded to it. */
+/* Most distance of a shape's pixels from its box, which is rounded to them. */
 enum { MARGIN = 1 };
 
 /* ---- once ---- */
@@ -130,7 +130,7 @@ static sluice_status keep_own(const sl_group_draw *draw, const sl_box_list *list
     return status;
 }
 
-/* Whether what is behind the layers moves anything. */
+/* Returns whether the geometry after the layers moves anything. */
 static bool moves_behind(const sl_params *params)
 {
     bool moves = false;
@@ -141,7 +141,7 @@ static bool moves_behind(const sl_params *params)
     return moves;
 }
 
-/* Lines [first, end) of a plane: those that something is in. */
+/* Lines [first, end) of a plane that are not empty. */
 typedef struct paste_lines {
     uint32_t first, end;
 } paste_lines;
@@ -151,7 +151,7 @@ static uint32_t line_within(double y, uint32_t height)
     return !(y > 0) ? 0 : y < height ? (uint32_t)y : height;
 }
 
-/* With a margin. */
+/* Returns the lines with a margin. */
 static paste_lines lines_of(double top, double bottom, uint32_t height)
 {
     return (paste_lines){line_within(floor(top) - MARGIN, height),
@@ -167,7 +167,7 @@ static uint64_t eight_of(const uint8_t *pixels, uint32_t count)
     return eight;
 }
 
-/* A plane of pixels, and where the picture at hand is in it. */
+/* A plane of pixels, and the position of the current image in it. */
 typedef struct paste_plane {
     uint8_t *pixels;
     uint32_t width, height;
@@ -187,7 +187,8 @@ static sl_mask empty_mask(const paste_plane *plane, uint8_t *pixels, const paste
                      .work = work};
 }
 
-/* Those that are kept, by way of `drawn`, since other pictures' are there already. */
+/* Draws the kept objects by way of `drawn`, since other images' objects are in the plane
+ * already. */
 static sluice_status draw_pasted(const sl_box_list *list, const paste_plane *plane,
                                  const paste_lines *lines, uint8_t *drawn, sluice_error *error)
 {
@@ -214,7 +215,7 @@ static sluice_status draw_pasted(const sl_box_list *list, const paste_plane *pla
     return status;
 }
 
-/* All of the member's objects that are kept, and what is not seen of them. */
+/* Returns the lines of all the member's kept objects. */
 static paste_lines lines_of_kept(const sl_box_list *list, uint32_t height)
 {
     double top = INFINITY;
@@ -284,7 +285,8 @@ sluice_status sl_paste_member(const sl_column *lead, sl_row *row, sluice_error *
     if (draw->params.layer == 0) {
         return keep_own(draw, list, paste, error);
     }
-    if (list->kept_count == list->before) { /* or there is no space for any: the column says so */
+    /* or there is no capacity for any: the column reports that */
+    if (list->kept_count == list->before) {
         draw->missing = !list->overflows || objects_of(lead)->request.truncates;
         return SLUICE_OK;
     }
@@ -303,8 +305,8 @@ static bool comes_near(const double box[4], const double bounds[4])
     return box[0] < bounds[2] && box[1] < bounds[3] && box[2] > bounds[0] && box[3] > bounds[1];
 }
 
-/* Of pixels [from, to) of a line, 1 or 0 each: whether some of the object's are covered, and from
- * where to where there are others. */
+/* Checks pixels [from, to) of a line, 1 or 0 each: whether some of the object's are covered, and
+ * the range of the others. */
 static bool find_left_in_line(const uint8_t *object, const uint8_t *over, uint32_t from,
                               uint32_t to, paste_lines *left)
 {
@@ -331,8 +333,8 @@ static bool find_left_in_line(const uint8_t *object, const uint8_t *over, uint32
     return covered != 0;
 }
 
-/* What is left of an object that is drawn to `lines`: the box of its pixels. Whether something is
- * covered. */
+/* Finds the rest of an object that is drawn to `lines`: the box of its pixels. Returns whether any
+ * is covered. */
 static bool find_left(const sl_paste *paste, const paste_plane *plane, const paste_lines *lines,
                       double left[4])
 {
@@ -406,7 +408,7 @@ static sluice_status judge_own(const sl_column *lead, sl_row *row, sluice_error 
     return status;
 }
 
-/* Values of a row that belong to objects which are gone. */
+/* Drops values of a row that belong to removed objects. */
 static void drop_values(const sl_column *column, const sl_paste *paste, uint32_t number,
                         sl_part_view parts)
 {

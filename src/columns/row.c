@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of the sample at hand, on the worker that makes the row. */
+/* The values of the current sample, on the worker that makes the row. */
 #include "row.h"
 
 #include "packed_value.h"

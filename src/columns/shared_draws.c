@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shared_draws: what a recipe's group "shared" may have in it, by the columns that follow the
- * picture. Its steps draw alike in all columns that have the key: so nothing that only one of them
- * has may change what they draw, neither its boxes nor that it is drawn again. Once, when all
- * columns are bound.
+ * Checks a recipe's group "shared" against the columns that follow the image. Its steps draw the
+ * same in all columns with the key: so nothing that only one of them has may change their draws,
+ * neither its boxes nor drawing it again. Once, when all columns are bound.
  */
 #include "shared_draws.h"
 
@@ -15,7 +14,7 @@
 
 /* ---- boxes that are drawn again ---- */
 
-/* The last step that gives the recipe its size; NULL: none does. */
+/* Returns the last step that gives the recipe its size; NULL: none does. */
 static const sl_recipe_step *step_of_size(const sluice_augment *recipe)
 {
     const sl_recipe_step *last = NULL;
@@ -25,7 +24,7 @@ static const sl_recipe_step *step_of_size(const sluice_augment *recipe)
     return last;
 }
 
-/* A step that no new draw changes, though boxes are gone by it. */
+/* Returns a step that drops boxes and that no new draw changes. */
 static const sl_recipe_step *find_fixed_cut(const sluice_augment *recipe)
 {
     const sl_recipe_step *sized = step_of_size(recipe);
@@ -61,9 +60,10 @@ static sluice_status check_redraw(const sl_column_set *set, const sl_column *box
                               fixed->kind->name);
 }
 
-/* ---- steps that look at boxes ---- */
+/* ---- steps that use boxes ---- */
 
-/* Number of the last step that looks at boxes in a group that shares so; count: there is none. */
+/* Returns the number of the last step that uses boxes in a group of that key; count: there is
+ * none. */
 static uint32_t find_look(const sluice_augment *recipe, uint32_t shared)
 {
     uint32_t found = recipe->count;
@@ -85,7 +85,7 @@ static const sl_column *boxes_of(const sl_column_set *set, const sl_column *lead
     return NULL;
 }
 
-/* Whether two columns of boxes have the same, whatever they keep of them. */
+/* Returns whether two columns have the same boxes, regardless of which they keep. */
 static bool are_same_boxes(const sl_column *a, const sl_column *b)
 {
     if (a == NULL || b == NULL) {
@@ -99,7 +99,7 @@ static bool are_same_boxes(const sl_column *a, const sl_column *b)
            one->truncates == other->truncates;
 }
 
-/* Itself; of a group, whether its draw decides on steps that do. */
+/* Returns whether the step moves boxes; for a group, whether its draw decides on steps that do. */
 static bool moves_boxes(const sl_recipe_step *step)
 {
     const sl_step_stage stage = step->kind->stage;
@@ -111,7 +111,8 @@ static bool moves_boxes(const sl_recipe_step *step)
     return moves;
 }
 
-/* The next step from `*at` on, and before `end`, that may move boxes; NULL: there is none. */
+/* Returns the next step from `*at` on, and before `end`, that may move boxes; NULL: there is
+ * none. */
 static const sl_recipe_step *next_move(const sluice_augment *recipe, uint32_t *at, uint32_t end)
 {
     while (*at < end && !moves_boxes(&recipe->steps[*at])) {
@@ -130,8 +131,8 @@ static bool have_same_arguments(const sl_recipe_step *a, const sl_recipe_step *b
     return same;
 }
 
-/* Whether what moves boxes before the step that looks at them is the same in both: of the group,
- * or of no draw. */
+/* Returns whether boxes are moved the same in both before the step that uses them: by the group, or
+ * by steps without a draw. */
 static bool are_moved_alike(const sluice_augment *a, uint32_t end_of_a, const sluice_augment *b,
                             uint32_t end_of_b)
 {
@@ -151,7 +152,7 @@ static bool are_moved_alike(const sluice_augment *a, uint32_t end_of_a, const sl
     }
 }
 
-/* Of steps that share so. */
+/* Checks steps that share a key. */
 static sluice_status check_look(const sl_column_set *set, const sl_column *a, const sl_column *b,
                                 uint32_t shared, sluice_error *error)
 {

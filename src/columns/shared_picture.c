@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shared_picture: which columns share a picture, which of their rectangles become one, and making
- * them. On a worker, in its decoder's scratch, of which each rectangle gives back what it took.
+ * shared_picture: finds the columns that share an image, joins their rectangles, and makes them. On
+ * a worker, in its decoder's scratch, which each rectangle restores.
  */
 #include "shared_picture.h"
 
@@ -32,7 +32,7 @@ void sl_shared_bind(sl_column_set *set)
     }
 }
 
-/* What one decode is for. */
+/* Columns of one decode. */
 typedef struct shared_part {
     sl_rect need;
     uint32_t denominator;
@@ -54,7 +54,7 @@ static sl_rect union_of(const sl_rect *a, const sl_rect *b)
     return (sl_rect){x, y, right - x, bottom - y};
 }
 
-/* Whether one decode for both costs less; `a` is that then. */
+/* Joins two parts if one decode for both costs less; `a` is the result. */
 static bool join(const sl_decoder *decoder, shared_part *a, shared_part *b)
 {
     if (a->columns == 0 || b->columns == 0 || a->denominator != b->denominator) {
@@ -70,7 +70,7 @@ static bool join(const sl_decoder *decoder, shared_part *a, shared_part *b)
     return true;
 }
 
-/* Has `part` take in what it can; it has grown then, and may take more. */
+/* Joins `part` with all others that pay; it has grown then, and may take more. */
 static bool join_any(const sl_decoder *decoder, shared_plan *plan, shared_part *part)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
@@ -81,7 +81,7 @@ static bool join_any(const sl_decoder *decoder, shared_plan *plan, shared_part *
     return false;
 }
 
-/* Draws each column, in their order, as it would be alone. */
+/* Draws each column, in order, as it would be alone. */
 static void plan_parts(const sl_column *first, uint64_t columns, sl_row *row,
                        const sl_picture *picture, shared_plan *plan)
 {
@@ -112,7 +112,7 @@ static void add_decode_time(sl_row *row)
     row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
 }
 
-/* The columns that were made. */
+/* Makes a part. Returns the columns that were made. */
 static uint64_t make_part(const sl_column_set *set, const shared_part *part, sl_row *row,
                           sl_part_view parts)
 {
@@ -131,8 +131,8 @@ static uint64_t make_part(const sl_column_set *set, const shared_part *part, sl_
     return made;
 }
 
-/* What their draws look at, before the picture is opened; of those that share, the ones that have
- * it. */
+/* Reads the boxes that their draws use, before the image is opened. Returns the sharing columns
+ * that succeeded. */
 static uint64_t read_sharing_groups(const sl_column *first, sl_row *row)
 {
     uint64_t read = 0;
@@ -145,7 +145,7 @@ static uint64_t read_sharing_groups(const sl_column *first, sl_row *row)
     return read;
 }
 
-/* The picture is the same way up for all of them; those that can go by it. */
+/* Orients the image, which is the same for all of them. Returns the columns that can use it. */
 static uint64_t orient_groups(const sl_column *first, uint64_t columns, sl_row *row,
                               sl_picture *picture)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures of several sizes in one batch, and masks of them: padded to the largest, or back to
- * back. Each row is made where there is space for the largest that there can be; `finish`, on the
- * thread that made the last one, moves them to where they belong.
+ * Images of several sizes in one batch, and masks of them: padded to the largest, or back to back.
+ * Each row is made where the largest possible one has space; `finish`, on the thread that made the
+ * last one, moves them to their places.
  */
 #include "sizes.h"
 
@@ -36,7 +36,8 @@ static sluice_status add_offsets(sl_column *column, sl_column_set *set, sluice_e
     return SLUICE_OK;
 }
 
-/* Planes, each of which has a value for each pixel; else a pixel's values are together. */
+/* Returns the number of planes, each with a value for each pixel; 1: a pixel's values are
+ * together. */
 static uint32_t planes_of(const sl_column *column)
 {
     return sl_column_is_image(column) && column->request.layout == SLUICE_NCHW ? 3 : 1;
@@ -76,7 +77,7 @@ sluice_status sl_column_bind_sizes(sl_column *column, sl_column_set *set, sl_par
     return is_ragged(column) ? add_offsets(column, set, error) : SLUICE_OK;
 }
 
-/* The largest that a request may name, too. */
+/* Rounds a side, up to the largest that a request may name. */
 static uint32_t side_of(double side)
 {
     return side < SIDE_MOST ? (uint32_t)side : SIDE_MOST;
@@ -109,7 +110,7 @@ static sluice_status refuse_any_size(const sl_column *column, const sl_step_kind
         open != NULL ? open->name : "", open != NULL ? " has no bound" : "");
 }
 
-/* False: images of any size become of sizes that the recipe names, or a step leaves them open. */
+/* Returns false if images of any size get sizes from the recipe, or a step leaves them open. */
 static bool depends_on_images(const sluice_augment *recipe)
 {
     const sl_step_kind *open = NULL;
@@ -149,7 +150,7 @@ sluice_status sl_column_settle_space(sl_column *column, const sl_column_set *set
                                                           : status;
 }
 
-/* In the batch's size, by its bucket. */
+/* Binds an image whose size is that of the batch's bucket. */
 static void bind_pixels_of_bucket(sl_column *column, sl_column_set *set, sl_part *part)
 {
     column->sized = true;
@@ -210,7 +211,7 @@ static int32_t *size_of(const sl_column *column, sl_part_view parts, uint32_t nu
     return sl_column_row(column, parts, column->sizes_part, number);
 }
 
-/* Bytes of a row's pixels, as they were made. */
+/* Returns the bytes of a row's pixels as made. */
 static uint64_t made_bytes(const sl_column *column, const int32_t *size)
 {
     return (uint64_t)size[0] * (uint64_t)size[1] * column->pixel_bytes;
@@ -270,7 +271,7 @@ void sl_column_fill_row(const sl_column *column, const sl_row_place *at, sl_part
 void sl_column_blank_pixels(const sl_column *column, const sl_row_place *at, sl_part_view parts)
 {
     const uint32_t number = at->number;
-    if (sl_column_varies(column)) { /* its picture may be there */
+    if (sl_column_varies(column)) { /* its image may be missing */
         const int32_t *size = size_of(&column->set->columns[column->lead], parts, number);
         memcpy(size_of(column, parts, number), size, 2 * sizeof(*size));
         sl_column_fill_pixels(column, sl_column_row(column, parts, 0, number),
@@ -311,9 +312,9 @@ typedef struct raster {
 } raster;
 
 /*
- * Spreads the planes of a picture out in place: from their own size to the batch's, filled right
- * and below. From the end on, so that nothing is overwritten before it was moved: a line's new
- * place is never before its old one.
+ * Spreads the planes of an image in place: from their own size to the batch's, filled right and
+ * below. From the end on, so that nothing is overwritten before it was moved: a line's new place is
+ * never before its old one.
  */
 static void spread_out(const sl_column *column, uint8_t *at, raster own, raster whole)
 {

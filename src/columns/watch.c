@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at boxes and what belongs to them until there is something to be said, or known that there
- * is not. Workers: counters of a column's first boxes are relaxed, since nothing hangs on their
- * order; how long rows are is counted under the watch's mutex.
+ * Watches boxes and values that belong to them, until a notice is due or ruled out. Workers:
+ * counters of a column's first boxes are relaxed, since nothing depends on their order; lengths of
+ * rows are counted under the notices' mutex.
  */
 #include "watch.h"
 
@@ -10,10 +10,10 @@
 #include "option_text.h"
 #include "thread.h"
 
-/* Of a column of boxes, the first ones that are looked at. */
+/* First boxes of a column that are checked. */
 #define BOXES_LOOKED 1000U
-/* Rows of which it is looked whether all are as long as the boxes; and when that is believed: so
- * many rows, of so many lengths. */
+/* Rows that are compared with the number of boxes; and the numbers of rows and of different lengths
+ * that are enough. */
 enum { ROWS_LOOKED = 64, ROWS_FEW = 4, LENGTHS_MANY = 3, ROWS_MANY = 8, LENGTHS_FEW = 2 };
 
 static sl_watch *watch_of(const sl_column *column)
@@ -22,7 +22,7 @@ static sl_watch *watch_of(const sl_column *column)
     return set->watches != NULL ? &set->watches[column - set->columns] : NULL;
 }
 
-/* ---- boxes that are none ---- */
+/* ---- invalid boxes ---- */
 
 static void note_invalid(const sl_column *column, uint32_t invalid, uint32_t looked)
 {
@@ -55,7 +55,7 @@ void sl_watch_boxes(const sl_column *column, const sl_box_list *list)
     }
 }
 
-/* ---- rows as long as there are boxes ---- */
+/* ---- rows with as many values as boxes ---- */
 
 static const sl_column *boxes_beside(const sl_column *column, const sl_row *row)
 {
@@ -70,7 +70,7 @@ static const sl_column *boxes_beside(const sl_column *column, const sl_row *row)
     return NULL;
 }
 
-/* Counts one more; true: it is believed. Under the mutex. */
+/* Counts one more row. Returns true once there is enough evidence. Under the mutex. */
 static bool count_length(sl_watch *watch, uint64_t length)
 {
     watch->rows++;
@@ -112,7 +112,7 @@ void sl_watch_length(const sl_column *column, const sl_row *row, uint64_t length
 
 enum { BOXES_LEAST = 8 };
 
-/* Read as the dataset says: not in wrong units. */
+/* Returns whether boxes are read in the dataset's units. */
 static bool is_as_known(const sl_column *column)
 {
     return column->request.coordinates == column->field.meaning.coordinates;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch: looks at the first rows for what a user should be told once (notices.h): boxes in the
- * wrong format, values that seem to belong to boxes, batches that lost all their boxes.
+ * watch: checks the first rows for conditions to report once (notices.h): boxes in the wrong
+ * format, values that seem to belong to boxes, batches that lost all their boxes.
  *
  * Threads: workers call these for their rows. Counters are relaxed, since nothing depends on their
- * order; lengths are counted under the notices' mutex. Nothing is done where nobody reads notices.
+ * order; lengths are counted under the notices' mutex. Does nothing if nobody reads notices.
  */
 #ifndef SL_COLUMNS_WATCH_H
 #define SL_COLUMNS_WATCH_H
 
 #include "row.h"
 
-/* Parts of a BOXES, behind values and offsets or lengths. */
+/* Parts of a BOXES, after values and offsets or lengths. */
 enum { SL_BOXES_HAD = 2 }; /* u32: boxes of the row before the draw; only where notices are read */
 
 /* Notes a sample's boxes, of which list->faults are invalid in the column's format. */
 void sl_watch_boxes(const sl_column *column, const sl_box_list *list);
 /* Notes the length of a row of a column that follows no boxes. */
 void sl_watch_length(const sl_column *column, const sl_row *row, uint64_t length);
-/* Looks at a batch whose rows are made: whether geometry dropped all of their boxes. */
+/* Checks a batch whose rows are made: whether geometry dropped all of their boxes. */
 void sl_watch_batch(const sl_column *column, uint32_t rows, sl_part_view parts);
 
 #endif
