@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply: makes a converter's tables once, then rows: what is left of a program when its canvases
- * are made (run.h) is done strip by strip, and each strip is converted. A converter is immutable
- * once made; pixels in between are in the caller's scratch.
+ * apply: makes a converter's tables once, then rows: the operations after a program's last canvas
+ * (run.h) are done strip by strip, and each strip is converted. A converter is immutable once made;
+ * pixels in between are in the caller's scratch.
  */
 #include "apply.h"
 
@@ -92,9 +92,9 @@ static sluice_status apply_no_memory(sluice_error *error, uint32_t width, uint32
                         width, height);
 }
 
-/* Where finished rows come from: one of three. */
+/* Source of finished rows: one of three. */
 typedef struct row_source {
-    uint8_t *canvas; /* NULL: not this */
+    uint8_t *canvas; /* NULL: not used */
     bool is_crop;
     sl_crop crop;
     sl_resampler resampler;
@@ -127,7 +127,7 @@ static void source_rows(const row_source *source, uint32_t width, uint32_t first
     }
 }
 
-/* Rows are resampled one by one, with nothing between that and their conversion. */
+/* Resamples rows one by one, each converted at once. */
 static void convert_resampled(const sl_converter *converter, const sl_resampler *resampler,
                               void *row)
 {
@@ -138,7 +138,7 @@ static void convert_resampled(const sl_converter *converter, const sl_resampler 
     }
 }
 
-/* As many rows at a time as stay in the nearest cache: made, worked on, converted. */
+/* Makes, processes and converts as many rows at a time as stay in the nearest cache. */
 static sluice_status apply_finish(const sl_converter *converter, const sl_run *run,
                                   const row_source *source, const sl_chain *chain, void *row)
 {
@@ -212,7 +212,7 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
     return status;
 }
 
-/* ---- rows of several pictures ---- */
+/* ---- rows of several images ---- */
 
 size_t sl_canvas_bytes(const sl_params *params)
 {
@@ -257,7 +257,7 @@ size_t sl_layer_bytes(const sl_params *params)
     return (size_t)params->layer_width * params->layer_height * 3;
 }
 
-/* The second layer into the first. */
+/* Blends the second layer into the first. */
 static void blend(const sl_converter *converter, const sl_params *params, uint8_t *pixels,
                   const uint8_t *second)
 {

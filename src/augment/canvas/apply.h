@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply: the entrance of this space: a view of a picture to its row of a batch.
+ * apply: the entrance of this module: turns a view of an image into its row of a batch.
  *
- * Purpose: the sample's program (program.h) is carried out (run.h), and what comes of it is
- * normalised, cast and laid out (augment/canvas/convert.h) as by a table of 256 values per channel
- * made once per loader. Where nothing needs the whole canvas each row of pixels is converted as
- * soon as it is made. Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale 1/255 and bias 0,
- * or what a step of the recipe makes them (normalise: 1/(255*stddev), -mean/stddev), all in
- * binary32; f16 and bf16 are that, rounded to nearest even. u8 is copied. Threads: sl_converter is
- * immutable after make; apply is pure, with the caller's scratch.
+ * Purpose: the sample's program (program.h) is run (run.h), and its result is normalised, cast and
+ * laid out (augment/canvas/convert.h) as by a table of 256 values per channel made once per loader.
+ * If nothing needs the whole canvas, each row of pixels is converted as soon as it is made.
+ * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale 1/255 and bias 0, or a recipe step's
+ * factors (normalise: 1/(255*stddev), -mean/stddev), all in binary32; f16 and bf16 are that,
+ * rounded to nearest even. u8 is copied. Threads: sl_converter is immutable after make; apply is
+ * pure, with the caller's scratch.
  */
 #ifndef SL_APPLY_H
 #define SL_APPLY_H
@@ -32,22 +32,22 @@ typedef struct sl_converter {
     uint32_t table[3][256]; /* output bits in the low 8, 16 or 32 bits */
 } sl_converter;
 
-/* Makes the tables: a result is fmaf(u8, scales[c], biases[c]). Dtype, layout and size, which the
- * caller sets, are set; converter.h makes one of a recipe. */
+/* Makes the tables: a result is fmaf(u8, scales[c], biases[c]). The caller has set dtype, layout
+ * and size; converter.h makes one from a recipe. */
 void sl_converter_fill(sl_converter *converter, const float scales[3], const float biases[3]);
-/* What channel `c` (0..2) of a result is made with. */
+/* Returns the factors of channel `c` (0..2) of a result. */
 void sl_converter_factors(const sl_converter *converter, size_t c, float *scale, float *bias);
-/* Makes it leave 8-bit pictures, channels last, as they are: the rest is done elsewhere. */
+/* Makes it leave 8-bit images, channels last, unconverted: the rest is done elsewhere. */
 void sl_converter_leave_bytes(sl_converter *converter);
-/* Bytes of one row (one picture) of the batch. */
+/* Returns the bytes of one row (one image) of the batch. */
 size_t sl_converter_row_bytes(const sl_converter *converter);
 
-/* What a worker brings along. */
+/* A worker's means. */
 typedef struct sl_apply_work {
-    sl_scratch *scratch; /* left as it was */
-    sl_profile *profile; /* times of operations are added to it; NULL: they are not taken */
-    bool unmirrored;     /* the picture's box is not mirrored: somebody does that to the row */
-    const sl_work *work; /* whose stop is looked at between operations: CANCELED; NULL: nobody's */
+    sl_scratch *scratch; /* restored */
+    sl_profile *profile; /* receives times of operations; NULL: not measured */
+    bool unmirrored;     /* the image's box is not mirrored: the caller mirrors the row */
+    const sl_work *work; /* its stop is checked between operations: CANCELED; NULL: none */
 } sl_apply_work;
 
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,
@@ -55,9 +55,8 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
                                sluice_error *error);
 
 /*
- * Rows of several pictures (program.h), a canvas for all of them, of sl_canvas_bytes. begin fills
- * it, tile puts one picture into it, end makes the row, by the program of any of them. `canvas` is
- * worked in.
+ * Rows of several images (program.h) share a canvas of sl_canvas_bytes. begin fills it, tile puts
+ * one image into it, end makes the row, by the program of any of them, and overwrites `canvas`.
  */
 size_t sl_canvas_bytes(const sl_params *params);
 void sl_canvas_begin(const sl_params *params, uint8_t *canvas);
@@ -69,25 +68,24 @@ sluice_status sl_canvas_end(const sl_converter *converter, const sl_params *para
                             sluice_error *error);
 
 /*
- * Rows of two layers, of sl_layer_bytes each: the first is made into `pixels`, of a view, or of the
- * canvas of its tiles; the second is blended into it, fmaf(share, first, (1 - share) * second) in
- * binary32, to nearest even, or put over it where it is said to be. sl_canvas_end makes the row of
- * them.
+ * Rows of two layers, of sl_layer_bytes each: the first is made into `pixels`, from a view, or from
+ * the canvas of its tiles; the second is blended into it, fmaf(share, first, (1 - share) * second)
+ * in binary32, to nearest even, or put over it where `over` is set. sl_canvas_end makes their row.
  */
 typedef struct sl_layer {
-    const sl_image *view; /* NULL: `tiles`, which are worked in */
+    const sl_image *view; /* NULL: `tiles`, which are overwritten */
     uint8_t *tiles, *pixels;
-    const uint8_t *over; /* pixels that are the second's, 1, else 0; NULL: it is blended */
+    const uint8_t *over; /* 1 for pixels of the second, else 0; NULL: it is blended */
 } sl_layer;
 size_t sl_layer_bytes(const sl_params *params);
 sluice_status sl_layer_make(const sl_converter *converter, const sl_params *params,
                             const sl_apply_work *work, const sl_layer *layer, sluice_error *error);
 
-/* Of pixels whose `over` is 1, and not 0, those of `from`; the others of `to` stay. */
+/* Copies pixels of `from` whose `over` is 1, not 0; the others of `to` stay. */
 void sl_put_over(const uint8_t *over, size_t pixels, size_t pixel_bytes, const uint8_t *from,
                  uint8_t *to);
 
-/* Rounding of binary32 to binary16 and to bfloat16, nearest even; bits in, bits out. */
+/* Round binary32 to binary16 and to bfloat16, nearest even; bits in, bits out. */
 uint16_t sl_half_from_float(float value);
 uint16_t sl_bfloat16_from_float(float value);
 

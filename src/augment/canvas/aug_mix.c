@@ -2,7 +2,7 @@
 /* The reference: a value at a time. */
 #include "aug_mix.h"
 
-/* Pillow's blend of two values by a share in [0, 1]. */
+/* Blends two values like Pillow by a fraction in [0, 1]. */
 static float mix_blend(float from, float to, float share)
 {
     return (float)(uint8_t)(from + share * (to - from));

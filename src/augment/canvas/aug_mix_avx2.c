@@ -66,7 +66,7 @@ INLINE void mix_step(const sl_aug_mixing *m, sl_mix_rule rule, const uint8_t *in
 INLINE void mix_all(const sl_aug_mixing *mixing, sl_mix_rule rule, const uint8_t *in,
                     const uint8_t *const *chains, size_t bytes, uint8_t *out)
 {
-    const sl_aug_mixing local = *mixing; /* which stores to `out` cannot change */
+    const sl_aug_mixing local = *mixing; /* which stores to `out` cannot modify */
     size_t i = 0;
     for (; i + MIX_STEP <= bytes; i += MIX_STEP) {
         mix_step(&local, rule, in, chains, i, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blend: Pillow's grey and Pillow's mixing of two values, which several operations share.
+ * blend: Pillow's grey and Pillow's blend of two values, which several operations share.
  *
  * Arithmetic: binary32, each operation rounded (the build has no contraction), cut towards zero.
  * Source: Pillow 9.4, libImaging/Convert.c (L) and Blend.c. Threads: pure.
@@ -22,8 +22,8 @@ static inline uint32_t sl_grey(const uint8_t *pixel)
 }
 
 /*
- * From `base` (factor 0) to `value` (factor 1) and beyond, clipped. Both are 0..255, the factor is
- * finite. Between 0 and 1 nothing is outside 0..255, so clipping changes nothing there.
+ * Blends from `base` (factor 0) to `value` (factor 1) and beyond, clipped. Both are 0..255, the
+ * factor is finite. Between 0 and 1 no result is outside 0..255, so clipping changes nothing there.
  */
 static inline uint8_t sl_blend(int32_t base, int32_t value, float factor)
 {

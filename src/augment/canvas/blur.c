@@ -63,7 +63,7 @@ static uint32_t mirror_index(int64_t i, uint32_t size)
     return (uint32_t)(i < (int64_t)size ? i : period - i);
 }
 
-/* The pixels beside the row's ends. */
+/* Fills the pixels outside the row's ends. */
 static void mirror_ends(int16_t *row, uint32_t width, uint32_t reach)
 {
     for (uint32_t j = 1; j <= reach; j++) {

@@ -41,8 +41,8 @@ typedef struct sl_gaussian {
     double sigma_x, sigma_y;     /* in pixels, above 0 */
 } sl_gaussian;
 
-/* All of `in`, whatever it is a part of, to as large a canvas at `out`, which does not overlap it.
- * NOMEM. */
+/* Blurs all of `in`, which may be a part of an image, to as large a canvas at `out`, which does not
+ * overlap it. NOMEM. */
 sluice_status sl_blur_gaussian(sl_simd simd, const sl_image *in, const sl_gaussian *blur,
                                uint8_t *out, sl_scratch *scratch, sluice_error *error);
 

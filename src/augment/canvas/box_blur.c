@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strips of 32 lines: rows, turned so that the same pixel of all is side by side, and then columns,
- * which are so already. All passes of a strip are done while it is in the first-level cache.
+ * Strips of 32 lines: rows are transposed so that the same pixel of all is adjacent; columns are so
+ * already. All passes of a strip are done while it is in the first-level cache.
  */
 #include "box_blur.h"
 
@@ -31,7 +31,7 @@ sl_boxes sl_boxes_gaussian(float radius)
 typedef struct box_work {
     const sl_stencil_kernels *kernels;
     uint32_t passes, reach, weight, far_weight;
-    uint8_t *lines;      /* a strip of rows, turned */
+    uint8_t *lines;      /* a transposed strip of rows */
     uint8_t *partial;    /* a strip of fewer than 32 columns */
     uint8_t *between[2]; /* passes */
 } box_work;
@@ -69,7 +69,7 @@ static void copy_strip(const strip *to, const strip *from, size_t lines)
     }
 }
 
-/* All passes over a strip. A pass cannot write where it reads. */
+/* Runs all passes over a strip. A pass cannot write where it reads. */
 static void run_passes(const box_work *work, const strip *lines)
 {
     sl_stencil_box pass = {.in = lines->first,
@@ -97,7 +97,7 @@ static void run_passes(const box_work *work, const strip *lines)
     work->kernels->box(&pass);
 }
 
-/* 32 rows from `top` on. Where there are fewer, the last one stands for the others. */
+/* Blurs 32 rows from `top` on. If there are fewer, the last one replaces the others. */
 static void blur_rows(const box_work *work, const sl_image *in, uint32_t top, uint8_t *out)
 {
     const size_t bytes = (size_t)in->width * SAMPLES;
@@ -114,7 +114,7 @@ static void blur_rows(const box_work *work, const sl_image *in, uint32_t top, ui
     work->kernels->from_lines(work->lines, bytes, out, bytes, used);
 }
 
-/* 32 columns of bytes, or `used` of them: then through a strip of ours. */
+/* Blurs 32 columns of bytes, or `used` of them through a strip of its own. */
 static void blur_columns(const box_work *work, const strip *columns, size_t used)
 {
     if (used == LANES) {

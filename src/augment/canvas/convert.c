@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* One channel of `count` pixels to every `step`th element of `out`. */
+/* Converts one channel of `count` pixels to every `step`th element of `out`. */
 static void convert_channel(const uint8_t *pixels, size_t count, const uint32_t table[256],
                             sluice_dtype dtype, void *out, size_t step)
 {

@@ -17,13 +17,13 @@ static const sl_convolve_kernels *convolve_kernels_for(sl_simd simd)
     return &sl_convolve_scalar;
 }
 
-/* The most that rounded weights cost. */
+/* Returns the largest error of rounded weights. */
 static double rounding_error(uint32_t taps, uint32_t bits)
 {
     return taps * (255 / 2.0) / (double)(1U << bits);
 }
 
-/* Whether what convolve.h says of the result is certain. */
+/* Returns whether the bound of convolve.h is certain to hold. */
 static bool is_close(const sl_filter *across, const sl_filter *down, uint32_t fraction)
 {
     const double pillow = rounding_error(across->taps, PILLOW_BITS);
@@ -120,7 +120,7 @@ sluice_status sl_convolver_open(sl_convolver *convolver, sl_simd simd, const sl_
     return open_passes(convolver, &across, scratch) ? SLUICE_OK : SLUICE_NOMEM;
 }
 
-/* A row with enough bytes behind it. */
+/* Returns a row with enough readable bytes behind it. */
 static const uint8_t *padded_row(const sl_convolver *c, uint32_t row, uint8_t *copy)
 {
     const uint8_t *in = c->first + (size_t)(row < c->rows ? row : c->rows - 1) * c->stride_bytes;
@@ -133,7 +133,7 @@ static const uint8_t *padded_row(const sl_convolver *c, uint32_t row, uint8_t *c
     return copy;
 }
 
-/* Rows 2 pair and 2 pair + 1 after the first pass. */
+/* Returns rows 2 pair and 2 pair + 1 after the first pass. */
 static const int16_t *kept_pair(const sl_convolver *c, uint32_t pair)
 {
     const uint32_t slot = pair % c->slots;
@@ -147,7 +147,7 @@ static const int16_t *kept_pair(const sl_convolver *c, uint32_t pair)
     return samples;
 }
 
-/* Of output `row`; how many. */
+/* Collects the pairs of rows for output `row`. Returns their number. */
 static uint32_t collect_pairs(const sl_convolver *c, uint32_t row)
 {
     const sl_filter *down = &c->down;

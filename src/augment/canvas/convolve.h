@@ -41,7 +41,7 @@
 #include "simd.h"
 #include "view.h"
 
-/* Of two rows of the first pass, a sample of each in turn. */
+/* Two rows of the first pass, interleaved. */
 typedef struct sl_row_pair {
     const int16_t *samples;
     int32_t weights; /* of the second pass: the upper row's in the lower half */
@@ -50,10 +50,10 @@ typedef struct sl_row_pair {
 /* Per instruction set; convolve_scalar.c is the reference, others give the same bits. Kernels may
  * read and write SL_ROW_SLACK samples behind rows, except `upper` and `lower`. */
 typedef struct sl_convolve_kernels {
-    /* As sl_resample_kernels has it. */
+    /* Like sl_resample_kernels. */
     bool (*prepare)(sl_horizontal *pass, sl_scratch *scratch);
-    /* Two rows of needed columns, behind which there are 6 * pairs + SL_CONVOLVE_BEHIND bytes, to
-     * two of outputs, from 0 to `most`. */
+    /* Filters two rows of needed columns, behind which there are 6 * pairs + SL_CONVOLVE_BEHIND
+     * bytes, to two rows of outputs, from 0 to `most`. */
     void (*across)(const sl_horizontal *pass, const uint8_t *upper, const uint8_t *lower,
                    int16_t most, int16_t *out);
     /* Sums over `count` pairs, rounded, >> shift, of `samples` samples. */
@@ -71,28 +71,28 @@ typedef struct sl_convolver {
     const uint8_t *first; /* of the view: the first needed pixel of the first needed row */
     const uint8_t *end;   /* of the view's memory */
     size_t stride_bytes;
-    uint32_t columns, rows; /* needed ones */
+    uint32_t columns, rows; /* number of needed ones */
     uint8_t *copies[2];     /* of rows that end with the view's memory */
-    int16_t *kept;          /* `slots` pairs of rows; `held`: which, below 0 for none */
+    int16_t *kept;          /* `slots` pairs of rows; `held`: their numbers, below 0 for none */
     int32_t *held;
     size_t pair_samples;
     uint32_t slots;
     sl_row_pair *pairs; /* of one output */
     uint8_t *pixels;    /* one finished row */
     bool flip_x, flip_y;
-    /* Instead, where weights of int16 are not enough. */
+    /* Used instead if weights of int16 are not precise enough. */
     bool is_real;
     sl_filter real_across;
     float *real_kept, *real_sums;
 } sl_convolver;
 
-/* `view` covers its sl_mapping_need. NOMEM when the scratch is too small. */
+/* Opens a convolver. `view` covers its sl_mapping_need. NOMEM if the scratch is too small. */
 sluice_status sl_convolver_open(sl_convolver *convolver, sl_simd simd, const sl_image *view,
                                 const sl_mapping *mapping, sl_scratch *scratch);
-/* Row `row` of the output. Valid until the next call. */
+/* Returns row `row` of the output. Valid until the next call. */
 const uint8_t *sl_convolver_row(const sl_convolver *convolver, uint32_t row);
 
-/* The same in binary32, of a convolver that is open but for that. */
+/* Opens the same in binary32; the rest of the convolver is open already. */
 sluice_status sl_convolver_open_real(sl_convolver *convolver, const sl_axis axes[2],
                                      const int32_t begin[2], sl_scratch *scratch);
 const uint8_t *sl_convolver_row_real(const sl_convolver *convolver, uint32_t row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both passes in binary32, for pictures made far smaller: one loop, the same at every level. */
+/* Both passes in binary32, for strong downscaling: one loop, the same at every level. */
 #include "convolve.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@ static bool is_own_size(const sl_axis *axis)
            axis->box_start == (double)axis->limit_start;
 }
 
-/* Outputs [*begin, *end) of the axis that show pixels. */
+/* Finds the outputs [*begin, *end) of the axis that show pixels. */
 static void find_shown(const sl_axis *axis, uint32_t *begin, uint32_t *end)
 {
     const int64_t outputs = axis->outputs;

@@ -20,7 +20,7 @@ static uint32_t reflect_index(int64_t i, uint32_t size)
     return (uint32_t)(i < (int64_t)size ? i : period - i);
 }
 
-/* A gaussian, normalised to a sum of 1 over both sides. */
+/* Computes a gaussian, normalised to a sum of 1 over both sides. */
 static void elastic_weights(double sigma, uint32_t reach, float *weights)
 {
     double sum = 1.0;
@@ -66,7 +66,7 @@ bool sl_elastic_axis_open(sl_elastic_axis *field, const sl_elastic *elastic, uin
     return true;
 }
 
-/* Row `y` of the noise, and its mirrored ends. */
+/* Makes row `y` of the noise, and its mirrored ends. */
 static void make_noise(const sl_elastic_axis *field, uint32_t y)
 {
     float *row = field->noise + field->reach;
@@ -99,7 +99,7 @@ static void begin_sums(float weight, const float *from, uint32_t count, float *s
     }
 }
 
-/* The row of the canvas at `y`, or mirrored, blurred across. */
+/* Returns the row of the canvas at `y`, or mirrored, blurred across. */
 static const float *row_across(sl_elastic_axis *field, int64_t y)
 {
     const uint32_t number = reflect_index(y, field->height);
@@ -139,7 +139,7 @@ typedef struct elastic_line {
     const float *dx, *dy;
 } elastic_line;
 
-/* NULL: outside. */
+/* Returns NULL outside. */
 static const uint8_t *elastic_pixel(const sl_image *in, int64_t x, int64_t y)
 {
     const bool inside = x >= 0 && x < (int64_t)in->width && y >= 0 && y < (int64_t)in->height;
@@ -158,7 +158,7 @@ static void line_nearest(const elastic_line *line, uint8_t *out)
     }
 }
 
-/* Of four neighbours, of which those outside are NULL and have no weight. */
+/* Blends four neighbours; those outside are NULL and have no weight. */
 static void elastic_blend(const uint8_t *const pixels[4], const float weights[4],
                           const uint8_t *fill, uint8_t *out)
 {

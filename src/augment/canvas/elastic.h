@@ -27,7 +27,7 @@
 
 #include <stdbool.h>
 
-/* Of `sigma`. */
+/* Limits of an elastic transform. */
 #define SL_ELASTIC_SIGMA_MAX 100.0
 #define SL_ELASTIC_ALPHA_MAX 100000.0
 
@@ -35,7 +35,7 @@ typedef struct sl_elastic {
     double alpha[2]; /* across, down: 0 to SL_ELASTIC_ALPHA_MAX */
     double sigma[2]; /* in pixels; both 0: no blur; else both above 0, to SL_ELASTIC_SIGMA_MAX */
     uint64_t key;    /* of the noise */
-    bool nearest;    /* else bilinear */
+    bool nearest;    /* false: bilinear */
     uint8_t fill[3];
 } sl_elastic;
 
@@ -47,7 +47,7 @@ typedef struct sl_elastic_axis {
     float *across, *down; /* reach + 1 weights, from the middle one on */
     float *noise;         /* a row, with its mirrored ends */
     float *rows;          /* blurred across: 2 * reach + 1 rows */
-    int64_t *held;        /* which row each of them is; -1: none */
+    int64_t *held;        /* number of each kept row; -1: none */
 } sl_elastic_axis;
 
 /* Opens the field of axis 0 (dx) or 1 (dy) of a canvas. False: no scratch memory. */
@@ -56,7 +56,8 @@ bool sl_elastic_axis_open(sl_elastic_axis *field, const sl_elastic *elastic, uin
 /* Writes row `y` of the field, `width` displacements in pixels. Rows in order are made once. */
 void sl_elastic_axis_row(sl_elastic_axis *field, uint32_t y, float *out);
 
-/* All of the canvas `in` to as large a canvas at `out`, which does not overlap it. NOMEM. */
+/* Moves the pixels of canvas `in` to as large a canvas at `out`, which does not overlap it.
+ * NOMEM. */
 sluice_status sl_elastic_apply(const sl_image *in, const sl_elastic *elastic, uint8_t *out,
                                sl_scratch *scratch, sluice_error *error);
 

@@ -60,7 +60,7 @@ static noise_channel noise_channel_of(float mean, float stddev)
                            (int32_t)((double)stddev * step + 0.5)};
 }
 
-/* Without branches, which noise would take at random. */
+/* Branch-free, since noise would take branches at random. */
 static uint8_t noise_value(const noise_channel *channel, uint32_t bits)
 {
     const int32_t sign = -(int32_t)(bits / SIZES & 1U);

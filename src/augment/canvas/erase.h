@@ -25,9 +25,9 @@ typedef struct sl_noise {
     float mean[3], stddev[3];
 } sl_noise;
 
-/* `count` pixels in a row. */
+/* Fills `count` pixels in a row. */
 void sl_fill_colour(uint8_t *pixels, size_t count, const uint8_t colour[3]);
-/* As many, numbered from `first` on. */
+/* Fills as many with noise, numbered from `first` on. */
 void sl_fill_noise(uint8_t *pixels, size_t count, const sl_noise *noise, uint64_t first);
 
 #endif

@@ -58,16 +58,17 @@ static uint32_t weight_bits(double scale)
 }
 
 /*
- * All outputs of an axis while they are weighed: an array each, and the k-th tap of all of them at
- * once, which compilers vectorise. heights[k * outputs + i] is before dividing by sums[i].
+ * All outputs of an axis while their weights are computed: an array each, and the k-th tap of all
+ * of them at once, which compilers vectorise. heights[k * outputs + i] is before dividing by
+ * sums[i].
  */
 typedef struct balance {
-    uint32_t outputs, capacity; /* space: taps that an output may have */
+    uint32_t outputs, capacity; /* capacity: most taps of an output */
     double inverse_support, one;
     double *shifts; /* of the first pixel's middle from the centre */
     double *pixels; /* of the sl_footprint */
     double *heights, *sums;
-    double *magnitudes, *peaks; /* sums and largest of absolute heights: not of triangles */
+    double *magnitudes, *peaks; /* sums and largest of absolute heights: not for triangles */
     int32_t *rounded;           /* the running sum so far */
 } balance;
 
@@ -100,7 +101,7 @@ static void filter_measure(const balance *b, uint32_t k)
     }
 }
 
-/* The same of filters below 0. Inlined with a constant filter. */
+/* Does the same for filters below 0. Inlined with a constant filter. */
 static inline void signed_measure(const balance *b, uint32_t k, double (*filter)(double))
 {
     const double *restrict shifts = b->shifts;
@@ -130,7 +131,7 @@ static void scale_height(const balance *b, uint32_t output, uint32_t tap, double
     *height *= share;
 }
 
-/* A pixel on the box's edge weighs as much as is inside. */
+/* Weighs a pixel on the box's edge by its part inside. */
 static void trim_edges(const balance *b, const sl_axis *axis, const int32_t *starts)
 {
     for (uint32_t i = 0; i < b->outputs; i++) {
@@ -144,7 +145,7 @@ static void trim_edges(const balance *b, const sl_axis *axis, const int32_t *sta
     }
 }
 
-/* The running sum is rounded, not each weight, so that errors do not add up. */
+/* Rounds the running sum, not each weight, so that errors do not add up. */
 static void round_weights(const balance *b, uint32_t k, sl_filter *filter)
 {
     const double *restrict units = b->sums;
@@ -164,7 +165,7 @@ static void round_weights(const balance *b, uint32_t k, sl_filter *filter)
     }
 }
 
-/* Running sums may be below 0; `whole` makes them positive while they are rounded. */
+/* Rounds running sums that may be below 0; `whole` makes them positive meanwhile. */
 static void round_signed_weights(const balance *b, uint32_t k, sl_filter *filter)
 {
     const double whole = 1 << 20;
@@ -220,7 +221,8 @@ static void filter_weigh(const balance *b, const sl_axis *axis, sl_filter *filte
     }
 }
 
-/* How far weights of sum 1 can carry a value, and with how many bits the largest is an int16. */
+/* Finds how far weights of sum 1 can carry a value, and the bits with which the largest is an
+ * int16. */
 static void weigh_signed(const balance *b, sl_filter *filter)
 {
     double peak = 0.0;
@@ -251,7 +253,7 @@ static void round_all(const balance *b, bool signs, sl_filter *filter)
     }
 }
 
-/* Outputs without pixels keep the start of the one before. */
+/* Finds the starts. Outputs without pixels keep the start of the one before. */
 static void find_starts(const balance *b, const sl_axis *axis, const sl_spacing *space,
                         sl_filter *filter)
 {
@@ -267,7 +269,7 @@ static void find_starts(const balance *b, const sl_axis *axis, const sl_spacing 
     }
 }
 
-/* The weights as they are. */
+/* Keeps the weights unrounded. */
 static void keep_real(const balance *b, sl_filter *filter)
 {
     for (uint32_t k = 0; k < b->capacity; k++) {

@@ -33,14 +33,15 @@ typedef struct sl_filter {
     double gain; /* the largest sum of absolute weights of an output, before rounding */
 } sl_filter;
 
-/* NOMEM. Not of the nearest pixel. Where the gain is 2 or more, weights are not made. */
+/* Makes a filter. NOMEM. Not for the nearest pixel. If the gain is 2 or more, weights are not
+ * made. */
 sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
                              sluice_error *error);
-/* Weights in binary32. */
+/* Makes weights in binary32. */
 sluice_status sl_filter_make_real(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
                                   sluice_error *error);
 
-/* From places in the picture to places after `origin`. */
+/* Moves the filter from places in the image to places after `origin`. */
 void sl_filter_move(sl_filter *filter, int32_t origin);
 
 #endif

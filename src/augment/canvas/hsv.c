@@ -23,13 +23,14 @@ static int32_t hsv_largest(int32_t a, int32_t b, int32_t c)
     return larger > c ? larger : c;
 }
 
-/* An entry of OpenCV's tables; the smallest divisor gives what has none, as 0 times it is 0. */
+/* Returns an entry of OpenCV's tables; the smallest divisor, where there is none, gives 0 times it,
+ * 0. */
 static int32_t hsv_divided(int32_t by, int32_t x)
 {
     return (int32_t)lrintf((float)by / (float)(x > 1 ? x : 1));
 }
 
-/* H, 0 to 179, of a pixel whose chroma is C. */
+/* Returns H, 0 to 179, of a pixel whose chroma is C. */
 static int32_t hsv_hue(const uint8_t *pixel, int32_t most, int32_t chroma)
 {
     const int32_t red = pixel[0];

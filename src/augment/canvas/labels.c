@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: programs of geometry alone, on bytes; and a look-up between floats. Pure. */
+/* labels: runs programs of geometry only, on bytes; and an interpolation of floats. Pure. */
 #include "labels.h"
 
 #include "apply.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEP = 3 }; /* bytes that kernels of RGB carry at once */
+enum { STEP = 3 }; /* bytes that kernels of RGB process at once */
 
 /* ---- one box: from the stored pixels ---- */
 
@@ -21,7 +21,7 @@ static bool is_one_box(const sl_params *params)
            !params->geometries[0].warps;
 }
 
-/* Inlined with `pixel` known, so that it is no call for each. */
+/* Inlined with `pixel` known, so that it is not a call for each. */
 static inline void pick_pixels(const int32_t *columns, uint32_t count, const uint8_t *from,
                                const uint8_t *fill, size_t pixel, uint8_t *out)
 {
@@ -53,7 +53,7 @@ static void pick_row(const int32_t *columns, uint32_t count, const uint8_t *from
     }
 }
 
-/* False: no scratch memory. `view`: of what is needed; its pixels are not looked at. */
+/* Returns false without scratch memory. `view`: of the needed part; its pixels are not read. */
 static bool labels_pick(const sl_labels *labels, const sl_params *params, const sl_image *view,
                         const uint8_t *fill, uint8_t *out, sl_scratch *scratch)
 {
@@ -80,9 +80,9 @@ static bool labels_pick(const sl_labels *labels, const sl_params *params, const 
     return true;
 }
 
-/* ---- any program: by the kernels of pictures ---- */
+/* ---- any program: by the kernels of images ---- */
 
-/* `bytes` of every pixel, inlined as above. */
+/* Copies `bytes` of every pixel, inlined as above. */
 static inline void copy_pixels(const uint8_t *from, size_t from_step, uint8_t *to, size_t to_step,
                                size_t count, size_t bytes)
 {
@@ -103,13 +103,13 @@ static void copy_label_part(const uint8_t *from, size_t from_step, uint8_t *to, 
     }
 }
 
-/* Of those from `first` on, what kernels carry at once. */
+/* Returns how many bytes from `first` on kernels process at once. */
 static size_t part_bytes(uint32_t pixel_bytes, uint32_t first)
 {
     return pixel_bytes - first < STEP ? pixel_bytes - first : STEP;
 }
 
-/* Bytes [first, first + STEP) of each pixel that is needed, as far as there are any. */
+/* Gathers bytes [first, first + STEP) of each needed pixel, as far as there are any. */
 static void labels_gather(const sl_labels *labels, const sl_params *params, uint32_t first,
                           uint8_t *to)
 {
@@ -168,7 +168,7 @@ static sl_converter labels_converter(const sl_params *params)
                           .tools = {.simd = sl_simd_best()}};
 }
 
-/* All bytes, STEP after STEP. */
+/* Runs the program for all bytes, STEP after STEP. */
 static sluice_status labels_run(const sl_labels *labels, sl_params *params, const uint8_t *fill,
                                 uint8_t *out, sl_scratch *scratch, sluice_error *error)
 {
@@ -214,14 +214,14 @@ sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, cons
     return status;
 }
 
-/* ---- of several pictures ---- */
+/* ---- of several images ---- */
 
 uint32_t sl_labels_passes(uint32_t pixel_bytes)
 {
     return (pixel_bytes + STEP - 1) / STEP;
 }
 
-/* That of the pass whose first byte is `at`. */
+/* Returns the fill of the pass whose first byte is `at`. */
 static void fill_of_pass(const sl_labels *labels, uint32_t at, uint8_t part[STEP])
 {
     memset(part, 0, STEP);
@@ -310,7 +310,8 @@ static neighbours neighbours_of(const sl_trail *trail, double x, double y)
                         .down = (float)(y - 0.5 - row)};
 }
 
-/* A neighbour without weight has no say: it may be no number, as depth that was not measured is. */
+/* A neighbour without weight is ignored: it may not be a number, like depth that was not
+ * measured. */
 static float share_of(float from, float to, float share)
 {
     return share > 0 ? from + share * (to - from) : from;

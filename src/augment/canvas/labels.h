@@ -19,28 +19,30 @@
 #include "scratch.h"
 
 typedef struct sl_labels {
-    const uint8_t *rows;  /* of the picture, from `first_row` on, without gaps */
-    uint32_t first_row;   /* they cover params->need (nearest), or are all (bilinear) */
+    const uint8_t *rows; /* of the picture, from `first_row` on, without gaps */
+    /* first of the rows, which cover params->need (nearest), or are all (bilinear) */
+    uint32_t first_row;
     uint32_t pixel_bytes; /* of one pixel: all its values */
-    const uint8_t *fill;  /* as many: what there is on a canvas beside pictures */
+    const uint8_t *fill;  /* pixel_bytes of the value outside images on a canvas */
 } sl_labels;
 
-/* The program's fills are changed. `fill`: pixel_bytes; `out`: a pixel_bytes for each pixel of the
- * output. NOMEM: 3 bytes for each pixel of what is needed, and of the output. */
+/* Makes labels by nearest pixels. The program's fills are changed. `fill`: pixel_bytes; `out`: a
+ * pixel_bytes for each pixel of the output. NOMEM: 3 bytes for each needed pixel, and each of the
+ * output. */
 sluice_status sl_labels_nearest(const sl_labels *labels, sl_params *params, const uint8_t *fill,
                                 uint8_t *out, sl_scratch *scratch, sluice_error *error);
 /*
- * Of rows of several pictures (program.h), as of pictures (apply.h): a canvas holds the labels of
- * all of them, sl_labels_passes x sl_canvas_bytes. The program's fills are changed.
+ * Rows of several images (program.h), as for images (apply.h): a canvas holds the labels of all of
+ * them, sl_labels_passes x sl_canvas_bytes. The program's fills are changed.
  */
 uint32_t sl_labels_passes(uint32_t pixel_bytes);
 void sl_labels_canvas_begin(const sl_labels *labels, const sl_params *params, uint8_t *canvas);
 sluice_status sl_labels_canvas_tile(const sl_labels *labels, sl_params *params, uint8_t *canvas,
                                     sl_scratch *scratch, sluice_error *error);
-/* By the program of any of them; `canvas` is worked in. */
+/* Ends the canvas by the program of any of them; `canvas` is overwritten. */
 sluice_status sl_labels_canvas_end(const sl_labels *labels, sl_params *params, uint8_t *canvas,
                                    uint8_t *out, sl_scratch *scratch, sluice_error *error);
-/* Pixels are `channels` floats. */
+/* Makes labels by bilinear interpolation. Pixels are `channels` floats. */
 void sl_labels_bilinear(const sl_labels *labels, const sl_params *params, uint32_t channels,
                         float fill, float *out);
 

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of all outputs of an axis, from `origin` on. */
+/* Lists the pixels of all outputs of an axis, from `origin` on. */
 static int32_t *list_pixels(const sl_axis *axis, uint32_t origin, bool flip, sl_scratch *scratch)
 {
     int32_t *pixels = sl_scratch_take(scratch, axis->outputs * sizeof(*pixels));

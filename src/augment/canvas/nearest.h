@@ -16,14 +16,15 @@
 typedef struct sl_nearest {
     const sl_image *view;
     uint32_t width;
-    int32_t *columns, *rows; /* in the view, for each output, flipped; below 0: it is black */
+    int32_t *columns, *rows; /* in the view, for each output, flipped; below 0: black */
     uint8_t *pixels;         /* one finished row */
 } sl_nearest;
 
-/* `view` covers its sl_mapping_need and outlives this. False when the scratch is too small. */
+/* Opens it. `view` covers its sl_mapping_need and outlives this. False if the scratch is too
+ * small. */
 bool sl_nearest_open(sl_nearest *nearest, const sl_image *view, const sl_mapping *mapping,
                      sl_scratch *scratch);
-/* Row `row` of the output. Valid until the next call. */
+/* Returns row `row` of the output. Valid until the next call. */
 const uint8_t *sl_nearest_row(const sl_nearest *nearest, uint32_t row);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operations: from the values of an operation to the arguments of a kernel. Pure; on a worker,
- * with its scratch.
+ * operations: maps an operation's values to the arguments of a kernel. Pure; on a worker, with its
+ * scratch.
  */
 #include "operations.h"
 
@@ -258,7 +258,7 @@ static sluice_status jpeg_canvas(const sl_operation *operation, const sl_canvas_
                 work->run->error);
 }
 
-/* Where the pixel at `at` of an axis that is padded comes from. */
+/* Returns the source of the pixel at `at` of a padded axis. */
 static uint32_t padded_from(int64_t at, uint32_t size, sl_pad_mode mode)
 {
     const int64_t last = (int64_t)size - 1;

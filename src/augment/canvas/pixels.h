@@ -38,7 +38,7 @@ typedef struct sl_pixel_kernels {
     void (*permute)(uint8_t *pixels, size_t count, const uint8_t order[3]);
 } sl_pixel_kernels;
 
-/* The best table that is at most `simd`. */
+/* Returns the best table that is at most `simd`. */
 const sl_pixel_kernels *sl_pixel_kernels_for(sl_simd simd);
 
 /* adjust_hue's uint8(factor * 255): cut towards zero, modulo 256. */
@@ -60,7 +60,7 @@ static inline uint8_t sl_hue_shift(double factor)
  */
 extern const uint8_t sl_hue_below[32];
 
-/* The histogram of every variant: no vector instruction is faster at counting. */
+/* Counts for the histogram of every variant: no vector instruction counts faster. */
 void sl_pixels_histogram(const uint8_t *pixels, size_t count, uint32_t histograms[3][SL_LUT_SIZE]);
 
 extern const sl_pixel_kernels sl_pixels_scalar;

@@ -34,7 +34,7 @@ typedef struct pixels_planes {
     pixels_vector c[3];
 } pixels_planes;
 
-/* What an operation is given. */
+/* Arguments of an operation. */
 typedef struct pixels_context {
     const uint8_t *tables[3]; /* pixels_prepare */
     const uint8_t *order;
@@ -315,7 +315,7 @@ SL_PIXELS_INLINE pixels_vector pixels_hue_below(pixels_vector hue)
 {
     static const uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128};
     const pixels_vector row =
-        V_AND(V(srli_epi16)(hue, 3), V(set1_epi8)(31)); /* of which a shuffle takes 4 bits */
+        V_AND(V(srli_epi16)(hue, 3), V(set1_epi8)(31)); /* a shuffle uses 4 bits of it */
     const pixels_vector lower = V(shuffle_epi8)(pixels_repeat(sl_hue_below), row);
     const pixels_vector upper = V(shuffle_epi8)(pixels_repeat(sl_hue_below + 16), row);
     const pixels_vector bit = V(shuffle_epi8)(pixels_repeat(bits), V_AND(hue, V(set1_epi8)(7)));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NEON: 16 pixels at once, which its loads take apart; what is left over, hue and HSV, are scalar.
- */
+/* NEON: 16 pixels at once, which its loads separate; the rest of a row, hue and HSV are scalar. */
 #include "blend.h"
 #include "pixels.h"
 

@@ -29,7 +29,7 @@ static void pixels_look_up_one(uint8_t *pixels, size_t count, const uint8_t tabl
 }
 
 /*
- * In turns two sets of counters: equal pixels beside each other would wait for one another.
+ * Alternates between two sets of counters: equal adjacent pixels would wait for one another.
  */
 void sl_pixels_histogram(const uint8_t *pixels, size_t count, uint32_t histograms[3][SL_LUT_SIZE])
 {
@@ -144,7 +144,7 @@ static void pixels_hsv(uint8_t *pixels, size_t count, const sl_hsv_change *chang
 
 static void pixels_permute(uint8_t *pixels, size_t count, const uint8_t order[3])
 {
-    const size_t places[3] = {order[0], order[1], order[2]}; /* which stores cannot change */
+    const size_t places[3] = {order[0], order[1], order[2]}; /* which stores cannot modify */
     for (size_t i = 0; i < count * 3; i += 3) {
         const uint8_t first = pixels[i + places[0]];
         const uint8_t second = pixels[i + places[1]];

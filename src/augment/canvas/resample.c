@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prepares the two passes of a sample and runs them a row at a time: the vertical pass makes the
- * one row that the horizontal pass then reads, so the working set is small, whatever the picture.
+ * one row that the horizontal pass then reads, so the working set is small for any image.
  */
 #include "resample.h"
 
@@ -22,7 +22,7 @@ static sluice_status resample_no_memory(sluice_error *error, const sl_mapping *m
     return SLUICE_NOMEM;
 }
 
-/* Buffers of a row, for `columns` pixels between the passes. */
+/* Takes the buffers of a row, for `columns` pixels between the passes. */
 static bool resample_take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
 {
     const sl_horizontal *across = &resampler->across;
@@ -82,7 +82,7 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     assert(begin == end ||
            (begin >= (int32_t)view->origin_x && end <= (int32_t)(view->origin_x + view->width)));
     sl_filter_move(&filters[0], begin);
-    /* Where no column is needed, no pixel is read. */
+    /* If no column is needed, no pixel is read. */
     resampler->column =
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;

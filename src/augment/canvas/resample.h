@@ -40,7 +40,7 @@
 #include "simd.h"
 #include "view.h"
 
-/* A sample being resampled: lives as long as what it took from the scratch. */
+/* A sample being resampled: valid as long as its scratch memory. */
 typedef struct sl_resampler {
     const sl_resample_kernels *kernels;
     sl_filter down;               /* starts count from the first row of the view */
@@ -51,23 +51,22 @@ typedef struct sl_resampler {
     int16_t *taps;    /* of one row of the vertical pass */
     int16_t *between; /* one row after it */
     uint8_t *pixels;  /* one finished row */
-    bool flip_y;      /* rows are taken from the last one on */
-    /* Instead of all this, where the interpolation is not bilinear: one of these. */
+    bool flip_y;      /* rows are taken from the last one backwards */
+    /* Used instead if the interpolation is not bilinear: one of these. */
     sl_interpolation interpolation;
     sl_convolver convolver;
     sl_nearest nearest;
 } sl_resampler;
 
-/* `mapping` is a box; `view` covers its sl_mapping_need. NOMEM when the scratch is too small; the
- * caller releases it. */
+/* Opens a resampler. `mapping` is a box; `view` covers its sl_mapping_need. NOMEM if the scratch is
+ * too small; the caller releases it. */
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
                                 const sl_mapping *mapping, sl_scratch *scratch,
                                 sluice_error *error);
-/* Row `row` of the output, RGB, flipped as the mapping says. Valid until the next call. */
+/* Returns row `row` of the output, RGB, flipped as in the mapping. Valid until the next call. */
 const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row);
 
-/* All rows, to mapping->height x mapping->width x 3 bytes at `out`. The scratch is left as it was.
- */
+/* Makes all rows, mapping->height x mapping->width x 3 bytes at `out`. The scratch is restored. */
 sluice_status sl_resample(sl_simd simd, const sl_image *view, const sl_mapping *mapping,
                           uint8_t *out, sl_scratch *scratch, sluice_error *error);
 

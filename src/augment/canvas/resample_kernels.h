@@ -44,7 +44,7 @@ typedef struct sl_horizontal {
     bool near;
 } sl_horizontal;
 
-/* A filter's starts and weights as a horizontal pass wants them; flipped by going backwards. False:
+/* Arranges a filter's starts and weights for a horizontal pass; flipped by going backwards. False:
  * not enough scratch. */
 bool sl_horizontal_make(sl_horizontal *across, const sl_filter *filter, bool flip,
                         sl_scratch *scratch);
@@ -52,13 +52,13 @@ bool sl_horizontal_make(sl_horizontal *across, const sl_filter *filter, bool fli
 typedef struct sl_resample_kernels {
     void (*vertical)(const sl_vertical *pass, int16_t *out);
     void (*horizontal)(const sl_horizontal *pass, const int16_t *in, uint8_t *out);
-    /* Pixels in reverse order, exactly. */
+    /* Copies pixels in reverse order, exactly. */
     void (*mirror)(const uint8_t *in, uint8_t *out, size_t pixels);
-    /* Fills in what the horizontal pass wants besides. False: not enough scratch. May be NULL. */
+    /* Fills in the horizontal pass's other members. False: not enough scratch. May be NULL. */
     bool (*prepare)(sl_horizontal *pass, sl_scratch *scratch);
 } sl_resample_kernels;
 
-/* The best table that is at most `simd`. */
+/* Returns the best table that is at most `simd`. */
 const sl_resample_kernels *sl_resample_kernels_for(sl_simd simd);
 
 extern const sl_resample_kernels sl_resample_scalar;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference: plain loops, which the compiler may vectorise as it likes. */
+/* The reference: plain loops, which the compiler may vectorise. */
 #include "resample_kernels.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run: two canvases at most are there at a time; a canvas operation reads one and writes the other.
- * On a worker, which owns scratch and row.
+ * run: keeps at most two canvases at a time; a canvas operation reads one and writes the other. On
+ * a worker, which owns scratch and row.
  */
 #include "run.h"
 
@@ -83,8 +83,8 @@ typedef struct canvases {
     uint8_t *now, *spare; /* spare: NULL until one is needed */
     size_t now_bytes, spare_bytes;
     uint32_t width, height;  /* of `now` */
-    bool made;               /* there is something in `now` */
-    const uint8_t *borrowed; /* only to be read, and in place of `now`, where it is not NULL */
+    bool made;               /* `now` has content */
+    const uint8_t *borrowed; /* read-only canvas used in place of `now`, if not NULL */
 } canvases;
 
 static void swap_canvases(canvases *c)
@@ -98,13 +98,13 @@ static void swap_canvases(canvases *c)
     c->borrowed = NULL;
 }
 
-/* What there is in it. */
+/* Returns the current content. */
 static const uint8_t *canvas_pixels(const canvases *c)
 {
     return c->borrowed != NULL ? c->borrowed : c->now;
 }
 
-/* Has `spare` take width x height pixels. */
+/* Makes `spare` large enough for width x height pixels. */
 static bool need_spare(const sl_run *run, canvases *c, uint32_t width, uint32_t height)
 {
     const size_t bytes = (size_t)width * height * 3;
@@ -115,7 +115,7 @@ static bool need_spare(const sl_run *run, canvases *c, uint32_t width, uint32_t 
     return c->spare != NULL;
 }
 
-/* Makes the first canvas, if it is not there, and does what is pending. */
+/* Makes the first canvas, if it is missing, and applies pending operations. */
 static sluice_status settle(const sl_run *run, const sl_image *view, canvases *c, sl_chain *chain)
 {
     if (!c->made) {
@@ -217,7 +217,8 @@ static sluice_status canvas_operation(const sl_run *run, const sl_operation *ope
     return status;
 }
 
-/* Of a canvas that is made and settled. Chains of an AugMix, which borrow theirs, have none. */
+/* Runs an operation in place, on a canvas that is made and settled. Chains of an AugMix, which
+ * borrow theirs, have none. */
 static sluice_status in_place_operation(const sl_run *run, const sl_operation *operation,
                                         const canvases *c)
 {
@@ -228,7 +229,7 @@ static sluice_status in_place_operation(const sl_run *run, const sl_operation *o
     return status;
 }
 
-/* How many operations of the list the one at `at` is, with those that belong to it. */
+/* Returns how many operations of the list belong to the one at `at`, itself included. */
 static uint32_t operation_span(const sl_operation *at)
 {
     uint32_t span = 1;
@@ -271,8 +272,8 @@ static sluice_status run_operations(const sl_run *run, const sl_image *view,
 
 /* ---- programs ---- */
 
-/* The first canvas is made in `spare`, each canvas operation changes over: so that the last one
- * comes to be in the row, where that is what is wanted of it. */
+/* Returns whether the first canvas is made in `spare`, since each canvas operation swaps them: so
+ * the last one ends in the row, if it is wanted there. */
 static bool ends_in_spare(const sl_params *params, uint32_t begin, uint32_t end)
 {
     bool odd = true;
@@ -327,7 +328,7 @@ sluice_status sl_run_operations(const sl_run *run, uint8_t *canvas, uint8_t *row
     }
     c.now_bytes = (size_t)c.width * c.height * 3;
     result->chain.count = 0;
-    if (!ends_in_spare(params, first, count)) { /* an odd number of them, the first not done here */
+    if (!ends_in_spare(params, first, count)) { /* an odd number of them, the first not run here */
         c.spare = row;
         c.spare_bytes = row_bytes;
     }
@@ -367,12 +368,12 @@ sluice_status sl_run_layer(const sl_run *run, const sl_image *view, uint8_t *can
 
 /* ---- AugMix ---- */
 
-/* What came of one chain, but for what is pending. */
+/* Result of one chain, without its pending operations. */
 typedef struct mix_branch {
-    const uint8_t *in; /* its picture, or */
-    uint8_t *canvas;   /* its own */
+    const uint8_t *in; /* its image, or */
+    uint8_t *canvas;   /* a canvas of its own */
     sl_chain pending;
-    uint8_t *strip; /* room for a strip of the picture that something is pending for */
+    uint8_t *strip; /* space for a strip of the image with pending operations */
 } mix_branch;
 
 static sluice_status run_branch(const sl_run *run, const sl_operation *chain, const uint8_t *in,
@@ -386,7 +387,7 @@ static sluice_status run_branch(const sl_run *run, const sl_operation *chain, co
     return status;
 }
 
-/* All chains of the picture. A canvas that one leaves unused is the next one's. */
+/* Runs all chains of the image. The next one reuses a canvas that one leaves unused. */
 static sluice_status run_branches(const sl_run *run, const sl_operation *mix, const uint8_t *in,
                                   mix_branch *branches)
 {
@@ -414,7 +415,7 @@ static sluice_status run_branches(const sl_run *run, const sl_operation *mix, co
     return status;
 }
 
-/* Rows of a branch, with what was pending for them. */
+/* Returns rows of a branch, with their pending operations applied. */
 static const uint8_t *branch_rows(const sl_run *run, const mix_branch *branch, uint32_t width,
                                   uint32_t first_row, uint32_t rows)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_geometry: one geometry of a program, box and warp, from a view to a canvas. On a worker,
+ * run_geometry: runs one geometry of a program, box and warp, from a view to a canvas. On a worker,
  * which owns scratch and canvas.
  */
 #include "crop.h"
@@ -18,7 +18,7 @@ sluice_status sl_run_no_memory(const sl_run *run, uint32_t width, uint32_t heigh
                         "no scratch memory for a canvas of %u x %u", width, height);
 }
 
-/* The rectangle of the output that shows the raster. */
+/* Returns the rectangle of the output that shows the raster. */
 static sl_rect shown_part(const sl_mapping *box)
 {
     int64_t begin[2] = {-(int64_t)box->window_x, -(int64_t)box->window_y};
@@ -43,7 +43,7 @@ static bool geometry_is_filled(const sl_geometry *g)
     return (g->fill[0] | g->fill[1] | g->fill[2]) != 0;
 }
 
-/* Around what is shown. */
+/* Fills the output around the shown part. */
 static void fill_around(const sl_mapping *box, const uint8_t fill[3], uint8_t *out)
 {
     const sl_rect shown = shown_part(box);
@@ -80,7 +80,7 @@ static sluice_status make_box(const sl_run *run, uint32_t number, const sl_image
     return status;
 }
 
-/* Where the tile is, and nowhere else. */
+/* Writes the tile's place only. */
 static sluice_status make_placed(const sl_run *run, const sl_geometry *g, const sl_image *view,
                                  uint8_t *out)
 {
@@ -111,7 +111,7 @@ bool sl_geometry_is_box(const sl_geometry *geometry)
     return !geometry->warps && !geometry_is_filled(geometry);
 }
 
-/* Whether the box's output is in the view already. */
+/* Returns whether the box's output is in the view already. */
 static bool box_is_view(const sl_mapping *box, const sl_image *view)
 {
     return view->denominator == 1 && !box->flip_x && !box->flip_y && box->window_x >= 0 &&

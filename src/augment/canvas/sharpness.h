@@ -4,11 +4,11 @@
  *
  * Purpose: a canvas (RGB, 8 bits; of `out` rows without gaps) between its smoothed self (factor 0),
  * itself (1) and beyond. Smoothed is the mean of 3 x 3 pixels of which the middle one counts five
- * times; pixels on the edge stay as they are, and so does a canvas narrower or lower than three
- * pixels. Arithmetic: Pillow's, bit for bit. Its means are made in floats; but thirteenths are
- * never so near to a half that it would matter, so that integers give the same. Its blend is a
- * float sum, cut towards zero. Threads: pure; memory (a row of sums) from the caller's scratch,
- * which is left as it was.
+ * times; pixels on the edge are unchanged, and so is a canvas narrower or lower than three pixels.
+ * Arithmetic: Pillow's, bit for bit. Its means are made in floats; but thirteenths are never so
+ * near to a half that it would matter, so that integers give the same. Its blend is a float sum,
+ * cut towards zero. Threads: pure; memory (a row of sums) from the caller's scratch, which is
+ * restored.
  */
 #ifndef SL_SHARPNESS_H
 #define SL_SHARPNESS_H
@@ -17,8 +17,8 @@
 #include "simd.h"
 #include "view.h"
 
-/* All of `in`, whatever it is a part of, to as large a canvas at `out`, which does not overlap it.
- * `factor` is any number. NOMEM. */
+/* Sharpens all of `in`, which may be a part of an image, to as large a canvas at `out`, which does
+ * not overlap it. `factor` is any number. NOMEM. */
 sluice_status sl_sharpness(sl_simd simd, const sl_image *in, float factor, uint8_t *out,
                            sl_scratch *scratch, sluice_error *error);
 

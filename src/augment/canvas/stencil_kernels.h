@@ -2,9 +2,9 @@
 /*
  * stencil_kernels: the inner loops of blur.h and sharpness.h, per instruction set.
  *
- * Purpose: what those two do to one row, or to a strip of lines. stencil_scalar.c is the reference;
- * every variant gives the same bits. Nothing is read or written outside of what is named here.
- * Threads: pure; the tables are constant.
+ * Purpose: the work of those two on one row, or on a strip of lines. stencil_scalar.c is the
+ * reference; every variant gives the same bits. Nothing outside the named arrays is read or
+ * written. Threads: pure; the tables are constant.
  */
 #ifndef SL_STENCIL_KERNELS_H
 #define SL_STENCIL_KERNELS_H
@@ -44,7 +44,7 @@ typedef struct sl_stencil_box {
     uint32_t weight, far_weight;
 } sl_stencil_box;
 
-/* What a row is made of: the one above, itself, the one below. */
+/* Inputs of a row: the row above, itself, the row below. */
 typedef struct sl_stencil_rows {
     const uint8_t *above, *middle, *below;
 } sl_stencil_rows;
@@ -72,7 +72,7 @@ typedef struct sl_stencil_kernels {
                     uint8_t *out);
 } sl_stencil_kernels;
 
-/* The best table that is at most `simd`. */
+/* Returns the best table that is at most `simd`. */
 const sl_stencil_kernels *sl_stencil_kernels_for(sl_simd simd);
 
 extern const sl_stencil_kernels sl_stencil_scalar;

@@ -60,7 +60,7 @@ void sl_lut_invert(uint8_t table[SL_LUT_SIZE])
     sl_lut_solarize(table, 0.0);
 }
 
-/* The smallest and the largest value that occurs; 255 and 0 if none does. */
+/* Finds the smallest and the largest value that occurs; 255 and 0 if none does. */
 static void value_range(const uint32_t histogram[SL_LUT_SIZE], int32_t *low, int32_t *high)
 {
     *low = 0;

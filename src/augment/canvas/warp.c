@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Divides each row of the output into the runs of pixels that show the input, which kernels make,
- * and those that are filled. For affine maps and frames there is one run at most, found by solving
- * for its ends; perspectives are looked at pixel by pixel.
+ * Divides each row of the output into the runs of pixels that show the input, made by kernels, and
+ * those that are filled. For affine maps and frames there is at most one run, whose ends are solved
+ * for; perspectives are checked pixel by pixel.
  */
 #include "warp.h"
 
@@ -18,7 +18,7 @@ typedef struct span {
     uint32_t begin, end;
 } span;
 
-/* How the coordinates of the pixels are made (see warp.h). */
+/* How pixel coordinates are computed (see warp.h). */
 typedef enum method { METHOD_POINTS, METHOD_COLUMNS, METHOD_WALK, METHOD_SUMS } method;
 
 typedef struct warping {
@@ -29,12 +29,12 @@ typedef struct warping {
     sl_interpolation interpolation;
     double *xs, *ys;
     uint8_t *inside;
-    int32_t *columns; /* METHOD_COLUMNS: of the picture, for the output's `shown` */
+    int32_t *columns; /* METHOD_COLUMNS: of the image, for the output's `shown` */
     span shown;
     sl_warp_walk walk; /* METHOD_WALK: of the next row's first pixel; its steps along a row */
     int64_t down_x, down_y;
     double next_x, next_y; /* METHOD_COLUMNS, METHOD_SUMS: of the next row's first pixel */
-    bool direct;           /* METHOD_POINTS: by a kernel that needs no coordinates */
+    bool direct;           /* METHOD_POINTS: by a kernel without coordinates */
     bool masked;           /* some map divides: `inside` is used */
 } warping;
 
@@ -67,7 +67,7 @@ static bool point_is_in(const sl_warp_line *line, int axis, double size, uint32_
     return at >= 0 && at < size;
 }
 
-/* A real number as a column of what is left of the row. */
+/* Converts a real number to a column of the rest of the row. */
 static uint32_t column_in(span s, double column)
 {
     return column > s.begin ? (uint32_t)fmin(column, s.end) : s.begin;
@@ -75,8 +75,8 @@ static uint32_t column_in(span s, double column)
 
 /*
  * Narrows the span to where one coordinate of an affine map is in [0, size). Rounded coordinates
- * never turn back, so there is one run; its ends are near those of the unrounded map, and are
- * sought from there.
+ * are monotonic, so there is one run; its ends are near those of the unrounded map, and are
+ * searched from there.
  */
 static void warp_narrow(span *s, const sl_warp_line *line, int axis, double size)
 {
@@ -142,7 +142,7 @@ static void narrow_fixed(span *s, int64_t start, int64_t step, int32_t size)
     *s = (span){begin, end > begin ? end : begin};
 }
 
-/* Whether a corner of the output is where 16.16 reaches. */
+/* Returns whether a corner of the output is within the range of 16.16. */
 static bool fixed_reaches(const double m[9], uint32_t x, uint32_t y)
 {
     return fabs(x * m[0] + y * m[1] + m[2]) < 32768.0 && fabs(x * m[3] + y * m[4] + m[5]) < 32768.0;
@@ -150,7 +150,8 @@ static bool fixed_reaches(const double m[9], uint32_t x, uint32_t y)
 
 /* ---- the nearest pixel of affine maps ---- */
 
-/* Columns whose running sum is in the picture: a run, as a sum of equal steps never turns back. */
+/* Tabulates columns whose running sum is in the image: a run, as a sum of equal steps is
+ * monotonic. */
 static void tabulate(warping *w)
 {
     const double step = w->warp->matrix[0];
@@ -210,8 +211,8 @@ static void pick_columns(const warping *w, span s, uint8_t *out)
 
 /* ---- a row ---- */
 
-/* Narrows to what the map shows of the picture, as far as that is a run known without looking at
- * each pixel; coordinates of the others are located. */
+/* Narrows to the shown part of the image, if that is a run known without checking each pixel;
+ * otherwise finds coordinates. */
 static void show(warping *w, uint32_t row, span *s)
 {
     const sl_warp_source *source = &w->source;
@@ -246,7 +247,7 @@ static void show(warping *w, uint32_t row, span *s)
     }
 }
 
-/* Narrows to what affine frames have; for others clears the pixels that are outside. */
+/* Narrows to the range of affine frames; for others clears the pixels outside. */
 static void cut_at_frames(const warping *w, uint32_t row, span *s)
 {
     for (uint32_t i = 0; i < w->warp->frame_count; i++) {
@@ -264,7 +265,7 @@ static void cut_at_frames(const warping *w, uint32_t row, span *s)
     }
 }
 
-/* Coordinates of the span's pixels, and (of a perspective, or of sums) which are inside. */
+/* Finds coordinates of the span's pixels, and (for a perspective, or for sums) which are inside. */
 static void locate_span(const warping *w, uint32_t row, span s)
 {
     const uint32_t count = s.end - s.begin;
@@ -323,7 +324,7 @@ static void warp_fill(const uint8_t fill[3], uint32_t count, uint8_t *out)
     memcpy(out, four, (size_t)count * 3);
 }
 
-/* The next run of pixels that are inside, from s->end on. */
+/* Finds the next run of pixels inside, from s->end on. */
 static bool next_run(const warping *w, span *s, uint32_t end)
 {
     s->begin = s->end;
@@ -365,10 +366,10 @@ static void warp_row(warping *w, uint32_t row, uint8_t *out)
     w->next_y += w->warp->matrix[4];
 }
 
-/* ---- a picture ---- */
+/* ---- an image ---- */
 
-/* Whether the middles of output pixels are those of input pixels: then each interpolation gives
- * these, and the nearest are found at less cost. */
+/* Returns whether the middles of output pixels are those of input pixels: then each interpolation
+ * gives these, and the nearest are found at less cost. */
 static bool shows_middles(const double m[9])
 {
     static const int factors[] = {0, 1, 3, 4};
@@ -405,7 +406,7 @@ static sl_warp_source warp_source_of(const sl_image *in)
                             .picture_height = (int32_t)in->picture_height};
 }
 
-/* Kernels may write behind rows, up to the next multiple of their lanes. */
+/* Kernels may write past rows, up to the next multiple of their lanes. */
 static bool warp_take_rows(warping *w, sl_scratch *scratch)
 {
     const size_t padded = (size_t)w->warp->width + 8;

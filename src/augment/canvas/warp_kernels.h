@@ -25,8 +25,8 @@ typedef struct sl_warp_source {
     int32_t picture_width, picture_height;
 } sl_warp_source;
 
-/* Where the pixels of a row come from: of output column i, (factor i' + row) + offset with i' =
- * i + 0.5; of x, y and w. */
+/* Where the pixels of a row come from: for output column i, (factor i' + row) + offset with i' = i
+ * + 0.5; of x, y and w. */
 typedef struct sl_warp_line {
     double factor[3], row[3], offset[3];
     bool divide; /* x and y by w */
@@ -38,7 +38,7 @@ typedef struct sl_warp_walk {
 } sl_warp_walk;
 
 typedef struct sl_warp_kernels {
-    /* Output columns [first, first + count). */
+    /* Finds coordinates of output columns [first, first + count). */
     void (*locate)(const sl_warp_line *line, uint32_t first, uint32_t count, double *xs,
                    double *ys);
     /* inside[i] = 0 unless point i is in [0, width) x [0, height). Clears up to 3 bytes behind. */
@@ -47,14 +47,15 @@ typedef struct sl_warp_kernels {
     /* By sl_interpolation, up to SL_BICUBIC. */
     void (*sample[SL_BICUBIC + 1])(const sl_warp_source *source, const double *xs, const double *ys,
                                    uint32_t count, uint8_t *out);
-    /* The same of columns [first, first + count) of an affine map, without coordinates; or NULL. */
+    /* Does the same for columns [first, first + count) of an affine map, without coordinates; or
+     * NULL. */
     void (*affine[SL_BICUBIC + 1])(const sl_warp_source *source, const sl_warp_line *line,
                                    uint32_t first, uint32_t count, uint8_t *out);
     void (*walk)(const sl_warp_source *source, const sl_warp_walk *walk, uint32_t count,
                  uint8_t *out);
 } sl_warp_kernels;
 
-/* The best table that is at most `simd`. */
+/* Returns the best table that is at most `simd`. */
 const sl_warp_kernels *sl_warp_kernels_for(sl_simd simd);
 
 extern const sl_warp_kernels sl_warp_scalar;
@@ -65,7 +66,8 @@ void sl_warp_bilinear_avx2(const sl_warp_source *source, const double *xs, const
                            uint32_t count, uint8_t *out);
 void sl_warp_bicubic_avx2(const sl_warp_source *source, const double *xs, const double *ys,
                           uint32_t count, uint8_t *out);
-/* False, and nothing done, unless one coordinate is in the middle of pixels, a step for each. */
+/* Returns false, with nothing done, unless one coordinate is in the middle of pixels, a step for
+ * each. */
 bool sl_warp_shear_avx2(const sl_warp_source *source, const sl_warp_line *line, uint32_t first,
                         uint32_t count, uint8_t *out);
 void sl_warp_affine_bilinear_avx2(const sl_warp_source *source, const sl_warp_line *line,

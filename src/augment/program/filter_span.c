@@ -8,7 +8,7 @@ void sl_nearest_span(const sl_axis *axis, int32_t *begin, int32_t *end)
     const int64_t within = (int64_t)axis->virtual_size - 1 - axis->first;
     const int64_t last = within < (int64_t)axis->outputs ? within : (int64_t)axis->outputs - 1;
     *begin = *end = axis->limit_start;
-    if (first <= last) { /* places move one way */
+    if (first <= last) { /* positions are monotonic */
         *begin = sl_nearest_pixel(&p, (uint32_t)first);
         *end = sl_nearest_pixel(&p, (uint32_t)last) + 1;
     }
@@ -22,7 +22,7 @@ void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end)
         sl_nearest_span(axis, begin, end);
         return;
     }
-    /* Only outputs inside the raster touch pixels, and footprints move one way. */
+    /* Only outputs inside the raster touch pixels, and footprints are monotonic. */
     int64_t first = axis->first < 0 ? -(int64_t)axis->first : 0;
     int64_t last = (int64_t)axis->virtual_size - 1 - axis->first;
     if (last >= (int64_t)axis->outputs) {

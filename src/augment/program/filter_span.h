@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter_span: which pixels of an axis its outputs are made of: the footprints of filters
- * (filter.h) and the nearest pixels (nearest.h).
+ * filter_span: the pixels of an axis that its outputs use: the footprints of filters (filter.h) and
+ * the nearest pixels (nearest.h).
  *
- * A program needs to know what to decode before any pixel is there, so this has no pixels.
- * Threads: pure.
+ * A program must know what to decode before there are pixels, so this uses none. Threads: pure.
  */
 #ifndef SL_FILTER_SPAN_H
 #define SL_FILTER_SPAN_H
 
 #include "mapping.h"
 
-/* What all outputs of an axis share. */
+/* Constants of all outputs of an axis. */
 typedef struct sl_spacing {
     double scale, support, inverse_support, origin, limit;
 } sl_spacing;
 
-/* Where an output is on its axis, in pixels from limit_start. */
+/* Position of an output on its axis, in pixels from limit_start. */
 typedef struct sl_footprint {
     double center;
     int32_t begin, end; /* pixels touched; empty outside the virtual raster */
 } sl_footprint;
 
-/* How far a filter reaches, in pixels of the larger raster. */
+/* Returns how far a filter reaches, in pixels of the larger raster. */
 static inline double sl_filter_reach(sl_interpolation interpolation)
 {
     static const double reaches[] = {
@@ -31,8 +30,8 @@ static inline double sl_filter_reach(sl_interpolation interpolation)
 }
 
 /*
- * Positions count from limit_start, not from the picture's edge, so that a crop gives the very
- * doubles that Pillow computes for a picture of its own.
+ * Positions count from limit_start, not from the image's edge, so that a crop gives the same
+ * doubles that Pillow computes for an image of its own.
  */
 static inline sl_spacing sl_spacing_of(const sl_axis *axis)
 {
@@ -60,11 +59,11 @@ static inline sl_footprint sl_footprint_of(const sl_axis *axis, const sl_spacing
                           .end = (int32_t)(end < space->limit ? end : space->limit)};
 }
 
-/* Pillow adds places up. Of longer rasters, of which a window may be far from the beginning, they
- * are products: the time must not go by what is claimed of a picture. */
+/* Pillow adds steps up. For longer rasters, whose window may be far from the beginning, positions
+ * are products: the time must not depend on an image's claimed size. */
 enum { SL_ADDED_UP_MAX = 1 << 16 };
 
-/* Calls are for outputs in order: the next one of the raster, -1 outside of it. */
+/* State of calls for consecutive outputs: the next one of the raster, -1 outside it. */
 typedef struct sl_nearest_progress {
     const sl_axis *axis;
     double scale, at; /* of the raster's output `next` */
@@ -78,7 +77,7 @@ static inline sl_nearest_progress sl_nearest_progress_on(const sl_axis *axis)
         .axis = axis, .scale = scale, .at = (axis->box_start - axis->limit_start) + scale * 0.5};
 }
 
-/* The pixel that output `output` takes, as a column, or row, of the picture. */
+/* Returns the pixel that output `output` takes, as a column, or row, of the image. */
 static inline int32_t sl_nearest_pixel(sl_nearest_progress *p, uint32_t output)
 {
     const sl_axis *axis = p->axis;
@@ -96,7 +95,7 @@ static inline int32_t sl_nearest_pixel(sl_nearest_progress *p, uint32_t output)
     return pixel < axis->limit_end ? pixel : axis->limit_end - 1;
 }
 
-/* The pixels [begin, end) that all outputs together touch; of the nearest ones only. */
+/* Finds the pixels [begin, end) that all outputs together touch; only for the nearest ones. */
 void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end);
 void sl_nearest_span(const sl_axis *axis, int32_t *begin, int32_t *end);
 

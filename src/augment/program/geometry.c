@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * geometry: composing, in whole numbers while it is a box, by matrices behind a warp. A geometry is
- * closed when something else follows: then it is known which part of its canvas is shown, and the
- * box makes no more than that. Pure, over the caller's drawing.
+ * geometry: composes steps, in whole numbers while the result is a box, by matrices after a warp. A
+ * geometry is closed when a different step follows: then the shown part of its canvas is known, and
+ * the box makes no more than that. Pure, over the caller's drawing.
  */
 #include "geometry.h"
 
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* From here on a warp that shrinks is antialiased: neighbours so many pixels apart. */
+/* From here on a warp that shrinks is antialiased: distance of neighbours in pixels. */
 #define SHRINK_LEAST 1.25
 
 /* ---- matrices ---- */
@@ -38,7 +38,7 @@ static void warp_add_frame(sl_warp *warp, const double matrix[9], uint32_t width
 
 /* ---- boxes ---- */
 
-/* Whether the window has all of the raster in it. */
+/* Returns whether the window contains the whole raster. */
 static bool window_covers(const sl_mapping *box)
 {
     return box->window_x <= 0 && box->window_y <= 0 &&
@@ -69,7 +69,7 @@ static void window_move(sl_mapping *box, int64_t x, int64_t y, uint32_t width, u
 
 /* ---- closing ---- */
 
-/* How far neighbours of the output are apart in the canvas, across and down, in its middle. */
+/* Finds the distances of neighbours of the output in the canvas, across and down, in its middle. */
 static void warp_steps(const sl_warp *warp, double steps[2])
 {
     const double *m = warp->matrix;
@@ -195,7 +195,7 @@ sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *ki
     return operation;
 }
 
-/* The geometry that is open; or another one, of the canvas that there is, as behind every warp of
+/* Returns the open geometry; or begins another one, on the present canvas, as after every warp of
  * an exact drawing. NULL with an error. */
 static sl_geometry *open_geometry(sl_drawing *drawing)
 {
@@ -280,7 +280,7 @@ static bool reaches_outside(const sl_drawing *drawing, int64_t x, int64_t y, uin
     return x < 0 || y < 0 || x + width > drawing->width || y + height > drawing->height;
 }
 
-/* Whether a crop that reaches outside the box's window can be part of the box. */
+/* Returns whether a crop that reaches outside the box's window can be part of the box. */
 static bool box_can_pad(const sl_geometry *g, const uint8_t fill[3])
 {
     return window_covers(&g->box) &&
@@ -343,9 +343,8 @@ static sluice_status draw_crop_to(sl_drawing *drawing, int64_t x, int64_t y, uin
     return SLUICE_OK;
 }
 
-/* Whether a resize can be part of the box. What is mirrored before it is mirrored behind it
- * instead, which is the same but for the nearest pixel: of two that are as near it takes the right
- * one. */
+/* Returns whether a resize can be part of the box. A mirror before it is moved after it, which is
+ * the same except for the nearest pixel: of two equally near ones it takes the right one. */
 static bool box_can_resize(const sl_mapping *box, sl_interpolation interpolation)
 {
     return sl_mapping_is_unresized(box) && window_is_raster(box) &&
@@ -357,7 +356,7 @@ static sluice_status geometry_resize_to(sl_drawing *drawing, uint32_t width, uin
 {
     sluice_status status = check_side(drawing, width, height);
     if (status == SLUICE_OK && width == drawing->width && height == drawing->height) {
-        return SLUICE_OK; /* as Pillow: a copy */
+        return SLUICE_OK; /* as in Pillow: a copy */
     }
     interpolation = drawing->labels ? SL_NEAREST : interpolation;
     sl_geometry *g = status == SLUICE_OK ? open_geometry(drawing) : NULL;

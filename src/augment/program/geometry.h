@@ -28,58 +28,59 @@
 
 typedef struct sl_drawing {
     sl_params *params;
-    uint32_t width, height; /* of the picture as it is by now */
+    uint32_t width, height; /* of the image at present */
     bool open;              /* the last geometry may still be changed */
-    bool unwarped;          /* by nothing but a tile's place: any interpolation is right */
-    uint32_t member;        /* of the layer's pictures, which one this is */
+    bool unwarped;          /* moved only by a tile's place: any interpolation is exact */
+    uint32_t member;        /* number of the image in its layer */
     uint32_t layer;
     uint64_t epoch;
     bool exact;
-    /* Not of the picture, but of labels of its pixels: nothing is interpolated, the fill is
-     * `label_fill` everywhere, and what only changes pixels is left out. */
+    /* Not for the image, but for labels of its pixels: nothing is interpolated, the fill is
+     * `label_fill` everywhere, and steps that only change pixels are left out. */
     bool labels;
     uint8_t label_fill[3];
-    struct sl_drawing *twin; /* of labels; it gets the same geometry; NULL: there is none */
+    /* drawing of labels, which gets the same geometry; NULL: there is none */
+    struct sl_drawing *twin;
     sl_operation left_out;
-    /* What the recipe's normalize step subtracts, as a colour, and divides by; else black, and 0.
-     */
+    /* The values that the recipe's normalize step subtracts, as a colour, and divides by; else
+     * black, and 0. */
     uint8_t mean[3];
     float deviation[3];
-    sl_random random;        /* of the step that draws */
-    const sl_native *native; /* likewise; NULL: it calls none */
-    /* Of the picture, for steps that look at them (sl_drawing_box): x1, y1, x2, y2 in pixels. */
+    sl_random random;        /* of the drawing step */
+    const sl_native *native; /* likewise; NULL: it calls no function */
+    /* The image's boxes, for steps that use them (sl_drawing_box): x1, y1, x2, y2 in pixels. */
     const float (*boxes)[4];
     uint32_t box_count;
     uint32_t batch_width, batch_height; /* for steps whose size is the batch's */
     sluice_error *error;
 } sl_drawing;
 
-/* A drawing of a picture, into `params`, which has its memory (sl_params_place); params->need,
- * sizes and the trail are set by end. */
+/* Begins a drawing of an image, into `params`, which has its memory (sl_params_place); end sets
+ * params->need, sizes and the trail. */
 void sl_drawing_begin(sl_drawing *drawing, sl_params *params, uint32_t width, uint32_t height,
                       bool exact, sluice_error *error);
 void sl_drawing_end(sl_drawing *drawing);
-/* What follows begins another geometry. */
+/* Closes the geometry: the next step begins another one. */
 void sl_drawing_close(sl_drawing *drawing);
 
-/* A box of the picture, left, top, right, bottom, to what is to be seen of it by now, as trail.h
- * moves it. False: nothing. */
+/* Moves a box of the image, left, top, right, bottom, to its visible part at present, like trail.h.
+ * False: nothing is visible. */
 bool sl_drawing_box(const sl_drawing *drawing, const float from[4], float to[4]);
 
-/* The rectangle at (x, y), which may reach outside: `fill` there. UNSUPPORTED: too large. */
+/* Crops the rectangle at (x, y), which may reach outside: `fill` there. UNSUPPORTED: too large. */
 sluice_status sl_draw_crop(sl_drawing *drawing, int64_t x, int64_t y, uint32_t width,
                            uint32_t height, const uint8_t fill[3]);
 sluice_status sl_draw_resize(sl_drawing *drawing, uint32_t width, uint32_t height,
                              sl_interpolation interpolation);
-/* Left to right; or top to bottom. */
+/* Flips left to right; or top to bottom. */
 sluice_status sl_draw_flip(sl_drawing *drawing, bool vertical);
-/* `matrix`: as sl_warp's, from the new picture of width x height to the one that is there. */
+/* Warps. `matrix`: as sl_warp's, from the new image of width x height to the present one. */
 sluice_status sl_draw_warp(sl_drawing *drawing, const double matrix[9], uint32_t width,
                            uint32_t height, sl_interpolation interpolation, const uint8_t fill[3]);
 
-/* The picture's place in a canvas of width x height that several pictures share, at (x, y), which
- * may be outside; the canvas is `fill` where none is. Only the first thing that is drawn may be
- * this, behind a resize. `absent`: it is on no canvas. */
+/* The image's place in a canvas of width x height that several images share, at (x, y), which may
+ * be outside; the canvas is `fill` where there is no image. Only allowed as the first step, or
+ * after a resize. `absent`: it is on no canvas. */
 typedef struct sl_tile {
     int64_t x, y;
     uint32_t width, height;
@@ -88,24 +89,25 @@ typedef struct sl_tile {
 } sl_tile;
 sluice_status sl_draw_tile(sl_drawing *drawing, const sl_tile *tile);
 
-/* What follows is of two layers, blended, of which the first has that share. `alone`: there is the
- * first only, and a picture of the second is absent. */
+/* Begins two blended layers, the first with that fraction. `alone`: only the first exists, and an
+ * image of the second is absent. */
 void sl_draw_blend(sl_drawing *drawing, float share, bool alone);
-/* The same, of which objects of the second are put over the first, each with that chance. */
+/* Begins two layers, of which objects of the second are put over the first, each with that
+ * probability. */
 void sl_draw_paste(sl_drawing *drawing, uint64_t key, double chance, bool alone);
 
-/* A border, of the operation "pad"'s modes. */
+/* Adds a border, of the operation "pad"'s modes. */
 sluice_status sl_draw_border(sl_drawing *drawing, uint32_t left, uint32_t top, uint32_t width,
                              uint32_t height, double mode);
-/* Pixels moved by a random field (sl_operation_elastic, its values and key). Labels go with them;
- * the trail does not, so that nothing else may follow. */
+/* Moves pixels by a random field (sl_operation_elastic, its values and key). Labels move with them;
+ * the trail does not, so nothing else may follow. */
 sluice_status sl_draw_elastic(sl_drawing *drawing, const double values[SL_OPERATION_VALUES],
                               uint64_t key);
 /* Adds an operation that keeps the size, for the caller to fill in. NULL with an error: there are
  * too many. */
 sl_operation *sl_draw_operation(sl_drawing *drawing, const sl_operation_kind *kind);
 
-/* The kind of an operation that is geometry number values[0]. */
+/* Kind of an operation that is geometry number values[0]. */
 extern const sl_operation_kind sl_operation_geometry;
 
 #endif

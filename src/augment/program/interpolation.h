@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interpolation: how pixels between pixels are made, by Pillow's names.
+ * interpolation: names, by Pillow, of interpolations between pixels.
  *
- * Purpose: what resizing (mapping.h) and warping (warp.h) are both asked for. Threads: none.
+ * Purpose: shared by resizing (mapping.h) and warping (warp.h). Threads: none.
  */
 #ifndef SL_INTERPOLATION_H
 #define SL_INTERPOLATION_H

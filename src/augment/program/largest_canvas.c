@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Goes through a program as run.c does. Pure. */
+/* Follows a program as run.c does. Pure. */
 #include "largest_canvas.h"
 
 #include "operations.h"
@@ -15,7 +15,7 @@ static sl_canvas_size larger(sl_canvas_size a, uint32_t width, uint32_t height)
     return pixels_of(b) > pixels_of(a) ? b : a;
 }
 
-/* What a warp is of. */
+/* Includes the input of a warp. */
 static sl_canvas_size with_geometry(sl_canvas_size most, const sl_geometry *g)
 {
     return g->warps ? larger(most, g->box.width, g->box.height) : most;

@@ -2,9 +2,9 @@
 /*
  * largest_canvas: the size of the largest canvas that a program (program.h) has in memory.
  *
- * Purpose: a picture is limited by what is stored; steps that enlarge it, a thin one above all,
- * would make canvases of any size of a few bytes. Images made strip by strip (run.h) need no
- * canvas: a resize that is cropped behind it, or an operation on rows, needs no memory of that
+ * Purpose: limits on an image apply to its stored size; steps that enlarge it, above all a thin
+ * one, could make canvases of any size from a few bytes. Images made strip by strip (run.h) need no
+ * canvas: a resize that is cropped afterwards, or an operation on rows, needs no memory of that
  * size. Threads: pure.
  */
 #ifndef SL_LARGEST_CANVAS_H
@@ -18,7 +18,7 @@ typedef struct sl_canvas_size {
 
 sl_canvas_size sl_largest_canvas(const sl_params *params);
 
-/* False: the program has no canvas in memory, as most crops have none. */
+/* Returns false if the program has no canvas in memory, like most crops. */
 static inline bool sl_may_have_canvas(const sl_params *params)
 {
     const sl_geometry *first = &params->geometries[0];

@@ -4,13 +4,13 @@
 #include "filter_span.h"
 
 /*
- * Pixels of the scaled picture for each of the raster, as Pillow's reducing_gap of 2. A triangle
- * filter lets pass sinc^2 of the frequency times its reach: at the scaled picture's Nyquist
- * frequency, above which DCT scaling leaves nothing, 0.41 at a ratio of 1, 0.09 at 1.5, 0 at 2.
+ * Pixels of the scaled image per pixel of the raster, as Pillow's reducing_gap of 2. A triangle
+ * filter passes sinc^2 of the frequency times its reach: at the scaled image's Nyquist frequency,
+ * above which DCT scaling leaves nothing, 0.41 at a ratio of 1, 0.09 at 1.5, 0 at 2.
  */
 enum { LEAST_RATIO = 2 };
 
-/* One side of the box, in a picture scaled down by d. */
+/* Returns one side of the box, in an image scaled down by d. */
 static sl_axis axis_of(uint32_t start, uint32_t size, uint32_t d)
 {
     const uint32_t first = start / d;
@@ -48,7 +48,7 @@ sl_rect sl_mapping_need(const sl_mapping *mapping)
     sl_mapping_axes(mapping, 1, &axes[0], &axes[1]);
     sl_filter_span(&axes[0], &begin[0], &end[0]);
     sl_filter_span(&axes[1], &begin[1], &end[1]);
-    /* An output of black only needs no pixel: any one will do. */
+    /* An all-black output needs no pixel: any one will do. */
     for (int i = 0; i < 2; i++) {
         if (begin[i] == end[i]) {
             begin[i] = (int32_t)(i == 0 ? source->x : source->y);
@@ -59,7 +59,7 @@ sl_rect sl_mapping_need(const sl_mapping *mapping)
                      (uint32_t)(end[1] - begin[1])};
 }
 
-/* Whether `source` divided by `times` has enough pixels for the raster. */
+/* Returns whether `source` divided by `times` has enough pixels for the raster. */
 static bool mapping_is_large(uint32_t source, uint32_t raster, uint32_t times)
 {
     return source >= (uint64_t)raster * LEAST_RATIO * times;

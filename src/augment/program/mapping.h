@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mapping: which pixels of a picture an output shows. What the decoder and the resampler go by.
+ * mapping: the pixels of an image that an output shows; input of the decoder and the resampler.
  *
  * Purpose: a box, kept in whole numbers so that nothing is rounded: `source` is resampled to a
  * virtual raster of virtual_width x virtual_height, of which the output shows the window at
- * (window_x, window_y), flipped. Coordinates are continuous: pixel (i, j) covers [i, i + 1) x
- * [j, j + 1), its centre is (i + 0.5, j + 0.5). Window coordinates are signed: with padding the
- * window reaches outside the raster, and shows black there. What turns or shears is a warp of what
- * a box gives (program.h).
+ * (window_x, window_y), flipped. Coordinates are continuous: pixel (i, j) covers [i, i + 1) x [j, j
+ * + 1), its centre is (i + 0.5, j + 0.5). Window coordinates are signed: with padding the window
+ * reaches outside the raster, and shows black there. Rotations and shears are warps of a box's
+ * output (program.h).
+ *
  * Threads: pure.
  */
 #ifndef SL_MAPPING_H
@@ -19,12 +20,12 @@
 #include <stdbool.h>
 
 typedef struct sl_mapping {
-    sl_rect source; /* the part of the picture that may be read: filters stop at its edges */
+    sl_rect source;         /* the part of the image that may be read: filters stop at its edges */
     uint32_t width, height; /* of the output */
     uint32_t virtual_width, virtual_height;
     int32_t window_x, window_y;
     bool flip_x, flip_y; /* left to right, top to bottom */
-    /* An sl_interpolation less SL_BILINEAR, which a mapping that says nothing has. */
+    /* An sl_interpolation less SL_BILINEAR, the default of a zeroed mapping. */
     int8_t beyond_bilinear;
 } sl_mapping;
 
@@ -42,7 +43,7 @@ typedef struct sl_axis {
     int8_t beyond_bilinear;
 } sl_axis;
 
-/* How a box is resampled. */
+/* Returns the interpolation of a box. */
 static inline sl_interpolation sl_mapping_interpolation(const sl_mapping *mapping)
 {
     return (sl_interpolation)(mapping->beyond_bilinear + (int)SL_BILINEAR);
@@ -64,19 +65,19 @@ static inline sl_interpolation sl_axis_interpolation(const sl_axis *axis)
     return (sl_interpolation)(axis->beyond_bilinear + (int)SL_BILINEAR);
 }
 
-/* The two axes of a box, in a picture scaled down by `denominator`. Flips are not in them. */
+/* Returns the two axes of a box, in an image scaled down by `denominator`, without flips. */
 void sl_mapping_axes(const sl_mapping *mapping, uint32_t denominator, sl_axis *horizontal,
                      sl_axis *vertical);
 
-/* The part of `source` that the output shows, filter support included: what to decode. At least a
- * pixel, since decoders want a rectangle. */
+/* Returns the part of `source` that the output shows, filter support included: the part to decode.
+ * At least one pixel, since decoders need a rectangle. */
 sl_rect sl_mapping_need(const sl_mapping *mapping);
 
 /*
- * How small `need` may be decoded: the picture has at least 2 d pixels for each of the virtual
- * raster in every direction, d being 2, 4 or 8, exactly when `need` is at least d times larger
- * than this. 0 x 0 when there is no such d, and where the nearest pixel is taken, which smaller
- * pictures do not have.
+ * Returns how small `need` may be decoded: the image has at least 2 d pixels for each of the
+ * virtual raster in every direction, d being 2, 4 or 8, exactly if `need` is at least d times
+ * larger than this. 0 x 0 if there is no such d, and for the nearest pixel, which smaller images
+ * lack.
  */
 void sl_mapping_least(const sl_mapping *mapping, const sl_rect *need, uint32_t *width,
                       uint32_t *height);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mix_rule: how AugMix and timm's mixes join a picture with what their chains make of it. Policies
- * choose the rule (policy.h), aug_mix.h carries it out. Threads: none.
+ * mix_rule: how AugMix and timm's mixes blend an image with the results of their chains. Policies
+ * choose the rule (policy.h), aug_mix.h applies it. Threads: none.
  */
 #ifndef SL_MIX_RULE_H
 #define SL_MIX_RULE_H
 
 enum { SL_POLICY_WIDTH_MAX = 8 }; /* chains of a mix */
 
-/* How a mix is made of x, the picture, and y[i], what chain i makes of it; all binary32. */
+/* Formula of x, the image, and y[i], the result of chain i; all binary32. */
 typedef enum sl_mix_rule {
     /* torchvision: s = original x; s = s + weight[i] y[i], i rising; truncated to 8 bits.
      * Each chain works on 8 bits, by torchvision's kernels for tensors, not Pillow's. */

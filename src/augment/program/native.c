@@ -22,13 +22,13 @@ sl_native *sl_native_new(const sl_native *from)
 
 void sl_native_hold(sl_native *native)
 {
-    /* relaxed: who takes one has one */
+    /* relaxed: the caller has one already */
     atomic_fetch_add_explicit(&native->owners, 1, memory_order_relaxed);
 }
 
 void sl_native_release(sl_native *native)
 {
-    /* acq_rel: pairs with itself, so that the last owner sees what all others did */
+    /* acq_rel: pairs with itself, so that the last owner sees the writes of all others */
     if (native == NULL ||
         atomic_fetch_sub_explicit(&native->owners, 1, memory_order_acq_rel) != 1) {
         return;

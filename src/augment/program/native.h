@@ -3,10 +3,10 @@
  * native: a function of the user's that changes a canvas in place (sluice/augment.h).
  *
  * Purpose: recipes are copied by value, and each copy needs the function's user data: so they share
- * one sl_native, which counts its owners. Programs borrow it from the recipe that they were drawn
- * of.
- * Threads: hold and release from any thread; all else is constant. The last release calls the
- * user's free function.
+ * one sl_native, which counts its owners. Programs borrow it from their recipe.
+ *
+ * Threads: hold and release from any thread; everything else is constant. The last release calls
+ * the user's free function.
  */
 #ifndef SL_NATIVE_H
 #define SL_NATIVE_H
@@ -25,10 +25,10 @@ typedef struct sl_native {
     atomic_uint owners;
 } sl_native;
 
-/* A copy of the first four members of `from`, with one owner; NULL: no memory. */
+/* Copies the first four members of `from`, with one owner; NULL: no memory. */
 sl_native *sl_native_new(const sl_native *from);
 void sl_native_hold(sl_native *native);
-/* NULL is fine. */
+/* Releases an owner's hold; NULL is a no-op. */
 void sl_native_release(sl_native *native);
 
 #endif

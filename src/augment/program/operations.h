@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operations: the kinds of operations on canvases, as programs have them (program.h). Steps and
- * policies add them to a drawing; run.h carries them out. Values are in the order given.
+ * operations: the kinds of operations on canvases in programs (program.h). Steps and policies add
+ * them to a drawing; run.h runs them. Values are in the order given.
+ *
  * Threads: pure; the kinds are constant. Memory: of the work's scratch.
  */
 #ifndef SL_OPERATIONS_H
@@ -9,7 +10,7 @@
 
 #include "program.h"
 
-/* Tables. Factors as Pillow's ImageEnhance has them: 1 changes nothing. */
+/* Tables. Factors as in Pillow's ImageEnhance: 1 changes nothing. */
 extern const sl_operation_kind sl_operation_brightness;   /* factor */
 extern const sl_operation_kind sl_operation_contrast;     /* factor */
 extern const sl_operation_kind sl_operation_posterize;    /* bits kept */
@@ -26,7 +27,7 @@ extern const sl_operation_kind sl_operation_hue; /* of a turn, -0.5 to 0.5 */
 /* H added, 0 to 179 steps of 2 degrees; factors of S and V (hsv.h). */
 extern const sl_operation_kind sl_operation_hsv;
 extern const sl_operation_kind sl_operation_permute; /* channels that become R, G and B */
-/* x, y, width, height; a colour; with a key that is not 0 noise about it, of these deviations. */
+/* x, y, width, height; a colour; with a nonzero key noise about it, of these deviations. */
 extern const sl_operation_kind sl_operation_erase;
 
 /* Canvases. */
@@ -51,8 +52,8 @@ typedef enum sl_pad_mode {
 } sl_pad_mode;
 
 /*
- * AugMix: rule (sl_mix_rule), original, blend, chains. Behind it follow, for each chain, a
- * sl_operation_chain (weight, operations in it) and these.
+ * AugMix: rule (sl_mix_rule), original, blend, chains. It is followed, for each chain, by a
+ * sl_operation_chain (weight, number of its operations) and its operations.
  */
 extern const sl_operation_kind sl_operation_mix;
 extern const sl_operation_kind sl_operation_chain;

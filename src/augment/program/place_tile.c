@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* From output to input, along an axis. */
+/* Returns whether the map is upright along an axis, from output to input. */
 static bool is_upright(const double m[9])
 {
     return m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1 && m[0] != 0 && m[4] != 0;
@@ -31,7 +31,7 @@ static edges edges_within(edges a, edges b)
     return (edges){both.begin, both.end > both.begin ? both.end : both.begin};
 }
 
-/* Of the picture that the tile is, along an axis: where it is, and what of it is shown. */
+/* Finds the tile's image along an axis: its position, and the shown part. */
 static void tile_edges(const sl_warp *warp, size_t axis, uint32_t raster, edges *all, edges *shown)
 {
     const edges output = {0, axis == 0 ? warp->width : warp->height};
@@ -53,7 +53,7 @@ static bool tile_is_upright(const sl_geometry *g)
     return upright;
 }
 
-/* What belongs to the picture follows the rounded edges. */
+/* Makes the trail follow the rounded edges. */
 static void tile_follow(sl_trail *trail, const edges all[2], const bool flips[2],
                         const sl_rect *place)
 {

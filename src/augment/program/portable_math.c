@@ -50,7 +50,7 @@ double sl_exp(double x)
     return ldexp(sum, (int)k);
 }
 
-/* Quarter turns are taken off first: what is left, 45 degrees at most, has two parts. */
+/* Quarter turns are subtracted first: the rest, at most 45 degrees, has two parts. */
 void sl_sine_cosine(double radians, double *sine, double *cosine)
 {
     assert(fabs(radians) <= 1e3);
@@ -77,13 +77,13 @@ void sl_sine_cosine(double radians, double *sine, double *cosine)
 
 /* ---- in numbers of two parts ---- */
 
-/* The second is what the first was rounded by (Dekker, 1971; Knuth, 4.2.2). */
+/* The second part is the rounding error of the first (Dekker, 1971; Knuth, 4.2.2). */
 typedef struct twofold {
     double high, low;
 } twofold;
 
 enum { TWOFOLD_TERMS = 14, TWOFOLD_FIRST = 7 };
-/* What QUARTER_HIGH + QUARTER_LOW is less than pi / 2 by. */
+/* pi / 2 less QUARTER_HIGH + QUARTER_LOW. */
 #define QUARTER_LOWEST 0x1.1701b839a2520p-88
 
 static twofold sum_of(double a, double b)

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program: what was drawn for one sample, ready to be carried out.
+ * program: the drawn steps for one sample, ready to be run.
  *
  * Purpose: a recipe (recipe.h) is drawn once for a sample and becomes a program: a geometry that
- * makes the first canvas of the decoded picture, and operations on canvases behind it. A canvas is
- * height x width x 3 bytes of RGB without padding. run.h carries programs out; the decoder reads
- * `need` only.
+ * makes the first canvas of the decoded image, and operations on canvases after it. A canvas is
+ * height x width x 3 bytes of RGB without padding. run.h runs programs; the decoder reads `need`
+ * only.
  *
- * A geometry is a box (mapping.h: crop, resize, flip, by a separable filter) and, where a step
- * turns or shears, a warp of what the box gives. Steps in a row are composed to one geometry as far
- * as that is exact, and, unless the drawing is `exact`, also where one resampling takes the place
- * of several (geometry.h). An operation is of one of four classes, by which function its kind has:
- *   table   each value of a channel goes to another by a table of 256, which may depend on a
- *           measurement of the canvas; tables in a row become one,
- *   rows    pixels in place, of which none looks at another,
- *   canvas  anything else, from one canvas to another,
- *   in_place  a whole canvas, which it changes in place (a function of the user's).
- * Rows of several pictures: the program of each has the same sizes and operations, and a first
- * geometry that writes only where its picture is, of a canvas that all of them share; operations
- * are done once, when the last was there. Of two layers each is a picture, or such a canvas, with
- * operations of its own; they are blended, or objects of the second are put over the first, and the
- * operations behind that are done once.
- * Plain data; a program belongs to whoever holds it, in memory for as many operations as its recipe
- * may come to: a copy of an sl_params shares that. Threads: none.
+ * A geometry is a box (mapping.h: crop, resize, flip, by a separable filter) and, if a step rotates
+ * or shears, a warp of the box's output. Consecutive steps are composed to one geometry as far as
+ * that is exact, and, unless the drawing is `exact`, also where one resampling replaces several
+ * (geometry.h). An operation is of one of four classes, by the function of its kind: table (maps
+ * each value of a channel by a table of 256, which may depend on a measurement of the canvas;
+ * consecutive tables become one), rows (pixels in place, each independent of the others), canvas
+ * (anything else, from one canvas to another), in_place (changes a whole canvas in place: a
+ * function of the user's).
+ *
+ * Rows of several images: the program of each has the same sizes and operations, and a first
+ * geometry that writes only its image's place in a canvas that all of them share; operations run
+ * once, after the last image. Of two layers each is an image, or such a canvas, with operations of
+ * its own; they are blended, or objects of the second are put over the first, and later operations
+ * run once.
+ *
+ * Plain data; a program belongs to its holder, in memory for the most operations of its recipe: a
+ * copy of an sl_params shares that. Threads: none.
  */
 #ifndef SL_PROGRAM_H
 #define SL_PROGRAM_H
@@ -37,25 +38,25 @@
 
 #include <sluice/common.h>
 
-/* That of the picture, and one of each operation. */
+/* That of the image, and one of each operation. */
 enum { SL_OPERATIONS_MAX = 128, SL_GEOMETRIES_MAX = 1 + SL_OPERATIONS_MAX };
 enum { SL_OPERATION_VALUES = 10 };
 
 typedef struct sl_geometry {
     sl_mapping box;
-    uint8_t fill[3]; /* where the box's window is outside its raster */
+    uint8_t fill[3]; /* colour where the box's window is outside its raster */
     bool warps;
-    /* With a warp: the box's output is the part at (canvas_x, canvas_y) of a canvas of such a size,
-     * which the warp's coordinates are of. */
+    /* With a warp: the box's output is the part at (canvas_x, canvas_y) of a canvas of this size,
+     * to which the warp's coordinates refer. */
     uint32_t canvas_x, canvas_y, canvas_width, canvas_height;
     sl_warp warp;
-    /* A tile whose warp neither turns nor shears is no warp: the box's output is at `place` of a
-     * canvas of the warp's size, and nowhere if it is empty. */
+    /* A tile whose warp neither rotates nor shears needs no warp: the box's output is at `place` of
+     * a canvas of the warp's size, and nowhere if it is empty. */
     bool placed;
     sl_rect place;
 } sl_geometry;
 
-/* What times are added up by. */
+/* Keys of summed times. */
 typedef enum sl_operation_number {
     SL_OPERATION_GEOMETRY,
     SL_OPERATION_BRIGHTNESS,
@@ -81,18 +82,18 @@ typedef enum sl_operation_number {
     SL_OPERATION_HSV,
     SL_OPERATION_NATIVE,
     SL_OPERATION_ELASTIC,
-    SL_OPERATION_MIXING, /* of rows, which is no part of a program */
+    SL_OPERATION_MIXING, /* of rows, which is not part of a program */
     SL_OPERATION_NUMBERS
 } sl_operation_number;
 
-/* As users see it. */
+/* Returns the user's name for it. */
 const char *sl_operation_name(sl_operation_number number);
 
 typedef struct sl_profile {
     uint64_t ns[SL_OPERATION_NUMBERS];
 } sl_profile;
 
-/* What carrying out needs from elsewhere. Immutable, and shared by threads. */
+/* Functions that running needs from other modules. Immutable, and shared by threads. */
 typedef sluice_status sl_jpeg_function(const sl_image *in, int quality, uint8_t *out,
                                        sl_scratch *scratch, sluice_error *error);
 typedef struct sl_tools {
@@ -102,7 +103,7 @@ typedef struct sl_tools {
 
 typedef struct sl_operation sl_operation;
 
-/* What tables are made of. */
+/* Inputs of tables. */
 typedef struct sl_measured {
     uint32_t histogram[3][256];
     uint8_t mean_grey; /* rounded */
@@ -110,7 +111,7 @@ typedef struct sl_measured {
 
 typedef enum sl_measure { SL_MEASURE_NOTHING, SL_MEASURE_HISTOGRAM, SL_MEASURE_GREY } sl_measure;
 
-/* One canvas operation at work. */
+/* Arguments of a canvas operation. */
 typedef struct sl_canvas_work {
     const struct sl_run *run;
     sl_image in;  /* a canvas */
@@ -134,29 +135,31 @@ typedef struct sl_operation_kind {
 
 struct sl_operation {
     const sl_operation_kind *kind;
-    uint32_t width, height;             /* of the canvas behind it */
+    uint32_t width, height;             /* of the resulting canvas */
     uint64_t key;                       /* of noise, or of a native function */
     const sl_native *native;            /* NULL: of another kind */
     double values[SL_OPERATION_VALUES]; /* by kind */
 };
 
 typedef struct sl_params {
-    sl_rect need;           /* of the picture: what to decode */
+    sl_rect need;           /* of the image: the part to decode */
     uint32_t width, height; /* of the output */
-    sl_trail trail;         /* where the geometry takes what belongs to the picture */
-    bool absent;            /* of a partner: it is no part of the row (sl_draw_tile) */
-    bool layered;           /* of two layers (sl_draw_blend, sl_draw_paste): this one's number, */
+    sl_trail trail;         /* maps coordinates of the image through the geometry */
+    bool absent;            /* of a partner: it is not part of the row (sl_draw_tile) */
+    bool layered;           /* of two layers (sl_draw_blend, sl_draw_paste): number of this one */
     uint32_t layer;
-    uint32_t layer_operations; /* those of a layer alone; the rest is of what both come to */
+    /* number of operations of one layer; the rest applies to the joined layers */
+    uint32_t layer_operations;
     uint32_t layer_width, layer_height;
-    sl_trail layer_trail; /* up to there */
-    float share;          /* of the first layer in that; 1: there is no other */
-    bool pastes;          /* objects of the second, each chosen by that key with that chance */
+    sl_trail layer_trail; /* trail up to there */
+    float share;          /* fraction of the first layer; 1: there is no other */
+    /* objects of the second are pasted, each chosen by that key with that probability */
+    bool pastes;
     uint64_t paste_key;
     double paste_chance;
     uint32_t geometry_count, operation_count;
-    uint32_t operations_most; /* that there is memory for, and for one geometry more */
-    sl_geometry *geometries;  /* the first: of the picture */
+    uint32_t operations_most; /* capacity for operations, and for one geometry more */
+    sl_geometry *geometries;  /* the first: of the image */
     sl_operation *operations;
 } sl_params;
 
@@ -167,8 +170,8 @@ static inline size_t sl_params_bytes(uint32_t operations)
     return (1 + (size_t)operations) * sizeof(sl_geometry) + operations * sizeof(sl_operation);
 }
 
-/* Has programs be drawn into `memory`, of sl_params_bytes, aligned as malloc does, which must
- * outlive `params`. Before anything else is done with `params`; a draw does not change it. */
+/* Makes programs be drawn into `memory`, of sl_params_bytes, aligned like malloc's, which must
+ * outlive `params`. Call it first; a draw does not change it. */
 static inline void sl_params_place(sl_params *params, uint32_t operations, void *memory)
 {
     params->operations_most = operations;

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#define EYE        1e-9 /* the least weight that is in front of it */
-#define AREA_LEAST 1e-6 /* in pixels: a canvas that shows less shows nothing */
+#define EYE        1e-9 /* the least weight in front of the eye */
+#define AREA_LEAST 1e-6 /* in pixels: a smaller visible area counts as empty */
 
 /* ---- polygons ---- */
 
-/* Convex; vertices are (x, y, w), of which w is above 0 once it was clipped to be. */
+/* Convex; vertices are (x, y, w); w is above 0 after clipping. */
 enum { VERTICES_MAX = SL_TRAIL_SHOWN_MAX };
 typedef struct polygon {
     uint32_t count;
@@ -67,7 +67,7 @@ static void polygon_clip(polygon *p, const double line[3], double least)
     }
 }
 
-/* To what is in front of the eye, and made points of. */
+/* Clips to the part in front of the eye, and divides by w. */
 static void polygon_face(polygon *p)
 {
     polygon_clip(p, (const double[3]){0, 0, 1}, -EYE);
@@ -90,7 +90,7 @@ static double corners_area(const sl_trail *trail)
     return twice / 2;
 }
 
-/* Of points, in their order. */
+/* Returns the area of points in order. */
 static double polygon_area(const polygon *p)
 {
     double twice = 0;
@@ -103,7 +103,7 @@ static double polygon_area(const polygon *p)
     return fabs(twice / 2);
 }
 
-/* The line through corner i and the next: above 0 inside. */
+/* Computes the line through corner i and the next: above 0 inside. */
 static void corner_line(const sl_trail *trail, uint32_t i, double sign, double line[3])
 {
     const double *a = trail->corners[i];
@@ -119,12 +119,12 @@ static void polygon_clip_corners(polygon *p, const sl_trail *trail)
     for (uint32_t i = 0; i < trail->corner_count && p->count > 0; i++) {
         double line[3];
         corner_line(trail, i, sign, line);
-        /* what is on the line up to rounding is not cut */
+        /* points on the line up to rounding are not cut */
         polygon_clip(p, line, 1e-9 * (fabs(line[0]) + fabs(line[1])));
     }
 }
 
-/* The box about it; false: it is empty. */
+/* Finds the bounding box; false: it is empty. */
 static bool polygon_bounds(const polygon *p, double box[4])
 {
     box[0] = box[1] = INFINITY;
@@ -202,7 +202,7 @@ void sl_trail_flip(sl_trail *trail, bool vertical, uint32_t size)
     trail->flipped[vertical] = !trail->flipped[vertical];
 }
 
-/* What is left to be seen so far, moved. False: nothing is, or a line. */
+/* Moves the part visible so far. False: nothing is left, or a line. */
 static bool trail_turn(sl_trail *trail, const double step[9])
 {
     polygon p;
@@ -239,7 +239,7 @@ void sl_trail_warp(sl_trail *trail, const double matrix[9], uint32_t width, uint
     memcpy(trail->shown, shows ? canvas : nowhere, sizeof(canvas));
 }
 
-/* ---- what follows ---- */
+/* ---- coordinates and boxes ---- */
 
 bool sl_trail_move_box(const sl_trail *trail, const float from[4], sl_trail_box *to)
 {
@@ -254,7 +254,7 @@ bool sl_trail_move_box(const sl_trail *trail, const float from[4], sl_trail_box 
     if (!polygon_bounds(&p, to->whole)) {
         return false;
     }
-    /* Only the picture is ever shown; and what is far beside it would take the digits with it. */
+    /* Only the image is ever shown; far outside it precision would be lost. */
     box_clip(box, (const double[4]){0, 0, trail->picture_width, trail->picture_height});
     if (box_is_empty(box)) {
         return false;
@@ -270,7 +270,7 @@ bool sl_trail_move_box(const sl_trail *trail, const float from[4], sl_trail_box 
     return !box_is_empty(to->box);
 }
 
-/* Whether it is in what was left before the last warp. */
+/* Returns whether the point is in the part left before the last warp. */
 static bool corners_have(const sl_trail *trail, const double at[2])
 {
     const double sign = corners_area(trail) < 0 ? -1 : 1;
@@ -331,7 +331,7 @@ bool sl_trail_move_point(const sl_trail *trail, const double from[2], double to[
 {
     const double *m = trail->matrix;
     const double w = m[6] * from[0] + m[7] * from[1] + m[8];
-    const double before = fmax(w, EYE); /* behind the eye there is no place: far away, then */
+    const double before = fmax(w, EYE); /* points behind the eye have no position: far away, then */
     to[0] = (m[0] * from[0] + m[1] * from[1] + m[2]) / before;
     to[1] = (m[3] * from[0] + m[4] * from[1] + m[5]) / before;
     return w >= EYE && sl_trail_shows(trail, to);

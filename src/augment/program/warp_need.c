@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a picture a warp shows. */
+/* The part of an image that a warp shows. */
 #include "warp_need.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@ bool sl_warp_is_proper(const sl_warp *warp)
     return true;
 }
 
-/* Pixels before and behind the one that a point is in: for interpolation, and one for rounding. */
+/* Pixels before and after that of a point: for interpolation, and one for rounding. */
 static const int reach_of[] = {[SL_NEAREST] = 1, [SL_BILINEAR] = 2, [SL_BICUBIC] = 3};
 
 /* Along a coordinate of the picture: pixels of [0, size) about [least, most], one at least. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warp_need: what a warp is, and the part of its input that it shows. warp.h carries warps out.
+ * warp_need: a warp, and the part of its input that it shows. warp.h runs warps.
  *
  * Coordinates are continuous: the centre of pixel i is i + 0.5. Plain data. Threads: pure.
  */
@@ -14,7 +14,8 @@
 
 enum { SL_WARP_FRAMES = 4 };
 
-/* A canvas of width x height, and where in it output pixels are: coordinates as in sl_warp. */
+/* A canvas of width x height, and the positions of output pixels in it: coordinates as in
+ * sl_warp. */
 typedef struct sl_warp_frame {
     double matrix[9];
     uint32_t width, height;
@@ -27,18 +28,18 @@ typedef struct sl_warp {
     uint32_t width, height;         /* of the output */
     sl_interpolation interpolation; /* not SL_LANCZOS */
     uint8_t fill[3];
-    /* Output pixels whose centre is outside of any of these are filled, too: canvases that earlier
+    /* Output pixels whose centre is outside any of these are filled, too: canvases that earlier
      * steps of a composed chain cut at. 0: the input is the only frame. */
     uint32_t frame_count;
     sl_warp_frame frames[SL_WARP_FRAMES];
-    bool keeps; /* instead of being filled, they are left as they are */
+    bool keeps; /* pixels outside are left unchanged, not filled */
 } sl_warp;
 
-/* What part of a width x height input the output shows, interpolation's support included: at least
- * a pixel; the whole input if the map folds. Frames are not looked at. */
+/* Returns the part of a width x height input that the output shows, interpolation's support
+ * included: at least a pixel; the whole input if the map folds. Ignores frames. */
 sl_rect sl_warp_need(const sl_warp *warp, uint32_t width, uint32_t height);
 
-/* Whether w' > 0 on the whole output: false for a perspective that folds. */
+/* Returns whether w' > 0 on the whole output: false for a perspective that folds. */
 bool sl_warp_is_proper(const sl_warp *warp);
 
 #endif

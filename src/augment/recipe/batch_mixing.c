@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The draw of a row: of numbers that belong to the batch, the pair or the row. Pure. */
+/* Draws a row's mixing from numbers of the batch, the pair or the row. Pure. */
 #include "batch_mixing.h"
 
 #include "recipe.h"
@@ -25,8 +25,8 @@ uint32_t sl_mixing_user_of(const sl_mixing *mixing, uint32_t rows, uint32_t row)
     return row + 1 < rows ? row + 1 : 0;
 }
 
-/* Lengths that a side can have: [*least, *end), as timm has it; one, where the parts are the same.
- */
+/* Finds the possible lengths of a side: [*least, *end), as timm does; one, if both limits are
+ * equal. */
 static void find_sides(const sl_mixing *mixing, uint32_t length, uint32_t *least, uint32_t *end)
 {
     *least = (uint32_t)(length * mixing->sides[0]);
@@ -36,7 +36,8 @@ static void find_sides(const sl_mixing *mixing, uint32_t length, uint32_t *least
     }
 }
 
-/* Where such a side begins: timm never has it touch the end, but for one that is as long as all. */
+/* Draws the beginning of such a side: timm never lets it touch the end, unless it is as long as
+ * all. */
 static uint32_t draw_begin(sl_random *random, uint32_t length, uint32_t side)
 {
     return side < length ? sl_random_below(random, length - side) : 0;
@@ -59,7 +60,7 @@ const char *sl_mixing_mismatch(const sl_mixing *mixing)
     return NULL;
 }
 
-/* timm's, with `sides`. */
+/* Draws the box like timm, with `sides`. */
 static void draw_sides(const sl_mixing *mixing, sl_random *random, sl_mixing_row *drawn)
 {
     uint32_t least;
@@ -121,7 +122,7 @@ static sl_mixing_row draw_cutmix(const sl_mixing *mixing, sl_random *random, uin
     return drawn.weight < 1 ? drawn : sl_mixing_none(row);
 }
 
-/* The position that the draw belongs to: those of a batch's rows are no other batch's. */
+/* Returns the position that the draw belongs to, unique to the batch. */
 static uint64_t drawn_at(const sl_mixing *mixing, const sl_mixing_batch *batch, uint32_t row,
                          uint32_t partner)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bound: what is known of the sizes of images before they are drawn.
+ * bound: bounds of image sizes before images are drawn.
  *
- * Purpose: sides alone do not bound what a resize of the shorter side makes; their ratio does, and
- * rounding and padding change that of small images the most. A bound therefore has the least and
- * the greatest sides, and the greatest ratios either way. Each is that of some image at most: all
- * of them together may be those of none.
+ * Purpose: sides alone do not bound the result of a resize of the shorter side; their ratio does,
+ * and rounding and padding change that of small images the most. A bound therefore has the least
+ * and the greatest sides, and the greatest ratios either way. Each holds for every image it bounds:
+ * all of them together may be those of none.
+ *
  * Units: pixels; `wide` is width / height, `tall` is height / width. Pure.
  */
 #ifndef SL_BOUND_H
@@ -17,11 +18,11 @@ typedef struct sl_bound {
     double wide, tall;                /* the greatest */
 } sl_bound;
 
-/* Of images of one size. */
+/* Bounds images of one size. */
 sl_bound sl_bound_of_size(double width, double height);
-/* Of images whose sides are these, in any combination: sets the ratios. */
+/* Bounds images with these sides, in any combination: sets the ratios. */
 sl_bound sl_bound_of_sides(sl_bound sides);
-/* Of all images: from 1 to infinity. */
+/* Bounds all images: from 1 to infinity. */
 sl_bound sl_bound_of_any(void);
 /* Returns the least bound of images that either of them bounds. */
 sl_bound sl_bound_of_both(sl_bound a, sl_bound b);

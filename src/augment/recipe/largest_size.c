@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* largest_size: a list is sorted, and freed of what it has twice, whenever it is full. */
+/* largest_size: a list is sorted, and duplicates are removed, whenever it is full. */
 #include "largest_size.h"
 
 #include "error.h"
@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Above this no image can be drawn, so larger sides do not matter. */
+/* No larger image can be drawn, so larger sides do not matter. */
 #define SIDE_MOST 2147483647.0
-/* Different bounds of a list, 192 MiB: steps that may be left out can double them each time. */
+/* Most different bounds of a list, 192 MiB: each optional step can double them. */
 #define BOUNDS_MOST (UINT64_C(1) << 22)
 
 enum { FIRST_CAPACITY = 64 };
@@ -91,11 +91,11 @@ static sluice_status join_bounds(sl_bounds *bounds, const sl_bounds *other, slui
 
 typedef struct bounds_walk {
     const sl_recipe_step *steps;
-    const sl_step_kind *open; /* as sl_recipe_largest says */
+    const sl_step_kind *open; /* as for sl_recipe_largest */
     sluice_error *error;
 } bounds_walk;
 
-/* How many of a group's steps change sizes, those in a group of its own together. */
+/* Counts a group's steps that change sizes, those in an inner group together. */
 static uint32_t changing_steps(const bounds_walk *walk, uint32_t group)
 {
     const sl_recipe_step *steps = walk->steps;
@@ -110,7 +110,7 @@ static uint32_t changing_steps(const bounds_walk *walk, uint32_t group)
     return changing;
 }
 
-/* By the step's function for one bound after the other. */
+/* Applies the step's function to one bound after the other. */
 static sluice_status largest_of_each(bounds_walk *walk, const sl_recipe_step *step,
                                      sl_bounds *bounds)
 {
@@ -153,7 +153,7 @@ static sluice_status plain_step(bounds_walk *walk, const sl_recipe_step *step, s
 
 static sluice_status walk_steps(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds);
 
-/* Replaces a list by those of the steps at `begin`, each applied to it: by their sum. */
+/* Replaces a list by the union of the steps at `begin`, each applied to it. */
 static sluice_status walk_choice(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds)
 {
     sl_bounds whole = {.count = 0};
@@ -174,7 +174,7 @@ static sluice_status walk_choice(bounds_walk *walk, uint32_t begin, uint32_t end
     return status;
 }
 
-/* Of steps that are drawn or not. */
+/* Applies steps that may be skipped. */
 static sluice_status walk_apply(bounds_walk *walk, uint32_t begin, uint32_t end, sl_bounds *bounds)
 {
     sl_bounds made = {.is_any = bounds->is_any};

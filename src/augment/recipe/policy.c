@@ -15,7 +15,7 @@ bool sl_policy_op_moves(sl_policy_op op)
 
 /* ---- magnitudes ---- */
 
-/* torchvision's _augmentation_space: what the last bin stands for. */
+/* torchvision's _augmentation_space: values of the last bin. */
 typedef struct magnitude_space {
     uint32_t bins;
     double shear, rotation, enhancement;
@@ -23,7 +23,7 @@ typedef struct magnitude_space {
     int32_t bits_first, bits_lost;
 } magnitude_space;
 
-/* Of RandAugment and AutoAugment. */
+/* Returns the space of RandAugment and AutoAugment. */
 static magnitude_space ordinary_space(uint32_t bins, uint32_t width, uint32_t height)
 {
     return (magnitude_space){.bins = bins,
@@ -121,7 +121,7 @@ static const uint8_t single_ops[] = {
 };
 enum { SINGLE_OPS = sizeof(single_ops) };
 
-/* Interpolation and fill as all choices of the policy have them. */
+/* Returns a choice with the policy's interpolation and fill. */
 static sl_policy_choice choice_of(uint8_t interpolation, const uint8_t *fill)
 {
     return (sl_policy_choice){.interpolation = interpolation, .fill = {fill[0], fill[1], fill[2]}};
@@ -142,7 +142,7 @@ uint32_t sl_rand_augment_draw(const sl_rand_augment *config, uint32_t width, uin
 uint32_t sl_trivial_augment_draw(const sl_trivial_augment *config, uint32_t width, uint32_t height,
                                  sl_random *random, sl_policy_choice *choices)
 {
-    (void)width; /* translation is in pixels, for pictures of any size */
+    (void)width; /* translation is in pixels, for images of any size */
     (void)height;
     const magnitude_space space = wide_space(config->num_magnitude_bins);
     choices[0] = choice_of(config->interpolation, config->fill);

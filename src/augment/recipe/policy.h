@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What `value` is of each. Coordinates are pixels from the upper left corner, y downwards. */
+/* Meaning of `value` for each. Coordinates are pixels from the upper left corner, y downwards. */
 typedef enum sl_policy_op {
     SL_OP_IDENTITY,
     SL_OP_SHEAR_X,     /* tangent: the output at (x, y) shows the input at (x + value y, y) */
@@ -35,32 +35,32 @@ typedef enum sl_policy_op {
     SL_OP_CONTRAST,
     SL_OP_SHARPNESS,
     SL_OP_POSTERIZE,     /* bits kept, 0 to 8 */
-    SL_OP_SOLARIZE,      /* what is >= value is inverted; 0 to 256, whole in timm's policies */
-    SL_OP_SOLARIZE_ADD,  /* whole, 0 to 128: added to what is below 128, up to 255 */
+    SL_OP_SOLARIZE,      /* values >= value are inverted; 0 to 256, whole in timm's policies */
+    SL_OP_SOLARIZE_ADD,  /* whole, 0 to 128: added to values below 128, up to 255 */
     SL_OP_AUTO_CONTRAST, /* this and the next two have no value */
     SL_OP_EQUALIZE,
     SL_OP_INVERT,
-    SL_OP_GAUSSIAN_BLUR, /* radius of Pillow's ImageFilter.GaussianBlur, pixels; timm's alone */
+    SL_OP_GAUSSIAN_BLUR, /* radius of Pillow's ImageFilter.GaussianBlur, pixels; only in timm's */
     SL_OPS
 } sl_policy_op;
 
-/* Pillow's three for affine mappings, which are all that these policies take. */
+/* Pillow's three for affine mappings, the only ones that these policies take. */
 typedef enum sl_policy_interpolation {
     SL_POLICY_NEAREST,
     SL_POLICY_BILINEAR,
     SL_POLICY_BICUBIC,
-    SL_POLICY_RANDOM /* bilinear or bicubic, drawn for each operation; of timm's configs alone */
+    SL_POLICY_RANDOM /* bilinear or bicubic, drawn for each operation; only in timm's configs */
 } sl_policy_interpolation;
 
 enum {
     SL_POLICY_CHOICES_MAX = 16, /* of one draw */
     SL_POLICY_DEPTH_MAX = 8,    /* choices of a chain */
-    SL_POLICY_DEPTH_DRAWN = 3,  /* at most, where it is drawn */
+    SL_POLICY_DEPTH_DRAWN = 3,  /* at most, if drawn */
     SL_POLICY_PARTS = 2,        /* of a sub-policy */
     SL_POLICY_BINS_MAX = 1000,
 };
 
-/* Concentrations of AugMix: from the least to the most. */
+/* Concentrations of AugMix: least and greatest. */
 #define SL_POLICY_ALPHA_MIN 1e-3
 #define SL_POLICY_ALPHA_MAX 1e3
 
@@ -70,7 +70,7 @@ typedef struct sl_policy_choice {
     sl_policy_op op;
     uint8_t interpolation; /* an sl_policy_interpolation, never RANDOM */
     uint8_t fill[3];
-    double value; /* 0 where it has none */
+    double value; /* 0 if it has none */
 } sl_policy_choice;
 
 typedef struct sl_policy_chain {
@@ -81,7 +81,7 @@ typedef struct sl_policy_chain {
 
 typedef struct sl_policy_mix {
     sl_mix_rule rule;
-    float original; /* share of the picture itself; not used by SL_MIX_BLENDS */
+    float original; /* weight of the image itself; not used by SL_MIX_BLENDS */
     float blend;    /* 1 - original; SL_MIX_SUM_AND_BLEND's argument */
     uint32_t width;
     sl_policy_chain chains[SL_POLICY_WIDTH_MAX];
@@ -132,8 +132,8 @@ typedef struct sl_aug_mix {
 } sl_aug_mix;
 
 /*
- * Of configs whose numbers are in the ranges of their step (steps.c). Draws for a picture of width
- * x height, as it is where the policy stands in the recipe: how many choices, at most
+ * Draw from configs whose numbers are in the ranges of their step (steps.c), for an image of width
+ * x height at the policy's place in the recipe. Return the number of choices, at most
  * SL_POLICY_CHOICES_MAX, for which there is space.
  */
 uint32_t sl_rand_augment_draw(const sl_rand_augment *config, uint32_t width, uint32_t height,

@@ -27,8 +27,8 @@ typedef struct timm_op {
 } timm_op;
 
 /*
- * How often each is drawn from each set, in the order of sl_timm_set; AugMix's is behind them.
- * Weights are those of timm times 20, the old ones times 200.
+ * Weights of each operation in each set, in the order of sl_timm_set; AugMix's is last. Weights are
+ * those of timm times 20, the old ones times 200.
  */
 static const timm_op timm_ops[] = {
     /* all, inc1, t3a, tweights, t3aw, w0, w0 with inc1, augmix */
@@ -60,7 +60,7 @@ enum { TIMM_OPS = sizeof(timm_ops) / sizeof(timm_ops[0]) };
 
 /* ---- levels ---- */
 
-/* What an operation is drawn with, besides its own. */
+/* Further arguments of a draw. */
 typedef struct timm_draw {
     const sl_timm_policy *policy;
     uint32_t width, height;
@@ -91,8 +91,7 @@ static double enhancement(const timm_draw *draw, double level, uint8_t way)
     return fmax(0.1, 1 + sl_sign(draw->random) * (level / LEVELS * 0.9));
 }
 
-/* Below 0 or above 8 where the level is above 10: Pillow makes that of it that it makes of 0 and 8.
- */
+/* Below 0 or above 8 if the level is above 10: Pillow treats these like 0 and 8. */
 static double bits_kept(double level, uint8_t way)
 {
     const double bits = trunc(level / LEVELS * 4);
@@ -166,13 +165,13 @@ static sl_policy_choice timm_choice(const timm_draw *draw, sl_policy_op op, uint
 
 /* ---- draws ---- */
 
-/* Drawn without replacement, and not more than there are. */
+/* Returns whether the set is drawn without replacement, by weights. */
 static bool has_weights(uint32_t set)
 {
     return set >= SL_TIMM_WEIGHTS && set < SL_TIMM_SETS;
 }
 
-/* Of those whose bit is not in `taken`. */
+/* Draws from operations whose bit is not in `taken`. */
 static uint32_t draw_op(uint32_t set, uint32_t taken, sl_random *random)
 {
     uint32_t weights[TIMM_OPS];
@@ -205,7 +204,7 @@ static uint32_t draw_rand(const timm_draw *draw, sl_policy_choice *choices)
     return count;
 }
 
-/* How a policy of sub-policies takes posterize; timm has the rest in the plain way. */
+/* Returns how a policy of sub-policies translates posterize; timm has the rest in the plain way. */
 static timm_way posterize_way(sl_timm_set set)
 {
     return set == SL_TIMM_ORIGINAL ? TIMM_ORIGINAL
@@ -253,7 +252,8 @@ uint32_t sl_timm_draw(const sl_timm_policy *policy, uint32_t width, uint32_t hei
                                             : draw_auto(&draw, choices);
 }
 
-/* Of blends one after another, so that chain i has the share weight[i] in the end; in binary64. */
+/* Sets weights of consecutive blends, so that chain i has the fraction weight[i] in the end; in
+ * binary64. */
 static void weights_of_blends(sl_policy_mix *mix)
 {
     double left = 1;

@@ -39,7 +39,7 @@ typedef enum sl_timm_kind {
     SL_TIMM_KINDS
 } sl_timm_kind;
 
-/* Of RAND, what it draws from; of AUTO, whose sub-policies. */
+/* RAND: the set to draw from; AUTO: the sub-policies. */
 typedef enum sl_timm_set {
     SL_TIMM_ALL, /* 15 operations */
     SL_TIMM_INCREASING,
@@ -61,27 +61,27 @@ typedef enum sl_timm_set {
 typedef struct sl_timm_policy {
     sl_timm_kind kind;
     sl_timm_set set;    /* not of AUG_MIX */
-    uint32_t num_ops;   /* of RAND; at most as many as have a weight */
-    uint32_t magnitude; /* 0 to 100; not of AUTO, whose parts have theirs */
+    uint32_t num_ops;   /* of RAND; at most the number of operations with a weight */
+    uint32_t magnitude; /* 0 to 100; not of AUTO, whose parts have their own */
     uint32_t magnitude_max;
     double deviation;   /* of the level; INFINITY: uniform */
     double probability; /* of each operation of RAND */
     uint32_t width, depth;
     double alpha;
     bool blended;
-    /* What is not in the string. Set by the parser as timm's create_transform does for ImageNet's
-     * mean; the caller may change it. */
+    /* Values that the string lacks. Set by the parser as timm's create_transform does for
+     * ImageNet's mean; the caller may change them. */
     double translation;             /* of the side at level 10: 0.45, AUG_MIX 0.3 */
     uint8_t interpolation, fill[3]; /* RANDOM; (124, 116, 104), the mean rounded */
 } sl_timm_policy;
 
-/* INVALID: a sentence that quotes the part that is wrong; `policy` is undefined then. */
+/* Parses a string. INVALID, quoting the wrong part; `policy` is undefined then. */
 sluice_status sl_timm_parse(sl_timm_policy *policy, const char *text, sluice_error *error);
-/* Why a value that was made, or changed, by hand is refused, a sentence without its dot; NULL: it
- * is not. Only such are drawn from. */
+/* Returns the reason a value made, or changed, by hand is invalid; NULL: it is valid, and may be
+ * drawn from. */
 const char *sl_timm_refusal(const sl_timm_policy *policy);
 
-/* As sl_rand_augment_draw. */
+/* Draws like sl_rand_augment_draw. */
 uint32_t sl_timm_draw(const sl_timm_policy *policy, uint32_t width, uint32_t height,
                       sl_random *random, sl_policy_choice *choices);
 void sl_timm_mix_draw(const sl_timm_policy *policy, uint32_t width, uint32_t height,

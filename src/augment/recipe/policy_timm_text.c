@@ -35,7 +35,7 @@ typedef enum timm_key {
 
 static const struct {
     const char *name;
-    uint8_t kinds; /* of which it is */
+    uint8_t kinds; /* kinds that have it */
     timm_key_type type;
     double least, most;
     const char *range; /* in words */
@@ -82,7 +82,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Takes what is before the next dash, and the dash. */
+/* Takes the part before the next dash, and the dash. */
 static timm_text take_part(const char **rest)
 {
     const timm_text part = {*rest, strcspn(*rest, "-")};
@@ -120,7 +120,8 @@ static sluice_status timm_named(sl_timm_policy *policy, timm_text name, sluice_e
         QUOTED(name));
 }
 
-/* TIMM_KEYS: none of this kind. "t" is what begins so; the others end where a digit is. */
+/* Finds a key; TIMM_KEYS: none of this kind. "t" matches any part that begins so; the others end at
+ * a digit. */
 static timm_key find_timm_key(sl_timm_kind kind, timm_text part, size_t *length)
 {
     *length = 0;
@@ -139,7 +140,7 @@ static timm_key find_timm_key(sl_timm_kind kind, timm_text part, size_t *length)
     return key;
 }
 
-/* Digits, and with `point` a point behind them and digits. NaN: it is something else. */
+/* Parses digits, and with `point` a point and digits after it. NaN: not a number. */
 static double number_of(timm_text text, bool point)
 {
     char copy[SL_TIMM_TEXT_MAX + 1];
@@ -159,7 +160,7 @@ static double number_of(timm_text text, bool point)
     return sl_read_double(copy, &end);
 }
 
-/* "weights", "3a", "3aw"; -1: none of them. */
+/* Parses "weights", "3a", "3aw"; -1: none of them. */
 static int set_number(timm_text text)
 {
     return text_is(text, "weights") ? SL_TIMM_WEIGHTS
@@ -224,13 +225,13 @@ static sluice_status timm_section(sl_timm_policy *policy, timm_text part, uint32
     return SLUICE_OK;
 }
 
-/* What inc and w make of the set, which depends on both. */
+/* Sets the set from inc and w, which it depends on. */
 static sluice_status choose_set(sl_timm_policy *policy, uint32_t seen, sluice_error *error)
 {
     const bool increasing = (seen >> KEY_INCREASING & 1) != 0;
     const bool old_weights = (seen >> KEY_WEIGHTS & 1) != 0;
     if ((seen >> KEY_SET & 1) != 0) {
-        /* inc has nothing to say there, as in timm: each set grows with the level */
+        /* inc has no effect there, as in timm: each set grows with the level */
         return old_weights ? sl_error_set(error, SLUICE_INVALID, "augment",
                                           "w and t both choose the weights: give one of them")
                            : SLUICE_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recipe: a list of steps is checked while it is made, so that drawing, on workers, only walks it.
+ * recipe: checks a list of steps while it is made, so that drawing, on workers, only walks it.
  * Pure, over the caller's recipe.
  */
 #include "recipe.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SIZING_STEPS = 16 }; /* that a sentence names */
+enum { SIZING_STEPS = 16 }; /* named in an error */
 
 /* ---- making a recipe ---- */
 
@@ -70,7 +70,7 @@ static void describe_range(const sl_argument *argument, char *text, size_t bytes
     }
 }
 
-/* Why not, in `text`; or "". */
+/* Writes the reason arguments are invalid to `text`, or "". */
 static void check_arguments(const sl_step_kind *kind, const double *arguments, uint32_t given,
                             char *text, size_t bytes)
 {
@@ -82,7 +82,7 @@ static void check_arguments(const sl_step_kind *kind, const double *arguments, u
             if (argument == &kind->arguments[i]) {
                 (void)snprintf(text, bytes, "%s must be given", argument->name);
             }
-            break; /* a list ends */
+            break; /* the list ends here */
         }
         if (!recipe_in_range(argument, arguments[i])) {
             describe_range(argument, text, bytes);
@@ -115,8 +115,7 @@ static sluice_status take_arguments(sluice_augment *recipe, const char *call,
     return text[0] == '\0' ? SLUICE_OK : sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
 }
 
-/* How many steps draw of that stream of random numbers; those that share have streams of their own.
- */
+/* Counts the steps with that stream of random numbers; shared steps have streams of their own. */
 static uint32_t count_of_stream(const sluice_augment *recipe, uint32_t stream, uint32_t shared)
 {
     uint32_t count = 0;
@@ -126,7 +125,7 @@ static uint32_t count_of_stream(const sluice_augment *recipe, uint32_t stream, u
     return count;
 }
 
-/* 1 + the key of the open group that shares; 0: there is none. */
+/* Returns 1 + the key of the open shared group; 0: there is none. */
 static uint32_t open_share(const sluice_augment *recipe)
 {
     uint32_t shared = 0;
@@ -137,13 +136,13 @@ static uint32_t open_share(const sluice_augment *recipe)
     return shared;
 }
 
-/* What converts or mixes. */
+/* Returns whether the step converts or mixes. */
 static bool comes_last(const sl_step_kind *kind)
 {
     return kind->convert != NULL || kind->mix != NULL;
 }
 
-/* Behind all others, before what comes last. */
+/* Appends a step after all others, except those that come last. */
 static sluice_status append_step(sluice_augment *recipe, const char *call, sl_recipe_step *step)
 {
     const bool several = step->kind->members != NULL;
@@ -199,8 +198,8 @@ static sluice_status append_step(sluice_augment *recipe, const char *call, sl_re
 
 static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end, uint32_t size[2]);
 
-/* The size behind any one of the steps in a group: each has to come to the same, and in a random
- * order to the one before it. */
+/* Finds the size after any one of the steps in a group: each must give the same, and in a random
+ * order the one before it. */
 // NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
 static bool find_size_of_each(const sluice_augment *recipe, uint32_t group, uint32_t size[2])
 {
@@ -219,7 +218,7 @@ static bool find_size_of_each(const sluice_augment *recipe, uint32_t group, uint
     return true;
 }
 
-/* The size behind steps [begin, end). False: steps of a group come to different ones. */
+/* Finds the size after steps [begin, end). False: steps of a group give different ones. */
 // NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
 static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end, uint32_t size[2])
 {
@@ -234,7 +233,7 @@ static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end
             found = find_size(recipe, i + 1, i + 1 + step->inside, size) &&
                     (group == SL_GROUP_SEQUENCE || (size[0] == before[0] && size[1] == before[1]));
         } else if (step->kind->size != NULL) {
-            if (size[0] == SL_SIZE_OF_BATCH) { /* nothing can be reckoned from it */
+            if (size[0] == SL_SIZE_OF_BATCH) { /* no size can be computed from it */
                 size[0] = size[1] = 0;
             }
             step->kind->size(step->arguments, &size[0], &size[1]);
@@ -246,7 +245,7 @@ static bool find_size(const sluice_augment *recipe, uint32_t begin, uint32_t end
     return true;
 }
 
-/* How many operations steps [begin, end) come to at most. */
+/* Returns the most operations of steps [begin, end). */
 // NOLINTNEXTLINE(misc-no-recursion): as deep as groups are, SL_STEP_DEPTH
 static uint32_t most_operations(const sluice_augment *recipe, uint32_t begin, uint32_t end,
                                 bool is_choice)
@@ -274,7 +273,7 @@ uint32_t sl_recipe_operations(const sluice_augment *recipe)
     return most_operations(recipe, 0, recipe->count, false);
 }
 
-/* What is known of a recipe when no group is open: its size, and that a program holds it. */
+/* Updates a recipe when no group is open: its size, and that a program holds it. */
 static sluice_status update_recipe(sluice_augment *recipe, const char *call)
 {
     uint32_t size[2] = {0, 0};
@@ -299,7 +298,7 @@ static sluice_status update_recipe(sluice_augment *recipe, const char *call)
     return SLUICE_OK;
 }
 
-/* The colour whose values are nearest to 0 after all that converts, and how far it is to 1. */
+/* Finds the colour whose values are nearest to 0 after conversion, and its distance to 1. */
 static void update_mean(sluice_augment *recipe)
 {
     for (size_t c = 0; c < 3; c++) {
@@ -316,7 +315,7 @@ static void update_mean(sluice_augment *recipe)
     }
 }
 
-/* The step whose place one of the kind takes: of those that come last there is one. */
+/* Returns the step that one of the kind replaces: only one of those that come last can exist. */
 static sl_recipe_step *replaced_step(sluice_augment *recipe, const sl_step_kind *kind)
 {
     for (uint32_t i = 0; i < recipe->count && comes_last(kind); i++) {
@@ -431,7 +430,7 @@ sluice_status sl_recipe_end(sluice_augment *recipe)
     return update_recipe(recipe, step->kind->name);
 }
 
-/* The last step behind which the size depends on the picture or on the draw; NULL: none. */
+/* Returns the last step after which the size depends on the image or on the draw; NULL: none. */
 static const char *last_of_open_size(const sluice_augment *recipe)
 {
     const char *name = NULL;
@@ -489,7 +488,7 @@ sluice_status sl_recipe_check_steps(const sluice_augment *recipe, sluice_error *
     return SLUICE_OK;
 }
 
-/* "random_crop, ... or resize": the steps that give a size. */
+/* "random_crop, ... or resize": lists the steps that give a size. */
 static void list_sizing_steps(char *text, size_t bytes)
 {
     const char *names[SIZING_STEPS];

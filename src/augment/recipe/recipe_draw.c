@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recipe_draw: a checked recipe and a key become a sample's program. Pure, over the caller's
+ * recipe_draw: draws a sample's program from a checked recipe and a key. Pure, over the caller's
  * program.
  */
 #include "error.h"
@@ -12,14 +12,14 @@
 #include <string.h>
 
 /*
- * Where a stream begins, in the numbers that a sample has: 16 for each group, and for streams from
- * 16 on in further blocks of such numbers. Fixed for ever. Below 1008 there are 1024 blocks less
- * those that others use (subvolume.c).
+ * Number of a stream's first block, in a sample's random numbers: 16 for each group, and for
+ * streams from 16 on in further blocks of such numbers. Fixed forever. Below 1008 there are 1024
+ * blocks minus those with other uses (subvolume.c).
  */
 #define ATTEMPT_SEED UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / the golden ratio: seeds far apart */
-/* A multiplier of Steele and Vigna (arXiv 2001.05304): those of layers, as far apart. */
+/* A multiplier of Steele and Vigna (arXiv 2001.05304): separates layers as far. */
 #define LAYER_SEED UINT64_C(0xd1342543de82ef95)
-/* Likewise: what is shared draws apart from all groups. */
+/* Likewise: separates shared draws from all groups. */
 #define SHARED_SEED UINT64_C(0xda942042e4dd58b5)
 enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
 _Static_assert(SL_STREAMS *SL_STREAM_STEPS <= 1008, "streams have numbers of their own");
@@ -35,7 +35,7 @@ sl_random sl_recipe_random(const sl_draw_key *key, uint32_t stream)
 
 typedef struct recipe_draw {
     const sluice_augment *recipe;
-    sl_draw_key key; /* from where its layers are blended on, of the first */
+    sl_draw_key key; /* of the first layer, from where its layers are blended on */
     sl_drawing drawing;
 } recipe_draw;
 
@@ -103,7 +103,7 @@ static sluice_status draw_recipe_group(recipe_draw *draw, uint32_t group)
         break;
     }
     const sl_draw_key own = draw->key;
-    if (step->kind->shares) { /* of the sample alone, however often its group is drawn */
+    if (step->kind->shares) { /* of the sample alone, regardless of how often its group is drawn */
         draw->key.seed += (1 + (uint64_t)step->arguments[0]) * SHARED_SEED;
         draw->key.group = draw->key.attempt = 0;
     }
@@ -135,7 +135,7 @@ static sluice_status draw_steps(recipe_draw *draw, uint32_t begin, uint32_t end)
 
 /* ---- canvases ---- */
 
-/* Canvases of so many pixels are never refused. */
+/* Canvases of at most so many pixels are always accepted. */
 #define CANVAS_LEAST ((uint64_t)1 << 24)
 
 void sl_recipe_limit(sluice_augment *recipe, uint64_t max_pixels)
@@ -143,7 +143,7 @@ void sl_recipe_limit(sluice_augment *recipe, uint64_t max_pixels)
     recipe->canvas_pixels = max_pixels > CANVAS_LEAST ? max_pixels : CANVAS_LEAST;
 }
 
-/* Pixels of the largest canvas whose size the recipe or the batch gives. */
+/* Returns the pixels of the largest canvas whose size the recipe or the batch gives. */
 static uint64_t given_canvas(const sluice_augment *recipe, const sl_draw_key *key)
 {
     return sl_recipe_wants_batch(recipe) ? (uint64_t)key->width * key->height
@@ -184,7 +184,7 @@ static bool has_size(const sluice_augment *recipe, const sl_draw_key *key, const
 }
 #endif
 
-/* Of the same image; what is drawn from now on is drawn to both. */
+/* Begins the labels of the same image; following steps are drawn to both. */
 static void begin_labels(sl_drawing *image, sl_drawing *labels, sl_params *params)
 {
     sl_drawing_begin(labels, params, image->width, image->height, image->exact, image->error);
@@ -196,7 +196,7 @@ static void begin_labels(sl_drawing *image, sl_drawing *labels, sl_params *param
 static sluice_status end_labels(const recipe_draw *draw, sl_drawing *labels, sluice_error *error)
 {
     sl_drawing_end(labels);
-    labels->params->layered = false; /* labels of a layer are brought to the output by themselves */
+    labels->params->layered = false; /* labels of a layer are brought to the output separately */
     return has_canvas_limit(draw->recipe, labels->params)
                ? check_canvases(draw, labels->params, error)
                : SLUICE_OK;

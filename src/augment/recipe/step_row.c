@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows of several steps_*.c files share. Pure. */
+/* Functions shared by several steps_*.c files. Pure. */
 #include "step_row.h"
 
 #include "error.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_row: how a steps_*.c file defines a step of recipes, and what several of these files share.
+ * step_row: how a steps_*.c file defines a step of recipes, and functions that several of them
+ * share.
  *
- * A step is one place: the numbers of its arguments (an enum), what it draws, and its row,
+ * A step is in one place: the numbers of its arguments (an enum), its draw, and its row,
  * SL_STEP(name) = {...}. The line STEPS in CMakeLists.txt names all rows in the order of the table.
- * Functions of a row get arguments that are in range, in the row's order.
- * Threads: pure.
+ * Functions of a row get arguments that are in range, in the row's order. Threads: pure.
  */
 #ifndef SL_STEP_ROW_H
 #define SL_STEP_ROW_H
@@ -28,7 +28,7 @@ enum { SL_SIDE_MAX = 16384 };
 /* Far more than the rounding of a bound's sides (sl_step_kind.largest), far less than a pixel. */
 #define SL_SIDE_SLACK 1e-6
 
-/* A preset: there is none. */
+/* A default: there is none, it must be given. */
 #define SL_ARG_GIVEN                            ((double)NAN)
 #define SL_ARG_REAL(name, least, most, preset)  name, SL_NUMBER_REAL, false, least, most, preset
 #define SL_ARG_WHOLE(name, least, most, preset) name, SL_NUMBER_WHOLE, false, least, most, preset
@@ -44,12 +44,12 @@ enum { SL_SIDE_MAX = 16384 };
 /* Beyond 1e9 a beta distribution is 1/2. */
 #define SL_ARG_ALPHA(preset) "alpha", SL_NUMBER_REAL, true, 0, 1e9, preset
 #define SL_ARG_END_EPOCH     "end_epoch", SL_NUMBER_WHOLE, false, 0, UINT32_MAX, 0
-/* `words`: an array that a NULL ends. */
+/* `words`: an array that ends with NULL. */
 #define SL_ARG_WORD(name, words, preset) \
     name, SL_NUMBER_WORD, false, 0, SL_ARG_LAST_OF(words), preset, words
 #define SL_ARG_LAST_OF(words)  (double)(int)(sizeof(words) / sizeof((words)[0]) - 2)
 #define SL_ARG_RESIZED(preset) SL_ARG_WORD("interpolation", sl_resize_words, preset)
-/* A warp has no Lanczos. */
+/* Warps lack Lanczos. */
 #define SL_ARG_WARPED(preset) \
     "interpolation", SL_NUMBER_WORD, false, 0, SL_BICUBIC, preset, sl_resize_words
 /* A list of 1 to `most_numbers` numbers, which must be given, as a step's last argument. */
@@ -69,16 +69,17 @@ extern const char *const sl_pad_words[5];
 
 /* ---- functions of rows ---- */
 
-/* The size behind a step whose first two arguments are width and height. */
+/* Returns the size after a step whose first two arguments are width and height. */
 void sl_step_size_given(const double *arguments, uint32_t *width, uint32_t *height);
-/* The size behind a step depends on the draw. */
+/* The size after a step depends on the draw. */
 void sl_step_size_unknown(const double *arguments, uint32_t *width, uint32_t *height);
-/* A step that adds two operations at most: a crop and a resize, or a crop and a border. */
+/* Returns the operations of a step that adds at most two: a crop and a resize, or a crop and a
+ * border. */
 uint32_t sl_step_two_operations(const double *arguments);
 
 /* ---- parts of draws ---- */
 
-/* Returns how many numbers a list has, of `most` at most. */
+/* Returns how many numbers a list has, at most `most`. */
 static inline uint32_t sl_draw_list_count(const double *list, uint32_t most)
 {
     uint32_t count = 0;
@@ -88,7 +89,7 @@ static inline uint32_t sl_draw_list_count(const double *list, uint32_t most)
     return count;
 }
 
-/* True if an event of that probability happens. */
+/* Returns true if an event of that probability happens. */
 static inline bool sl_draw_happens(sl_drawing *drawing, double probability)
 {
     return sl_random_unit(&drawing->random) < probability;
@@ -103,7 +104,7 @@ static inline void sl_draw_fill(const double *arguments, uint8_t fill[3])
     }
 }
 
-/* Pixels around the picture. */
+/* Pixels around the image. */
 typedef struct sl_padding {
     uint32_t left, top, right, bottom;
     sl_pad_mode mode;
@@ -113,8 +114,8 @@ typedef struct sl_padding {
 /* Adds a padding, as one operation. UNSUPPORTED: too large. */
 sluice_status sl_draw_padding(sl_drawing *drawing, const sl_padding *padding);
 
-/* The matrix of a rotation of a canvas of that size about its centre, from output to input, as
- * Pillow and torchvision have it; counterclockwise. */
+/* Computes the matrix of a rotation of a canvas of that size about its centre, from output to
+ * input, like Pillow and torchvision; counterclockwise. */
 void sl_rotation_matrix(double degrees, uint32_t width, uint32_t height, double matrix[9]);
 
 #endif

@@ -2,12 +2,13 @@
 /*
  * steps_blend: rows of two layers. Pure.
  *
- * MixUp (Zhang et al., arXiv 1710.09412) with a picture of other samples, as detectors have it
- * (ultralytics, data/augment.py, MixUp): shares of Beta(alpha, alpha), and what belongs to either
- * picture stays. Pixels are rounded to nearest even; ultralytics cuts them off.
- * Copy-paste (Ghiasi et al., arXiv 2012.07177): a random subset of the objects of another picture,
- * drawn apart, over this one, and what of its own objects they cover is not there any more. As in
- * the paper's ablation, edges are not blended.
+ * MixUp (Zhang et al., arXiv 1710.09412) with an image of other samples, like detectors do
+ * (ultralytics, data/augment.py, MixUp): weights of Beta(alpha, alpha), and annotations of both
+ * images stay. Pixels are rounded to nearest even; ultralytics truncates them.
+ *
+ * Copy-paste (Ghiasi et al., arXiv 2012.07177): a random subset of the objects of another image,
+ * drawn separately, over this one; its own objects lose the covered parts. As in the paper's
+ * ablation, edges are not blended.
  */
 #include "step_row.h"
 #include "variates.h"

@@ -26,9 +26,9 @@ static const sl_operation_kind *const jitters[JITTERS] = {
     &sl_operation_brightness, &sl_operation_contrast, &sl_operation_saturation, &sl_operation_hue};
 
 /*
- * Ends of the factors' ranges; `used`: which of them there are. All numbers are drawn if any is
- * used, so that one strength does not change the others; those of the hue, which came later, behind
- * the others, and only if it is used: then its place among the others is drawn.
+ * Draws a jitter. Ends of the factors' ranges; `used`: which of them exist. All numbers are drawn
+ * if any is used, so that one strength does not change the others; those of the hue, which was
+ * added later, after the others, and only if it is used: then its place among the others is drawn.
  */
 static sluice_status jitter(sl_drawing *drawing, double ranges[JITTERS][2],
                             const bool used[JITTERS])
@@ -270,7 +270,7 @@ SL_STEP(random_channel_permutation) = {.name = "random_channel_permutation",
 
 /* ---- HSV ---- */
 
-/* ultralytics' RandomHSV: hue turned by r of the circle, the others times 1 + r. */
+/* ultralytics' RandomHSV: hue rotated by r of the circle, the others times 1 + r. */
 static sluice_status draw_random_hsv(const double *arguments, sl_drawing *drawing)
 {
     double parts[3];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps_convert: what values become when a canvas is converted to the batch's dtype. Pure. */
+/* steps_convert: changes of values when a canvas is converted to the batch's dtype. Pure. */
 #include "step_row.h"
 
 #define MEAN(name)      name, SL_NUMBER_FLOAT, false, -FLT_MAX, FLT_MAX, SL_ARG_GIVEN

@@ -36,7 +36,7 @@ static crop_size fallback_size(double ratio_min, double ratio_max, double width,
     } else if (ratio > ratio_max) {
         crop.width = round_even(height * ratio_max);
     }
-    /* Very thin pictures round to nothing. */
+    /* Very thin images round to nothing. */
     crop.width = fmin(fmax(crop.width, 1.0), width);
     crop.height = fmin(fmax(crop.height, 1.0), height);
     return crop;
@@ -120,7 +120,8 @@ SL_STEP(random_resized_crop) = {.name = "random_resized_crop",
 
 /* ---- resize ---- */
 
-/* torchvision's Resize(int): the longer side is cut to a whole number. `limit` of it; 0: none. */
+/* Computes torchvision's Resize(int): the longer side is cut to a whole number. `limit` on it; 0:
+ * none. */
 static void shorter_sides(uint32_t size, uint32_t limit, const uint32_t from[2], uint64_t to[2])
 {
     const uint64_t shorter = from[0] < from[1] ? from[0] : from[1];
@@ -149,8 +150,9 @@ static sluice_status resize_shorter(sl_drawing *drawing, uint32_t size, uint32_t
     return sl_draw_resize(drawing, (uint32_t)to[0], (uint32_t)to[1], interpolation);
 }
 
-/* The sides that shorter_sides makes of images whose longer side is `ratio` times the other one.
- * `limit` infinite: none. With the ratio the longer one grows, and the shorter one shrinks. */
+/* Returns the longer side that shorter_sides makes of images whose longer side is `ratio` times the
+ * other one. `limit` infinite: none. With the ratio the longer one grows, and the shorter one
+ * shrinks. */
 static double longer_of(double size, double limit, double ratio)
 {
     return fmin(floor(size * ratio), limit);
@@ -162,7 +164,7 @@ static double shorter_of(double size, double limit, double ratio)
     return longer > limit ? fmax(floor(limit * size / longer), 1) : size;
 }
 
-/* The greatest width, and the least height below, of images that are at most so wide. Slack is
+/* Return the greatest width, and the least height below, of images of at most that ratio. Slack is
  * for the rounding of the ratio. */
 static double widest_of(double size, double limit, double wide)
 {
@@ -203,7 +205,7 @@ static uint32_t resize_shorter_largest(const double *arguments, const sl_bound *
     return 1;
 }
 
-/* Known where that of the picture is. */
+/* Returns a size if that of the image is known. */
 static void resize_shorter_size(const double *arguments, uint32_t *width, uint32_t *height)
 {
     uint64_t to[2] = {0, 0};
@@ -254,8 +256,8 @@ SL_STEP(resize_shorter) = {
     .largest = resize_shorter_largest,
     .draw = draw_resize_shorter};
 
-/* The greatest ratio behind a resize to a shorter side of at least `size`. Only the longer side is
- * cut, by less than a pixel. */
+/* Returns the greatest ratio after a resize to a shorter side of at least `size`. Only the longer
+ * side is cut, by less than a pixel. */
 static double rounded_ratio(double ratio, double size)
 {
     return ratio >= 1 ? ratio : fmin(1 / (1 / ratio - 1 / size), 1);
@@ -304,7 +306,8 @@ SL_STEP(random_resize) = {.name = "random_resize",
 
 /* ---- centre ---- */
 
-/* Where torchvision's CenterCrop begins: smaller pictures are padded, more of it behind them. */
+/* Returns where torchvision's CenterCrop begins: smaller images are padded, more of it after
+ * them. */
 static int64_t center_begin(uint32_t size, uint32_t wanted)
 {
     return size >= wanted ? (int64_t)round_even((size - wanted) / 2.0)
@@ -377,8 +380,8 @@ static uint64_t steps_crop_scaled(uint64_t a, uint64_t b, uint64_t c)
     return (2 * a * b + c) / (2 * c);
 }
 
-/* One side becomes the batch's, the other at least that; as a whole number it may be so by half a
- * pixel more or less than in proportion, which is how trainers of diffusion models round. */
+/* One side becomes the batch's, the other at least that; rounding may change the latter by half a
+ * pixel, which is how trainers of diffusion models round. */
 static sluice_status draw_bucket_crop(const double *arguments, sl_drawing *drawing)
 {
     const uint64_t from[2] = {drawing->width, drawing->height};
@@ -445,8 +448,8 @@ static void pad_size(const double *arguments, uint32_t *width, uint32_t *height)
     }
 }
 
-/* The greatest ratio of sides behind a padding that adds `to_side` and `to_other`: that of an
- * image as small or as large as it can be, at its greatest ratio. */
+/* Returns the greatest ratio of sides after a padding that adds `to_side` and `to_other`: that of
+ * an image as small or as large as possible, at its greatest ratio. */
 static double padded_ratio(double side, double ratio, const double other[2], double to_side,
                            double to_other)
 {
@@ -493,7 +496,7 @@ SL_STEP(pad) = {.name = "pad",
 
 enum { CROP_WIDTH, CROP_HEIGHT, CROP_PADDING, CROP_MODE, CROP_IF_NEEDED, CROP_FILL };
 
-/* torchvision's pad_if_needed: what is missing, on both sides. */
+/* Draws torchvision's pad_if_needed: the missing pixels, on both sides. */
 static sluice_status pad_if_needed(sl_drawing *drawing, sl_padding *p, uint32_t width,
                                    uint32_t height)
 {
@@ -505,7 +508,7 @@ static sluice_status pad_if_needed(sl_drawing *drawing, sl_padding *p, uint32_t 
     return status == SLUICE_OK ? sl_draw_padding(drawing, p) : status;
 }
 
-/* The padding, what is missing across and down, the crop. */
+/* Returns the operations: the padding, missing pixels across and down, the crop. */
 static uint32_t random_crop_operations(const double *arguments)
 {
     return 2 + (arguments[CROP_IF_NEEDED] != 0 ? 2 : 0);
@@ -553,8 +556,8 @@ SL_STEP(random_crop) = {.name = "random_crop",
                         .draw = draw_random_crop,
                         .operations = random_crop_operations};
 
-/* Of (side - size) / grid places along an axis, from 0 on: as numpy's randint draws them in
- * DINOv3's data/augmentations.py, without the last one that there would be. */
+/* Draws one of (side - size) / grid places along an axis, from 0 on: like numpy's randint in
+ * DINOv3's data/augmentations.py, without the last possible one. */
 static uint32_t draw_grid_place(sl_drawing *drawing, uint32_t side, uint32_t size, uint32_t grid)
 {
     const uint32_t places = (side - size) / grid;

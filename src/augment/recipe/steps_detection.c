@@ -2,16 +2,16 @@
 /*
  * steps_detection: sizes and crops of recipes for detection and segmentation, with the draws and
  * the rounding of torchvision (references/detection/transforms.py, v2) and of the YOLO family
- * (ultralytics, data/augment.py). Each draws crops and resizes only, so that what follows a picture
- * follows these. Sizes are products of doubles, cut as Python's int() does: of the side 49 of 49 x
- * (1 / 49) may be 0, which torchvision refuses; here a side is never less than 1. Pure.
+ * (ultralytics, data/augment.py). Each draws only crops and resizes, so annotations can follow.
+ * Sizes are products of doubles, cut as Python's int() does: the side 49 of 49 x (1 / 49) may be 0,
+ * which torchvision refuses; here a side is never less than 1. Pure.
  */
 #include "error.h"
 #include "step_row.h"
 
 #include <math.h>
 
-/* `step`: what is said of a picture that would come to be too large. */
+/* `step`: named in the error for an image that would become too large. */
 static sluice_status resize_to(sl_drawing *drawing, double width, double height,
                                double interpolation, const char *step)
 {
@@ -52,14 +52,14 @@ static sluice_status draw_random_shortest_size(const double *arguments, sl_drawi
                      arguments[SHORTEST_INTERPOLATION], "random_shortest_size");
 }
 
-/* The side that one size makes, before it is cut, of a side that is `ratio` times the other one.
- * `limit` infinite: none. */
+/* Returns the side that one size makes, before cutting, from a side that is `ratio` times the other
+ * one. `limit` infinite: none. */
 static double shortest_side(double size, double limit, double ratio)
 {
     return ratio >= 1 ? fmin(size * ratio, limit) : fmin(size, limit * ratio);
 }
 
-/* A side that is cut to a whole number, at most and at least: products of doubles are rounded. */
+/* Returns a side cut to a whole number, at most and at least: products of doubles are rounded. */
 static double cut_greatest(double side)
 {
     return fmax(floor(side + SL_SIDE_SLACK), 1);
@@ -130,7 +130,7 @@ enum {
 
 static const char *const position_words[] = {"center", "top-left", NULL};
 
-/* Pixels before the picture, of `left` that it leaves: Python's round(left / 2 - 0.1). */
+/* Returns the pixels before the image, of `left` remaining ones: Python's round(left / 2 - 0.1). */
 static int64_t letter_border(uint32_t size, uint32_t within)
 {
     return (int64_t)nearbyint((within - size) / 2.0 - 0.1);
@@ -176,7 +176,7 @@ SL_STEP(letter_box) = {.name = "letter_box",
 
 enum { JITTER_WIDTH, JITTER_HEIGHT, JITTER_MIN, JITTER_MAX, JITTER_INTERPOLATION };
 
-/* torchvision's ScaleJitter, but that its target's height is that of the picture's height. */
+/* torchvision's ScaleJitter, except that its target's height is the image's height. */
 static sluice_status draw_scale_jitter(const double *arguments, sl_drawing *drawing)
 {
     const double scale =
@@ -194,8 +194,8 @@ static const char *scale_jitter_mismatch(const double *arguments)
                                                          : NULL;
 }
 
-/* The greatest ratio, whose sides are `side` and `other` before the factor. Cutting them to whole
- * numbers changes it the most where the other one is smallest; each becomes 1 at least. */
+/* Returns the greatest ratio, of sides `side` and `other` before the factor. Cutting them to whole
+ * numbers changes it the most if the other one is smallest; each becomes at least 1. */
 static double jittered_ratio(double side, double other, double factor)
 {
     const double least = cut_least(other * factor);
@@ -241,7 +241,7 @@ SL_STEP(scale_jitter) = {.name = "scale_jitter",
 
 enum { FIXED_WIDTH, FIXED_HEIGHT, FIXED_MODE, FIXED_FILL };
 
-/* torchvision's FixedSizeCrop: one number is for both axes. Of one colour it is one crop, which
+/* torchvision's FixedSizeCrop: one number is for both axes. With one colour it is one crop, which
  * reaches outside: a crop and then a padding would be two passes. */
 static sluice_status draw_fixed_size_crop(const double *arguments, sl_drawing *drawing)
 {
@@ -312,8 +312,8 @@ static const char *random_zoom_out_mismatch(const double *arguments)
     return arguments[ZOOM_MIN] > arguments[ZOOM_MAX] ? "side_min must be at most side_max" : NULL;
 }
 
-/* Sides are cut to whole numbers after they are scaled, which changes their ratio the most where
- * the smaller one is cut just below its next pixel. */
+/* Sides are cut to whole numbers after scaling, which changes their ratio the most if the smaller
+ * one is cut just below its next pixel. */
 static uint32_t random_zoom_out_largest(const double *arguments, const sl_bound *from,
                                         sl_bound to[SL_STEP_BOUNDS])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps_filter: operations on pixels and their neighbours, and what is put in their place. Pure.
+ * steps_filter: operations on pixels and their neighbours, and replaced pixels. Pure.
  */
 #include "blur.h"
 #include "operations.h"
@@ -131,10 +131,10 @@ enum {
     ERASE_COUNT_MAX
 };
 
-/* Deviation of noise where nothing is normalised: about that of ImageNet's pixels. */
+/* Deviation of noise without normalisation: about that of ImageNet's pixels. */
 #define NOISE_DEVIATION 57.6
 
-/* torchvision's RandomErasing.get_params, of an area divided by `count` as timm has it. */
+/* Draws torchvision's RandomErasing.get_params, for an area divided by `count` as in timm. */
 static bool draw_rectangle(const double *arguments, sl_drawing *drawing, uint32_t count,
                            double part[4])
 {
@@ -159,7 +159,7 @@ static bool draw_rectangle(const double *arguments, sl_drawing *drawing, uint32_
     return false;
 }
 
-/* Noise about black would be half cut off: where nothing is normalised it is about grey. */
+/* Noise about black would be half cut off: without normalisation it is about grey. */
 static void choose_colour(const double *arguments, const sl_drawing *drawing, double colour[3])
 {
     for (size_t c = 0; c < 3; c++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps_iou_crop: a crop that has enough of one of the picture's boxes (SSD, arXiv 1512.02325), as
- * torchvision's RandomIoUCrop draws it: a least overlap of the options, then windows of random
- * sides and places until one is taken, and after so many trials another option.
- * torchvision goes on for ever where no window can be taken; here the picture is left as it is
- * after ROUNDS options, or when LOOKS boxes were compared with windows; and where there are no
- * boxes, of which torchvision takes no window either until an option of 1 comes. Pure.
+ * steps_iou_crop: a crop that contains enough of one of the image's boxes (SSD, arXiv 1512.02325),
+ * like torchvision's RandomIoUCrop: draws a least overlap of the options, then windows of random
+ * sides and places until one is taken, and after so many trials another option. torchvision loops
+ * forever if no window can be taken; here the image is left unchanged after ROUNDS options, or
+ * after LOOKS comparisons of boxes with windows; and also without boxes, for which torchvision
+ * takes no window either until it draws an option of 1. Pure.
  */
 #include "geometry.h"
 #include "step_row.h"
@@ -28,7 +28,7 @@ _Static_assert(ROUNDS *(2 + 8 * TRIALS_MAX) < 1 << 18, "a stream holds all trial
 /* torchvision's */
 static const double preset_options[] = {0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
 
-/* Of the sides [0, 1]; false: it has not the shape, or no pixel. */
+/* Draws a window of the sides [0, 1]; false: it has a wrong shape, or no pixel. */
 static bool draw_window(const double *arguments, sl_drawing *drawing, sl_rect *window)
 {
     double side[2];
@@ -51,7 +51,8 @@ static bool draw_window(const double *arguments, sl_drawing *drawing, sl_rect *w
     return true;
 }
 
-/* Intersection over union with a window, of a box whose centre is inside of it; else -1. */
+/* Returns the intersection over union with a window, for a box whose centre is inside it; else
+ * -1. */
 static double window_iou(const sl_rect *window, const float box[4])
 {
     const double left = window->x;
@@ -125,7 +126,7 @@ static const char *random_iou_crop_mismatch(const double *arguments)
                : NULL;
 }
 
-/* The picture as it is, and all windows that have the shape. */
+/* Bounds the unchanged image, and all windows of the right shape. */
 static uint32_t random_iou_crop_largest(const double *arguments, const sl_bound *from,
                                         sl_bound to[SL_STEP_BOUNDS])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the steps over a batch mean (batch_mixing.h). Pure. */
+/* The steps over a batch (batch_mixing.h). Pure. */
 #include "step_row.h"
 
 enum { ALPHA, PROBABILITY, PARTNER, END_EPOCH };
@@ -61,7 +61,7 @@ SL_STEP(cutmix) = {.name = "cutmix",
 
 static void timm_mixing(const double *arguments, sl_mixing *mixing)
 {
-    const bool by_sides = arguments[CUTMIX_MAX] > 0; /* as timm has it, alpha is 1 then */
+    const bool by_sides = arguments[CUTMIX_MAX] > 0; /* as in timm, alpha is 1 then */
     mixing->mixup_alpha = arguments[MIXUP_ALPHA];
     mixing->cutmix_alpha = by_sides ? 1 : arguments[CUTMIX_ALPHA];
     mixing->sides[0] = arguments[CUTMIX_MIN];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps_mosaic: rows of the pictures of several samples, of the YOLO family (ultralytics,
- * data/augment.py). Drawn for each of them by the same random numbers: what is drawn here is where
- * this one is. Pure.
+ * steps_mosaic: rows of images of several samples, of the YOLO family (ultralytics,
+ * data/augment.py). Drawn for each of them by the same random numbers: the draw is this image's
+ * place. Pure.
  *
- * Of four, each fitted into size x size as ultralytics loads it (int(ceil()) of the shorter side),
- * stands with one corner at a point drawn uniformly from the middle half of the canvas. Of nine,
- * they stand in the cells of a grid of three by three, and next to the one in the middle, of which
- * the canvas shows a window of two cells a side, drawn uniformly; ultralytics goes by the sizes of
- * the pictures before instead. Where there is no mosaic, the row's own picture is letter-boxed in
- * the middle of the canvas: a warp behind it, and the crop of its middle, then do what ultralytics'
- * RandomPerspective does with and without its border.
+ * Of four, each is fitted into size x size as ultralytics loads it (int(ceil()) of the shorter
+ * side), with one corner at a point drawn uniformly from the middle half of the canvas. Of nine,
+ * they fill the cells of a grid of three by three, and next to the middle one, of which the canvas
+ * shows a window of two cells a side, drawn uniformly; ultralytics uses the sizes of the earlier
+ * images instead. Without a mosaic, the row's own image is letter-boxed in the middle of the
+ * canvas: a warp after it, and the crop of its middle, then equal ultralytics' RandomPerspective
+ * with and without its border.
  */
 #include "error.h"
 #include "step_row.h"
@@ -28,7 +28,7 @@ enum {
 
 enum { TILES_OF_FOUR = 4, TILES_OF_NINE = 9, TILE_MAX = SL_SIDE_MAX / 2 };
 
-/* What was drawn for the row, of all its pictures. */
+/* The draw of the row, for all its images. */
 typedef struct mosaic {
     double size;
     uint32_t tiles;
@@ -53,7 +53,7 @@ static void mosaic_size(const double *arguments, uint32_t *width, uint32_t *heig
     *width = *height = 2 * (uint32_t)arguments[MOSAIC_SIZE];
 }
 
-/* The size of a picture that is fitted into size x size: its longer side is `size`. */
+/* Computes the size of an image fitted into size x size: its longer side is `size`. */
 static void fit(const sl_drawing *drawing, double size, double (*rounded)(double), uint32_t to[2])
 {
     const double width = drawing->width;
@@ -67,7 +67,7 @@ static void fit(const sl_drawing *drawing, double size, double (*rounded)(double
 static const int8_t cells[TILES_OF_NINE][2] = {{1, 1}, {1, 0}, {2, 0}, {2, 1}, {2, 2},
                                                {1, 2}, {0, 2}, {0, 1}, {0, 0}};
 
-/* Along an axis, of a tile that is `side` long. */
+/* Returns the place along an axis, of a tile that is `side` long. */
 static int64_t place_of_four(const mosaic *drawn, uint32_t member, int axis, uint32_t side)
 {
     const bool behind = (member >> axis & 1) != 0;
@@ -94,7 +94,7 @@ static mosaic draw_mosaic(const double *arguments, sl_drawing *drawing)
     return drawn;
 }
 
-/* Letter-boxed in the middle, or nowhere. */
+/* Places the image letter-boxed in the middle, or nowhere. */
 static sluice_status draw_alone(const double *arguments, sl_drawing *drawing, sl_tile *tile)
 {
     const double size = arguments[MOSAIC_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steps_policy: what a policy chose (policy.h) becomes operations. Shears, translations and
- * rotations are torchvision's and timm's by Pillow; all else are the kinds of operations.h. Pure.
+ * steps_policy: turns a policy's choices (policy.h) into operations. Shears, translations and
+ * rotations are torchvision's and timm's by Pillow; all others are the kinds of operations.h. Pure.
  */
 #include "operations.h"
 #include "policy_timm.h"
@@ -110,7 +110,7 @@ static sluice_status choose_chain(const sl_policy_chain *chain, sl_drawing *draw
     return status;
 }
 
-/* Chains move copies of the picture, which stays where it is: so does what belongs to it. */
+/* Chains move copies of the image, which does not move itself: nor do its annotations. */
 static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
 {
     const sl_trail trail = drawing->params->trail;
@@ -131,13 +131,13 @@ static sluice_status choose_mix(const sl_policy_mix *mix, sl_drawing *drawing)
     for (uint32_t i = 0; i < mix->width && status == SLUICE_OK; i++) {
         status = choose_chain(&mix->chains[i], drawing);
     }
-    sl_drawing_close(drawing); /* what follows is not the last chain's */
+    sl_drawing_close(drawing); /* later steps are not the last chain's */
     drawing->params->trail = trail;
     drawing->twin = twin;
     return status;
 }
 
-/* Of a mix of that many chains, each of that many choices at most. */
+/* Returns the operations of a mix of that many chains, each of at most that many choices. */
 static uint32_t mix_operations(uint32_t width, uint32_t depth)
 {
     return 1 + width * (1 + depth);

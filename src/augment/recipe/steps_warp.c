@@ -44,8 +44,8 @@ SL_STEP(random_vertical_flip) = {.name = "random_vertical_flip",
 
 /* ---- rotation ---- */
 
-/* Python's round(value, 15), of values from -1 to 1: what is exact after it are 0 and 1. The
- * product has fewer digits than the decision takes, so what was cut off of it is looked at, too. */
+/* Python's round(value, 15), of values from -1 to 1: 0 and 1 are exact after it. The product has
+ * fewer digits than the decision needs, so its rounding error is used, too. */
 static double round_15(double value)
 {
     const double scaled = value * 1e15;
@@ -106,13 +106,13 @@ SL_STEP(random_rotation) = {.name = "random_rotation",
 
 /* ---- affine ---- */
 
-/* What was drawn of an affine map; angles in degrees. */
+/* The draw of an affine map; angles in degrees. */
 typedef struct affine_draw {
     double angle, translate[2], scale, shear[2];
 } affine_draw;
 
-/* torchvision's _get_inverse_affine_matrix, about the centre: its operations in its order, of what
- * the C library gives it, so that the two have the same bits. */
+/* Computes torchvision's _get_inverse_affine_matrix, about the centre: its operations in its order,
+ * on the C library's results, so that the two have the same bits. */
 static void affine_matrix(const affine_draw *d, uint32_t width, uint32_t height, double m[9])
 {
     const sl_trigonometry angle = sl_rounded_trigonometry(d->angle * DEGREE);
@@ -300,7 +300,7 @@ static sluice_status draw_random_perspective(const double *arguments, sl_drawing
     }
     sl_draw_fill(arguments + PERSPECTIVE_FILL, fill);
     if (!perspective_matrix(moved, corners, matrix)) {
-        return SLUICE_OK; /* a picture of one row or column has nothing to turn about */
+        return SLUICE_OK; /* an image of one row or column has nothing to rotate about */
     }
     return sl_draw_warp(drawing, matrix, drawing->width, drawing->height,
                         (sl_interpolation)(int)arguments[PERSPECTIVE_INTERPOLATION], fill);
