@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bucket_list: the text of option buckets, and which of its sizes a picture's is nearest to. Pure.
- */
+/* bucket_list: parses option buckets, and finds the nearest size of an image. Pure. */
 #include "bucketing.h"
 
 #include "error.h"
@@ -10,7 +9,7 @@
 
 enum { SIDE_MAX = 16384, SHOWN = 40 };
 
-/* A side, and where it ends. 0: it is none. */
+/* Reads a side, and moves past it. 0: invalid. */
 static uint32_t read_number(const char **text)
 {
     char *end = NULL;
@@ -22,7 +21,7 @@ static uint32_t read_number(const char **text)
     return side <= SIDE_MAX ? (uint32_t)side : 0;
 }
 
-/* "832x1216", up to a comma or the end. */
+/* Reads "832x1216", up to a comma or the end. */
 static bool read_size(const char **text, sluice_size *size)
 {
     size->width = read_number(text);
@@ -82,8 +81,8 @@ typedef struct ratio {
     uint64_t over, under;
 } ratio;
 
-/* How far two aspect ratios are apart, as the one divided by the other: what is nearest by that is
- * so by the difference of their logarithms, and whole numbers are the same on every machine. */
+/* Returns the distance of two aspect ratios as their quotient: ordering by it equals ordering by
+ * the difference of their logarithms, and whole numbers are the same on every machine. */
 static ratio bucket_list_distance(const sluice_size *a, const sluice_size *b)
 {
     const uint64_t left = (uint64_t)a->width * b->height;
@@ -91,8 +90,8 @@ static ratio bucket_list_distance(const sluice_size *a, const sluice_size *b)
     return left > right ? (ratio){left, right} : (ratio){right, left};
 }
 
-/* < 0, 0, > 0: a is less than, as much as, more than b. By the digits of their continued fractions,
- * since products would have more than 64 bits. */
+/* Returns < 0, 0, > 0: a is less than, equal to, more than b. Compares continued fractions, since
+ * products would have more than 64 bits. */
 static int compare_ratios(ratio a, ratio b)
 {
     for (int sign = 1;; sign = -sign) {

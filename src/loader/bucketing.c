@@ -11,7 +11,7 @@
 
 #define STAGE "loader"
 
-/* ---- what is refused ---- */
+/* ---- checks ---- */
 
 static sluice_status check_options(const sluice_loader_options *o, const sl_dataset *dataset,
                                    sluice_error *error)
@@ -40,7 +40,7 @@ static sluice_status check_options(const sluice_loader_options *o, const sl_data
     return SLUICE_OK;
 }
 
-/* The field of the pictures that buckets go by. */
+/* Finds the field of the images that buckets use. */
 static sluice_status find_pictures(const sl_column_set *columns, uint32_t *field,
                                    sluice_error *error)
 {
@@ -57,7 +57,7 @@ static sluice_status find_pictures(const sl_column_set *columns, uint32_t *field
 
 /* ---- sizes ---- */
 
-/* A picture that cannot be read is in the first bucket, and bad when it is its turn. */
+/* An image that cannot be read is put in the first bucket, and becomes a bad sample on its turn. */
 static void place_picture(void *ctx, uint64_t index, const sluice_size *size)
 {
     sl_bucketing *b = ctx;
@@ -92,7 +92,7 @@ static sluice_status take_size_table(sl_bucketing *b, const sluice_loader_option
     return SLUICE_OK;
 }
 
-/* Of what the order hangs on. */
+/* Hashes the inputs of the order. */
 static uint64_t hash_of(const sl_bucketing *b, uint64_t samples)
 {
     uint64_t hash = SL_FNV1A_BEGIN;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cache_plan: a thread that makes the chunk plan of the epoch that is wanted.
+ * cache_plan: a thread that makes the chunk plan of the requested epoch.
  *
- * Each request has a serial number. The thread drops what it makes when there is a newer one. The
- * uses of the next epoch are kept, since that epoch is wanted next as a rule.
+ * Each request has a serial number. The thread drops its work when there is a newer one. The uses
+ * of the next epoch are kept, since that epoch is usually requested next.
  */
 #include "cache_plan.h"
 
@@ -28,7 +28,7 @@
 /* No epoch: nothing is planned yet. */
 #define NO_EPOCH UINT64_MAX
 
-/* When the chunks are used in an epoch. */
+/* Uses of the chunks in an epoch. */
 typedef struct epoch_uses {
     uint64_t epoch, start; /* NO_EPOCH: it holds none */
     uint64_t *first, *last;
@@ -53,7 +53,7 @@ struct sl_cache_plan {
     epoch_uses uses[2]; /* of the epoch, and of the next one */
 
     _Atomic uint64_t serial; /* of the latest request; written under mutex */
-    _Atomic uint64_t active; /* the epoch that caching has the plan of */
+    _Atomic uint64_t active; /* the epoch of caching's present plan */
     _Atomic uint64_t asked;  /* the latest row of the latest request; written by the feed */
     pthread_mutex_t mutex;
     pthread_cond_t wanted;
@@ -136,7 +136,7 @@ static sluice_status walk_ranks(sl_cache_plan *plan, use_marks *marks, uint64_t 
     return status;
 }
 
-/* Fills `uses` for an epoch, unless it is what they hold. */
+/* Fills `uses` for an epoch, unless it has them already. */
 static sluice_status find_uses(sl_cache_plan *plan, epoch_uses *uses, uint64_t serial,
                                const epoch_uses *wanted, sluice_error *error)
 {
@@ -181,8 +181,8 @@ static int compare_chunks(const void *a, const void *b)
     return one->chunk < two->chunk ? -1 : one->chunk > two->chunk;
 }
 
-/* The plan is used from now on. Rows were asked for meanwhile, and their reads may be waiting for
- * chunks, so that no more rows are asked for. */
+/* Activates the plan. Rows were requested meanwhile, and their reads may be waiting for chunks, so
+ * that no more rows are requested. */
 static void activate(sl_cache_plan *plan, uint64_t epoch, uint64_t serial)
 {
     /* Releases the plan to sl_cache_plan_advance; acquires what that has released. */
@@ -194,8 +194,8 @@ static void activate(sl_cache_plan *plan, uint64_t epoch, uint64_t serial)
     }
 }
 
-/* Begins the epoch, or goes on with it. `next` NULL: it is not known, and all chunks are taken to
- * be used in it. */
+/* Begins the epoch, or continues with it. `next` NULL: it is not known, and all chunks are assumed
+ * to be used in it. */
 static sluice_status begin_epoch(const sl_cache_plan *plan, const epoch_uses *now,
                                  const epoch_uses *next, bool goes_on, sluice_error *error)
 {
@@ -224,7 +224,8 @@ static sluice_status begin_epoch(const sl_cache_plan *plan, const epoch_uses *no
     return status;
 }
 
-/* Whether an epoch of that number exists: positions of a mix are counted over all epochs. */
+/* Returns whether an epoch of that number exists: positions of a mix are counted over all
+ * epochs. */
 static bool has_epoch(const sl_cache_plan *plan, uint64_t epoch)
 {
     const sl_mix *mix = plan->feed->dataset->mix;
@@ -238,7 +239,7 @@ static void swap_uses(sl_cache_plan *plan)
     plan->uses[1] = first;
 }
 
-/* Unless another plan is wanted meanwhile. */
+/* Ends planning, unless another plan was requested meanwhile. */
 static void end_planning(sl_cache_plan *plan, uint64_t serial)
 {
     sl_lock(&plan->mutex);
@@ -296,7 +297,7 @@ static void run_plan(void *argument)
         if (stopping) {
             return;
         }
-        /* Without memory for a plan, reading goes on without one. */
+        /* Without memory for a plan, reading continues without one. */
         (void)make_plan(plan, &wanted, done, &error);
         end_planning(plan, done);
     }
@@ -367,8 +368,8 @@ static void cache_find_ranks(sl_cache_plan *plan)
     }
 }
 
-/* Takes the memory of the tables and of as many threads as there is some for. Returns their number;
- * 0: not even one's. */
+/* Takes the memory of the tables and of as many threads as fit. Returns their number; 0: not even
+ * one fits. */
 static uint32_t charge(sl_cache_plan *plan, const sl_caching_objects *objects)
 {
     uint64_t chunks = 0;
@@ -487,12 +488,12 @@ void sl_cache_plan_close(sl_cache_plan *plan)
 
 /* ---- simulation ---- */
 
-/* The chunks of an epoch in the order of reading; neighbours that are the same are one use. */
+/* The chunks of an epoch in the order of reading; equal neighbours are one use. */
 typedef struct use_list {
     uint32_t *chunks, *bytes;
     uint64_t count, chunk_capacity, byte_capacity;
     const sl_cache_plan *plan;
-    bool is_short; /* of memory */
+    bool is_short; /* memory is short */
 } use_list;
 
 static void add_use(void *ctx, uint64_t number, uint64_t position, uint32_t bytes)
@@ -545,7 +546,7 @@ static sluice_status list_uses(use_list *list, uint64_t epoch, sluice_error *err
                : status;
 }
 
-/* The sizes of all chunks; NULL: no memory. */
+/* Lists the sizes of all chunks; NULL: no memory. */
 static uint32_t *list_chunk_bytes(const sl_cache_plan *plan)
 {
     const sl_caching_objects objects = sl_kept_objects_of(plan->kept);

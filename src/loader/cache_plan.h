@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cache_plan: tells the chunk cache of remote data (remote/caching.h) what epochs read.
+ * cache_plan: gives the chunk cache of remote data (remote/caching.h) the reads of epochs.
  *
- * Purpose: finds the first and the last use of each chunk in the epoch that is read, by all ranks
- * of this host, and its first use in the next epoch; and reports the reading position. Orders are
+ * Purpose: finds the first and the last use of each chunk in the current epoch, by all ranks of
+ * this host, and its first use in the next epoch; and reports the reading position. Orders are
  * functions, so the next epoch is known, whether or not this run reads it. A dataset of local files
  * has no cache plan, and nothing is computed.
  *
  * Ranks of this host: those that the launcher counts there (sluice/ranks.h), if its numbers are the
- * loader's; they are taken to be consecutive. Otherwise this rank alone.
+ * loader's; they are assumed to be consecutive. Otherwise this rank alone.
  *
- * Threads: one of its own, of low priority, which walks a sample in about 60 ns, and
- * those of caching. enter and advance by the feed, under its mutex. Lock: one mutex. Memory: 32
- * bytes a chunk, 64 more while a plan is made, and caching's.
+ * Threads: one of its own, of low priority, which walks a sample in about 60 ns, and those of
+ * caching. enter and advance by the feed, under its mutex. Lock: one mutex. Memory: 32 bytes a
+ * chunk, 64 more while a plan is made, and caching's.
  */
 #ifndef SL_CACHE_PLAN_H
 #define SL_CACHE_PLAN_H
@@ -32,19 +32,21 @@ typedef struct sl_cache_plan sl_cache_plan;
  * NULL: none of the dataset is kept. Errors: NOMEM. */
 sluice_status sl_cache_plan_open(sl_cache_plan **plan, const struct sl_feed *feed,
                                  struct sl_budget *budget, sluice_error *error);
-/* Before the feed and its dataset are closed; nobody may advance any more. NULL is fine. */
+/* Closes it, before the feed and its dataset are closed; no thread may advance any more. NULL is a
+ * no-op. */
 void sl_cache_plan_close(sl_cache_plan *plan);
-/* What the loader's reads wait for; holders may outlive the plan. NULL for no plan. */
+/* Returns the waits of the loader's reads; holders may outlive the plan. NULL for no plan. */
 struct sl_chunk_waits *sl_cache_plan_waits(const sl_cache_plan *plan);
 
-/* A run begins at (epoch, start). */
+/* Begins a run at (epoch, start). */
 void sl_cache_plan_enter(sl_cache_plan *plan, uint64_t epoch, uint64_t start);
-/* The row of this number in the epoch is asked for. A later epoch than the one before begins. */
+/* Reports the row requested last, by its number in the epoch. Begins a later epoch than the one
+ * before. */
 void sl_cache_plan_advance(sl_cache_plan *plan, uint64_t epoch, uint64_t row);
 
-/* The chunks of the current epoch so far. */
+/* Returns statistics of the chunks of the current epoch so far. */
 void sl_cache_plan_get_stats(sl_cache_plan *plan, struct sl_caching_stats *stats);
-/* Finds what any policy and LRU could serve in `epoch` without a download, of this rank's bytes,
+/* Finds the bytes of this rank that any policy and LRU could serve in `epoch` without a download,
  * after the epoch before, with the whole cache. Walks both. INVALID: epoch 0. Errors: NOMEM. */
 sluice_status sl_cache_plan_simulate(sl_cache_plan *plan, uint64_t epoch,
                                      struct sl_chunk_hits *hits, sluice_error *error);

@@ -41,7 +41,7 @@ static void visit_range(const cache_walk *walk, const sl_place *place, uint64_t 
     }
 }
 
-/* A sample of an object whose index is not known. */
+/* Visits a sample of an object whose index is not known. */
 static void visit_about(const cache_walk *walk, uint32_t object, uint64_t index, uint64_t position)
 {
     const sl_dataset *dataset = walk->dataset;
@@ -59,7 +59,7 @@ static void visit_about(const cache_walk *walk, uint32_t object, uint64_t index,
                   ? dataset->checks->first_of_object(dataset, object + 1)
                   : end;
     }
-    if (index < first || index >= end) { /* of datasets over others, too */
+    if (index < first || index >= end) { /* also for datasets over others */
         visitor->object(visitor->ctx, object, position);
         return;
     }
@@ -79,7 +79,7 @@ static void visit_located(const cache_walk *walk, const sl_sample *sample, uint6
         return;
     }
     const bool packed = sl_objects_packed(dataset->objects, sample->place.object).packing !=
-                        SL_PACKING_NONE; /* the place is in what comes out of it */
+                        SL_PACKING_NONE; /* the place is in the unpacked content */
     if (sample->place.bytes == 0 || packed) {
         walk->visitor->object(walk->visitor->ctx, sample->place.object, position);
         return;

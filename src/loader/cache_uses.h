@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cache_uses: which chunks of remote objects (caching.h) a rank reads in an epoch, and when.
+ * cache_uses: the chunks of remote objects (caching.h) that a rank reads in an epoch, and when.
  *
  * Purpose: walks an epoch as the feed will, and shows the chunks of each sample to a visitor. A
  * sample's position is its row's number in the epoch on that rank, so positions of all ranks agree
@@ -22,7 +22,7 @@ typedef struct sl_cache_epoch {
     const sl_caching *caching; /* numbers chunks */
     uint64_t epoch, start;     /* position at which the epoch is (re)entered */
     uint32_t rank;
-    /* Ends the walk when it differs from `serial`, for a walk that nobody wants any more. */
+    /* Ends the walk when it differs from `serial`, because its result is no longer needed. */
     const _Atomic uint64_t *current;
     uint64_t serial;
 } sl_cache_epoch;
@@ -31,11 +31,11 @@ typedef struct sl_cache_visitor {
     void *ctx;
     /* `bytes` of a chunk are read for the row at `position`; 0: perhaps some. */
     void (*chunk)(void *ctx, uint64_t number, uint64_t position, uint32_t bytes);
-    /* Bytes of an object are, but it is not known which. */
+    /* Some bytes of an object are read, but it is not known which. */
     void (*object)(void *ctx, uint32_t object, uint64_t position);
 } sl_cache_visitor;
 
-/* Errors: NOMEM; CANCELED: nobody wants it any more. */
+/* Walks an epoch. Errors: NOMEM; CANCELED: its result is no longer needed. */
 sluice_status sl_cache_walk(const sl_cache_epoch *of, const sl_cache_visitor *visitor,
                             sluice_error *error);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config: defaults and ranges of the options of a loader. Called once, by the thread that opens
- * it.
+ * config: defaults and ranges of the options of a loader. Called once, by the opening thread.
  */
 #include "config.h"
 
@@ -21,30 +20,30 @@
  * Block shuffle exists for long reads. */
 #define MERGE_BYTES       MIB
 #define MERGE_BYTES_BLOCK (4 * MIB)
-/* From front to back: what is read together stays until all of it is used, and a window counts what
- * samples take one by one. */
+/* From front to back: a merged read stays until all of it is used, but a window counts samples one
+ * by one. */
 #define MERGE_BYTES_ON ((uint64_t)256 << 10)
-/* Rereading a gap is cheaper than another request, but what is read fills the buffer until its last
- * sample is used: in a full shuffle that is long, so only true neighbours are merged there. */
+/* Reading a gap beats another request, but a merged read fills the buffer until its last sample is
+ * used. That is long in a full shuffle, so only adjacent samples are merged. */
 #define MERGE_GAP_BYTES            ((uint64_t)64 << 10)
 #define MERGE_GAP_BYTES_FULL       ((uint64_t)4 << 10)
 #define PREFETCH                   4
 #define PREFETCH_MOST              16
-#define SMALL_BATCHES              MIB /* of as many batches as there are then */
+#define SMALL_BATCHES              MIB /* there are more batches then */
 #define LOOKAHEAD_FOLDER_PER_DEPTH 4
 #define LOOKAHEAD_MAX              65536
-/* Reads of remote objects in flight, of small samples: the server limits them further
- * (src/remote/hosts.h), and the read buffer those of large ones. It has space for what 10 Gbit/s
- * bring in 50 ms, or for some samples: all of it is cleared before its first use. */
+/* Reads of small remote samples in flight: the server limits them further (src/remote/hosts.h), and
+ * the read buffer those of large ones. The buffer has space for what 10 Gbit/s deliver in 50 ms, or
+ * for some samples: all of it is cleared before its first use. */
 #define REMOTE_DEPTH        256U
 #define REMOTE_BUFFER_BYTES (64 * MIB)
 #define REMOTE_SAMPLES      24U
-/* Of a sample whose size is not known: space that is worth having at once. */
+/* Initial space for a sample of unknown size. */
 #define GUESSED_BYTES ((uint64_t)128 << 10)
-/* Times an average one: samples that the read buffer holds of large ones, since reading waits for
- * rows where there is space for one only; and what the largest may have. */
+/* Average samples that the read buffer holds if they are large, since reading waits for rows if
+ * there is space for only one; and the largest sample. */
 #define LARGE_SAMPLES 4
-/* Smaller pictures cost more to be read than to be made rows of. */
+/* Smaller images cost more to read than to make rows of. */
 #define RESIDENT_MEAN_BYTES   ((uint64_t)32 << 10)
 #define RESIDENT_MOST         (1024 * MIB)
 #define RESIDENT_MEMORY_SHARE 16
@@ -74,14 +73,14 @@ static uint64_t config_clamp(uint64_t value, uint64_t low, uint64_t high)
     return value > high ? high : value;
 }
 
-/* Stored bytes of an average sample; 0: not known (an image folder). */
+/* Returns the stored bytes of an average sample; 0: not known (an image folder). */
 static uint64_t mean_bytes(const sl_dataset *dataset)
 {
     return dataset->info.bytes / dataset->info.samples;
 }
 
-/* Rows of several samples hold what came of them until the last one is there: that of all slots has
- * space. */
+/* Returns the space for all slots: rows of several samples hold their members until the last one is
+ * read. */
 static uint64_t members_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset,
                                     uint32_t members)
 {
@@ -92,7 +91,7 @@ static uint64_t members_read_buffer(const sluice_loader_options *o, const sl_dat
     return config_clamp((wanted + MIB - 1) / MIB * MIB, o->read_buffer_bytes, share);
 }
 
-/* An answer takes its time, in which others come. */
+/* An answer takes time, during which others arrive. */
 static uint64_t remote_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     const uint64_t mean = mean_bytes(dataset);
@@ -163,7 +162,7 @@ static sluice_status check_rank(const sluice_loader_options *o, sluice_error *er
                               o->rank, o->world_size - 1);
 }
 
-/* Samples on their way are numbered, and two windows of them may be. */
+/* Samples in flight are numbered, and may belong to two windows. */
 static sluice_status check_window(const sluice_loader_options *o, sluice_error *error)
 {
     const uint64_t samples = (uint64_t)o->block_samples * o->window_blocks;
@@ -177,7 +176,7 @@ static sluice_status check_window(const sluice_loader_options *o, sluice_error *
         (unsigned long long)samples, LOOKAHEAD_MAX / 2);
 }
 
-/* Why an address cannot be an output; NULL: it can. */
+/* Returns the reason an address cannot be an output; NULL: it can. */
 static const char *output_fault(const sluice_loader_options *o, uint32_t i)
 {
     if (o->outputs[i] == NULL) {
@@ -229,8 +228,8 @@ static sl_cache_mode choose_cache(const sluice_loader_options *o)
     }
 }
 
-/* Of a remote dataset, whose reads may be paid for, at most two epochs: others would often be read
- * for nothing. */
+/* For a remote dataset, whose reads may be paid for, at most two epochs: further ones would often
+ * be read for nothing. */
 static uint32_t lookahead_most(const sl_dataset *dataset)
 {
     const uint64_t samples = dataset->info.samples;
@@ -251,14 +250,14 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
     /* A sample that is read alone takes whole units of the buffer. */
     const uint64_t capacity =
         o->shuffle == SLUICE_SHUFFLE_FULL && mean < SL_ARENA_UNIT ? SL_ARENA_UNIT : mean;
-    /* What fits in half of the buffer can be merged without crowding out what is needed next; a
-     * window of block shuffle is meant to be there whole. */
+    /* Reads of half the buffer can be merged without displacing samples needed next; a window of
+     * block shuffle is meant to be in memory whole. */
     const uint64_t share = o->shuffle == SLUICE_SHUFFLE_BLOCK ? 1 : 2;
     return (uint32_t)config_clamp(o->read_buffer_bytes / (share * capacity), least, most);
 }
 
-/* What the reads of a first batch that are in flight at once need, in whole huge pages: where
- * memory is slow to come, each of them delays that batch. */
+/* Returns the bytes of a first batch's reads in flight, in whole huge pages: if memory is slow to
+ * become present, each of them delays that batch. */
 static size_t choose_first_bytes(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     const uint64_t mean = mean_bytes(dataset);
@@ -269,7 +268,7 @@ static size_t choose_first_bytes(const sluice_loader_options *o, const sl_datase
     return (size_t)config_clamp(pages, SL_SLAB_ALIGN, o->read_buffer_bytes);
 }
 
-/* As many as make a task for a worker; feed.h. */
+/* Returns the rows of a task for a worker; feed.h. */
 static uint32_t choose_task_rows(const sl_dataset *dataset)
 {
     const uint64_t mean = mean_bytes(dataset);
@@ -282,13 +281,14 @@ static bool reads_on(const sluice_loader_options *o, const sl_dataset *dataset)
     return o->shuffle == SLUICE_SHUFFLE_SHARDS || dataset->info.front_to_back != 0;
 }
 
-/* Each file by one thread, which waits for the network most of the time where there is one. */
+/* Each file is unpacked by one thread, which mostly waits for the network if the data are
+ * remote. */
 static void choose_unpackers(sl_config *config, bool remote)
 {
     const sluice_loader_options *o = &config->options;
     const uint64_t most = remote ? SL_SHARD_LANES : config_clamp(sl_cpu_count(), 2, SL_SHARD_LANES);
     config->unpack_threads = (uint32_t)config_clamp(o->io_threads, 1, most);
-    /* Those of an epoch and of the next; or one of each thread, and what the next begins with. */
+    /* Those of an epoch and of the next; or one per thread, and the first of the next. */
     config->unpack_passes =
         o->shuffle == SLUICE_SHUFFLE_SHARDS ? 2 * SL_SHARD_LANES : config->unpack_threads + 1;
 }
@@ -297,13 +297,13 @@ static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset
                                 bool remote)
 {
     const uint64_t mean = mean_bytes(dataset);
-    /* The copy is read besides the samples: of a bucket, whoever pays for it decides that. */
+    /* The copy is read besides the samples: the payer of a bucket decides about that. */
     if (remote && o->resident_bytes == 0) {
         return 0;
     }
-    /* A read of the copy that hangs must not be the only one that there can be. */
+    /* A hanging read of the copy must not be the only possible one. */
     if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2 ||
-        dataset->pieces > 0 /* which are nowhere in one byte range */ || reads_on(o, dataset)) {
+        dataset->pieces > 0 /* pieces are not one byte range */ || reads_on(o, dataset)) {
         return 0;
     }
     if (o->resident_bytes != 0) {
@@ -312,7 +312,7 @@ static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset
     return config_clamp(sl_memory_available() / RESIDENT_MEMORY_SHARE, 0, RESIDENT_MOST);
 }
 
-/* There are as many batches as there is memory for them. */
+/* Sets the number of batches to the caller's memory blocks. */
 static void take_output_count(sluice_loader_options *o)
 {
     if (o->outputs == NULL) {

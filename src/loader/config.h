@@ -14,34 +14,35 @@
 
 #include <sluice/loader.h>
 
-/* A worker is given this many rows at once, or as many as this many bytes are in. */
+/* A worker gets this many rows at once, or the rows in this many bytes. */
 #define SL_TASK_ROWS  64U
 #define SL_TASK_BYTES ((uint64_t)32 << 10)
 
-/* From front to back, samples are read together that have no more than this between them: padding
- * of a tar. */
+/* From front to back, samples with at most this between them are read together: padding of a
+ * tar. */
 #define SL_MERGE_GAP_ON ((uint64_t)512)
 
 typedef struct sl_config {
     sluice_loader_options options; /* no field is 0 that has a default */
     sl_cache_mode cache;
     bool fills;            /* the page cache, with AUTO */
-    bool chooses_prefetch; /* it was not asked for */
+    bool chooses_prefetch; /* the caller did not set it */
     bool chooses_read_buffer;
     uint32_t lookahead;      /* samples that the reader may be ahead of the slots */
     uint32_t inserts;        /* items outside the sequence that may be on their way at once */
-    uint32_t task_rows;      /* rows that a worker is given at once by the short path (feed.h) */
-    uint64_t resident_bytes; /* a dataset of at most this is kept in memory; 0: none is */
-    size_t first_bytes; /* of the read buffer: what a batch needs, used before the rest is there */
+    uint32_t task_rows;      /* rows per task on the short path (feed.h) */
+    uint64_t resident_bytes; /* largest dataset kept in memory; 0: none */
+    /* of the read buffer: part that a batch needs, used before the rest is present */
+    size_t first_bytes;
     uint64_t merge_bytes, merge_gap_bytes;
     uint32_t spread; /* samples of a window of SHUFFLE_SHARDS, at most; 0 with others */
     uint32_t unpack_threads, unpack_passes; /* fetch.h */
 } sl_config;
 
-/* `wanted` is full-size. INVALID names the option that is out of range. */
+/* Makes the config. `wanted` is full-size. INVALID names the option that is out of range. */
 sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
                              const sl_dataset *dataset, sluice_error *error);
-/* What of the columns options go by. */
+/* Facts about columns that options depend on. */
 typedef struct sl_config_columns {
     bool pictures;
     uint64_t row_bytes; /* of all columns together */
@@ -49,14 +50,14 @@ typedef struct sl_config_columns {
 } sl_config_columns;
 
 /*
- * Pictures cost so much more than reading does that only small ones are worth keeping in memory.
- * Of small batches there are more, where `prefetch` was not asked for: a thread is woken for every
- * few of them, not for each. The read buffer counts the samples of a row, where it was not asked
- * for.
+ * Adapts the config to the columns. Images cost so much more than reading does that only small ones
+ * are worth keeping in memory. There are more of small batches, unless `prefetch` was given: a
+ * thread is woken for every few of them, not for each. The read buffer counts the samples of a row,
+ * unless it was given.
  */
 void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
                            const sl_config_columns *columns);
-/* INVALID: an epoch of so many samples would have no batch. */
+/* Checks an epoch's samples. INVALID: it would have no batch. */
 sluice_status sl_config_check_epoch(const sl_config *config, uint64_t samples, sluice_error *error);
 
 #endif

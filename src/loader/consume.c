@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The consumer's side of the loader: epochs, next, cursor. start_epoch and next are the consumer
- * thread's, the rest any thread's; close waits until none of them is inside. The mutex is taken to
- * note what others may ask for (save, statistics, errors), never while staging is waited for.
+ * The consumer's side of the loader: epochs, next, cursor. start_epoch and next belong to the
+ * consumer thread, the rest to any thread; close waits until none of them is inside. The mutex is
+ * taken to record state for others (save, statistics, errors), never while waiting for staging.
  */
 #include "loader.h"
 
@@ -27,7 +27,7 @@ bool sl_loader_enter(sluice_loader *loader)
     return true;
 }
 
-/* Once the last call has left close may free the loader: it is not touched after that, except for
+/* After the last call has left, close may free the loader: it is not touched after that, except for
  * the mutex while close waits for it. */
 void sl_loader_leave(sluice_loader *loader)
 {
@@ -111,13 +111,13 @@ sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error)
 
 /* ---- epochs ---- */
 
-/* What the consumer asks for. */
+/* A run requested by the consumer. */
 typedef struct wanted_run {
     uint64_t epoch; /* the first */
     bool endless;
 } wanted_run;
 
-/* The first epoch that is not to be read. */
+/* Returns the first epoch that is not to be read. */
 static uint64_t consume_end_of(const sluice_loader *loader, const wanted_run *run)
 {
     if (run->endless) {
@@ -142,7 +142,7 @@ static void tell_end(sluice_loader *loader, const wanted_run *run)
     sl_staging_set_end(loader->staging, run->endless ? UINT64_MAX : loader->end_ticket);
 }
 
-/* The reader has gone on into this epoch by itself: only let the consumer follow. */
+/* The reader has continued into this epoch by itself: the consumer only follows. */
 static bool continue_run(sluice_loader *loader, const wanted_run *run)
 {
     sl_lock(&loader->mutex);
@@ -160,7 +160,7 @@ static bool continue_run(sluice_loader *loader, const wanted_run *run)
     return follows;
 }
 
-/* From here on a cancel counts for the epoch that begins. */
+/* From here on a cancel applies to the epoch that begins. */
 static void forget_cancel(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
@@ -255,7 +255,7 @@ static void note_batch(sluice_loader *loader, const sluice_batch *batch)
     }
 }
 
-/* Until the deadline, a second at most. */
+/* Returns the time until the deadline, at most a second. */
 static int64_t slice_until(uint64_t deadline, uint64_t period_ns)
 {
     const uint64_t now = sl_now_ns();
@@ -263,7 +263,7 @@ static int64_t slice_until(uint64_t deadline, uint64_t period_ns)
     return (int64_t)(left < period_ns ? left : period_ns);
 }
 
-/* Waits for a batch, and looks now and then whether there is anything to wait for. */
+/* Waits for a batch, and checks now and then whether one can still come. */
 static sluice_status wait_watched(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns,
                                   sluice_error *error)
 {
@@ -321,7 +321,7 @@ sluice_status sl_loader_next(sluice_loader *loader, sluice_batch **batch, int64_
 void sl_loader_cancel(sluice_loader *loader)
 {
     if (!sl_loader_enter(loader)) {
-        return; /* close cancels by itself */
+        return; /* close cancels separately */
     }
     sl_lock(&loader->mutex);
     loader->canceled = true;
@@ -332,7 +332,7 @@ void sl_loader_cancel(sluice_loader *loader)
 
 /* ---- cursor ---- */
 
-/* A finished epoch is consumed whole, with the samples that its last batch dropped. */
+/* Returns the samples of a finished epoch, including those that its last batch dropped. */
 static uint64_t consumed_locked(const sluice_loader *loader)
 {
     return loader->taken == loader->steps ? loader->order.source.count
@@ -398,7 +398,7 @@ sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
     return status;
 }
 
-/* Where `steps` batches of an epoch end. */
+/* Finds where `steps` batches of an epoch end. */
 static sluice_status find_place(sluice_loader *loader, uint64_t steps, consume_place *place)
 {
     const sl_plan plan = sl_feed_plan(&loader->feed, place->epoch, 0);
@@ -455,7 +455,8 @@ sluice_status sl_loader_get_position(sluice_loader *loader, sluice_loader_positi
     return status;
 }
 
-/* What of the loader the cursor speaks of another of; NULL: it is the same order of samples. */
+/* Returns what differs between the loader and the cursor; NULL: they have the same order of
+ * samples. */
 static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor,
                           sl_misfit_text *text)
 {
@@ -475,7 +476,7 @@ static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor,
     return sl_order_option_misfit(loader, cursor);
 }
 
-/* INVALID. An epoch can begin in the order of this loader, but not continue in it. */
+/* Returns INVALID. An epoch can begin in the order of this loader, but not resume in it. */
 static sluice_status refuse_misfit(const sl_cursor *at, const char *what, sluice_error *error)
 {
     if (at->position > 0) {

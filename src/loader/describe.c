@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a loader does now, in words: the batch that is next, and the row, queue or read that it
- * waits for. Any thread. Each stage is looked at by itself, so that what it says of two of them may
- * differ by what moved in between.
+ * Describes a loader's present state in words: the next batch, and the row, queue or read that it
+ * waits for. Any thread. Each stage is inspected separately, so two of them may disagree about work
+ * that moved in between.
  */
 #include "loader.h"
 
@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) static void describe_add(description *d, c
 
 /* ---- the consumer's side ---- */
 
-/* Why there is no batch to wait for; false: there may be one. */
+/* Adds the reason there is no batch to wait for; false: there may be one. */
 static bool is_at_rest(sluice_loader *loader, description *d)
 {
     sl_lock(&loader->mutex);
@@ -55,7 +55,7 @@ static bool is_at_rest(sluice_loader *loader, description *d)
 typedef struct row_look {
     bool begun;
     uint64_t epoch, sample;
-    uint32_t rows, left;   /* not made */
+    uint32_t rows, left;   /* not finished */
     uint32_t waiting, row; /* rows that wait for a sample; the first of them, of `sample` */
 } row_look;
 

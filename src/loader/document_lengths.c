@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* document_lengths: arrays that several threads fill, each its own part, and then one looks at. */
+/* document_lengths: arrays that several threads fill, each its own part, and one thread then
+ * reads. */
 #include "document_lengths.h"
 
 #include "dtype.h"
@@ -13,16 +14,16 @@
 
 #define STAGE "loader"
 
-/* In place of a length: the sample is unreadable. */
+/* Replaces the length of an unreadable sample. */
 #define UNREADABLE UINT32_MAX
 
 /* What threads fill. */
 typedef struct length_array {
     uint32_t *array;
-    _Atomic uint64_t too_long; /* the first document that is; UINT64_MAX: none */
+    _Atomic uint64_t too_long; /* first document that is too long; UINT64_MAX: none */
 } length_array;
 
-/* Of an opening. */
+/* State of an opening. */
 typedef struct reading {
     const sl_document_fields *fields;
     sl_document_lengths *made;
@@ -65,7 +66,7 @@ static const char *name_of_lengths_field(const reading *r, uint32_t field)
     return r->made->dataset->fields[field].name;
 }
 
-/* An error about document `number`. */
+/* Makes an error name document `number`. */
 static sluice_status blame_document(sluice_status status, uint64_t number, sluice_error *error)
 {
     error->sample = (int64_t)number;
@@ -104,7 +105,7 @@ static sluice_status read_arrays(const reading *r, sluice_error *error)
     return status;
 }
 
-/* ---- what is left out ---- */
+/* ---- documents left out ---- */
 
 static bool is_document_unreadable(const reading *r, uint64_t document)
 {
@@ -161,7 +162,7 @@ static sluice_status refuse_media_alone(const reading *r, uint64_t i, sluice_err
                           i, error);
 }
 
-/* What each document takes of a row. */
+/* Adds the space that each document takes in a row. */
 static sluice_status add_patches(const reading *r, sluice_error *error)
 {
     const uint64_t per_token = r->fields->per_token;
@@ -201,7 +202,7 @@ static sluice_status read_documents(const reading *r, sluice_error *error)
     return r->patches != NULL ? add_patches(r, error) : SLUICE_OK;
 }
 
-/* Asked for in a random order. NULL: there is no memory. */
+/* For random access. NULL: no memory. */
 static uint32_t *make_array(uint64_t samples)
 {
     uint32_t *array = sl_calloc(samples, sizeof(*array));

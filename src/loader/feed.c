@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * feed: opening, the locks and the end of the feed; feed_ask, feed_items and feed_rows have the
- * rest. The fetch thread asks; workers and the consumer call in under the mutex.
+ * rest. The fetch thread requests; workers and the consumer call in under the mutex.
  */
 #include "feed.h"
 
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Each slot's share of one block. */
+/* Allocates each slot's part in one block. */
 static bool open_meetings(sl_feed *feed)
 {
     const sluice_loader_options *o = &feed->config->options;
@@ -96,7 +96,7 @@ sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, slui
     return feed->by_shards ? sl_shard_walk_open(&feed->walk, shards, error) : SLUICE_OK;
 }
 
-/* Of all samples, regardless of what the loader's order makes of them. */
+/* Returns the order of all samples, regardless of the loader's order. */
 static sl_order plain_order(const sl_feed *feed, sluice_shuffle shuffle, uint64_t seed,
                             uint64_t epoch)
 {
@@ -119,7 +119,7 @@ sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
     return plan;
 }
 
-/* Of a mix: another position of the partner's order, whose sources are those of its weights. */
+/* In a mix: returns another position of the partner's order, whose sources follow the weights. */
 static uint64_t other_of_mix(const sl_feed *feed, const sl_row_want *want, uint64_t own)
 {
     const sluice_loader_options *o = &feed->config->options;
@@ -135,8 +135,8 @@ static uint64_t other_of_mix(const sl_feed *feed, const sl_row_want *want, uint6
     return sample != own ? sample : sl_order_sample(&order, (at + 1) % order.count);
 }
 
-/* By a rule of any, at first. Where an epoch has more positions than there are samples, as one of
- * episodes may, each round of as many has an order of its own. */
+/* Returns a partner by the rule any. If an epoch has more positions than there are samples, as one
+ * of episodes may, each round of as many has an order of its own. */
 static uint64_t any_partner(const sl_feed *feed, const sl_row_want *want)
 {
     const sluice_loader_options *o = &feed->config->options;
@@ -189,8 +189,8 @@ uint32_t sl_feed_members(const sl_step *step, const sl_order *order, uint32_t ro
 
 /* ---- slots ---- */
 
-/* Fills a slot that is begun, for the step at the cursor, with the rows that want no sample.
- * Returns how many samples the others want. */
+/* Fills a begun slot, for the step at the cursor, with the rows without a sample. Returns the
+ * number of samples that the others need. */
 static uint64_t open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *cursor)
 {
     const sl_step *step = &cursor->at;
@@ -243,8 +243,8 @@ void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count)
     }
 }
 
-/* Rows of each task, but the last, of `filled` of them: about `wanted`, without a last one that is
- * hardly worth waking a worker for. */
+/* Returns the rows of each task, except the last, of `filled` rows: about `wanted`, without a small
+ * last task that is hardly worth waking a worker for. */
 static uint32_t rows_each(uint32_t filled, uint32_t wanted)
 {
     const uint32_t tasks = (filled + wanted / 2) / wanted;
@@ -252,8 +252,8 @@ static uint32_t rows_each(uint32_t filled, uint32_t wanted)
     return each < SL_TASK_ROWS ? each : SL_TASK_ROWS;
 }
 
-/* The byte range of a sample is known without reading; one that is not found counts as being by
- * itself. */
+/* Orders rows by page. A sample's byte range is known without reading; one that is not found counts
+ * as being alone. */
 static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot)
 {
     const uint32_t filled = slot->step.filled;
@@ -282,7 +282,7 @@ static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot)
     }
 }
 
-/* Hands the slot's rows with a sample to the workers, by the short path. */
+/* Passes the slot's rows with a sample to the workers, by the short path. */
 static void begin_short(sl_feed *feed, sl_feed_slot *slot)
 {
     sl_task tasks[SL_TASKS_MAX];
@@ -325,8 +325,7 @@ static bool begin_step_locked(sl_feed *feed)
     return true;
 }
 
-/* Once the dataset is resident, steps that nobody has asked for yet (not even in part) take the
- * short path. */
+/* Once the dataset is resident, steps of which no sample was requested yet take the short path. */
 static void shorten_locked(sl_feed *feed)
 {
     if (feed->short_from != UINT64_MAX || !feed->running ||
@@ -343,7 +342,7 @@ void sl_feed_begin_steps(sl_feed *feed)
     shorten_locked(feed);
     const uint64_t before = feed->credit;
     while (begin_step_locked(feed)) {
-        /* as long as there is a slot, and a step */
+        /* while there are a slot and a step */
     }
     if (feed->credit != before) { /* on the short path nothing is read: no need to wake anybody */
         sl_fetch_credit(feed->fetch, feed->credit);
@@ -379,7 +378,7 @@ void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
     sl_fetch_wake(feed->fetch);
 }
 
-/* Rows that nobody has any more, once no stage is at work. */
+/* Drops rows that no stage has any more, once no stage is working. */
 static void drop_lost(sl_feed *feed)
 {
     enum { LOOK_AGAIN_NS = 1000000 };

@@ -59,40 +59,40 @@
 
 #include <pthread.h>
 
-/* Tasks that are handed over together, at most. */
+/* Most tasks that are passed on together. */
 #define SL_TASKS_MAX 64U
 
-/* A place in the sequence of steps. */
+/* A position in the sequence of steps. */
 typedef struct sl_feed_cursor {
     sl_plan plan; /* of `epoch` */
     sl_step at;   /* of `step` */
     uint64_t epoch, step, steps, ticket;
     uint64_t entered; /* steps of the epoch before the plan's first */
     uint32_t row, member;
-    uint32_t members; /* of a row of the epoch, as the columns say */
-    /* Of the row at hand, set when its first member is asked for: */
+    uint32_t members; /* members of a row of the epoch, by the columns */
+    /* Of the current row, set when its first member is requested: */
     uint32_t row_members;
-    uint64_t row_sample; /* as the order has it */
-    bool done;           /* behind the last epoch */
+    uint64_t row_sample; /* in the order */
+    bool done;           /* past the last epoch */
 } sl_feed_cursor;
 
-/* One row that wants a sample. */
+/* One row that needs a sample. */
 typedef struct sl_row_want {
     uint64_t epoch, ticket, position;
-    uint64_t repetition; /* as sl_visit has it */
+    uint64_t repetition; /* like sl_visit's */
     uint32_t row;
     uint32_t member;  /* 0: the row's own sample; else the partner of that number */
     uint32_t members; /* of the row */
     uint32_t attempt; /* 0: the plan's own sample; else the attempt-th substitute */
-    sl_sample sample; /* its number alone, until it is located */
+    sl_sample sample; /* only its number, until it is located */
 } sl_row_want;
 
-/* What a step is being made in. */
+/* A slot whose step is being made. */
 typedef struct sl_feed_slot {
     uint32_t number; /* staging's */
     uint32_t rows;
     uint32_t members;        /* of a row, as the columns say */
-    _Atomic uint32_t left;   /* rows that are not done */
+    _Atomic uint32_t left;   /* rows that are not finished */
     _Atomic uint32_t parked; /* of those: feed_parking.c */
     _Atomic bool dropped;    /* some of them were not made: nobody will see the step */
     sl_part_view parts;
@@ -107,27 +107,28 @@ typedef struct sl_job {
     sl_row_want want;
     sl_feed_slot *slot;
     sl_fetch_bytes bytes;
-    uint8_t *copy; /* of the bytes, to be freed; NULL: they are the fetch's */
-    uint32_t next; /* the first member's: of the next row of its task; the last does not count */
+    uint8_t *copy; /* to be freed, if not NULL; NULL: the fetch's bytes */
+    uint32_t next; /* the first member's: next row of its task; the last one's is unused */
 } sl_job;
 
-/* A row whose members are on their way. */
+/* A row whose members are in flight. */
 typedef struct sl_gathering {
-    _Atomic uint32_t waiting; /* members that are not here */
-    _Atomic bool failed;      /* one of them will not be used, or came to nothing: */
+    _Atomic uint32_t waiting; /* members that have not arrived */
+    _Atomic bool failed;      /* one of them will not be used, or failed: */
     _Atomic bool canceled;
     bool parked; /* feed->mutex */
 } sl_gathering;
 
-/* What a worker gets: rows that became ready together. */
+/* Input of a worker: rows that became ready together. */
 typedef struct sl_task {
-    sl_feed_slot *slot; /* rows [first, first + count) of it (of its by_page, where there is one),
-                           by the short path; NULL: */
-    uint32_t first;     /* a list of jobs that begins with this one */
+    /* rows [first, first + count) of it (of its by_page, if there is one), by the short path;
+     * NULL: */
+    sl_feed_slot *slot;
+    uint32_t first; /* a list of jobs that begins with this one */
     uint32_t count;
 } sl_task;
 
-/* The fetch thread's: jobs that are delivered and not handed over. */
+/* The fetch thread's: jobs that are delivered but not yet submitted. */
 typedef struct sl_feed_tasks {
     sl_task open; /* being collected; count 0: none */
     uint32_t last;
@@ -146,7 +147,7 @@ typedef struct sl_feed {
     sl_quarantine *quarantine;
     const sl_column_set *columns;
     const sl_partners *partners;
-    const sl_classes *classes;    /* NULL: no partner's rule looks at them */
+    const sl_classes *classes;    /* NULL: no partner's rule uses them */
     sl_cache_plan *cache_plan;    /* NULL: nothing is kept in the chunk cache. Set before start */
     uint32_t members;             /* of a row, at most */
     sl_order_source plain;        /* all samples, in a plain order, or of a mix in its own */
@@ -157,40 +158,42 @@ typedef struct sl_feed {
     sl_feed_cursor ask, begin;
     sl_leveling leveling; /* of their steps */
     uint64_t first_ticket, asked, credit;
-    uint64_t short_from; /* UINT64_MAX: no step */
-    /* Of a dataset that is read from front to back, else NULL; and whether that is the order in
-     * which rows are asked for, which `walk` tells. */
+    uint64_t short_from; /* first ticket on the short path; UINT64_MAX: none */
+    /* Of a dataset that is read from front to back, else NULL; and the walk, if that is the order
+     * in which rows are requested. */
     const sl_shard_set *shards;
     bool by_shards;
     sl_shard_walk walk;
     uint64_t rows_asked, rows_before; /* of the run; before the walk's epoch */
-    uint64_t shard, passes; /* in order: of the sample that was asked for last; files read so far */
-    _Atomic uint64_t alone; /* items that were asked for outside of any pass */
+    uint64_t shard, passes; /* in order: shard of the last requested sample; files read so far */
+    _Atomic uint64_t alone; /* items that were requested outside of any pass */
     sl_feed_slot *slots;    /* of ticket t: slots[t % prefetch] */
     _Atomic uint8_t *met;   /* of their meetings */
 
-    /* Of episodes, else NULL: the sample that each row of each slot came to, UINT64_MAX: none. */
+    /* Of episodes, else NULL: the final sample of each row of each slot, UINT64_MAX: none. */
     uint64_t *finals;
     sl_gathering *gatherings; /* of each row of each slot: [slot x batch + row] */
-    sl_job *jobs; /* of each member: [(slot x batch + row) x members + member]; rows with fewer
-                     members leave the rest unused */
-    /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
-     * the short path, in the order of their pages. And jobs that are delivered and not in a task
-     * yet; fetch thread. */
+    /* of each member: [(slot x batch + row) x members + member]; rows with fewer members leave
+     * the rest unused */
+    sl_job *jobs;
+    /* If samples share pages, else NULL. Of each row of each slot, like jobs: the rows on the short
+     * path, in the order of their pages. And jobs that are delivered and not in a task yet; fetch
+     * thread. */
     sl_paged_row *by_page, *delivered;
     uint32_t delivered_count;
     sl_row_want *pending; /* of item s: pending[s % lookahead]; fetch thread */
     sl_feed_tasks tasks;
 
-    /* What is still queued need not be decoded. Set before the run is torn down, read by workers;
+    /* Queued rows need not be decoded any more. Set before the run is torn down, read by workers;
      * only a hint, so relaxed. */
     _Atomic bool stopping;
-    bool lost; /* rows were, between stages: sl_feed_stop drops them. Set by who stops */
+    /* rows were lost between stages: sl_feed_stop drops them. Set by the stopping thread */
+    bool lost;
     _Atomic uint64_t samples, bad, replaced;
-    _Atomic uint64_t short_bytes; /* stored bytes of rows that went the short path */
+    _Atomic uint64_t short_bytes; /* stored bytes of rows on the short path */
 } sl_feed;
 
-/* A plain order of all samples of the dataset, or of a mix its own. */
+/* Returns a plain order of all samples of the dataset, or for a mix its own. */
 sl_order_source sl_feed_plain(const sl_config *config, const sl_dataset *dataset);
 /* Allocates, for feed->columns and feed->order (NULL: the plain one); staging, fetch and workers
  * are set by the loader afterwards, before start. */
@@ -200,24 +203,25 @@ void sl_feed_close(sl_feed *feed);
 /* Before start; `shards` stay. Errors: NOMEM. */
 sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, sluice_error *error);
 
-/* The plan of an epoch entered at position `start`. */
+/* Returns the plan of an epoch entered at position `start`. */
 sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start);
 
 /*
  * Begins a run at (epoch, start). Nothing may be in flight (after open or sl_feed_stop).
- * `end_epoch` is the first epoch not to be read ahead into.
+ * `end_epoch` is the first epoch that must not be read ahead.
  */
 void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start);
-/* Ends the run: no item is asked for or delivered any more and all slots are empty or held. */
+/* Ends the run: no item is requested or delivered any more and all slots are empty or held. */
 void sl_feed_stop(sl_feed *feed);
 
-/* A host slot became empty: begins as many steps as there are empty slots. Any thread. */
+/* Called when a host slot became empty: begins as many steps as there are empty slots. Any
+ * thread. */
 void sl_feed_begin_steps(sl_feed *feed);
 
-/* Gives tasks to the workers. */
+/* Submits tasks to the workers. */
 void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count);
 
-/* Samples that an epoch drops, on all ranks together. */
+/* Returns the samples that an epoch drops, on all ranks together. */
 static inline uint64_t sl_feed_dropped(const sluice_loader_options *options, uint64_t samples)
 {
     const uint64_t global = (uint64_t)options->batch_size * options->world_size;
@@ -226,17 +230,16 @@ static inline uint64_t sl_feed_dropped(const sluice_loader_options *options, uin
 
 /* ---- feed_ask.c: the cursors; with the mutex, except for sl_feed_ask ---- */
 
-/* Settles on the first step at or behind (epoch, start) that exists. */
+/* Settles on the first existing step at or after (epoch, start). */
 void sl_feed_enter(sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, uint64_t start);
 void sl_feed_next_step(sl_feed *feed, sl_feed_cursor *cursor);
-/* The cursor that asks was entered somewhere: so is the walk, where there is one. */
+/* Enters the walk, if there is one, after the requesting cursor was entered. */
 void sl_feed_enter_shards(sl_feed *feed);
-/* The next row that wants a sample read. Of `item` are set: tag, its place in the fetch sequence;
- * and what says in which order it is due and in which pass. False at the end of the run. Fetch
- * thread. */
+/* Finds the next row that needs a sample read. Sets of `item`: tag, its place in the fetch
+ * sequence; and its order of delivery and pass. False at the end of the run. Fetch thread. */
 bool sl_feed_ask(sl_feed *feed, sl_row_want *want, sl_fetch_item *item);
-/* The run has ended: drops rows of steps that were begun but whose samples nobody asked for, and
- * would have. Alone with the feed. */
+/* Called after the end of the run: drops rows of begun steps whose samples were not requested yet.
+ * No other thread may use the feed. */
 void sl_feed_drop_unasked(sl_feed *feed);
 
 /* ---- feed_items.c: source functions of fetch; `ctx` is the feed ---- */
@@ -248,76 +251,76 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
                      const sl_fetch_bytes *bytes, const sluice_error *error);
 void sl_feed_flush(void *ctx);
 
-/* Asks for the want's sample outside the sequence, for its row, which waits for it; false when the
+/* Requests the want's sample outside the sequence, for its row, which waits for it; false if the
  * run is ending. */
 bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
 /* Copies the bytes of a job whose row will wait for another sample, if they are in the fetch's
  * reserve, and releases the reserve. Errors: NOMEM. */
 sluice_status sl_feed_keep(const sl_feed *feed, sl_job *job, sluice_error *error);
 /*
- * Reads a remote job's bytes once more, from the store itself, because they are corrupt: a cache on
- * the way may have changed them. True if they are other bytes now, in job->copy; the handle stays
- * the job's. Blocks, unless the run is being stopped.
+ * Reads a remote job's corrupt bytes again, from the store itself: a cache on the way may have
+ * changed them. True if they differ now, in job->copy; the handle stays the job's. Blocks, unless
+ * the run is being stopped.
  */
 bool sl_feed_reread(const sl_feed *feed, sl_job *job);
-/* Gives back what these jobs hold. */
+/* Releases what these jobs hold. */
 void sl_feed_release(const sl_feed *feed, sl_job *jobs, uint32_t count);
 
-/* ---- feed_rows.c: what becomes of a row ---- */
+/* ---- feed_rows.c: the end of a row ---- */
 
-/* Row `row`, sample `index`, of a slot that goes the short path: the jobs of its members. False:
- * what is missing of them was inserted, or the row dropped. */
+/* Finds the jobs of the members of row `row`, sample `index`, of a slot on the short path. False:
+ * missing ones were inserted, or the row dropped. */
 bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *jobs);
-/* `rows` more rows of the slot are made; the last one fills it. */
+/* Counts `rows` more finished rows of the slot; the last one fills it. */
 void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
-/* The same of rows that are not made, since the run is being stopped. */
+/* Counts rows that are not made, since the run is being stopped. */
 void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
-/* The job's sample cannot be used: applies the policy. True: another one was asked for, and its row
- * waits. False: the row is lost, and the error told. */
+/* Applies the policy to a job whose sample cannot be used. True: another one was requested, and its
+ * row waits. False: the row is lost, and the error reported. */
 bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *error);
-/* Member `bad` of a row whose members are all here cannot be used: the same, and does the row where
- * it is lost. Gives back what the jobs hold, or keeps it for the row. */
+/* Applies the policy to member `bad` of a row whose members have all arrived, and finishes the row
+ * if it is lost. Releases the jobs' bytes, or keeps them for the row. */
 void sl_feed_bad(sl_feed *feed, sl_job *jobs, uint32_t bad, const sluice_error *error);
-/* The row's samples may be good, and the machine has no memory for them: its batch fails, whatever
- * the policy, since what is made of good samples must not differ from run to run. */
+/* Fails the row's batch, regardless of the policy: its samples may be good, but the machine lacks
+ * memory for them, and results of good samples must not differ from run to run. */
 void sl_feed_fail(sl_feed *feed, sl_job *jobs, const sluice_error *error);
-/* A row that holds no sample after all, since the job's was bad. */
+/* Makes a row without a sample after all, since the job's was bad. */
 void sl_feed_blank(sl_feed *feed, const sl_job *job);
-/* A row whose last member came, or will not: handed over, done or dropped. The fetch thread; and a
- * worker, of a row that is not to be handed over. */
+/* Handles a row whose last member arrived or failed: submits, finishes or drops it. The fetch
+ * thread; and a worker, for a row that is not to be submitted. */
 void sl_feed_gathered(sl_feed *feed, uint64_t ticket, uint32_t row);
-/* The sample that is partner `want->member` of a row's own, as planned. */
+/* Returns the sample that is partner `want->member` of a row's own, as planned. */
 uint64_t sl_feed_partner(const sl_feed *feed, const sl_row_want *want, uint64_t own);
-/* The dataset's sample that member `want->member` of a row is; `own`: the order's sample at the
+/* Returns the dataset's sample of member `want->member` of a row; `own`: the order's sample at the
  * row's position. */
 uint64_t sl_feed_member(const sl_feed *feed, const sl_row_want *want, uint64_t own);
-/* Members of a row of a step of the order; `usual`: as the columns say. */
+/* Returns the members of a row of a step of the order; `usual`: the columns' number. */
 uint32_t sl_feed_members(const sl_step *step, const sl_order *order, uint32_t row, uint32_t usual);
 
 /* ---- feed_parking.c: rows of episodes ---- */
 
-/* A step begins. */
+/* Begins a step. */
 void sl_feed_begin_finals(sl_feed *feed, sl_feed_slot *slot);
-/* A row that is made, before it is done, has this sample. */
+/* Records the sample of a row that is made, before it is counted. */
 void sl_feed_final(sl_feed *feed, const sl_feed_slot *slot, uint32_t row, uint64_t sample);
-/* Whether the want's attempt has to wait for the other rows of its episode. */
+/* Returns whether the want's attempt must wait for the other rows of its episode. */
 bool sl_feed_must_park(const sl_feed *feed, const sl_row_want *want);
-/* Has the row wait for them, and asks for its sample then; false when the run is ending. */
+/* Makes the row wait for them, and requests its sample then; false if the run is ending. */
 bool sl_feed_park(sl_feed *feed, const sl_row_want *want);
-/* Rows of the slot are done, but not the last one. */
+/* Called when rows of the slot are finished, but not the last one. */
 void sl_feed_done_beside_parked(sl_feed *feed, sl_feed_slot *slot);
-/* The run has ended: drops those that are parked. Before unasked ones are. */
+/* Called after the end of the run: drops parked rows, before those not requested. */
 void sl_feed_drop_parked(sl_feed *feed);
 
 /* ---- feed_substitutes.c ---- */
 
-/* The sample to be tried for a want whose earlier attempts were bad; false: there is no more to
- * try. It fits what else depends on the row's own sample: the bucket of its batch, the class of its
- * episode, and the class that its partners go by. */
+/* Finds the sample to try for a want whose earlier attempts were bad; false: there is no more to
+ * try. It fits everything else that depends on the row's own sample: the bucket of its batch, the
+ * class of its episode, and the class of its partners' rules. */
 bool sl_feed_other(const sl_feed *feed, const sl_row_want *want, uint64_t *sample);
 
-/* As if the dataset stood several times behind itself: a sample that comes again in an epoch is
- * drawn as another one. */
+/* Returns the repetition, as if the dataset were repeated: a sample that repeats in an epoch gets
+ * draws of its own. */
 static inline uint64_t sl_feed_repetition(const sl_feed *feed, const sl_order *order,
                                           uint64_t position)
 {
@@ -336,7 +339,7 @@ static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket
     return &feed->slots[ticket % feed->config->options.prefetch];
 }
 
-/* The slot's rows that go the short path; NULL: they do so in their own order. */
+/* Returns the slot's rows on the short path; NULL: in their own order. */
 static inline sl_paged_row *sl_feed_by_page(const sl_feed *feed, const sl_feed_slot *slot)
 {
     return feed->by_page != NULL
@@ -344,20 +347,20 @@ static inline sl_paged_row *sl_feed_by_page(const sl_feed *feed, const sl_feed_s
                : NULL;
 }
 
-/* Where a row with a sample meets its partner; NULL: rows are not mixed. */
+/* Returns where a row with a sample meets its partner; NULL: rows are not mixed. */
 static inline sl_meeting *sl_feed_meeting(const sl_feed *feed, sl_feed_slot *slot)
 {
     return feed->columns->mixers > 0 ? &slot->meeting : NULL;
 }
 
-/* The number of a row's sample that its batch shows: the one that the order has. */
+/* Returns the sample number that the batch shows: the order's. */
 static inline int64_t sl_feed_shown(const sl_feed *feed, const sl_row_want *want)
 {
     const uint64_t index = want->sample.index;
     return (int64_t)(feed->order->kind->members != NULL ? index / feed->members : index);
 }
 
-/* Number of a row of a slot, and of the job of its first member. */
+/* Returns the number of a row of a slot, and of the job of its first member. */
 static inline uint32_t sl_feed_row_of(const sl_feed *feed, uint64_t ticket, uint32_t row)
 {
     const sluice_loader_options *o = &feed->config->options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_ask: the cursors, and which row is asked for next: in the order of batches, or, of shards,
- * in that of reading. */
+/* feed_ask: the cursors, and the next row to request: in the order of batches, or, for shards, of
+ * reading. */
 #include "feed.h"
 
 #include "thread.h"
@@ -65,7 +65,7 @@ static void skip_steps(sl_feed *feed)
     }
 }
 
-/* The sample that is asked for behind the present one in the same epoch; false: there is none. */
+/* Finds the sample requested after the present one in the same epoch; false: there is none. */
 static bool look_ahead(const sl_feed_cursor *ask, uint64_t *sample)
 {
     sl_step step = ask->at;
@@ -86,8 +86,8 @@ static bool is_in(const sl_shard_span *shard, uint64_t sample)
     return sample >= shard->first && sample - shard->first < shard->count;
 }
 
-/* Which pass through a file an item belongs to, and whether it is the last. What is read once more
- * was checked before. */
+/* Sets an item's pass through a file, and whether it is the last. Repeated reads were checked
+ * before. */
 static void tell_pass(sl_feed *feed, uint64_t sample, sl_fetch_item *item)
 {
     const sl_shard_set *set = feed->shards;
@@ -135,7 +135,7 @@ static bool ask_in_order(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
 
 /* ---- in the order of reading ---- */
 
-/* The rank's positions that were consumed before the run. */
+/* Returns the rank's positions that were consumed before the run. */
 static uint64_t consumed(const sl_feed_cursor *ask)
 {
     return ask->plan.start / ask->plan.world;
@@ -159,7 +159,7 @@ void sl_feed_enter_shards(sl_feed *feed)
     feed->rows_before = feed->rows_asked;
 }
 
-/* As skip_steps: one whole epoch without a row is the end of the run. */
+/* Like skip_steps: one whole epoch without a row is the end of the run. */
 static void skip_epochs(sl_feed *feed, sl_shard_next *next)
 {
     sl_feed_cursor *ask = &feed->ask;
@@ -216,7 +216,7 @@ static bool ask_locked(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     return feed->by_shards ? ask_by_shards(feed, want, item) : ask_in_order(feed, want, item);
 }
 
-/* Tells the chunk cache which row of the epoch was asked for. */
+/* Reports to the chunk cache which row of the epoch was requested. */
 static void tell_cache_plan(const sl_feed *feed, const sl_row_want *want)
 {
     const sl_feed_cursor *ask = &feed->ask;
@@ -240,7 +240,7 @@ bool sl_feed_ask(sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
     return found;
 }
 
-/* Rows of the run below which all were asked for. */
+/* Returns the number of rows of the run below which all were requested. */
 static uint64_t all_asked(const sl_feed *feed)
 {
     const uint64_t given = sl_shard_walk_given(&feed->walk);
@@ -259,7 +259,7 @@ static void drop_unasked_shards(sl_feed *feed)
     }
 }
 
-/* Some of the row's members were asked for: they came, or were canceled. */
+/* Drops a row with some members requested: they have arrived, or were canceled. */
 static void drop_asked_in_part(sl_feed *feed, const sl_feed_cursor *ask)
 {
     sl_feed_release(feed, &feed->jobs[sl_feed_job_of(feed, ask->ticket, ask->row)], ask->member);

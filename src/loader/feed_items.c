@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_items: what the fetch thread asks of the feed, and what it brings. */
+/* feed_items: the fetch thread's callbacks into the feed. */
 #include "feed.h"
 
 #include "error.h"
@@ -11,12 +11,12 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of a pass that no other item belongs to. */
+/* Pass of an item that shares it with no other. */
 #define ALONE ((uint64_t)1 << 63)
 
-/* ---- asking ---- */
+/* ---- requesting ---- */
 
-/* What to read for a sample whose look-up ended in `status`. */
+/* Sets the item to read for a sample whose look-up ended in `status`. */
 static void feed_items_aim(sl_fetch_item *item, const sl_place *place, sluice_status status)
 {
     item->offset = place->offset;
@@ -27,8 +27,8 @@ static void feed_items_aim(sl_fetch_item *item, const sl_place *place, sluice_st
 }
 
 /*
- * What to read for a want whose sample's number is known. An index entry that is bad fails the want
- * when it is learned: there it takes its turn, with the entry's bytes read once more.
+ * Sets the item to read for a want whose sample's number is known. A bad index entry fails the want
+ * when it is learned: there it takes its turn, with the entry's bytes read again.
  */
 static void feed_items_locate(const sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
 {
@@ -57,7 +57,7 @@ sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
     return SLUICE_OK;
 }
 
-/* The want of an item that is on its way. An inserted one's tag is the number of its row's job. */
+/* Returns the want of an item in flight. An inserted one's tag is the number of its row's job. */
 static sl_row_want *want_of(sl_feed *feed, const sl_fetch_item *item)
 {
     return item->sequence != SL_INSERTED ? &feed->pending[item->sequence % feed->config->lookahead]
@@ -98,7 +98,7 @@ bool sl_feed_insert(sl_feed *feed, const sl_row_want *want)
 {
     sl_row_want located = *want;
     sl_fetch_item item = {.tag = sl_feed_job_of(feed, want->ticket, want->row) + want->member,
-                          /* Relaxed: a number that nobody else has. */
+                          /* Relaxed: a unique number. */
                           .pass = ALONE |
                                   atomic_fetch_add_explicit(&feed->alone, 1, memory_order_relaxed),
                           .end = SL_PASS_CLOSES};
@@ -168,7 +168,7 @@ static uint64_t row_bytes(const sl_feed *feed, uint32_t number)
     return bytes;
 }
 
-/* As add_to_task, what is in one page counting once, and staying together. */
+/* Like add_to_task, except that a page counts once and its rows stay together. */
 static void add_paged(sl_feed *feed, const sl_paged_row *row, const sl_paged_row *before)
 {
     uint64_t bytes = 0;
@@ -177,7 +177,7 @@ static void add_paged(sl_feed *feed, const sl_paged_row *row, const sl_paged_row
         if (feed->tasks.bytes + bytes > SL_TASK_BYTES) {
             close_task(feed);
         }
-        bytes = bytes < SL_TASK_BYTES ? bytes : SL_TASK_BYTES - 1; /* others of it may follow */
+        bytes = bytes < SL_TASK_BYTES ? bytes : SL_TASK_BYTES - 1; /* other rows of it may follow */
     }
     add_to_task(feed, row->number, bytes);
 }
@@ -214,7 +214,7 @@ static void add_job(sl_feed *feed, uint32_t number)
 
 /* ---- delivering ---- */
 
-/* Whether the step of a want was begun: it is not always, in a cancelled run. */
+/* Returns whether the step of a want was begun, which may be false in a cancelled run. */
 static bool is_begun(sl_feed *feed, const sl_row_want *want)
 {
     sl_lock(&feed->mutex);
@@ -223,7 +223,7 @@ static bool is_begun(sl_feed *feed, const sl_row_want *want)
     return begun;
 }
 
-/* The reserve has to come back without help from items that are asked for later. */
+/* The reserve must come back without help from items that are requested later. */
 sluice_status sl_feed_keep(const sl_feed *feed, sl_job *job, sluice_error *error)
 {
     const sl_bytes bytes = job->bytes.bytes;
@@ -280,7 +280,7 @@ static sluice_status take_delivered(const sl_feed *feed, sl_job *job, const sl_f
                : SLUICE_OK;
 }
 
-/* Whether it is here or will not come; false: another one is to come for it. */
+/* Settles a member that has arrived or failed; false: another one will come for it. */
 static bool settle_member(sl_feed *feed, sl_job *job, sluice_status status,
                           const sl_fetch_bytes *bytes, const sluice_error *error)
 {
@@ -319,7 +319,7 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     *job = (sl_job){.want = want,
                     .slot = sl_feed_slot_of(feed, want.ticket),
                     .bytes = {.handle = SL_HANDLE_NONE}};
-    /* acq_rel: the last member to come sees what the others left in the jobs, `failed` and
+    /* acq_rel: the last member to arrive sees the others' writes to the jobs, `failed` and
      * `canceled`. */
     if (settle_member(feed, job, status, bytes, error) &&
         atomic_fetch_sub_explicit(&sl_feed_gathering(feed, &want)->waiting, 1,

@@ -2,12 +2,13 @@
 /*
  * feed_parking: rows of episodes whose own substitutes have run out.
  *
- * Which samples of the class are left depends on what the other rows of the episode came to, and
- * must not depend on which of them came to it first. So such a row is parked until all rows of its
- * slot but parked ones are done; then these are tried one after the other, in the order of rows,
- * each with what is left.
- * Threads: whoever has the row parks it, whoever finishes a row goes on with parked ones. Lock:
- * feed->mutex guards which rows are parked; it is not held while one is inserted.
+ * The remaining samples of the class depend on the final samples of the episode's other rows, and
+ * must not depend on which row came first. So such a row is parked until all rows of its slot
+ * except parked ones are finished; then these are tried one after the other, in the order of rows,
+ * each with the remaining samples.
+ *
+ * Threads: the thread that has the row parks it; a thread that finishes a row continues with parked
+ * ones. Lock: feed->mutex guards which rows are parked; it is not held while one is inserted.
  */
 #include "episode_order.h"
 #include "feed.h"
@@ -34,14 +35,14 @@ void sl_feed_begin_finals(sl_feed *feed, sl_feed_slot *slot)
     }
 }
 
-/* Rows of a class of an episode. */
+/* Returns the rows of a class of an episode. */
 static uint32_t rows_of_class(const sl_feed *feed)
 {
     const sl_episode_set *set = feed->order->set;
     return set->samples;
 }
 
-/* Whether a row of the same class and episode has the sample. */
+/* Returns whether a row of the same class and episode has the sample. */
 static bool is_used(const sl_feed *feed, const sl_feed_slot *slot, uint32_t row, uint64_t sample)
 {
     const uint32_t each = rows_of_class(feed);
@@ -53,8 +54,8 @@ static bool is_used(const sl_feed *feed, const sl_feed_slot *slot, uint32_t row,
     return used;
 }
 
-/* For the number-th try, from 0, of a row: a sample of its class that is not in the episode; false:
- * there are not so many. */
+/* Finds, for the number-th try, from 0, of a row, a sample of its class that is not in the episode;
+ * false: there are not so many. */
 static bool find_unused(const sl_feed *feed, const sl_row_want *want, uint64_t number,
                         uint64_t *sample)
 {
@@ -78,8 +79,8 @@ bool sl_feed_must_park(const sl_feed *feed, const sl_row_want *want)
                sl_episode_own(&sl_feed_slot_of(feed, want->ticket)->order, want->position);
 }
 
-/* The first parked row of the slot where all others are done, which is not parked any more; false:
- * none is to be tried now. */
+/* Unparks the first parked row of the slot if all others are finished; false: none is to be tried
+ * now. */
 static bool unpark_locked(sl_feed *feed, sl_feed_slot *slot, uint32_t *row)
 {
     /* seq_cst, all of them: see sl_feed_park. The load of `left` also acquires the finals of
@@ -98,7 +99,7 @@ static bool unpark_locked(sl_feed *feed, sl_feed_slot *slot, uint32_t *row)
     return true;
 }
 
-/* The row's next sample; where there is none that is not in the episode, another one in it. */
+/* Tries the row's next sample; if all are in the episode, another one of it. */
 static void try_parked(sl_feed *feed, sl_feed_slot *slot, uint32_t row)
 {
     sl_row_want want = feed->jobs[sl_feed_job_of(feed, slot->ticket, row)].want;
@@ -157,7 +158,7 @@ void sl_feed_done_beside_parked(sl_feed *feed, sl_feed_slot *slot)
     }
 }
 
-/* Whether the row is dropped with those that were not asked for: some of its members were not. */
+/* Returns whether the row is dropped with those not requested: some of its members were not. */
 static bool is_unasked(const sl_feed *feed, const sl_feed_slot *slot, uint32_t row)
 {
     const sl_feed_cursor *ask = &feed->ask;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_rows: what becomes of a row. Called by workers, and by the fetch thread for what cannot be
+/* feed_rows: finishes rows. Called by workers, and by the fetch thread for samples that cannot be
  * read. */
 #include "feed.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- the short path ---- */
 
-/* Where the want's sample is, learning from memory what has to be looked up. */
+/* Locates the want's sample, looking up from memory. */
 static bool feed_rows_locate(const sl_feed *feed, const sl_resident *resident, sl_row_want *want)
 {
     const uint64_t index = want->sample.index;
@@ -30,7 +30,7 @@ static bool feed_rows_locate(const sl_feed *feed, const sl_resident *resident, s
     return status == SLUICE_OK;
 }
 
-/* The job's bytes, where they are in memory. */
+/* Finds the job's bytes, if they are in memory. */
 static bool feed_rows_find(const sl_feed *feed, sl_job *job)
 {
     const sl_resident *resident = sl_fetch_resident(feed->fetch);
@@ -44,7 +44,7 @@ static bool feed_rows_find(const sl_feed *feed, sl_job *job)
     return data != NULL;
 }
 
-/* Has the row wait for those of its members that are not found: `missing` have no bytes. */
+/* Makes the row wait for members that were not found: `missing` have no bytes. */
 static void feed_rows_insert(sl_feed *feed, const sl_job *found, uint32_t missing)
 {
     const sl_row_want *want = &found->want;
@@ -122,8 +122,8 @@ void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
     sl_feed_done(feed, slot, rows);
 }
 
-/* The error of a member of a row that an order has put together names the dataset's sample that the
- * member is a piece of. */
+/* Makes the error of a member of a row that an order has put together name the dataset's sample of
+ * the piece. */
 static sluice_error feed_rows_error_of(const sl_feed *feed, const sl_row_want *want,
                                        const sluice_error *error)
 {
@@ -134,7 +134,7 @@ static sluice_error feed_rows_error_of(const sl_feed *feed, const sl_row_want *w
     return told;
 }
 
-/* Asks for another sample in place of the want's; false when there is no more to try. */
+/* Requests another sample in place of the want's; false if there is no more to try. */
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
     sl_row_want want = *bad;
@@ -176,7 +176,7 @@ bool sl_feed_substitute(sl_feed *feed, const sl_job *job, const sluice_error *er
     return false;
 }
 
-/* What a row keeps while it waits for a substitute must not be what that needs. */
+/* A row's kept bytes must not be in memory that its substitute needs. */
 static sluice_status keep_others(const sl_feed *feed, sl_job *jobs, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;

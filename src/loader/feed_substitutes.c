@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_substitutes: which sample stands in for a bad one. Pure functions of the loader's options
- * and of the want; called by whoever has its row. */
+/* feed_substitutes: chooses the substitute of a bad sample. Pure functions of the loader's options
+ * and of the want; called by the thread that has its row. */
 #include "feed.h"
 #include "substitutes.h"
 
 #define ATTEMPTS_MAX 8
-/* Samples of a class that are looked at for those of a bucket (some 20 ms), and of an episode's. */
+/* Samples of a class that are searched for one of a bucket (some 20 ms), and of an episode's. */
 #define LOOK_MOST        20000
 #define EPISODE_LOOK_MAX 64U
 
 /* ---- of the row's class ---- */
 
-/* The samples of a row that are of its own sample's class, as planned: no substitute is one of
- * them, as long as the class has others. */
+/* The samples of a row that have its own sample's class, as planned: no substitute is one of them,
+ * as long as the class has others. */
 typedef struct row_class {
     uint32_t class;
     uint64_t own;
     uint64_t planned[SLUICE_PARTNERS_MAX + 1]; /* `own` first */
     uint32_t count;
-    uint32_t rank; /* of the want among them */
+    uint32_t rank; /* rank of the want among them */
 } row_class;
 
 static sl_partner_key key_of(const sl_feed *feed, const sl_row_want *want, uint64_t own)
@@ -57,7 +57,7 @@ static bool is_among(const uint64_t *samples, uint32_t count, uint64_t sample)
     return found;
 }
 
-/* Whether the row's own sample may be it: a batch may have the pictures of one bucket only. */
+/* Returns whether the row's own sample may be it: a batch may need images of one bucket. */
 static bool fits_order(const sl_feed *feed, const sl_row_want *want, uint64_t sample)
 {
     if (feed->order->kind->fits == NULL || want->member > 0) {
@@ -115,8 +115,7 @@ static uint64_t sample_of_pool(const class_pool *pool, uint64_t number)
     return pool->samples[sl_permutation_apply(&pool->places, number)];
 }
 
-/* The sample of the pool that is tried at that attempt; false: there are not so many, which it
- * counts. */
+/* Finds the sample of the pool for an attempt; false: there are fewer, which it counts. */
 static bool try_pool(const sl_feed *feed, const sl_row_want *want, const class_pool *pool,
                      uint64_t *passed, uint64_t *sample)
 {
@@ -132,7 +131,7 @@ static bool try_pool(const sl_feed *feed, const sl_row_want *want, const class_p
     return false;
 }
 
-/* The number-th of the row's own partners of its class, each once, that is not `bad`. */
+/* Finds the number-th of the row's own partners of its class, each once, that is not `bad`. */
 static bool try_row(const sl_feed *feed, const sl_row_want *want, const row_class *row,
                     uint64_t number, uint64_t *sample)
 {
@@ -144,13 +143,14 @@ static bool try_row(const sl_feed *feed, const sl_row_want *want, const row_clas
             return true;
         }
     }
-    /* As where a class has no other. */
+    /* As if a class has no other. */
     *sample = row->own;
     return want->member > 0 && bad != row->own && number == 0;
 }
 
-/* Another sample of the class of the row's own: best one that is not in the row, and that no other
- * member of it tries; then one of another member's; for a partner, at last, the row's own. */
+/* Finds another sample of the class of the row's own: preferably one that is not in the row and
+ * that no other member tries; then one of another member's; for a partner, finally, the row's
+ * own. */
 static bool of_class(const sl_feed *feed, const sl_row_want *want, uint64_t *sample)
 {
     const class_pool pool = open_class_pool(feed, want);
@@ -161,7 +161,7 @@ static bool of_class(const sl_feed *feed, const sl_row_want *want, uint64_t *sam
 
 /* ---- of an episode ---- */
 
-/* As the order of episodes has it, past those that are partners of the row. */
+/* Chooses like the order of episodes, skipping partners of the row. */
 static uint64_t of_episode(const sl_feed *feed, const sl_row_want *want, const sl_plan *plan)
 {
     const uint64_t seed = feed->config->options.seed;
@@ -182,7 +182,7 @@ static uint64_t of_episode(const sl_feed *feed, const sl_row_want *want, const s
 
 /* ---- of a row's own sample, or a partner ---- */
 
-/* What is read from front to back has to be read from its front for it. */
+/* A file that is read from front to back must be read from its front for it. */
 static uint64_t from_shards(const sl_feed *feed, const sl_row_want *want)
 {
     const sluice_loader_options *o = &feed->config->options;
@@ -201,7 +201,7 @@ static bool of_own(const sl_feed *feed, const sl_row_want *want, uint64_t *sampl
         *sample = from_shards(feed, want);
         return true;
     }
-    /* None other in its bucket, or of its class. */
+    /* No other one is in its bucket, or of its class. */
     if (sl_plan_choices(&plan, want->position) < 2) {
         return false;
     }
@@ -217,8 +217,8 @@ static bool of_own(const sl_feed *feed, const sl_row_want *want, uint64_t *sampl
     return true;
 }
 
-/* Another draw by its rule. That of another class goes by the class planned, which a substitute of
- * the row's own has, too. */
+/* Draws again by the partner's rule. The rule of another class uses the planned class, which a
+ * substitute of the row's own has, too. */
 static bool of_partner(const sl_feed *feed, const sl_row_want *want, uint64_t *sample)
 {
     if (sl_partners_rule(feed->partners, want->member) == SL_PARTNER_SAME) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_sizes: threads of open_many take runs of samples; the mutex guards what is found. */
+/* known_sizes: threads of open_many take runs of samples; the mutex guards the results. */
 #include "known_sizes.h"
 
 #include "error.h"
@@ -15,14 +15,14 @@
 #include <stdatomic.h>
 
 enum {
-    SIZES_RUN = 256,          /* samples of a job */
-    SIZES_PIECE_BYTES = 32768 /* of a sample that is checked, by a thread */
+    SIZES_RUN = 256,          /* samples per job */
+    SIZES_PIECE_BYTES = 32768 /* bytes of a sample that a thread checks at a time */
 };
 
 /* A field of images. */
 typedef struct known_field {
     uint32_t field, width_field, height_field;
-    _Atomic bool unknown; /* the size of an image */
+    _Atomic bool unknown; /* the size of an image is unknown */
     sl_size_set seen[2];  /* not annotated; annotated */
     sl_bounds bounds;
 } known_field;
@@ -33,24 +33,24 @@ typedef struct known_reader {
     known_field *fields, *asked;
     uint32_t count;
     uint64_t wanted;      /* these fields, as in sl_values */
-    _Atomic bool skipped; /* a sample, which may be readable the next time */
+    _Atomic bool skipped; /* a sample was skipped, which may be readable next time */
     pthread_mutex_t mutex;
     uint64_t first_skipped; /* its number; UINT64_MAX: none */
-    sluice_error why;       /* that it was skipped */
+    sluice_error why;       /* reason it was skipped */
 } known_reader;
 
 typedef struct known_pair {
     uint32_t width, height;
-    bool annotated; /* by a file beside the image, which may mean it turned by EXIF or not */
+    bool annotated; /* by a file beside the image, which may or may not mean it turned by EXIF */
 } known_pair;
 
-/* A sample at hand, and the thread's memory for it. */
+/* The current sample, and the thread's memory for it. */
 typedef struct known_sample {
     sl_sample sample;
     sl_values values;
     sl_buffer piece;
     uint64_t sum;
-    bool is_checked; /* else its values are a head's, which `sum` is of */
+    bool is_checked; /* false: its values are a head's, covered by `sum` */
 } known_sample;
 
 static uint32_t annotated_side(const sl_values *values, uint32_t field)
@@ -60,7 +60,7 @@ static uint32_t annotated_side(const sl_values *values, uint32_t field)
     return found ? (uint32_t)values->of[field].integer : 0;
 }
 
-/* Width 0: it is not known. False: the sample has no image, or none that can be read. */
+/* Finds a size. Width 0: it is not known. False: the sample has no image, or an unreadable one. */
 static bool known_size(const known_field *f, const known_sample *s, known_pair *size)
 {
     const sl_value *image = &s->values.of[f->field];
@@ -101,8 +101,8 @@ static bool is_known_size(known_reader *r, const known_field *f, known_pair size
     return known;
 }
 
-/* A head may be damaged, and its sample a bad one: a size counts once the checksum says so. One
- * that is known already changes nothing. */
+/* A head may be damaged, and its sample a bad one: a size counts once the checksum confirms it. A
+ * size that is known already changes nothing. */
 static sluice_status take_size_of(known_reader *r, known_field *f, known_sample *s,
                                   sluice_error *error)
 {
@@ -112,7 +112,7 @@ static sluice_status take_size_of(known_reader *r, known_field *f, known_sample 
         return SLUICE_OK;
     }
     if (size.width == 0 || size.height == 0) {
-        /* Relaxed: a flag that nothing goes by but itself. */
+        /* Relaxed: a flag that guards nothing else. */
         atomic_store_explicit(&f->unknown, true, memory_order_relaxed);
         return SLUICE_OK;
     }
@@ -131,7 +131,7 @@ static sluice_status take_size_of(known_reader *r, known_field *f, known_sample 
     return status;
 }
 
-/* Other samples that cannot be read will be bad ones. */
+/* Returns whether the error ends opening. Other unreadable samples become bad ones. */
 static bool ends_opening(const sl_known_sizes *sizes, sluice_status status)
 {
     return status == SLUICE_NOMEM || status == SLUICE_CANCELED ||
@@ -153,7 +153,7 @@ static sluice_status describe_known(const known_reader *r, uint64_t index, known
 
 static void skip_known(known_reader *r, uint64_t index, const sluice_error *why)
 {
-    /* Relaxed: a flag that nothing goes by but itself. */
+    /* Relaxed: a flag that guards nothing else. */
     atomic_store_explicit(&r->skipped, true, memory_order_relaxed);
     sl_lock(&r->mutex);
     if (index < r->first_skipped) {
@@ -183,7 +183,7 @@ static bool known_is_over(known_reader *r)
     return atomic_load_explicit(&r->asked->unknown, memory_order_relaxed);
 }
 
-/* Of the samples from `first` to `end`. */
+/* Finds the sizes of the samples from `first` to `end`. */
 static sluice_status find_sizes_between(known_reader *r, uint64_t first, uint64_t end,
                                         sluice_error *error)
 {
@@ -209,7 +209,7 @@ static sluice_status known_run(void *ctx, uint32_t number, sluice_error *error)
     return find_sizes_between(r, first, end, error);
 }
 
-/* Where no sample could be read, the reason is that of the first one. */
+/* Returns whether no sample could be read; the reason is that of the first one. */
 static bool known_is_unreadable(const known_reader *r)
 {
     /* Relaxed: the threads have been joined. */
@@ -217,7 +217,7 @@ static bool known_is_unreadable(const known_reader *r)
            !atomic_load_explicit(&r->asked->unknown, memory_order_relaxed);
 }
 
-/* The first sample by itself, so that a dataset that names no sizes is not read. */
+/* Reads the first sample alone, so that a dataset without sizes is not read. */
 static sluice_status read_all_sizes(known_reader *r, sluice_error *error)
 {
     sluice_status status = find_sizes_between(r, 0, 1, error);
@@ -261,7 +261,7 @@ static sluice_status copy_bounds(const sl_bounds *from, sl_bounds *to, sluice_er
     return status;
 }
 
-/* Without memory they are found again the next time. */
+/* Without memory they are found again next time. */
 static void keep_sizes(const sl_known_sizes *sizes, uint32_t field, const sl_bounds *bounds)
 {
     sizes_memo *own = sl_calloc(1, sizeof(*own));
@@ -277,7 +277,7 @@ static void keep_sizes(const sl_known_sizes *sizes, uint32_t field, const sl_bou
     sl_dataset_keep(sizes->dataset, &own->memo);
 }
 
-/* Of a field that was asked for, or of the others: these are whole unless reading ended early. */
+/* Settles a requested field, or another one: these are complete unless reading ended early. */
 static void settle_known(const known_reader *r, known_field *f)
 {
     /* Relaxed, both: the threads have been joined. */
@@ -290,7 +290,7 @@ static void settle_known(const known_reader *r, known_field *f)
     }
 }
 
-/* The sizes of all fields of images, which the opening keeps. */
+/* Returns the sizes of all fields of images, which the opening keeps. */
 static void give_known(known_reader *r, sl_known_sizes *sizes)
 {
     const bool is_over = known_is_over(r);

@@ -19,7 +19,7 @@ static uint64_t leveling_rows(const sl_config *config)
     return (uint64_t)config->options.batch_size * config->options.world_size;
 }
 
-/* Steps that lie between the cursors at most, if their batches are whole. */
+/* Returns the most steps between the cursors, if their batches are whole. */
 static uint32_t kept_steps(const sl_config *config)
 {
     return config->options.prefetch + config->lookahead / config->options.batch_size + 2;

@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "thread.h"
 
-/* What close waits for reads in flight. */
+/* How long close waits for reads in flight. */
 #define CLOSE_PATIENCE_NS UINT64_C(500000000)
 
 bool sl_loader_is_ours(const sluice_loader *loader)
@@ -76,8 +76,8 @@ static void release_dataset(void *dataset)
     sl_dataset_close(dataset);
 }
 
-/* Frees whatever part of the loader exists; no call is inside. Reads that the storage does not
- * answer are left to the fetch thread, with the dataset. */
+/* Frees the existing parts of the loader; no call is inside. Reads that the storage does not answer
+ * are left to the fetch thread, with the dataset. */
 static void destroy(sluice_loader *loader)
 {
     sl_populate_close(&loader->populate);
@@ -109,7 +109,7 @@ static void destroy(sluice_loader *loader)
     sl_free(loader);
 }
 
-/* A loader without its stages; NULL: no memory. */
+/* Returns a loader without its stages; NULL: no memory. */
 static sluice_loader *loader_begin(sl_dataset *dataset)
 {
     sluice_loader *made = sl_calloc(1, sizeof(*made));
@@ -157,7 +157,7 @@ void sl_loader_close(sluice_loader *loader)
     /* Relaxed: under the mutex. An exchange in sl_loader_enter sees it or comes before it. */
     (void)atomic_fetch_or_explicit(&loader->calls, SL_LOADER_CLOSING, memory_order_relaxed);
     sl_staging_cancel(loader->staging, true);
-    /* Acquires what calls did that have left (sl_loader_leave). */
+    /* Acquires the writes of calls that have left (sl_loader_leave). */
     while (atomic_load_explicit(&loader->calls, memory_order_acquire) != SL_LOADER_CLOSING) {
         sl_cond_wait(&loader->no_calls, &loader->mutex);
     }

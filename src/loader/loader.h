@@ -46,41 +46,41 @@ struct sluice_loader {
     sl_column_set columns;
     sl_notices *notices; /* of the columns */
     sl_partners partners;
-    sl_classes classes; /* none, unless a rule of partners, or episodes, look at them */
+    sl_classes classes; /* none, unless a rule of partners, or episodes, use them */
     sl_loader_order order;
     const sl_packed_sources *packing; /* the dataset's; NULL: rows are not packed */
-    uint64_t rows_hash; /* of the samples of a row: how many, their rules, and the classes that
-                           these go by */
+    /* of the samples of a row: their number, their rules, and the classes in these */
+    uint64_t rows_hash;
     sl_row_maker maker;
     sl_bucketing buckets; /* of aspect ratio; count 0: there are none */
     sl_shard_set shards;  /* of what is read from front to back; else none */
     sl_feed feed;
     bool feed_open;
     sl_populate populate; /* the memory of the first batch */
-    uint64_t end_epoch;   /* as the options have it; the feed's copy is that of its run */
+    uint64_t end_epoch;   /* from the options; the feed's copy is that of its run */
 
     /* the consumer thread's */
     bool run; /* the feed has been started */
     sl_watchdog watch;
     sl_populate populate_rest; /* of slots and read buffers: opened by the first next */
 
-    /* How many calls of anything but close are in progress, and SL_LOADER_CLOSING, which is set
-     * under mutex. A call that leaves while it is set does so under mutex, too. */
+    /* Number of calls except close in progress, and SL_LOADER_CLOSING, which is set under mutex. A
+     * call that leaves while it is set does so under mutex, too. */
     _Atomic uint32_t calls;
     pthread_mutex_t mutex;
     pthread_cond_t no_calls;
     /* under mutex */
-    bool started; /* an epoch; written by the consumer thread, which reads it without */
+    bool started; /* an epoch; written by the consumer thread, which reads it without the mutex */
     bool canceled, restoring;
     bool endless;                 /* epoch after epoch, without an end between them */
     uint64_t epoch, taken, steps; /* of the current epoch; taken: batches handed out */
-    uint64_t end_ticket;          /* staging's number of the ticket behind it */
+    uint64_t end_ticket;          /* staging's number of the ticket after it */
     sl_plan plan;
     uint64_t restore_epoch, restore_position;
     uint64_t open_ns, first_batch_ns;
     uint64_t batches;
     sluice_error error;   /* the first one; status 0: none */
-    sluice_error refusal; /* of the latest call that was refused, until the next start */
+    sluice_error refusal; /* of the latest call that failed, until the next start */
 };
 
 /*
@@ -104,47 +104,48 @@ sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_
                                 uint64_t *epoch);
 /* Full-size structs, zeroed. */
 sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
-/* `text` has space for `bytes` > 0, and is "" where the loader is closing. */
+/* Describes the state. `text` has space for `bytes` > 0, and is "" if the loader is closing. */
 sluice_status sl_loader_describe(sluice_loader *loader, char *text, size_t bytes);
-/* INVALID: there is none of that number. */
+/* Returns an operation. INVALID: there is none of that number. */
 sluice_status sl_loader_get_operation(sluice_loader *loader, uint32_t number,
                                       sluice_operation_stats *stats);
 sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                   sluice_stage_stats *stats);
-/* All zero without a cache. NOMEM, which get_error explains. */
+/* Returns the cache's statistics, all zero without a cache. NOMEM, which get_error explains. */
 sluice_status sl_loader_get_cache(sluice_loader *loader, uint64_t epoch,
                                   sluice_loader_cache *cache);
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
-/* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
+/* Keeps the reason a call failed, for get_error, until the next start. Inside a call; returns its
+ * status. */
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
 /* ---- open_memory.c ---- */
 
-/* Takes what each row of each slot, each sample on its way and each worker needs besides slots and
- * read buffers out of the budget; fetch takes its own. Errors: NOMEM. */
+/* Takes the memory of each row of each slot, each sample in flight and each worker, besides slots
+ * and read buffers, out of the budget; fetch takes its own. Errors: NOMEM. */
 sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error);
-/* Whether memory_bytes, less what was taken of it, and the system leave the slots theirs. Errors:
- * NOMEM, with the column that has the most of it. */
+/* Checks that memory_bytes, less the part already taken, and the system suffice for the slots.
+ * Errors: NOMEM, with the column that needs the most. */
 sluice_status sl_loader_check_slots(const sluice_loader *loader, sluice_error *error);
-/* The same before the sizes of images are known, of columns whose rows do not depend on them. `set`
- * is bound to some sizes. */
+/* Checks the same before the sizes of images are known, for columns whose rows do not depend on
+ * them. `set` is bound to some sizes. */
 sluice_status sl_loader_check_fixed_slots(const sluice_loader *loader, const sl_column_set *set,
                                           sluice_error *error);
 /*
- * Whether there is memory for all that the budget was charged with and for fetch, which is still to
+ * Checks that memory suffices for everything charged to the budget and for fetch, which is still to
  * come; before any of it is touched, so that none is counted twice. Gives up the copy of the
- * dataset where there is none for it. Errors: NOMEM.
+ * dataset if there is none for it. Errors: NOMEM.
  */
 sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error);
 /*
- * What each worker may decode in: its share of what memory_bytes leaves besides slots, buffers and
- * tables (0: there is no limit). It depends on nothing that changes while the loader runs, so that
- * which pictures are too much does not, either. The copy of the dataset goes first: it is given up
- * where it would take more than half. Before fetch is opened.
+ * Returns the memory in which each worker may decode: its share of memory_bytes after slots,
+ * buffers and tables (0: no limit). It depends on nothing that changes while the loader runs, so
+ * that the limit on images does not, either. The copy of the dataset goes first: it is given up if
+ * it would take more than half. Before fetch is opened.
  */
 uint64_t sl_loader_share_scratch(sluice_loader *loader);
 /* Except for `fault`. */
 sl_fetch_config sl_loader_fetch_config(sluice_loader *loader);
-/* Where threads run, for the configs of all that start some. */
+/* Returns the processors for threads, for all configs that start some. */
 const sl_processors *sl_loader_near(const sluice_loader *loader);
 /* Makes the memory present that the first batch does not need. Once. */
 void sl_loader_populate_rest(sluice_loader *loader);
@@ -153,7 +154,7 @@ bool sl_loader_is_ours(const sluice_loader *loader);
 
 #define SL_LOADER_CLOSING (UINT32_C(1) << 31)
 
-/* Around every call but close, which waits for the others; false: it has begun. */
+/* Begins and ends every call except close, which waits for the others; false: it has begun. */
 bool sl_loader_enter(sluice_loader *loader);
 void sl_loader_leave(sluice_loader *loader);
 

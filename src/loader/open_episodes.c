@@ -11,7 +11,7 @@
 #define CLASSES SL_OPTION("episode_classes")
 #define SAMPLES SL_OPTION("episode_samples")
 
-/* What does not go with episodes; NULL: all does. */
+/* Returns what prevents episodes; NULL: nothing does. */
 static const char *not_with_episodes(const sluice_loader *loader)
 {
     if (loader->dataset->mix != NULL) {

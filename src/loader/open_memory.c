@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What memory a loader takes: counted and asked for before any of it is touched. */
+/* Counts and checks a loader's memory before any of it is touched. */
 #include "loader.h"
 
 #include "cpu.h"
@@ -32,7 +32,7 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
                         (unsigned long long)o->memory_bytes);
 }
 
-/* Bytes of `count` of them; UINT64_MAX: that or more. */
+/* Returns the bytes of `count` of them; UINT64_MAX: that or more. */
 static uint64_t times(uint64_t bytes, uint64_t count)
 {
     uint64_t product;
@@ -91,7 +91,7 @@ sluice_status sl_loader_check_fixed_slots(const sluice_loader *loader, const sl_
         (unsigned long long)o->memory_bytes);
 }
 
-/* A copy of the dataset that was not asked for goes without the memory that there is not. */
+/* A copy of the dataset that was not requested is dropped if memory is short. */
 static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t available,
                                 sluice_error *error)
 {
@@ -102,7 +102,7 @@ static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t
         return SLUICE_OK;
     }
     config->resident_bytes = 0;
-    /* Where memory_bytes leaves no space for it, there would have been none anyway. */
+    /* If memory_bytes leaves no space for it, it would not have been made anyway. */
     if (o->resident_bytes == 0 || needed > o->memory_bytes || bytes > o->memory_bytes - needed) {
         return SLUICE_OK;
     }

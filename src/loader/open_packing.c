@@ -18,7 +18,7 @@
 
 #define STAGE "loader"
 
-/* ---- what does not go with packed sequences ---- */
+/* ---- conflicts with packed sequences ---- */
 
 static sluice_status check_packing(const sl_loader_opening *opening, sluice_error *error)
 {
@@ -43,7 +43,7 @@ static sluice_status check_packing(const sl_loader_opening *opening, sluice_erro
 
 /* ---- opening ---- */
 
-/* What is to be packed, by the loader's columns and options. */
+/* Returns the packing requested by the loader's columns and options. */
 static sl_packed_wanted packed_wanted_of(const sl_loader_opening *opening)
 {
     const sluice_loader *loader = opening->loader;
@@ -119,7 +119,7 @@ sluice_status sl_loader_open_packing(sl_loader_opening *opening, sluice_error *e
 
 /* ---- the order ---- */
 
-/* The packing's order of rows, which also says how many members each has. */
+/* Returns the packing's order of rows, which also has the number of members of each. */
 static sl_order make_packed_rows(const sl_order_source *source, uint64_t seed, uint64_t epoch);
 
 static void packed_samples_of(const sl_order *order, uint64_t first, uint32_t count, uint64_t *rows)
@@ -150,7 +150,7 @@ static sl_order make_packed_rows(const sl_order_source *source, uint64_t seed, u
     return order;
 }
 
-/* What the hash covers besides seed and shuffle, which a cursor has itself. */
+/* What the hash covers besides seed and shuffle, which a cursor has separately. */
 static const sl_order_part packing_parts[] = {
     {.name = "length", .bits = 10},
     {.name = "max_documents", .bits = 10},
@@ -171,8 +171,7 @@ static const sl_order_table packing_table = {.number = 1,
 
 static uint64_t parts_of_packing(const sl_packed_sources *sources)
 {
-    const sl_packing_shape *shape =
-        sl_packing_shape_of(sources->packings[0]); /* and of the others */
+    const sl_packing_shape *shape = sl_packing_shape_of(sources->packings[0]); /* and the others */
     const uint64_t values[PACKING_PARTS] = {
         shape->length, shape->max_documents,  shape->align,       (uint64_t)shape->cut,
         shape->unit,   sources->lengths_hash, sources->rule_hash, sources->per_token,

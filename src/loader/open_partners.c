@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of several samples: what a loader is told of their partners. Opening only. */
+/* Rows of several samples: reads a loader's options about partner samples. Opening only. */
 #include "opening.h"
 
 #include "error.h"
 #include "fnv.h"
 #include "option_text.h"
 
-/* Partners are anywhere in the dataset. */
+/* Partner samples are anywhere in the dataset. */
 static sluice_status check_random_access(const sluice_loader *loader, sluice_error *error)
 {
     const char *what = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The row of orders in which each sample stands several times (repeat_order.h). Opening only. */
+/* The row of orders in which each sample repeats (repeat_order.h). Opening only. */
 #include "opening.h"
 
 #include "error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening the device, and staging on it: where threads run, which depends on where the device is,
- * which pictures it converts, and where the caller wants the first.
+ * Opens the device, and staging on it: the processors of threads, which depend on the device's
+ * location, the images that it converts, and the caller's memory for the first.
  */
 #include "opening.h"
 
@@ -19,7 +19,7 @@ const sl_processors *sl_loader_near(const sluice_loader *loader)
     return loader->is_near ? &loader->near : NULL;
 }
 
-/* Those near the device, of those that are ours; false: that is all of them, or none. */
+/* Finds the processors near the device, of those available; false: that is all of them, or none. */
 static bool find_near(const sl_device *device, sl_processors *near)
 {
     sl_processors own;
@@ -32,7 +32,7 @@ static bool find_near(const sl_device *device, sl_processors *near)
     return count > 0 && count < sl_processors_count(&own);
 }
 
-/* `asked`: the workers that the caller asked for, 0: as many as is right. */
+/* `asked`: the number of workers requested by the caller, 0: the default. */
 static void place(sluice_loader *loader, uint32_t asked)
 {
     sluice_loader_options *o = &loader->config.options;
@@ -41,7 +41,7 @@ static void place(sluice_loader *loader, uint32_t asked)
     }
     const uint32_t count = sl_processors_count(&loader->near);
     if (asked > count) {
-        return; /* than are near: the machine's, then */
+        return; /* more than are near: use the machine's */
     }
     loader->is_near = true;
     if (asked == 0 && o->workers > count) {
@@ -59,13 +59,13 @@ sluice_status sl_loader_open_device(sl_loader_opening *opening, sluice_error *er
     return status;
 }
 
-/* ---- what the device does ---- */
+/* ---- work of the device ---- */
 
-/* What of the columns the device does, and what the caller's memory is for. */
+/* The device's work on columns, and the part for the caller's memory. */
 typedef struct device_share {
     sl_staging_conversion conversions[SL_COLUMNS_MAX];
     uint32_t count;
-    uint32_t output;       /* the first picture's part */
+    uint32_t output;       /* the first image's part */
     uint64_t output_bytes; /* of one row of it, as the consumer sees it */
 } device_share;
 
@@ -80,7 +80,7 @@ static sluice_status may_touch(void *ctx, sluice_error *error)
     return sl_loader_check_memory(ctx, error);
 }
 
-/* What a device would be asked to make of a picture. */
+/* Returns the conversion that a device would do for an image. */
 static sl_conversion conversion_of(const sl_converter *converter)
 {
     sl_conversion conversion = {.dtype = converter->dtype,
@@ -94,13 +94,13 @@ static sl_conversion conversion_of(const sl_converter *converter)
 }
 
 /*
- * Whether the device converts a picture: where it can, whenever there is something to convert,
- * since bytes are the least to copy; and into the caller's memory always.
+ * Returns whether the device converts an image: if it can, whenever there is something to convert,
+ * since bytes are the least to copy; and always into the caller's memory.
  */
 static bool is_converted(const sl_device *device, const sl_column *picture, bool wanted)
 {
     const sl_conversion how = conversion_of(sl_column_converter(picture));
-    if (picture->request.sizes != SLUICE_SIZES_ONE) { /* of which each row has its own */
+    if (picture->request.sizes != SLUICE_SIZES_ONE) { /* each row has its own size */
         return false;
     }
     const bool any = how.dtype != SLUICE_U8 || how.layout != SLUICE_NHWC || wanted;
@@ -177,7 +177,7 @@ static sluice_status check_distances(const sluice_loader_options *o, uint64_t by
     return SLUICE_OK;
 }
 
-/* A kernel that wrote elsewhere would end the process, or write into somebody else's memory. */
+/* A kernel that wrote elsewhere would end the process, or overwrite other memory. */
 static sluice_status open_staging_check_memory(const sluice_loader_options *o, sl_device *device,
                                                uint64_t bytes, sluice_error *error)
 {

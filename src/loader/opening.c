@@ -18,7 +18,7 @@
 
 /* ---- options ---- */
 
-/* Settles the options for a dataset, of which `asked` may be more than the caller asked for. */
+/* Settles the options for a dataset; `asked` may include more than the caller's. */
 static sluice_status settle_options(sl_loader_opening *opening, const sluice_loader_options *asked,
                                     sluice_error *error)
 {
@@ -35,7 +35,7 @@ static sluice_status make_config(sl_loader_opening *opening, sluice_error *error
     return settle_options(opening, opening->asked, error);
 }
 
-/* ---- columns, and the samples that they are made of ---- */
+/* ---- columns and their samples ---- */
 
 static sluice_status read_buckets(sl_loader_opening *opening, sluice_error *error)
 {
@@ -53,7 +53,7 @@ static sluice_status read_buckets(sl_loader_opening *opening, sluice_error *erro
                               : SLUICE_OK;
 }
 
-/* The sizes that bind_columns asks for. */
+/* Image sizes, found when bind_columns needs them. */
 typedef struct opening_sizes {
     sl_known_sizes known;
     const sl_columns_config *config;
@@ -69,8 +69,8 @@ static sluice_status size_of_one_pixel(void *ctx, uint32_t field, sl_bounds *bou
     return sl_bounds_add(bounds, sl_bound_of_size(1, 1), error);
 }
 
-/* Whether columns bind if sizes are known, and whether there is memory for those columns that do
- * not depend on sizes: finding these may read the dataset. */
+/* Checks that columns bind if sizes are known, and that memory suffices for columns that do not
+ * depend on sizes: finding these may read the dataset. */
 static sluice_status check_columns(const sluice_loader *loader, const sl_columns_config *config,
                                    sluice_error *error)
 {
@@ -139,7 +139,7 @@ static sluice_status bind_columns(sl_loader_opening *opening, sluice_error *erro
     return status;
 }
 
-/* Windows of a mix are mixed by its weights, and go by its schedules, which they keep. */
+/* Mixes windows of a mix by its weights, with its schedules, which they keep. */
 static sluice_status mix_windows(sl_dataset *windows, const sl_mix *of, sluice_error *error)
 {
     sl_mix *mix = NULL;
@@ -160,7 +160,7 @@ static sluice_status check_reading(sl_loader_opening *opening, sluice_error *err
     return sl_shard_reading_check(loader->dataset, &opening->options, windows, error);
 }
 
-/* With window columns the samples of the loader are windows of those of its dataset. */
+/* With window columns the samples of the loader are windows of its dataset's. */
 static sluice_status cut_windows(sl_loader_opening *opening, sluice_error *error)
 {
     sluice_loader *loader = opening->loader;
@@ -205,8 +205,8 @@ static sluice_status use_columns(sl_loader_opening *opening, sluice_error *error
     return SLUICE_OK;
 }
 
-/* Where nothing but parts of tensors is taken of samples, no more than that is read, unless all of
- * the dataset will be in memory. Larger samples are still read whole: the limit is theirs. */
+/* If only parts of tensors are taken of samples, no more than that is read, unless the whole
+ * dataset will be in memory. Larger samples are still read whole: the limit applies to them. */
 static sluice_status cut_parts(sl_loader_opening *opening, sluice_error *error)
 {
     sluice_loader *loader = opening->loader;
@@ -339,7 +339,7 @@ static sluice_status open_fetch(sl_loader_opening *opening, sluice_error *error)
     return status;
 }
 
-/* What the first batch is made of and in, by as many threads as there are. */
+/* Makes the memory of the first batch present, by as many threads as possible. */
 static sluice_status populate_first(sl_loader_opening *opening, sluice_error *error)
 {
     sluice_loader *loader = opening->loader;
@@ -356,7 +356,7 @@ static sluice_status populate_first(sl_loader_opening *opening, sluice_error *er
     return SLUICE_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
 typedef sluice_status opening_step(sl_loader_opening *opening, sluice_error *error);
 

@@ -128,8 +128,8 @@ static const sl_order_row plain_row = {.kind = &sl_plain_order,
 extern const sl_order_row sl_episodes_row, sl_weights_row, sl_lengths_row, sl_repeats_row,
     sl_packing_row_of_orders;
 
-/* The first that is asked for. Those with an option come first, and refuse what does not go with
- * them; then those that the shuffle or the dataset asks for. */
+/* The first requested one is used. Those with an option come first, and refuse conflicts; then
+ * those that the shuffle or the dataset requires. */
 static const sl_order_row *const rows[] = {
     &sl_episodes_row, &sl_weights_row, &sl_lengths_row, &sl_repeats_row, &sl_packing_row_of_orders,
     &buckets_row,     &shards_row,     &mixed_row,      &plain_row,
@@ -213,7 +213,7 @@ void sl_order_save(const sluice_loader *loader, sl_cursor *cursor)
     }
 }
 
-/* The table with a number; NULL: a later version's. */
+/* Returns the table with a number; NULL: a later version's. */
 static const sl_order_table *table_numbered(uint32_t number)
 {
     for (size_t i = 0; i < ROWS; i++) {
@@ -224,7 +224,7 @@ static const sl_order_table *table_numbered(uint32_t number)
     return NULL;
 }
 
-/* Of two orders of different kinds, of which one at least has a hash. */
+/* Compares two orders of different kinds, at least one of which has a hash. */
 static const char *other_kind(const sluice_loader *loader, const sl_cursor *cursor,
                               sl_misfit_text *text)
 {
@@ -238,7 +238,7 @@ static const char *other_kind(const sluice_loader *loader, const sl_cursor *curs
     return text->text;
 }
 
-/* Of two orders of one kind, as far as their parts are known. */
+/* Compares two orders of one kind, as far as their parts are known. */
 static const char *parts_misfit(const sluice_loader *loader, const sl_cursor *cursor,
                                 sl_misfit_text *text)
 {
@@ -262,7 +262,7 @@ static const char *parts_misfit(const sluice_loader *loader, const sl_cursor *cu
     return text->text;
 }
 
-/* Of orders with one hash. */
+/* Compares orders with one hash. */
 static bool differs_in_part(const sl_loader_order *order, const sl_cursor *cursor)
 {
     const sl_order_table *table = order->row->table;
@@ -281,7 +281,7 @@ const char *sl_order_misfit(const sluice_loader *loader, const sl_cursor *cursor
     if (cursor->order == order->hash && same_samples && !differs_in_part(order, cursor)) {
         return NULL;
     }
-    /* Without parts, only a loader of the cursor's order knows which one that is. */
+    /* Without parts, only a loader of the cursor's order can identify it. */
     const bool same_kind =
         cursor->order != 0 && order->hash != 0 &&
         (cursor->parts == 0 || sl_order_parts_table(cursor->parts) == order->row->table->number);

@@ -12,12 +12,12 @@
 
 #define STAGE "loader"
 
-/* Of a path in a sentence, whose end says most; and sources that a notice names. */
+/* Bytes of a path in a message, whose end says most; and sources named by a notice. */
 enum { NAME_BYTES = 120, NAMED_SOURCES = 2 };
 /* Lengths that are looked up at a time. */
 enum { NUMBERS = 256 };
 
-/* ---- what a source is called ---- */
+/* ---- names of sources ---- */
 
 static const char *end_of_path(const char *path)
 {
@@ -25,7 +25,7 @@ static const char *end_of_path(const char *path)
     return bytes < NAME_BYTES ? path : path + bytes - (NAME_BYTES - 1);
 }
 
-/* The file of the source's first document, which is not read for that. */
+/* Finds the file of the source's first document, without reading it. */
 static void find_source_path(const sl_packed_wanted *wanted, uint64_t first, char *path)
 {
     const sl_dataset *dataset = wanted->dataset;
@@ -40,7 +40,7 @@ static void find_source_path(const sl_packed_wanted *wanted, uint64_t first, cha
     }
 }
 
-/* Has an error about one source name it. */
+/* Makes an error about one source name it. */
 static sluice_status blame_source(const sl_packed_sources *own, const sl_packed_wanted *wanted,
                                   uint32_t source, sluice_status status, sluice_error *error)
 {
@@ -65,7 +65,7 @@ static uint64_t empty_of(const sl_packed_sources *own, uint32_t source)
     return sl_packing_facts_of(own->packings[source])->empty;
 }
 
-/* Which sources have empty documents, as far as a sentence has space for that. */
+/* Lists the sources with empty documents, as far as they fit in a message. */
 static void list_empty(const sl_packed_sources *own, const sl_packed_wanted *wanted, char *list,
                        size_t bytes)
 {
@@ -73,7 +73,8 @@ static void list_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
     uint32_t named = 0;
     size_t at = 0;
     list[0] = '\0';
-    const bool tells = own->count > 1 && own->lengths.left_out == 0; /* which are empty, too */
+    /* otherwise empty ones include those left out */
+    const bool tells = own->count > 1 && own->lengths.left_out == 0;
     for (uint32_t i = 0; i < own->count && tells; i++) {
         if (empty_of(own, i) == 0) {
             continue;
@@ -127,7 +128,7 @@ static void tell_empty(const sl_packed_sources *own, const sl_packed_wanted *wan
 
 /* ---- lengths ---- */
 
-/* Elements of a row that rows have of a document besides the stored ones. */
+/* Returns the elements that rows add to a document. */
 static uint32_t extra_of_document(const sl_packed_sources *own, uint64_t document)
 {
     return sl_document_extra(&own->rule, own->seed, document);
@@ -138,7 +139,7 @@ static bool adds_elements(const sl_packed_sources *own)
     return sl_document_extra_most(&own->rule) > 0;
 }
 
-/* What documents of the dataset take of a row. */
+/* Finds the space of documents of the dataset in a row. */
 static void spaces_of(const sl_packed_sources *own, const uint64_t *documents, uint32_t count,
                       uint64_t *spaces)
 {
@@ -154,7 +155,7 @@ static void spaces_of(const sl_packed_sources *own, const uint64_t *documents, u
     }
 }
 
-/* The same of documents by their numbers in a source. */
+/* Does the same for documents by their numbers in a source. */
 static void lengths_in_rows(const void *ctx, const uint64_t *documents, uint32_t count,
                             uint64_t *lengths)
 {
@@ -182,7 +183,7 @@ static sl_packing_lengths lengths_of_source(const sl_packed_sources *own, uint32
 
 /* ---- opening ---- */
 
-/* A document that is too long may be so by what is added to it. */
+/* A document may be too long only because of the added elements. */
 static sluice_status tell_extra(const sl_packed_sources *own, const sl_packed_wanted *wanted,
                                 sluice_status status, sluice_error *error)
 {
@@ -356,7 +357,8 @@ bool sl_packed_sources_find(const void *ctx, uint64_t number, sl_document_piece 
     const uint64_t elements = sl_document_lengths_at(&own->lengths, document);
     *piece = (sl_document_piece){.document = document, .first = found.first, .count = found.count};
     sl_document_measure(&own->rule, own->seed, elements + extra_of_document(own, document), piece);
-    if (own->lengths.spaces != NULL) { /* never cut, and the packing counted what its media take */
+    /* never cut, and the packing counted the space of its media */
+    if (own->lengths.spaces != NULL) {
         piece->count = piece->length;
     }
     return true;

@@ -2,13 +2,14 @@
 /*
  * packed_sources: the packings of a loader's documents: one, or one for each source of a mix.
  *
- * Purpose: reads the lengths of all documents, and packs each source by itself. Rows are numbered
- * source by source. A piece has the number row * `most` + its place in the row; numbers behind the
- * pieces of a row have none. Of a mix the rows have a mix of their own: the dataset's, counted
- * again by how many rows each source has, so that its weights are shares of rows.
+ * Purpose: reads the lengths of all documents, and packs each source separately. Rows are numbered
+ * source by source. A piece has the number row * `most` + its place in the row; numbers after the
+ * pieces of a row have none. The rows of a mix have a mix of their own: the dataset's, recounted by
+ * the number of rows of each source, so that its weights are fractions of rows.
+ *
  * Threads: opening blocks, under the caller's stop; finding is for any thread. Memory: that of
- * document_lengths.h, and the packings (packing.h). Ownership: the dataset, whose
- * mix the schedules belong to, must stay.
+ * document_lengths.h, and the packings (packing.h). Ownership: the dataset, whose mix the schedules
+ * belong to, must stay.
  */
 #ifndef SL_PACKED_SOURCES_H
 #define SL_PACKED_SOURCES_H
@@ -20,12 +21,12 @@
 #include "packing.h"
 #include "pieces.h"
 
-/* What is packed, and how. */
+/* Documents and rules of a packing. */
 typedef struct sl_packed_wanted {
     const sl_dataset *dataset;
     sl_document_fields fields; /* tokens: a tensor of one dimension */
     sl_packing_shape shape;
-    sl_document_rule rule; /* what rows have of documents besides their elements */
+    sl_document_rule rule; /* elements that rows add to documents */
     uint64_t seed;         /* the loader's */
     bool shuffled;
 } sl_packed_wanted;
@@ -42,14 +43,14 @@ typedef struct sl_packed_sources {
     sl_packed_rows **packings;
     uint64_t *documents;  /* number of each source's first document, and the end */
     uint64_t *rows;       /* number of each source's first row, and the end */
-    sl_packed_source *of; /* each source's lengths, as its packing asks for them */
+    sl_packed_source *of; /* each source's lengths, in its packing's form */
     sl_document_lengths lengths;
     sl_document_rule rule;
     uint64_t seed; /* of the rule */
     uint32_t most; /* pieces of the fullest row */
     uint64_t pieces, tokens;
     uint64_t bytes;        /* of all tables */
-    uint64_t hash;         /* of what the rows depend on (sl_packing_facts) */
+    uint64_t hash;         /* of the rows' inputs (sl_packing_facts) */
     uint64_t rule_hash;    /* of the rule; 0: nothing is added to documents */
     uint64_t lengths_hash; /* of all documents' lengths, in their order */
     uint64_t per_token;    /* of the fields */
@@ -57,9 +58,9 @@ typedef struct sl_packed_sources {
     sl_packed_mix set;     /* of sl_packed_mix_order, of a mix */
 } sl_packed_sources;
 
-/* Adds a notice of how many documents are empty. Errors: those of sl_document_lengths_open,
- * sl_packing_open and sl_mix_recount; of a mix they name the source: its number, from 1, and the
- * file of its first document. */
+/* Opens the sources. Adds a notice of the number of empty documents. Errors: those of
+ * sl_document_lengths_open, sl_packing_open and sl_mix_recount; for a mix they name the source: its
+ * number, from 1, and the file of its first document. */
 sluice_status sl_packed_sources_open(sl_packed_sources **sources, const sl_packed_wanted *wanted,
                                      sl_notices *notices, sluice_error *error);
 void sl_packed_sources_close(sl_packed_sources *sources); /* may be NULL */

@@ -12,7 +12,7 @@ static bool page_order_is_before(const sl_paged_row *a, const sl_paged_row *b)
     return a->sample != b->sample ? a->sample < b->sample : a->number < b->number;
 }
 
-/* The heap's root goes down to where it belongs. */
+/* Moves the heap's root down to its place. */
 static void sink(sl_paged_row *rows, uint32_t root, uint32_t count)
 {
     const sl_paged_row row = rows[root];

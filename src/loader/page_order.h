@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_order: rows in the order in which their samples are. Pure.
+ * page_order: sorts rows in the order of their samples' locations. Pure.
  *
- * Purpose: where samples share pages that are unpacked as a whole (sl_dataset.shares_pages), the
- * rows of a batch that are of one page are made one behind the other, by the same worker if they
- * can be, so that it is unpacked once for all of them. In which order rows are made changes nothing
- * of what a batch holds.
+ * Purpose: if samples share pages that are unpacked as a whole (sl_dataset.shares_pages), the rows
+ * of a batch that use one page are made one after the other, by the same worker if possible, so
+ * that it is unpacked once for all of them. The order in which rows are made does not change the
+ * batch.
  */
 #ifndef SL_PAGE_ORDER_H
 #define SL_PAGE_ORDER_H
@@ -23,7 +23,7 @@ static inline bool sl_page_order_same(const sl_paged_row *a, const sl_paged_row 
     return a->object == b->object && a->offset == b->offset;
 }
 
-/* By object, offset, sample and number. In place: nothing is allocated. */
+/* Sorts by object, offset, sample and number. In place: nothing is allocated. */
 void sl_page_order_sort(sl_paged_row *rows, uint32_t count);
 
 #endif

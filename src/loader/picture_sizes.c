@@ -21,17 +21,17 @@ typedef struct size_finder {
     const sl_dataset *dataset;
     uint32_t field, width_field, height_field;
     sluice_exif exif;
-    sluice_orientation orientation; /* of the field; BY_SIZE: the other two have what was annotated
-                                     */
+    /* of the field; BY_SIZE: the other two have the annotated size */
+    sluice_orientation orientation;
     const sl_decoder_config *decoding;
     _Atomic uint64_t next;
     _Atomic bool failed;
     pthread_mutex_t mutex; /* of the rest */
-    uint64_t failed_at;    /* the first sample that failed; UINT64_MAX: none did */
+    uint64_t failed_at;    /* first sample that failed; UINT64_MAX: none */
     sluice_error error;
 } size_finder;
 
-/* What a thread has. */
+/* A thread's state. */
 typedef struct size_reader {
     size_finder *finder;
     sl_thread thread;
@@ -46,7 +46,7 @@ static int64_t side_found(const sl_values *values, uint32_t field)
     return field != SL_FIELD_NONE && values->of[field].present ? values->of[field].integer : 0;
 }
 
-/* Of the picture as a loader decodes it. */
+/* Finds the size of the image as a loader decodes it. */
 static bool size_of_value(size_reader *r, const sl_values *values, sluice_size *size)
 {
     const size_finder *f = r->finder;
@@ -65,8 +65,8 @@ static bool size_of_value(size_reader *r, const sl_values *values, sluice_size *
     return true;
 }
 
-/* What the index says of a picture that is a file by itself; false: nothing. It speaks of pictures
- * as they are stored. */
+/* Finds the size in the index of an image that is a file of its own; false: none. It applies to
+ * images as stored. */
 static bool size_of_index(const size_reader *r, sluice_size *size)
 {
     const size_finder *f = r->finder;
@@ -78,7 +78,7 @@ static bool size_of_index(const size_reader *r, sluice_size *size)
     const bool by_size =
         f->exif == SLUICE_EXIF_AUTO && f->orientation == SLUICE_ORIENTATION_BY_SIZE;
     if (f->exif == SLUICE_EXIF_IGNORE && f->orientation == SLUICE_ORIENTATION_BY_SIZE) {
-        return false; /* what was annotated may be upright */
+        return false; /* the annotated size may be upright */
     }
     if (!by_size && of[f->field].width > 0 && of[f->field].height > 0) {
         *size = (sluice_size){of[f->field].width, of[f->field].height};
@@ -97,7 +97,8 @@ static bool size_of_index(const size_reader *r, sluice_size *size)
     return true;
 }
 
-/* Of a picture that is a file: by the index, or by its beginning. AGAIN: that does not do. */
+/* Finds the size of an image that is a file: from the index, or from its beginning. AGAIN: that is
+ * not enough. */
 static sluice_status size_of_file(size_reader *r, const sl_sample *sample, sluice_size *size)
 {
     const sl_dataset *dataset = r->finder->dataset;
@@ -159,7 +160,7 @@ static sluice_status size_of_sample(size_reader *r, uint64_t index, sluice_size 
     return size_of_stored(r, index, size);
 }
 
-/* Of several that fail the first sample's counts. */
+/* If several fail, the first sample's failure counts. */
 static void note_failure(size_reader *r, uint64_t index)
 {
     size_finder *f = r->finder;
@@ -192,7 +193,7 @@ static void run_size_reader(void *argument)
     const uint64_t samples = f->dataset->info.samples;
     /* Relaxed: see note_failure. */
     while (!atomic_load_explicit(&f->failed, memory_order_relaxed)) {
-        /* Relaxed: numbers that nobody else has; what was made is seen by who joins. */
+        /* Relaxed: unique numbers; the joining thread sees the results. */
         const uint64_t first = atomic_fetch_add_explicit(&f->next, AT_ONCE, memory_order_relaxed);
         if (first >= samples) {
             return;
@@ -222,7 +223,7 @@ static void close_reader(size_reader *r)
     sl_free(r->front);
 }
 
-/* The caller is the first of them. */
+/* Reads the sizes. The caller is the first reader. */
 static sluice_status read_sizes(size_finder *f, size_reader *readers, uint32_t count,
                                 sluice_error *error)
 {
@@ -252,7 +253,7 @@ static sluice_status read_sizes(size_finder *f, size_reader *readers, uint32_t c
     return status;
 }
 
-/* A field of whole numbers; SL_FIELD_NONE. */
+/* Finds a field of whole numbers; SL_FIELD_NONE. */
 static uint32_t find_number(const sl_dataset *dataset, const char *name)
 {
     const uint32_t field = sl_dataset_field(dataset, name);

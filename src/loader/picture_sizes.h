@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * picture_sizes: the size of each sample's picture, before any of them is loaded.
+ * picture_sizes: the size of each sample's image, before any of them is loaded.
  *
- * Purpose: the index says it, or the picture's header: of a picture that is a file by itself its
- * first 64 KiB are read, and all of it where that is too little; of a packed dataset the sample.
+ * Purpose: the index has it, or the image's header: of an image that is a file of its own the first
+ * 64 KiB are read, and all of it if that is too little; of a packed dataset the sample.
+ *
  * Threads: opening only; blocks, with as many threads as the options have workers. `found` is
  * called on any of them, once for each sample.
  */
@@ -18,7 +19,7 @@ typedef struct sl_picture_sizes {
     const sluice_loader_options *options; /* with defaults: workers, exif, max_sample_bytes */
     const sl_dataset *dataset;
     uint32_t field; /* of pictures */
-    /* `size`: as a loader decodes the picture; NULL: it cannot be read for another reason than the
+    /* `size`: as a loader decodes the image; NULL: it cannot be read for another reason than the
      * file system's. */
     void (*found)(void *ctx, uint64_t index, const sluice_size *size);
     void *ctx;

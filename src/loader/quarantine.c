@@ -16,8 +16,8 @@ sluice_status sl_quarantine_open(sl_quarantine *quarantine, const char *path, sl
     if (path == NULL) {
         return SLUICE_OK;
     }
-    /* O_NONBLOCK: a FIFO that nobody reads is an error, and not waited for. Nor is one whose reader
-     * stops: a run does not wait for the list of what is wrong with it. */
+    /* O_NONBLOCK: a FIFO without a reader is an error, and not waited for. Nor is one whose reader
+     * stops: a run does not wait for the list of its bad samples. */
     const int fd =
         open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (fd < 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * row: what a worker does with a task: unpack, decode and write rows into the slot. Worker
+ * row: a worker's processing of a task: unpacks, decodes and writes rows into the slot. Worker
  * threads, each with its own scratch memory. A bad sample never stops the others.
  */
 #include "row.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define CACHE_LINE 64
-/* More would push out what it was brought for. */
+/* Prefetching more would evict useful lines. */
 #define BRING_MOST ((size_t)8 << 10)
 
 sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t workers,
@@ -63,7 +63,7 @@ static bool row_charge(void *ctx, uint64_t bytes)
         return false;
     }
     const uint64_t left = w->share - held - bytes;
-    if (left < w->bound) { /* what the decoder kept of the row before has to go first */
+    if (left < w->bound) { /* the decoder's memory of the previous row must go first */
         sl_decoder_bind(w->row.decoder, left);
         w->bound = left;
     }
@@ -72,7 +72,7 @@ static bool row_charge(void *ctx, uint64_t bytes)
 
 static void row_give_back(void *ctx, uint64_t bytes)
 {
-    (void)ctx; /* the buffers know what they hold */
+    (void)ctx; /* the buffers track their memory */
     (void)bytes;
 }
 
@@ -112,7 +112,7 @@ uint64_t sl_row_maker_unpacked(const sl_row_maker *maker)
     return bytes;
 }
 
-/* What the buffers do not hold is the decoder's. */
+/* Memory that the buffers do not hold is the decoder's. */
 static sluice_status row_unpack(sl_row_worker *w, const sl_dataset *dataset, const sl_job *job,
                                 sluice_error *error)
 {
@@ -145,7 +145,7 @@ static void row_trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin,
     }
 }
 
-/* What a task has come to since it was last settled. */
+/* Results of a task since it was last settled. */
 typedef struct progress {
     sl_row_maker *maker;
     sl_row_worker *worker;
@@ -167,7 +167,7 @@ static void row_add(_Atomic uint64_t *counter, uint64_t more)
     }
 }
 
-/* Times of operations, in so many rows as were timed, times `scale`; that of mixing is of all. */
+/* Counts times of operations, in the timed rows, times `scale`; that of mixing is of all rows. */
 static void count_operations(const progress *p, double scale)
 {
     uint64_t *ns = p->row->profile.ns;
@@ -179,7 +179,7 @@ static void count_operations(const progress *p, double scale)
     }
 }
 
-/* The time since the last settling, shared out as in the rows that were timed. */
+/* Distributes the time since the last settling like that of the timed rows. */
 static void count_time(progress *p)
 {
     const uint64_t now = sl_now_ns();
@@ -194,7 +194,7 @@ static void count_time(progress *p)
     p->since_ns = now;
 }
 
-/* Counts, releases, and then tells of the rows: a thread that sees them finds them counted, and the
+/* Counts, releases, and then reports rows: a thread that sees them finds them counted, and the
  * memory free. */
 static void row_settle(progress *p)
 {
@@ -258,7 +258,7 @@ static void row_prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
     sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 
-/* What a member gives the row. */
+/* Makes a member's part of the row. */
 static sluice_status make_row_member(const progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
@@ -267,7 +267,7 @@ static sluice_status make_row_member(const progress *p, const sl_job *job, sluic
                                : status;
 }
 
-/* The same; its times are those of unpacking and decoding, in one, and of the rest. */
+/* Does the same; measures unpacking and decoding together, and the rest. */
 static sluice_status make_row_member_timed(progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
@@ -290,7 +290,8 @@ static sluice_status make_row_member_timed(progress *p, const sl_job *job, sluic
     return status;
 }
 
-/* CANCELED: the run is being stopped, as a row of many samples, or drawn many times, takes long. */
+/* Makes all members. CANCELED: the run is being stopped, since a row of many samples, or drawn many
+ * times, takes long. */
 static sluice_status make_members(progress *p, const sl_job *jobs, sluice_error *error)
 {
     const _Atomic bool *stop = &p->maker->feed->stopping;
@@ -311,7 +312,7 @@ static sluice_status make_members(progress *p, const sl_job *jobs, sluice_error 
     return SLUICE_OK;
 }
 
-/* Once more where its columns ask for it. */
+/* Makes a row, again if its columns request it. */
 static sluice_status row_make(progress *p, const sl_job *jobs, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
@@ -326,7 +327,7 @@ static sluice_status row_make(progress *p, const sl_job *jobs, sluice_error *err
     return status;
 }
 
-/* The run is being stopped: nobody will see this row. */
+/* Drops a row of a run that is being stopped. */
 static void drop_one(progress *p, sl_job *jobs)
 {
     sl_feed *feed = p->maker->feed;
@@ -335,8 +336,8 @@ static void drop_one(progress *p, sl_job *jobs)
     sl_feed_drop(feed, jobs->slot, 1);
 }
 
-/* What others left in the scratch buffers may be why memory ran out. `*shortages`: before the try
- * that counts. */
+/* On NOMEM, empties the value buffers and retries once, since earlier samples may have filled them.
+ * `*shortages`: the count before the final attempt. */
 static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shortages,
                                   sluice_error *error)
 {
@@ -354,7 +355,8 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
     return row_make(p, job, error);
 }
 
-/* Pages are a dataset's, not a sample's: with fewer workers the same samples would do. */
+/* Adds advice: pages belong to a dataset, not to a sample, so fewer workers could load the same
+ * samples. */
 static void row_advise(const progress *p, sluice_error *error)
 {
     enum { KEPT_BYTES = 300 };
@@ -364,7 +366,7 @@ static void row_advise(const progress *p, sluice_error *error)
                  p->maker->worker_count, (unsigned long long)(p->worker->share >> 20));
 }
 
-/* The jobs' bytes, when all that is made of them by now is settled. Copies are few. */
+/* Releases the jobs' bytes at the next settling. Copies are few. */
 static void release_later(progress *p, sl_job *jobs)
 {
     const uint32_t count = jobs->want.members;
@@ -372,7 +374,7 @@ static void release_later(progress *p, sl_job *jobs)
         p->worker->handles[p->handle_count++] = jobs[i].bytes.handle;
         sl_free(jobs[i].copy);
     }
-    if (p->handle_count > SL_TASK_ROWS) { /* the next row's might have no place */
+    if (p->handle_count > SL_TASK_ROWS) { /* the next row's might not fit */
         row_settle(p);
     }
 }
@@ -395,7 +397,7 @@ static void lose_row(progress *p, sl_job *jobs, sluice_status status, uint64_t s
     sl_error_clear(error);
 }
 
-/* Corrupt bytes of remote samples are read once more each. */
+/* Rereads corrupt bytes of remote samples once. */
 static sluice_status make_reread(progress *p, sl_job *jobs, uint64_t *shortages)
 {
     sluice_status status = make_fitting(p, jobs, shortages, &p->error);
@@ -410,7 +412,7 @@ static sluice_status make_reread(progress *p, sl_job *jobs, uint64_t *shortages)
     return status;
 }
 
-/* A row, of the jobs of its members, which are the worker's own. */
+/* Makes a row from the jobs of its members, which are the worker's own. */
 static void run_job(progress *p, sl_job *jobs)
 {
     sl_feed *feed = p->maker->feed;
@@ -447,14 +449,14 @@ static void run_list(progress *p, const sl_task *task)
     const sl_feed *feed = p->maker->feed;
     uint32_t number = task->first;
     for (uint32_t i = 0; i < task->count; i++) {
-        sl_job *jobs = p->worker->jobs; /* their place is another's once the slot is full */
+        sl_job *jobs = p->worker->jobs; /* the slot may be reused once it is full */
         memcpy(jobs, &feed->jobs[number], feed->jobs[number].want.members * sizeof(*jobs));
         number = jobs->next;
         run_job(p, jobs);
     }
 }
 
-/* Has what a row is made of come to the caches while the row before is made. */
+/* Prefetches a row's input into the caches while the row before is made. */
 static void bring(const sl_job *job)
 {
     const sl_bytes bytes = job->bytes.bytes;
@@ -464,7 +466,7 @@ static void bring(const sl_job *job)
     }
 }
 
-/* The task's rows and their samples. */
+/* Lists the task's rows and their samples. */
 static void list_short(const sl_feed *feed, const sl_task *task, uint32_t *rows, uint64_t *samples)
 {
     const sl_paged_row *by_page = sl_feed_by_page(feed, task->slot);
@@ -508,8 +510,7 @@ static void run_short(progress *p, const sl_task *task)
     }
 }
 
-/* The run is being stopped: nobody will see these rows. Once the last one is done, the fetch may be
- * gone. */
+/* Drops the rows of a run that is being stopped. After the last one the fetch may be gone. */
 static void drop_list(sl_feed *feed, const sl_task *task)
 {
     uint32_t number = task->first;

@@ -17,19 +17,19 @@
 
 #include "feed.h"
 
-/* Of its share, set aside for each worker when the loader is opened: photos of some megapixels are
- * cropped and decoded in as much. */
+/* Part of its share set aside for each worker when the loader is opened: enough to crop and decode
+ * photos of some megapixels. */
 #define SL_ROW_BYTES_MIN (UINT64_C(1) << 20)
 
 /* A worker's. */
 typedef struct sl_row_worker {
     sl_row row;
     sl_allowance allowance; /* of row.values */
-    sl_job *jobs;           /* of two rows, with the most members: that at hand, and the next one */
+    sl_job *jobs;           /* of two rows, with the most members: the current and the next one */
     uint32_t *handles; /* of a task's rows, released together: SL_TASK_ROWS, and those of a row */
-    uint64_t share;    /* bytes for what is unpacked and decoded; UINT64_MAX: any */
-    uint64_t bound;    /* what the decoder was left of it last */
-    bool starved;      /* the pages of the row at hand did not fit */
+    uint64_t share;    /* limit on bytes for unpacking and decoding; UINT64_MAX: none */
+    uint64_t bound;    /* the decoder's part of it at the last row */
+    bool starved;      /* the pages of the current row did not fit */
     _Atomic uint64_t unpacked; /* bytes that the buffers held last, for statistics */
 } sl_row_worker;
 
@@ -51,13 +51,14 @@ static inline size_t sl_row_jobs_bytes(uint32_t members)
 /* For `workers` workers. Errors: NOMEM. A zeroed maker may be closed. */
 sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t workers,
                                 sluice_error *error);
-/* Bytes that each worker may unpack and decode in. Before the first row. */
+/* Sets the bytes in which each worker may unpack and decode. Before the first row. */
 void sl_row_maker_share(sl_row_maker *maker, uint64_t bytes);
 void sl_row_maker_close(sl_row_maker *maker);
-/* Bytes that pages are unpacked in at present, except for those that were set aside. */
+/* Returns the bytes of unpacked pages at present, except for those set aside. */
 uint64_t sl_row_maker_unpacked(const sl_row_maker *maker);
 
-/* `ctx`: the maker; `task`: an sl_task. Releases the bytes and does all its rows, good or bad. */
+/* Runs a task. `ctx`: the maker; `task`: an sl_task. Releases the bytes and finishes all its rows,
+ * good or bad. */
 void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task);
 
 #endif

@@ -40,7 +40,7 @@ static double number_of_value(const value_reader *r, const sl_value *value)
     return elements;
 }
 
-/* Takes the number from the index, where a sample's file holds nothing else than its image. */
+/* Takes the number from the index, if a sample's file holds only its image. */
 static bool take_from_index(const value_reader *r, uint64_t index)
 {
     const sluice_field_type type = r->dataset->fields[r->field].type;
@@ -134,7 +134,7 @@ static int32_t reading_is_stopped(void *user)
     return sl_stop_check(STAGE, &ignored) != SLUICE_OK;
 }
 
-/* Whether the format says how many elements tensors have, without reading samples: it says the
+/* Returns whether the format has tensors' numbers of elements, without reading samples: it has the
  * length of the first dimension. */
 static bool are_indexed(const value_reader *r)
 {
@@ -151,8 +151,8 @@ static bool are_indexed(const value_reader *r)
     return source == SLUICE_LENGTHS_KNOWN || source == SLUICE_LENGTHS_INDEX;
 }
 
-/* Elements of all tensors, by their lengths. One of no elements may be missing: that is asked of
- * the sample. */
+/* Takes the elements of all tensors, by their lengths. One without elements may be missing, so its
+ * sample is read. */
 static sluice_status take_field_lengths(value_reader *r, const uint64_t *lengths,
                                         sluice_error *error)
 {
@@ -189,7 +189,7 @@ static sluice_status look_up_lengths(value_reader *r, sluice_error *error)
     return status;
 }
 
-/* By the field. */
+/* Reads the field's values. */
 static sluice_status read_field(value_reader *r, sluice_error *error)
 {
     const sl_dataset *dataset = r->dataset;

@@ -6,12 +6,12 @@
 #include "read_arena.h"
 
 #define STAGE "loader"
-/* Readable bytes behind each read, and what may be between one sample and the next that is read
- * with it (config.c); and where a read may have to begin and end. */
+/* Readable bytes after each read, and the largest gap to the next sample of a merged read
+ * (config.c); and the alignment of a read's ends. */
 #define READ_MORE ((uint64_t)64 + SL_MERGE_GAP_ON)
 #define ALIGNED   (2 * (uint64_t)4096)
 
-/* ---- what is refused ---- */
+/* ---- checks ---- */
 
 static sluice_status check_shards(const sl_dataset *dataset, const sluice_loader_options *options,
                                   bool windows, sluice_error *error)
@@ -66,7 +66,7 @@ sluice_status sl_shard_reading_check(const sl_dataset *dataset,
                : SLUICE_OK;
 }
 
-/* ---- finding them ---- */
+/* ---- finding shards ---- */
 
 typedef struct finder {
     const sl_dataset *dataset;
@@ -75,7 +75,7 @@ typedef struct finder {
     sl_place last; /* of the sample before */
 } finder;
 
-/* Where a sample is; of one that would have to be looked up only the object, where that does. */
+/* Finds the place of a sample; for one that must be looked up only the object. */
 static sluice_status shard_reading_place_of(const finder *f, uint64_t index, sl_place *place,
                                             sluice_error *error)
 {
@@ -104,7 +104,7 @@ static bool shard_reading_is_packed(const finder *f, uint32_t object)
            sl_objects_packed(f->dataset->objects, object).packing != SL_PACKING_NONE;
 }
 
-/* What a read of the sample alone takes; of one that is too large nothing is read. */
+/* Returns the units that a read of the sample alone takes; too large ones are not read. */
 static uint32_t shard_reading_units_of(const finder *f, const sl_place *place)
 {
     const uint64_t most = f->config->options.max_sample_bytes;
@@ -113,7 +113,7 @@ static uint32_t shard_reading_units_of(const finder *f, const sl_place *place)
     return f->by_shards ? (uint32_t)((bytes + more + SL_ARENA_UNIT - 1) / SL_ARENA_UNIT) : 1;
 }
 
-/* In another file than the one before, or not behind it. */
+/* Returns whether it is in another file than the one before, or not after it. */
 static bool shard_reading_begins(const finder *f, const sl_place *place)
 {
     return place->object != f->last.object || (shard_reading_is_packed(f, place->object) &&
@@ -137,7 +137,7 @@ static sluice_status shard_reading_find_all(sl_shard_set *set, finder *f, sluice
     return SLUICE_OK;
 }
 
-/* ---- what they need ---- */
+/* ---- memory ---- */
 
 static sluice_status shard_reading_make_space(const sl_shard_set *set, sl_config *config,
                                               const sluice_loader_options *wanted,
@@ -148,7 +148,7 @@ static sluice_status shard_reading_make_space(const sl_shard_set *set, sl_config
     const uint64_t beyond = (SL_SHARD_LANES + 1) * (config->merge_bytes + SL_ARENA_UNIT);
     const uint64_t least = sl_shard_set_window_units(set);
     const uint64_t needed = least * SL_ARENA_UNIT + beyond;
-    /* Of a dataset that is smaller than a window, the next epoch's may come meanwhile. */
+    /* If the dataset is smaller than a window, the next epoch's may be read meanwhile. */
     const uint64_t twice =
         2 * set->units < set->limits.window_units ? 2 * set->units : set->limits.window_units;
     const uint64_t usual = (twice > least ? twice : least) * SL_ARENA_UNIT + beyond;
@@ -172,7 +172,8 @@ static sluice_status shard_reading_make_space(const sl_shard_set *set, sl_config
     if (given == 0) {
         o->read_buffer_bytes = usual < o->memory_bytes / 4 ? usual : needed;
     }
-    config->first_bytes = (size_t)o->read_buffer_bytes; /* a window comes before the first batch */
+    /* a window must be read before the first batch */
+    config->first_bytes = (size_t)o->read_buffer_bytes;
     config->spread = sl_shard_set_window(set);
     config->lookahead =
         2 * config->spread > config->lookahead ? 2 * config->spread : config->lookahead;

@@ -11,10 +11,10 @@ static uint64_t size_key(uint32_t width, uint32_t height)
     return (uint64_t)width << 32 | height;
 }
 
-/* The slot that has the key, or the free one for it. */
+/* Returns the slot of the key, or the free one for it. */
 static uint64_t *slot_of(const sl_size_set *set, uint64_t key)
 {
-    /* the golden ratio's bits spread keys whose lower bits are alike */
+    /* the golden ratio's bits spread keys with equal lower bits */
     uint64_t at = (key * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
     while (set->slots[at & (set->capacity - 1)] != 0 &&
            set->slots[at & (set->capacity - 1)] != key) {

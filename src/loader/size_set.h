@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * size_set: different sizes of images.
+ * size_set: a set of different image sizes.
  *
- * Purpose: a dataset of a million images has some thousand sizes; each is looked at once.
- * Threads: a set has one owner. Memory: 16 bytes for each size, at most 32, which the set owns.
+ * Purpose: a dataset of a million images has some thousand sizes; each is checked once. Threads: a
+ * set has one owner. Memory: 16 bytes for each size, at most 32, which the set owns.
  */
 #ifndef SL_SIZE_SET_H
 #define SL_SIZE_SET_H
@@ -20,7 +20,7 @@ typedef struct sl_size_set {
 
 /* Sides are at least 1. */
 bool sl_size_set_has(const sl_size_set *set, uint32_t width, uint32_t height);
-/* Adds a size that the set has not. False: no memory. A zeroed set is empty. */
+/* Adds a new size. False: no memory. A zeroed set is empty. */
 bool sl_size_set_add(sl_size_set *set, uint32_t width, uint32_t height);
 /* Leaves it empty. */
 void sl_size_set_close(sl_size_set *set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the stages counted, in the words of sluice/loader.h. */
+/* Converts the stages' counts to the structs of sluice/loader.h. */
 #include "loader.h"
 
 #include "cache_plan.h"
