@@ -22,7 +22,7 @@
 
 #include <assert.h>
 
-/* What a copy to a device slot comes after, and what comes after it. */
+/* What the copy to a device slot waits for, and whether conversions follow it. */
 typedef struct upload_plan {
     uint32_t host, device, rows;
     bool after_release[SL_RELEASES], after_conversion;
@@ -36,7 +36,7 @@ static const sl_conversion_mixing *mixing_of(const sl_staging *staging,
     return conversion->mixes ? at : NULL;
 }
 
-/* Of pictures of the batch's own size. */
+/* For images of the batch's own size. */
 static sl_conversion conversion_of_batch(const sl_staging *staging,
                                          const sl_staging_conversion *conversion,
                                          const upload_plan *plan)
@@ -51,7 +51,7 @@ static sl_conversion conversion_of_batch(const sl_staging *staging,
     return how;
 }
 
-/* Queues the conversions of what is being copied. */
+/* Queues the conversions of the batch being copied. */
 static sluice_status copier_convert(sl_staging *staging, const upload_plan *plan,
                                     sluice_error *error)
 {
@@ -70,14 +70,14 @@ static sluice_status copier_convert(sl_staging *staging, const upload_plan *plan
                                          .to = outputs[conversion->part],
                                          .rows = plan->rows};
         const sl_conversion how = conversion_of_batch(staging, conversion, plan);
-        if (how.height > 0) { /* of a step that was dropped it may not be known */
+        if (how.height > 0) { /* of a dropped step the size may be unknown */
             status = device->ops->convert(device, &how, &rows, staging->convert_stream, error);
         }
     }
     return status;
 }
 
-/* What there is of a part whose length is not fixed. */
+/* Returns the bytes that are used of a part of variable length. */
 static uint64_t sent_bytes(const sl_part *part, uint64_t size, uint32_t rows)
 {
     switch (part->role) {
@@ -90,7 +90,7 @@ static uint64_t sent_bytes(const sl_part *part, uint64_t size, uint32_t rows)
     }
 }
 
-/* Queues the copies of a slot: all that has a fixed length, and of the rest what there is. */
+/* Queues the copies of a slot: all parts of fixed length, and the used bytes of the others. */
 static sluice_status copier_copy(sl_staging *staging, const upload_plan *plan, sluice_error *error)
 {
     sl_device *const device = staging->device;
@@ -112,7 +112,7 @@ static sluice_status copier_copy(sl_staging *staging, const upload_plan *plan, s
     return status;
 }
 
-/* Queues the copy, the conversion and their events; no lock is held. */
+/* Queues the copy, the conversions and their events. No lock is held. */
 static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice_error *error)
 {
     const uint32_t host = plan->host;
@@ -145,7 +145,7 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
     return status;
 }
 
-/* On our own stream and events every failure is the device's. */
+/* On streams and events of staging's own, every failure counts as the device's. */
 static void copier_note_failure_locked(sl_staging *staging, sluice_status status,
                                        sluice_error *error)
 {
@@ -181,7 +181,7 @@ static void busy_end_locked(sl_staging *staging)
     }
 }
 
-/* Lets go of the lock during the device's calls. */
+/* Releases the lock during the device's calls. */
 static bool copy_next_locked(sl_staging *staging)
 {
     upload_plan plan;
@@ -228,11 +228,11 @@ void sl_copier_run(void *argument)
     sl_unlock(&staging->mutex);
 }
 
-/* Waits for the copy out of `host`; no lock is held. */
+/* Waits for the copy out of `host`. No lock is held. */
 static sluice_status wait_for_copy(sl_staging *staging, uint32_t host, sluice_error *error)
 {
     sl_device *const device = staging->device;
-    /* Asking is cheaper than waiting, and copies are often done by now. */
+    /* Querying is cheaper than waiting, and copies are often complete by now. */
     const sluice_status status = device->ops->event_query(device, staging->h2d[host], error);
     if (status != SLUICE_AGAIN) {
         return status;
@@ -241,9 +241,9 @@ static sluice_status wait_for_copy(sl_staging *staging, uint32_t host, sluice_er
 }
 
 /*
- * Gives the oldest host slot in flight back once its copy is done; copies on one stream finish in
- * order. After a device error nothing is waited for: no slot is begun again, so none can be filled
- * under its copy. Lets go of the lock.
+ * Gives the oldest host slot in flight back once its copy is complete; copies on one stream
+ * complete in order. After a device error it does not wait: no slot is begun again, so no slot can
+ * be filled while it is still being copied. Releases the lock meanwhile.
  */
 static void reap_locked(sl_staging *staging)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filling: the filler's side of staging, and its controls. Any thread; each function takes the
- * staging's mutex except for those that are called under it (_locked).
+ * staging's mutex, except for those called under it (_locked).
  */
 #include "fork.h"
 #include "staging_state.h"
@@ -31,8 +31,8 @@ void sl_staging_trace_ready_locked(const sl_staging *staging, uint32_t device)
     }
 }
 
-/* Shared memory has no copier: what is FULL and in order is READY at once. Whether next waits for
- * that. */
+/* Shared memory has no copier: slots that are FULL and in order become READY at once. Returns
+ * whether a call of next waits for that. */
 static bool hand_over_locked(sl_staging *staging)
 {
     uint32_t host;
@@ -105,7 +105,7 @@ void sl_staging_filled(sl_staging *staging, uint32_t slot, const uint64_t sizes[
     const bool emptied = staging->slots.host[slot].state == SL_HOST_EMPTY;
     const bool wake = !emptied && became_full_locked(staging, slot);
     sl_staging_unlock(staging, emptied);
-    if (wake) { /* who is woken while the lock is held runs into it */
+    if (wake) { /* a thread woken while the lock is held would block on it */
         sl_cond_broadcast(&staging->can_take);
     }
 }
@@ -156,7 +156,7 @@ void sl_staging_drain(sl_staging *staging)
     sl_lock(&staging->mutex);
     const bool emptied = sl_slots_discard(&staging->slots);
     staging->failed_ticket = UINT64_MAX;
-    staging->waited_ns = 0; /* for a batch that is dropped */
+    staging->waited_ns = 0; /* it was for a dropped batch */
     sl_staging_changed_locked(staging);
     sl_staging_unlock(staging, emptied);
     sl_lock(&staging->mutex);

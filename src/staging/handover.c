@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer's side of staging: next, wait, and what wakes it. */
+/* The consumer's side of staging: next, wait, and what wakes them. */
 #include "minmax.h"
 #include "staging_state.h"
 
@@ -30,7 +30,7 @@ sluice_status sl_staging_peek_locked(const sl_staging *staging)
     return sl_slots_ready(&staging->slots) > 0 ? SLUICE_OK : SLUICE_AGAIN;
 }
 
-/* The counter of the eventfd is 1 or 0. Neither call can fail in another way than by a signal. */
+/* The eventfd's counter is 1 or 0. Either call can only fail because of a signal. */
 static void set_readable(const sl_staging *staging, bool readable)
 {
     uint64_t count = 1;
@@ -90,7 +90,7 @@ void sl_staging_forget_refusal(sl_staging *staging)
     sl_unlock(&staging->mutex);
 }
 
-/* The bin of a histogram whose bin i counts [2^(i-1), 2^i) us. */
+/* Returns the bin of a histogram whose bin i counts [2^(i-1), 2^i) us. */
 static uint32_t wait_bin(uint64_t ns)
 {
     uint32_t bin = 0;
@@ -100,7 +100,7 @@ static uint32_t wait_bin(uint64_t ns)
     return bin;
 }
 
-/* The consumer has got a batch. */
+/* Counts the wait that ended with a batch. */
 static void note_wait_locked(sl_staging *staging)
 {
     const uint64_t ns = staging->waited_ns;
@@ -110,7 +110,7 @@ static void note_wait_locked(sl_staging *staging)
     stats->host_wait_max_ns = sl_max_u64(ns, stats->host_wait_max_ns);
 }
 
-/* Blocks until next has something to say or the time is over. */
+/* Blocks until next would return something other than AGAIN, or the time is up. */
 static sluice_status handover_wait_locked(sl_staging *staging, int64_t timeout_ns)
 {
     const uint64_t start = sl_now_ns();
@@ -184,7 +184,7 @@ static sluice_status wait_on(sl_staging *staging, uint32_t slot, struct CUstream
     return staging->device->ops->stream_wait(staging->device, stream, staging->ready[slot], error);
 }
 
-/* The same between two of the mark's events. */
+/* Waits as above, between two of the mark's events. */
 static sluice_status wait_timed(sl_staging *staging, uint32_t slot, sl_timing_mark *mark,
                                 struct CUstream_st *stream, sluice_error *error)
 {
@@ -201,7 +201,7 @@ static sluice_status wait_timed(sl_staging *staging, uint32_t slot, sl_timing_ma
     return status;
 }
 
-/* The batch's step will not be timed. */
+/* Leaves the batch's step untimed. */
 static void drop_mark(sluice_batch *batch)
 {
     sl_staging *staging = batch->staging;
@@ -214,7 +214,7 @@ static void drop_mark(sluice_batch *batch)
     }
 }
 
-/* Whether the batch is held; a mark for it when it is its first wait. */
+/* Returns whether the batch is held; at its first wait, takes a mark for it. */
 static bool begin_wait(sluice_batch *batch, sl_timing_mark **mark)
 {
     sl_staging *staging = batch->staging;
@@ -250,7 +250,7 @@ sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream)
     return status;
 }
 
-/* What does not change. */
+/* Fills in what never changes. */
 static void handover_describe(const sl_staging *staging, sl_staging_stats *stats)
 {
     const sl_device *device = staging->device;

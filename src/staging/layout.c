@@ -9,7 +9,7 @@
 #define PART_ALIGN ((size_t)256)
 #define SLOT_ALIGN ((size_t)4096)
 
-/* In this order. */
+/* The order of the parts in a slot. */
 enum { LAYOUT_FIXED, LAYOUT_RAGGED, LAYOUT_LOCAL, LAYOUT_GROUPS };
 
 static uint32_t layout_group_of(const sl_part *part)
@@ -25,7 +25,7 @@ static uint32_t layout_group_of(const sl_part *part)
     }
 }
 
-/* Appends a part: false when the sum overflows. */
+/* Appends a part. Returns false when the sum overflows. */
 static bool layout_append(size_t *end, size_t *offset, const sl_part *part, uint32_t rows)
 {
     uint64_t size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look: what the batch that next waits for waits for itself. Any thread; takes the mutex. */
+/* look: finds what keeps next from returning its batch. Any thread; takes the mutex. */
 #include "staging_state.h"
 
-/* The host slot of the ticket that is to be taken next; NULL: it has none. */
+/* Returns the host slot of the next ticket to be taken, or NULL. */
 static const sl_host_slot *next_slot_locked(const sl_staging *staging)
 {
     const sl_slots *slots = &staging->slots;
@@ -34,7 +34,8 @@ static bool has_free_locked(const sl_slots *slots)
     return found;
 }
 
-/* What the reaper was told of, or is at, comes to an end by itself, and so does the copier. */
+/* A copy that the copier or the reaper has been signaled of, or works on, completes without further
+ * input. */
 static sl_staging_stall wait_for_copy_locked(const sl_staging *staging)
 {
     const sl_slots *slots = &staging->slots;

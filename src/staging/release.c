@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How batches come back: their holders, and the streams that still work with them. */
+/* How batches come back: their holders, and the streams that still use them. */
 #include "staging_state.h"
 
 #include "error.h"
@@ -7,13 +7,13 @@
 
 #include <assert.h>
 
-/* One holder's release, claimed: another release that finds no holder left is refused. */
+/* One holder's claimed release. A release that finds no holder left is refused. */
 typedef struct sl_claim {
     bool on_stream;
     struct CUstream_st *stream;
-    uint32_t event;       /* of the slot's release events; BUSY */
-    bool after;           /* it is recorded already: the stream waits for that first */
-    sl_timing_mark *mark; /* the last holder's, since its release ends the step; or NULL */
+    uint32_t event;       /* number of the slot's release event, which is BUSY */
+    bool after;           /* the event was recorded already: the stream first waits for it */
+    sl_timing_mark *mark; /* for the last holder, whose release ends the step; else NULL */
 } sl_claim;
 
 sluice_status sl_staging_retain(sluice_batch *batch)
@@ -36,7 +36,7 @@ static bool find_event(const sl_release_state *states, sl_release_state wanted, 
     return false;
 }
 
-/* Lets go of the lock while every event is being recorded. */
+/* Releases the lock while all events are being recorded. */
 static void claim_event_locked(sl_staging *staging, uint32_t slot, sl_claim *claim)
 {
     sl_release_state *states = staging->released[slot];
@@ -48,7 +48,7 @@ static void claim_event_locked(sl_staging *staging, uint32_t slot, sl_claim *cla
     states[claim->event] = SL_RELEASE_BUSY;
 }
 
-/* Whether there was a holder left. */
+/* Returns whether there was a holder left. */
 static bool release_begin(sluice_batch *batch, sl_claim *claim)
 {
     sl_staging *staging = batch->staging;
@@ -69,7 +69,7 @@ static bool release_begin(sluice_batch *batch, sl_claim *claim)
     return held;
 }
 
-/* Records the work of the claim's stream; no lock is held. */
+/* Records an event after the work queued on the claim's stream. No lock is held. */
 static sluice_status release_record(sl_staging *staging, uint32_t slot, sl_claim *claim,
                                     sluice_error *error)
 {
@@ -85,7 +85,7 @@ static sluice_status release_record(sl_staging *staging, uint32_t slot, sl_claim
     if (status == SLUICE_OK && claim->mark != NULL) {
         status = sl_timing_end(staging->timing, claim->mark, claim->stream, error);
         if (status == SLUICE_OK) {
-            claim->mark = NULL; /* it is the timing's now */
+            claim->mark = NULL; /* timing owns it now */
         }
     }
     return status;
@@ -94,13 +94,14 @@ static sluice_status release_record(sl_staging *staging, uint32_t slot, sl_claim
 static void end_event_locked(sl_staging *staging, uint32_t slot, const sl_claim *claim,
                              sluice_status status)
 {
-    /* Shared memory: what was queued on the only stream, the caller, is done. */
+    /* Shared memory: the caller is the only stream, and its work is done. */
     const bool recorded = !staging->slots.shared && (status == SLUICE_OK || claim->after);
     staging->released[slot][claim->event] = recorded ? SL_RELEASE_RECORDED : SL_RELEASE_UNUSED;
     sl_cond_broadcast(&staging->can_record);
 }
 
-/* The holder that was refused holds on. A mark that is not put back is left in the claim. */
+/* Restores the hold of the holder that was refused. A mark that cannot be put back stays in the
+ * claim. */
 static void hold_on_locked(sluice_batch *batch, sl_claim *claim)
 {
     batch->holders++;
@@ -120,7 +121,7 @@ static void drop_reference(sl_staging *staging)
     }
 }
 
-/* The last holder is gone: the slot is free. Lets go of the lock, and of the batch's reference. */
+/* Frees the slot after the last holder's release. Releases the lock, and the batch's reference. */
 static void give_back_locked(sl_staging *staging, uint32_t slot)
 {
     const bool shared = staging->slots.shared;
@@ -133,7 +134,7 @@ static void give_back_locked(sl_staging *staging, uint32_t slot)
     drop_reference(staging);
 }
 
-/* With DEVICE it is released all the same: nothing waits for that device any more. */
+/* After DEVICE the batch counts as released: nothing waits for that device any more. */
 static void end(sluice_batch *batch, sl_claim *claim, sluice_status status,
                 const sluice_error *error)
 {

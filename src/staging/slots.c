@@ -25,7 +25,7 @@ static void empty_host(sl_slots *slots, uint32_t host)
     memset(&slots->host[host], 0, sizeof(slots->host[host]));
 }
 
-/* Shared memory: with its device slot the host slot is free too. */
+/* In shared memory the host slot becomes free with its device slot. */
 static void free_device(sl_slots *slots, uint32_t device)
 {
     if (slots->shared) {
@@ -61,7 +61,7 @@ bool sl_slots_filled(sl_slots *slots, uint32_t host)
     return true;
 }
 
-/* The FULL slot of the next ticket to copy; -1: it is not full yet. */
+/* Returns the slot of the next ticket to copy, or -1 when it is not FULL yet. */
 static int next_full(const sl_slots *slots)
 {
     for (uint32_t i = 0; i < slots->host_count; i++) {
@@ -118,7 +118,7 @@ bool sl_slots_copy_queued(sl_slots *slots, uint32_t device)
     return true;
 }
 
-/* Whether a copy from `host` has begun and is not queued yet. */
+/* Returns whether a copy from `host` was begun and is not queued yet. */
 static bool unqueued_from(const sl_slots *slots, uint32_t host)
 {
     for (uint32_t i = 0; i < slots->device_count; i++) {

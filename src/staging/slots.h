@@ -40,7 +40,7 @@ typedef enum sl_device_state {
     SL_DEVICE_HELD
 } sl_device_state;
 
-/* EMPTY and FREE slots are all zero. */
+/* An EMPTY or FREE slot is all zeros. */
 typedef struct sl_host_slot {
     sl_host_state state;
     uint64_t ticket;
@@ -52,44 +52,46 @@ typedef struct sl_device_slot {
     uint64_t ticket;
 } sl_device_slot;
 
-/* discard_below <= taken <= copied <= begun, always. */
+/* Always: discard_below <= taken <= copied <= begun. */
 typedef struct sl_slots {
     bool shared;
     uint32_t host_count, device_count; /* device_count == host_count when shared */
-    uint64_t begun;                    /* tickets handed out by begin: 0, 1, 2, ... */
-    uint64_t copied;                   /* tickets below this: copy started, or discarded */
-    uint64_t taken;                    /* tickets below this: handed out by take, or discarded */
-    uint64_t discard_below;            /* tickets below this that were not taken are discarded */
+    uint64_t begun;                    /* tickets that begin returned: 0, 1, 2, ... */
+    /* tickets below this: their copy started, or they were discarded */
+    uint64_t copied;
+    /* tickets below this: take returned them, or they were discarded */
+    uint64_t taken;
+    uint64_t discard_below; /* tickets below this that were not taken are discarded */
     sl_host_slot host[SL_SLOTS_MAX];
     sl_device_slot device[SL_SLOTS_MAX];
 } sl_slots;
 
-/* Counts are 1..SL_SLOTS_MAX; when shared, device_count is host_count whatever is given. */
+/* Counts are 1..SL_SLOTS_MAX. When shared, device_count is ignored: it equals host_count. */
 void sl_slots_init(sl_slots *slots, uint32_t host_count, uint32_t device_count, bool shared);
-/* Takes an EMPTY host slot for the next ticket; -1: none is empty. */
+/* Takes an EMPTY host slot for the next ticket. Returns -1 when no slot is EMPTY. */
 int sl_slots_begin(sl_slots *slots);
-/* All rows of `host` are made: it is FULL now, or EMPTY when its ticket is discarded. */
+/* All rows of `host` are written: it becomes FULL, or EMPTY when its ticket is discarded. */
 bool sl_slots_filled(sl_slots *slots, uint32_t host);
-/* Starts the next copy in ticket order when its slot is FULL and a device slot is FREE: fills the
- * two numbers. False: nothing to do now. */
+/* Starts the next copy in ticket order if its slot is FULL and a device slot is FREE, and fills in
+ * both numbers. Returns false when there is nothing to copy now. */
 bool sl_slots_copy_begin(sl_slots *slots, uint32_t *host, uint32_t *device);
-/* The copy was given to the device: the batch may be taken by the consumer (GPU-side wait). When
- * its ticket is discarded the device slot becomes FREE (and when shared its host slot EMPTY). */
+/* The copy is queued on the device: the consumer may take the batch (and waits on the GPU). When
+ * its ticket is discarded, the device slot becomes FREE (and, when shared, its host slot EMPTY). */
 bool sl_slots_copy_queued(sl_slots *slots, uint32_t device);
-/* The copy is done: the host slot is EMPTY again. Not called when shared. */
+/* The copy is complete: the host slot is EMPTY again. Not called when shared. */
 bool sl_slots_copy_done(sl_slots *slots, uint32_t host);
-/* Hands out the READY device slot with the lowest ticket, in ticket order; -1: not yet. */
+/* Takes the READY device slot of the next ticket. Returns -1 when it is not READY yet. */
 int sl_slots_take(sl_slots *slots);
-/* The consumer is done with it. */
+/* The consumer has released the slot. */
 bool sl_slots_release(sl_slots *slots, uint32_t device);
-/* Marks every ticket begun so far and not taken as discarded; FULL ones become EMPTY and READY ones
- * FREE at once. Returns whether a host slot became EMPTY. */
+/* Discards every ticket that was begun and not taken: FULL slots become EMPTY and READY ones FREE
+ * at once. Returns whether a host slot became EMPTY. */
 bool sl_slots_discard(sl_slots *slots);
-/* No slot but HELD ones is in use. */
+/* Returns whether all slots that are in use are HELD. */
 bool sl_slots_idle(const sl_slots *slots);
-/* READY batches. */
+/* Number of READY batches. */
 uint32_t sl_slots_ready(const sl_slots *slots);
-/* FULL batches: the queue in front of the copier. */
+/* Number of FULL batches: the queue in front of the copier. */
 uint32_t sl_slots_full(const sl_slots *slots);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * staging: its life. Opened by one thread; closed by the loader, and freed by the holder of the
- * last reference. What it consists of, and its lock, are in staging_state.h; the filler's side is
- * in filling.c, the consumer's in handover.c and release.c, the threads in copier.c.
+ * last reference. Its members and its lock are in staging_state.h; the filler's side is in
+ * filling.c, the consumer's in handover.c and release.c, the threads in copier.c.
  */
 #include "staging.h"
 
@@ -20,8 +20,8 @@
 
 /* ---- life ---- */
 
-/* Ends all work of the device on the slots: the consumer's, as far as it was released on a stream,
- * and the copies. */
+/* Waits for all work of the device on the slots: the copies, and the consumer's work on streams
+ * that it released batches on. */
 static void close_stream(sl_staging *staging)
 {
     sl_device *device = staging->device;
@@ -32,7 +32,7 @@ static void close_stream(sl_staging *staging)
         const uint32_t slot = i / SL_RELEASES;
         const uint32_t which = i % SL_RELEASES;
         if (staging->released[slot][which] == SL_RELEASE_RECORDED) {
-            /* A device that fails here has no work left to wait for. */
+            /* If the device fails here, there is no work left to wait for. */
             (void)device->ops->stream_wait(device, staging->copy_stream,
                                            staging->release[slot][which], NULL);
         }
@@ -50,7 +50,7 @@ static void staging_close_event(sl_device *device, sl_event *event)
     }
 }
 
-/* The copier queues nothing more; the reaper waits for what is queued. */
+/* The copier queues nothing more; the reaper waits for the copies that are queued. */
 static void stop_threads(sl_staging *staging)
 {
     sl_lock(&staging->mutex);
@@ -65,7 +65,7 @@ static void stop_threads(sl_staging *staging)
     sl_thread_join(&staging->reaper);
 }
 
-/* What the caller gave is the caller's. */
+/* Outputs that the caller provided stay. */
 static void close_outputs(sl_staging *staging)
 {
     const sl_staging_config *config = &staging->config;
@@ -121,7 +121,7 @@ void sl_staging_destroy(sl_staging *staging)
     sl_free(staging);
 }
 
-/* Pinning makes all of it present on one thread; this is done before by several. */
+/* Pinning would populate all of it on one thread; this does so before, on several. */
 static void populate_to_pin(const sl_staging *staging)
 {
     if (!staging->device->shares_memory) {
@@ -143,8 +143,8 @@ static sluice_status open_host(sl_staging *staging, sluice_error *error)
     sluice_status status = sl_layout_make(&staging->layout, config->parts, config->part_count,
                                           config->batch, config->host_slots, error);
     if (status == SLUICE_OK) {
-        /* Where batches are handed out as they are, what users have of them stays readable in
-         * processes that they fork. */
+        /* If the consumer gets host memory directly, the batches it holds stay readable in
+         * processes that it forks. */
         status = (device->shares_memory ? sl_slab_open_plain : sl_slab_open)(
             &staging->slab, staging->layout.stride * config->host_slots, config->budget, error);
     }
@@ -169,7 +169,7 @@ static sluice_status open_fd(sl_staging *staging, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Where the parts of a slot are that begins at `base`. */
+/* Fills in where the parts of the slot at `base` are. */
 static void place_arrays(const sl_staging *staging, uint8_t **arrays, uint8_t *base)
 {
     for (uint32_t i = 0; i < staging->config.part_count; i++) {
@@ -177,7 +177,7 @@ static void place_arrays(const sl_staging *staging, uint8_t **arrays, uint8_t *b
     }
 }
 
-/* Where the converted parts of a device slot are in the end. */
+/* Sets the outputs of a device slot's conversions: the caller's, or new memory. */
 static sluice_status open_outputs(sl_staging *staging, uint32_t slot, sluice_error *error)
 {
     const sl_staging_config *config = &staging->config;
@@ -198,7 +198,7 @@ static sluice_status open_outputs(sl_staging *staging, uint32_t slot, sluice_err
     return status;
 }
 
-/* What every device slot needs. */
+/* Opens what every device slot needs. */
 static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice_error *error)
 {
     sl_device *device = staging->device;
@@ -227,19 +227,19 @@ static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice
     return status;
 }
 
-/* What copying needs besides. */
+/* Opens what only copying needs. */
 static sluice_status open_copier(sl_staging *staging, sluice_error *error)
 {
     sl_device *device = staging->device;
     sluice_status status = device->ops->stream_open(device, false, &staging->copy_stream, error);
     staging->has_copy_stream = status == SLUICE_OK;
     if (status == SLUICE_OK && staging->config.conversion_count > 0) {
-        /* Small kernels: they should not queue behind the consumer's large ones. */
+        /* The kernels are small: they should not queue behind the consumer's large ones. */
         status = device->ops->stream_open(device, true, &staging->convert_stream, error);
         staging->has_convert_stream = status == SLUICE_OK;
     }
     if (status == SLUICE_OK && device->measures) {
-        /* A step that is not done keeps its device slot, or the host slot of the copy that waits
+        /* A step that is not over occupies its device slot, or the host slot of the copy that waits
          * for one. */
         const uint32_t steps = staging->slots.host_count + staging->slots.device_count;
         status = sl_timing_open(&staging->timing, device, steps, error);
@@ -286,7 +286,7 @@ static sluice_status open_stage(sl_staging *staging, sluice_error *error)
     return status;
 }
 
-/* What the config points to is the caller's. */
+/* Copies the lists that the config points to, which the caller owns. */
 static bool copy_lists(sl_staging *staging)
 {
     sl_staging_config *config = &staging->config;
@@ -359,7 +359,7 @@ sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
     return SLUICE_OK;
 }
 
-/* The budget belongs to the caller, who may be gone when the last batch is. */
+/* The caller owns the budget, and may be gone when the last batch is released. */
 static void give_budget_back(sl_staging *staging)
 {
     if (staging->slab.budget != NULL) {

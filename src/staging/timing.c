@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timing: the pool of device events and what they measure. Any thread; the mutex is not held
+ * timing: the pool of device events, and what they measure. Any thread; the mutex is not held
  * during device calls. Nothing waits for an event.
  */
 #include "timing.h"
@@ -16,7 +16,7 @@ enum { SPARE_MARKS = 2 };
 
 struct sl_timing_mark {
     sl_event *begin, *there, *end;
-    sl_timing_mark *next; /* free, or ended */
+    sl_timing_mark *next; /* in the list of free marks, or of ended ones */
 };
 
 struct sl_timing {
@@ -29,7 +29,7 @@ struct sl_timing {
     /* under mutex */
     sl_timing_mark *free;
     sl_timing_mark *first, *last; /* ended, in order */
-    bool reading;                 /* somebody is; last_end is theirs */
+    bool reading;                 /* a thread is reading, and owns last_end */
     bool any;                     /* last_end is recorded */
     sl_timing_sums sums;
 };
@@ -162,12 +162,13 @@ sluice_status sl_timing_end(sl_timing *timing, sl_timing_mark *mark, struct CUst
 
 /* ---- reading ---- */
 
-/* What one step adds. */
+/* What one step adds to the sums. */
 typedef struct step_times {
     uint64_t stall_ns, busy_ns, span_ns;
 } step_times;
 
-/* Whether the device is past a step: its beginning may be on another stream than its end. */
+/* Returns whether the device is past a step: its beginning may be on another stream than its
+ * end. */
 static sluice_status ask_whether(const sl_timing *timing, const sl_timing_mark *mark,
                                  sluice_error *error)
 {
@@ -176,7 +177,7 @@ static sluice_status ask_whether(const sl_timing *timing, const sl_timing_mark *
     return status == SLUICE_OK ? device->ops->event_query(device, mark->there, error) : status;
 }
 
-/* Asks the device; AGAIN while it is not past the step's end. */
+/* Queries the device. AGAIN while it is not past the step's end. */
 static sluice_status ask(const sl_timing *timing, const sl_timing_mark *mark, bool any,
                          step_times *times, sluice_error *error)
 {

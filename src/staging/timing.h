@@ -24,28 +24,28 @@
 typedef struct sl_timing sl_timing;
 typedef struct sl_timing_mark sl_timing_mark;
 
-/* For up to `steps` steps that the device has not done yet. Errors: NOMEM, DEVICE. */
+/* For up to `steps` steps that the device has not completed yet. Errors: NOMEM, DEVICE. */
 sluice_status sl_timing_open(sl_timing **timing, sl_device *device, uint32_t steps,
                              sluice_error *error);
-/* The device does no work for it any more. NULL is fine. */
+/* The device must have completed all work for it. NULL is allowed. */
 void sl_timing_close(sl_timing *timing);
 
-/* A mark for a step; NULL when none is free. */
+/* Returns a mark for a step, or NULL when none is free. */
 sl_timing_mark *sl_timing_take(sl_timing *timing);
 sluice_status sl_timing_begin(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
                               sluice_error *error);
 sluice_status sl_timing_there(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
                               sluice_error *error);
-/* Ends the step, and the caller's hold on the mark unless this fails. */
+/* Ends the step and, unless this fails, the caller's hold on the mark. */
 sluice_status sl_timing_end(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
                             sluice_error *error);
-/* Gives the mark back: its step is not timed. */
+/* Gives the mark back and leaves its step untimed. */
 void sl_timing_drop(sl_timing *timing, sl_timing_mark *mark);
 
 /* Counts the steps that the device has passed. */
 sluice_status sl_timing_read(sl_timing *timing, sluice_error *error);
-/* Of the steps that were counted: waits for batches, work, and from the first one's beginning to
- * the last one's end. */
+/* Sums over the counted steps: waits for batches, work, and the time from the first one's beginning
+ * to the last one's end. */
 typedef struct sl_timing_sums {
     uint64_t steps, stall_ns, busy_ns, span_ns;
 } sl_timing_sums;
