@@ -27,7 +27,7 @@ static sluice_status codec_unknown(uint8_t number, sluice_error *error)
                               "the image has codec %u, which this library does not know", number);
 }
 
-/* Of bytes that no codec takes. */
+/* Reports bytes that no codec accepts. */
 static sluice_status bytes_unknown(const sl_media *kind, sl_bytes bytes, sluice_error *error)
 {
     const size_t head = bytes.size < SL_FOREIGN_HEAD_BYTES ? bytes.size : SL_FOREIGN_HEAD_BYTES;

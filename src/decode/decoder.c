@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decoder: finds the codec of a picture, sets its source up and turns its result upright. It owns
- * one state for each codec, made when it is opened, and the scratch that all of them use, which
- * each open_picture resets. One owner thread, except for the flag that stops it.
+ * decoder: finds the codec of an image, sets up its source and turns its result upright. It owns
+ * one state per codec, made when it is opened, and the scratch that all of them use, which each
+ * open_picture resets. One owner thread, except for the stop flag.
  */
 #include "decoder.h"
 
@@ -19,10 +19,10 @@
 #include <assert.h>
 
 /*
- * The most scratch that a picture can need: what a codec takes, 3 bytes of RGB turned upright
- * for each pixel, a frame unpacked, and what the augmentation takes.
+ * The most scratch that an image can need: what a codec takes, 3 bytes of RGB per pixel to turn it
+ * upright, an unpacked frame, and what augmentation takes.
  */
-#define TURNED_PIXELS_MAX  ((uint64_t)65535 * 65535) /* a larger picture is not turned: NOMEM */
+#define TURNED_PIXELS_MAX  ((uint64_t)65535 * 65535) /* a larger image is not turned: NOMEM */
 #define TURNED_PIXEL_BYTES 3
 #define UNPACKED_BYTES_MAX (UINT64_C(1) << 40)
 #define AUGMENT_BYTES      ((uint64_t)1 << 30)
@@ -34,7 +34,7 @@ struct sl_decoder {
     sl_frame *frame;
     void *states[SL_CODECS_MAX]; /* by row */
     uint32_t avoid;              /* SL_ROAD_* */
-    /* of the picture opened last */
+    /* of the image opened last */
     const sl_codec *codec;
     void *state;
     sl_codec_source source;
@@ -128,7 +128,7 @@ sl_scratch *sl_decoder_scratch(sl_decoder *decoder)
     return &decoder->scratch;
 }
 
-/* The header step of the codec. */
+/* Runs the codec's header step. */
 static sluice_status decoder_read_header(sl_decoder *decoder, uint8_t number, sluice_error *error)
 {
     uint32_t row = 0;
@@ -141,7 +141,7 @@ static sluice_status decoder_read_header(sl_decoder *decoder, uint8_t number, sl
     return decoder->codec->header(decoder->state, &decoder->source, &decoder->info, error);
 }
 
-/* All but what depends on what is wanted. */
+/* Does everything that open_picture and open_values have in common. */
 static sluice_status open_value(sl_decoder *decoder, const sl_value *value, sluice_error *error)
 {
     decoder->opened = false;
@@ -173,7 +173,7 @@ static sluice_status open_value(sl_decoder *decoder, const sl_value *value, slui
     return SLUICE_OK;
 }
 
-/* The size of the decoded picture. */
+/* Returns the size of the decoded image. */
 static sl_picture decoded_size(const sl_decoder *decoder)
 {
     const sl_picture stored = decoder->info.stored;
@@ -236,7 +236,7 @@ void sl_decoder_turn(sl_decoder *decoder, bool upright, sl_picture *picture)
     *picture = decoded_size(decoder);
 }
 
-/* Names those codecs that would do. */
+/* Names the codecs that have stored values. */
 static sluice_status without_values(const sl_codec *codec, sluice_error *error)
 {
     sl_name_list known;
@@ -286,7 +286,7 @@ uint32_t sl_decoder_denominator(const sl_decoder *decoder, sl_rect need, uint32_
     return chosen;
 }
 
-/* Widens one side to whole pixels of the picture scaled down by d. */
+/* Widens one side to whole pixels of the image scaled down by d. */
 static void cover_scaled(uint32_t *start, uint32_t *size, uint32_t limit, uint32_t d)
 {
     const uint32_t end = (*start + *size + d - 1) / d * d;
@@ -294,7 +294,7 @@ static void cover_scaled(uint32_t *start, uint32_t *size, uint32_t limit, uint32
     *size = sl_min_u32(end, limit) - *start;
 }
 
-/* The codec is where its header step leaves it. */
+/* Brings the codec back to where its header step leaves it. */
 static sluice_status rewind_codec(sl_decoder *decoder, sluice_error *error)
 {
     sl_codec_info again;
@@ -304,7 +304,8 @@ static sluice_status rewind_codec(sl_decoder *decoder, sluice_error *error)
                    : SLUICE_OK;
 }
 
-/* `need`, widened to whole pixels of the picture scaled down, and the same as stored. */
+/* Widens `need` to whole pixels of the image scaled down, and returns the request for it as
+ * stored. */
 static sl_codec_request request_of(const sl_decoder *decoder, sl_rect *need, uint32_t denominator)
 {
     const sl_picture stored = decoder->info.stored;

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-/* Each orientation is: mirror stored columns, mirror stored rows, then exchange the axes. */
+/* Each orientation mirrors stored columns, mirrors stored rows, then exchanges the axes. */
 static bool mirrors_columns(uint32_t orientation)
 {
     return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
@@ -72,7 +72,8 @@ bool sl_orient_scales(uint32_t orientation, uint32_t stored_width, uint32_t stor
            (!mirrors_rows(orientation) || stored_height % denominator == 0);
 }
 
-/* The pixels of a picture scaled down by d that are on `rect`, which begins at multiples of d. */
+/* Returns the pixels of an image scaled down by d that lie on `rect`, which begins at multiples of
+ * d. */
 static sl_rect orient_scaled(sl_rect rect, uint32_t d)
 {
     assert(rect.x % d == 0 && rect.y % d == 0);

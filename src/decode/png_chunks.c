@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * png_chunks: the walk over a PNG's chunks, in their order, each checked against the bytes that are
- * left before it is looked into; and the checksums of picture data. Pure: nothing is unpacked and
- * nothing allocated.
+ * png_chunks: walks a PNG's chunks in order, each checked against the remaining bytes before it is
+ * read; and checks the checksums of image data. Pure: unpacks and allocates nothing.
  */
 #include "png_chunks.h"
 
@@ -20,8 +19,8 @@ enum {
     SIGNATURE_BYTES = 8,
     HEADER_BYTES = 13, /* IHDR's content */
     PALETTE_BYTES_MAX = 768,
-    PIECE_BYTES = 1 << 20, /* after that many of a chunk it is checked whether anybody waits */
-    /* Deflate at its best: 258 bytes of two bits. */
+    PIECE_BYTES = 1 << 20, /* after this many bytes of a chunk, `stop` is checked */
+    /* Deflate's best ratio: 258 bytes from two bits. */
     DEFLATE_RATIO = 1032
 };
 
@@ -37,7 +36,7 @@ typedef struct walk {
     sl_png *png;
     const sl_codec_source *source;
     sluice_error *error;
-    uint64_t data_bytes; /* of IDAT chunks' content */
+    uint64_t data_bytes; /* of the IDAT chunks' content */
     bool oriented;
 } walk;
 
@@ -73,7 +72,7 @@ static sluice_status png_chunks_refuse(const walk *w, size_t offset, const char 
 
 static bool png_chunks_is_stopped(const _Atomic bool *stop)
 {
-    /* relaxed: a thread that sees it late works a little longer */
+    /* relaxed: a thread that sees it late only works a little longer */
     return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
 }
 
@@ -102,7 +101,7 @@ static bool png_chunks_is_letter(uint8_t byte)
     return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
 }
 
-/* The chunk at `offset`, inside the file. */
+/* Enters the chunk at `offset`, inside the file. */
 static sluice_status png_chunks_enter(const walk *w, size_t offset, chunk *c)
 {
     const sl_bytes bytes = w->source->bytes;
@@ -200,7 +199,7 @@ static sluice_status png_chunks_take_data(walk *w, const chunk *c)
     return SLUICE_OK;
 }
 
-/* Any chunk but the first and the last. */
+/* Handles any chunk but the first and the last. */
 static sluice_status png_chunks_take(walk *w, const chunk *c)
 {
     if (png_chunks_is_type(c, "IDAT")) {
@@ -224,7 +223,7 @@ static sluice_status png_chunks_take(walk *w, const chunk *c)
     if (png_chunks_is_type(c, "IHDR")) {
         return png_chunks_refuse(w, c->offset, "the PNG has a second header");
     }
-    /* Names of what can be passed over begin with a small letter. */
+    /* The names of chunks that may be skipped begin with a lower-case letter. */
     if ((c->type[0] & 0x20) == 0 && !png_chunks_is_type(c, "IEND")) {
         return sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, (int64_t)c->offset,
                              "the PNG has the critical chunk %.4s, which is not supported",
@@ -233,8 +232,7 @@ static sluice_status png_chunks_take(walk *w, const chunk *c)
     return SLUICE_OK;
 }
 
-/* A header that is wrong about its size would cost memory and time for rows that cannot be there.
- */
+/* A header with a wrong size would cost memory and time for rows that cannot exist. */
 static sluice_status check_amount(const walk *w)
 {
     const sl_png *png = w->png;

@@ -2,10 +2,11 @@
 /*
  * png_chunks: what a PNG says before its pixels are decoded, and where they are.
  *
- * Purpose: one walk from the signature to IEND, which must be there. Each chunk's checksum is
- * looked at, but those of picture data (IDAT, which the decoder does) and of an animation's further
- * frames (fdAT, which nobody reads). Text, profiles and the like are passed over: nothing is
- * unpacked and no memory is taken, whatever they claim.
+ * Purpose: one walk from the signature to IEND, which is required. Checks each chunk's checksum,
+ * except those of image data (IDAT, which the decoder checks) and of an animation's further frames
+ * (fdAT, which are not used). Text, profiles and the like are skipped: nothing is unpacked and no
+ * memory is taken, whatever they claim.
+ *
  * Threads: pure.
  */
 #ifndef SL_PNG_CHUNKS_H
@@ -13,7 +14,7 @@
 
 #include "codec.h"
 
-/* Kinds of colour, as IHDR has them. */
+/* Colour types, as in IHDR. */
 enum {
     SL_PNG_GREY = 0,
     SL_PNG_RGB = 2,
@@ -22,34 +23,34 @@ enum {
     SL_PNG_RGBA = 6
 };
 
-/* Signature and IHDR; a chunk's length, type and checksum. */
+/* Sizes of the signature and IHDR; and of a chunk's length, type and checksum. */
 #define SL_PNG_HEAD_BYTES  33U
 #define SL_PNG_CHUNK_BYTES 12U
 
 typedef struct sl_png {
     sl_picture size;
-    uint8_t depth; /* bits of a sample: 1, 2, 4, 8, 16 */
+    uint8_t depth; /* bits per sample: 1, 2, 4, 8, 16 */
     uint8_t colour;
     bool interlaced;
     uint32_t orientation;    /* of eXIf, 1..8 */
-    sl_bytes palette;        /* the chunk, whole; of SL_PNG_PALETTE only */
-    uint32_t palette_colors; /* in it, 1..256 */
-    sl_bytes data;           /* the IDAT chunks, whole, one behind the other */
+    sl_bytes palette;        /* the complete chunk; of SL_PNG_PALETTE only */
+    uint32_t palette_colors; /* number of its colours, 1..256 */
+    sl_bytes data;           /* the complete IDAT chunks, one after the other */
 } sl_png;
 
 bool sl_png_probe(sl_bytes bytes);
 /* Errors: CORRUPT, UNSUPPORTED (too many pixels, a chunk that must be understood), CANCELED. */
 sluice_status sl_png_read(sl_png *png, const sl_codec_source *source, sluice_error *error);
-/* Checks the first chunk in `whole`, which has all of it; `offset` is where it is in the
- * file. Errors: CORRUPT, CANCELED. */
+/* Checks the checksum of the first chunk in `whole`, which contains all of it; `offset` is its
+ * place in the file. Errors: CORRUPT, CANCELED. */
 sluice_status sl_png_check_sum(sl_bytes whole, size_t offset, const _Atomic bool *stop,
                                sluice_error *error);
 
-/* Checks those chunks that sl_png_read leaves out, of bytes that it found right: all checksums are
- * known to be right then. Errors: CORRUPT. */
+/* Checks the checksums that sl_png_read leaves out, in bytes that it accepted: all checksums are
+ * then known to be right. Errors: CORRUPT. */
 sluice_status sl_png_check_sums(sl_bytes bytes, sluice_error *error);
 
-/* Bits of a pixel as stored, and bytes of a row (without the byte that names its filter). */
+/* Bits of a pixel as stored, and bytes of a row (without its filter byte). */
 uint32_t sl_png_pixel_bits(const sl_png *png);
 uint64_t sl_png_row_bytes(const sl_png *png);
 

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * png_codec: PNG as a codec (base/codec.h): our walk over the chunks; pixels of one or two bytes by
- * png_rows.h, others, and what is interlaced, by libpng.
+ * png_codec: PNG as a codec (base/codec.h): our own walk over the chunks; pixels of one or two
+ * bytes are decoded by png_rows.h, others and interlaced images by libpng.
  *
- * libpng is given the header, the palette and the picture data and nothing else, each chunk after
- * its checksum was found right, and takes all memory from the decoder's scratch. Rows below the
- * rectangle are not unpacked, unless the picture is interlaced; where the last row is needed, the
- * end of the compressed stream and its checksum have to be right, too. libpng unpacks what lies
- * behind the last row without a limit, in the call for that row; so from there on no more bytes are
- * read than a row may take, and SL_PNG_EXTRA_BYTES.
- * As stored (samples): greys of 1, 2 and 4 bits are 0 .. 2^bits - 1, one in a byte, not spread over
- * 0..255; those of 16 are whole; of a palette the pixels' numbers, also such that it has no colour
- * for; channels in the file's order, alpha among them. tRNS, gamma, sBIT and profiles do not count.
+ * libpng gets the header, the palette and the image data and nothing else, each chunk after its
+ * checksum was found right, and takes all memory from the decoder's scratch. Rows below the
+ * rectangle are not unpacked, unless the image is interlaced; if the last row is needed, the end of
+ * the compressed stream and its checksum must be right, too. libpng unpacks what follows the last
+ * row without a limit, in the call for that row; so from there on it reads no more bytes than a row
+ * may take, and SL_PNG_EXTRA_BYTES.
+ *
+ * As stored (samples): greys of 1, 2 and 4 bits are 0 .. 2^bits - 1, one per byte, not spread over
+ * 0..255; 16-bit samples are complete; palette images give the pixels' indices, including those
+ * that the palette has no colour for; channels are in the file's order, with alpha. tRNS, gamma,
+ * sBIT and profiles are ignored.
+ *
  * Threads: a state belongs to one thread.
  */
 #include "codecs.h"
@@ -30,25 +33,25 @@
 
 #define STAGE "decode"
 
-/* Header, palette, picture data and an end. */
+/* Header, palette, image data and an end. */
 enum { PARTS = 4 };
 
 typedef struct png_state {
     sl_png png;
     sl_png_colours colours;
-    /* of the call at hand */
+    /* of the current call */
     jmp_buf jump;
     const sl_codec_source *source;
     sluice_error *error;
     sluice_status status;
     sl_rect need;
     bool as_stored;  /* samples are wanted, not RGB */
-    uint8_t *pixels; /* out */
-    /* what libpng reads: the rest of each part */
+    uint8_t *pixels; /* output */
+    /* what libpng still reads of each part */
     sl_bytes parts[PARTS];
     uint32_t part;
-    const uint8_t *checked; /* picture data before it are right */
-    uint64_t data_left;     /* bytes of picture data that may still be read */
+    const uint8_t *checked; /* image data before this were checked */
+    uint64_t data_left;     /* bytes of image data that may still be read */
 } png_state;
 
 static const uint8_t end_chunk[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
@@ -60,7 +63,7 @@ _Noreturn static void png_codec_leave(png_state *state, sluice_status status)
     longjmp(state->jump, 1);
 }
 
-/* How far picture data were read; where they end once libpng is behind them. */
+/* Returns how far image data were read, or their end once libpng is past them. */
 static int64_t png_codec_offset_of(const png_state *state)
 {
     const sl_bytes *data = &state->png.data;
@@ -80,8 +83,8 @@ _Noreturn static void png_codec_on_error(png_structp png, png_const_charp text)
 }
 
 /*
- * libpng sees nothing but picture data, so what it warns of is wrong with those. Bytes behind their
- * end do no harm.
+ * libpng sees nothing but image data, so its warnings are about those. Bytes after their end do no
+ * harm.
  */
 static void png_codec_on_warning(png_structp png, png_const_charp text)
 {
@@ -110,14 +113,14 @@ static void png_codec_on_free(png_structp png, png_voidp memory)
 
 static void png_codec_check_stop(png_state *state)
 {
-    /* relaxed: a thread that sees it late works a little longer */
+    /* relaxed: a thread that sees it late only works a little longer */
     if (state->source->stop != NULL &&
         atomic_load_explicit(state->source->stop, memory_order_relaxed)) {
         png_codec_fail(state, SLUICE_CANCELED, "stopped");
     }
 }
 
-/* The next chunk of picture data, before its first byte is read. */
+/* Checks the next chunk of image data before its first byte is read. */
 static void png_codec_check_chunk(png_state *state, const sl_bytes *rest)
 {
     const size_t offset = (size_t)(rest->data - state->source->bytes.data);
@@ -128,7 +131,7 @@ static void png_codec_check_chunk(png_state *state, const sl_bytes *rest)
     state->checked = rest->data + SL_PNG_CHUNK_BYTES + sl_png_load32(rest->data);
 }
 
-/* Counts what is neither a chunk's head nor its checksum. */
+/* Counts the bytes that belong neither to a chunk's head nor to its checksum. */
 static void png_codec_count(png_state *state, const sl_bytes *rest, size_t wanted)
 {
     if (rest->data == state->checked) {
@@ -141,12 +144,12 @@ static void png_codec_count(png_state *state, const sl_bytes *rest, size_t wante
     }
 }
 
-/* Before the last row of the last pass is read. A row that cannot be packed takes a little more
- * than its bytes. */
+/* Limits image data before the last row of the last pass is read. A row that cannot be compressed
+ * takes slightly more than its bytes. */
 static void png_codec_limit_data(png_state *state)
 {
     const uint64_t row = sl_png_row_bytes(&state->png);
-    state->data_left = row + row / 8 + SL_PNG_EXTRA_BYTES; /* fixed codes of 9 bits at most */
+    state->data_left = row + row / 8 + SL_PNG_EXTRA_BYTES; /* fixed codes of at most 9 bits */
 }
 
 static void on_read(png_structp png, png_bytep to, size_t wanted)
@@ -185,9 +188,9 @@ static png_structp png_begin(png_state *state)
     }
     png_infop info = png_create_info_struct(png);
     png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE); /* check_chunk does it */
+    png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE); /* check_chunk does this */
     png_set_option(png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
-    png_set_check_for_invalid_index(png, 0); /* sl_png_to_rgb does it */
+    png_set_check_for_invalid_index(png, 0); /* sl_png_to_rgb does this */
     png_set_read_fn(png, state, on_read);
     png_read_info(png, info);
     return png;
@@ -212,10 +215,10 @@ static void *png_codec_take(png_state *state, uint64_t bytes)
     return memory;
 }
 
-/* Rows as stored: RGB where that is what is wanted, else where they are converted from. */
+/* Rows as stored: RGB if that is requested, else the input of the conversion. */
 typedef struct rows {
-    uint8_t *first; /* of the row need.y */
-    uint64_t step;  /* 0: one after the other in the same place */
+    uint8_t *first; /* of row need.y */
+    uint64_t step;  /* 0: each row overwrites the previous one */
 } rows;
 
 static rows place_rows(png_state *state)
@@ -230,7 +233,7 @@ static rows place_rows(png_state *state)
                            : (rows){png_codec_take(state, bytes), 0};
 }
 
-/* Rows of a pass up to `last`; behind the last one of the `final` pass the stream ends. */
+/* Reads the rows of a pass up to `last`; after the last row of the `final` pass the stream ends. */
 static void read_pass(png_state *state, png_structp png, const rows *to, uint32_t last, bool final)
 {
     const sl_rect *need = &state->need;
@@ -267,7 +270,7 @@ static void read_picture(png_state *state, png_structp png, const rows *to)
     }
 }
 
-/* Of 16 bits the high byte is first. */
+/* 16-bit values have the high byte first. */
 static void copy_values(png_state *state, const uint8_t *row, uint32_t y)
 {
     const uint64_t bytes = sl_png_row_bytes(&state->png);
@@ -282,7 +285,7 @@ static void copy_values(png_state *state, const uint8_t *row, uint32_t y)
     }
 }
 
-/* How far picture data were read, for what png_codec_fail says. */
+/* Records how far image data were read, for png_codec_fail. */
 static void note_place(png_state *state, const sl_png_rows *unpacked)
 {
     const sl_bytes *data = &state->png.data;
@@ -337,7 +340,7 @@ static sl_decoded_form form_of(const sl_png *png)
         .shape = {png->size.height, png->size.width, sl_png_pixel_bits(png) / png->depth}};
 }
 
-/* libpng puts each sample into bytes of its own and leaves its value alone. */
+/* libpng puts each sample into bytes of its own and does not change its value. */
 static void values_work(png_state *state)
 {
     const sl_decoded_form form = form_of(&state->png);
@@ -358,9 +361,9 @@ static void values_work(png_state *state)
 /* ---- the row of the table ---- */
 
 /*
- * Per pixel, at most: 3 bytes of RGB, 8 as stored, and twice 8 in libpng (the row at hand and the
- * one before it), all of it where a picture is one row of 16-bit RGBA. Besides: libpng's and zlib's
- * states, about 60 kB.
+ * At most, per pixel: 3 bytes of RGB, 8 as stored, and twice 8 in libpng (the current row and the
+ * previous one), all of it if an image is one row of 16-bit RGBA. In addition: the states of libpng
+ * and zlib, about 60 kB.
  */
 static uint64_t png_scratch_bytes(uint64_t max_pixels)
 {

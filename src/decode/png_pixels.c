@@ -20,7 +20,7 @@ void sl_png_colours_of(const sl_png *png, sl_png_colours *colours)
     }
 }
 
-/* Each is written over whatever the pixel's number is, and the largest one tells at the end. */
+/* Colours are written for any index; the largest one is checked at the end. */
 static bool png_pixels_look_up(const sl_png_colours *colours, const uint8_t *row, uint32_t count,
                                uint8_t *rgb)
 {
@@ -37,7 +37,7 @@ static bool png_pixels_look_up(const sl_png_colours *colours, const uint8_t *row
     return largest < colours->count;
 }
 
-/* The same of pixels of 1, 2 or 4 bits, the leftmost in the upper ones. */
+/* Does the same for pixels of 1, 2 or 4 bits, the leftmost in the upper ones. */
 static bool look_up_bits(const sl_png *png, const sl_png_colours *colours, const uint8_t *row,
                          uint32_t x, uint32_t count, uint8_t *rgb)
 {
@@ -58,7 +58,8 @@ static bool look_up_bits(const sl_png *png, const sl_png_colours *colours, const
     return good;
 }
 
-/* Pixels of `step` bytes whose green and blue are so far behind red. */
+/* Picks red, green and blue from pixels of `step` bytes; green and blue are at these distances from
+ * red. */
 static inline void pick(const uint8_t *row, uint32_t count, uint8_t *rgb, uint32_t step,
                         uint32_t apart)
 {
@@ -83,17 +84,17 @@ bool sl_png_to_rgb(const sl_png *png, const sl_png_colours *colours, const uint8
         return png_pixels_look_up(colours, first, count, rgb);
     }
     const bool is_grey = png->colour == SL_PNG_GREY || png->colour == SL_PNG_GREY_ALPHA;
-    switch (step) { /* constants, for the compiler */
+    switch (step) { /* constants, so that the compiler can specialize */
     case 1:
         pick(first, count, rgb, 1, 0);
         break;
-    case 2: /* grey of 16 bits, or with alpha */
+    case 2: /* 16-bit grey, or grey with alpha */
         pick(first, count, rgb, 2, 0);
         break;
     case 3:
         memcpy(rgb, first, (size_t)count * 3);
         break;
-    case 4: /* grey of 16 bits with alpha, or RGBA */
+    case 4: /* 16-bit grey with alpha, or RGBA */
         pick(first, count, rgb, 4, is_grey ? 0 : 1);
         break;
     case 6:

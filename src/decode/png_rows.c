@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One owner. All memory is scratch, zlib's as well, which is never ended. */
+/* One owner. All memory is scratch, including zlib's, whose state is never ended. */
 #include "png_rows.h"
 
 #include "error.h"
@@ -8,7 +8,7 @@
 
 #define STAGE "decode"
 
-/* PIECE_MOST: what zlib reads or makes between two looks at `stop`. */
+/* PIECE_MOST: what zlib reads or makes between two checks of `stop`. */
 enum { BUFFER_BYTES = 64 << 10, PIECE_MOST = 1 << 20, WIDE_ROW_BYTES = 256 << 10 };
 
 bool sl_png_rows_takes(const sl_png *png)
@@ -56,7 +56,7 @@ sluice_status sl_png_rows_open(sl_png_rows *rows, const sl_png *png, const sl_co
     if (row_bytes > SIZE_MAX / 4 || inflateInit(&rows->z) != Z_OK) {
         return rows_no_memory(rows, error);
     }
-    if (wanted < png->size.height) { /* the checksum of all of it would never be looked at */
+    if (wanted < png->size.height) { /* the checksum of the stream would never be checked */
         (void)inflateValidate(&rows->z, 0);
     }
     rows->row_bytes = (size_t)row_bytes;
@@ -75,7 +75,7 @@ sluice_status sl_png_rows_open(sl_png_rows *rows, const sl_png *png, const sl_co
 
 static bool is_stopped(const sl_png_rows *rows)
 {
-    /* relaxed: a thread that sees it late works a little longer */
+    /* relaxed: a thread that sees it late only works a little longer */
     return rows->source->stop != NULL &&
            atomic_load_explicit(rows->source->stop, memory_order_relaxed);
 }
@@ -85,7 +85,7 @@ static sluice_status rows_check_stop(const sl_png_rows *rows, sluice_error *erro
     return is_stopped(rows) ? rows_fail(rows, SLUICE_CANCELED, "stopped", error) : SLUICE_OK;
 }
 
-/* The next chunk. */
+/* Opens the next chunk. */
 static sluice_status open_chunk(sl_png_rows *rows, sluice_error *error)
 {
     const sl_bytes rest = rows->rest;
@@ -103,7 +103,7 @@ static sluice_status open_chunk(sl_png_rows *rows, sluice_error *error)
     return status;
 }
 
-/* More bytes for zlib: of the chunk at hand, or of the next one that has something. */
+/* Gives zlib more bytes: of the current chunk, or of the next one that is not empty. */
 static sluice_status feed(sl_png_rows *rows, sluice_error *error)
 {
     while (rows->piece.size == 0) {
@@ -120,7 +120,7 @@ static sluice_status feed(sl_png_rows *rows, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* One step of zlib's. `*ended`: of the stream. */
+/* Runs zlib once. Sets `*ended` at the end of the stream. */
 static sluice_status inflate_some(sl_png_rows *rows, bool *ended, sluice_error *error)
 {
     const sluice_status stopped = rows_check_stop(rows, error);
@@ -184,7 +184,7 @@ static inline uint64_t load_word(const uint8_t *bytes)
     return word;
 }
 
-/* A word of nothing but that pixel. */
+/* Returns a word filled with that pixel. */
 static inline uint64_t repeat(const uint8_t *bytes, size_t pixel)
 {
     uint16_t both;
@@ -195,8 +195,8 @@ static inline uint64_t repeat(const uint8_t *bytes, size_t pixel)
     return both * UINT64_C(0x0001000100010001);
 }
 
-/* Bytes [begin, end), which are whole pixels, behind one. `pixel` is a constant where it is
- * inlined, here and below. */
+/* Unfilters bytes [begin, end), whole pixels that follow another one. `pixel` is a constant where
+ * this is inlined, here and below. */
 static inline void add_left_span(uint8_t *row, size_t begin, size_t end, size_t pixel)
 {
     for (size_t k = begin; k < begin + pixel; k++) {
@@ -208,7 +208,7 @@ static inline void add_left_span(uint8_t *row, size_t begin, size_t end, size_t 
     }
 }
 
-/* Where nothing is added, as in most words of a label map, all is the pixel on the left. */
+/* If nothing is added, as in most words of a label map, all pixels equal the one on the left. */
 static inline void add_left_of(uint8_t *row, size_t bytes, size_t pixel)
 {
     size_t i = pixel;
@@ -259,7 +259,7 @@ static int png_rows_distance(int a, int b)
     return a > b ? a - b : b - a;
 }
 
-/* Which of left, above and upper left is nearest to left + above - upper left. */
+/* Returns whichever of left, above and upper left is nearest to left + above - upper left. */
 static uint8_t paeth(uint8_t left, uint8_t above, uint8_t corner)
 {
     const int to_left = png_rows_distance(above, corner);
@@ -269,7 +269,7 @@ static uint8_t paeth(uint8_t left, uint8_t above, uint8_t corner)
     return to_left <= to_above && to_left <= to_corner ? left : nearer;
 }
 
-/* Whole pixels again, of which none need be before `begin`. */
+/* Unfilters whole pixels; there need not be one before `begin`. */
 static inline void add_paeth_span(uint8_t *row, const uint8_t *above, size_t begin, size_t end,
                                   size_t pixel)
 {
@@ -285,9 +285,10 @@ static inline void add_paeth_span(uint8_t *row, const uint8_t *above, size_t beg
 }
 
 /*
- * Label maps are flat for most of a row, and nothing is added there. Then a pixel is the one above
- * where left and corner are alike, which they still are for the next one; and the one to the left
- * where above and corner are: so words of them are copied, without the chain from pixel to pixel.
+ * Label maps are flat for most of a row, and nothing is added there. A pixel then equals the one
+ * above if left and corner are equal, which they also are for the next pixel; and the one on the
+ * left if above and corner are equal: so whole words are copied, without the dependency from pixel
+ * to pixel.
  */
 static inline void add_paeth_of(uint8_t *row, const uint8_t *above, size_t bytes, size_t pixel)
 {
@@ -319,7 +320,7 @@ static void add_paeth(uint8_t *row, const uint8_t *above, size_t bytes, size_t p
     }
 }
 
-/* False: there is no such filter. */
+/* Returns false for an unknown filter. */
 static bool unfilter(uint8_t filter, uint8_t *row, const uint8_t *above, size_t bytes, size_t pixel)
 {
     switch (filter) {

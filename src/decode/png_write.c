@@ -10,12 +10,12 @@
 #include <string.h>
 
 #define STAGE "decode"
-/* Above it photos become a few per cent smaller at twice the time. */
+/* A higher level makes photos a few per cent smaller and takes twice the time. */
 #define LEVEL 3
 
 typedef struct writer {
     jmp_buf jump;
-    uint8_t *data; /* owned until all is well */
+    uint8_t *data; /* owned by the writer until it succeeds */
     size_t size, capacity;
     sluice_error *error;
     sluice_status status;
@@ -62,7 +62,7 @@ static void check_stop(writer *w, png_structp png)
     }
 }
 
-/* A row may be long, so the stop is looked at here as well. */
+/* A row may be long, so `stop` is checked here as well. */
 static void on_write(png_structp png, png_bytep bytes, size_t count)
 {
     writer *w = png_get_io_ptr(png);
@@ -86,7 +86,7 @@ static void on_flush(png_structp png)
     (void)png;
 }
 
-/* Returns as well after an error. */
+/* Also returns after an error. */
 static void png_write_all(writer *w, png_structp png, png_infop info, const uint8_t *rgb,
                           const uint32_t size[2])
 {

@@ -54,14 +54,14 @@ static void queue_take_locked(sl_queue *queue, void *item)
     queue->count--;
 }
 
-/* Whether a taker sleeps that should not. */
+/* Returns whether a taker sleeps that should be woken. */
 static bool calls_taker_locked(const sl_queue *queue)
 {
     return queue->count > 0 && queue->takers > 0;
 }
 
-/* A thread that could make space may be asleep: a taker is called before, not behind the last item.
- */
+/* A sleeping thread may be the one that could make space: a taker is signaled before waiting, not
+ * only after the last item. */
 static void wait_for_space_locked(sl_queue *queue)
 {
     if (calls_taker_locked(queue)) {
@@ -72,8 +72,7 @@ static void wait_for_space_locked(sl_queue *queue)
     queue->givers--;
 }
 
-/* Gives the lock back, and calls one of those that wait. Who is called while the lock is held runs
- * into it. */
+/* Unlocks, then signals a waiting thread: one signaled while the lock is held would block on it. */
 static void unlock_and_call(sl_queue *queue, bool taker, bool giver)
 {
     sl_unlock(&queue->mutex);

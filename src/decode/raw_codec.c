@@ -3,8 +3,10 @@
  * raw_codec: pixels as a codec (base/codec.h): u8 RGB, rows from the top, nothing before or
  * between.
  *
- * Nothing in the bytes tells their size or even what they are, so both have to come with them. The
- * view is the bytes themselves. Threads: pure.
+ * The bytes say neither their size nor what they are, so both must be given with them. The view is
+ * the bytes themselves.
+ *
+ * Threads: pure.
  */
 #include "codecs.h"
 

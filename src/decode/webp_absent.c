@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The row of WebP where libwebp was not there when the library was built. */
+/* The WebP row of a build without libwebp. */
 #include "codecs.h"
 #include "error.h"
 #include "webp_chunks.h"

@@ -12,7 +12,7 @@
 enum {
     RIFF_BYTES = 12,
     HEAD_BYTES = 8,
-    CANVAS_BYTES = 10, /* of a chunk VP8X: flags, 3 bytes of nothing, width and height less 1 */
+    CANVAS_BYTES = 10, /* of chunk VP8X: flags, 3 reserved bytes, width and height less 1 */
     FLAG_ANIMATION = 2,
     FRAME_BYTES = 10,   /* of a key frame: a tag of 3 bytes, 3 of a start code, width and height */
     LOSSLESS_BYTES = 5, /* a signature, then 14 bits of each side less 1 */
@@ -24,7 +24,7 @@ typedef struct walk {
     sl_webp *webp;
     const sl_codec_source *source;
     sluice_error *error;
-    sl_picture canvas; /* of VP8X; 0: there is none */
+    sl_picture canvas; /* from VP8X; 0: there is none */
     size_t end;        /* of the container */
     bool oriented;
 } walk;
@@ -85,7 +85,7 @@ static bool webp_chunks_read_size(sl_webp *webp, sl_bytes content)
     if (content.size < FRAME_BYTES || (p[0] & 1) != 0 || memcmp(p + 3, "\x9d\x01\x2a", 3) != 0) {
         return false;
     }
-    const uint32_t mask = (1U << SIDE_BITS) - 1; /* above: how much larger it is to be shown */
+    const uint32_t mask = (1U << SIDE_BITS) - 1; /* the upper bits suggest a scale for display */
     webp->size =
         (sl_picture){(uint32_t)(p[6] | p[7] << 8) & mask, (uint32_t)(p[8] | p[9] << 8) & mask};
     return webp->size.width > 0 && webp->size.height > 0;
@@ -95,7 +95,7 @@ static sluice_status webp_chunks_take_data(const walk *w, const chunk *c)
 {
     sl_webp *webp = w->webp;
     if (webp->data.size > 0) {
-        return SLUICE_OK; /* as libwebp: the first one counts */
+        return SLUICE_OK; /* as in libwebp: the first one counts */
     }
     webp->lossless = webp_chunks_is_type(c, "VP8L");
     webp->data = (sl_bytes){c->type, c->content.size + HEAD_BYTES};
@@ -127,7 +127,7 @@ static sluice_status webp_chunks_take(walk *w, const chunk *c)
     return SLUICE_OK;
 }
 
-/* The chunk at `offset`, in front of the container's end. */
+/* Enters the chunk at `offset`, before the container's end. */
 static sluice_status webp_chunks_enter(const walk *w, size_t offset, chunk *c)
 {
     const size_t left = w->end - offset;

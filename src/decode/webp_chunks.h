@@ -2,8 +2,9 @@
 /*
  * webp_chunks: what a WebP file says before its pixels are decoded, and where they are.
  *
- * Purpose: one walk over the RIFF container. Animations are refused: a first frame taken for the
- * picture would be a silent guess. The container has no checksums; that it is whole is checked.
+ * Purpose: one walk over the RIFF container. Animations are refused: taking the first frame for the
+ * image would be a silent guess. The container has no checksums; its completeness is checked.
+ *
  * Threads: pure.
  */
 #ifndef SL_WEBP_CHUNKS_H
@@ -15,7 +16,7 @@ typedef struct sl_webp {
     sl_picture size;
     uint32_t orientation; /* of EXIF, 1..8 */
     bool lossless;
-    sl_bytes data; /* the chunk VP8 or VP8L, whole */
+    sl_bytes data; /* the complete chunk VP8 or VP8L */
 } sl_webp;
 
 bool sl_webp_probe(sl_bytes bytes);

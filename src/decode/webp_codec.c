@@ -2,15 +2,19 @@
 /*
  * webp_codec: WebP as a codec (base/codec.h), lossy and lossless, through libwebp.
  *
- * Alpha is left out and not decoded; what follows the rectangle is not decoded either. libwebp's
- * upsampling treats the edge of a cut like the edge of the picture, so a lossy one is decoded with
- * a margin, and the rectangle equals that of a whole decode bit for bit.
- * Memory: pixels are scratch. libwebp takes what it works with from the heap and gives it back at
- * the end of each picture; it cannot be given an allocator. For that as much scratch is set aside,
- * and not touched, as such a picture takes, so that scratch_bytes bounds both together. The
- * exception is a lossless picture made to harm: libwebp makes sets of Huffman tables of up to 20 kB
- * each for no more than 20 bits of the file, 65536 of them at most (usual pictures: some tens).
- * Without libwebp (SLUICE_WEBP) its pictures are UNSUPPORTED. Threads: pure.
+ * Alpha is dropped and not decoded; nor is what follows the rectangle. libwebp's upsampling treats
+ * the edge of a crop like the edge of the image, so a lossy image is decoded with a margin, and the
+ * rectangle equals that of a full decode bit for bit.
+ *
+ * Memory: pixels are in scratch. libwebp takes its working memory from the heap and gives it back
+ * at the end of each image; it cannot be given an allocator. Instead, as much scratch as such an
+ * image takes is reserved, and not touched, so that scratch_bytes bounds both together. The
+ * exception is a lossless image made to do harm: libwebp makes sets of Huffman tables of up to 20
+ * kB each for only 20 bits of the file, at most 65536 of them (usual images: some tens).
+ *
+ * Without libwebp (SLUICE_WEBP) WebP images are UNSUPPORTED.
+ *
+ * Threads: pure.
  */
 #include "codecs.h"
 
@@ -25,16 +29,16 @@
 
 enum {
     SIDE_MAX = 16383,
-    MARGIN = 2, /* pixels that upsampling looks at beside a cut, and cuts at even places */
-    /* A larger picture is decoded in pieces, between which it is checked whether anybody waits. */
+    MARGIN = 2, /* pixels that upsampling reads next to a crop, which begins at even coordinates */
+    /* A larger image is decoded in pieces; `stop` is checked between them. */
     LONG_PIXELS = 1 << 21,
     PIECES = 64,
     PIECE_BYTES_MIN = 1 << 14
 };
 
 /*
- * What libwebp takes from the heap, at most: for each column the rows at hand; of a lossless
- * picture 4 bytes of each pixel, a quarter of that for each of three transforms, and tables.
+ * The most that libwebp takes from the heap: for each column the current rows; of a lossless image
+ * 4 bytes of each pixel, a quarter of that for each of three transforms, and tables.
  */
 #define COLUMN_BYTES   ((uint64_t)128)
 #define LOSSLESS_BYTES ((uint64_t)7)
@@ -67,7 +71,7 @@ static sluice_status webp_header(void *state, const sl_codec_source *source, sl_
     return status;
 }
 
-/* One side of what to decode: `need` and what is looked at beside it. */
+/* Widens one side of `need` by what upsampling also reads. */
 static void webp_codec_widen(uint32_t *start, uint32_t *size, uint32_t limit)
 {
     const uint32_t end = (*start + *size + MARGIN + 1) & ~1U;
@@ -77,11 +81,11 @@ static void webp_codec_widen(uint32_t *start, uint32_t *size, uint32_t limit)
 
 static bool webp_codec_is_stopped(const sl_codec_source *source)
 {
-    /* relaxed: a thread that sees it late works a little longer */
+    /* relaxed: a thread that sees it late only works a little longer */
     return source->stop != NULL && atomic_load_explicit(source->stop, memory_order_relaxed);
 }
 
-/* VP8_STATUS_USER_ABORT where nobody waits any more. */
+/* Returns VP8_STATUS_USER_ABORT once `stop` is set. */
 static VP8StatusCode decode_in_pieces(sl_bytes data, const sl_codec_source *source,
                                       WebPDecoderConfig *config)
 {
@@ -134,7 +138,7 @@ static sluice_status webp_codec_describe(VP8StatusCode code, int64_t offset, slu
     }
 }
 
-/* NULL where it, and what libwebp takes besides, is more than the scratch may have. */
+/* Returns NULL if the pixels and what libwebp takes exceed the scratch limit. */
 static uint8_t *webp_codec_take_pixels(const sl_webp *webp, sl_rect part, sl_scratch *scratch)
 {
     const uint64_t pixels = (uint64_t)webp->size.width * webp->size.height;

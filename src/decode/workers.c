@@ -9,12 +9,12 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* Written by open before its thread starts, then by that thread only. */
+/* Written by open before its thread starts, then only by that thread. */
 typedef struct worker {
     sl_workers *pool;
     uint32_t number;
     sl_decoder *decoder;
-    void *job; /* space for one */
+    void *job; /* space for one job */
     sl_thread thread;
 } worker;
 
