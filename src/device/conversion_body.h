@@ -30,7 +30,7 @@
 
 #include "conversion_kernel.h"
 
-/* One picture: where it begins. */
+/* One image, and where it begins. */
 typedef struct convert_picture {
     const sl_conversion_parameters *p;
     const uint8_t *from;
@@ -38,7 +38,7 @@ typedef struct convert_picture {
     uint32_t flags;
 } convert_picture;
 
-/* What makes a sample a result. */
+/* The factors that convert a sample. */
 typedef struct convert_factors {
     float scale[3], bias[3];
 } convert_factors;
@@ -46,8 +46,8 @@ typedef struct convert_factors {
 enum { CONVERT_WORDS = 4 /* of the widest group, in one plane */ };
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the name of a variable */
-/* A loop of `count` turns that is unrolled whatever the compiler knows of `count` when it decides:
- * an array whose index is a variable would be in slow memory. */
+/* A loop of `count` turns that is always unrolled, even if the compiler does not know `count` when
+ * it decides: arrays with a variable index would be in slow memory. */
 #define CONVERT_UP_TO(i, most, count)       \
     CONVERT_UNROLLED                        \
     for (uint32_t i = 0; i < (most); (i)++) \
@@ -56,13 +56,13 @@ enum { CONVERT_WORDS = 4 /* of the widest group, in one plane */ };
 
 /* ---- values ---- */
 
-/* No index that is not a constant: that would put the parameters into slow memory. */
+/* Uses constant indices only: a variable one would put the parameters into slow memory. */
 CONVERT_INLINE float convert_pick(const float of[3], uint32_t channel)
 {
     return channel == 0 ? of[0] : channel == 1 ? of[1] : of[2];
 }
 
-/* Of channels [first, first + 3), modulo 3. */
+/* Returns the factors of channels [first, first + 3), modulo 3. */
 CONVERT_INLINE convert_factors convert_factors_from(const sl_conversion_parameters *p,
                                                     uint32_t first)
 {
@@ -75,14 +75,14 @@ CONVERT_INLINE convert_factors convert_factors_from(const sl_conversion_paramete
     return factors;
 }
 
-/* Bits of a number, in binary32, as bfloat16. A carry out of the fraction goes into the exponent by
- * itself, up to infinity. */
+/* Returns the bits of a number, in binary32, rounded to bfloat16. A carry out of the fraction goes
+ * into the exponent, up to infinity. */
 CONVERT_INLINE uint32_t convert_bfloat(uint32_t bits)
 {
     return (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
 }
 
-/* One result, in the low bits. It is finite (conversion.h). */
+/* Returns one result, in the low bits. It is finite (conversion.h). */
 CONVERT_INLINE uint32_t convert_value(int dtype, uint32_t sample, float scale, float bias)
 {
     if (dtype == SLUICE_U8) {
@@ -102,7 +102,7 @@ CONVERT_INLINE uint32_t convert_bytes(int dtype)
 
 /* ---- words ---- */
 
-/* 1, 2 or 4 words, aligned to as much. */
+/* Loads 1, 2 or 4 words, aligned to their size. */
 CONVERT_INLINE void convert_load(uint32_t *words, uint32_t count, const uint8_t *from)
 {
     const void *at = from;
@@ -146,7 +146,7 @@ CONVERT_INLINE void convert_store_one(void *to, int dtype, size_t element, uint3
     }
 }
 
-/* Result number k goes to its place in words of results. */
+/* Puts result number k into its place in words of results. */
 CONVERT_INLINE void convert_put(uint32_t *words, int dtype, uint32_t k, uint32_t result)
 {
     const uint32_t each = 4 / convert_bytes(dtype);
@@ -168,11 +168,11 @@ CONVERT_INLINE uint32_t convert_turn(uint32_t phase, uint32_t low, uint32_t midd
 
 /* ---- single samples ---- */
 
-/* A place in a picture, to go on from: a division for each element would cost more than the rest.
- */
+/* A place in an image, to continue from: a division for each element would cost more than the
+ * rest. */
 typedef struct convert_place {
     uint32_t pixel, channel;
-    uint32_t x; /* of the pixel, where the picture is mirrored */
+    uint32_t x; /* of the pixel, if the image is mirrored */
 } convert_place;
 
 CONVERT_INLINE convert_place convert_place_of(const convert_picture *picture, uint32_t pixel,
@@ -185,7 +185,7 @@ CONVERT_INLINE convert_place convert_place_of(const convert_picture *picture, ui
     return place;
 }
 
-/* The sample that belongs there; goes on to the next place. */
+/* Returns the sample for this place, and moves to the next place. */
 CONVERT_INLINE uint32_t convert_next(const convert_picture *picture, convert_place *place)
 {
     const uint32_t width = picture->p->width;
@@ -201,7 +201,7 @@ CONVERT_INLINE uint32_t convert_next(const convert_picture *picture, convert_pla
     return sample;
 }
 
-/* `count` words, 1 or 3, from there on. */
+/* Gathers `count` words, 1 or 3, from there on. */
 CONVERT_INLINE void convert_gather(const convert_picture *picture, convert_place place,
                                    uint32_t *words, uint32_t count)
 {
@@ -211,20 +211,20 @@ CONVERT_INLINE void convert_gather(const convert_picture *picture, convert_place
     }
 }
 
-/* ---- groups of mirrored pictures: of what width they are is the same for all threads ---- */
+/* ---- groups of mirrored images: their width is the same for all threads ---- */
 
-/* Words [word, word + count) of a picture as mirrored, all in one line, whose width is a multiple
- * of 4. */
+/* Makes words [word, word + count) of an image as mirrored, all in one line, whose width is a
+ * multiple of 4. */
 CONVERT_INLINE void convert_turn_elements(const convert_picture *picture, uint32_t word,
                                           uint32_t *turned, uint32_t count)
 {
     const uint32_t line_words = picture->p->width / 4 * 3;
     const uint32_t begin = word % line_words;
-    const uint32_t end = line_words - begin; /* where the words that are turned are */
+    const uint32_t end = line_words - begin; /* where the source words are */
     const uint32_t *line = (const uint32_t *)(const void *)picture->from + (word - begin);
     uint32_t words[CONVERT_WORDS + 2];
     uint32_t phase = begin % 3;
-    /* The outermost two are not there, and not needed, at the ends of a line. */
+    /* The outermost two do not exist at the ends of a line, and are not needed. */
     words[0] = CONVERT_LOAD(line + (begin == 0 ? end - 1 : end));
     CONVERT_UP_TO(i, CONVERT_WORDS, count)
     {
@@ -254,7 +254,7 @@ CONVERT_INLINE void convert_mirror_nhwc(const convert_picture *picture, uint32_t
     }
 }
 
-/* 4 x `count` pixels from `first` of a picture as mirrored, all in one line. */
+/* Makes 4 x `count` pixels from `first` of an image as mirrored, all in one line. */
 CONVERT_INLINE void convert_turn_pixels(const convert_picture *picture, uint32_t first,
                                         uint32_t *turned, uint32_t count)
 {
@@ -294,7 +294,7 @@ CONVERT_INLINE void convert_mirror_nchw(const convert_picture *picture, uint32_t
 
 /* ---- groups ---- */
 
-/* The results of 4 x `count` elements from `first`. */
+/* Makes the results of 4 x `count` elements from `first`. */
 CONVERT_INLINE void convert_elements(const sl_conversion_parameters *p, int dtype, uint32_t first,
                                      const uint32_t *words, uint32_t count, uint32_t *made)
 {
@@ -311,13 +311,13 @@ CONVERT_INLINE void convert_elements(const sl_conversion_parameters *p, int dtyp
     }
 }
 
-/* Of an evenly filled picture the elements [first, first + 4 x count). What they are made of is
- * loaded before it is known whether it is wanted: a mirrored picture is read twice then, but from
- * the cache, and no other waits for its flags first. */
+/* Makes elements [first, first + 4 x count) of an evenly filled image. Their source is loaded
+ * before it is known whether it is needed: a mirrored image is then read twice, but from the cache,
+ * and other images do not wait for their flags first. */
 CONVERT_INLINE void convert_even_nhwc(const convert_picture *picture, int dtype, uint32_t first,
                                       uint32_t count)
 {
-    const uint32_t results = count * convert_bytes(dtype); /* words of them */
+    const uint32_t results = count * convert_bytes(dtype); /* words of results */
     uint8_t *to = picture->to + (size_t)first * convert_bytes(dtype);
     uint32_t words[CONVERT_WORDS];
     uint32_t made[CONVERT_WORDS] = {0, 0, 0, 0};
@@ -325,13 +325,13 @@ CONVERT_INLINE void convert_even_nhwc(const convert_picture *picture, int dtype,
     if (picture->flags & SL_ROW_MIRROR) {
         convert_mirror_nhwc(picture, first, words, count);
     }
-    if ((picture->flags & SL_ROW_ZERO) == 0) { /* not sooner: that would put off the load */
+    if ((picture->flags & SL_ROW_ZERO) == 0) { /* not earlier: that would delay the load */
         convert_elements(picture->p, dtype, first, words, count, made);
     }
     convert_store(to, made, results);
 }
 
-/* The samples of one channel, of 4 pixels in 3 words. */
+/* Returns the samples of one channel, from 4 pixels in 3 words. */
 CONVERT_INLINE uint32_t convert_samples_of(uint32_t channel, const uint32_t *words)
 {
     const uint32_t first = channel == 0 ? 0x0630 : channel == 1 ? 0x0741 : 0x0052;
@@ -339,7 +339,7 @@ CONVERT_INLINE uint32_t convert_samples_of(uint32_t channel, const uint32_t *wor
     return CONVERT_PERMUTE(CONVERT_PERMUTE(words[0], words[1], first), words[2], second);
 }
 
-/* The results of one channel, of 4 x `count` pixels. */
+/* Makes the results of one channel, for 4 x `count` pixels. */
 CONVERT_INLINE void convert_plane(const sl_conversion_parameters *p, int dtype, uint32_t channel,
                                   const uint32_t *words, uint32_t count, uint32_t *made)
 {
@@ -356,7 +356,7 @@ CONVERT_INLINE void convert_plane(const sl_conversion_parameters *p, int dtype, 
     }
 }
 
-/* Of an evenly filled picture the pixels [first, first + 4 x count); as above. */
+/* Makes pixels [first, first + 4 x count) of an evenly filled image, as above. */
 CONVERT_INLINE void convert_even_nchw(const convert_picture *picture, int dtype, uint32_t first,
                                       uint32_t count)
 {
@@ -382,11 +382,11 @@ CONVERT_INLINE void convert_even_nchw(const convert_picture *picture, int dtype,
     }
 }
 
-/* Units of a picture that is not filled evenly. */
+/* Makes the units of an image that is not filled evenly. */
 CONVERT_INLINE void convert_odd(const convert_picture *picture, int dtype, int layout,
                                 uint32_t units, uint32_t thread)
 {
-    const uint32_t channels = layout == SLUICE_NHWC ? 1 : 3; /* of a unit */
+    const uint32_t channels = layout == SLUICE_NHWC ? 1 : 3; /* per unit */
     const uint32_t first =
         thread / SL_CONVERSION_THREADS * SL_CONVERSION_THREADS * SL_CONVERSION_GROUP +
         thread % SL_CONVERSION_THREADS;
@@ -419,7 +419,7 @@ CONVERT_INLINE void convert_even(const convert_picture *picture, int dtype, int 
     }
 }
 
-/* What thread `thread` of those of picture `row` does; those past its end do nothing. */
+/* Runs thread `thread` of those for image `row`; threads past its end do nothing. */
 CONVERT_INLINE void convert_row(const sl_conversion_parameters *p, int dtype, int layout,
                                 uint32_t row, uint32_t thread)
 {
@@ -432,14 +432,15 @@ CONVERT_INLINE void convert_row(const sl_conversion_parameters *p, int dtype, in
                                      (uint8_t *)(uintptr_t)p->to + elements * convert_bytes(dtype),
                                      CONVERT_LOAD((const uint8_t *)(uintptr_t)p->flags + row)};
     /* NOLINTEND(performance-no-int-to-ptr) */
-    /* No division: that were 19 instructions in every thread. It does not overflow: units are below
-     * 2^31, and past them are at most 255 threads, of the last block, with 16 units each. */
+    /* No division, which would be 19 instructions in every thread. It does not overflow: units are
+     * below 2^31, and past them are at most 255 threads, of the last block, with 16 units each. */
     const uint32_t first = thread * p->group;
     if (p->group == 1) {
         convert_odd(&picture, dtype, layout, units, thread);
     } else if (first >= units) {
         return;
-    } else if (wide == SL_CONVERSION_GROUP || p->group == wide) { /* one, where they are the same */
+        /* one branch if they are the same */
+    } else if (wide == SL_CONVERSION_GROUP || p->group == wide) {
         convert_even(&picture, dtype, layout, first, wide / 4);
         CONVERT_APART;
     } else {

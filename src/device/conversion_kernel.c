@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* An image as it is embedded: a zstd frame, which does not say how much it holds. */
+/* An embedded image: a zstd frame without its content's size. */
 typedef struct packed_image {
-    uint64_t bytes; /* unpacked */
+    uint64_t bytes; /* unpacked size */
     sl_bytes frame;
 } packed_image;
 
-#ifdef SLUICE_CONVERSION_IMAGE /* the fatbin's path; SLUICE_CONVERSION_IMAGE_PTX is the PTX's */
+#ifdef SLUICE_CONVERSION_IMAGE /* path of the fatbin; SLUICE_CONVERSION_IMAGE_PTX is the PTX's */
 #    define EMBED(name, path)                     \
         ".balign 8\n" name "_bytes:\n"            \
         ".include \"" path ".size\"\n" name ":\n" \
@@ -56,7 +56,7 @@ static packed_image ptx_image(void)
 }
 #endif
 
-/* `*contents` with a 0 behind them. */
+/* Unpacks the image; a 0 follows `*contents`. */
 static sluice_status unpack(packed_image image, char **contents, sluice_error *error)
 {
     *contents = NULL;
@@ -140,14 +140,15 @@ const char *sl_conversion_kernel_name(uint32_t kernel)
     return names[kernel];
 }
 
-/* Elements of a picture, or pixels. */
+/* Returns the number of elements or pixels of an image. */
 static uint64_t conversion_kernel_units_of(const sl_conversion *conversion)
 {
     const uint64_t pixels = (uint64_t)conversion->width * conversion->height;
     return conversion->layout == SLUICE_NCHW ? pixels : 3 * pixels;
 }
 
-/* The widest that fill a picture evenly, if mirrored, too, they can be made of whole words. */
+/* Returns the largest group that fills an image evenly, if mirrored images can be made of whole
+ * words, too. */
 static uint32_t group_of(const sl_conversion *conversion)
 {
     const uint64_t units = conversion_kernel_units_of(conversion);

@@ -2,12 +2,14 @@
 /*
  * conversion_kernel: the device code of conversions, and how it is called.
  *
- * Purpose: conversion.cu is compiled to a fatbin and to PTX, which are embedded, packed with zstd,
- * where a CUDA toolkit was there at build time. It has a kernel for each dtype and layout; this
- * says which, on which grid, with which parameters, for the code that launches them (device_cuda)
- * or stands in for them (tests). Drivers that are older than the toolkit may refuse the fatbin: its
- * code has a format of the toolkit's time. The PTX is in an old version of the language, which they
- * compile themselves. Threads: pure; the images are constant.
+ * Purpose: if a CUDA toolkit is found at build time, conversion.cu is compiled to a fatbin and to
+ * PTX, which are embedded, compressed with zstd. There is a kernel for each dtype and layout; this
+ * header says which one to use, on which grid, with which parameters, for the code that launches
+ * the kernels (device_cuda) or replaces them (tests). Drivers older than the toolkit may refuse the
+ * fatbin, whose format is as new as the toolkit. They compile the PTX, which is in an old version
+ * of the language.
+ *
+ * Threads: pure; the images are constant.
  */
 #ifndef SL_CONVERSION_KERNEL_H
 #define SL_CONVERSION_KERNEL_H
@@ -18,21 +20,20 @@
 #include <stdint.h>
 
 enum {
-    SL_CONVERSION_MIXING = 8, /* 4 dtypes x 2 layouts, and from here on those that mix rows */
+    SL_CONVERSION_MIXING = 8, /* 4 dtypes x 2 layouts; the kernels from here on mix rows */
     SL_CONVERSION_KERNELS = 16,
-    SL_CONVERSION_THREADS = 256, /* of a block */
-    SL_CONVERSION_BYTES = 16,    /* of results that a thread makes in a plane, where they fill it */
-    SL_CONVERSION_GROUP = 4      /* else: elements, with NCHW pixels */
+    SL_CONVERSION_THREADS = 256, /* per block */
+    SL_CONVERSION_BYTES = 16,    /* of results per thread and plane, if that fills them evenly */
+    SL_CONVERSION_GROUP = 4      /* otherwise: elements, with NCHW pixels */
 };
 
-/* What each kernel gets, by value, as its only parameter. Device addresses. */
+/* The only parameter of each kernel, passed by value. Addresses are device addresses. */
 typedef struct sl_conversion_parameters {
     unsigned long long from, flags, to;
     uint32_t rows, width, height;
-    uint32_t
-        group; /* elements (NHWC) or pixels that a thread makes: 16, 8, 4; 1: 4 that are apart */
+    uint32_t group; /* elements (NHWC) or pixels per thread: 16, 8, 4; 1: 4 that are not adjacent */
     float scale[3], bias[3];
-    unsigned long long mixing; /* for those that mix rows */
+    unsigned long long mixing; /* for kernels that mix rows */
 } sl_conversion_parameters;
 
 typedef struct sl_conversion_launch {
@@ -40,21 +41,22 @@ typedef struct sl_conversion_launch {
     sl_conversion_parameters parameters;
 } sl_conversion_launch;
 
-/* Whether the library was built with a CUDA toolkit. Without, there is nothing to unpack. */
+/* Returns whether the library was built with a CUDA toolkit. Otherwise there is nothing to
+ * unpack. */
 bool sl_conversion_has_images(void);
-/* The fatbin, for cuModuleLoadData. The caller frees it with sl_free, on failure it is NULL. */
+/* Unpacks the fatbin, for cuModuleLoadData. The caller frees it with sl_free; NULL on failure. */
 sluice_status sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error);
-/* The PTX, with a 0 at its end, for cuModuleLoadDataEx; as above. */
+/* Unpacks the PTX, with a 0 at its end, for cuModuleLoadDataEx; otherwise as above. */
 sluice_status sl_conversion_unpack_ptx(char **ptx, sluice_error *error);
-/* Number and name of the kernel for a dtype and layout; SL_CONVERSION_MIXING further on is that
- * which mixes rows. */
+/* Number and name of the kernel for a dtype and layout; the one that mixes rows has a number higher
+ * by SL_CONVERSION_MIXING. */
 uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout);
 const char *sl_conversion_kernel_name(uint32_t kernel);
-/* Whether a picture is small enough for the kernels' 32-bit arithmetic. */
+/* Returns whether an image is small enough for the kernels' 32-bit arithmetic. */
 bool sl_conversion_takes(const sl_conversion *conversion);
-/* Of these rows. */
+/* Returns the kernel for these rows. */
 uint32_t sl_conversion_kernel_for(const sl_conversion *conversion, const sl_conversion_rows *rows);
-/* rows > 0, addresses 16-byte-aligned except for the flags. */
+/* Requires rows > 0, and addresses aligned to 16 bytes, except for the flags. */
 void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion *conversion,
                                const sl_conversion_rows *rows);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_driver: loads the driver once per process, under pthread_once, and fills the table of its
- * functions; what its results mean, in words and statuses. After loading everything is read-only.
+ * cuda_driver: loads the driver once per process, under pthread_once, fills the table of its
+ * functions, and turns its results into words and statuses. Everything is read-only after loading.
  */
 #include "cuda_driver.h"
 
@@ -21,7 +21,7 @@
 static struct {
     sl_cuda_driver driver;
     bool usable;
-    pid_t pid; /* in a process forked from this one the driver is dead */
+    pid_t pid; /* the driver does not work in a process forked from this one */
     sluice_error why;
 } loaded;
 
@@ -78,11 +78,11 @@ static void *open_library(void)
 
 typedef struct meaning {
     sl_cu_result code;
-    const char *name, *words; /* what it means, and what to do */
+    const char *name, *words; /* what the code means, and what to do */
 } meaning;
 
-/* What users most often meet when CUDA starts, in words of ours; the driver's own are terse, or
- * missing. */
+/* The codes that users meet most often when CUDA starts, in our words; the driver's own are terse
+ * or missing. */
 static const meaning meanings[] = {
     {SL_CU_NOT_INITIALIZED, "NOT_INITIALIZED",
      "the CUDA driver was initialised before a fork: use it in a fresh process"},
@@ -138,8 +138,8 @@ static void cuda_driver_refuse(sluice_status status, const char *call, sl_cu_res
     }
 }
 
-/* Whatever else cuInit answers, CUDA cannot be used here, and "auto" goes on without: a machine
- * without a GPU may have the libraries, and answer with any of a dozen codes. */
+/* Whatever else cuInit returns, CUDA cannot be used, and "auto" continues without it: a machine
+ * without a GPU may have the libraries, and return any of a dozen codes. */
 static sluice_status status_of_init(sl_cu_result code)
 {
     return code == SL_CU_OUT_OF_MEMORY ? SLUICE_NOMEM : SLUICE_UNSUPPORTED;

@@ -3,11 +3,13 @@
  * cuda_driver: the CUDA driver, opened at run time.
  *
  * Purpose: libcuda.so.1 (or the file named by the environment variable SLUICE_CUDA_DRIVER) is
- * opened at first use, so that one library runs with and without a driver and is built without a
+ * opened at first use, so that one library works with and without a driver and is built without a
  * toolkit. The declarations are our own, written from the documentation; a test compares them with
- * the toolkit's header where there is one.
- * Life: opened once in a process and never closed (its threads may outlive us). Silent: why there
- * is no driver is returned to each caller.
+ * the toolkit's header if there is one.
+ *
+ * Life: opened once per process and never closed (its threads may outlive us). Prints nothing: each
+ * caller gets the reason why there is no driver.
+ *
  * Threads: all functions from any thread; the table is immutable.
  */
 #ifndef SL_CUDA_DRIVER_H
@@ -83,7 +85,7 @@ enum {
     SL_CU_MEMORY_DEVICE = 2,
     SL_CU_JIT_ERROR_LOG_BUFFER = 5,
     SL_CU_JIT_ERROR_LOG_BUFFER_BYTES = 6,
-    SL_CU_FUNCTION_BINARY_VERSION = 6 /* 10 x major + minor of the GPU it is code for */
+    SL_CU_FUNCTION_BINARY_VERSION = 6 /* 10 x major + minor of the GPU that the code is for */
 };
 
 /* X(field, symbol, parameters). The symbol carries its version, which fixes the ABI. */
@@ -137,8 +139,8 @@ enum {
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,             \
        sl_cu_stream stream, void **parameters, void **extra))
 
-/* NULL in the table when the driver lacks them: texts, hints and a statistic, nothing hangs on
- * them. */
+/* NULL in the table when the driver lacks them: they give texts, hints and a statistic, and nothing
+ * depends on them. */
 #define SL_CUDA_OPTIONAL(X)                                                                      \
     X(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, sl_cu_device device))                 \
     X(memory_info, cuMemGetInfo_v2, (size_t * free_bytes, size_t * bytes))                       \
@@ -152,7 +154,7 @@ enum {
       (sl_cu_stream stream, sl_cu_context * context, sl_cu_green_context * green))               \
     X(stream_device, cuStreamGetDevice, /* CUDA 12.8 */                                          \
       (sl_cu_stream stream, sl_cu_device * device))                                              \
-    X(event_elapsed, cuEventElapsedTime_v2, /* CUDA 12.8; before, the one below */               \
+    X(event_elapsed, cuEventElapsedTime_v2, /* CUDA 12.8; with older drivers the next one */     \
       (float *ms, sl_cu_event begin, sl_cu_event end))                                           \
     X(event_elapsed_before, cuEventElapsedTime, (float *ms, sl_cu_event begin, sl_cu_event end)) \
     X(error_name, cuGetErrorName, (sl_cu_result code, const char **name))                        \
@@ -164,25 +166,26 @@ typedef struct sl_cuda_driver {
     SL_CUDA_REQUIRED(SL_CUDA_FIELD)
     SL_CUDA_OPTIONAL(SL_CUDA_FIELD)
 #undef SL_CUDA_FIELD
-    int version; /* 1000 x major + 10 x minor of the newest CUDA that it serves */
+    int version; /* 1000 x major + 10 x minor of the newest CUDA that it supports */
     int devices; /* at least 1 */
 } sl_cuda_driver;
 
-/* NULL, with the reason in `error`: UNSUPPORTED when there is no driver, or none that starts in
- * this process (whatever cuInit answers except for want of memory, which is NOMEM), or no device;
- * DEVICE when it fails after that. */
+/* Returns the driver, or NULL with the reason in `error`: UNSUPPORTED when there is no driver, none
+ * that starts in this process (whatever cuInit returns, except NOMEM for lack of memory), or no
+ * device; DEVICE when it fails later. */
 const sl_cuda_driver *sl_cuda_driver_get(sluice_error *error);
 
-/* Records that `call` answered `code`: `status` with the driver's words for it. */
+/* Records that `call` returned `code`: `status`, with the driver's words for the code. */
 sluice_status sl_cuda_error(const sl_cuda_driver *driver, sluice_status status, const char *call,
                             sl_cu_result code, sluice_error *error);
 
-/* The same of what CUDA answers when it starts or is given a device: what it means, and what to do.
- * False, and nothing recorded, when that is not known of `code`. */
+/* Records the meaning of a code that CUDA returns when it starts or opens a device, and what to do.
+ * Returns false, and records nothing, when the meaning of `code` is not known. */
 bool sl_cuda_explain(sluice_status status, const char *call, sl_cu_result code,
                      sluice_error *error);
 
-/* One line: the devices and the driver, or why there is none. Whether there is. */
+/* Writes one line: the devices and the driver, or why there is none. Returns whether there is
+ * one. */
 bool sl_cuda_describe(char *text, size_t bytes);
 
 #endif

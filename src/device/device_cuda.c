@@ -36,8 +36,8 @@ sluice_status sl_cuda_made(const sl_cuda_device *cuda, const char *call, sl_cu_r
                : sl_cuda_result(cuda, call, code, error);
 }
 
-/* Relaxed: a capture in another thread of the program must not forbid our calls, nor they end it.
- */
+/* Relaxed: a capture in another thread of the program must not forbid our calls, and they must not
+ * end it. */
 static sluice_status relax(const sl_cuda_device *cuda, unsigned *mode, sluice_error *error)
 {
     *mode = SL_CU_CAPTURE_MODE_RELAXED;
@@ -73,7 +73,7 @@ void sl_cuda_leave(const sl_cuda_device *cuda, unsigned mode)
 
 /* ---- life ---- */
 
-/* The number of a device by its argument: "" or digits. -1: neither. */
+/* Returns the number of a device by its argument: "" or digits; -1 for anything else. */
 static int parse_number(const char *argument)
 {
     int number = 0;
@@ -115,7 +115,7 @@ static sluice_status device_cuda_find(sl_cuda_device *cuda, int number, sluice_e
     return sl_cuda_result(cuda, "cuDeviceGet", driver->device_get(&cuda->handle, number), error);
 }
 
-/* Everything but the memory of `cuda` itself; nothing is left open when it fails. */
+/* Opens everything but the memory of `cuda` itself; leaves nothing open when it fails. */
 static sluice_status device_cuda_start(sl_cuda_device *cuda, int number, sluice_error *error)
 {
     const sl_cuda_driver *driver = cuda->driver;
@@ -192,7 +192,7 @@ static void cuda_close(sl_device *device)
         sl_cuda_leave(cuda, mode);
     }
     if (cuda->pid == getpid()) {
-        /* Outside: a context must not go while it is current. */
+        /* Outside: a context must not be released while it is current. */
         (void)cuda->driver->context_release(cuda->handle);
     }
     sl_free(cuda);
@@ -251,17 +251,18 @@ static void cuda_memory_close(sl_device *device, void *memory)
     }
 }
 
-/* A yes-or-no attribute of an address; `unknown` where the driver does not tell. */
+/* Returns a yes-or-no attribute of an address; `unknown` if the driver does not say. */
 static bool pointer_is(const sl_cuda_driver *driver, unsigned attribute, sl_cu_address address,
                        bool unknown)
 {
-    int value = 0; /* the driver writes one byte or four: all of them are zero before */
+    int value = 0; /* the driver writes one byte or four: all four must be zero before */
     return driver->pointer_attribute(&value, attribute, address) == SL_CU_SUCCESS ? value != 0
                                                                                   : unknown;
 }
 
-/* Managed memory moves to the processor that touches it, so any may use it, given that the device
- * may touch it while the host runs; elsewhere the host may not while we write. */
+/* Managed memory moves to the processor that touches it, so any of it may be used, provided that
+ * the device may touch it while the host runs; elsewhere the host must not touch it while the
+ * device writes. */
 static const char *managed_refusal(const sl_cuda_device *cuda)
 {
     int concurrent = 0;
@@ -273,9 +274,9 @@ static const char *managed_refusal(const sl_cuda_device *cuda)
 }
 
 /*
- * Whose memory is at an address: `whose` in words, or "" when it is this device's. Memory of pools
- * (cudaMallocAsync) and mapped ranges (cuMemMap) is device memory like any other; of a range that
- * is reserved but not mapped, the driver may still know the device.
+ * Finds whose memory is at an address: `whose` in words, or "" if it is this device's. Memory of
+ * pools (cudaMallocAsync) and mapped ranges (cuMemMap) is device memory like any other; of a range
+ * that is reserved but not mapped, the driver may still know the device.
  */
 static sluice_status device_cuda_look_at(const sl_cuda_device *cuda, sl_cu_address address,
                                          char *whose, size_t bytes, sluice_error *error)
@@ -341,8 +342,8 @@ static sluice_status cuda_memory_check(sl_device *device, const void *memory, si
 
 /* ---- description ---- */
 
-/* What CUDA_VISIBLE_DEVICES and NVML call it; of a MIG instance it is the instance's. "" when the
- * driver does not tell. */
+/* Writes the name that CUDA_VISIBLE_DEVICES and NVML use; for a MIG instance, the instance's. "" if
+ * the driver does not say. */
 static void put_uuid(const sl_cuda_device *cuda, bool instance, char *text, size_t bytes)
 {
     uint8_t uuid[16];
@@ -367,7 +368,7 @@ static void put_facts(const sl_cuda_device *cuda, char *text, size_t bytes)
     size_t memory = 0;
     int major = 0;
     int minor = 0;
-    /* What the driver does not tell stays as it is. */
+    /* What the driver does not say stays unchanged. */
     (void)driver->device_name(name, (int)sizeof(name), cuda->handle);
     (void)driver->device_attribute(&major, SL_CU_ATTRIBUTE_CAPABILITY_MAJOR, cuda->handle);
     (void)driver->device_attribute(&minor, SL_CU_ATTRIBUTE_CAPABILITY_MINOR, cuda->handle);

@@ -2,14 +2,16 @@
 /*
  * device_cuda: what the files of the CUDA device share.
  *
- * Purpose: a CUDA device through the driver, in its primary context, which is also the one of the
- * CUDA runtime and of frameworks. device_cuda.c has the table and the device's life,
- * device_cuda_stream.c streams, events and copies, device_cuda_slab.c pinned memory,
- * device_cuda_conversion.c the conversion kernels.
+ * Purpose: a CUDA device through the driver, in its primary context, which the CUDA runtime and
+ * frameworks use as well. device_cuda.c has the table and the device's life, device_cuda_stream.c
+ * streams, events and copies, device_cuda_slab.c pinned memory, device_cuda_conversion.c the
+ * conversion kernels.
+ *
  * Threads: any may call. Each call makes the context current and the thread's capture mode relaxed
- * (a program may be capturing a graph elsewhere), and puts both back as they were.
- * Life: after a fork the parent's; a call in the child touches nothing. At the end of a process the
- * driver may be gone before us: then there is nothing left to close.
+ * (a program may be capturing a graph elsewhere), and restores both.
+ *
+ * Life: after a fork it belongs to the parent; a call in the child touches nothing. At the end of a
+ * process the driver may be gone first: then there is nothing left to close.
  */
 #ifndef SL_DEVICE_CUDA_H
 #define SL_DEVICE_CUDA_H
@@ -26,9 +28,9 @@ typedef struct sl_cuda_device {
     sl_cu_device handle;
     sl_cu_context context;
     pid_t pid;
-    bool registered;     /* the slab is */
-    void *driver_memory; /* that the slab is in, or NULL */
-    /* conversions; module NULL: none. `kernels_text`: of which image, or why there is none */
+    bool registered;     /* the slab is registered */
+    void *driver_memory; /* memory of the driver that the slab uses, or NULL */
+    /* Conversions; module NULL: none. `kernels_text`: from which image, or why there are none. */
     sl_cu_module module;
     sl_cu_function kernels[SL_CONVERSION_KERNELS];
     char kernels_text[640];
@@ -39,18 +41,19 @@ static inline sl_cuda_device *sl_cuda_of(sl_device *device)
     return (sl_cuda_device *)(void *)device;
 }
 
-/* Puts the calling thread into the device; `*mode` is for leave. STATE in a forked process. */
+/* Makes the device's context current on the calling thread; `*mode` is for leave. STATE in a forked
+ * process. */
 sluice_status sl_cuda_enter(const sl_cuda_device *cuda, unsigned *mode, sluice_error *error);
 void sl_cuda_leave(const sl_cuda_device *cuda, unsigned mode);
 
-/* OK, or DEVICE with what `call` answered. */
+/* Returns OK, or DEVICE with the result of `call`. */
 sluice_status sl_cuda_result(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
                              sluice_error *error);
-/* The same of calls that make something: NOMEM for want of memory. */
+/* Does the same for calls that create something: NOMEM for lack of memory. */
 sluice_status sl_cuda_made(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
                            sluice_error *error);
 
-/* Of the device's table. */
+/* Functions of the device's table. */
 sluice_status sl_cuda_stream_open(sl_device *device, bool urgent, struct CUstream_st **stream,
                                   sluice_error *error);
 void sl_cuda_stream_close(sl_device *device, struct CUstream_st *stream);
@@ -73,7 +76,8 @@ sluice_status sl_cuda_convert(sl_device *device, const sl_conversion *conversion
                               const sl_conversion_rows *rows, struct CUstream_st *stream,
                               sluice_error *error);
 
-/* Loads the kernels: device->converts, and kernels_text. Both are called inside the device. */
+/* Loads the kernels: sets device->converts and kernels_text. Both are called between enter and
+ * leave. */
 void sl_cuda_convert_open(sl_cuda_device *cuda);
 void sl_cuda_convert_close(sl_cuda_device *cuda);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversions on a CUDA device. Without them batches arrive as the bytes that were copied. Their
- * kernels are in the fatbin, or, for drivers that refuse it, in PTX of an old version.
+ * Conversions on a CUDA device. Without them batches arrive as the bytes that were copied. The
+ * kernels are in the fatbin or, for drivers that refuse it, in PTX of an old version.
  */
 #include "device_cuda.h"
 #include "error.h"
@@ -55,7 +55,7 @@ static sluice_status load_fatbin(sl_cuda_device *cuda, sluice_error *why)
     return load_kernels(cuda, why);
 }
 
-/* The driver's compiler, too, gives its reason: `log`, cut to its first line, or "". */
+/* The driver's compiler also gives a reason: `log`, cut to its first line, or "". */
 static sluice_status load_ptx(sl_cuda_device *cuda, const char *ptx, char *log, size_t log_bytes,
                               sluice_error *why)
 {
@@ -73,8 +73,8 @@ static sluice_status load_ptx(sl_cuda_device *cuda, const char *ptx, char *log, 
     return load_kernels(cuda, why);
 }
 
-/* What drivers say of an image that is too new for them, or that is none for their device; also
- * when they are asked for a kernel, since they load no earlier than they must. */
+/* What drivers return for an image that is too new for them, or not for their device; also when a
+ * kernel is requested, since they load as late as possible. */
 static bool is_refusal(int32_t code)
 {
     switch (code) {
@@ -111,7 +111,7 @@ static void tell_code(sl_cuda_device *cuda)
     }
 }
 
-/* "7.0", as the PTX itself says. */
+/* Returns the version that the PTX states, such as "7.0". */
 static int version_of_ptx(const char *ptx, const char **version)
 {
     static const char word[] = ".version ";
@@ -121,7 +121,7 @@ static int version_of_ptx(const char *ptx, const char **version)
     return (int)strcspn(*version, "\n");
 }
 
-/* The fatbin is `refused`: PTX is tried. */
+/* Tries the PTX after the driver refused the fatbin. */
 static sluice_status load_old(sl_cuda_device *cuda, const sluice_error *refused)
 {
     char log[512];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that a CUDA device copies from by itself. Memory of our own is registered rather than the
- * driver's taken: it has huge pages, is where we say, and can be a target of io_uring. Where
- * registering is refused (confidential computing, some virtual machines) the driver's own is next,
- * and where that is refused too, copies go through the driver's bounce buffer.
+ * Memory that a CUDA device can copy from by itself. Our own memory is registered rather than the
+ * driver's used: it has huge pages and a chosen place, and io_uring can read into it. If
+ * registering is refused (confidential computing, some virtual machines), the driver's own memory
+ * is tried, and if that is refused too, copies go through the driver's bounce buffer.
  */
 #include "device_cuda.h"
 #include "error.h"
@@ -22,7 +22,7 @@ static void add_reason(sl_cuda_device *cuda, const char *reason)
              reason);
 }
 
-/* Whether a call that pins memory succeeded; else the reason is kept. */
+/* Returns whether a call that pins memory succeeded; otherwise keeps the reason. */
 static bool succeeded(sl_cuda_device *cuda, const char *call, sl_cu_result code)
 {
     sluice_error why;
@@ -57,11 +57,11 @@ static uint8_t *align_up(void *memory)
     return (uint8_t *)memory + (over == 0 ? 0 : SL_SLAB_ALIGN - over);
 }
 
-/* Puts the driver's memory in the place of the slab's. */
+/* Replaces the slab's memory by the driver's. */
 static bool exchange_memory(sl_cuda_device *cuda, sl_slab *slab)
 {
     void *memory = NULL;
-    /* The pages go first, so that the memory is not needed twice. */
+    /* The pages are freed first, so that the memory is not needed twice. */
     (void)madvise(slab->base, slab->bytes, MADV_DONTNEED);
     if (!succeeded(cuda, "cuMemHostAlloc",
                    cuda->driver->host_alloc(&memory, slab->bytes + SL_SLAB_ALIGN,
@@ -73,7 +73,7 @@ static bool exchange_memory(sl_cuda_device *cuda, sl_slab *slab)
     munmap(slab->base, slab->bytes);
     slab->base = align_up(memory);
     memset(slab->base, 0, slab->bytes);
-    /* Best effort, as for memory of our own. */
+    /* Best effort, as for our own memory. */
     (void)madvise(slab->base, slab->bytes, MADV_DONTFORK);
     return true;
 }
@@ -82,7 +82,7 @@ sluice_status sl_cuda_slab_register(sl_device *device, sl_slab *slab, sluice_err
 {
     sl_cuda_device *cuda = sl_cuda_of(device);
     unsigned mode;
-    assert(!cuda->registered && cuda->driver_memory == NULL); /* one slab a device */
+    assert(!cuda->registered && cuda->driver_memory == NULL); /* a device has one slab */
     const sluice_status status = sl_cuda_enter(cuda, &mode, error);
     if (status != SLUICE_OK) {
         return status;
@@ -111,7 +111,7 @@ static void give_driver_memory_back(sl_cuda_device *cuda, sl_slab *slab, bool in
     if (slab->budget != NULL) {
         sl_budget_give(slab->budget, slab->bytes);
     }
-    sl_slab_forget(slab); /* nothing of ours is mapped there */
+    sl_slab_forget(slab); /* no mapping of ours is left there */
 }
 
 void sl_cuda_slab_unregister(sl_device *device, sl_slab *slab)

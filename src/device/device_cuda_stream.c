@@ -21,7 +21,7 @@ static sluice_status device_cuda_stream_open_stream(const sl_cuda_device *cuda, 
     if (code != SL_CU_SUCCESS) {
         return sl_cuda_result(cuda, "cuCtxGetStreamPriorityRange", code, error);
     }
-    /* Non-blocking: a program's default stream would otherwise wait for ours, and ours for it. */
+    /* Non-blocking: otherwise a program's default stream would wait for ours, and ours for it. */
     return sl_cuda_made(
         cuda, "cuStreamCreateWithPriority",
         cuda->driver->stream_create(stream, SL_CU_STREAM_NON_BLOCKING, urgent ? greatest : 0),
@@ -52,7 +52,7 @@ void sl_cuda_stream_close(sl_device *device, struct CUstream_st *stream)
     }
 }
 
-/* Whether our own context is alive, when that of a stream may not be. */
+/* Returns whether our own context is alive, when a stream's may not be. */
 static bool is_alive(const sl_cuda_device *cuda)
 {
     int least;
@@ -60,14 +60,14 @@ static bool is_alive(const sl_cuda_device *cuda)
     return cuda->driver->stream_priorities(&least, &greatest) == SL_CU_SUCCESS;
 }
 
-/* Whether an answer is about the stream, and not about the device. */
+/* Returns whether a result is about the stream, not about the device. */
 static bool is_of_stream(const sl_cuda_device *cuda, sl_cu_result code)
 {
     switch (code) {
     case SL_CU_INVALID_VALUE:
     case SL_CU_INVALID_HANDLE:
     case SL_CU_INVALID_CONTEXT:
-    case SL_CU_NOT_SUPPORTED: /* by cuStreamGetCtx, of whatever streams */
+    case SL_CU_NOT_SUPPORTED: /* from cuStreamGetCtx, for any stream */
         return true;
     case SL_CU_CONTEXT_IS_DESTROYED:
         return is_alive(cuda);
@@ -76,7 +76,7 @@ static bool is_of_stream(const sl_cuda_device *cuda, sl_cu_result code)
     }
 }
 
-/* What a call on a stream of the program answered. */
+/* Interprets the result of a call on a stream of the program. */
 static sluice_status stream_result(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
                                    sluice_error *error)
 {
@@ -89,7 +89,7 @@ static sluice_status stream_result(const sl_cuda_device *cuda, const char *call,
     return sl_cuda_result(cuda, call, code, error);
 }
 
-/* The number of the device that a stream of another context is of; -1: not known. */
+/* Returns the number of the device that a stream of another context belongs to; -1: not known. */
 static int device_of(const sl_cuda_device *cuda, sl_cu_stream stream)
 {
     const sl_cuda_driver *driver = cuda->driver;
@@ -122,10 +122,10 @@ static sluice_status refuse_context(const sl_cuda_device *cuda, sl_cu_stream str
 }
 
 /*
- * Our events are of the primary context, and are recorded on streams of that context only. With
- * cuStreamGetCtx_v2 a stream of a green context is one of its device's primary context; the older
- * call gives it a context of its own. The special handles are streams of the current context: ours,
- * now.
+ * Our events belong to the primary context, and are only recorded on streams of that context. With
+ * cuStreamGetCtx_v2, a stream of a green context belongs to its device's primary context; the older
+ * call reports a context of its own. The special handles are streams of the current context, which
+ * is now ours.
  */
 static sluice_status check_context(const sl_cuda_device *cuda, sl_cu_stream stream,
                                    sluice_error *error)
@@ -149,8 +149,8 @@ static sluice_status check_context(const sl_cuda_device *cuda, sl_cu_stream stre
     return context == cuda->context ? SLUICE_OK : refuse_context(cuda, stream, error);
 }
 
-/* A stream of the program's may be waited on and recorded. Our events must not become part of a
- * graph: it would wait for them once and never again. */
+/* Checks that a stream of the program's may be waited on and recorded. Our events must not become
+ * part of a graph: it would wait for them once and never again. */
 static sluice_status device_cuda_stream_check_stream(const sl_cuda_device *cuda,
                                                      sl_cu_stream stream, sluice_error *error)
 {
@@ -170,10 +170,10 @@ static sluice_status device_cuda_stream_check_stream(const sl_cuda_device *cuda,
 }
 
 /*
- * A special handle is taken for a stream of our context, the primary one. Where another context of
- * this device is current, the caller means that one's, on which its kernels are: they would not be
- * waited for. With another device's context current, or none, nothing else can be meant: frameworks
- * name a device's default stream without making the device current.
+ * A special handle is taken for a stream of our context, the primary one. If another context of
+ * this device is current, the caller means that context's stream, on which its kernels run: they
+ * would not be waited for. If another device's context is current, or none, nothing else can be
+ * meant: frameworks name a device's default stream without making the device current.
  */
 static sluice_status check_current(const sl_cuda_device *cuda, sl_cu_stream stream,
                                    sluice_error *error)
@@ -198,7 +198,8 @@ static sluice_status check_current(const sl_cuda_device *cuda, sl_cu_stream stre
                         cuda->base.number);
 }
 
-/* sl_cuda_enter, for a stream of the program's that may be waited on and recorded. */
+/* Calls sl_cuda_enter for a stream of the program's, after checking that it may be waited on and
+ * recorded. */
 static sluice_status enter_for(const sl_cuda_device *cuda, sl_cu_stream stream, unsigned *mode,
                                sluice_error *error)
 {

@@ -11,7 +11,7 @@ struct sl_event {
     char unused;
 };
 
-/* One event is as complete as another. */
+/* All events are equally complete, so one is enough. */
 static sl_event complete;
 
 static sluice_status host_open(sl_device **device, const char *argument, sluice_error *error)

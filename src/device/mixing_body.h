@@ -20,7 +20,7 @@
 typedef struct mix_pair {
     convert_picture own, other;
     float weight, rest;
-    bool cuts; /* by the box; else in shares */
+    bool cuts; /* by the box; otherwise by weight */
     uint32_t left, top, right, bottom;
 } mix_pair;
 
@@ -51,8 +51,8 @@ CONVERT_INLINE void mix_next_pixel(const mix_pair *pair, mix_place *place)
     }
 }
 
-/* One result, in the low bits. A byte is at most 255 in shares, too, and its unit is the last bit
- * of a number of 2^23 and more. */
+/* Returns one result, in the low bits. A mixed byte is also at most 255, and its unit is the last
+ * bit of a number of at least 2^23. */
 CONVERT_INLINE uint32_t mix_value(const mix_pair *pair, int dtype, const uint32_t samples[2],
                                   float scale, float bias)
 {
@@ -72,7 +72,7 @@ CONVERT_INLINE uint32_t mix_value(const mix_pair *pair, int dtype, const uint32_
     return dtype == SLUICE_F32 ? CONVERT_BITS(value) : CONVERT_BFLOAT(value);
 }
 
-/* Byte k of words becomes that of `from`. */
+/* Replaces byte k of words by that of `from`. */
 CONVERT_INLINE void mix_take(uint32_t *words, const uint32_t *from, uint32_t k, bool takes)
 {
     const uint32_t mask = 255U << (8 * (k % 4));
@@ -225,11 +225,11 @@ CONVERT_INLINE uint32_t mix_one(const mix_pair *pair, int dtype, const uint32_t 
                       : mix_value(pair, dtype, samples, scale, bias);
 }
 
-/* Units of a picture that is not filled evenly. */
+/* Makes the units of an image that is not filled evenly. */
 CONVERT_INLINE void mix_odd(const mix_pair *pair, int dtype, int layout, uint32_t units,
                             uint32_t thread)
 {
-    const uint32_t channels = layout == SLUICE_NHWC ? 1 : 3; /* of a unit */
+    const uint32_t channels = layout == SLUICE_NHWC ? 1 : 3; /* per unit */
     const uint32_t first =
         thread / SL_CONVERSION_THREADS * SL_CONVERSION_THREADS * SL_CONVERSION_GROUP +
         thread % SL_CONVERSION_THREADS;
@@ -280,7 +280,7 @@ CONVERT_INLINE convert_picture mix_picture(const sl_conversion_parameters *p, in
     return picture;
 }
 
-/* A row's sl_conversion_mixing, as four words. */
+/* Reads a row's sl_conversion_mixing, as four words. */
 CONVERT_INLINE mix_pair mix_pair_of(const sl_conversion_parameters *p, int dtype, uint32_t row)
 {
     uint32_t words[4];
@@ -299,7 +299,7 @@ CONVERT_INLINE mix_pair mix_pair_of(const sl_conversion_parameters *p, int dtype
     return pair;
 }
 
-/* As convert_row. */
+/* Works as convert_row. */
 CONVERT_INLINE void mix_row(const sl_conversion_parameters *p, int dtype, int layout, uint32_t row,
                             uint32_t thread)
 {

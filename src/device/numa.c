@@ -14,13 +14,13 @@
 #define NODES_MAX 1024
 #define WORD_BITS (8 * sizeof(unsigned long))
 
-/* The kernel writes addresses in small letters. */
+/* The kernel writes addresses in lower case. */
 static char small(char letter)
 {
     return (char)tolower((unsigned char)letter);
 }
 
-/* A small file of the kernel's, as a string; false: there is none, or it is longer. */
+/* Reads a small file of the kernel as a string. Returns false if it does not exist or is longer. */
 static bool numa_read_text(const char *path, char *text, size_t bytes)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -57,7 +57,7 @@ int sl_numa_of_pci(const char *pci)
 bool sl_numa_processors(int node, sl_processors *processors)
 {
     char path[96];
-    char list[4096]; /* a page: more the kernel does not tell */
+    char list[4096]; /* a page: the kernel returns no more */
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
     return numa_read_text(path, list, sizeof(list)) && sl_processors_parse(processors, list);
 }

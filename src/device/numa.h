@@ -10,11 +10,12 @@
 
 #include <stddef.h>
 
-/* The node of the PCI device "0000:3b:00.0" (letters in either case); -1: none, or not known. */
+/* Returns the node of the PCI device "0000:3b:00.0" (letters in either case); -1: none, or not
+ * known. */
 int sl_numa_of_pci(const char *pci);
-/* Asks for pages on `node`, those already there included. 0, or an errno. */
+/* Requests pages on `node`, including those already populated. Returns 0 or an errno. */
 int sl_numa_prefer(void *memory, size_t bytes, int node);
-/* The processors of `node`, perhaps none; false: not known. */
+/* Fills in the processors of `node`, possibly none. Returns false if they are not known. */
 bool sl_numa_processors(int node, sl_processors *processors);
 
 #endif
