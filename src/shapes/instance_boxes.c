@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Boxes of what is seen of instances: edges are cut to the convex part of the output that is seen,
- * and its corners count where a polygon covers them. Of run lengths, rectangles are what polygons
- * are otherwise: a column of pixels, or many. Pure.
+ * Boxes of the visible part of instances: edges are clipped to the convex part of the output that
+ * is visible, and that part's corners count if a polygon covers them. For run lengths, rectangles
+ * take the place of polygons: a column of pixels, or many. Pure.
  */
 #include "instances.h"
 #include "moved_polygon.h"
@@ -12,7 +12,7 @@
 
 #define STAGE "shapes"
 
-/* What is seen, as lines, a x + b y + c >= 0 inside, between its corners. */
+/* The visible part, as lines, a x + b y + c >= 0 inside, between its corners. */
 typedef struct seen_part {
     uint32_t corners;
     double (*corner)[2];
@@ -37,7 +37,7 @@ static void widen_to_polygon(double box[4], const sl_polygon *polygon)
     }
 }
 
-/* ---- what is seen ---- */
+/* ---- the visible part ---- */
 
 static double twice_area(const seen_part *seen)
 {
@@ -65,7 +65,7 @@ static void find_lines(seen_part *seen)
     }
 }
 
-/* False: there is no space. */
+/* Returns false when there is no space. */
 static bool find_seen(const sl_shape_view *view, sl_scratch *scratch, seen_part *seen)
 {
     const double all[4][2] = {
@@ -82,10 +82,11 @@ static bool find_seen(const sl_shape_view *view, sl_scratch *scratch, seen_part 
     return true;
 }
 
-/* ---- what of a polygon is in it ---- */
+/* ---- clipping a polygon to it ---- */
 
-/* Cuts the part [*from, *to] of a line at one border, from which it is `away` at its beginning and
- * `change` more at its end; what is inside has 0 or more. False: nothing is left. */
+/* Clips the part [*from, *to] of a line at one border; the line's distance from it is `away` at its
+ * beginning and greater by `change` at its end, and not negative inside. Returns false when nothing
+ * is left. */
 static bool cut_part(double away, double change, double *from, double *to)
 {
     if (change == 0) {
@@ -100,7 +101,7 @@ static bool cut_part(double away, double change, double *from, double *to)
     return *from <= *to;
 }
 
-/* What of an edge is inside. */
+/* Adds the part of an edge that is inside. */
 static void add_edge_inside(const double a[2], const double b[2], const seen_part *seen,
                             double box[4])
 {
@@ -135,7 +136,7 @@ static bool covers_point(const sl_polygon *polygon, double x, double y)
     return inside;
 }
 
-/* Where a polygon ends inside, and corners of what is seen that it has. */
+/* Adds the ends of a polygon's edges inside, and the corners of the visible part that it covers. */
 static void add_inside(const sl_polygon *polygon, const seen_part *seen, sl_shape_box *box)
 {
     if (polygon->count < 3) {
@@ -199,7 +200,7 @@ static void add_rect(const sl_rect *rect, const sl_mover *mover, const seen_part
     }
 }
 
-/* A run is the end of a column, whole columns, and the beginning of one. */
+/* A run is the end of a column, whole columns, and the beginning of a column. */
 static void add_run_inside(const sl_run_lengths *runs, uint32_t run, const sl_mover *mover,
                            const seen_part *seen, sl_shape_box *box)
 {
@@ -227,7 +228,7 @@ static void add_runs(const sl_run_lengths *runs, const sl_shape_view *view, cons
     const sl_mover mover = sl_mover_of(&hull, 1, view->matrix);
     for (uint32_t i = 1; i < runs->count; i += 2) {
         if (i % SL_WORK_TURNS == 1 && sl_work_is_stopped(view->work)) {
-            return; /* which the caller says */
+            return; /* the caller reports it */
         }
         add_run_inside(runs, i, &mover, seen, box);
     }

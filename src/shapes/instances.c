@@ -9,7 +9,7 @@
 
 #define STAGE "shapes"
 
-/* What any shape takes. */
+/* What a shape of any kind takes. */
 enum { SHAPE_UNITS = 64 };
 
 static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9],
@@ -25,7 +25,7 @@ static sluice_status draw_runs(const sl_run_lengths *runs, const double matrix[9
 
 void sl_instances_turn(sl_instances *instances, const sl_turn *turn)
 {
-    sl_instance *of; /* scratch of the caller's, which sl_segmentation_read wrote */
+    sl_instance *of; /* the caller's scratch, which sl_segmentation_read wrote */
     memcpy(&of, &instances->of, sizeof(void *));
     for (uint32_t i = 0; i < instances->count && !sl_turn_is_none(turn); i++) {
         of[i].turn = *turn;

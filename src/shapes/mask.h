@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mask: the rows of pixels that shapes are drawn to. Plain data that somebody else owns.
+ * mask: the rows of pixels that shapes are drawn to. Plain data with another owner.
  */
 #ifndef SL_MASK_H
 #define SL_MASK_H
@@ -11,16 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pixel (x, y) is pixels[y * stride_bytes + x]. What a shape covers becomes `value`; all else stays
- * as it is. What it takes is charged to `work` (NULL: to nobody). */
+/* Pixel (x, y) is pixels[y * stride_bytes + x]. Pixels that a shape covers become `value`; all
+ * others stay unchanged. The time is charged to `work` (NULL: not charged). */
 typedef struct sl_mask {
     uint8_t *pixels;
     size_t stride_bytes;
     uint32_t width, height;
     uint8_t value;
     sl_work *work;
-    sl_rect
-        *drawn; /* set to a part of the mask that has all that was drawn to; NULL: nobody asks */
+    sl_rect *drawn; /* set to a part of the mask that contains all drawn pixels; NULL: not needed */
 } sl_mask;
 
 #endif

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-/* How far a perspective moves what it has nearest to the camera: half the reach. */
+/* How far a perspective moves the point nearest to the camera: half the reach. */
 #define PERSPECTIVE_REACH (SL_POLYGON_REACH / 2)
 
 static double depth_of(const double m[9], const double point[2])
@@ -24,8 +24,8 @@ static void move_point(const double m[9], const double from[2], double depth, do
     to[1] = within_reach((m[3] * from[0] + m[4] * from[1] + m[5]) / depth);
 }
 
-/* How near to the camera a point may be: so that no point in reach is moved out of it. An affine
- * matrix has them all at one depth. */
+/* Returns how near to the camera a point may be, so that no point within reach is moved out of it.
+ * With an affine matrix all points have the same depth. */
 static double least_depth(const sl_polygon *polygons, uint32_t count, const double m[9])
 {
     double most = 0;
@@ -39,7 +39,7 @@ static double least_depth(const sl_polygon *polygons, uint32_t count, const doub
     return fmax(most / PERSPECTIVE_REACH, DBL_MIN);
 }
 
-/* Where an edge is that near. */
+/* Finds where an edge has that depth. */
 static void move_crossing(const sl_mover *mover, const double a[2], const double b[2], double to[2])
 {
     const double *m = mover->matrix;

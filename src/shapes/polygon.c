@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Crossings are kept as bits of a plane, each column's flip from there down; rows are then summed
- * from the top, 64 columns at a time. Pure. */
+/* Crossings are kept as bits of a plane, each of which flips its column from there down; rows are
+ * then summed from the top, 64 columns at a time. Pure. */
 #include "polygon.h"
 
 #include "minmax.h"
@@ -11,14 +11,13 @@
 
 #define STAGE "shapes"
 
-/* Fifths of a pixel that the boundary is walked in, and the step that counts, between two of them.
- */
+/* The boundary is walked in fifths of a pixel; the step between two of them counts. */
 enum { FIFTHS = 5, STEP_FROM = 2, STEP_TO = 3, WORD_BITS = 64 };
 
 #define WORK_TIMES UINT64_C(64)
 #define WORK_LEAST (UINT64_C(1) << 20)
 
-/* Pixels of a polygon's bounding box that are filled in the time that one is looked at. */
+/* Pixels of a polygon's bounding box that are filled in the time of checking one. */
 enum { PIXELS_A_UNIT = 8 };
 
 /* A vertex, in fifths. */
@@ -26,17 +25,17 @@ typedef struct corner {
     int32_t u, v;
 } corner;
 
-/* From one vertex to another, so that it goes up in its longer direction. */
+/* From one vertex to another, directed so that its longer direction ascends. */
 typedef struct edge {
     int32_t u, v;
     int32_t steps; /* in the longer direction */
-    double slope;  /* of the other one */
+    double slope;  /* of the shorter direction */
 } edge;
 
 /* The part of the mask that a polygon may change, and its crossings. */
 typedef struct plane {
-    int32_t left, right, top, bottom; /* of pixels; right and bottom are behind the last one */
-    uint32_t words;                   /* of a row */
+    int32_t left, right, top, bottom; /* in pixels; right and bottom are after the last one */
+    uint32_t words;                   /* per row */
     uint64_t *bits;
     uint64_t work; /* that is left */
 } plane;
@@ -52,13 +51,13 @@ static int32_t column_from(int32_t u)
     return u <= STEP_FROM ? 0 : (u - STEP_FROM + FIFTHS - 1) / FIFTHS;
 }
 
-/* Behind the last column whose step is not behind `u`. */
+/* Returns the end (exclusive) of the columns whose step is not after `u`. */
 static int32_t column_to(int32_t u)
 {
     return u < STEP_TO ? 0 : (u - STEP_TO) / FIFTHS + 1;
 }
 
-/* The first row that a crossing at `v` counts for. */
+/* Returns the first row that a crossing at `v` counts for. */
 static int32_t row_from(int32_t v)
 {
     return column_from(v);
@@ -73,13 +72,13 @@ static void cross(plane *p, int32_t column, int32_t v)
     }
 }
 
-/* The other coordinate at a step, which begins at `from`. */
+/* Returns the other coordinate at a step, beginning at `from`. */
 static int32_t at_step(const edge *e, int32_t from, int32_t step)
 {
     return (int32_t)(from + e->slope * step + .5);
 }
 
-/* An edge whose longer direction is along rows: a step is known by its column. */
+/* Handles an edge whose longer direction is along rows: the column gives the step. */
 static void cross_along(plane *p, const edge *e, int32_t first, int32_t last)
 {
     for (int32_t column = first; column < last; column++) {
@@ -88,14 +87,14 @@ static void cross_along(plane *p, const edge *e, int32_t first, int32_t last)
     }
 }
 
-/* Whether a steep edge is past the column's step. */
+/* Returns whether a steep edge is past the column's step. */
 static bool is_past(const edge *e, int32_t column, int32_t step)
 {
     const int32_t u = at_step(e, e->u, step);
     return e->slope > 0 ? u >= FIFTHS * column + STEP_TO : u <= FIFTHS * column + STEP_FROM;
 }
 
-/* An edge whose longer direction is along columns: the step is looked for. */
+/* Handles an edge whose longer direction is along columns: the step is searched for. */
 static void cross_steep(plane *p, const edge *e, int32_t first, int32_t last)
 {
     for (int32_t column = first; column < last; column++) {
@@ -131,7 +130,7 @@ static bool add_edge(plane *p, corner from, corner to)
     return true;
 }
 
-/* Of one that has a vertex. False: a vertex is none. */
+/* Requires a vertex. Returns false when a vertex is not valid. */
 static bool find_bounds(const sl_polygon *polygon, const sl_mask *mask, plane *p)
 {
     corner least = {INT32_MAX, INT32_MAX};

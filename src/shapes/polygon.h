@@ -4,18 +4,23 @@
  *
  * Purpose: masks with the same bits as those of COCO's tools (rleFrPoly of cocoapi's
  * common/maskApi.c), whose rule is this. Vertices are rounded to fifths of a pixel, (int)(5 x +
- * .5); the boundary is walked on that grid, one step at a time in the longer direction, the other
- * coordinate rounded; where it passes between the fifths 2 and 3 of a column of pixels, it is
- * crossed there at row ceil((v - 2) / 5), v being the upper one of the two steps; and a pixel is
- * covered if its column is crossed an odd number of times at it or above. Holes and
+ * .5); the boundary is walked on that grid, one step at a time in the longer direction, with the
+ * other coordinate rounded; where it passes between the fifths 2 and 3 of a column of pixels, it
+ * crosses the column at row ceil((v - 2) / 5), v being the upper one of the two steps; and a pixel
+ * is covered if its column is crossed an odd number of times at it or above. Holes and
  * self-intersections follow from that (even-odd). A polygon of fewer than three points covers
- * nothing. Here, only the steps between the fifths 2 and 3 of columns that there are get computed,
- * so that what is far outside costs nothing.
+ * nothing. Only the steps between the fifths 2 and 3 of columns inside the mask are computed, so
+ * that anything far outside costs nothing.
+ *
  * Coordinates are continuous: pixel (i, j) covers [i, i + 1) x [j, j + 1).
- * Time: O(points + columns that each edge crosses + pixels of the bounding box / 64), and refused
- * where all this is more than 64 times the mask, and 2^20: no polygon that is meant is near that.
- * All of it is charged to the mask's work, pixels of a bounding box as an eighth of one.
- * Memory: a bit for each pixel of the bounding box, of scratch. Threads: pure.
+ *
+ * Time: O(points + columns that each edge crosses + pixels of the bounding box / 64); refused when
+ * this exceeds 64 times the mask's pixels plus 2^20: no polygon made in earnest comes near that.
+ * All of it is charged to the mask's work; a pixel of a bounding box counts as an eighth.
+ *
+ * Memory: a bit for each pixel of the bounding box, from scratch.
+ *
+ * Threads: pure.
  */
 #ifndef SL_POLYGON_H
 #define SL_POLYGON_H
@@ -24,7 +29,7 @@
 #include "mask.h"
 #include "scratch.h"
 
-/* How far from the origin a vertex may be, in pixels: within that the walk has no gaps. */
+/* How far from the origin a vertex may be, in pixels: up to this the walk has no gaps. */
 #define SL_POLYGON_REACH 1048576.0
 
 typedef struct sl_polygon {
@@ -33,9 +38,10 @@ typedef struct sl_polygon {
 } sl_polygon;
 
 /*
- * Draws what any of the polygons covers: an instance may have several parts, each of which counts
- * by itself. Errors: CORRUPT (a vertex that is not finite, or beyond the reach), UNSUPPORTED (the
- * time above), those of the mask's work, NOMEM (scratch); part of it may be drawn then.
+ * Draws the pixels that any of the polygons covers: an instance may have several parts, each of
+ * which counts by itself. Errors: CORRUPT (a vertex that is not finite, or beyond the reach),
+ * UNSUPPORTED (the time above), those of the mask's work, NOMEM (scratch); part of the polygons may
+ * be drawn then.
  */
 sluice_status sl_polygons_fill(const sl_polygon *parts, uint32_t count, const sl_mask *mask,
                                sl_scratch *scratch, sluice_error *error);

@@ -10,7 +10,7 @@
 
 #define MASK_PIXELS_MAX UINT32_MAX
 
-/* 5 bits each: all differences of 32 bits. */
+/* 5 bits each: enough for all differences of 32 bits. */
 enum { GROUP_BITS = 5, GROUPS_MAX = 7, SIGN_FIRST = 48, SIGN_LAST = 111, MORE = 32, NEGATIVE = 16 };
 
 /* ---- reading ---- */
@@ -77,9 +77,9 @@ const char *sl_run_reader_check(const sl_run_reader *reader, double width, doubl
                : "the runs of its mask and its size have different numbers of pixels";
 }
 
-/* ---- what they are ---- */
+/* ---- properties ---- */
 
-/* Behind the last pixel of the run before, which is where this one begins. */
+/* Returns the place after the last pixel of the previous run, where this one begins. */
 static uint32_t begin_of(const sl_run_lengths *runs, uint32_t run)
 {
     return run > 0 ? runs->ends[run - 1] : 0;
@@ -134,7 +134,7 @@ void sl_run_lengths_fill(const sl_run_lengths *runs, const sl_mask *mask)
     }
 }
 
-/* The run that a pixel is in. */
+/* Returns the run that contains a pixel. */
 static uint32_t run_lengths_find(const sl_run_lengths *runs, uint32_t pixel)
 {
     uint32_t low = 0;
@@ -150,7 +150,7 @@ static uint32_t run_lengths_find(const sl_run_lengths *runs, uint32_t pixel)
     return low;
 }
 
-/* The same, which mostly is `near`, or the one behind it. */
+/* Does the same; the run is mostly `near`, or the next one. */
 static uint32_t run_near(const sl_run_lengths *runs, uint32_t pixel, uint32_t near)
 {
     if (pixel < begin_of(runs, near)) {
@@ -160,13 +160,14 @@ static uint32_t run_near(const sl_run_lengths *runs, uint32_t pixel, uint32_t ne
     return pixel < runs->ends[near] ? near : run_lengths_find(runs, pixel);
 }
 
-/* ---- sampling: the part of the mask that the box of what is covered is moved to ---- */
+/* ---- sampling: the part of the mask that the box of the covered pixels is moved to ---- */
 
-/* Of the mask's coordinates: with a margin, so that rounding never decides what is looked at. */
+/* In the mask's coordinates, with a margin, so that rounding never decides which pixels are
+ * checked. */
 enum { MARGIN_PIXELS = 1 };
 #define RELATIVE_MARGIN 1e-9
 
-/* What holds for all places that are in the box: line * (x, y, 1) >= 0, up to rounding. */
+/* Conditions that hold for all places in the box: line * (x, y, 1) >= 0, up to rounding. */
 enum { BOX_LINES = 5 };
 typedef struct moved_box {
     double lines[BOX_LINES][3];
@@ -178,7 +179,7 @@ static uint32_t index_within(double at, uint32_t size)
     return !(at > 0) ? 0 : at < size ? (uint32_t)at : size;
 }
 
-/* Columns between the box's corners, where all of them are in front of the eye. */
+/* Finds the columns between the box's corners, if all of them are in front of the camera. */
 static void find_columns(const sl_rect *box, const double inverse[9], uint32_t width,
                          moved_box *moved)
 {
@@ -214,7 +215,7 @@ static void find_lines_of_box(const sl_rect *box, const double inverse[9], moved
     }
 }
 
-/* Rows of a column of the mask that may be in the box. */
+/* Finds the rows of a column of the mask that may be in the box. */
 static void find_rows(const moved_box *moved, const double size[3], double x, uint32_t height,
                       uint32_t rows[2])
 {
@@ -237,7 +238,7 @@ static void find_rows(const moved_box *moved, const double size[3], double x, ui
     rows[1] = index_within(ceil(to) + MARGIN_PIXELS, height);
 }
 
-/* How large the terms of all lines may be: their rounding is a part of that. */
+/* Finds how large the terms of all lines may be: their rounding is a fraction of that. */
 static void find_term_sizes(const sl_run_lengths *runs, const double inverse[9], double size[3])
 {
     for (size_t i = 0; i < 3; i++) {
@@ -246,7 +247,7 @@ static void find_term_sizes(const sl_run_lengths *runs, const double inverse[9],
     }
 }
 
-/* A column of the mask, rows [from, to). The run at hand stays in `*near`. */
+/* Samples rows [from, to) of a column of the mask. The current run is kept in `*near`. */
 static void sample_column(const sl_run_lengths *runs, const double inverse[9], const sl_mask *mask,
                           uint32_t x, const uint32_t rows[2], uint32_t *near)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Goes over the text twice: once to check and count, once to keep. Pure. */
+/* Reads the text twice: once to check and count, once to store. Pure. */
 #include "segmentation.h"
 
 #include "number_text.h"
@@ -12,17 +12,17 @@
 enum { NUMBER_BYTES_MAX = 128, EXACT_DIGITS = 15, EXACT_POWER = 22, HEX_DIGITS = 4, HEX = 16 };
 enum { LOOK_BYTES = 1 << 20 };
 
-/* What there is; and where it goes, unless NULL. */
+/* The counts, and where the values are stored, unless NULL. */
 typedef struct shape_text {
     const uint8_t *from, *at, *end;
-    const char *why; /* the first thing that is wrong */
+    const char *why; /* the first error */
     uint32_t annotations, polygons, points, runs;
     sl_instance *annotation;
     sl_polygon *polygon;
     double *point;
     uint32_t *run;
     const sl_work *work;
-    const uint8_t *look; /* where its stop is looked at next */
+    const uint8_t *look; /* where the stop flag is checked next */
     bool stopped;
 } shape_text;
 
@@ -32,7 +32,7 @@ static bool shape_refuse(shape_text *t, const char *why)
     return false;
 }
 
-/* Of each list: whether it goes on, behind an element. */
+/* For each list: returns whether it goes on after an element. */
 static bool shape_goes_on(shape_text *t)
 {
     if (t->at >= t->look) {
@@ -44,7 +44,7 @@ static bool shape_goes_on(shape_text *t)
 
 /* ---- JSON ---- */
 
-/* The next byte that is no blank, which stays; 0: there is none. */
+/* Returns the next byte that is not blank, without taking it; 0 at the end. */
 static uint8_t shape_peek(shape_text *t)
 {
     while (t->at < t->end &&
@@ -80,7 +80,7 @@ static bool shape_is_digit(const uint8_t *at, const uint8_t *end)
     return at < end && *at >= '0' && *at <= '9';
 }
 
-/* Behind the digits, of which there has to be one; NULL: there is none. */
+/* Returns the place after the digits, at least one of which is required, or NULL. */
 static const uint8_t *behind_digits(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *from = at;
@@ -90,7 +90,7 @@ static const uint8_t *behind_digits(const uint8_t *at, const uint8_t *end)
     return at > from ? at : NULL;
 }
 
-/* Behind a number as JSON has them; NULL: it is none. */
+/* Returns the place after a number in JSON's syntax, or NULL if it is not one. */
 static const uint8_t *behind_number(const uint8_t *at, const uint8_t *end)
 {
     at += at < end && *at == '-';
@@ -110,7 +110,8 @@ static const uint8_t *behind_number(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Both numbers are exact, so their quotient is the nearest one. False: they would not be. */
+/* Both numbers are exact, so their quotient is the nearest one. Returns false if they would not be
+ * exact. */
 static bool convert_short(const uint8_t *from, const uint8_t *to, double *number)
 {
     static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -174,7 +175,7 @@ static bool take_coordinate(shape_text *t, uint32_t place)
     return true;
 }
 
-/* A list of numbers, behind its bracket. */
+/* Takes a list of numbers, after its bracket. */
 static bool take_polygon(shape_text *t)
 {
     const uint32_t first = t->points;
@@ -219,7 +220,7 @@ static bool take_polygons(shape_text *t)
 
 /* ---- masks ---- */
 
-/* A character of a text; 0: it is one that no run lengths have. */
+/* Takes a character of a text; 0: no run lengths contain it. */
 static uint8_t take_sign(shape_text *t)
 {
     const uint8_t sign = *t->at++;
@@ -302,7 +303,7 @@ static bool take_member(shape_text *t, sl_run_reader *runs, double size[2], uint
                : shape_refuse(t, "the counts of its mask are neither a text nor a list");
 }
 
-/* An object, behind its bracket. */
+/* Takes an object, after its bracket. */
 static bool take_mask(shape_text *t, sl_run_lengths *mask)
 {
     sl_run_reader runs = {.ends = t->run != NULL ? t->run + t->runs : NULL};
@@ -369,7 +370,7 @@ static bool take_annotations(shape_text *t)
     return is_at_end(t) || shape_refuse(t, "unexpected data after the array");
 }
 
-/* Space for what was counted, which is counted again. */
+/* Takes space for what was counted; the second pass counts again. */
 static bool shape_take_space(shape_text *t, sl_scratch *scratch)
 {
     t->annotation = sl_scratch_take(scratch, (t->annotations + (size_t)1) * sizeof(*t->annotation));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points and runs stand back to back, in the order of the shapes that they are of: where each
- * begins is found when all are there, since arrays move while they grow. One owner.
+ * Points and runs are stored back to back, in the order of their shapes: where each shape begins is
+ * found when all are stored, since arrays move while they grow. One owner.
  */
 #include "shape_store.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shape_store: copies of shapes, which outlive what they were read from.
+ * shape_store: copies of shapes, which outlive their source.
  *
- * Memory: the heap's, by what is there: 16 bytes a point, 16 a polygon, 4 a run, 32 a shape; kept
- * for what comes next. Threads: one owner.
+ * Memory: the heap's, for the stored data only: 16 bytes per point, 16 per polygon, 4 per run, 32
+ * per shape; kept for reuse.
+ *
+ * Threads: one owner.
  */
 #ifndef SL_SHAPE_STORE_H
 #define SL_SHAPE_STORE_H
@@ -22,12 +24,12 @@ typedef struct sl_shape_store {
 /* A zeroed store is empty, and may be closed. */
 void sl_shape_store_close(sl_shape_store *store);
 void sl_shape_store_clear(sl_shape_store *store);
-/* A copy of shape `number`, behind those that there are. NOMEM. */
+/* Appends a copy of shape `number`. NOMEM. */
 sluice_status sl_shape_store_add(sl_shape_store *store, const sl_instances *from, uint32_t number,
                                  sluice_error *error);
-/* One without a shape. NOMEM. */
+/* Appends an entry without a shape. NOMEM. */
 sluice_status sl_shape_store_add_none(sl_shape_store *store, sluice_error *error);
-/* All of them, until the next one is added. */
+/* Returns all entries; valid until the next one is added. */
 sl_instances sl_shape_store_all(sl_shape_store *store);
 
 #endif
