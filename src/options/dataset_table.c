@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the options of opening, verifying, writing, packing and unpacking datasets have. */
+/* The options for opening, verifying, writing, packing and unpacking datasets. */
 #include "options_table.h"
 
 #include <sluice/unpack.h>
@@ -9,7 +9,7 @@
 #define SHARD_BYTES_MOST  (UINT64_C(1) << 40)
 #define SAMPLE_BYTES_MOST INT32_MAX
 #define ZSTD_LEVEL_MOST   19
-#define TILE_MCUS_MOST    65535 /* what a JPEG can say */
+#define TILE_MCUS_MOST    65535 /* the maximum of the JPEG format */
 #define SIDE_MOST         65500 /* likewise */
 #define PARTS_MOST        65535
 
@@ -19,7 +19,7 @@ static const char *const bad_words[] = {"fail", "skip", "skip-all", NULL};
 static const char *const metadata_words[] = {"keep", "drop", NULL};
 static const char *const form_words[] = {"folder", "tar", NULL};
 
-/* A program may say yes by another number than 1, too: that was never refused. */
+/* Programs may also set flags to numbers other than 1, which was never refused. */
 #define LOOSE_FLAG .type = SLUICE_OPTION_FLAG, .most = UINT32_MAX
 
 /* ---- sluice_dataset_options ---- */

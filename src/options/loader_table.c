@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sluice_loader_options and sluice_column have. */
+/* The options of sluice_loader_options and sluice_column. */
 #include "names.h"
 #include "options_table.h"
 
@@ -125,7 +125,7 @@ const sl_options_table sl_loader_table = SL_TABLE(loader_rows);
 #define NUMBER(member, from, to)   SL_NUMBER(sluice_column, member, from, to)
 #define WORD(member, words, first) SL_WORD(sluice_column, member, words, first)
 #define OF(kind)                   (UINT32_C(1) << SLUICE_COLUMN_##kind)
-/* An element of documents, of which 0 is one. */
+/* An element of documents, for which 0 is a valid value. */
 #define ID(member, bit)                                                   \
     NUMBER(member, -(INT64_C(1) << 53), INT64_C(1) << 53),                \
         .kinds = OF(PACKED), .value = "ID", .given_bit = SLUICE_ID_##bit, \

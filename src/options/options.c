@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options by their rows: a member of any width is loaded as one 64-bit value, judged by its row,
- * and stored. The same judgement serves the check of a struct and the value of a text, so that what
- * can be set is what is accepted. No state; any thread.
+ * Options by their rows: a member of any width is loaded as one 64-bit value, checked against its
+ * row, and stored. The same check serves a struct and a value given as text, so that both accept
+ * the same values. No state; any thread.
  */
 #include "options.h"
 
@@ -192,7 +192,7 @@ sluice_status sl_options_check(sluice_options of, const void *options, const cha
 
 /* ---- from text ---- */
 
-/* Whether all of `text` is one. `value` is zero. */
+/* Returns whether all of `text` is a value. `value` is zero before. */
 static bool options_read_value(const sluice_option *option, const char *text, option_value *value)
 {
     char *end = NULL;
@@ -209,7 +209,7 @@ static bool options_read_value(const sluice_option *option, const char *text, op
         return end != text && *end == '\0';
     }
     const bool below = is_signed(option) && *text == '-';
-    if (text[below] < '0' || text[below] > '9') { /* neither blanks nor a plus */
+    if (text[below] < '0' || text[below] > '9') { /* neither blanks nor a plus sign */
         return false;
     }
     value->whole = below ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, 10);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options_table: the one table of what options the public structs have.
+ * options_table: the one table of the options that the public structs have.
  *
- * Purpose: a row for each member that a text can say. Checks, the tool and the Python package read
- * it; a new option is a member at the end of its struct, a row here, and the code that goes by it.
- * The tool lists them by group (tools/sluice), Python in this order.
+ * Purpose: a row for each member that a text can set. Checks, the tool and the Python package read
+ * it; a new option is a member at the end of its struct, a row here, and the code that uses it. The
+ * tool lists options by group (tools/sluice), Python in this order.
  *
- * Ranges are of what is given: 0 means the default, whatever the range. What a default is, and what
- * options have to be to each other, is checked where they are used.
+ * Ranges apply to values that are given: 0 means the default, whatever the range. Defaults, and
+ * conditions between options, are checked where they are used.
  *
  * Threads: constant.
  */
@@ -47,7 +47,7 @@ extern const sl_options_table sl_loader_table, sl_column_table, sl_dataset_table
         .type = _Generic(((of *)0)->member, uint32_t \
                          : SLUICE_OPTION_FLAG),      \
         .most = 1
-/* `array` ends with NULL; its first word is number `first`. */
+/* `array` ends with NULL; its first word has number `first`. */
 #define SL_WORD(of, member, array, first)           \
     SL_ROW(of, member),                             \
         .type = _Generic(((of *)0)->member, int32_t \

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Where a sentence says more than a member's name, or a caller would write more than the option's.
- * NULL: the other front end has no such option. All other names are of the table. */
+/* Options whose name in a front end is more than the member's name, or that callers write
+ * differently. NULL: the other front end has no such option. All other names are from the table. */
 static const struct phrase {
     const char *library, *spelled[2]; /* by sluice_spelling */
 } phrases[] = {
