@@ -31,8 +31,8 @@ static void pad(bytes *to, size_t multiple, size_t short_of)
 
 /* ---- flatbuffers ---- */
 
-/* Slots of 8 bytes each; a bit of `there` that is 0: the slot is left out. `values` of slots that
- * hold offsets are linked later. The table's place. */
+/* Appends a table of 8-byte slots and returns its position. Omits a slot whose bit in `there` is 0.
+ * The caller links offsets in `values` later. */
 static size_t put_table(bytes *flat, const uint64_t *values, unsigned slots, unsigned there)
 {
     assert(slots <= SLOTS_MAX);
@@ -50,7 +50,7 @@ static size_t put_table(bytes *flat, const uint64_t *values, unsigned slots, uns
     return table;
 }
 
-/* Makes the offset at `place` lead to what comes next, on a multiple of `align` behind `head`. */
+/* Makes the offset at `place` refer to the next object, aligned to `align` after `head`. */
 static void link_at(bytes *flat, size_t place, size_t align, size_t head)
 {
     pad(flat, align, head);
@@ -71,7 +71,7 @@ static void put_text(bytes *flat, size_t table, unsigned slot, const char *text)
     flat->size += strlen(text) + 1;
 }
 
-/* A vector of offsets; where they are. */
+/* Appends a vector of offsets and returns their position. */
 static size_t put_offsets(bytes *flat, size_t table, unsigned slot, unsigned count)
 {
     link_slot(flat, table, slot, 4, 0);
@@ -93,9 +93,9 @@ static void put_root(bytes *flat)
 typedef struct field {
     const char *name;
     int type;
-    uint64_t facts[2]; /* of the type's table */
-    int dictionary;    /* its number; -1: none */
-    unsigned children; /* that follow */
+    uint64_t facts[2]; /* slots of the type's table */
+    int dictionary;    /* dictionary number; -1: none */
+    unsigned children; /* number of child fields, which follow */
 } field;
 
 static const field fields[] = {
@@ -235,7 +235,7 @@ static void begin_array(body *of, uint64_t length, uint64_t nulls)
     of->nodes[of->node_count++][1] = nulls;
 }
 
-/* What was put behind `from` is a buffer. */
+/* Records the bytes appended since `from` as a buffer. */
 static void end_buffer(body *of, size_t from)
 {
     of->buffers[of->buffer_count][0] = from;

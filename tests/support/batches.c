@@ -86,7 +86,7 @@ void batches_collect(batches *all, sluice_loader *loader, uint64_t epoch)
     all->end = status;
 }
 
-/* Nothing is the same as nothing, which memcmp may not be asked. */
+/* Two empty arrays are equal; memcmp must not be given NULL. */
 static bool same(const void *a, const void *b, size_t bytes)
 {
     return bytes == 0 || memcmp(a, b, bytes) == 0;

@@ -59,7 +59,7 @@ void must_bind(columns_rig *r)
     if (bind_asked(r, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
-    free(r->draws); /* of another set, where a test binds again */
+    free(r->draws); /* left by an earlier set if the test binds again */
     r->draws = calloc(1, sl_draw_memory_bytes(&r->set) + 1);
     assert_non_null(r->draws);
     sl_draw_memory_place(&r->set, r->row, r->draws);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns_rig: columns over made-up fields, and the arrays of one slot that their rows go to, for
+ * columns_rig: columns over made-up fields, and the arrays of one slot that receive their rows, for
  * tests.
  *
- * A test adds columns to `asked`, binds them, gives the row's values (columns_value) and makes
- * rows. The arrays have exactly the bytes of so many rows, so that a sanitizer sees a write behind
- * them, and are 0xA5 before. Functions fail the running test, but for those that give a status
- * back. Ownership: columns_rig_close frees all. Threads: the test's.
+ * A test adds columns to `asked`, binds them, sets the row's values (columns_value) and makes rows.
+ * The arrays have exactly the bytes of their rows, so that a sanitizer reports a write past the
+ * end; they start as 0xA5. Functions fail the running test, except those that return a status.
+ * Ownership: columns_rig_close frees all. Threads: the test's.
  */
 #ifndef SL_COLUMNS_RIG_H
 #define SL_COLUMNS_RIG_H
@@ -16,25 +16,25 @@
 typedef struct columns_rig {
     const sl_field *fields;
     uint32_t field_count, rows;
-    sluice_exif exif;    /* of the set that is bound next */
-    sl_notices *notices; /* likewise; NULL: nobody reads them */
+    sluice_exif exif;    /* for the next set that is bound */
+    sl_notices *notices; /* for the next set that is bound; NULL: not read */
     sluice_columns *asked;
     sl_column_set set;
     sl_decoder *decoder;
     sl_row *row;
-    void *draws; /* of the row (draw_memory.h) */
+    void *draws; /* the row's draws (draw_memory.h) */
     uint8_t *parts[SL_PARTS_MAX];
     uint64_t sizes[SL_RAGGED_MAX];
 } columns_rig;
 
 columns_rig *columns_rig_open(const sl_field *fields, uint32_t field_count, uint32_t rows);
-/* As a test's teardown. */
+/* Usable as a test's teardown. */
 int columns_rig_close(void **state);
 
 void must_bind(columns_rig *r);
-/* Binding says INVALID, with these words. */
+/* Expects binding to fail with INVALID and these words. */
 void refuses(columns_rig *r, const char *words);
-/* The array of this name, and its number. */
+/* Returns the number of the array with this name. */
 uint32_t part_named(const columns_rig *r, const char *name);
 void *array(const columns_rig *r, const char *name);
 
@@ -46,7 +46,7 @@ static inline void set_bytes(columns_rig *r, uint32_t field, const void *bytes, 
 {
     *value(r, field) = (sl_value){.present = true, .bytes = {bytes, size}};
 }
-/* Row `number`, of the sample 1000 + number. */
+/* Makes row `number` from sample 1000 + number. */
 sluice_status make(columns_rig *r, uint32_t number, sluice_error *error);
 void must_make(columns_rig *r, uint32_t number);
 void blank(columns_rig *r, uint32_t number);

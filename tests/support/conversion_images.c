@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The images of the conversion kernels for tests that wrap the three functions: the library's own,
- * or, where it is built without and SLUICE_TEST_KERNELS names tests/data/conversion.ptx.zst, those
- * of that text: PTX, and a fatbin with nothing but PTX.
+ * Conversion kernels for tests that wrap the three functions: the library's own, or, if it is built
+ * without them and SLUICE_TEST_KERNELS names tests/data/conversion.ptx.zst, that text as PTX and as
+ * a fatbin that contains only PTX.
  */
 #include "conversion_ptx.h"
 #include "error.h"
@@ -18,7 +18,7 @@ bool __wrap_sl_conversion_has_images(void);
 sluice_status __wrap_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error);
 sluice_status __wrap_sl_conversion_unpack_ptx(char **ptx, sluice_error *error);
 
-/* Behind `head_bytes`, in memory of the library's; NULL: there is no text to take. */
+/* Returns the text after `head_bytes`, in library memory; NULL: no text is available. */
 static char *text_behind(size_t head_bytes)
 {
     const char *file = getenv("SLUICE_TEST_KERNELS");
@@ -51,7 +51,7 @@ sluice_status __wrap_sl_conversion_unpack_ptx(char **ptx, sluice_error *error)
 
 sluice_status __wrap_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error)
 {
-    /* The head of the fatbin, and of the one part in it. */
+    /* Header of the fatbin, and of its only part. */
     struct {
         uint32_t magic;
         uint16_t version, head_bytes;

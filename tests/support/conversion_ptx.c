@@ -47,7 +47,8 @@ char *conversion_ptx_text(const char *file)
     return copy;
 }
 
-/* Where kernels see the arrays; each is aligned to 256 bytes, as cuMemAlloc does, but the flags. */
+/* Addresses of the arrays as kernels see them. All but the flags are aligned to 256 bytes, as
+ * cuMemAlloc does. */
 #define FROM   UINT64_C(0x100000000000)
 #define FLAGS  UINT64_C(0x200000000003)
 #define TO     UINT64_C(0x300000000000)
@@ -80,7 +81,8 @@ bool conversion_ptx_run(const ptx_module *module, const sl_conversion *conversio
                       .memory = memory,
                       .memories = rows->mixing != NULL ? 4 : 3,
                       .seed = seed};
-    /* As with more rows than a grid is high: in two directions, the last blocks without a row. */
+    /* Splits the grid in two directions, as with more rows than a grid's height allows: the last
+     * blocks have no row. */
     memcpy(run.grid, launch.grid, sizeof(run.grid));
     run.grid[1] = 2;
     run.grid[2] = rows->rows / 2 + 1;

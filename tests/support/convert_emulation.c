@@ -108,7 +108,7 @@ static void put(void *to, sluice_dtype dtype, size_t at, uint8_t sample, float v
     }
 }
 
-/* A place in a picture. */
+/* A position in an image. */
 typedef struct sample_place {
     size_t y, x, channel;
 } sample_place;
@@ -139,7 +139,7 @@ static bool is_inside(const sl_conversion_mixing *mixing, const sample_place *at
            at->y < mixing->bottom;
 }
 
-/* What comes of a place of row `row`, put to its element. */
+/* Computes the result at a position of row `row` and stores it in its element. */
 static void convert_place_plainly(const sl_conversion *c, const sl_conversion_rows *rows,
                                   uint32_t row, const sample_place *at)
 {
@@ -158,7 +158,7 @@ static void convert_place_plainly(const sl_conversion *c, const sl_conversion_ro
         sample = 0;
         value = 0;
     } else if (!cuts && partner != row) {
-        sample = (uint8_t)nearbyintf(shares(mixing->weight, own, other)); /* to even */
+        sample = (uint8_t)nearbyintf(shares(mixing->weight, own, other)); /* rounds to even */
         value = shares(mixing->weight, value, fmaf((float)other, scale, bias));
     }
     put((uint8_t *)rows->to + row * sl_conversion_row_bytes(c), c->dtype, element_at(c, at), sample,

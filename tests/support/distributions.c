@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Below the limit of a probability of 0.001, by Wilson and Hilferty. */
+/* Asserts that the statistic is below the limit for a probability of 0.001 (Wilson and
+ * Hilferty). */
 static void assert_fits(double statistic, double freedom, const char *what)
 {
     const double share = 2 / (9 * freedom);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epochs: whole epochs of a dataset through a loader, each row of which is counted, and looked at.
+ * epochs: runs whole epochs of a dataset through a loader, and counts and checks each row.
  *
- * Fails the running test where a sample is missing, comes twice, or is not as it should be.
- * Threads: the test's.
+ * Fails the running test if a sample is missing, repeated or wrong. Threads: the test's.
  */
 #ifndef SL_EPOCHS_H
 #define SL_EPOCHS_H
@@ -16,17 +15,18 @@
 enum { EPOCHS_KEYS = 1024 };
 
 typedef struct epochs {
-    const char *key; /* a number of each sample, below EPOCHS_KEYS; NULL: its index */
-    bool (*is_key)(
-        int64_t key); /* whether a sample has it: else no row may; NULL: those below `keys` */
+    const char *key; /* column with a number for each sample, below EPOCHS_KEYS; NULL: the
+                      * sample's index */
+    bool (*is_key)(int64_t key); /* true if a sample has the key, otherwise no row may have it;
+                                  * NULL: keys below `keys` */
     int64_t keys;
-    const char *column; /* ragged, NULL: none; */
-    uint64_t most;      /* with up to so many elements, */
-    size_t element;     /* of so many bytes each */
+    const char *column; /* ragged column; NULL: none */
+    uint64_t most;      /* maximum number of elements */
+    size_t element;     /* bytes per element */
     void (*look)(int64_t key, const uint8_t *bytes, size_t size);
 } epochs;
 
-/* Three epochs by three workers. Closes the dataset, which the loader has to survive. */
+/* Runs three epochs with three workers. Closes the dataset first; the loader must survive that. */
 void epochs_run(const epochs *what, sluice_dataset *dataset);
 
 #endif

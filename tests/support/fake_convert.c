@@ -41,7 +41,7 @@ sluice_status fake_convert(sl_device *device, const sl_conversion *conversion,
     return fake_leave(fake);
 }
 
-/* One that breaks a rule is not made: under a sanitizer it would be a data race besides. */
+/* Skips a conversion that breaks a rule, which would also be a data race under a sanitizer. */
 void fake_run_conversion(fake_device *fake, const fake_work *work)
 {
     const bool there = work->block->done.copies >= work->before.copies;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How calls come in: locks, faults, checks of the thread; the device. */
+/* Entry of all calls: locks, faults, thread checks; and the device. */
 #include "fake_cuda_state.h"
 
 #include <assert.h>
@@ -87,7 +87,7 @@ bool fake_cuda_is_fork(void)
     fake_cuda *f = &fake_cuda_the;
     const pid_t here = getpid();
     pid_t first = 0;
-    /* Relaxed: a number that orders nothing. */
+    /* Relaxed: the number orders nothing. */
     return !atomic_compare_exchange_strong_explicit(&f->pid, &first, here, memory_order_relaxed,
                                                     memory_order_relaxed) &&
            first != here;
@@ -116,9 +116,9 @@ static bool is_idle_locked(void)
 }
 
 /*
- * A device that fails has stopped before anybody is told. Where a wait is answered with an error,
- * or its context is out of reach, nothing may be at work behind the caller's back who frees memory
- * next. Streams that the test holds back are not waited for to the end.
+ * Lets a device that fails stop before the caller learns of it. When a wait fails, or its context
+ * is unusable, no stream may still be working while the caller frees memory. Streams that the test
+ * holds are not waited for to the end.
  */
 static void settle_locked(fake_cuda_call call)
 {
@@ -157,7 +157,7 @@ static sl_cu_result refusal_locked(fake_cuda_call call, fake_cuda_needs needs)
     return needs == NEEDS_CONTEXT ? f->lost : SL_CU_SUCCESS;
 }
 
-/* Of the calls that a capture of global mode forbids in other threads, those that are used here. */
+/* The calls used here that a capture in global mode forbids in other threads. */
 static bool is_unsafe(fake_cuda_call call)
 {
     static const fake_cuda_call calls[] = {
@@ -173,7 +173,7 @@ static bool is_unsafe(fake_cuda_call call)
     return false;
 }
 
-/* Whether the thread is where it has to be. */
+/* True if the thread's context and capture mode are as required. */
 static sl_cu_result check_thread_locked(fake_cuda_call call)
 {
     fake_cuda *f = &fake_cuda_the;
@@ -244,7 +244,7 @@ void *fake_cuda_make_locked(fake_cuda_kind kind, size_t size)
 void *fake_cuda_find_locked(fake_cuda_kind kind, const void *key, fake_cuda_call call)
 {
     fake_cuda *f = &fake_cuda_the;
-    /* The latest first: the host's addresses come again. */
+    /* The latest first, since host addresses are reused. */
     for (size_t i = f->thing_count; i-- > 0;) {
         fake_cuda_thing *thing = f->things[i];
         if (thing->kind == kind && thing->key == (uintptr_t)key) {

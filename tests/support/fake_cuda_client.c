@@ -37,7 +37,7 @@ int fake_cuda_complain(const fake_cuda_control *fake)
 
 /* ---- memory ---- */
 
-/* cuda.h's, as far as it is needed here. */
+/* The parts of cuda.h needed here. */
 typedef struct driver {
     unsigned (*init)(unsigned flags);
     unsigned (*retain)(void **context, int device);
@@ -69,7 +69,8 @@ static void must(unsigned code)
     }
 }
 
-/* The driver, with the primary context current, and in the mode that the fake insists on. */
+/* Opens the driver, makes the primary context current, and sets the capture mode the fake
+ * requires. */
 static driver enter(void)
 {
     driver cu = {.mode = RELAXED};
@@ -110,7 +111,7 @@ void fake_cuda_memory_free(void *memory)
     driver cu = enter();
     must(cu.free(memory));
     leave(&cu);
-    must(cu.release(0)); /* that of the new one */
+    must(cu.release(0)); /* releases the new context */
     must(cu.release(0));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts, and what a thread has of them. */
+/* Contexts, and the state of each thread. */
 #include "fake_cuda_state.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@ _Thread_local unsigned fake_cuda_mode; /* 0: global, as in every new thread */
 
 static _Thread_local sl_cu_context stack[DEPTH_MAX];
 
-/* The only context that can be used; nothing is in it. The others can be current only. */
+/* The only usable context, which has no contents. The others can only be current. */
 int fake_cuda_primary_context;
 int fake_cuda_other_context;
 static int context_of_another_device;
@@ -113,7 +113,7 @@ sl_cu_result cuCtxGetDevice(sl_cu_device *device)
     return fake_cuda_leave(fake_cuda_depth > 0 ? SL_CU_SUCCESS : SL_CU_INVALID_CONTEXT);
 }
 
-/* One for each device; they stay. */
+/* Creates at most one context per device; they are never freed. */
 sl_cu_result cuCtxCreate_v2(sl_cu_context *context, unsigned flags, sl_cu_device device)
 {
     const sl_cu_result code = fake_cuda_enter(CALL_context_create, NEEDS_INIT);
@@ -133,7 +133,7 @@ sl_cu_result cuThreadExchangeStreamCaptureMode(unsigned *mode)
     if (fake_cuda_is_fork()) {
         return code;
     }
-    /* Putting it back is done all the same. */
+    /* The mode is restored even then. */
     if (code == SL_CU_SUCCESS || *mode != SL_CU_CAPTURE_MODE_RELAXED) {
         const unsigned before = fake_cuda_mode;
         fake_cuda_mode = *mode;

@@ -68,7 +68,7 @@ static void end_streams_locked(fake_cuda *f)
         if (f->things[i]->kind == KIND_STREAM) {
             struct CUstream_st *stream = (struct CUstream_st *)(void *)f->things[i];
             stream->thing.open = false;
-            stream->gone = true; /* not held any more */
+            stream->gone = true; /* no longer held */
         }
     }
     fake_cuda_wake_locked();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls about streams and events. */
+/* Calls for streams and events. */
 #include "fake_cuda_state.h"
 
 #include <assert.h>
@@ -106,7 +106,7 @@ sl_cu_result cuStreamIsCapturing(sl_cu_stream stream, unsigned *status)
     return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
-/* The context that a stream is said to be of. */
+/* Finds the context that a stream claims to belong to. */
 static sl_cu_result home_of(fake_cuda_call call, sl_cu_stream stream, fake_cuda_home *home)
 {
     const sl_cu_result code = fake_cuda_enter(call, NEEDS_CONTEXT);
@@ -127,7 +127,7 @@ static sl_cu_context context_of(bool primary)
     return (sl_cu_context)(void *)context;
 }
 
-/* The first version knows nothing of green contexts: they are contexts like others. */
+/* The first version does not know green contexts: they look like other contexts. */
 sl_cu_result cuStreamGetCtx(sl_cu_stream stream, sl_cu_context *context)
 {
     fake_cuda_home home = FAKE_CUDA_PRIMARY;
@@ -189,7 +189,7 @@ sl_cu_result cuEventDestroy_v2(sl_cu_event event)
     return fake_cuda_leave(code);
 }
 
-/* What record and wait have in common: the two handles, and no capture. */
+/* Does the checks common to record and wait: both handles, and no capture. */
 static sl_cu_result find_both_locked(fake_cuda_call call, sl_cu_stream stream, sl_cu_event event,
                                      struct CUstream_st **found)
 {
@@ -201,7 +201,7 @@ static sl_cu_result find_both_locked(fake_cuda_call call, sl_cu_stream stream, s
     if (home == FAKE_CUDA_NO_HOME) {
         return SL_CU_CONTEXT_IS_DESTROYED;
     }
-    /* Waiting is for streams of any context, recording is not. */
+    /* Streams of any context may wait, but not record. */
     if (call == CALL_event_record &&
         (home == FAKE_CUDA_OTHER_CONTEXT || home == FAKE_CUDA_OTHER_DEVICE)) {
         return SL_CU_INVALID_HANDLE;

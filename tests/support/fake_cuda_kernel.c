@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules and launches. Kernels are the PTX of the module that was loaded, of a fatbin the first
- * PTX in it; streams run them by the executor (ptx.h), in the memory that the launch is said to
- * use.
+ * Modules and launches. A kernel is the PTX of the loaded module, or the first PTX in a fatbin;
+ * streams run it in the executor (ptx.h) on the memory that the launch refers to.
  */
 #include "dtype.h"
 #include "fake_cuda_state.h"
@@ -17,30 +16,30 @@
 
 /* ---- modules ---- */
 
-/* Of a fatbin, and of each part of it. */
+/* Header of a fatbin, and of each part in it. */
 typedef struct fatbin_head {
     uint32_t magic;
     uint16_t version, head_bytes;
-    uint64_t bytes; /* behind the head */
+    uint64_t bytes; /* after the header */
 } fatbin_head;
 
 typedef struct fatbin_part {
     uint16_t kind, version;
     uint32_t head_bytes;
-    uint64_t bytes; /* behind the head */
+    uint64_t bytes; /* after the header */
 } fatbin_part;
 
 enum { FATBIN_PTX = 1 };
 #define FATBIN_MAGIC UINT32_C(0xBA55ED50)
 
-/* What does not begin with these bytes is text. */
+/* An image that does not begin with these bytes is text. */
 static bool is_code(const void *image)
 {
     static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
     return strncmp(image, (const char *)magic, sizeof(magic)) == 0;
 }
 
-/* A copy of the PTX, which the caller frees; NULL: there is none. */
+/* Returns a copy of the PTX, which the caller frees; NULL: there is none. */
 static char *text_of(const void *image)
 {
     const uint8_t *at = image;
@@ -61,7 +60,7 @@ static char *text_of(const void *image)
     return NULL;
 }
 
-/* The module of that text, parsed once in a process. What is not understood is a misuse. */
+/* Returns the module of that text, parsed once per process. A parse error is a misuse. */
 static const ptx_module *parse_locked(const char *text, ptx_failure *failure)
 {
     fake_cuda *f = &fake_cuda_the;
@@ -117,7 +116,7 @@ sl_cu_result cuModuleLoadData(sl_cu_module *module, const void *image)
     return fake_cuda_leave(load_locked(module, image, &failure));
 }
 
-/* The log goes to a buffer, if there is one. */
+/* Writes the log to the caller's buffer, if it gave one. */
 static void log_refusal(unsigned count, const unsigned *options, void *const *values,
                         const char *text)
 {
@@ -172,7 +171,7 @@ sl_cu_result cuModuleUnload(sl_cu_module module)
     return fake_cuda_leave(code);
 }
 
-/* What its results are, by the words in the kernel's name. */
+/* Derives the kernel's result type from the words in its name. */
 static bool parse_name(const char *name, sluice_dtype *dtype)
 {
     static const struct {
@@ -240,7 +239,7 @@ sl_cu_result cuFuncGetAttribute(int *value, unsigned attribute, sl_cu_function f
     return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
-/* Fills what the kernel reads and writes; whether that is the device's. */
+/* Fills the ranges that the kernel reads and writes; false: not device memory. */
 static bool find_ranges_locked(fake_cuda_work *work)
 {
     const sl_conversion_parameters *p = &work->parameters;

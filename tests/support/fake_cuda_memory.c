@@ -11,7 +11,7 @@ uint64_t fake_cuda_hash(const void *memory, size_t bytes)
 {
     const uint8_t *at = memory;
     const uint8_t *end = at + bytes;
-    uint64_t word; /* FNV-1a of words: ThreadSanitizer looks at each access */
+    uint64_t word; /* FNV-1a over words, since ThreadSanitizer checks each access */
     uint64_t hash = UINT64_C(14695981039346656037);
     for (; (size_t)(end - at) >= sizeof(word); at += sizeof(word)) {
         memcpy(&word, at, sizeof(word));
@@ -40,7 +40,7 @@ sl_cu_result cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
     return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
-/* What a call that closes host memory has in common. */
+/* Does the steps common to calls that close host memory. */
 static sl_cu_result close_host(fake_cuda_call call, fake_cuda_kind kind, void *memory)
 {
     sl_cu_result code = fake_cuda_enter_close(call, NEEDS_CONTEXT);
@@ -81,7 +81,7 @@ sl_cu_result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
     thing->key = (uintptr_t)found;
     thing->bytes = bytes;
     thing->backing = found;
-    memset(found, 0x5A, bytes < 4096 ? bytes : 4096); /* nobody promises zeros */
+    memset(found, 0x5A, bytes < 4096 ? bytes : 4096); /* zeros are not guaranteed */
     *memory = found;
     return fake_cuda_leave(SL_CU_SUCCESS);
 }
@@ -104,7 +104,7 @@ sl_cu_result cuMemAlloc_v2(sl_cu_address *memory, size_t bytes)
     if (bytes == 0 || bytes > size - f->memory_used) {
         return fake_cuda_leave(bytes == 0 ? SL_CU_INVALID_VALUE : SL_CU_OUT_OF_MEMORY);
     }
-    /* The address is good for nothing on the host. */
+    /* The address must not be accessed on the host. */
     void *address =
         mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     fake_cuda_thing *thing = fake_cuda_make_locked(KIND_MEMORY, sizeof(*thing));
@@ -136,7 +136,7 @@ sl_cu_result cuMemFree_v2(sl_cu_address memory)
     }
     const bool busy = fake_cuda_in_use_locked(thing->key, thing->key + thing->bytes);
     fake_cuda_expect_locked(!busy, FAKE_CUDA_PULLED, CALL_memory_free);
-    thing->open = false; /* the bytes stay until reset: a kernel may be at them */
+    thing->open = false; /* the bytes stay until reset, because a kernel may use them */
     fake_cuda_the.memory_used -= thing->bytes;
     return fake_cuda_leave(code);
 }
@@ -160,7 +160,8 @@ sl_cu_result cuPointerGetAttribute(void *data, unsigned attribute, sl_cu_address
     } else if (attribute == SL_CU_POINTER_DEVICE_ORDINAL) {
         *(int *)data = host ? 0 : memory->device;
     } else if (attribute == SL_CU_POINTER_IS_MANAGED) {
-        *(bool *)data = !host && memory->managed; /* one byte, so that more is not relied on */
+        *(bool *)data = !host && memory->managed; /* one byte, so that callers do not rely on
+                                                   * more */
     } else if (attribute == SL_CU_POINTER_MAPPED) {
         *(bool *)data = host || !memory->unmapped;
     } else {
@@ -210,7 +211,7 @@ sl_cu_result cuMemcpyHtoDAsync_v2(sl_cu_address to, const void *from, size_t byt
                            .hash = fake_cuda_hash(from, bytes),
                            .ranges = {{(uintptr_t)to, (uintptr_t)to + bytes, true}}};
     if (!pinned) {
-        /* The driver takes pageable memory before it returns. */
+        /* The driver reads pageable memory before it returns. */
         work.bounce = malloc(bytes);
         assert(work.bounce != NULL);
         memcpy(work.bounce, from, bytes);

@@ -30,7 +30,7 @@
 #define FAKE_CUDA_PARSED 8U
 #define FAKE_CUDA_EXPORT __attribute__((visibility("default")))
 
-/* What tests call besides, as programs do. */
+/* Other calls, which tests make as programs do. */
 #define FAKE_CUDA_EXTRA(X)                                               \
     X(context_create, cuCtxCreate_v2,                                    \
       (sl_cu_context * context, unsigned flags, sl_cu_device device))    \
@@ -38,7 +38,7 @@
       (void *to, sl_cu_address from, size_t bytes, sl_cu_stream stream)) \
     X(host_function, cuLaunchHostFunc, (sl_cu_stream stream, void (*run)(void *ctx), void *ctx))
 
-/* The calls, by the names of the table's fields. */
+/* The calls, named after the table's fields. */
 typedef enum fake_cuda_call {
 #define FAKE_CUDA_CALL(field, symbol, parameters) CALL_##field,
     SL_CUDA_REQUIRED(FAKE_CUDA_CALL) SL_CUDA_OPTIONAL(FAKE_CUDA_CALL)
@@ -47,8 +47,8 @@ typedef enum fake_cuda_call {
             CALLS
 } fake_cuda_call;
 
-/* The driver's functions are declared by the library's table, which another test compares with the
- * toolkit's header. */
+/* The library's table declares the driver's functions; another test compares it with the toolkit's
+ * header. */
 #define FAKE_CUDA_DECLARE(field, symbol, parameters) \
     FAKE_CUDA_EXPORT sl_cu_result symbol parameters;
 SL_CUDA_REQUIRED(FAKE_CUDA_DECLARE)
@@ -61,31 +61,31 @@ typedef enum fake_cuda_kind {
     KIND_STREAM,
     KIND_MEMORY,
     KIND_PINNED, /* registered host memory */
-    KIND_HOST,   /* host memory of the driver's */
+    KIND_HOST,   /* host memory from the driver */
     KIND_MODULE,
     KIND_FUNCTION,
     KINDS
 } fake_cuda_kind;
 
-/* The beginning of every object; its address is its handle but for memory. */
+/* Beginning of every object, whose address is its handle, except for memory. */
 typedef struct fake_cuda_thing {
     fake_cuda_kind kind;
     bool open;
     bool own;               /* the library's, not the test's */
-    uintptr_t key;          /* what the library calls it */
+    uintptr_t key;          /* the library's handle for it */
     size_t bytes;           /* memory */
     void *backing;          /* memory */
-    uint8_t *written;       /* memory: for each byte whether a copy or a kernel wrote it */
-    bool handed_out;        /* memory: to the test, which may write to it */
-    int device;             /* memory: of the device of this number */
+    uint8_t *written;       /* memory: for each byte, whether a copy or a kernel has written it */
+    bool handed_out;        /* memory: given to the test, which may write to it */
+    int device;             /* memory: number of its device */
     bool managed, unmapped; /* memory */
 } fake_cuda_thing;
 
 struct CUevent_st {
     fake_cuda_thing thing;
     unsigned flags;
-    uint64_t recorded, done; /* records called; records reached by their stream */
-    uint64_t done_ns;        /* when the last of these was */
+    uint64_t recorded, done; /* records called; records that their stream has reached */
+    uint64_t done_ns;        /* time of the last one done */
 };
 
 struct CUmod_st {
@@ -103,7 +103,7 @@ struct CUfunc_st {
 };
 
 typedef struct fake_cuda_range {
-    uintptr_t begin, end; /* device addresses; both 0: none */
+    uintptr_t begin, end; /* device addresses; both 0: no range */
     bool write;
 } fake_cuda_range;
 
@@ -117,11 +117,11 @@ typedef enum fake_cuda_work_kind {
 
 typedef struct fake_cuda_work {
     fake_cuda_work_kind kind;
-    uint64_t number; /* in the order of giving, over all streams */
+    uint64_t number; /* order of submission, over all streams */
     fake_cuda_range ranges[FAKE_CUDA_RANGES];
     /* COPY */
     const void *from;
-    void *bounce; /* what the driver took of pageable memory; NULL: none */
+    void *bounce; /* the driver's copy of pageable memory; NULL: none */
     size_t bytes;
     uint64_t hash;
     /* RECORD, WAIT */
@@ -133,7 +133,7 @@ typedef struct fake_cuda_work {
     sluice_dtype dtype;
     bool mixes;
     sl_conversion_parameters parameters;
-    /* READER: copies to the host first, where `to` is not NULL */
+    /* READER: copies to the host first if `to` is not NULL */
     void *to;
     void (*run)(void *ctx);
     void *ctx;
@@ -141,10 +141,10 @@ typedef struct fake_cuda_work {
 
 struct CUstream_st {
     fake_cuda_thing thing;
-    bool blocking; /* with the default stream */
+    bool blocking; /* synchronizes with the default stream */
     fake_cuda_home home;
     bool hold, capturing, gone;
-    pthread_cond_t more; /* something to do, or to end for */
+    pthread_cond_t more; /* signals more work, or the stream's end */
     uint64_t random;
     fake_cuda_work queue[FAKE_CUDA_QUEUE];
     uint64_t given, done;
@@ -155,14 +155,14 @@ typedef struct fake_cuda {
     pthread_cond_t changed;
     fake_cuda_options options;
     bool initialized;
-    _Atomic pid_t pid; /* of the process that called first */
+    _Atomic pid_t pid; /* process of the first call */
     _Atomic uint64_t forked_calls;
 
     fake_cuda_fault fault;
-    const char *failed; /* the call */
-    unsigned lost;      /* what every call answers, 0: none */
+    const char *failed; /* the call that failed */
+    unsigned lost;      /* result of every call; 0: not lost */
     bool unsafe_forbidden, unsafe_called;
-    unsigned busy; /* copies and kernels that are being done */
+    unsigned busy; /* copies and kernels in progress */
 
     uint64_t violations, violations_of[FAKE_CUDA_CHECKS];
     char first[400];
@@ -175,56 +175,57 @@ typedef struct fake_cuda {
     uint32_t workers; /* threads */
     struct {
         uint64_t hash;
-        ptx_module *module; /* stays as long as the process */
+        ptx_module *module; /* kept until the process ends */
     } parsed[FAKE_CUDA_PARSED];
 } fake_cuda;
 
 extern fake_cuda fake_cuda_the;
 
-/* What a call needs to be legal. */
+/* Requirements of a legal call. */
 typedef enum fake_cuda_needs { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT } fake_cuda_needs;
 
-/* Takes the lock; SUCCESS, or, without the lock, what the call has to answer. */
+/* Takes the lock. Returns SUCCESS, or the call's result without the lock. */
 sl_cu_result fake_cuda_enter(fake_cuda_call call, fake_cuda_needs needs);
-/* The same of a call that gives something back: always takes the lock, the answer is to be given
- * after the work; in a forked child it is NOT_INITIALIZED, without the lock. */
+/* Does the same for a call that releases something: always takes the lock; the caller returns the
+ * result after its work. In a forked child, returns NOT_INITIALIZED without the lock. */
 sl_cu_result fake_cuda_enter_close(fake_cuda_call call, fake_cuda_needs needs);
 sl_cu_result fake_cuda_leave(sl_cu_result code);
 const char *fake_cuda_call_name(fake_cuda_call call);
 bool fake_cuda_is_fork(void);
-/* Whether the calling thread's context is the device's, and alive. */
+/* True if the calling thread's context is the device's and alive. */
 bool fake_cuda_can_work_locked(void);
 
-/* Counts a misuse when `condition` is false, which it returns. */
+/* Counts a misuse if `condition` is false. Returns the condition. */
 bool fake_cuda_expect_locked(bool condition, fake_cuda_check check, fake_cuda_call call);
-/* Without a call: found while a stream worked. */
+/* Counts a misuse that a stream found while working, outside a call. */
 bool fake_cuda_expect_work_locked(bool condition, fake_cuda_check check);
-/* Counts a kernel that is not understood or fails the executor's checks: the failure's text. */
+/* Counts a kernel that cannot be parsed or fails the executor's checks, with the failure's text. */
 void fake_cuda_blame_kernel_locked(const char *text);
 
-/* A new zeroed open object of `size` bytes; its key is its address. */
+/* Allocates a zeroed, open object of `size` bytes; its key is its address. */
 void *fake_cuda_make_locked(fake_cuda_kind kind, size_t size);
-/* By handle; NULL, and a misuse, when it is none or not open. */
+/* Finds an object by handle; NULL, and a misuse, if there is none or it is closed. */
 void *fake_cuda_find_locked(fake_cuda_kind kind, const void *key, fake_cuda_call call);
-/* The open memory that holds all of [address, address + bytes); NULL: none. */
+/* Finds the open memory that contains all of [address, address + bytes); NULL: none. */
 fake_cuda_thing *fake_cuda_holding_locked(fake_cuda_kind kind, const void *address, size_t bytes);
-/* Where the device's bytes are. */
+/* Returns the host location of the device's bytes. */
 void *fake_cuda_backing_locked(uintptr_t address);
-/* What is kept of whether they were written; NULL: nothing, or they were handed out. */
+/* Returns the record of which bytes were written; NULL: none is kept, or the test may write
+ * them. */
 uint8_t *fake_cuda_written_locked(uintptr_t address);
 
 struct CUstream_st *fake_cuda_stream_locked(struct CUstream_st *stream, fake_cuda_call call);
-/* What every context but the primary one is. */
+/* Value of every context except the primary one. */
 extern int fake_cuda_other_context, fake_cuda_primary_context;
 struct CUstream_st *fake_cuda_stream_make_locked(bool own, bool blocking);
-/* Numbers the work and appends it; waits while that is too much. */
+/* Numbers the work and appends it; waits while the queue is full. */
 void fake_cuda_give_locked(struct CUstream_st *stream, const fake_cuda_work *work);
-/* Work that is given and not done uses [begin, end) of device memory or of a copy's source. */
+/* True if unfinished work uses [begin, end) of device memory or of a copy's source. */
 bool fake_cuda_in_use_locked(uintptr_t begin, uintptr_t end);
 uint64_t fake_cuda_hash(const void *memory, size_t bytes);
 uint64_t fake_cuda_now_ns(void);
 
-/* Tells every waiting thread to look again. */
+/* Makes every waiting thread check again. */
 void fake_cuda_wake_locked(void);
 
 /* The calling thread's counters. */

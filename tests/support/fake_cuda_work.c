@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads that streams are: what was given, in order, late. */
+/* The stream threads: they do queued work in order, with delays. */
 #include "fake_cuda_state.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 
 #define LATE_ONE_IN 4
 
-/* xorshift64*: any will do */
+/* xorshift64*: any generator works */
 static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state >> 12;
@@ -31,9 +31,9 @@ static void sleep_ns(uint64_t ns)
 /* ---- what is pending ---- */
 
 typedef struct visit {
-    const fake_cuda_work *asking; /* NULL: about [begin, end) of either side */
+    const fake_cuda_work *asking; /* NULL: asks about [begin, end), on either side */
     uintptr_t begin, end;
-    bool in_use;                           /* of [begin, end) */
+    bool in_use;                           /* [begin, end) is in use */
     bool reads, writes, written_over, all; /* conflicts with earlier work */
 } visit;
 
@@ -68,7 +68,7 @@ static struct CUstream_st *stream_at(size_t i)
     return thing->kind == KIND_STREAM ? (struct CUstream_st *)(void *)thing : NULL;
 }
 
-/* Compares with all work that is given and not done, but for what was given later than `asking`. */
+/* Compares with all unfinished work, except work submitted after `asking`. */
 static void visit_pending_locked(visit *v)
 {
     for (size_t i = 0; i < fake_cuda_the.thing_count; i++) {
@@ -87,13 +87,13 @@ bool fake_cuda_in_use_locked(uintptr_t begin, uintptr_t end)
 {
     visit v = {.begin = begin, .end = end};
     if (fake_cuda_the.lost != SL_CU_SUCCESS) {
-        return false; /* nothing runs any more */
+        return false; /* all streams are stopped */
     }
     visit_pending_locked(&v);
     return v.in_use;
 }
 
-/* Whether the order of everything before this work is kept. */
+/* Counts a misuse for each conflict with unfinished earlier work. True if there is none. */
 static bool in_order_locked(const fake_cuda_work *work)
 {
     visit v = {.asking = work};
@@ -115,7 +115,7 @@ void fake_cuda_wake_locked(void)
     }
 }
 
-/* The default stream and the blocking ones wait for each other's earlier work. */
+/* True if the streams wait for each other's earlier work: the default stream and a blocking one. */
 static bool is_joined_locked(const struct CUstream_st *stream, const fake_cuda_work *work)
 {
     const struct CUstream_st *standard = fake_cuda_the.default_stream;
@@ -132,7 +132,7 @@ static bool is_joined_locked(const struct CUstream_st *stream, const fake_cuda_w
     return false;
 }
 
-/* Of one queue each piece waits for all that was given before it. */
+/* With one queue, each piece of work waits for all work submitted before it. */
 static bool is_queued_locked(const fake_cuda_work *work)
 {
     for (size_t i = 0; fake_cuda_the.options.one_queue && i < fake_cuda_the.thing_count; i++) {
@@ -145,9 +145,9 @@ static bool is_queued_locked(const fake_cuda_work *work)
     return false;
 }
 
-/* ---- doing it; these let go of the lock while they work ---- */
+/* ---- doing the work; these functions release the lock meanwhile ---- */
 
-/* A misuse is not done: it would be a data race besides. */
+/* Skips a misuse, which would also be a data race. */
 static void copy_locked(const fake_cuda_work *work)
 {
     fake_cuda *f = &fake_cuda_the;
@@ -175,7 +175,7 @@ static void copy_locked(const fake_cuda_work *work)
     fake_cuda_expect_work_locked(same, FAKE_CUDA_CHANGED);
 }
 
-/* Kernels get at their own ranges only. */
+/* Lists the only memory that a kernel may access: its own ranges. */
 static bool list_memory_locked(const fake_cuda_work *work, ptx_memory memory[FAKE_CUDA_RANGES])
 {
     bool there = true;
@@ -260,7 +260,8 @@ static void do_locked(const fake_cuda_work *work)
         wait_locked(work);
         break;
     case WORK_RECORD:
-        /* Of records in two streams the later call counts, whichever stream comes to it first. */
+        /* For records in two streams, the later call counts, regardless of which stream gets there
+         * first. */
         if (work->record > work->event->done) {
             work->event->done = work->record;
             work->event->done_ns = fake_cuda_now_ns();
@@ -323,7 +324,7 @@ struct CUstream_st *fake_cuda_stream_make_locked(bool own, bool blocking)
     pthread_attr_t attributes;
     pthread_t thread;
     pthread_attr_init(&attributes);
-    /* Detached: nobody is left to join it when a stream is destroyed with work to do. */
+    /* Detached: nothing joins the thread of a stream destroyed with work pending. */
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     const int failed = pthread_create(&thread, &attributes, run, stream);
     pthread_attr_destroy(&attributes);

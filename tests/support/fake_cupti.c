@@ -21,7 +21,7 @@
 
 enum { INVALID_PARAMETER = 1, INVALID_OPERATION = 7 };
 
-/* As long as CUPTI 13's: what is behind the part that we declare must be skipped. */
+/* As long as CUPTI 13's: readers must skip the part after the members we declare. */
 struct long_kernel {
     struct cupti_kernel kernel;
     uint8_t rest[112];
@@ -37,13 +37,13 @@ struct long_memset {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool subscribed;
-static unsigned enabled; /* bits of kinds */
+static unsigned enabled; /* bit mask of kinds */
 static cupti_request request;
 static cupti_complete complete;
 static uint64_t (*clock_now)(void);
 static uint8_t *buffer;
 static size_t capacity, used;
-static uint64_t lost; /* there was no buffer */
+static uint64_t lost; /* no buffer was available */
 
 /* The names are CUPTI's. NOLINTBEGIN(readability-identifier-naming) */
 EXPORT int cuptiSubscribe(void **subscriber, cupti_callback callback, void *user);
@@ -108,7 +108,7 @@ int cuptiActivityRegisterTimestampCallback(uint64_t (*now)(void))
         return result;
     }
     if (enabled != 0) {
-        return INVALID_OPERATION; /* too late: records before it would have another clock */
+        return INVALID_OPERATION; /* too late: earlier records would use another clock */
     }
     clock_now = now;
     return CUPTI_OK;

@@ -26,49 +26,49 @@ typedef struct fake_device fake_device;
 
 typedef struct fake_options {
     uint64_t seed;
-    uint32_t delay_us;    /* longest delay before each piece of a stream's work */
-    bool ignore_releases; /* broken on purpose: the library's copy stream waits for no event */
-    bool ignore_copies;   /* broken on purpose: its urgent stream waits for none */
-    bool ignore_ready;    /* broken on purpose: the test's streams wait for no event */
-    bool no_time;         /* it does not measure time between events */
-    bool events_lie;      /* broken on purpose: query and synchronize say complete at once */
+    uint32_t delay_us;    /* longest delay before each item of a stream's work */
+    bool ignore_releases; /* deliberately broken: the library's copy stream waits for no event */
+    bool ignore_copies;   /* deliberately broken: its urgent stream waits for no event */
+    bool ignore_ready;    /* deliberately broken: the test's streams wait for no event */
+    bool no_time;         /* cannot measure time between events */
+    bool events_lie;      /* deliberately broken: query and synchronize report completion at once */
 } fake_options;
 
 fake_device *fake_device_new(const fake_options *options);
-/* To be handed to the code under test, which closes it. */
+/* Returns the device for the code under test, which closes it. */
 sl_device *fake_device_get(fake_device *fake);
 /* Waits for all streams. */
 void fake_device_free(fake_device *fake);
 
-/* The `nth` call from now on (1: the next) that can fail does: DEVICE with code 700, nothing done.
+/* Makes the `nth` fallible call from now on (1: the next) fail: DEVICE with code 700, nothing done.
  * `sticky`: all later ones too. 0: none fails. */
 void fake_fail(fake_device *fake, uint64_t nth, bool sticky);
-/* Whether a call has failed on request. */
+/* True if a call has failed on request. */
 bool fake_has_failed(fake_device *fake);
 /* The next stream_wait and event_record return INVALID, as for a stream under graph capture. */
 void fake_refuse_streams(fake_device *fake, bool refuse);
-/* true: no stream begins another piece of work; false: they go on. */
+/* true: no stream begins more work; false: they resume. */
 void fake_hold(fake_device *fake, bool hold);
-/* The same for one stream, the last word counts. */
+/* Does the same for one stream; the latest call counts. */
 void fake_hold_stream(fake_device *fake, struct CUstream_st *stream, bool hold);
 
-/* The same for the library's urgent streams. */
+/* Does the same for the library's urgent streams. */
 void fake_hold_urgent(fake_device *fake, bool hold);
 
-/* A stream of the test's own; lives until fake_device_free. */
+/* Creates a stream for the test; it lives until fake_device_free. */
 struct CUstream_st *fake_stream_new(fake_device *fake);
-/* Gives `stream` a kernel that reads the device memory block which holds `address`. */
+/* Queues a kernel on `stream` that reads the device memory block containing `address`. */
 void fake_kernel(fake_device *fake, struct CUstream_st *stream, const void *address,
                  void (*run)(void *ctx), void *ctx);
-/* The same for one that reads two blocks (or one; the second address may be NULL). */
+/* Queues a kernel that reads two blocks (or one, if the second address is NULL). */
 void fake_kernel_on(fake_device *fake, struct CUstream_st *stream, const void *const addresses[2],
                     void (*run)(void *ctx), void *ctx);
-/* Device memory of the test's own; lives until fake_device_free. */
+/* Allocates device memory for the test; it lives until fake_device_free. */
 void *fake_memory_new(fake_device *fake, size_t bytes);
-/* Waits until all work given to the stream so far is done. */
+/* Waits until all work queued on the stream so far is done. */
 void fake_stream_synchronize(fake_device *fake, struct CUstream_st *stream);
 
-/* Misuses seen so far, and the first of them ("" when none). */
+/* Returns the number of misuses so far, and the first one ("" if none). */
 uint64_t fake_violations(fake_device *fake);
 const char *fake_first_violation(fake_device *fake);
 uint64_t fake_copies(fake_device *fake);

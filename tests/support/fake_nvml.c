@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An NVML for tests, as a library of its own, with two devices. It ends the process when samples
- * leak or calls come outside init and shutdown. Environment: FAKE_NVML="CALL=CODE" makes one call
- * answer with that code (init, handle, power, utilization, gpm_sample, gpm_metric);
- * FAKE_NVML="no_gpm" is a GPU without GPM.
+ * A fake NVML for tests: a separate library with two devices. It ends the process if samples leak
+ * or calls come outside init and shutdown.
+ * Environment: FAKE_NVML="CALL=CODE" makes one call return that code (init, handle, power,
+ * utilization, gpm_sample, gpm_metric); FAKE_NVML="no_gpm" is a GPU without GPM.
  */
 #include "../../tools/sluice/common/nvml_api.h"
 
@@ -20,14 +20,14 @@ enum { NOT_SUPPORTED = 3, NOT_FOUND = 6, DEVICES = 2 };
 
 struct nvml_device {
     unsigned index;
-    atomic_uint calls; /* of utilization */
+    atomic_uint calls; /* calls for utilization */
 };
 struct nvml_gpm_sample {
-    unsigned taken; /* the number of the sample, from 1 */
+    unsigned taken; /* number of the sample, from 1 */
 };
 
 static struct nvml_device devices[DEVICES] = {{0, 0}, {1, 0}};
-/* NVML is opened as often as there are monitors, each with a thread. */
+/* Each monitor opens NVML and has its own thread. */
 static atomic_uint samples_alive, samples_taken;
 static atomic_int started;
 
@@ -151,7 +151,7 @@ int nvmlDeviceGetName(nvml_device device, char *text, unsigned bytes)
     return NVML_OK;
 }
 
-/* 50 and 70 by turns. */
+/* Alternates between 50 and 70. */
 int nvmlDeviceGetUtilizationRates(nvml_device device, struct nvml_utilization *utilization)
 {
     utilization->gpu = device->calls++ % 2 == 0 ? 50 : 70;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_spin: fake_cuda with one kernel more, the step of `sluice bench`: its stream sleeps for as
- * long as the kernel would spin. Everything else is fake_cuda's, which this library is linked with:
- * whoever opens it finds the functions of both.
+ * fake_spin: fake_cuda with one more kernel, the step of `sluice bench`: its stream sleeps as long
+ * as the kernel would spin. This library is linked with fake_cuda, so a program that opens it finds
+ * the functions of both.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ typedef unsigned (*get_function)(struct CUfunc_st **, struct CUmod_st *, const c
 typedef unsigned (*launch)(struct CUfunc_st *, unsigned, unsigned, unsigned, unsigned, unsigned,
                            unsigned, unsigned, struct CUstream_st *, void **, void **);
 
-/* Its address is the kernel's handle. */
+/* Its address serves as the kernel's handle. */
 static char spin_handle;
 
 static struct CUfunc_st *spin_function(void)
@@ -63,8 +63,8 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* On the stream's thread. A kernel that follows at once ends on time although the one before it
- * overslept: a device does not oversleep. */
+/* Runs on the stream's thread. If a kernel oversleeps, the one queued right after it still ends on
+ * time: a real device does not oversleep. */
 static void spin(void *ctx)
 {
     static const uint64_t at_once_ns = 20000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_state: the inside of fake_device, for fake_device.c and fake_convert.c (the contract's
- * calls), fake_control.c (the test's) and fake_stream.c (what streams do, later) only.
+ * fake_state: the internals of fake_device. Included only by fake_device.c and fake_convert.c (the
+ * contract's calls), fake_control.c (the test's side) and fake_stream.c (the streams' work).
  *
  * Lock: fake_device.mutex guards everything; `changed` is broadcast after each change.
  */
@@ -14,15 +14,16 @@
 #define QUEUE_MAX  256U
 #define THINGS_MAX 1024U
 
-/* Objects stay allocated until fake_device_free, so that use after close is seen, not suffered. */
+/* Objects stay allocated until fake_device_free, so that use after close is detected, not undefined
+ * behaviour. */
 struct sl_event {
     bool open;
     sl_event_kind kind;
-    uint64_t recorded, done; /* number of records called; of records reached by their stream */
-    uint64_t done_ns;        /* when the last was */
+    uint64_t recorded, done; /* records called; records that their stream has reached */
+    uint64_t done_ns;        /* time of the last one done */
 };
 
-/* Pieces of work on a block. */
+/* Numbers of work items on a block. */
 typedef struct fake_counts {
     uint64_t copies, conversions_from, conversions_to, kernels;
 } fake_counts;
@@ -40,15 +41,15 @@ typedef enum fake_kind { FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_CONVERT, FAKE_K
 typedef struct fake_work {
     fake_kind kind;
     fake_block *block; /* COPY, KERNEL, CONVERT (from) */
-    fake_block *other; /* KERNEL (NULL: it reads only one), CONVERT (to) */
+    fake_block *other; /* KERNEL (NULL: reads only one), CONVERT (to) */
     const void *from;  /* COPY */
     size_t size;
     uint64_t hash;
-    fake_counts before, before_other; /* given to the blocks before this */
+    fake_counts before, before_other; /* work given to the blocks before this */
     sl_conversion conversion;
     sl_conversion_rows rows;
     sl_event *event; /* RECORD, WAIT */
-    uint64_t record; /* its number */
+    uint64_t record; /* number of the record */
     void (*run)(void *ctx);
     void *ctx;
 } fake_work;
@@ -65,7 +66,7 @@ struct CUstream_st {
 };
 
 struct fake_device {
-    sl_device base; /* first: the contract's pointer is ours */
+    sl_device base; /* first member, so that the contract's pointer is also ours */
     fake_options options;
     bool open;
     pthread_mutex_t mutex;
@@ -82,28 +83,28 @@ struct fake_device {
     size_t block_count, event_count, stream_count;
 };
 
-/* Counts a misuse when `condition` is false. */
+/* Counts a misuse if `condition` is false. */
 void fake_expect_locked(fake_device *fake, bool condition, const char *text);
 uint64_t fake_hash(const void *memory, size_t size);
-/* The open block that holds the address; NULL: none. */
+/* Finds the open block that contains the address; NULL: none. */
 fake_block *fake_find_locked(fake_device *fake, const void *address);
-/* Makes one; `own`: for the library, which is to close it. */
+/* Allocates a block; `own`: for the library, which must close it. */
 uint8_t *fake_block_make_locked(fake_device *fake, size_t bytes, bool own);
-/* Takes the lock; DEVICE, without it, when this call is to fail. */
+/* Takes the lock; returns DEVICE, without the lock, if this call is to fail. */
 sluice_status fake_enter(sl_device *device, sluice_error *error);
-/* Gives it back, and says that something has changed. OK. */
+/* Signals a change and releases the lock. Returns OK. */
 sluice_status fake_leave(fake_device *fake);
-/* As the contract's. */
+/* Implements the contract's call. */
 sluice_status fake_convert(sl_device *device, const sl_conversion *conversion,
                            const sl_conversion_rows *rows, struct CUstream_st *stream,
                            sluice_error *error);
-/* What a stream does when it comes to a conversion. */
+/* Runs a conversion when its stream reaches it. */
 void fake_run_conversion(fake_device *fake, const fake_work *work);
-/* NULL is the default stream, which is the device's first. */
+/* Maps NULL to the default stream, the device's first. */
 struct CUstream_st *fake_resolve(fake_device *fake, struct CUstream_st *stream);
-/* A running stream; a system that refuses its thread ends the test. */
+/* Starts a stream; aborts the test if the system refuses its thread. */
 struct CUstream_st *fake_stream_make_locked(fake_device *fake, bool own, bool urgent);
-/* Appends to what the stream has to do; waits while that is too much. */
+/* Appends to the stream's work; waits while its queue is full. */
 void fake_give_locked(struct CUstream_st *stream, const fake_work *work);
 
 #endif

@@ -31,7 +31,7 @@ uint64_t fake_hash(const void *memory, size_t size)
     return hash;
 }
 
-/* xorshift64*: any will do */
+/* xorshift64*: any generator works */
 static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state >> 12;
@@ -40,7 +40,7 @@ static uint64_t next_random(uint64_t *state)
     return *state * UINT64_C(2685821657736338717);
 }
 
-/* A copy that breaks a rule is not made: under a sanitizer it would be a data race besides. */
+/* Skips a copy that breaks a rule, which would also be a data race under a sanitizer. */
 static void run_copy(fake_device *fake, const fake_work *work)
 {
     const fake_counts *done = &work->block->done;
@@ -61,7 +61,7 @@ static void run_copy(fake_device *fake, const fake_work *work)
     fake->copies++;
 }
 
-/* Whether all that was to be written into the block before is there. */
+/* True if all earlier writes to the block are done. */
 static bool is_there(const fake_block *block, const fake_counts *before)
 {
     return block->done.copies >= before->copies &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_setup: a loader whose reads go wrong by a seed, for tests of the internals. */
+/* fault_setup: a loader whose reads fail according to a seed, for tests of the internals. */
 #ifndef SL_FAULT_SETUP_H
 #define SL_FAULT_SETUP_H
 
@@ -7,7 +7,7 @@
 
 #include "backend.h"
 
-/* As setup_loader. `fault` may be NULL. */
+/* Like setup_loader. `fault` may be NULL. */
 sluice_loader *fault_loader(const char *path, const sluice_loader_options *options,
                             const sl_fault_config *fault);
 

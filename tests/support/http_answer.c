@@ -10,13 +10,13 @@
 
 enum { PIECE = 64 << 10, SKEW_MOST_S = 900 };
 
-/* An answer before faults: an object, or a text. */
+/* An answer before faults: an object or a text. */
 typedef struct answer {
     int status;
-    uint64_t first, count; /* of the object's bytes */
+    uint64_t first, count; /* range of the object's bytes */
     http_object object;
-    http_text text; /* memory of the object, to be freed */
-    http_text more; /* header lines */
+    http_text text; /* memory to be freed with the object */
+    http_text more; /* additional header lines */
     bool has_etag;
     const char *type;
 } answer;
@@ -45,7 +45,7 @@ static const char *reason_of(int status)
     return "Told So";
 }
 
-/* Whatever the locale is. */
+/* Independent of the locale. */
 static void add_date(http_text *head, const char *name, time_t when)
 {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -68,7 +68,7 @@ static const char *text_or(const http_faults *faults, http_fault fault, const ch
     return faults->has[fault] ? faults->texts[fault - FAULT_CODE] : otherwise;
 }
 
-/* The answer is this text. */
+/* Makes this text the answer. */
 static void set_text(answer *of, int status, const char *type)
 {
     of->status = status;
@@ -89,7 +89,8 @@ static void set_error(answer *of, int status, const char *code)
     set_text(of, status, "application/xml");
 }
 
-/* "bytes=a-b", "a-" or "-n". False: not one range; then all of it is sent. */
+/* Reads "bytes=a-b", "a-" or "-n". False if it is not a single range; then the whole object is
+ * sent. */
 static bool read_range(const http_request *request, uint64_t total, uint64_t *first, uint64_t *end)
 {
     const char *text = request->range;
@@ -137,7 +138,7 @@ static void find_object(http_connection *connection, const http_request *request
     of->status = 200;
     of->type = "application/octet-stream";
     of->count = object->bytes;
-    /* A comparison that is strong: a weak ETag fits nothing. */
+    /* Strong comparison: a weak ETag matches nothing. */
     if (request->if_match[0] != '\0' && strcmp(request->if_match, "*") != 0 && of->has_etag &&
         (strcmp(request->if_match, object->etag) != 0 || object->etag[0] == 'W')) {
         set_error(of, 412, "PreconditionFailed");
@@ -202,7 +203,7 @@ static void resolve(http_connection *connection, const http_request *request,
     set_text(of, 302, "text/plain");
 }
 
-/* /cdn/PATH?Expires=...: with an ETag of its own, which is not X-Linked-ETag. */
+/* /cdn/PATH?Expires=...: its ETag differs from X-Linked-ETag. */
 static void serve_signed(http_connection *connection, const http_request *request,
                          const http_faults *faults, answer *of)
 {
@@ -215,13 +216,13 @@ static void serve_signed(http_connection *connection, const http_request *reques
     find_object(connection, request, faults, request->path + strlen("/cdn"), of);
 }
 
-/* Two digits. */
+/* Reads two digits. */
 static int pair_of(const char *text)
 {
     return (text[0] - '0') * 10 + text[1] - '0';
 }
 
-/* Whether x-amz-date, "20261129T074500Z", is too far from the clock of a rule. */
+/* True if x-amz-date, "20261129T074500Z", is too far from the rule's clock. */
 static bool is_skewed(const http_request *request, const http_faults *faults)
 {
     const char *date = request->amz_date;
@@ -307,7 +308,7 @@ static void find_answer(http_connection *connection, const http_request *request
     }
 }
 
-/* Packs what would be sent, and says so. */
+/* Compresses the body and adds the header for it. */
 static void pack_body(answer *of)
 {
     uint8_t *plain = http_memory(NULL, (size_t)of->count + 1);
@@ -400,12 +401,12 @@ static bool send_head(http_connection *connection, const http_faults *faults, co
 
 /* How a body is sent, and where it stops. */
 typedef struct sending {
-    uint64_t stop; /* behind so many bytes; UINT64_MAX: nowhere */
+    uint64_t stop; /* stops after this many bytes; UINT64_MAX: never */
     int64_t drip_ms;
     bool chunked;
 } sending;
 
-/* False: the connection failed, or this is where it stops. */
+/* False if the connection failed, or sending stops here. */
 static bool send_piece(http_connection *connection, const sending *how, const uint8_t *data,
                        size_t bytes)
 {
@@ -434,7 +435,7 @@ static bool send_piece(http_connection *connection, const sending *how, const ui
     return true;
 }
 
-/* An undamaged file goes out without being copied. */
+/* Sends an undamaged file without copying it. */
 static bool send_file(http_connection *connection, const answer *of)
 {
     off_t offset = (off_t)of->first;
@@ -474,7 +475,7 @@ static bool send_body(http_connection *connection, const http_faults *faults, co
     return !how->chunked || http_send(connection, "0\r\n\r\n", 5);
 }
 
-/* A connection that is closed with time 0 to linger is reset. */
+/* Closing a connection with a linger time of 0 resets it. */
 static void reset_connection(const http_connection *connection)
 {
     const struct linger now = {.l_onoff = 1, .l_linger = 0};
@@ -502,7 +503,7 @@ static bool send_answer(http_connection *connection, const http_request *request
     if (!send_head(connection, faults, of, closes)) {
         return false;
     }
-    /* HEAD gets the head alone. */
+    /* HEAD gets only the header. */
     const bool whole = request->kind == HTTP_HEAD || send_body(connection, faults, of, &how);
     if (connection->sent >= how.stop) {
         if (faults->has[FAULT_RESET]) {

@@ -9,7 +9,7 @@
 
 enum { PAGE_MOST = 1000, PATH_MOST = 4096 };
 
-/* A bucket's keys in their order: collected, or made. */
+/* A bucket's keys in order: collected or generated. */
 typedef struct keys {
     const http_bucket *made; /* NULL: `names` */
     char **names;
@@ -17,13 +17,13 @@ typedef struct keys {
     bool exists;
 } keys;
 
-/* What is asked for, and where the page begins. */
+/* The request's parameters and the page's start. */
 typedef struct page {
     char prefix[PATH_MOST], delimiter[64], after[PATH_MOST];
     uint32_t most;
     http_pages pages;
     bool escapes;
-    bool after_folder; /* `after` is the prefix of a folder that the page before had */
+    bool after_folder; /* `after` is a folder prefix from the previous page */
 } page;
 
 static void add_key(keys *all, const char *name)
@@ -100,7 +100,7 @@ static keys collect_keys(http_server *server, const char *bucket)
     if (all.made == NULL && all.count > 1) {
         uint32_t kept = 1;
         qsort(all.names, all.count, sizeof(*all.names), compare_keys);
-        for (uint32_t i = 1; i < all.count; i++) { /* what was put twice is there once */
+        for (uint32_t i = 1; i < all.count; i++) { /* an object put twice is listed once */
             if (strcmp(all.names[i], all.names[kept - 1]) == 0) {
                 free(all.names[i]);
             } else {
@@ -129,8 +129,8 @@ static const char *key_at(const keys *all, uint32_t number, char made[64])
     return made;
 }
 
-/* The number of the first key from `from` on that is behind `text`; with `whole`, and does not
- * begin with it. */
+/* Returns the number of the first key, starting at `from`, that sorts after `text` and, with
+ * `whole`, does not begin with it. */
 static uint32_t first_behind(const keys *all, uint32_t from, const char *text, bool whole)
 {
     uint32_t low = from;
@@ -150,7 +150,7 @@ static uint32_t first_behind(const keys *all, uint32_t from, const char *text, b
     return low;
 }
 
-/* The first key that is not before `text`. */
+/* Returns the first key that does not sort before `text`. */
 static uint32_t first_from(const keys *all, const char *text)
 {
     uint32_t low = 0;
@@ -176,7 +176,7 @@ void http_error_body(http_text *body, const char *code)
                     code);
 }
 
-/* A name in an answer. As Amazon has it, a blank is "+" where names are escaped. */
+/* Appends a name to an answer. Like Amazon, writes a blank as "+" where names are escaped. */
 static void add_name(http_text *body, const page *of, const char *element, const char *name)
 {
     http_text_print(body, "<%s>", element);
@@ -199,7 +199,7 @@ static void add_name(http_text *body, const page *of, const char *element, const
     http_text_print(body, "</%s>", element);
 }
 
-/* Tokens are opaque, and have characters that a query must escape. */
+/* Makes an opaque token with characters that a query must escape. */
 static void make_token(http_text *body, const char *last, bool is_folder)
 {
     http_text_print(body, "<NextContinuationToken>%c/+", is_folder ? 'F' : 'K');
@@ -213,7 +213,7 @@ static bool read_token(page *of, const char *token)
 {
     const size_t length = strlen(token);
     if (strspn(token, "0123456789") == length) {
-        return true; /* behind an empty page: the first one */
+        return true; /* after an empty page: the first page */
     }
     if (length < 5 || length % 2 == 0 || strncmp(token + 1, "/+", 2) != 0 ||
         strcmp(token + length - 2, "==") != 0 || (length - 5) / 2 >= sizeof(of->after)) {
@@ -261,7 +261,7 @@ static void add_contents(http_server *server, http_text *body, const page *of, c
     http_object object;
     (void)snprintf(path, sizeof(path), "/%s/%s", bucket, key);
     if (!http_object_open(server, path, &object)) {
-        return; /* gone meanwhile */
+        return; /* deleted meanwhile */
     }
     http_object_close(&object);
     http_text_print(body, "<Contents>");
@@ -374,7 +374,7 @@ static void add_file_entry(http_server *server, http_text *body, const char *buc
         return;
     }
     http_object_close(&object);
-    /* The hub quotes no hash here. */
+    /* The hub does not quote hashes here. */
     object.etag[strlen(object.etag) - 1] = '\0';
     http_text_print(body,
                     "{\"type\":\"file\",\"oid\":\"%s\",\"size\":%llu,\"path\":", object.etag + 1,
@@ -401,8 +401,8 @@ static void show_folder(http_text *body, const char *key, size_t bytes)
     http_text_print(body, "}");
 }
 
-/* Shows the entries of a tree from the one of number `from` on, a page of them: folders before
- * files, as the hub does. Returns the number of the next one, or UINT32_MAX. */
+/* Lists a page of a tree's entries, starting at number `from`; like the hub, folders come before
+ * files. Returns the number of the next entry, or UINT32_MAX. */
 static uint32_t add_tree(http_server *server, http_text *body, const keys *all, const tree *of,
                          uint32_t from)
 {

@@ -310,7 +310,7 @@ void http_server_put(http_server *server, const char *path, const void *data, si
     for (const http_put *old = server->puts; old != NULL; old = old->next) {
         if (strcmp(old->path, path) == 0) {
             put->version = old->version + 1;
-            break; /* the newest is first */
+            break; /* the newest comes first */
         }
     }
     put->next = server->puts;

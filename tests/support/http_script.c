@@ -207,7 +207,7 @@ void http_rules_free(http_rules *rules)
     free(rules);
 }
 
-/* splitmix64, as a share of 1. */
+/* splitmix64, scaled to [0, 1). */
 static double draw(uint64_t seed, uint64_t number)
 {
     uint64_t x = seed * 0x9e3779b97f4a7c15U + number * 0xbf58476d1ce4e5b9U;

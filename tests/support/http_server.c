@@ -41,7 +41,7 @@ bool http_pause(http_connection *connection, int64_t ms)
         const int wait = ms < 0 ? -1 : (int)((end - now + 999999U) / 1000000U);
         const int ready = poll(&leaves, 1, wait);
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
-            return false; /* a server that ends shuts its sockets */
+            return false; /* shutting down the server closes its sockets */
         }
     }
 }
@@ -52,7 +52,7 @@ bool http_send(http_connection *connection, const void *data, size_t bytes)
     size_t done = 0;
     while (done < bytes) {
         size_t some = bytes - done;
-        if (connection->rate > 0) { /* pieces of 10 ms */
+        if (connection->rate > 0) { /* sends 10 ms worth at a time */
             const size_t most = (size_t)connection->rate / 100 + 1;
             some = some < most ? some : most;
             const uint64_t now = http_now_ns();
@@ -133,7 +133,7 @@ static void parse_target(http_request *request, const char *target)
         !http_unescape(request->path, sizeof(request->path), request->target, path, false);
 }
 
-/* `head` ends with an empty line, and is cut up. */
+/* `head` ends with an empty line and is modified. */
 static void parse_request(http_request *request, char *head)
 {
     char *rest = NULL;
@@ -165,7 +165,7 @@ static void parse_request(http_request *request, char *head)
     request->kind = kind_of(request);
 }
 
-/* Reads up to the end of a head. False: the client has left, or sends too much. */
+/* Reads up to the end of the header. False if the client has left or sends too much. */
 static bool read_head(http_connection *connection, http_request *request)
 {
     for (;;) {
@@ -250,14 +250,15 @@ static void *connection_main(void *argument)
     http_connection *connection = argument;
     serve_requests(connection);
     (void)pthread_mutex_lock(&connection->server->mutex);
-    (void)close(connection->fd); /* under the mutex: whoever ends all shuts only what is open */
+    (void)close(connection->fd); /* under the mutex: stopping the server shuts down only open
+                                  * connections */
     connection->fd = -1;
     connection->is_done = true;
     (void)pthread_mutex_unlock(&connection->server->mutex);
     return NULL;
 }
 
-/* Joins the threads that are done. Only the accepting thread takes connections out. */
+/* Joins finished threads. Only the accepting thread removes connections. */
 static void reap_connections(http_server *server)
 {
     http_connection *ended = NULL;
@@ -293,7 +294,7 @@ static void begin_connection(http_server *server, int fd)
     pthread_attr_t attributes;
     (void)pthread_attr_init(&attributes);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    (void)pthread_mutex_lock(&server->mutex); /* it cannot end before it is in the list */
+    (void)pthread_mutex_lock(&server->mutex); /* keeps it from ending before it is in the list */
     if (pthread_create(&connection->thread, &attributes, connection_main, connection) != 0) {
         http_die("a thread cannot be started");
     }
@@ -307,7 +308,8 @@ static void begin_connection(http_server *server, int fd)
 static void *accept_main(void *argument)
 {
     http_server *server = argument;
-    sigset_t pipe_signal; /* sendfile() cannot be told to leave it out; threads inherit the mask */
+    sigset_t pipe_signal; /* sendfile() has no option to suppress the signal; threads inherit the
+                           * mask */
     (void)sigemptyset(&pipe_signal);
     (void)sigaddset(&pipe_signal, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
@@ -317,7 +319,7 @@ static void *accept_main(void *argument)
         if (fd >= 0) {
             begin_connection(server, fd);
         } else if (errno == EMFILE || errno == ENFILE) {
-            (void)poll(NULL, 0, 10); /* the test has taken all descriptors: later */
+            (void)poll(NULL, 0, 10); /* the test has used up all descriptors: try again later */
         }
     }
     return NULL;
@@ -426,8 +428,8 @@ void http_server_script(http_server *server, const char *script)
     http_rules_free(old);
 }
 
-/* Whoever asked has the last byte of an answer, or has given it up, a little before the answer is
- * counted. Takes the mutex; waits for at most `most_ms`, since some answers never end. */
+/* The client gets the last byte of an answer, or gives up, slightly before the answer is counted.
+ * Takes the mutex; waits at most `most_ms`, since some answers never end. */
 static void lock_after_answers(http_server *server, uint32_t most_ms)
 {
     (void)pthread_mutex_lock(&server->mutex);

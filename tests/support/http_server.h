@@ -65,11 +65,11 @@ typedef enum http_kind {
 } http_kind;
 
 typedef struct http_server_config {
-    const char *folder;    /* NULL: nothing but what http_server_put and _many add */
+    const char *folder;    /* folder to serve; NULL: only what http_server_put and _many add */
     uint16_t port;         /* 0: any */
     const char *script;    /* NULL: no rules */
-    uint32_t link_seconds; /* how long a signed address of /cdn/ is good, then 403; 0: 3600 */
-    uint64_t direct_bytes; /* resolve serves smaller files itself, without a redirect */
+    uint32_t link_seconds; /* lifetime of a signed /cdn/ address, then 403; 0: 3600 */
+    uint64_t direct_bytes; /* resolve serves files smaller than this itself, without a redirect */
     uint32_t tree_page;    /* entries in a page of a tree; 0: 1000 */
 } http_server_config;
 
@@ -78,41 +78,41 @@ http_server *http_server_start(const http_server_config *config);
 /* Ends all connections and threads, and frees it. */
 void http_server_stop(http_server *server);
 uint16_t http_server_port(const http_server *server);
-/* "http://127.0.0.1:PORT", as long as the server. */
+/* Returns "http://127.0.0.1:PORT", valid as long as the server. */
 const char *http_server_url(const http_server *server);
 
-/* Replaces all rules, and begins their counts at 0; NULL or "": none. */
+/* Replaces all rules and restarts their counts at 0; NULL or "": no rules. */
 void http_server_script(http_server *server, const char *script);
 
-/* Adds an object in memory, whose path ("/bucket/key") is unescaped and taken byte by byte; the
- * bytes are copied. An object of this path is replaced, and gets another ETag. */
+/* Adds an object in memory. The path ("/bucket/key") is unescaped and used byte for byte; the bytes
+ * are copied. An existing object with this path is replaced and gets another ETag. */
 void http_server_put(http_server *server, const char *path, const void *data, size_t bytes);
-/* Adds a bucket of `keys` objects (at most 10,000,000) of `object_bytes` bytes each, made when they
- * are asked for: "class%05u/%08u.bin" of (number / per_folder, number), in this order. Each object
- * is its key and a newline, repeated and cut. */
+/* Adds a bucket of `keys` objects (at most 10,000,000) of `object_bytes` bytes each, generated on
+ * request: "class%05u/%08u.bin" of (number / per_folder, number), in this order. Each object is its
+ * key and a newline, repeated and cut to size. */
 void http_server_many(http_server *server, const char *bucket, uint32_t keys, uint32_t per_folder,
                       uint32_t object_bytes);
 
 typedef struct http_counts {
-    uint64_t requests; /* answered or not, of all kinds */
+    uint64_t requests; /* of all kinds, answered or not */
     uint64_t kinds[HTTP_KINDS];
-    uint64_t ranges;       /* of HTTP_GET: with a Range */
+    uint64_t ranges;       /* HTTP_GET with a Range */
     uint64_t signed_ones;  /* with Authorization */
     uint64_t body_bytes;   /* sent */
-    uint64_t struck;       /* requests that a rule other than delay, rate and clock applied to */
+    uint64_t struck;       /* requests hit by a rule other than delay, rate and clock */
     uint64_t connections;  /* accepted */
-    uint32_t most_at_once; /* requests in the making, at most */
+    uint32_t most_at_once; /* most requests in progress at once */
     uint64_t if_match;     /* with If-Match */
-    uint64_t errors;       /* of the client: HEAD, a request that is not HTTP, two Hosts */
+    uint64_t errors;       /* client errors: HEAD, a request that is not HTTP, two Hosts */
 } http_counts;
-/* Since the start, or the last reset. These three wait for answers that are being sent, though not
- * for long: some never end. */
+/* Counts since the start or the last reset. These three functions wait for answers in progress, but
+ * not long, since some never end. */
 http_counts http_server_counts(http_server *server);
 void http_server_reset_counts(http_server *server);
 
-/* Copies the log since the last reset: a line a request, "KIND METHOD TARGET RANGE STATUS BYTES
- * SIGNED" ("-" for no Range; "signed" or "-"), in the order in which they ended. Returns the length
- * of all of it; cut to `capacity` with its NUL. At most 4 MiB are kept. */
+/* Copies the log since the last reset: one line per request, "KIND METHOD TARGET RANGE STATUS BYTES
+ * SIGNED" ("-" for no Range; "signed" or "-"), in order of completion. Returns the full length; the
+ * copy is cut to `capacity`, including its NUL. At most 4 MiB are kept. */
 size_t http_server_log(http_server *server, char *text, size_t capacity);
 
 #endif

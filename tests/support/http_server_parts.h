@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_server_parts: what the files of http_server share.
+ * http_server_parts: declarations shared by the files of http_server.
  *
- * http_server.c has the threads and connections, http_answer.c sends answers and spoils them,
+ * http_server.c handles threads and connections, http_answer.c sends answers and damages them,
  * http_objects.c finds objects, http_listing.c lists them, http_script.c reads rules.
  */
 #ifndef HTTP_SERVER_PARTS_H
@@ -51,14 +51,14 @@ typedef enum http_fault {
     FAULT_CLOCK,
     FAULT_EMPTY_PAGES,
     FAULT_SAME_PAGES,
-    FAULT_CODE, /* from here on texts */
+    FAULT_CODE, /* the faults from here on have text values */
     FAULT_ETAG,
     FAULT_REDIRECT,
     HTTP_FAULTS,
     HTTP_TEXTS = HTTP_FAULTS - FAULT_CODE
 } http_fault;
 
-/* What applies to one request. */
+/* Faults that apply to one request. */
 typedef struct http_faults {
     bool has[HTTP_FAULTS];
     int64_t values[FAULT_CODE];
@@ -69,9 +69,9 @@ typedef struct http_rules http_rules;
 
 typedef struct http_request {
     char method[16];
-    char target[HTTP_TARGET_BYTES]; /* as it was sent, without the scheme and host of a proxy's */
+    char target[HTTP_TARGET_BYTES]; /* as sent, without a proxy request's scheme and host */
     char path[HTTP_TARGET_BYTES];   /* unescaped, `path_bytes` long */
-    const char *query;              /* in target, behind "?"; "": none */
+    const char *query;              /* in target, after "?"; "": none */
     char host[512], if_match[512], amz_date[32], range[128];
     bool has_range, is_signed, closes;
     bool is_bad; /* not HTTP, or two Hosts */
@@ -80,22 +80,22 @@ typedef struct http_request {
 
 http_rules *http_rules_parse(const char *script);
 void http_rules_free(http_rules *rules);
-/* Counts the request, and adds up what applies to it. Not by two threads at once. */
+/* Counts the request and combines the rules that apply to it. Not thread-safe. */
 void http_rules_match(http_rules *rules, const http_request *request, http_faults *faults);
-/* Whether something besides latency is wrong. */
+/* True if there is a fault other than latency. */
 bool http_faults_strike(const http_faults *faults);
 
 /* ---- objects ---- */
 
 typedef struct http_object {
-    int fd; /* -1: in memory, or made */
+    int fd; /* -1: in memory, or generated */
     const uint8_t *memory;
-    size_t period;  /* memory is repeated after so many bytes */
-    uint64_t bytes; /* what is behind them is 'x' */
-    uint8_t flip;   /* xor'ed into each byte */
+    size_t period;  /* the memory repeats after this many bytes */
+    uint64_t bytes; /* bytes after them are 'x' */
+    uint8_t flip;   /* XORed into each byte */
     char etag[HTTP_ETAG_BYTES];
     time_t modified;
-    uint8_t made[64]; /* memory of one that is made */
+    uint8_t made[64]; /* memory of a generated one */
 } http_object;
 
 /* An object in memory, kept until the server ends. */
@@ -107,7 +107,7 @@ typedef struct http_put {
     uint32_t version;
 } http_put;
 
-typedef struct http_bucket { /* of http_server_many */
+typedef struct http_bucket { /* added by http_server_many */
     struct http_bucket *next;
     char name[64];
     uint32_t keys, per_folder, object_bytes;
@@ -120,12 +120,12 @@ typedef struct http_replaced {
     char path[];
 } http_replaced;
 
-/* False: there is none of this path ("/bucket/key", unescaped). */
+/* False if no object has this path ("/bucket/key", unescaped). */
 bool http_object_open(http_server *server, const char *path, http_object *object);
 void http_object_close(http_object *object);
 void http_object_read(const http_object *object, uint64_t offset, uint8_t *to, size_t bytes);
 void http_object_replace(http_server *server, const char *path);
-/* The key of object `number` of a made bucket. */
+/* Writes the key of object `number` of a generated bucket. */
 void http_made_key(const http_bucket *bucket, uint32_t number, char key[64]);
 
 /* ---- text that grows ---- */
@@ -138,20 +138,20 @@ typedef struct http_text {
 void http_text_add(http_text *text, const char *data, size_t bytes);
 __attribute__((format(printf, 2, 3))) void http_text_print(http_text *text, const char *format,
                                                            ...);
-/* Escaped as in URLs, but for "/"; or for XML. */
+/* Escapes as in URLs, except "/"; or for XML. */
 void http_text_add_escaped(http_text *text, const char *data);
 void http_text_add_xml(http_text *text, const char *data);
 
-/* Unescapes to `to`; false: it does not fit, or has a NUL. `plus`: "+" is a blank. */
+/* Unescapes to `to`; false if it does not fit or contains a NUL. `plus`: "+" is a blank. */
 bool http_unescape(char *to, size_t capacity, const char *from, size_t bytes, bool plus);
-/* The value of a query's parameter, unescaped; false: it has none. */
+/* Finds a query parameter's value, unescaped; false if there is none. */
 bool http_query(const http_request *request, const char *name, char *value, size_t capacity);
 
-/* ---- listings: the body, and the status; `link` is the address of the next page ---- */
+/* ---- listings: the body and the status; `link` is the next page's address ---- */
 
-/* How a listing never ends. */
+/* Ways in which a listing never ends. */
 typedef struct http_pages {
-    uint32_t number; /* of this page, and of no other; 0: the listing ends as it should */
+    uint32_t number; /* unique number of this page; 0: the listing ends normally */
     bool empty;
 } http_pages;
 int http_list(http_server *server, const http_request *request, http_pages pages, http_text *body);
@@ -166,11 +166,11 @@ typedef struct http_connection {
     http_server *server;
     pthread_t thread;
     int fd;
-    bool is_done;     /* under the server's mutex: the thread has ended, or is about to */
-    uint64_t sent;    /* of this answer's body */
-    uint64_t free_ns; /* rate: when more may be sent */
-    int64_t rate;     /* bytes a second; 0: any */
-    int status;       /* of this answer */
+    bool is_done;     /* under the server's mutex: the thread has ended or is about to */
+    uint64_t sent;    /* bytes sent of this answer's body */
+    uint64_t free_ns; /* rate: time when more may be sent */
+    int64_t rate;     /* bytes per second; 0: unlimited */
+    int status;       /* status of this answer */
     size_t buffered;
     char buffer[HTTP_HEAD_BYTES];
 } http_connection;
@@ -182,7 +182,7 @@ struct http_server {
     int listener;
     pthread_t thread;
     pthread_mutex_t mutex;
-    /* under it */
+    /* under the mutex */
     http_rules *rules;
     http_put *puts;
     http_bucket *buckets;
@@ -190,21 +190,21 @@ struct http_server {
     http_connection *connections;
     http_counts counts;
     uint32_t at_once;
-    uint32_t numbers; /* given to "%n", and to pages of listings that never end */
+    uint32_t numbers; /* used for "%n" and for pages of endless listings */
     http_text log;
     bool stops;
 };
 
-/* False: the connection is over. */
+/* False if the connection is over. */
 bool http_send(http_connection *connection, const void *data, size_t bytes);
-/* Waits; `ms` < 0: until the client leaves. False: it did, or the server ends. */
+/* Waits; `ms` < 0: until the client leaves. False if the client left or the server ends. */
 bool http_pause(http_connection *connection, int64_t ms);
 uint64_t http_now_ns(void);
-/* Sends the answer. False: the connection is not to be used again. */
+/* Sends the answer. False if the connection must not be reused. */
 bool http_answer(http_connection *connection, const http_request *request,
                  const http_faults *faults);
 _Noreturn __attribute__((format(printf, 1, 2))) void http_die(const char *format, ...);
-/* Not NULL. */
+/* Never returns NULL. */
 void *http_memory(void *old, size_t bytes);
 
 #endif

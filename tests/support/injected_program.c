@@ -50,7 +50,7 @@ static void find(void *library, const char *name, void *function)
     memcpy(function, &address, sizeof address);
 }
 
-/* Stays open, as a program's driver does. */
+/* Loads the driver, which stays open as in a program. */
 static void start_driver(void)
 {
     const char *path = getenv("SLUICE_CUDA_DRIVER");
@@ -111,8 +111,8 @@ static void write_marks(uint64_t start)
     }
 }
 
-/* Both clocks at one moment: of some tries the one that was not interrupted between them, or the
- * least. */
+/* Reads both clocks at one moment: of several tries, takes one that was not interrupted in between,
+ * or the shortest. */
 static void both_clocks(uint64_t *cupti, uint64_t *mark)
 {
     const uint64_t close_ns = 20000;
@@ -148,7 +148,7 @@ static void do_steps(long count)
     fake.kernel(device, "train_step", start, start + 1);
 }
 
-/* A microsecond each, every other microsecond. */
+/* Runs kernels of a microsecond each, every other microsecond. */
 static void do_rows(long count)
 {
     uint64_t start = fake.now == NULL ? 0 : fake.now();
@@ -181,7 +181,7 @@ static void do_sleep(long milliseconds)
     nanosleep(&time, NULL);
 }
 
-/* As many as the header says: it is written behind the records. */
+/* Returns the count in the header, which is written after the records. */
 static long records_written(void)
 {
     char path[4096];

@@ -56,7 +56,7 @@ sl_image canvas_view(const canvas *c)
                       .denominator = 1};
 }
 
-/* All of the raster first, then the window of it, pixel by pixel. */
+/* Resamples the whole raster, then cuts the window out pixel by pixel. */
 static canvas box_alone(interpreter *in, const sl_geometry *g, const canvas *from)
 {
     const sl_mapping *box = &g->box;
@@ -85,7 +85,7 @@ static canvas box_alone(interpreter *in, const sl_geometry *g, const canvas *fro
     return out;
 }
 
-/* With a warp: all of its canvas, not only the part that it shows. */
+/* With a warp, uses its whole canvas, not only the visible part. */
 static sl_geometry whole_geometry(const sl_geometry *g)
 {
     sl_geometry whole = *g;
@@ -142,7 +142,7 @@ static void table_alone(const sl_operation *operation, canvas *c)
     }
 }
 
-/* By walking: one pixel at a time from the edge, turning where it ends. */
+/* Walks one pixel at a time from the edge and turns at the end. */
 static uint32_t padded(int64_t at, uint32_t size, int mode)
 {
     int64_t place = 0;
@@ -153,7 +153,7 @@ static uint32_t padded(int64_t at, uint32_t size, int mode)
     for (int64_t i = at < 0 ? -at : at; i > 0; i--) {
         const bool first_back = at < 0 && i == -at && mode == SL_PAD_SYMMETRIC;
         if (first_back) {
-            continue; /* the pixel on the edge again */
+            continue; /* repeats the pixel on the edge */
         }
         const bool turns = place + step < 0 || place + step >= size;
         step = turns ? -step : step;
@@ -188,7 +188,7 @@ static void canvas_alone(interpreter *in, const sl_operation *operation, canvas 
     become(c, out);
 }
 
-/* Returns how many operations of the list it was. */
+/* Returns how many operations of the list it has applied. */
 static uint32_t alone(interpreter *in, const sl_operation *operation, canvas *c)
 {
     const sl_operation_kind *kind = operation->kind;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interpreter: what a program comes to, one operation after the other, each by itself on a whole
- * canvas and with scalar kernels: what all that is fused has to equal, bit for bit.
+ * interpreter: applies a program's operations one by one, each on a whole canvas with scalar
+ * kernels. Fused execution must give the same result, bit for bit.
  *
- * Canvases belong to the caller (free their pixels). Tests end where something fails. Threads: the
- * test's.
+ * Canvases belong to the caller (free their pixels). A failure fails the test. Threads: the test's.
  */
 #ifndef SL_INTERPRETER_H
 #define SL_INTERPRETER_H
@@ -19,9 +18,9 @@ typedef struct canvas {
 
 canvas interpreter_canvas(uint32_t width, uint32_t height);
 sl_image canvas_view(const canvas *c);
-/* In the place of a codec: each byte xor the quality. */
+/* Stands in for a codec: XORs each byte with the quality. */
 sl_jpeg_function interpreter_jpeg;
-/* The program's output of a whole picture. */
+/* Returns the program's output for a whole image. */
 canvas interpret(const sl_params *params, const canvas *picture);
 
 #endif

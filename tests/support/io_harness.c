@@ -72,7 +72,7 @@ void io_make_file(io_harness *h, uint32_t file, uint64_t bytes)
     assert_int_equal(fclose(out), 0);
 }
 
-/* The n-th look-up of item `tag`. */
+/* Returns the n-th lookup of item `tag`. */
 static sl_fetch_item lookup_of(uint64_t tag, uint32_t n)
 {
     return (sl_fetch_item){.offset = (tag + n) * IO_LOOKUP_BYTES,
@@ -81,7 +81,7 @@ static sl_fetch_item lookup_of(uint64_t tag, uint32_t n)
                            .lookup = true};
 }
 
-/* All of one size but the last, which has the rest. */
+/* All pieces have the same size, except the last, which takes the rest. */
 static sl_piece piece_of(void *ctx, const sl_fetch_item *item, uint32_t number)
 {
     const io_harness *h = ctx;
@@ -174,7 +174,7 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     }
     size_t wanted = asked->bytes;
     if (status == SLUICE_OK && wanted == 0) {
-        wanted = bytes->bytes.size; /* whole files: the test knows their sizes */
+        wanted = bytes->bytes.size; /* whole files, whose sizes the test knows */
     }
     bool right =
         status != SLUICE_OK || (h->pieces > 0 ? pieces_match(h, item, &bytes->bytes)

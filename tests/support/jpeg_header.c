@@ -23,7 +23,7 @@ static void leave(j_common_ptr cinfo)
     longjmp(l->out, 1);
 }
 
-/* Warnings about unknown versions of JFIF do not count for the decoder (jpeg_error.c). */
+/* Ignores warnings about unknown JFIF versions, as the decoder does (jpeg_error.c). */
 static void pass_over(j_common_ptr cinfo, int level)
 {
     (void)cinfo;

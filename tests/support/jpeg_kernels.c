@@ -17,7 +17,7 @@ typedef struct plane {
     uint8_t *memory;
     uint8_t *samples; /* row 0, column 0 */
     size_t stride;
-    uint32_t size; /* of a transformed block */
+    uint32_t size; /* of an inverse-transformed block */
     uint32_t width, height;
 } plane;
 
@@ -31,7 +31,7 @@ static void *must(void *memory)
 
 static void open_file(j_decompress_ptr cinfo, struct jpeg_error_mgr *errors, const jpeg_file *file)
 {
-    cinfo->err = jpeg_std_error(errors); /* whose error_exit ends the process */
+    cinfo->err = jpeg_std_error(errors); /* its error_exit ends the process */
     jpeg_create_decompress(cinfo);
     jpeg_mem_src(cinfo, file->data, (unsigned long)file->size);
     (void)jpeg_read_header(cinfo, TRUE);
@@ -42,7 +42,7 @@ static uint32_t up(uint32_t value, uint32_t unit)
     return (value + unit - 1) / unit;
 }
 
-/* The size of a component's blocks where those of the finest one have `least`: libjpeg's rule. */
+/* Returns the block size of a component when the finest component's is `least` (libjpeg's rule). */
 static uint32_t block_size(j_decompress_ptr cinfo, const jpeg_component_info *component,
                            uint32_t least)
 {
@@ -56,7 +56,7 @@ static uint32_t block_size(j_decompress_ptr cinfo, const jpeg_component_info *co
     return size;
 }
 
-/* Samples of whole blocks, with margins. */
+/* Allocates samples of whole blocks, with margins. */
 static plane plane_open(j_decompress_ptr cinfo, const jpeg_component_info *component,
                         uint32_t least)
 {
@@ -96,11 +96,11 @@ static void transform(j_decompress_ptr cinfo, jvirt_barray_ptr blocks,
     free(row);
 }
 
-/* What the planes are to each other, after scaling. */
+/* Relation of the planes to each other after scaling. */
 typedef struct chroma_shape {
     sl_jpeg_sampling sampling;
     bool halved; /* a chroma row covers two output rows */
-    bool nearby; /* and they lean on the chroma row next to it */
+    bool nearby; /* and also depend on the adjacent chroma row */
 } chroma_shape;
 
 static chroma_shape shape_of(j_decompress_ptr cinfo, const plane *planes, uint32_t least)

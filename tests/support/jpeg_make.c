@@ -47,7 +47,7 @@ static void set_colour(j_compress_ptr cinfo, const jpeg_options *options)
     }
     cinfo->comp_info[0].h_samp_factor = options->h_factor > 0 ? options->h_factor : usual;
     cinfo->comp_info[0].v_samp_factor = options->v_factor > 0 ? options->v_factor : usual;
-    if (options->colour == JPEG_YCCK) { /* black is as fine as luma */
+    if (options->colour == JPEG_YCCK) { /* black has luma's resolution */
         cinfo->comp_info[3].h_samp_factor = cinfo->comp_info[0].h_samp_factor;
         cinfo->comp_info[3].v_samp_factor = cinfo->comp_info[0].v_samp_factor;
     }
@@ -107,7 +107,7 @@ jpeg_file jpeg_make(const uint8_t *pixels, uint32_t width, uint32_t height,
         write_orientation(&cinfo, options);
     }
     size_t stride = (size_t)width * jpeg_channels(options);
-    JSAMPLE *row = malloc(stride); /* libjpeg wants rows that are not const */
+    JSAMPLE *row = malloc(stride); /* libjpeg takes only non-const rows */
     if (row == NULL) {
         abort();
     }
@@ -193,7 +193,7 @@ static void give_up(j_common_ptr cinfo)
     longjmp(((plain_errors *)(void *)cinfo->err)->jump, 1);
 }
 
-/* But for one that says nothing about the pixels. */
+/* Ignores the warning that does not concern the pixels. */
 static void count_warning(j_common_ptr cinfo, int level)
 {
     cinfo->err->num_warnings += level < 0 && cinfo->err->msg_code != JWRN_JFIF_MAJOR;

@@ -27,11 +27,11 @@ typedef struct jpeg_options {
     bool progressive;     /* libjpeg's usual ten scans */
     bool separate_scans;  /* sequential, one scan per component */
     bool arithmetic;      /* where libjpeg can: ask jpeg_can_arithmetic */
-    bool own_tables;      /* Huffman tables made for the picture */
+    bool own_tables;      /* Huffman tables optimized for the image */
     int restart_interval; /* in MCUs; 0: none */
-    int orientation;      /* 1..8: an EXIF segment that says so; 0: no segment */
+    int orientation;      /* 1..8: adds an EXIF segment with it; 0: no segment */
     bool exif_big_endian;
-    bool exif_long; /* as some phones write it: a LONG, not a SHORT */
+    bool exif_long; /* stored as a LONG, as some phones do, not a SHORT */
 } jpeg_options;
 
 typedef struct jpeg_file {
@@ -39,29 +39,29 @@ typedef struct jpeg_file {
     size_t size;
 } jpeg_file;
 
-/* Channels of the pixels that `options` takes (NULL: all zero). */
+/* Number of channels of the pixels that `options` takes (NULL: all zero). */
 uint32_t jpeg_channels(const jpeg_options *options);
 /* Encodes width x height interleaved pixels without padding between rows. */
 jpeg_file jpeg_make(const uint8_t *pixels, uint32_t width, uint32_t height,
                     const jpeg_options *options);
-/* Encodes pattern_fill's picture of `seed`. */
+/* Encodes the image that pattern_fill makes from `seed`. */
 jpeg_file jpeg_make_pattern(uint32_t width, uint32_t height, uint32_t seed,
                             const jpeg_options *options);
 void jpeg_free(jpeg_file *file);
 bool jpeg_can_arithmetic(void);
 
-/* Smooth colours, some edges and a little noise, all from `seed`. */
+/* Draws smooth colours, some edges and a little noise, all from `seed`. */
 void pattern_fill(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels,
                   uint32_t seed);
 
 /*
- * A plain decode with libjpeg alone, all defaults: grey as 1 channel, CMYK and YCCK as 4, the
- * others as RGB. `*channels` says which; free() the pixels. `warnings` (may be NULL) counts
- * libjpeg's but those about the version of JFIF. NULL when libjpeg gives up.
+ * Decodes with libjpeg alone and its defaults: grey to 1 channel (`*channels`), CMYK and YCCK to 4,
+ * the others to RGB. The caller frees the pixels. `warnings` (may be NULL) counts libjpeg's
+ * warnings, except those about the JFIF version. NULL if libjpeg gives up.
  */
 uint8_t *jpeg_plain_decode(const uint8_t *data, size_t size, uint32_t *width, uint32_t *height,
                            uint32_t *channels, long *warnings);
-/* The same, scaled down by `denominator`: 1, 2, 4 or 8. */
+/* Does the same, scaled down by `denominator`: 1, 2, 4 or 8. */
 uint8_t *jpeg_scaled_decode(const uint8_t *data, size_t size, uint32_t denominator, uint32_t *width,
                             uint32_t *height, uint32_t *channels, long *warnings);
 

@@ -8,8 +8,8 @@
 #include <jpeglib.h>
 
 /*
- * Of the magnitudes in a column of a block, dequantized. The first pass of a transform multiplies
- * by 4 and cosines of 1.39 at most (1.85 where it scales), and keeps 16 bits.
+ * Limit on the sum of magnitudes in a block's column, dequantized. The first pass of a transform
+ * multiplies by 4 and cosines of at most 1.39 (1.85 when scaling), and keeps 16 bits.
  */
 enum { COLUMN_MOST = 4000 };
 

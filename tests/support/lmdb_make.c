@@ -76,7 +76,7 @@ void lmdb_page(lmdb_file *file, uint32_t page, uint16_t flags)
     put(at + 14, file->page_bytes, 2);
 }
 
-/* Space for a node; where it is. */
+/* Reserves space for a node; returns its offset. */
 static uint32_t make_space(lmdb_file *file, uint32_t page, size_t bytes)
 {
     uint8_t *at = lmdb_at(file, page);

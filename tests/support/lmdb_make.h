@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lmdb_make: LMDB files for tests, page by page, as liblmdb's mdb.c lays them out.
+ * lmdb_make: builds LMDB files for tests, page by page, as liblmdb's mdb.c lays them out.
  *
- * All pages are in one piece of memory; nothing is checked but that they fit, so that files can be
- * wrong on purpose. Ownership: lmdb_free.
+ * All pages are in one block of memory. Nothing is checked except that they fit, so that files can
+ * be deliberately wrong. Ownership: lmdb_free.
  */
 #ifndef SL_LMDB_MAKE_H
 #define SL_LMDB_MAKE_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Flags of pages and of a leaf's nodes. */
+/* Flags of pages and of leaf nodes. */
 enum { LMDB_BRANCH = 1, LMDB_LEAF = 2, LMDB_APART = 4, LMDB_META = 8 };
 enum { LMDB_NODE_APART = 1, LMDB_NODE_TREE = 2, LMDB_NODE_SEVERAL = 4 };
 
@@ -25,7 +25,7 @@ typedef struct lmdb_tree {
     uint64_t entries, root;
 } lmdb_tree;
 
-/* Two meta pages of an empty database, and `pages` - 2 of zeros. */
+/* Writes two meta pages of an empty database, and `pages` - 2 pages of zeros. */
 void lmdb_begin(lmdb_file *file, uint32_t page_bytes, uint32_t pages);
 void lmdb_free(lmdb_file *file);
 static inline size_t lmdb_size(const lmdb_file *file)
@@ -37,22 +37,22 @@ static inline uint8_t *lmdb_at(const lmdb_file *file, uint32_t page)
     return file->data + (size_t)page * file->page_bytes;
 }
 
-/* Meta page 0 or 1. */
+/* Writes meta page 0 or 1. */
 void lmdb_meta(lmdb_file *file, uint32_t page, uint64_t transaction, const lmdb_tree *tree);
-/* An empty branch or leaf. */
+/* Writes an empty branch or leaf. */
 void lmdb_page(lmdb_file *file, uint32_t page, uint16_t flags);
-/* A node behind the others of its leaf, with any flags; where it is in its page. */
+/* Appends a node to its leaf, with any flags; returns its offset in the page. */
 uint32_t lmdb_node(lmdb_file *file, uint32_t leaf, uint16_t flags, const char *key,
                    const void *value, uint32_t bytes);
-/* Has the node say that its value has so many. */
+/* Makes the node claim that its value has this many bytes. */
 void lmdb_claim(lmdb_file *file, uint32_t leaf, uint32_t node, uint32_t bytes);
 uint32_t lmdb_put(lmdb_file *file, uint32_t leaf, const char *key, const void *value,
                   uint32_t bytes);
-/* A value in pages of its own, from `page` on. */
+/* Adds a value in separate pages, starting at `page`. */
 uint32_t lmdb_put_apart(lmdb_file *file, uint32_t leaf, const char *key, uint32_t page,
                         const void *value, uint32_t bytes);
 uint32_t lmdb_put_tree(lmdb_file *file, uint32_t leaf, const char *name, const lmdb_tree *tree);
-/* A node of a branch. */
+/* Adds a node to a branch. */
 uint32_t lmdb_child(lmdb_file *file, uint32_t branch, const char *key, uint64_t child);
 
 #endif

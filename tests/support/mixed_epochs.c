@@ -70,7 +70,7 @@ sluice_augment *mixed_recipe(const mixed_step *mix, bool normalizes, uint32_t wi
     const float stddev[] = {0.229F, 0.224F, 0.225F};
     sluice_augment *recipe;
     assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
-    if (mix->name != NULL) { /* it goes to the end by itself */
+    if (mix->name != NULL) { /* the step moves to the end by itself */
         assert_int_equal(sluice_augment_add(recipe, mix->name, mix->arguments, mix->count),
                          SLUICE_OK);
     }
@@ -114,7 +114,7 @@ sluice_loader *mixed_open(const char *path, const sluice_loader_options *wanted,
     sluice_dataset *dataset = setup_dataset(path);
     sluice_columns *columns = columns_of(mix, how);
     options.columns = columns;
-    options.read_buffer_bytes = 2U << 20; /* there are hundreds of loaders */
+    options.read_buffer_bytes = 2U << 20; /* small, since there are hundreds of loaders */
     if (sluice_loader_open(&loader, dataset, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
@@ -144,7 +144,7 @@ static void take_array(mixed_epoch *all, sluice_batch *batch, int i, struct CUst
 {
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     if (sluice_batch_tensor(batch, names[i], &tensor) != SLUICE_OK || tensor.size_bytes == 0) {
-        return; /* what is not mixed has no partner */
+        return; /* unmixed rows have no partner */
     }
     all->arrays[i] = realloc(all->arrays[i], all->bytes[i] + tensor.size_bytes);
     assert_non_null(all->arrays[i]);

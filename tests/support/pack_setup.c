@@ -79,7 +79,7 @@ bool is_temporary(const char *name)
     return name[0] == '.';
 }
 
-/* What goes when a pack is finished. */
+/* True for files that are removed when a pack is finished. */
 static bool is_of_packing(const char *name)
 {
     const size_t length = strlen(name);
@@ -126,7 +126,7 @@ bool folder_is_part_of(const char *part, const char *whole)
 {
     DIR *stream = opendir(part);
     if (stream == NULL) {
-        return true; /* not made yet */
+        return true; /* does not exist yet */
     }
     bool good = true;
     for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packed: small packed datasets for tests, made with the writer behind the public one, which does
- * not mind tiny shards. Functions abort on failure.
+ * packed: small packed datasets for tests, made with the writer behind the public one, which
+ * accepts tiny shards. Functions abort on failure.
  */
 #ifndef SL_PACKED_H
 #define SL_PACKED_H
 
 #include <sluice/sluice.h>
 
-/* Samples that follow one another have different pictures, sizes, labels and keys. */
+/* Consecutive samples have different images, sizes, labels and keys. */
 typedef struct packed_options {
     uint64_t samples;
     uint32_t classes;
-    uint32_t raw_every;   /* each n-th sample is raw pixels; 0: none */
+    uint32_t raw_every;   /* every n-th sample is raw pixels; 0: none */
     uint64_t shard_bytes; /* 0: one shard */
     int32_t zstd_level;
 } packed_options;

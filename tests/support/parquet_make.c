@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parquet_make: rows are taken apart into slots of levels and values, one leaf of a row group after
- * the other (shred_row), which become pages (put_page) between headers in Thrift's compact
- * protocol.
+ * parquet_make: splits rows into slots of levels and values, one leaf of a row group after the
+ * other (shred_row); put_page writes them as pages, with headers in Thrift's compact protocol.
  */
 #include "parquet_make.h"
 
@@ -60,7 +59,7 @@ static void put_zigzag(buffer *b, int64_t number)
     put_varint(b, (uint64_t)number << 1 ^ (uint64_t)(number < 0 ? -1 : 0));
 }
 
-/* ---- Thrift: fields of a struct in the order of their numbers ---- */
+/* ---- Thrift: fields of a struct in ascending order of their numbers ---- */
 
 typedef struct record {
     buffer *to;
@@ -104,7 +103,7 @@ static void end(record *r)
 
 typedef struct leaf {
     const char *path[3];
-    unsigned type, bytes; /* of a value; 0: each has a length */
+    unsigned type, bytes; /* bytes of a value; 0: each has a length */
     unsigned max_def, max_rep;
 } leaf;
 
@@ -123,7 +122,7 @@ enum { SLOTS_MAX = 1 << 14 };
 typedef struct slots {
     uint8_t rep[SLOTS_MAX], def[SLOTS_MAX];
     unsigned count, values, rows;
-    buffer bytes; /* of the values, */
+    buffer bytes; /* the values' bytes, */
     size_t ends[SLOTS_MAX];
 } slots;
 
@@ -176,7 +175,7 @@ static void add_list(slots *s, unsigned n)
     }
 }
 
-/* Row n, taken apart. */
+/* Splits row n into slots. */
 static void shred_row(slots *s, unsigned which, unsigned n, unsigned image)
 {
     const int64_t label = n % 3;
@@ -218,7 +217,7 @@ static const uint8_t *value_at(const slots *s, unsigned i, size_t *size)
 
 /* ---- encodings ---- */
 
-/* Least significant bit first, padded with zeros to groups of 8. */
+/* Packs bits, least significant first, padded with zeros to groups of 8. */
 static void put_packed(buffer *b, const uint64_t *numbers, unsigned count, unsigned width)
 {
     const unsigned whole = (count + 7) / 8 * 8;
@@ -242,7 +241,7 @@ static unsigned bits_of(uint64_t most)
     return bits;
 }
 
-/* RLE and bit-packing: only one of the two. */
+/* Writes the RLE/bit-packing hybrid, using only one of the two. */
 static void put_hybrid(buffer *b, const uint64_t *numbers, unsigned count, unsigned width,
                        bool packed)
 {
@@ -262,7 +261,7 @@ static void put_hybrid(buffer *b, const uint64_t *numbers, unsigned count, unsig
     }
 }
 
-/* Of one byte each. */
+/* Writes levels of one byte each. */
 static void put_levels(buffer *b, const uint8_t *levels, unsigned count, unsigned most, bool packed)
 {
     static uint64_t numbers[SLOTS_MAX];
@@ -274,7 +273,7 @@ static void put_levels(buffer *b, const uint8_t *levels, unsigned count, unsigne
     }
 }
 
-/* Blocks of 128 in 4 parts of 32. */
+/* Writes blocks of 128 in 4 parts of 32. */
 static void put_deltas(buffer *b, const int64_t *numbers, unsigned count)
 {
     put_varint(b, 128);
@@ -303,7 +302,7 @@ static void put_deltas(buffer *b, const int64_t *numbers, unsigned count)
     }
 }
 
-/* Lengths of values behind the first `skip[i]` bytes of each, and these bytes. */
+/* Writes the lengths of the values after their first `skip[i]` bytes, then those bytes. */
 static void put_rests(buffer *b, const slots *s, const int64_t *skip)
 {
     static int64_t lengths[SLOTS_MAX];
@@ -350,7 +349,7 @@ static void put_plain(buffer *b, const slots *s, unsigned bytes)
     }
 }
 
-/* Numbers of the values' entries in `entries`, which get what is new. */
+/* Looks up the index of each value in `entries`, and adds new values to it. */
 static void put_indices(buffer *b, const slots *s, slots *entries, bool packed)
 {
     static uint64_t indices[SLOTS_MAX];
@@ -375,7 +374,7 @@ static void put_indices(buffer *b, const slots *s, slots *entries, bool packed)
     put_hybrid(b, indices, s->values, width, packed);
 }
 
-/* The values of a page; its encoding. */
+/* Writes the values of a page; returns their encoding. */
 static unsigned put_values(buffer *b, const slots *s, unsigned which,
                            const parquet_options *options, slots *entries)
 {
@@ -409,7 +408,7 @@ static unsigned put_values(buffer *b, const slots *s, unsigned which,
     for (unsigned i = 0; i < s->values; i++) {
         int32_t small;
         memcpy(&small, s->bytes.data + (size_t)i * own->bytes, 4);
-        numbers[i] = small; /* the labels, too */
+        numbers[i] = small; /* the labels too */
     }
     put_deltas(b, numbers, s->values);
     return DELTA_BINARY_PACKED;
@@ -417,7 +416,7 @@ static unsigned put_values(buffer *b, const slots *s, unsigned which,
 
 /* ---- pages ---- */
 
-/* Nothing but literals. */
+/* Writes only literals. */
 static void put_snappy(buffer *b, const uint8_t *data, size_t size)
 {
     put_varint(b, size);
@@ -458,7 +457,8 @@ static void put_compressed(buffer *b, parquet_codec codec, uint8_t *data, size_t
     free(packed);
 }
 
-/* The number that is told: of leaf `which`, where it is of one. */
+/* Returns the number to write: the false one if it is claimed for leaf `which`, otherwise
+ * `value`. */
 static int64_t told(const parquet_options *options, parquet_claim kind, unsigned which,
                     int64_t value)
 {
@@ -473,7 +473,7 @@ typedef struct maker {
 
 typedef enum page_type { DATA_PAGE = 0, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 } page_type;
 
-/* What is told of a page's values. */
+/* Claims about a page's values. */
 typedef struct page_facts {
     page_type type;
     unsigned leaf, slots, values, rows, encoding, rep_bytes, def_bytes;
@@ -531,7 +531,7 @@ static void put_page(maker *m, const page_facts *facts, const buffer *levels, co
     free(body.data);
 }
 
-/* A page of the slots; with `out` NULL only its values are put into the dictionary. */
+/* Writes a page of the slots; if `out` is NULL, only adds its values to the dictionary. */
 static void put_data_page(maker *m, unsigned which, const slots *s, slots *entries)
 {
     const leaf *own = &leaves[which];
@@ -580,7 +580,7 @@ static void shred(slots *s, unsigned which, unsigned from, unsigned rows,
     }
 }
 
-/* The dictionary has the values of all pages: it comes first. */
+/* Writes the dictionary, which comes first because it has the values of all pages. */
 static void put_dictionary(maker *m, unsigned which, unsigned from, slots *s, slots *entries)
 {
     buffer unused = {0};
@@ -684,7 +684,7 @@ static void put_column(buffer *b, const chunk *c, unsigned which, const parquet_
     }
     number(&meta, 4, T_I32, options->codec);
     number(&meta, 5, T_I64, told(options, PARQUET_CLAIM_SLOTS, which, c->slots));
-    number(&meta, 6, T_I64, (int64_t)(c->end - c->begin)); /* nobody goes by it */
+    number(&meta, 6, T_I64, (int64_t)(c->end - c->begin)); /* readers ignore this */
     number(&meta, 7, T_I64, (int64_t)(c->end - c->begin));
     number(&meta, 9, T_I64, told(options, PARQUET_CLAIM_DATA, which, (int64_t)c->data));
     if (c->dictionary) {

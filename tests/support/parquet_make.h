@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parquet_make: small Parquet files, put together from the specification; nothing of the library's.
+ * parquet_make: builds small Parquet files from the specification, without library code.
  *
- * Its rows are those of row_model.h, the first one of number `first`. Lists without an element are
- * null where n % 8 == 0, else empty. Metadata of Hugging
- * Face's say that the labels are classes: ant, bee, cat. Everything aborts on failure. Ownership:
- * parquet_free. Threads: pure.
+ * The rows are those of row_model.h, starting with row `first`. Lists without elements are null
+ * where n % 8 == 0, otherwise empty. Hugging Face metadata declares the labels as classes: ant,
+ * bee, cat. Everything aborts on failure. Ownership: parquet_free. Threads: pure.
  */
 #ifndef SL_PARQUET_MAKE_H
 #define SL_PARQUET_MAKE_H
@@ -17,11 +16,11 @@
 typedef enum parquet_encoding {
     PARQUET_PLAIN,
     PARQUET_DICTIONARY,     /* all columns */
-    PARQUET_OLD_DICTIONARY, /* the same as writers of version 1 say it */
+    PARQUET_OLD_DICTIONARY, /* the same, as version 1 writers declare it */
     PARQUET_DELTA,          /* deltas of numbers, lengths and prefixes, split bytes of floats */
 } parquet_encoding;
 
-/* The format's numbers. */
+/* Codec numbers of the format. */
 typedef enum parquet_codec {
     PARQUET_STORED = 0,
     PARQUET_SNAPPY = 1,
@@ -29,8 +28,7 @@ typedef enum parquet_codec {
     PARQUET_ZSTD = 6,
 } parquet_codec;
 
-/* Which number is not what it should be, in the first header of a page that has it, or in the
- * footer. */
+/* The number that is wrong, in the first page header that has it, or in the footer. */
 typedef enum parquet_claim {
     PARQUET_HONEST,
     PARQUET_CLAIM_BYTES,   /* of a page, stored */
@@ -47,18 +45,18 @@ typedef enum parquet_claim {
 typedef struct parquet_options {
     unsigned first, groups, rows; /* rows of each group */
     unsigned page_rows;           /* 0: all of a group */
-    unsigned image;               /* bytes of row 0's; 0: ROW_IMAGE */
+    unsigned image;               /* bytes of row 0's image; 0: ROW_IMAGE */
     parquet_encoding encoding;
     parquet_codec codec;
-    bool version2; /* data pages */
-    bool packed;   /* levels and indices: in groups of 8, not in runs */
+    bool version2; /* version 2 data pages */
+    bool packed;   /* levels and indices in groups of 8, not in runs */
     bool crc;
     parquet_claim claim;
-    int64_t claimed; /* instead of it, */
-    unsigned liar;   /* of this leaf */
+    int64_t claimed; /* the false number, */
+    unsigned liar;   /* and its leaf */
 } parquet_options;
 
-/* A page with its header: where it begins, and how many bytes either has. */
+/* A page with its header: offset and sizes of both. */
 typedef struct parquet_page {
     uint32_t leaf; /* PARQUET_IMAGE ... */
     bool dictionary;
@@ -71,7 +69,7 @@ enum { PARQUET_LEAVES = 6, PARQUET_PAGES_MAX = 512 };
 typedef struct parquet_made {
     uint8_t *data;
     size_t size, capacity;
-    size_t footer; /* where it begins; it ends 8 bytes before the file's end */
+    size_t footer; /* offset of the footer, which ends 8 bytes before the file's end */
     parquet_page pages[PARQUET_PAGES_MAX];
     uint32_t page_count;
 } parquet_made;

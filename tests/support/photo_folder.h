@@ -2,9 +2,8 @@
 /*
  * photo_folder: small image folders for tests, made in a temporary directory.
  *
- * Sample i (in the folder's order) is a JPEG whose colours depend on i, of a size that varies with
- * i: no two are alike. Functions abort on failure: a test machine that cannot write a few kilobytes
- * cannot test.
+ * Sample i (in the folder's order) is a JPEG whose colours and size depend on i: no two are the
+ * same. Functions abort on failure, including a failure to write the files.
  */
 #ifndef SL_PHOTO_FOLDER_H
 #define SL_PHOTO_FOLDER_H
@@ -16,14 +15,14 @@ typedef struct photo_folder {
     uint32_t classes, per_class;
 } photo_folder;
 
-/* classes x per_class photos: path/c00/p0000.jpg ... */
+/* Makes classes x per_class photos: path/c00/p0000.jpg ... */
 void photo_folder_make(photo_folder *folder, uint32_t classes, uint32_t per_class);
-/* Path of sample `index`. */
+/* Writes the path of sample `index`. */
 void photo_folder_file(const photo_folder *folder, uint32_t index, char *path, uint32_t bytes);
 /* Removes the folder and everything in it. */
 void photo_folder_remove(photo_folder *folder);
 
-/* An empty temporary directory, and the removal of one with all its contents. */
+/* Makes an empty temporary directory; removes one with all its contents. */
 void temporary_directory(char *path, uint32_t bytes);
 void remove_tree(const char *path);
 /* Replaces a file's contents. */

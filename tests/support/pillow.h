@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pillow: asks Pillow what a picture should look like, through support/pillow_oracle.py.
+ * pillow: asks Pillow for reference images, through support/pillow_oracle.py.
  *
  * A test writes its inputs into the oracle's folder and one line per question, runs Python once,
  * and reads the answers. Functions abort on failure. Threads: none; one oracle at a time.
@@ -19,11 +19,12 @@ typedef struct pillow {
     uint32_t count;
 } pillow;
 
-/* Takes the test program's arguments, PYTHON PILLOW_ORACLE, and looks whether Pillow is there: 0,
- * or the program's exit code, with the reason printed. Before the first pillow_open. */
+/* Takes the test program's arguments, PYTHON PILLOW_ORACLE, and checks that Pillow is installed.
+ * Returns 0, or the program's exit code after printing the reason. Call before the first
+ * pillow_open. */
 int pillow_begin(int argc, char **argv);
 void pillow_open(pillow *oracle);
-/* Writes a file into the folder, named by `number`, for questions to refer to. */
+/* Writes a file, named by `number`, into the folder for questions to refer to. */
 void pillow_input(pillow *oracle, uint32_t number, const void *data, size_t bytes);
 /* Adds a question (pillow_oracle.py lists them); returns its number. */
 uint32_t pillow_ask(pillow *oracle, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -33,7 +34,7 @@ void pillow_run(pillow *oracle);
 void pillow_answer(const pillow *oracle, uint32_t number, void *data, size_t bytes);
 void pillow_close(pillow *oracle);
 
-/* The largest difference between two byte strings. */
+/* Returns the largest difference between two byte strings. */
 int largest_difference(const uint8_t *a, const uint8_t *b, size_t bytes);
 
 #endif

@@ -76,7 +76,7 @@ png_file png_make_begin(uint32_t width, uint32_t height, uint32_t depth, uint32_
     return file;
 }
 
-/* What is large need not be small then. */
+/* Uses fast compression for large content, which need not become small. */
 static uint8_t *deflated(const void *content, size_t size, uLongf *bytes)
 {
     const int level = size > (size_t)1 << 20 ? 1 : 6;
@@ -123,7 +123,7 @@ static uint32_t sample_of(const kind *k, uint32_t x, uint32_t y, uint32_t channe
     return ((slope + (noise & 0xfff)) & 0xffff) >> (16 - k->depth);
 }
 
-/* One row of a pass as stored; its filter byte comes first. */
+/* Makes one row of a pass as stored; its filter byte comes first. */
 static void fill_row(const kind *k, uint8_t *row, uint32_t y, uint32_t first, uint32_t step)
 {
     size_t bit = 8;
@@ -273,7 +273,7 @@ void png_make_free(png_file *file)
 
 /* ---- chunks ---- */
 
-/* The chunk behind the one at `at`; 0: there is none. */
+/* Returns the chunk after the one at `at`; 0: none. */
 static size_t next_chunk(const uint8_t *data, size_t size, size_t at)
 {
     const size_t end = at + HEAD + TAIL + (at > 0 ? load32(data + at) : 0);

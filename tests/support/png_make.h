@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * png_make: PNG files for tests, of every kind that the format has, put together chunk by chunk.
- * Everything aborts on failure. Threads: pure.
+ * png_make: builds PNG files of every kind for tests, chunk by chunk. Everything aborts on failure.
+ * Threads: pure.
  */
 #ifndef SL_PNG_MAKE_H
 #define SL_PNG_MAKE_H
@@ -10,19 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero: RGB of 8 bits, not interlaced, in one IDAT chunk. */
+/* All zero: 8-bit RGB, not interlaced, one IDAT chunk. */
 typedef struct png_options {
     int colour;           /* 0 grey, 2 RGB, 3 palette, 4 grey + alpha, 6 RGBA; */
-    bool is_grey;         /* since 0 stands for RGB here */
+    bool is_grey;         /* separate, since colour 0 stands for RGB here */
     uint32_t depth;       /* 1, 2, 4, 8, 16; 0: 8 */
     bool interlaced;      /* Adam7 */
-    uint32_t colours;     /* of the palette; 0: as many as the depth has */
-    uint32_t excess;      /* added to the number of the last pixel: beyond the palette */
+    uint32_t colours;     /* palette entries; 0: as many as the depth allows */
+    uint32_t excess;      /* added to the last pixel's index, to exceed the palette */
     bool transparent;     /* a tRNS chunk */
-    int orientation;      /* 1..8: an eXIf chunk; */
-    bool orientation_end; /* behind the picture data */
-    uint32_t data_bytes;  /* in an IDAT chunk; 0: all of them */
-    int filter;           /* 1..5: filter 0..4 for all rows; 0: they take turns */
+    int orientation;      /* 1..8: adds an eXIf chunk; */
+    bool orientation_end; /* after the image data */
+    uint32_t data_bytes;  /* bytes per IDAT chunk; 0: all in one */
+    int filter;           /* 1..5: filter 0..4 for all rows; 0: alternating */
 } png_options;
 
 typedef struct png_file {
@@ -30,7 +30,7 @@ typedef struct png_file {
     size_t size, capacity;
 } png_file;
 
-/* Noise on slopes, all from `seed`. */
+/* Draws noise on gradients, all from `seed`. */
 png_file png_make(uint32_t width, uint32_t height, uint32_t seed, const png_options *options);
 /* A signature and an IHDR, whatever they say, for more to be added. */
 png_file png_make_begin(uint32_t width, uint32_t height, uint32_t depth, uint32_t colour,
@@ -40,9 +40,9 @@ void png_make_chunk(png_file *file, const char *type, const void *content, size_
 void png_make_data(png_file *file, const void *content, size_t size);
 void png_make_free(png_file *file);
 
-/* Where the first chunk of this type begins; 0: there is none. */
+/* Returns the offset of the first chunk of this type; 0: none. */
 size_t png_make_find(const uint8_t *data, size_t size, const char *type);
-/* Makes the checksums right of all chunks, as far as there are any. */
+/* Corrects the checksums of all complete chunks. */
 void png_make_seal(uint8_t *data, size_t size);
 
 #endif

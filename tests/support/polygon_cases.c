@@ -27,7 +27,7 @@ static uint32_t below(uint64_t *state, uint32_t most)
     return (uint32_t)(split_mix(state) % most);
 }
 
-/* In [from, to), of 53 bits. */
+/* Draws from [from, to) with 53 bits. */
 static double between(uint64_t *state, double from, double to)
 {
     return from + (to - from) * ((double)(split_mix(state) >> 11) / 9007199254740992.0);
@@ -38,7 +38,7 @@ static double rounded(double number, double unit)
     return floor(number / unit + .5) * unit;
 }
 
-/* On a square's border, once around for 0..4. */
+/* Maps 0..4 once around a square's border. */
 static void on_square(double turn, double to[2])
 {
     const double part = 2 * (turn - floor(turn)) - 1;
@@ -46,7 +46,7 @@ static void on_square(double turn, double to[2])
     memcpy(to, corners[(int)turn % 4], sizeof(corners[0]));
 }
 
-/* As annotators draw: around a middle, with two decimals. */
+/* Draws a star like an annotator: around a centre, with two decimals. */
 static uint32_t make_star(uint64_t *state, const polygon_case *c, double *points)
 {
     const uint32_t count = 5 + below(state, STAR_MOST);
@@ -62,7 +62,7 @@ static uint32_t make_star(uint64_t *state, const polygon_case *c, double *points
     return count;
 }
 
-/* Points in a rectangle that is `from` to `to` of the mask, in units; 0: any. */
+/* Draws points from range[0] to range[1] of the mask, in units of range[2]; 0: unrounded. */
 static uint32_t make_points(uint64_t *state, const polygon_case *c, const double range[3],
                             double *points)
 {
@@ -96,7 +96,7 @@ static uint32_t make_huge(uint64_t *state, double *points)
     return count;
 }
 
-/* One or two points, or some that are the same or in a line. */
+/* Makes one or two points, or several that are equal or collinear. */
 static uint32_t make_degenerate(uint64_t *state, const polygon_case *c, double *points)
 {
     const uint32_t count = 1 + below(state, 8);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * polygon_cases: polygons of many kinds, the same ones wherever they are made.
+ * polygon_cases: polygons of many kinds, identical wherever they are generated.
  *
- * Purpose: what other people's tools made of these is test data (tests/data/shapes), and the
- * polygons need not be. Numbers are SplitMix64's (Steele, Lea, Flood 2014), from the number of the
- * case; coordinates come of sums and products only, so they have the same bits everywhere.
+ * Purpose: other tools' results for these polygons are test data (tests/data/shapes), and the
+ * polygons need not be stored. Numbers come from SplitMix64 (Steele, Lea, Flood 2014), seeded with
+ * the case's number; coordinates use only sums and products, so they have the same bits everywhere.
  */
 #ifndef SL_POLYGON_CASES_H
 #define SL_POLYGON_CASES_H
@@ -23,10 +23,10 @@ typedef struct polygon_case {
 
 void polygon_case_make(polygon_case *made, uint32_t number);
 
-/* The next number of a generator that begins with any state. */
+/* Returns the generator's next number, for any initial state. */
 uint64_t split_mix(uint64_t *state);
 
-/* FNV-1a of 64 bits over all pixels, a byte of 0 or 1 each, row by row. */
+/* Computes the 64-bit FNV-1a over all pixels, a byte of 0 or 1 each, row by row. */
 uint64_t mask_hash(const uint8_t *mask, size_t bytes);
 
 #endif

@@ -57,7 +57,8 @@ static int new_node(const struct stat *facts)
     return r->node_count++;
 }
 
-/* The name of `path` from the root, "" of the root itself; false: it is elsewhere. */
+/* Writes the name of `path` relative to the root, "" for the root itself; false if it is
+ * elsewhere. */
 static bool name_of(int folder, const char *path, char name[POWER_NAME_BYTES])
 {
     char full[PATH_MAX];
@@ -114,7 +115,7 @@ static void note_move(int from_folder, const char *from, int to_folder, const ch
     }
 }
 
-/* A file that is open; POWER_FOLDER: none of those that are watched. */
+/* Returns the watched file that is open as `fd`; POWER_FOLDER: not watched. */
 static int node_of_open(int fd)
 {
     struct stat facts;

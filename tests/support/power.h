@@ -17,23 +17,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins with the folder as it is, all of which is durable. */
+/* Begins recording; the folder's present contents are durable. */
 void power_record(const char *folder);
 void power_stop(void);
-/* Operations that were recorded. */
+/* Returns the number of operations recorded. */
 uint32_t power_operations(void);
 
-/* Whether the folder is right after a power failure. */
+/* Checks that the folder is valid after a power failure. */
 typedef void power_check(const char *folder, void *ctx);
 
 /*
- * Makes states, each once, in the folder `into` (made and removed), and has them checked: after
- * every `step`-th operation what is there if nothing, if everything and if just the names of what
- * was not synced got to the disk; all sets of names if they are few, or some; and blocks drawn by
- * `seed`. Returns how many states there were.
+ * Makes states, each once, in the folder `into` (created and removed), and checks each. After every
+ * `step`-th operation, the states are: what is left if nothing, everything, or only the names of
+ * unsynced changes reached the disk; all sets of names if there are few, otherwise some; and blocks
+ * drawn by `seed`. Returns the number of states.
  */
 uint32_t power_each(const char *into, uint32_t step, uint64_t seed, power_check *check, void *ctx);
-/* Says which state is being checked, on stderr. */
+/* Prints the state being checked to stderr. */
 void power_print_state(void);
 
 #endif

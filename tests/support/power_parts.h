@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* power_parts: what a recording is, for power.c, which makes it, and power_states.c. */
+/* power_parts: the data of a recording, shared by power.c, which makes it, and power_states.c. */
 #ifndef SL_POWER_PARTS_H
 #define SL_POWER_PARTS_H
 
@@ -12,7 +12,7 @@ enum {
     POWER_NODES_MAX = 512, /* files */
     POWER_NAMES_MAX = 512,
     POWER_NAME_BYTES = 300,
-    POWER_FOLDER = -1 /* in the place of a file */
+    POWER_FOLDER = -1 /* takes a file's place */
 };
 
 typedef enum power_kind {
@@ -28,7 +28,7 @@ typedef enum power_kind {
 typedef struct power_operation {
     power_kind kind;
     int node;                    /* POWER_FOLDER: none */
-    char name[POWER_NAME_BYTES]; /* from the root */
+    char name[POWER_NAME_BYTES]; /* relative to the root */
     char from[POWER_NAME_BYTES]; /* MOVE */
     uint64_t offset;
     uint8_t *data; /* WRITE */
@@ -48,15 +48,15 @@ typedef struct power_start {
 typedef struct power_recording {
     power_operation operations[POWER_OPERATIONS_MAX];
     uint32_t count;
-    power_bytes nodes[POWER_NODES_MAX]; /* as they were when it began */
+    power_bytes nodes[POWER_NODES_MAX]; /* contents when recording began */
     int node_count;
-    power_start starts[POWER_NAMES_MAX]; /* the names that there were then */
+    power_start starts[POWER_NAMES_MAX]; /* names when recording began */
     uint32_t start_count;
 } power_recording;
 
 extern power_recording power_recorded;
 
-/* Says these words, and aborts. */
+/* Prints these words and aborts. */
 _Noreturn void power_abort(const char *what);
 
 static inline void power_must(bool good, const char *what)

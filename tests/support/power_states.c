@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* power_states: what a recording may have left behind. Main thread. */
+/* power_states: the states that a recording may have left behind. Threads: main. */
 #include "power_parts.h"
 
 #include "checksum.h"
@@ -17,17 +17,17 @@ enum { BLOCK = 512, SUBSETS_BITS = 3, DRAWS = 3, PENDING_MAX = 64, STATES_SLOTS 
 static const char *const kind_names[] = {"write", "cut",    "sync",       "make",
                                          "move",  "remove", "sync folder"};
 
-/* What happened to bytes that no fsync followed. */
+/* Outcome of bytes that no fsync followed. */
 typedef enum data_fate {
-    DATA_LOST,  /* all of them */
-    DATA_HOLES, /* the same, but files are as long as with them */
+    DATA_LOST,  /* all lost */
+    DATA_HOLES, /* all lost, but the files keep their length */
     DATA_KEPT,
     DATA_DRAWN,
     DATA_FATES
 } data_fate;
 
 typedef struct choice {
-    uint32_t operations; /* that were begun */
+    uint32_t operations; /* operations that had begun */
     uint64_t names;      /* bit i: pending change of a name i was done */
     data_fate data;
     uint64_t seed;
@@ -61,7 +61,7 @@ static bool is_of_name(const power_operation *operation)
            operation->kind == POWER_REMOVE;
 }
 
-/* Whether a later operation, before `end`, made operation `number` durable. */
+/* True if an operation before `end` made operation `number` durable. */
 static bool is_durable(uint32_t number, uint32_t end)
 {
     char folder[POWER_NAME_BYTES];
@@ -153,7 +153,7 @@ static void keep(power_bytes *file, const power_operation *operation, size_t fro
     file->bytes = file->bytes > end ? file->bytes : end;
 }
 
-/* A write that was not synced, block by block of the file. */
+/* Keeps some blocks of a write that was not synced, drawn block by block. */
 static void keep_some(power_bytes *file, const choice *c, uint32_t number)
 {
     const power_operation *operation = &power_recorded.operations[number];
@@ -241,7 +241,7 @@ static void drop(state *s)
     }
 }
 
-/* Whether there was no such state before. */
+/* True if this state has not occurred yet. */
 static bool is_new(const state *s, uint64_t *seen)
 {
     sl_checksum_stream stream;
@@ -269,8 +269,8 @@ static bool is_new(const state *s, uint64_t *seen)
     return false;
 }
 
-/* A name whose folder is not there is not there either. Times of modification are whole seconds,
- * as those of files that are marked so. */
+/* A name does not exist if its folder does not. Modification times are whole seconds, like those of
+ * files marked so. */
 static void write_state(const state *s, const char *into)
 {
     const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
@@ -329,7 +329,7 @@ static void try_state(states *all, const choice *c)
     drop(&s);
 }
 
-/* Names that were done, with each fate of bytes. */
+/* Tries names that took effect, with each outcome of the bytes. */
 static void try_names(states *all, choice *c, uint64_t names)
 {
     c->names = names;

@@ -25,17 +25,17 @@
 typedef struct ptx_module ptx_module;
 typedef struct ptx_kernel ptx_kernel;
 
-/* The reason for a failure: "line 12: st.global.u32 [%rd1], %r2: ..." */
+/* Reason for a failure: "line 12: st.global.u32 [%rd1], %r2: ..." */
 typedef struct ptx_failure {
     char text[320];
 } ptx_failure;
 
-/* A piece of global memory. */
+/* A range of global memory. */
 typedef struct ptx_memory {
-    uint64_t address; /* as kernels see it */
+    uint64_t address; /* address that kernels see */
     size_t bytes;
     uint8_t *backing; /* the bytes */
-    uint8_t *written; /* for each byte, not 0: it has been written; NULL: all have */
+    uint8_t *written; /* for each byte, nonzero: written; NULL: all written */
     bool writable;
 } ptx_memory;
 
@@ -45,17 +45,17 @@ typedef struct ptx_launch {
     const ptx_memory *memory;
     size_t memories;
     uint64_t seed;
-    uint64_t steps; /* most instructions of a warp [10 million] */
+    uint64_t steps; /* limit on the instructions of a warp [10 million] */
 } ptx_launch;
 
-/* Parses a module; NULL: failed. The text is copied. */
+/* Parses a module; NULL on failure. The text is copied. */
 ptx_module *ptx_parse(const char *text, ptx_failure *failure);
 void ptx_free(ptx_module *module);
-/* The kernel of that name; NULL: none. */
+/* Finds the kernel of that name; NULL: none. */
 const ptx_kernel *ptx_find(const ptx_module *module, const char *wanted);
-/* Bytes of its parameters, each at its alignment; 0: it has none. */
+/* Returns the size of the parameters, each at its alignment; 0: no parameters. */
 size_t ptx_parameter_bytes(const ptx_kernel *kernel);
-/* Runs all blocks; false: failed, and memory is half written. */
+/* Runs all blocks. False on failure, which leaves memory partly written. */
 bool ptx_run(const ptx_kernel *kernel, const ptx_launch *launch, ptx_failure *failure);
 
 #endif

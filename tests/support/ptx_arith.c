@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions without memory. Floats are computed as IEEE 754 has it, to nearest even, and rounded
- * to 16 bits by arithmetic in double, not by tricks with bits: the library's own way is checked by
- * another one. What is no number is PTX's one NaN.
+ * Instructions that do not access memory. Floats follow IEEE 754, rounded to nearest even. Rounding
+ * to 16 bits uses arithmetic in double rather than bit manipulation, so that it checks the library
+ * by another method. All NaNs become PTX's one NaN.
  */
 #include "ptx_parts.h"
 
@@ -33,7 +33,7 @@ static float flushed(const ptx_opcode *code, float value)
 
 /* ---- numbers of 16 bits ---- */
 
-/* `value` with `bits` of fraction and least exponent `least`: sign, exponent, fraction. */
+/* Rounds `value` to `bits` of fraction and least exponent `least`: sign, exponent, fraction. */
 static uint64_t narrowed(float value, int bits, int least)
 {
     const int bias = 1 - least;
@@ -49,7 +49,7 @@ static uint64_t narrowed(float value, int bits, int least)
         exponent = exponent < least ? least : exponent;
         /* Exact in double; nearbyint rounds halves to even. */
         const double units = nearbyint(ldexp(size, bits - exponent));
-        /* A carry out of the fraction goes into the exponent by itself. */
+        /* A carry out of the fraction increments the exponent. */
         code = (uint32_t)units + ((uint32_t)(exponent - least) << bits);
         code = code > infinity ? infinity : code;
     }
@@ -77,7 +77,7 @@ static int64_t signed_of(ptx_type type, uint64_t value)
     return (int64_t)(((value & ptx_mask(type.bits)) ^ sign) - sign);
 }
 
-/* As many bits as registers have: the sign repeated, or zeros. */
+/* Extends to the register's width: by the sign, or by zeros. */
 static uint64_t extended(ptx_type type, uint64_t value)
 {
     return type.kind == 's' ? (uint64_t)signed_of(type, value) : value & ptx_mask(type.bits);
@@ -142,7 +142,7 @@ static uint64_t permuted(const uint64_t *v)
 
 static uint64_t compared(const ptx_opcode *code, uint64_t a, uint64_t b)
 {
-    /* Signed numbers keep their order with the sign turned about. */
+    /* Flipping the sign bit keeps the order of signed numbers. */
     const uint64_t turn = code->type.kind == 's' ? UINT64_C(1) << 63 : 0;
     const uint64_t left = extended(code->type, a) ^ turn;
     const uint64_t right = extended(code->type, b) ^ turn;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a launch: which bytes an access is to, and whether it may be. Beside each byte that is
- * written to stands who touched it last, so that two threads that do without a barrier are found.
+ * Memory of a launch: finds the bytes of an access and checks whether it is allowed. Every byte
+ * that is written also records its last accesses, so that conflicts between threads without a
+ * barrier are detected.
  */
 #include "ptx_parts.h"
 
@@ -11,10 +12,10 @@
 typedef enum readers { NOBODY, ONE, MANY_OF_BLOCK, MANY } readers;
 
 struct ptx_touch {
-    uint32_t writer, reader; /* threads from 1; 0: none; of several readers the last */
+    uint32_t writer, reader; /* thread numbers from 1; 0: none; of several readers, the last */
     uint16_t writer_phase, reader_phase;
     uint8_t readers;
-    bool atomic; /* the writer is */
+    bool atomic; /* the write was atomic */
 };
 
 static uint8_t *zeros(size_t bytes)
@@ -65,7 +66,7 @@ static bool is_in_block(const ptx_toucher *who, uint32_t thread)
     return thread >= who->block_first && thread <= who->block_last;
 }
 
-/* A barrier of the block is between that access and this one. */
+/* True if a barrier of the block separates that access from this one. */
 static bool is_before(const ptx_toucher *who, uint32_t thread, uint16_t phase)
 {
     return is_in_block(who, thread) && phase < who->phase;
@@ -100,7 +101,7 @@ static void add_reader(ptx_touch *t, const ptx_toucher *who)
     t->reader_phase = who->phase;
 }
 
-/* Marks the bytes; NULL, or the conflict. */
+/* Marks the bytes; returns NULL, or the conflict. */
 static const char *touch(ptx_touch *touches, unsigned bytes, const ptx_toucher *who,
                          const ptx_opcode *code)
 {
@@ -130,8 +131,8 @@ static const char *touch(ptx_touch *touches, unsigned bytes, const ptx_toucher *
 /* ---- where it is ---- */
 
 typedef struct place {
-    uint8_t *bytes, *written; /* of the access */
-    ptx_touch *touches;       /* NULL: nobody else gets at it */
+    uint8_t *bytes, *written; /* bytes of the access */
+    ptx_touch *touches;       /* NULL: no other thread can access them */
 } place;
 
 static const char *find_window(const ptx_accesses *a, const ptx_toucher *who, uint64_t address,

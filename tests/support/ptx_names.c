@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a module's text, and what they mean in a kernel: registers, variables, parameters.
- */
+/* Tokens of a module's text, and their meaning in a kernel: registers, variables, parameters. */
 #include "ptx_names.h"
 
 #include <assert.h>
@@ -40,7 +39,7 @@ static void skip_space(const char **at)
     }
 }
 
-/* The name there, or a number; "" when there is none. */
+/* Returns the name or number there; "" if there is none. */
 ptx_name ptx_take_name(const char **at)
 {
     ptx_name found = {{0}};
@@ -160,7 +159,7 @@ bool ptx_parse_registers(ptx_parser *p, const char *at)
     return *at == '\0' || ptx_refuse(p, "not a register");
 }
 
-/* .align 8 .b8 name[72]: its bytes and alignment. */
+/* Parses .align 8 .b8 name[72]: its bytes and alignment. */
 static bool parse_variable(ptx_parser *p, const char **at, ptx_name *found, uint32_t *bytes,
                            uint32_t *align)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instructions that the executor knows, and which words each name may have. */
+/* The instructions that the executor supports, and the words that each name may contain. */
 #include "ptx_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of a name, besides types. */
+/* Words in a name, other than types. */
 enum {
     MAY_SPACE = 1,
     MAY_VECTOR = 2,
@@ -118,7 +118,7 @@ static void take_word(ptx_opcode *code, unsigned may, int value)
     case MAY_NC:
         code->constant = true;
         break;
-    default: /* they change nothing here */
+    default: /* they have no effect here */
         break;
     }
 }
@@ -159,7 +159,7 @@ static bool is_integer(ptx_type type)
     return type.kind == 'u' || type.kind == 's';
 }
 
-/* Rounding is said where there is any, and nowhere else. */
+/* Requires a rounding mode exactly where rounding takes place. */
 static const char *check_cvt(const ptx_opcode *code)
 {
     const ptx_type to = code->type;
@@ -189,7 +189,7 @@ static const char *check(const ptx_opcode *code, const row *r, unsigned had)
     if (code->from.kind != 0 || (!is_float && (had & (MAY_RN | MAY_FTZ)) != 0)) {
         return "the words do not go together";
     }
-    /* An assembler may make an fma of a multiplication that does not say how it is rounded. */
+    /* An assembler may fuse a multiplication without a rounding mode into an fma. */
     const bool must_round = is_float && (r->op == PTX_MUL || r->op == PTX_FMA || r->op == PTX_DIV);
     if (must_round && !code->rounded) {
         return "the rounding is left to the assembler: .rn is missing";
@@ -204,7 +204,7 @@ static const char *check(const ptx_opcode *code, const row *r, unsigned had)
     return NULL;
 }
 
-/* The next of the words between points; false: there is none. */
+/* Returns the next word between dots; false if there is none. */
 static bool next_word(const char **text, char word[PTX_NAME])
 {
     const size_t length = strcspn(*text, ".");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of a module: kernels, their variables, registers and instructions. It is taken apart in
- * a copy without comments, statement by statement; whatever is not known is a failure.
+ * Parses a module's text: kernels, their variables, registers and instructions. Works statement by
+ * statement on a copy without comments; anything unknown is a failure.
  */
 #include "ptx_names.h"
 
@@ -13,7 +13,7 @@
 enum { KERNELS = 64 };
 
 struct ptx_module {
-    char *text; /* that instructions point to */
+    char *text; /* text that instructions point to */
     ptx_kernel kernels[KERNELS];
     uint32_t count;
 };
@@ -60,7 +60,7 @@ static bool parse_special(const char *text, ptx_operand *operand)
     return false;
 }
 
-/* A register, a number, a variable's address. */
+/* Parses a register, a number or a variable's address. */
 static bool parse_value(ptx_parser *p, const char **at, ptx_type type, ptx_operand *operand)
 {
     const ptx_name n = ptx_take_name(at);
@@ -113,7 +113,7 @@ static bool parse_address(ptx_parser *p, const char **at, const ptx_opcode *code
     return ptx_take(at, ']') || ptx_refuse(p, "not an address");
 }
 
-/* One operand, or those of a vector. */
+/* Parses one operand, or those of a vector. */
 static bool parse_operand(ptx_parser *p, const char **at, ptx_instruction *n, ptx_operand *address)
 {
     const ptx_opcode *code = &n->code;
@@ -135,7 +135,7 @@ static bool parse_operand(ptx_parser *p, const char **at, ptx_instruction *n, pt
 static bool check_operands(ptx_parser *p, ptx_instruction *n)
 {
     uint8_t expected = ptx_opcode_operands(&n->code, &n->results);
-    if (n->code.op == PTX_MOV && n->count == 3) { /* of two halves */
+    if (n->code.op == PTX_MOV && n->count == 3) { /* two halves */
         expected = 3;
     }
     if (n->count != expected) {
@@ -164,7 +164,7 @@ static bool parse_operands(ptx_parser *p, const char *at, ptx_instruction *n)
         } while (ptx_take(&at, ','));
     }
     if (address.kind == PTX_ADDRESS && n->count < PTX_OPERANDS) {
-        n->operands[n->count++] = address; /* the last, wherever it was */
+        n->operands[n->count++] = address; /* the address comes last, wherever it was written */
     }
     return (*at == '\0' || ptx_refuse(p, "not understood")) && check_operands(p, n);
 }
@@ -175,7 +175,7 @@ static bool parse_instruction(ptx_parser *p, const char *at)
 {
     ptx_kernel *k = p->kernel;
     char unknown[96];
-    /* Rounded up to a power of two, both arrays grow with the first that reaches it. */
+    /* Both arrays grow when the length reaches a power of two. */
     if ((k->length & (k->length - 1)) == 0) {
         const size_t places = k->length == 0 ? 1 : 2 * (size_t)k->length;
         k->code = realloc(k->code, places * sizeof(*k->code));
@@ -202,7 +202,7 @@ static bool parse_instruction(ptx_parser *p, const char *at)
     return true;
 }
 
-/* One statement of a kernel, without its end. */
+/* Parses one statement of a kernel, without its terminator. */
 static bool parse_statement(ptx_parser *p)
 {
     const char *at = p->begin;
@@ -219,8 +219,8 @@ static bool parse_statement(ptx_parser *p)
     return parse_instruction(p, p->begin);
 }
 
-/* The text up to one of `ends`, which becomes its end; that character, or 0. Braces around a
- * vector's operands are none. */
+/* Cuts the text at the first of `ends` and returns that character, or 0. Braces around a vector's
+ * operands do not count. */
 static char cut(ptx_parser *p, const char *ends)
 {
     while (isspace((unsigned char)*p->at)) {
@@ -300,7 +300,7 @@ static bool resolve(ptx_parser *p)
     return ends || ptx_refuse(p, "kernel %s has no end", p->kernel->name);
 }
 
-/* "name(parameters) .maxntid 256, 1, 1" */
+/* Parses "name(parameters) .maxntid 256, 1, 1". */
 static bool parse_head(ptx_parser *p, const char *at)
 {
     ptx_kernel *k = p->kernel;

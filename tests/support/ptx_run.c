@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes, warps and blocks. A warp executes, of the instructions at which its lanes are, the first
- * of the text, for all lanes that are there: lanes that part meet again where their ways do. Warps
- * take turns of a random length, blocks run one after the other in a random order.
+ * Lanes, warps and blocks. A warp executes the earliest instruction, in text order, that any of its
+ * lanes has reached, for all lanes there; diverged lanes meet again where their paths join. Warps
+ * take turns of random length; blocks run one after another in random order.
  */
 #include "ptx_parts.h"
 
@@ -13,17 +13,17 @@
 enum { TURN = 48, NS_PER_LOOK = 1000 };
 
 #define STEPS     UINT64_C(10000000)
-#define GONE      UINT32_MAX       /* where a lane is that has returned */
-#define AT_BAR    (UINT32_MAX - 1) /* that waits */
-#define IS_ACTIVE (UINT32_MAX - 2) /* all below run */
+#define GONE      UINT32_MAX       /* position of a lane that has returned */
+#define AT_BAR    (UINT32_MAX - 1) /* waiting at a barrier */
+#define IS_ACTIVE (UINT32_MAX - 2) /* all lower values are running */
 
 typedef struct warp {
     uint32_t pc[PTX_LANES];
-    uint32_t bar[PTX_LANES]; /* the barrier where a lane waits */
+    uint32_t bar[PTX_LANES]; /* the barrier at which a lane waits */
     uint8_t order[PTX_LANES];
     uint32_t first, lanes;
-    uint64_t *registers; /* for each register its lanes */
-    uint32_t *defined;   /* for each register a bit for each lane */
+    uint64_t *registers; /* all lanes of each register */
+    uint32_t *defined;   /* for each register, one bit per lane */
     uint64_t steps;
 } warp;
 
@@ -39,7 +39,7 @@ typedef struct run {
     uint64_t random, clock;
 } run;
 
-/* xorshift64*: any will do */
+/* xorshift64*: any generator works */
 static uint32_t random_below(run *r, uint32_t count)
 {
     r->random ^= r->random >> 12;
@@ -137,7 +137,7 @@ static bool compute(run *r, warp *w, const ptx_instruction *n, uint32_t mask)
     return true;
 }
 
-/* Of a parameter, or of memory that may be accessed. */
+/* Returns the bytes of a parameter, or of memory that may be accessed. */
 static uint8_t *bytes_at(run *r, const warp *w, const ptx_instruction *n, uint32_t lane)
 {
     const char *why;
@@ -158,7 +158,7 @@ static uint8_t *bytes_at(run *r, const warp *w, const ptx_instruction *n, uint32
     return bytes;
 }
 
-/* As the type is extended to the register. */
+/* Extends the value to the register as its type requires. */
 static uint64_t loaded(const ptx_opcode *code, const uint8_t *bytes)
 {
     uint64_t value = 0;
@@ -211,7 +211,7 @@ static void move_lanes(warp *w, uint32_t mask, uint32_t pc)
     }
 }
 
-/* The lanes of `mask` whose predicate lets them; false: it is not defined. */
+/* Finds the lanes of `mask` whose predicate allows execution; false if it is undefined. */
 static bool guarded(const warp *w, const ptx_instruction *n, uint32_t *mask)
 {
     if (n->guard == PTX_NO_REGISTER) {
@@ -268,7 +268,7 @@ static uint32_t lowest(const warp *w, uint32_t *mask)
     return pc;
 }
 
-/* One instruction of a warp that is active. */
+/* Executes one instruction of an active warp. */
 static bool step(run *r, warp *w)
 {
     uint32_t mask;
@@ -310,7 +310,8 @@ static bool is_active(const warp *w)
     return lowest(w, &mask) < IS_ACTIVE;
 }
 
-/* No warp is active: all threads wait at one barrier, which lets them go, or all have returned. */
+/* Called when no warp is active: either all threads wait at one barrier and are released, or all
+ * have returned. */
 static bool pass_barrier(run *r, bool *ended)
 {
     uint32_t at = GONE;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const record_files *made; /* epochs_run's callbacks have no other way to know */
+static const record_files *made; /* the callbacks of epochs_run get no other context */
 
 size_t record_little_endian(uint8_t *to, uint64_t value, size_t bytes)
 {
@@ -156,10 +156,10 @@ void records_first_bad_file_is_told(void **state)
 {
     (void)state;
     const char *path = test_folder();
-    for (unsigned bad = 6; bad >= 2; bad -= 2) { /* whichever thread meets which */
+    for (unsigned bad = 6; bad >= 2; bad -= 2) { /* regardless of which thread meets which */
         write_file(path_of_file(bad), "no record at all", 16);
     }
-    for (unsigned i = 0; i < 20; i++) { /* and whichever it began with */
+    for (unsigned i = 0; i < 20; i++) { /* and regardless of which it began with */
         sluice_dataset *dataset = NULL;
         sluice_error error = SLUICE_ERROR_INIT;
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_CORRUPT);

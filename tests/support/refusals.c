@@ -96,7 +96,7 @@ static const struct {
     [CALL_FTRUNCATE] = {"ftruncate", ENOSPC, false},
 };
 
-/* Relaxed everywhere: calls of several threads are counted in any order. */
+/* Relaxed everywhere: calls of several threads may be counted in any order. */
 static _Atomic int state; /* 0 off, 1 recording, 2 armed */
 static _Atomic uint32_t calls;
 static _Atomic int refused_kind;
@@ -122,7 +122,7 @@ static uint64_t mixed(uint64_t value)
     return value ^ (value >> 29);
 }
 
-/* The caller's stack, in a number; its kind is a part of it. */
+/* Returns a number for the caller's stack and the kind of call. */
 static uint64_t stack_number(call_kind kind)
 {
     void *frames[STACK_MAX];
@@ -143,7 +143,7 @@ static bool is_met(call_kind kind, uint32_t call)
     return armed_mode == REFUSAL_STAYS && met == (int)kind;
 }
 
-/* The errno that the call is to fail with; 0: it is to be made. */
+/* Returns the errno with which the call must fail; 0: make the call. */
 static int refuse(call_kind kind)
 {
     const int now = atomic_load_explicit(&state, memory_order_relaxed);
