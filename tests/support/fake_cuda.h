@@ -2,16 +2,16 @@
 /*
  * fake_cuda: a CUDA driver for tests, made of threads.
  *
- * Purpose: a shared library that takes the place of libcuda.so.1 (environment variable
- * SLUICE_CUDA_DRIVER), so that the real CUDA device runs where there is none. Each stream is a
- * thread that does its work in order, late by a random delay. Device memory is apart from the
- * host's: its addresses cannot be read, `memory` tells where the bytes are. Kernels are the
- * PTX that the library loads, run and checked by an executor (ptx.h). Every call is checked, and
- * what a real driver would answer with silent wrong data, a spinning processor or a broken graph is
- * counted. Order: accesses to device memory are compared in the order in which they were given. One
- * that begins while an earlier one that conflicts with it is not done is a misuse, and is left out.
+ * Purpose: a shared library that replaces libcuda.so.1 (environment variable SLUICE_CUDA_DRIVER),
+ * so that the real CUDA device code runs without a GPU. Each stream is a thread that does its work
+ * in order, after random delays. Device memory is separate from the host's: its addresses cannot be
+ * read, and `memory` returns the bytes behind them. Kernels are the PTX that the library loads, run
+ * and checked by an executor (ptx.h). Every call is checked. Misuses that a real driver would
+ * answer with silently wrong data, a busy-waiting CPU or a broken graph are counted.
+ * Order: accesses to device memory are compared in the order of their submission. One that begins
+ * before an earlier conflicting access is done is a misuse, and is skipped.
  * Threads: any. Calls in a forked child are only counted.
- * A test gets the control by fake_cuda_open (fake_cuda_client.h).
+ * A test gets the control from fake_cuda_open (fake_cuda_client.h).
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H

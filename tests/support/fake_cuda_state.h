@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_cuda_state: the inside of fake_cuda, for fake_cuda*.c only.
+ * fake_cuda_state: the internals of fake_cuda, for fake_cuda*.c only.
  *
  * fake_cuda.c: device, errors. fake_cuda_context.c: contexts. fake_cuda_memory.c: host and device
- * memory, copies. fake_cuda_event.c: streams and events. fake_cuda_work.c: what streams do, later.
+ * memory, copies. fake_cuda_event.c: streams and events. fake_cuda_work.c: the streams' work.
  * fake_cuda_kernel.c: modules and launches. fake_cuda_control.c: the test's side.
- * Lock: fake_cuda.mutex guards everything. A stream without work waits for its own `more`;
- * everybody else for `changed`, which is broadcast when work is done. What concerns all of them (a
- * stream let go, a device lost, anything the test sets) is told by fake_cuda_wake_locked. Most
- * calls change nothing of that: waking every stream each time made tests several times slower.
+ * Lock: fake_cuda.mutex guards everything. A stream without work waits for its own `more`; all
+ * other threads wait for `changed`, which is broadcast when work is done. Changes that concern all
+ * threads (a released stream, a lost device, anything the test sets) call fake_cuda_wake_locked.
+ * Most calls change nothing of this kind, and waking every stream each time made tests several
+ * times slower.
  * Functions named _locked need the lock. Objects stay allocated until reset, so that use after
- * destruction is seen, not suffered.
+ * destruction is detected, not undefined behaviour.
  */
 #ifndef FAKE_CUDA_STATE_H
 #define FAKE_CUDA_STATE_H

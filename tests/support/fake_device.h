@@ -2,20 +2,21 @@
 /*
  * fake_device: an accelerator for tests, made of threads.
  *
- * Purpose: to run staging's road for devices without one. Device memory is apart from host memory;
- * each stream is a thread that does its work in order, late by a random delay; events are real.
- * It checks how it is used, and counts what a real device would answer with silent wrong data:
+ * Purpose: runs staging's code path for devices without one. Device memory is separate from host
+ * memory; each stream is a thread that does its work in order, after random delays; events are
+ * real. The fake checks its use and counts misuses that would silently give wrong data on a real
+ * device:
  *   - a copy from memory that is not registered, or to memory that is not the device's;
  *   - a source that changes between the copy's call and the copy;
- *   - a copy that runs while a kernel given before it still has to read the target;
- *   - a kernel that runs before a copy or a conversion given before it;
- *   - a conversion that runs before the copy of what it reads, or while a kernel given before it
- *     still has to read the target; a copy that runs while a conversion still has to read the
- *     target; a conversion outside the device's memory, or on a stream that is not urgent;
+ *   - a copy that runs before an earlier kernel has read the target;
+ *   - a kernel that runs before an earlier copy or conversion;
+ *   - a conversion that runs before its input is copied, or before an earlier kernel has read the
+ *     target; a copy that runs before a conversion has read the target; a conversion outside the
+ *     device's memory, or on a stream that is not urgent;
  *   - a wait for an event that was never recorded; a host wait for, or a time between, events not
  *     made for it;
  *   - use of anything closed; anything closed too early, twice or not at all.
- * Threads: any; one lock inside. fake_device_free last of all, after sl_device_close.
+ * Threads: any; one lock inside. Call fake_device_free last, after sl_device_close.
  */
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H

@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_server: an HTTP/1.1 server inside the test's process, which misbehaves by a script.
+ * http_server: an HTTP/1.1 server inside the test's process that misbehaves according to a script.
  *
- * It serves the files of a folder as an object store does: GET with one Range, If-Match (412),
- * ETag, Last-Modified, keep-alive, no HEAD (405, counted as an error of the client). The first
- * folder of a path is the bucket: GET /BUCKET?list-type=2 lists it (prefix, delimiter, start-after,
+ * It serves the files of a folder like an object store: GET with one Range, If-Match (412), ETag,
+ * Last-Modified, keep-alive, no HEAD (405, counted as a client error). The first folder of a path
+ * is the bucket: GET /BUCKET?list-type=2 lists it (prefix, delimiter, start-after,
  * continuation-token, max-keys, encoding-type=url). For the Hugging Face hub, the files of
  * datasets/OWNER/NAME/PATH are listed by /api/datasets/OWNER/NAME/tree/REVISION[/PATH] and served
  * by /datasets/OWNER/NAME/resolve/REVISION/PATH, which redirects to a signed address under /cdn/ on
  * the same server. Signatures are not verified; tests/servers has real servers for that.
  *
- * A script has one rule a line, of words separated by blanks; "#" begins a comment. The rules that
- * match a request all apply to it. Words that select requests (all, where none is given):
+ * A script has one rule per line, made of words separated by blanks; "#" begins a comment. All
+ * rules that match a request apply to it. Words that select requests (without any: all requests):
  *   path=REGEX    POSIX extended, over the target as sent ("/bucket/a%20b?list-type=2")
  *   kind=NAME     get|list|tree|resolve|head
- *   host=TEXT     the Host header has this text in it
- *   skip=N        leaves the first N requests alone      count=N    strikes N requests, then none
- *   every=N       strikes each Nth                       share=0.2 seed=7   strikes a share, drawn
- * Words that say what happens:
+ *   host=TEXT     the Host header contains this text
+ *   skip=N        skips the first N requests             count=N    applies to N requests only
+ *   every=N       applies to every Nth                   share=0.2 seed=7   to a random fraction
+ * Words that define the fault:
  *   status=503 [code=SlowDown] [retry-after=S]    this status, with an S3 error body of that code
  *   ignore-range          200 and the whole object
  *   no-length             no Content-Length, then closes
- *   chunked               a right body, chunked          claim=N         also a Content-Length of N
- *   gzip                  a body packed by gzip          no-total        Content-Range without it
+ *   chunked               a correct body, chunked        claim=N         also a Content-Length of N
+ *   gzip                  a gzip-compressed body         no-total        Content-Range without it
  *   truncate=N            closes after N bytes of the body (Content-Length has all)
  *   reset=N               resets the connection after N bytes of the body
- *   shorten=N             N bytes fewer, with a Content-Length that fits them
- *   extra=N               N bytes more than asked for, with a Content-Length that fits them
+ *   shorten=N             N bytes fewer, with a matching Content-Length
+ *   extra=N               N bytes more than requested, with a matching Content-Length
  *   range-off=N           Content-Range is N bytes off   total-off=N     its total is N bytes off
  *   endless-body          a body that never ends         endless-headers header lines without end
- *   huge-header=N         one header line of N bytes     garbage         no HTTP at all
+ *   huge-header=N         one header line of N bytes     garbage         not HTTP at all
  *   close                 closes without an answer       other-bytes     wrong bytes, same ETag
  *   replace               from now on this object has other bytes and another ETag
- *   etag=none|weak|TEXT   of the answer                  interim         a 103 before the answer
- *   delay=MS              before the head                stall-head      sends nothing
- *   stall-body=N          sends nothing more after N bytes of the body
- *   drip=MS               one byte of the body each MS
- *   rate=BYTES            a second, of each connection
- *   empty-pages           pages of a listing without entries, each of which names another one
- *   same-pages            the first page of a listing again and again, naming another one
+ *   etag=none|weak|TEXT   ETag of the answer             interim         a 103 before the answer
+ *   delay=MS              before the header              stall-head      sends nothing
+ *   stall-body=N          stops sending after N bytes of the body
+ *   drip=MS               one byte of the body every MS
+ *   rate=BYTES            limit per second, for each connection
+ *   empty-pages           listing pages without entries, each of which names another one
+ *   same-pages            the first page of a listing repeatedly, naming another one
  *   redirect=URL [status=302]   a Location; "%n" in it becomes a new number
  *   clock=S               the server's clock is S seconds off: Date, and 403 RequestTimeTooSkewed
  *                         for an x-amz-date that is more than 900 s away
  *
- * Threads: its own, one per connection; functions from any thread. An error of the test itself (a
+ * Threads: its own, one per connection; functions from any thread. An error in the test itself (a
  * bad script, no port) ends the process with a message.
  */
 #ifndef HTTP_SERVER_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program as `sluice idle` runs them, without a GPU: it loads CUDA_INJECTION64_PATH and calls
- * InitializeInjection as the CUDA driver does in cuInit, and tells the fake CUPTI what ran.
- * Its arguments are done one by one:
+ * A program to run under `sluice idle` without a GPU: it loads CUDA_INJECTION64_PATH, calls
+ * InitializeInjection as the CUDA driver does in cuInit, and reports GPU work to the fake CUPTI.
+ * It executes its arguments in order:
  *   driver      load $SLUICE_CUDA_DRIVER and start it
- *   cuda        what cuInit does                 device=N    the device from now on
+ *   cuda        the steps of cuInit              device=N    use device N from now on
  *   marks       steps write marks from now on    steps=N     N steps of 10 ms (below)
  *   rows=N      N small kernels in a row         odd=N       N kernels without times
- *   sleep=MS    really                           fork        and the child exits, with its handlers
- *   bad_marks   lines that are none              print=TEXT  on standard output
+ *   sleep=MS    sleep in real time               fork        and the child exits, with its handlers
+ *   bad_marks   lines that are not marks         print=TEXT  on standard output
  *   exit=N      signal=N  _exit=N                wait_term   until SIGTERM or SIGINT, then exit 7
- *   written=N   waits until its file of records has N of them
- * A step: the program's kernel 6 ms; 3 ms of waiting for data, in them 0.5 ms of a kernel of sluice
- * and a copy to the device for the last 2 ms; then 1 ms with 0.2 ms of NCCL and after it a fill of
- * 0.1 ms.
+ *   written=N   waits until its record file holds N records
+ * A step: 6 ms of the program's kernel; 3 ms of waiting for data, with 0.5 ms of a sluice kernel
+ * and a copy to the device during the last 2 ms; then 1 ms with 0.2 ms of NCCL followed by a fill
+ * of 0.1 ms.
  */
 #include "fake_cupti.h"
 #include "idle_format.h"

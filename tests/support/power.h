@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * power: what a folder may hold after the power failed, by a recording of what was done to it.
+ * power: the contents a folder may have after a power failure, from a recording of its changes.
  *
- * The program is linked with --wrap for the calls that change files (tests/unit/CMakeLists.txt);
- * what they do below a folder is noted and done; fsync is only noted. After any
- * number of operations the power may fail. Then
- * - of bytes that were written since the file's last fsync, each block of 512 may be there or not;
- *   what is missing is zero, or the file ends before it;
- * - a name that was made, moved or removed since its folder's last fsync may be as before or as
- *   after, each by itself; a file's fsync does nothing for its name, nor the other way round.
+ * The program is linked with --wrap for the calls that change files (tests/unit/CMakeLists.txt).
+ * Calls below the watched folder are recorded and carried out; fsync is only recorded. Power may
+ * fail after any number of operations. Then
+ * - each 512-byte block written since the file's last fsync may be present or not; a missing
+ *   block is zero, or the file ends before it;
+ * - each name created, moved or removed since its folder's last fsync may be as before or as after,
+ *   independently of the others; a file's fsync does not cover its name, nor the reverse.
  * Threads: calls come from any thread; the functions are for the main one.
  */
 #ifndef SL_POWER_H

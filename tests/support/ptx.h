@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptx: runs kernels that are written in PTX, on the host, and checks what they do.
+ * ptx: runs kernels written in PTX on the host, and checks what they do.
  *
- * Purpose: the library's kernels run where there is no GPU, from the text that it ships. The
- * executor knows the instructions that these kernels use; any other one is a failure that names it.
- * It interprets one lane after the other. Warps of a block take turns, and blocks follow each
- * other, in an order that the seed draws; of a warp's lanes those at the lowest instruction go on,
- * in an order that is drawn, too. Checks: every address is in memory that the launch lists, or in
- * the block's own, and is aligned to the access; no byte and no register is read before it is
- * written; no two threads touch a byte, one of them writing, without a barrier in between;
- * ld.global.nc reads nothing that the launch writes; barriers are reached by all threads; float
- * instructions have one rounding that every assembler keeps. The first failure ends the launch. Not
- * shown: what a driver's compiler makes of the text, the order of memory between blocks beyond the
- * rule above, time. Threads: a module is immutable, so that launches may share it; a launch belongs
- * to its caller. Alignment of global memory is that of its `address`.
+ * Purpose: the library's kernels run without a GPU, from the text that it ships. The executor knows
+ * the instructions that these kernels use; any other instruction is a failure that names it. It
+ * interprets one lane after the other. Warps of a block take turns and blocks follow each other in
+ * an order drawn from the seed. Within a warp, the lanes at the earliest instruction run, also in a
+ * drawn order.
+ * Checks: every address is in memory that the launch lists or in the block's own, and is aligned to
+ * the access; no byte and no register is read before it is written; two threads do not touch the
+ * same byte, one of them writing, without a barrier in between; ld.global.nc reads nothing that the
+ * launch writes; all threads reach each barrier; float instructions specify a rounding that every
+ * assembler keeps. The first failure ends the launch.
+ * Not checked: a driver's compiler, memory order between blocks beyond the rule above, time.
+ * Threads: a module is immutable, so launches may share it; a launch belongs to its caller.
+ * Global memory has the alignment of its `address`.
  */
 #ifndef PTX_H
 #define PTX_H
