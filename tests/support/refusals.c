@@ -172,7 +172,7 @@ static int refuse(call_kind kind)
 static void begin(int next)
 {
     void *frames[2];
-    (void)backtrace(frames, 2); /* the first one loads a library */
+    (void)backtrace(frames, 2); /* the first call loads a library */
     atomic_store_explicit(&calls, 0, memory_order_relaxed);
     atomic_store_explicit(&refused_kind, -1, memory_order_relaxed);
     atomic_store_explicit(&refused_depth, 0, memory_order_relaxed);
@@ -197,7 +197,7 @@ uint32_t refusals_recorded(void)
     return recorded_count;
 }
 
-/* True if the stack was not chosen with this mode before, also for another dataset. */
+/* True if no run in this mode, for any dataset, has chosen this stack before. */
 static bool is_new(refusal mode, uint64_t stack)
 {
     static uint64_t seen[CHOSEN_SLOTS];
@@ -224,7 +224,7 @@ bool refusals_chosen(refusal mode, uint32_t call, uint64_t seed, bool every)
     if (every || mixed(seed + call * UINT64_C(7919)) % OTHERS == 0) {
         return true;
     }
-    /* a lasting refusal differs from one only for code that tries again */
+    /* a lasting refusal differs from a single one only for code that retries */
     const uint64_t of = (uint64_t)TEST_AMOUNT(1, 4) * (mode == REFUSAL_STAYS ? 3 : 1);
     return mixed(stack + seed) % of == 0 && is_new(mode, stack);
 }
@@ -261,7 +261,7 @@ void refusals_print_stack(void)
 /* The linker chose these names (--wrap).
  * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-/* A call whose parameters and arguments are in brackets, and what it answers when it is refused. */
+/* A call, with its parameters and arguments in brackets, and its result when refused. */
 #define WRAPPED(result, name, parameters, arguments, kind, refused) \
     result __real_##name parameters;                                \
     result __wrap_##name parameters;                                \
@@ -351,7 +351,7 @@ int __wrap_openat(int fd, const char *path, int flags, ...)
     return failure != 0 ? -1 : __real_openat(fd, path, flags, mode);
 }
 
-/* What is put off is done at once. */
+/* Does not sleep: delayed work is done at once. */
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
                            struct timespec *left)
 {

@@ -17,7 +17,7 @@
 enum { BATCH = 2, SAMPLES_MAX = 4, BUFFER_BYTES = 4 << 20, LOADER_BYTES = 1 << 20, SHOWN = 60 };
 enum { HANG_SECONDS = 900, WHOLE_EVERY = 8 };
 
-/* The steps of a run, in their order. */
+/* The steps of a run, in order. */
 typedef enum step { OPEN, READ, VERIFY, EPOCH, RESUME, CANCEL, STEPS } step;
 static const char *const step_names[STEPS] = {"open",  "read",   "verify",
                                               "epoch", "resume", "cancel"};
@@ -30,8 +30,8 @@ typedef struct cursor {
 typedef struct outcome {
     sluice_status status[STEPS];
     uint64_t sum[STEPS];
-    uint32_t first[STEPS + 1]; /* the first call of each step */
-    cursor saved;              /* behind the first batch */
+    uint32_t first[STEPS + 1]; /* first call of each step */
+    cursor saved;              /* position after the first batch */
 } outcome;
 
 static uint32_t findings;
@@ -61,8 +61,8 @@ static void say(const char *text)
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* Names the refusal that the program did not survive, or that it waits behind; it ends then, so
- * what else its functions do is of no account. */
+/* Names the refusal that crashed or hung the program. The process ends afterwards, so it does not
+ * matter what else these functions do. */
 static void on_end(int signal_number)
 {
     say(signal_number == SIGALRM ? "a hang in " : "a crash in ");
@@ -125,7 +125,7 @@ static sluice_status read_samples(const sluice_dataset *dataset, uint64_t *sum, 
     return status;
 }
 
-/* The sum is what was found; unreadable samples make the step one that failed, with a reason. */
+/* The sum covers the findings; unreadable samples make the step fail, with a reason. */
 static sluice_status verify(const sluice_dataset *dataset, uint64_t *sum, sluice_error *error)
 {
     sluice_verify_options options = SLUICE_VERIFY_OPTIONS_INIT;
@@ -197,7 +197,7 @@ static sluice_status open_loader(const refused_case *c, sluice_dataset *dataset,
     return status;
 }
 
-/* Takes a batch, saves, takes the rest. */
+/* Takes a batch, saves the position, takes the rest. */
 static sluice_status epoch_of(sluice_loader *loader, cursor *saved, sl_checksum_stream *stream)
 {
     sluice_status status = take(loader, 1, stream);
@@ -219,7 +219,7 @@ static sluice_status canceled(sluice_loader *loader, sl_checksum_stream *stream)
     return sluice_loader_next(loader, &batch, -1) == SLUICE_CANCELED ? SLUICE_OK : SLUICE_INTERNAL;
 }
 
-/* What the loader does with itself in a step. */
+/* Uses a loader for one step. */
 static sluice_status use_loader(sluice_loader *loader, step at, cursor *saved,
                                 sl_checksum_stream *stream)
 {
@@ -262,7 +262,7 @@ static sluice_status load(const refused_case *c, sluice_dataset *dataset, step a
     return status;
 }
 
-/* What a dataset says of itself. */
+/* Describes a dataset. */
 static uint64_t describe(const sluice_dataset *dataset)
 {
     sl_checksum_stream stream;
@@ -284,7 +284,7 @@ static uint64_t describe(const sluice_dataset *dataset)
 
 typedef struct run {
     const refused_case *c;
-    const outcome *sound; /* NULL: this is the sound one */
+    const outcome *sound; /* NULL: this is the run without refusals */
     sluice_dataset *dataset;
     outcome seen;
 } run;
@@ -309,8 +309,8 @@ static sluice_status make_step(run *r, step at, sluice_error *error)
     }
 }
 
-/* What a step gave is what it gives without refusals, or says why not; that only if a call was
- * refused, which is over then. */
+/* Expects a step to give the same result as without refusals, or an error with a reason. An error
+ * is allowed only if a call was refused, and the refusal is then over. */
 static void judge(run *r, step at, bool met_before, const sluice_error *error)
 {
     const sluice_status status = r->seen.status[at];
@@ -333,7 +333,7 @@ static void judge(run *r, step at, bool met_before, const sluice_error *error)
     }
 }
 
-/* A step that the refusal ended is made again without it, so that the next ones have its result. */
+/* Repeats a step that the refusal ended, now without it, so that later steps have its result. */
 static void again(run *r, step at)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -344,7 +344,7 @@ static void again(run *r, step at)
     }
 }
 
-/* All steps without refusals; their calls are recorded. */
+/* Runs all steps without refusals and records their calls. */
 static void run_all(run *r)
 {
     refusals_record();
@@ -360,8 +360,8 @@ static void run_all(run *r)
     r->dataset = NULL;
 }
 
-/* The step whose call is refused, and those behind it: all of them where `whole`, or where the
- * refusal did not end the step; else the next one. */
+/* Runs the step whose call is refused and later steps: all of them if `whole`, or if the refusal
+ * did not end the step; otherwise only the next one. */
 static void run_from(run *r, step refused, bool whole)
 {
     for (step at = refused, end = STEPS; at < end; at++) {
@@ -430,12 +430,12 @@ static void run_refused(const refused_case *c, const outcome *sound, refusal mod
     end_cache();
 }
 
-/* What a sound run gives; its calls are recorded. */
+/* Runs the case without refusals and records its calls. */
 static uint32_t run_sound(const refused_case *c, outcome *sound)
 {
     static run r;
     uint32_t calls = 0;
-    for (int i = 0; i < 2; i++) { /* the first one makes what stays for the process */
+    for (int i = 0; i < 2; i++) { /* the first run creates what the process keeps */
         memset(&r, 0, sizeof(r));
         r.c = c;
         begin_cache(c);
@@ -488,7 +488,7 @@ static sluice_status add_picture(maker *m, const char *name)
     column.missing = m->picture == NULL ? SLUICE_MISSING_BAD : SLUICE_MISSING_BLANK;
     column.recipe = m->picture == NULL ? m->recipe : NULL;
     column.name = strcmp(name, "mask") == 0 ? "segments" : NULL; /* each batch has a "mask" */
-    column.channels = m->picture == NULL ? 0 : 3; /* they are RGB in datasets made for this */
+    column.channels = m->picture == NULL ? 0 : 3; /* datasets made for this have RGB masks */
     m->picture = m->picture == NULL ? name : m->picture;
     return sluice_columns_add(m->columns, &column);
 }
@@ -501,7 +501,7 @@ static sluice_status add_field(maker *m, const sluice_dataset *dataset, uint32_t
         return add_picture(m, field->name);
     }
     const sluice_status status = sluice_dataset_natural_column(dataset, number, &column);
-    if (status == SLUICE_END) { /* only if it is asked for */
+    if (status == SLUICE_END) { /* only if requested */
         const bool is_number = field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT;
         column = (sluice_column)SLUICE_COLUMN_INIT;
         column.kind = is_number ? SLUICE_COLUMN_NUMBER : SLUICE_COLUMN_RAGGED;

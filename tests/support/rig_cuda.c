@@ -10,10 +10,10 @@
 #include <string.h>
 
 #define STREAMS_MAX 4
-#define COPIES      256 /* batches read and not forgotten: more than any test has in flight */
+#define COPIES      256 /* batches read and kept: more than any test has in flight */
 
 struct rig_cuda {
-    sl_device *device; /* another one than the staging's, which may be closed before us */
+    sl_device *device; /* separate from the staging's device, which may be closed first */
     const sl_cuda_device *cuda;
     sl_cu_result (*copy_to_host)(void *to, sl_cu_address from, size_t bytes, sl_cu_stream stream);
     sl_cu_result (*host_function)(sl_cu_stream stream, void (*run)(void *ctx), void *ctx);
@@ -99,7 +99,7 @@ void rig_cuda_synchronize(rig_cuda *cuda, struct CUstream_st *stream)
     sl_cuda_leave(cuda->cuda, mode);
 }
 
-/* Memory of the host for one batch, in place of the oldest. */
+/* Returns host memory for one batch, replacing the oldest. */
 static uint8_t *next_copy(rig_cuda *cuda, size_t bytes)
 {
     uint8_t **place = &cuda->copies[cuda->next++ % COPIES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_parts: the parts of a batch in tests of staging: pictures, and what goes with them. */
+/* rig_parts: the parts of a batch in tests of staging: images and the arrays beside them. */
 #ifndef RIG_PARTS_H
 #define RIG_PARTS_H
 
@@ -11,7 +11,7 @@ typedef struct rig_part_list {
     sl_part of[RIG_PARTS];
 } rig_part_list;
 
-/* Pictures of `image_bytes` as they are written. */
+/* Returns the parts for images of `image_bytes`, in writing order. */
 rig_part_list rig_parts(uint64_t image_bytes);
 
 /* The arrays by name. */

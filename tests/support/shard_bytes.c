@@ -140,7 +140,7 @@ uint64_t sample_at(const file_bytes *file, uint64_t number)
     if (common != 0) {
         return PAGE + number * common;
     }
-    /* of a whole block the end is told by its last fence */
+    /* the last fence of a whole block gives its end */
     const uint64_t block = number == get64(file, SHARD_SAMPLES_AT) ? (number - 1) / BLOCK_SAMPLES
                                                                    : number / BLOCK_SAMPLES;
     const uint64_t fence = number - block * BLOCK_SAMPLES;

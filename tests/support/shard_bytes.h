@@ -2,7 +2,7 @@
 /*
  * shard_bytes: the files of packed datasets as bytes, to damage them in every way.
  *
- * Written from docs/format.md alone, with the hash library itself: it shares no code with the
+ * Written only from docs/format.md, and uses the hash library directly: shares no code with the
  * reader. Functions abort on failure.
  */
 #ifndef SL_SHARD_BYTES_H
@@ -19,9 +19,9 @@ typedef struct file_bytes {
 } file_bytes;
 
 void file_load(file_bytes *file, const char *folder, const char *name);
-/* Writes the first `bytes` of it back. */
+/* Writes its first `bytes` back to the file. */
 void file_store(const file_bytes *file, size_t bytes);
-/* Writes one byte back. */
+/* Writes one byte back to the file. */
 void file_store_byte(const file_bytes *file, size_t offset, uint8_t value);
 void file_free(file_bytes *file);
 bool files_equal(const char *a, const char *b);
@@ -31,16 +31,18 @@ uint32_t get32(const file_bytes *file, size_t offset);
 void put64(file_bytes *file, size_t offset, uint64_t value);
 void put32(file_bytes *file, size_t offset, uint32_t value);
 
-/* The header page's own checksum, of shards and manifests. */
+/* Updates the header page's own checksum, of shards and manifests. */
 void seal_header(file_bytes *file);
-/* Checksums of index blocks, index, metadata and header, as far as the header's numbers allow. */
+/* Updates the checksums of index blocks, index, metadata and header, as far as the header's numbers
+ * allow. */
 void seal_shard(file_bytes *file);
-/* Checksums of all samples too, as far as the index, or their common size, tells where they are;
+/* Also updates the checksums of all samples, as far as the index or their common size locates them,
  * and the identity. Version 2 only. */
 void seal_samples(file_bytes *file);
-/* Byte of sample `number` in the file; the number of samples: where the last one ends. */
+/* Returns the offset of sample `number` in the file; for the number of samples, the end of the last
+ * one. */
 uint64_t sample_at(const file_bytes *file, uint64_t number);
-/* Checksums of rows, metadata and header of a manifest, likewise. */
+/* Updates the checksums of a manifest's rows, metadata and header in the same way. */
 void seal_manifest(file_bytes *file);
 
 #define SHARD_SAMPLES_AT      32

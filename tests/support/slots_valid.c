@@ -27,7 +27,7 @@ static bool host_valid(const sl_slots *slots, const sl_host_slot *host)
     return false;
 }
 
-/* The copy's source is busy with the same ticket. */
+/* The copy's source holds the same ticket. */
 static bool source_valid(const sl_slots *slots, const sl_device_slot *device)
 {
     return device->host < slots->host_count && slots->host[device->host].state == SL_HOST_COPYING &&
@@ -83,7 +83,7 @@ static bool devices_distinct(const sl_slots *slots, uint32_t slot)
     return true;
 }
 
-/* Every ticket that is not copied yet has its own host slot. */
+/* Every ticket that is not yet copied has its own host slot. */
 static bool hosts_valid(const sl_slots *slots)
 {
     uint64_t waiting = 0;
@@ -98,7 +98,7 @@ static bool hosts_valid(const sl_slots *slots)
     return waiting == slots->begun - slots->copied;
 }
 
-/* Every ticket that is copied and not taken has its own device slot. */
+/* Every ticket that is copied but not yet taken has its own device slot. */
 static bool devices_valid(const sl_slots *slots)
 {
     uint64_t untaken = 0;

@@ -5,7 +5,7 @@
 
 #include "slots.h"
 
-/* Whether every invariant holds. */
+/* True if every invariant holds. */
 bool slots_valid(const sl_slots *slots);
 
 #endif

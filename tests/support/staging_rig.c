@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define SKIPPED 77
-#define LOST    700 /* as fake_device's */
+#define LOST    700 /* the same as fake_device's */
 
 #define NAP_NS      UINT64_C(100000)
 #define PATIENCE_NS TEST_PATIENCE_NS
@@ -103,7 +103,7 @@ sl_device *rig_host_open(rig_device kind)
     return device;
 }
 
-/* There is but one driver in a process: rigs that are open at the same time share it. */
+/* A process has only one driver: rigs open at the same time share it. */
 static uint32_t fake_cuda_users;
 
 static sl_device *prepare_fake_cuda(rig *r, const fake_options *options)
@@ -165,7 +165,7 @@ sluice_status rig_open(rig *r, rig_device kind, const rig_options *options, slui
     return sl_staging_open(&r->staging, device, &config, error);
 }
 
-/* Who cannot get into the context cannot give anything back. */
+/* A thread that cannot enter the context cannot submit anything. */
 static bool entry_failed(const fake_cuda_control *fake)
 {
     const char *failed = fake->failed_call();
@@ -261,7 +261,7 @@ void rig_synchronize(rig *r, struct CUstream_st *stream)
     }
 }
 
-/* What is behind the images: the other fields, in one piece. */
+/* Size of the fields after the images, in one block. */
 static size_t tail_bytes(const rig *r, const rig_view *view)
 {
     return (size_t)(view->mask - (const uint8_t *)view->labels) + r->options.batch;
@@ -437,7 +437,7 @@ int rig_begin_view(rig *r, const sl_batch_facts *facts, rig_view *view)
     if (view != NULL) {
         *view = rig_view_of(parts);
     }
-    /* Relaxed: whoever completes rows has heard of the slot from us. */
+    /* Relaxed: threads that complete rows have received the slot from this thread. */
     atomic_store_explicit(&r->left[slot], facts->rows, memory_order_relaxed);
     if (facts->rows == 0) {
         sl_staging_filled(r->staging, slot, NULL);
@@ -453,7 +453,7 @@ int rig_begin(rig *r, uint64_t step, uint32_t rows)
 
 void rig_complete(rig *r, int slot, uint32_t rows)
 {
-    /* Acquire and release: the last one sees all rows made. */
+    /* Acquire and release: the thread that completes the last row sees all rows. */
     if (rows > 0 && atomic_fetch_sub_explicit(&r->left[slot], rows, memory_order_acq_rel) == rows) {
         sl_staging_filled(r->staging, (uint32_t)slot, NULL);
     }

@@ -12,23 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one that is open: the local file, and what it was called. */
+/* An open handle: the local file and its address. */
 typedef struct opened {
     sl_handle local;
     bool replaced;
     char path[];
 } opened;
 
-/* What was asked of an address. */
+/* Operations requested for an address. */
 typedef struct asked {
-    uint64_t path; /* its hash */
+    uint64_t path; /* hash of the address */
     store_fault_counts counts;
 } asked;
 
 enum { ADDRESSES_MAX = 8192 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-/* under it */
+/* guarded by it */
 static store_fault armed;
 static uint32_t at, count, handles;
 static store_fault_counts kinds;
@@ -85,7 +85,7 @@ static uint64_t hash_path(const char *path)
 static asked *find_address(const char *path)
 {
     const uint64_t hash = hash_path(path);
-    for (uint32_t i = address_count; i > 0; i--) { /* mostly one of the last */
+    for (uint32_t i = address_count; i > 0; i--) { /* usually one of the last */
         if (addresses[i - 1].path == hash) {
             return &addresses[i - 1];
         }
@@ -124,7 +124,7 @@ static const char *local_path(const char *path)
     return path + strlen(STORE_FAULT_SCHEME);
 }
 
-/* Counts an operation, and tells whether it is to fail. */
+/* Counts an operation; returns true if it must fail. */
 static bool fails(const char *operation, const char *path)
 {
     (void)pthread_mutex_lock(&mutex);
@@ -172,7 +172,7 @@ static int fault_stat(const char *path, sl_store_facts *facts)
     return failed;
 }
 
-/* A listing that has a part of its entries only. */
+/* A listing with only part of its entries. */
 typedef struct part {
     sl_listing *whole;
     uint32_t left;
@@ -216,7 +216,7 @@ static int fault_list(const char *path, sl_listing *listing)
 static int fault_open(const char *path, const sl_open_how *how, sl_handle *handle,
                       sl_store_facts *facts)
 {
-    const sl_open_how plain = {.boundary = NULL}; /* there are no links to look for */
+    const sl_open_how plain = {.boundary = NULL}; /* there are no links to check */
     if (how->direct) {
         return -EINVAL;
     }

@@ -21,28 +21,27 @@
 
 #include <cmocka.h>
 
-/* A sanitizer makes a test several times slower, and sees in some rounds what it would see in all.
- */
+/* A sanitizer makes a test several times slower, and finds the same errors in fewer rounds. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #    define TEST_SANITIZED 1
 #else
 #    define TEST_SANITIZED 0
 #endif
-/* How many rounds, or how far apart: `plain`, or with a sanitizer `sanitized`. */
+/* Number of rounds or their spacing: `plain`, or with a sanitizer `sanitized`. */
 #define TEST_AMOUNT(plain, sanitized) (TEST_SANITIZED ? (sanitized) : (plain))
-/* The same with an amount for AddressSanitizer and one for ThreadSanitizer, for which repetitions
- * in one thread are all alike. */
+/* The same, with separate amounts for AddressSanitizer and for ThreadSanitizer, to which
+ * repetitions in one thread are all equal. */
 #if defined(__SANITIZE_THREAD__)
 #    define TEST_AMOUNTS(plain, address, thread) (thread)
 #else
 #    define TEST_AMOUNTS(plain, address, thread) TEST_AMOUNT(plain, address)
 #endif
 
-/* A function that makes or compares bytes in memory of its own thread only. ThreadSanitizer, which
- * makes such loops ten times slower, does not look into it. */
+/* A function that writes or compares only memory of its own thread. ThreadSanitizer, which makes
+ * such loops ten times slower, does not instrument it. */
 #define TEST_OWN_MEMORY __attribute__((no_sanitize("thread")))
 
-/* For TEST alone. */
+/* For TEST only. */
 void test_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup,
               CMFixtureFunction teardown);
 void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown);
@@ -57,7 +56,7 @@ void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
-/* A test of figures, not of memory: without a sanitizer only. */
+/* A test of measurements, not of memory: runs only without a sanitizer. */
 #define TEST_UNSANITIZED(name)                                \
     static void name(void **state);                           \
     __attribute__((constructor)) static void add_##name(void) \
@@ -68,22 +67,21 @@ void test_set_group(CMFixtureFunction setup, CMFixtureFunction teardown);
     }                                                         \
     static void name(void **state)
 
-/* Before the first test and behind the last, where the file has no main. */
+/* Fixtures before the first test and after the last, for files without their own main. */
 #define TEST_GROUP(setup, teardown)                          \
     __attribute__((constructor)) static void set_group(void) \
     {                                                        \
         test_set_group(setup, teardown);                     \
     }
 
-/* How long a test waits for what has to come: it is there at once, or after minutes of a busy
+/* Time a test waits for an expected event, which comes at once, or after minutes on a busy
  * machine. */
 #define TEST_PATIENCE_NS UINT64_C(120000000000)
 
-/* Nanoseconds of CPU that the process has used: what something costs, which other processes do not
- * change. */
+/* Returns the CPU time of the process in nanoseconds: a cost that other processes do not change. */
 uint64_t test_cpu_ns(void);
 
-/* Runs all tests of the file; how many failed. */
+/* Runs all tests of the file; returns the number of failures. */
 int test_run(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #endif

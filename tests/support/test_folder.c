@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { PATHS = 4, PATH_BYTES = 4200 }; /* also of names that are too long */
+enum { PATHS = 4, PATH_BYTES = 4200 }; /* long enough for names that are too long */
 
 static char root[200];
 

@@ -15,16 +15,16 @@
 #include "photo_folder.h"
 #include "test.h"
 
-/* Fixtures of cmocka: an empty temporary folder, of which there is one at a time. */
+/* Fixtures of cmocka: an empty temporary folder; only one exists at a time. */
 int test_folder_make(void **state);
 int test_folder_remove(void **state);
-/* Its path. */
+/* Returns its path. */
 const char *test_folder(void);
-/* A path in it; valid until the next call but three. */
+/* Returns a path in it; valid for the next three calls. */
 const char *test_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The photo folder `photos` of a file's tests, made before the first and removed behind the last.
- */
+/* The photo folder `photos` for a file's tests, made before the first and removed after the
+ * last. */
 #define PHOTO_GROUP(photos, classes, per_class)           \
     static photo_folder photos;                           \
     static int make_##photos(void **state)                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main of tests that have none: linked from the library where there is no other. */
+/* Default main of the tests, linked from the library if a test has no main. */
 #include "test.h"
 
 int main(void)

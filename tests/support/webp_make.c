@@ -25,7 +25,7 @@ static void store32(uint8_t *to, size_t value)
     }
 }
 
-/* What libwebp makes: a container of its own. */
+/* Encodes with libwebp, which writes its own container. */
 static webp_file encode(uint32_t width, uint32_t height, uint32_t seed, const webp_options *options)
 {
     WebPConfig config;
@@ -39,7 +39,7 @@ static webp_file encode(uint32_t width, uint32_t height, uint32_t seed, const we
     config.quality = options->quality > 0 ? (float)options->quality : 75.0F;
     config.lossless = options->lossless;
     config.method =
-        width * height > 1U << 20 ? TEST_AMOUNT(4, 0) : 4; /* libwebp has no sanitizer */
+        width * height > 1U << 20 ? TEST_AMOUNT(4, 0) : 4; /* libwebp is not instrumented */
     config.exact = 1;
     config.filter_type = !options->simple_filter;
     config.filter_strength = 60;
@@ -66,7 +66,7 @@ static size_t put(uint8_t *to, const char *type, const void *content, size_t siz
     return HEAD + size + (size & 1);
 }
 
-/* The same in an extended container, whose header says more. */
+/* Puts the same image into an extended container with a full header. */
 static webp_file extend(const webp_file *plain, uint32_t width, uint32_t height,
                         const webp_options *options)
 {
@@ -76,11 +76,11 @@ static webp_file extend(const webp_file *plain, uint32_t width, uint32_t height,
     check(data != NULL);
     exif[18] = (uint8_t)options->orientation;
     store32(canvas + 4, width - 1);
-    store32(canvas + 7, height - 1); /* its upper byte is behind the content, and gone */
+    store32(canvas + 7, height - 1); /* its upper byte lies in the content and was overwritten */
     canvas[0] =
         (uint8_t)((options->alpha ? FLAG_ALPHA : 0) | (options->orientation > 0 ? FLAG_EXIF : 0) |
                   (options->animated ? FLAG_ANIMATION : 0));
-    /* libwebp has such a header of its own where there is alpha */
+    /* libwebp writes such a header itself if there is alpha */
     const bool has_header = memcmp(plain->data + RIFF, "VP8X", 4) == 0;
     const size_t from = RIFF + (has_header ? HEAD + CANVAS : 0);
     memcpy(data, plain->data, RIFF);

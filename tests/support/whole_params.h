@@ -2,7 +2,7 @@
 /*
  * whole_params: defines a program with memory for any recipe, for tests that draw many.
  *
- * WHOLE_PARAMS(name) is on the stack, some 80 kB; STATIC_PARAMS(name) is static.
+ * WHOLE_PARAMS(name) is on the stack, about 80 kB; STATIC_PARAMS(name) is static.
  */
 #ifndef SL_WHOLE_PARAMS_H
 #define SL_WHOLE_PARAMS_H

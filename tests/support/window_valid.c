@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The invariants of window.h, from its words and without its code. */
+/* The invariants of window.h, written from its description, without its code. */
 #include "window_valid.h"
 
 static uint32_t slot_of(const sl_window *window, uint64_t sequence)
@@ -12,7 +12,7 @@ static uint32_t want_count(const sl_window *window)
     return window->config.lookahead + window->config.inserts;
 }
 
-/* In the order of files and offsets. */
+/* Compares by file and offset. */
 static bool comes_before(const sl_window *window, uint32_t a, uint32_t b)
 {
     const sl_fetch_item *x = &window->wants[a].item;
@@ -26,7 +26,7 @@ static bool comes_before(const sl_window *window, uint32_t a, uint32_t b)
     return a < b;
 }
 
-/* Whether it is in the order while WANTED. */
+/* True if an item is in the order exactly while it is WANTED. */
 static bool is_ordered(const sl_window *window, uint32_t index)
 {
     const sl_want *want = &window->wants[index];
@@ -46,7 +46,7 @@ static bool order_valid(const sl_window *window)
     return true;
 }
 
-/* Inserted ones: those that wait and those that are free are in their lists, the others in none. */
+/* Inserted items: waiting and free ones are in their lists, others in neither. */
 static bool inserts_valid(const sl_window *window)
 {
     uint32_t listed = 0;

@@ -5,7 +5,7 @@
 
 #include "window.h"
 
-/* Whether every invariant holds. */
+/* True if every invariant holds. */
 bool window_valid(const sl_window *window);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of schedulers for arrays of jobs: as each sets them, halved, out of range, and two at
- * once. */
+/* Schedulers' variables for job arrays: as each scheduler sets them, incomplete, out of range, and
+ * two schedulers at once. */
 #include "job_arrays.h"
 
 #include "error.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `user` is a list of "NAME=value", ended by NULL. */
+/* `user` is a NULL-terminated list of "NAME=value". */
 static const char *look_up(const void *user, const char *name)
 {
     const char *const *list = user;
@@ -43,7 +43,7 @@ static void expect(uint32_t given, uint32_t part, uint32_t parts, const char *sc
 #define EXPECT(given, part, parts, scheduler, ...) \
     expect(given, part, parts, scheduler, (const char *const[]){__VA_ARGS__, NULL})
 
-/* The error has all three texts; the scheduler and its variable are told all the same. */
+/* Expects an error with all three texts; the scheduler and its variable are still reported. */
 static void refused(uint32_t given, const char *const texts[3], const char *const *list)
 {
     const sl_environment environment = {.get = look_up, .user = list};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launchers' variables, alone, together, halved and contradicting; as real launchers set them. */
+/* Launchers' variables, alone, combined, incomplete and contradictory, as real launchers set
+ * them. */
 #include "launchers.h"
 
 #include "error.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `user` is a list of "NAME=value", ended by NULL. */
+/* `user` is a NULL-terminated list of "NAME=value". */
 static const char *look_up(const void *user, const char *name)
 {
     const char *const *list = user;
@@ -50,7 +51,7 @@ static void refused(const char *first, const char *second, const char *const *li
     }
 }
 
-/* The error has both texts. */
+/* Expects an error with both texts. */
 #define REFUSED(first, second, ...) refused(first, second, (const char *const[]){__VA_ARGS__, NULL})
 
 static void expect(const sluice_ranks *ranks, uint32_t rank, uint32_t size, const char *launcher)
@@ -98,7 +99,7 @@ TEST(each_launcher)
     assert_int_equal(ranks.local_rank, 0);
 }
 
-/* What srun, sbatch and salloc set. */
+/* The variables that srun, sbatch and salloc set. */
 TEST(slurm_only_in_a_step)
 {
     sluice_ranks ranks =
@@ -139,7 +140,7 @@ TEST(odd_lists_of_tasks)
     }
 }
 
-/* A launcher that another one started. */
+/* A launcher started by another one. */
 TEST(nested_ones_are_no_contradiction)
 {
     sluice_ranks ranks = FIND("RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1", "SLURM_STEP_ID=0",
@@ -181,7 +182,7 @@ TEST(contradictions_name_both)
     REFUSED("OMPI_COMM_WORLD_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=2",
             "PMI_RANK=0", "PMI_SIZE=3", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_NTASKS=2");
     REFUSED("PMI_RANK", "PALS_RANKID", "PMI_RANK=0", "PMI_SIZE=2", "PALS_RANKID=1");
-    /* Not the number of torchrun's agents, or nothing says that there are any. */
+    /* The number does not match torchrun's agents, or nothing indicates agents. */
     REFUSED("0 of 8", "0 of 4", "RANK=0", "WORLD_SIZE=8", "GROUP_WORLD_SIZE=2",
             "TORCHELASTIC_RUN_ID=x", "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=4");
     REFUSED("0 of 8", "0 of 2", "RANK=0", "WORLD_SIZE=8", "GROUP_WORLD_SIZE=2",

@@ -41,15 +41,16 @@ static float float_of(uint32_t bits)
 }
 
 /*
- * Rounding is monotonic between two neighbours, so it is right everywhere when it is right at each
- * value of the format, half-way to the next, and one binary32 step to each side of half-way.
+ * Rounding is monotonic between two neighbours. It is therefore right everywhere if it is right at
+ * each value of the format, at half-way to the next, and one binary32 step on each side of
+ * half-way.
  */
 static void check_every_boundary(const format *f)
 {
     uint32_t infinity = ((1U << f->exponent_bits) - 1) << f->mantissa_bits;
     for (uint32_t bits = 0; bits < infinity; bits++) {
         double here = value_of(f, bits);
-        /* past the largest number the next step would be where infinity stands */
+        /* after the largest number, the next step would be the place of infinity */
         double next = value_of(f, bits + 1);
         float middle = (float)((here + next) / 2);
         assert_true((double)middle == (here + next) / 2);
@@ -77,7 +78,7 @@ TEST(sixteen_bits_round_to_even)
 {
     check_every_boundary(&half);
     check_every_boundary(&bfloat);
-    /* binary32's own subnormals, and numbers that are none */
+    /* binary32's own subnormals, and NaNs */
     assert_int_equal(sl_half_from_float(float_of(1)), 0);
     assert_int_equal(sl_half_from_float(float_of(0x80000001)), 0x8000);
     assert_int_equal(sl_bfloat16_from_float(float_of(0x00008001)), 1);
@@ -91,7 +92,7 @@ TEST(sixteen_bits_round_to_even)
     assert_true(is_nan16(&bfloat, sl_bfloat16_from_float(float_of(0xFFFFFFFF))));
 }
 
-/* Every float is as near as can be: samples over all of them, by distance. */
+/* Every float gets the nearest value: tests samples of all floats by distance. */
 TEST(sixteen_bits_are_the_nearest)
 {
     for (uint64_t bits = 0; bits < 0x47000000; bits += 65521) { /* up to 32768 */
@@ -164,7 +165,7 @@ TEST(jitter_follows_the_formulas)
     }
 }
 
-/* A crop of side x side, and normalise where there is a mean. */
+/* Makes a recipe with a crop of side x side, and normalize if a mean is given. */
 static sluice_augment *make_recipe(uint32_t side, const float *means, const float *deviations)
 {
     sluice_augment *recipe = NULL;
@@ -218,7 +219,7 @@ static uint32_t expected_bits(sluice_dtype dtype, uint8_t value, float scale, fl
     if (dtype == SLUICE_U8) {
         return value;
     }
-    /* a product of 8 and 24 bits and one addition: binary64 holds it nearly, fmaf exactly */
+    /* product of 8 and 24 bits plus one addition: nearly exact in binary64, exact in fmaf */
     float result = fmaf(value, scale, bias);
     uint32_t bits = 0;
     memcpy(&bits, &result, sizeof(bits));
@@ -264,7 +265,7 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
     const sl_apply_work work = {.scratch = &scratch};
-    void *row = malloc(bytes); /* exactly: ASan sees a write behind it */
+    void *row = malloc(bytes); /* exact size, so that ASan sees a write past the end */
     assert_non_null(row);
     for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
         converter.tools.simd = (sl_simd)level;

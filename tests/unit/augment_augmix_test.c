@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AugMix: what the levels make of a drawn mix, against its chains carried out one by one and added
- * up as policy.h says; and kernels against their reference, sample by sample.
+ * AugMix: all SIMD levels' result of a drawn mix, against its chains executed one by one and summed
+ * as policy.h describes; and kernels against their reference, sample by sample.
  */
 #include "aug_mix.h"
 #include "philox.h"
@@ -25,7 +25,7 @@ static void fill_picture(uint64_t number)
     }
 }
 
-/* What the operations [first, first + count) of a program make of the picture. */
+/* Applies the operations [first, first + count) of a program to the image. */
 static void carry_out(const sl_params *params, const sl_operation *first, uint32_t count,
                       uint8_t *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blurs of each instruction set against the scalar ones, and these against plain sums. */
+/* Blurs of each instruction set against the scalar ones, and the scalar ones against plain sums. */
 #include "blur.h"
 #include "box_blur.h"
 #include "canvas_make.h"
@@ -80,7 +80,7 @@ TEST_WITH(gaussian_levels_are_equal, open_scratch, close_scratch)
     }
 }
 
-/* Where pixel i is, mirrored step by step. */
+/* Returns the position of pixel i, mirrored step by step. */
 static uint32_t walk(int32_t i, int32_t size)
 {
     while (size > 1 && (i < 0 || i >= size)) {
@@ -102,7 +102,7 @@ static void exact_weights(uint32_t kernel, double sigma, double *weights)
     }
 }
 
-/* The definition, in doubles, of one sample. */
+/* Computes one sample by the definition, in doubles. */
 static double exact_sample(const canvas *in, const sl_gaussian *blur, uint32_t x, uint32_t y,
                            uint32_t c)
 {
@@ -123,7 +123,7 @@ static double exact_sample(const canvas *in, const sl_gaussian *blur, uint32_t x
     return sum;
 }
 
-/* As blur.h says: 0.5 for the rounding, and what it names for the weights. */
+/* The bound of blur.h: 0.5 for rounding, plus its error of the weights. */
 static double gaussian_bound(const sl_gaussian *blur)
 {
     const double across = (double)blur->kernel_x / 2.0 * 255.0 / (1 << 17);
@@ -168,7 +168,7 @@ TEST_WITH(gaussian_keeps_what_is_even, open_scratch, close_scratch)
         assert_memory_equal(out.pixels, in.pixels, in.bytes);
         canvas_free(&in);
         in = canvas_of(&random, out.width, out.height, 0);
-        blur.sigma_x = blur.sigma_y = 1e-3; /* no neighbour counts */
+        blur.sigma_x = blur.sigma_y = 1e-3; /* no neighbour has weight */
         blur_gaussian(sl_simd_best(), &in, &blur, &out, *state);
         assert_memory_equal(out.pixels, in.pixels, in.bytes);
         canvas_free(&in);
@@ -176,7 +176,7 @@ TEST_WITH(gaussian_keeps_what_is_even, open_scratch, close_scratch)
     }
 }
 
-/* Also in place. */
+/* Also tested in place. */
 TEST_WITH(box_levels_are_equal, open_scratch, close_scratch)
 {
     static const float radii[] = {0.0F,  0.3F,  1.0F,  1.7F,   5.5F, 62.9F,

@@ -10,7 +10,7 @@ enum { CASES = 700, SIDE_MAX = 90 };
 static uint32_t random_kernel(sl_random *random, uint32_t number, uint32_t side)
 {
     const uint32_t most = number % 8 == 0 ? 50 : 11;
-    /* torchvision's padding must be smaller than the picture */
+    /* torchvision requires padding smaller than the image */
     return 1 + 2 * sl_random_below(random, (most < side - 1 ? most : side - 1) + 1);
 }
 
@@ -28,7 +28,7 @@ static sl_gaussian random_blur(sl_random *random, uint32_t number, const canvas 
                          .sigma_y = random_sigma(random, number / 16)};
 }
 
-/* How many samples of how many differ; by more than 1 none may. */
+/* Counts differing samples among all; no difference may exceed 1. */
 static void count_different(canvas made[CASES], const uint8_t *theirs, size_t *differ, size_t *all)
 {
     for (uint32_t i = 0; i < CASES; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws each step of the listing, exact and not: a program that is said to have no canvas has none
- * by the walk through it, and a limit of nothing does not refuse it. */
+/* Draws each listed step, exact and not. If a program is said to have no canvas, walking through it
+ * must find none, and a limit of zero must not reject it. */
 #include "largest_canvas.h"
 #include "recipe.h"
 #include "test.h"
@@ -13,7 +13,7 @@ enum { SIDE = 24, SAMPLES = 12 };
 
 STATIC_PARAMS(params);
 
-/* False: the step is no step of a picture of its own. */
+/* False if the step does not apply to a single image. */
 static bool add_step(sluice_augment *recipe, uint32_t number, const sluice_augment_step *step)
 {
     double arguments[SL_STEP_ARGUMENTS_MAX];
@@ -26,7 +26,7 @@ static bool add_step(sluice_augment *recipe, uint32_t number, const sluice_augme
     return sluice_augment_add(recipe, step->name, arguments, step->arguments) == SLUICE_OK;
 }
 
-/* How many of its programs have a canvas. */
+/* Returns how many of its programs have a canvas. */
 static uint32_t draw_all(sluice_augment *recipe)
 {
     static const uint32_t sizes[][2] = {{SIDE, SIDE}, {500, 40}, {30, 700}};
@@ -39,7 +39,7 @@ static uint32_t draw_all(sluice_augment *recipe)
                                  .width = SIDE, /* for bucket_crop */
                                  .height = SIDE};
         if (sl_draw(recipe, &key, size[0], size[1], &params, NULL) != SLUICE_OK) {
-            continue; /* a picture that the step cannot take */
+            continue; /* an image that the step cannot take */
         }
         const sl_canvas_size most = sl_largest_canvas(&params);
         assert_true(sl_may_have_canvas(&params) || (most.width == 0 && most.height == 0));

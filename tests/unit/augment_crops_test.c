@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes that crops draw: where in a picture, of which size and shape, and what they need of it. */
+/* Boxes that crops draw: their position, size and shape, and the part of the image they need. */
 #include "recipe.h"
 #include "recipes.h"
 #include "test.h"
@@ -44,7 +44,7 @@ TEST(crops_lie_in_any_picture)
     }
 }
 
-/* Area uniform, ratio log-uniform, place uniform: first moments over many draws. */
+/* Area uniform, ratio log-uniform, position uniform: first moments over many draws. */
 TEST_WITH(crops_have_the_right_distribution, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
@@ -79,7 +79,7 @@ TEST_WITH(crops_have_the_right_distribution, recipe_setup, recipe_teardown)
     assert_true(fabs(flips / (double)DRAWS - 0.25) < 0.015);
 }
 
-/* Ten tries that cannot fit: the central part of torchvision's fallback, by hand. */
+/* Ten tries that cannot fit: the central part of torchvision's fallback, computed by hand. */
 TEST(crops_that_cannot_fit_are_central)
 {
     sluice_augment *wide = recipe_make();
@@ -108,7 +108,7 @@ TEST(crops_that_cannot_fit_are_central)
     sluice_augment_destroy(whole);
 }
 
-/* torchvision: int(size * long / short) and int(round((a - b) / 2.0)), worked out in Python. */
+/* torchvision: int(size * long / short) and int(round((a - b) / 2.0)), computed in Python. */
 TEST(center_crops_match_torchvision)
 {
     static const struct {
@@ -142,7 +142,7 @@ TEST(center_crops_match_torchvision)
             assert_int_equal(box->window_y, cases[i].y);
             assert_int_equal(box->source.width, cases[i].picture_width);
             assert_int_equal(box->source.height, cases[i].picture_height);
-        } else { /* a part of the picture, as it is */
+        } else { /* a part of the image at original size */
             assert_int_equal(box->virtual_width, cases[i].width);
             assert_int_equal(box->virtual_height, cases[i].height);
             assert_int_equal(box->window_x, 0);
@@ -164,7 +164,7 @@ TEST(center_crops_match_torchvision)
     sluice_augment_destroy(r);
 }
 
-/* The centre needs less than the whole picture: rows below it need not be decoded. */
+/* The centre needs less than the whole image: rows below it need not be decoded. */
 TEST_WITH(need_is_less_than_the_picture, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
@@ -199,7 +199,7 @@ TEST_WITH(random_crops_with_padding, recipe_setup, recipe_teardown)
     assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 23, 40, &p, &error), SLUICE_UNSUPPORTED);
     assert_non_null(strstr(error.text, "23 x 40"));
     assert_int_equal(sl_draw(r, &(sl_draw_key){.seed = 0}, 24, 24, &p, NULL), SLUICE_OK);
-    /* a window of padding alone still names a pixel */
+    /* a window with only padding still refers to a pixel */
     sluice_augment *wide = recipe_make();
     assert_int_equal(sluice_augment_random_crop(wide, 2, 2, 50), SLUICE_OK);
     for (uint64_t i = 0; i < 200; i++) {
@@ -209,7 +209,7 @@ TEST_WITH(random_crops_with_padding, recipe_setup, recipe_teardown)
     sluice_augment_destroy(wide);
 }
 
-/* The shorter side of what has one size. */
+/* The shorter side when the size is known. */
 TEST(shorter_sides_of_known_sizes)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of recipes for detection: what is refused, how draws are distributed, boxes that come with
- * a draw. Sizes and places, from the numbers drawn, are judged by augment_detection_model.py.
+ * Steps of recipes for detection: rejected arguments, distributions of draws, and boxes that
+ * accompany a draw. augment_detection_model.py checks sizes and positions from the numbers drawn.
  */
 #include "distributions.h"
 #include "geometry.h"
@@ -72,7 +72,7 @@ TEST(bad_arguments_are_named)
     expect_refused("random_iou_crop", NUMBERS(0.3, 1, 0.5, 2, 40, 0.5, NAN), "options");
 }
 
-/* What leaves the size open is named, with what to add. */
+/* The error names steps that leave the size open and what to add. */
 TEST(open_sizes_are_refused_when_drawn)
 {
     static const char *const names[] = {"random_shortest_size", "scale_jitter",   "random_zoom_out",
@@ -101,7 +101,7 @@ TEST(open_sizes_are_refused_when_drawn)
     }
 }
 
-/* A picture that a step makes too large is a bad sample, not an overflow. */
+/* An image that a step makes too large is a bad sample, not an overflow. */
 TEST(pictures_that_become_too_large)
 {
     static const struct {
@@ -140,7 +140,7 @@ TEST(each_size_as_often)
     sluice_augment_destroy(r);
 }
 
-/* Sides are cut to whole pixels: of 4096 the scale can be read off. */
+/* Sides are cut to whole pixels; a side of 4096 shows the scale. */
 TEST(scales_are_uniform)
 {
     uniform scale = {.name = "scale", .least = 0.1, .most = 2};
@@ -154,14 +154,14 @@ TEST(scales_are_uniform)
     sluice_augment_destroy(r);
 }
 
-/* Both axes by one number, below 1: the last place is never taken. */
+/* Both axes use one number below 1: the last position is never taken. */
 TEST(windows_of_fixed_size)
 {
     uint32_t across[WIDTH - SIDE] = {0};
     sluice_augment *r = recipe_of_step("fixed_size_crop", NUMBERS(SIDE, SIDE));
     for (uint64_t i = 0; i < DRAWS; i++) {
         const sl_rect *source = &recipe_draw_step(r, i)->geometries[0].box.source;
-        const uint32_t at = source->x - 100; /* where the centre of 300 x 200 begins */
+        const uint32_t at = source->x - 100; /* start of the centre 300 x 200 */
         const uint32_t y = source->y - 70;
         assert_true(at < WIDTH - SIDE && y < HEIGHT - SIDE);
         assert_true(abs((int)y * (WIDTH - SIDE) - (int)at * (HEIGHT - SIDE)) <= WIDTH - SIDE);
@@ -176,7 +176,7 @@ TEST(zoomed_out_as_often_as_asked)
     uniform side = {.name = "side", .least = 1, .most = 4};
     uniform place = {.name = "place", .least = 0, .most = 1};
     uint32_t happened = 0;
-    /* on a canvas as large as can be, so that cutting to pixels is not seen */
+    /* on the largest possible canvas, so that cutting to pixels does not matter */
     STATIC_PARAMS(params);
     sl_drawing d;
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -221,7 +221,7 @@ static sluice_augment *recipe_of_iou(const double *arguments, uint32_t count)
     return r;
 }
 
-/* One in seven options leaves the picture as it is, if a window of each other can be found. */
+/* One of seven options keeps the image unchanged, if windows for all others can be found. */
 TEST(pictures_with_boxes_are_cropped)
 {
     static const float boxes[2][4] = {{20, 30, 380, 280}, {100, 100, 110, 120}};
@@ -243,7 +243,7 @@ TEST(pictures_with_boxes_are_cropped)
     sluice_augment_destroy(r);
 }
 
-/* As torchvision would look for ever: it ends, with the picture as it is. */
+/* Where torchvision would search forever, the step ends and keeps the image unchanged. */
 TEST(windows_that_cannot_be_found)
 {
     static float many[300000][4];
@@ -265,7 +265,7 @@ TEST(windows_that_cannot_be_found)
     sluice_augment_destroy(r);
 }
 
-/* What a crop before has left of it decides: of a box on the left nothing is there. */
+/* The boxes left by an earlier crop decide: no box on the left remains. */
 TEST(boxes_are_looked_at_where_they_are)
 {
     static const float left[1][4] = {{0, 0, 90, 300}};
@@ -294,7 +294,7 @@ TEST(boxes_are_looked_at_where_they_are)
     sluice_augment_destroy(r);
 }
 
-/* Chains of an AugMix turn and move what is then mixed with what they leave: a box stays. */
+/* Chains of an AugMix rotate and move images that are then mixed with others: a box stays. */
 TEST(boxes_behind_a_mix)
 {
     static const float box[4] = {3, 4, 30, 20};
@@ -319,7 +319,7 @@ TEST(boxes_behind_a_mix)
     assert_true(moved > 40);
 }
 
-/* What a step draws depends neither on the others nor on boxes that it does not look at. */
+/* A step's draws depend neither on other steps nor on boxes that it ignores. */
 TEST(other_steps_draw_the_same_with_boxes)
 {
     static const float boxes[1][4] = {{0, 0, 400, 300}};
@@ -333,7 +333,7 @@ TEST(other_steps_draw_the_same_with_boxes)
     sluice_augment_destroy(r);
 }
 
-/* Pinned, as augment_recipe_test pins the first ones. */
+/* Pinned, like the first ones in augment_recipe_test. */
 TEST(detection_draws_are_the_same_for_ever)
 {
     static const float boxes[2][4] = {{20, 30, 380, 280}, {100, 100, 110, 120}};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a drawing comes to, by hand: how many boxes, how large the canvas is that a warp reads, what
- * is needed of a picture, and what is too much. Which places it shows is in augment_geometry_test.
+ * Results of drawings, by hand: the number of boxes, the size of the canvas that a warp reads, the
+ * part of an image needed, and sizes that are too large. augment_geometry_test checks the positions
+ * shown.
  */
 #include "error.h"
 #include "geometry.h"
@@ -13,7 +14,7 @@
 
 /* ---- boxes ---- */
 
-/* Crops, resizes and flips alone: one box while there is one resize and one colour around. */
+/* Crops, resizes and flips alone: one box as long as there is one resize and one border colour. */
 TEST(boxes_stay_one_box)
 {
     static const uint8_t black[3];
@@ -37,7 +38,7 @@ TEST(boxes_stay_one_box)
     assert_int_equal(params.geometries[0].box.source.width, 50);
     assert_int_equal(params.geometries[0].box.window_x, 15); /* 30 + 4 - 40, 40 + 1 - 42, 42 - 20 */
     assert_true(params.geometries[0].box.flip_x && params.geometries[0].box.flip_y);
-    /* What each of these begins anew. */
+    /* Starts each of these over. */
     for (int i = 0; i < 4; i++) {
         sl_drawing_begin(&d, &params, 100, 80, false, NULL);
         assert_int_equal(sl_draw_crop(&d, -4, -4, 200, 200, grey), SLUICE_OK);
@@ -66,8 +67,7 @@ static void through(const double m[9], double x, double y, double to[2])
     to[1] = (m[3] * x + m[4] * y + m[5]) / w;
 }
 
-/* How far neighbours are apart in the canvas that the warp reads, across and down, by differences.
- */
+/* Distances of neighbours in the canvas that the warp reads, across and down, by differences. */
 static void distances(const sl_geometry *g, double steps[2])
 {
     const double x = g->warp.width / 2.0;
@@ -95,8 +95,8 @@ static void turn_and_shrink(bool exact, double scale, sl_interpolation interpola
     sl_drawing_end(&d);
 }
 
-/* What shrinks is resampled first, so that one output pixel is about one of the canvas; not
- * NEAREST, not in an exact drawing. */
+/* A shrinking warp resamples first, so that one output pixel is about one canvas pixel; not for
+ * NEAREST, and not in an exact drawing. */
 TEST(warps_that_shrink_are_antialiased)
 {
     STATIC_PARAMS(params);
@@ -133,7 +133,7 @@ TEST(warps_that_shrink_are_antialiased)
     }
 }
 
-/* A turned crop decodes what it shows, and a margin for the filters: not the whole picture. */
+/* A rotated crop decodes the part it shows and a margin for the filters, not the whole image. */
 TEST(need_of_a_turned_crop_is_small)
 {
     static const uint8_t black[3];

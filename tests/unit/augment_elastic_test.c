@@ -55,7 +55,7 @@ static uint32_t mirrored(int32_t i, int32_t size)
     return size == 1 ? 0 : (uint32_t)i;
 }
 
-/* torchvision's kernel; the number of its taps. */
+/* Makes torchvision's kernel; returns the number of its taps. */
 static int32_t make_kernel(double size_sigma, double sigma, double *weights)
 {
     int32_t taps = size_sigma > 0 ? (int32_t)(8 * size_sigma + 1) : 1;
@@ -126,7 +126,7 @@ static double pixel_value(const canvas *in, double x, double y, int c, double *i
     return is_inside ? in->pixels[((size_t)y * in->width + (size_t)x) * 3 + (size_t)c] : 0;
 }
 
-/* grid_sample with zeros outside, and torchvision's fill, before it is rounded. */
+/* grid_sample with zeros outside, and torchvision's fill, before rounding. */
 static double formula(const canvas *in, const sl_elastic *elastic, double x, double y, int c)
 {
     double sum = 0;
@@ -146,7 +146,7 @@ static double formula(const canvas *in, const sl_elastic *elastic, double x, dou
     return sum * weight + (1 - weight) * elastic->fill[c];
 }
 
-/* Fields are taken from the code: they have a test of their own. */
+/* Takes the fields from the code: they have their own test. */
 static void check_pixels(const canvas *in, const sl_elastic *elastic, sl_scratch *scratch)
 {
     const size_t used = scratch->used;
@@ -168,7 +168,7 @@ static void check_pixels(const canvas *in, const sl_elastic *elastic, sl_scratch
         for (uint32_t axis = 0; axis < 2 && x == 0; axis++) {
             sl_elastic_axis_row(&fields[axis], y, rows[axis]);
         }
-        /* as they are added in binary32 */
+        /* added in binary32, as in the code */
         const double at_x = (double)((float)x + rows[0][x]);
         const double at_y = (double)((float)y + rows[1][x]);
         const double value = formula(in, elastic, at_x, at_y, (int)(i % 3));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exact drawings: a recipe makes the bytes that its steps make one by one, each as a recipe of its
- * own on what the one before it made. And what is one pass in any drawing.
+ * Exact drawings: a recipe gives the same bytes as its steps one by one, each as its own recipe on
+ * the previous result. Also, steps that are one pass in any drawing.
  */
 #include "converter.h"
 #include "recipe.h"
@@ -29,7 +29,7 @@ static uint32_t below(sl_random *random, uint32_t end)
     return sl_random_below(random, end);
 }
 
-/* What draws nothing, so that each alone is what it is among others. */
+/* Links without random draws, so that each alone gives the same as among others. */
 static link random_link(sl_random *random, bool warps)
 {
     const double width = 1 + below(random, SIDE);

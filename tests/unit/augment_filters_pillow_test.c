@@ -19,7 +19,7 @@ static const struct {
     const char *name;
 } filters[] = {{SL_NEAREST, "nearest"}, {SL_BICUBIC, "bicubic"}, {SL_LANCZOS, "lanczos"}};
 
-/* What a resize is like, in turn. */
+/* Kinds of resizes, in turn. */
 enum { ANY_SIZE, FEW_OUTPUTS, FEW_PIXELS, WINDOW_OUTSIDE, SCALED_DOWN, KINDS };
 
 typedef struct picture {
@@ -29,7 +29,7 @@ typedef struct picture {
 
 static picture pictures[PICTURES];
 
-/* A third noise; a third black and white, where filters pass both most; some thin. */
+/* A third noise; a third black and white, where filters overshoot most; some thin. */
 static void make_pictures(sl_random *random)
 {
     for (uint32_t i = 0; i < PICTURES; i++) {
@@ -49,7 +49,7 @@ static uint32_t random_size(sl_random *random, uint32_t kind)
     return 1 + sl_random_below(random, kind == FEW_OUTPUTS ? 4 : OUT_MAX);
 }
 
-/* Boxes of whole pixels of the scaled picture. */
+/* Draws boxes of whole pixels of the scaled image. */
 static sl_mapping random_mapping(sl_random *random, uint32_t kind, const picture *p, uint32_t d)
 {
     sl_mapping m = {0};
@@ -71,8 +71,8 @@ static sl_mapping random_mapping(sl_random *random, uint32_t kind, const picture
     return m;
 }
 
-/* The part of the picture that is needed, in memory of just that size, in the scaled picture.
- * The caller frees the memory. */
+/* The needed part of the image, in memory of exactly that size, in the scaled image. The caller
+ * frees the memory. */
 static sl_image view_of(const picture *p, sl_rect need, uint32_t d, uint8_t **memory)
 {
     const uint32_t x = need.x / d;
@@ -100,7 +100,7 @@ static sl_image view_of(const picture *p, sl_rect need, uint32_t d, uint8_t **me
                       .denominator = d};
 }
 
-/* All levels give the same, and the same with rows flipped. */
+/* All levels give the same result, also with rows flipped. */
 static void resize(const sl_image *view, sl_mapping mapping, uint8_t *out, sl_scratch *scratch)
 {
     static uint8_t twin[OUT_MAX * OUT_MAX * 3];
@@ -127,7 +127,7 @@ static void ask_resize(pillow *oracle, uint32_t number, const picture *image, co
                p->width, p->height, p->flip_x, filter);
 }
 
-/* What differs, by filter. */
+/* Reports differences by filter. */
 static void expect_close(pillow *oracle, uint8_t ours[][OUT_MAX * OUT_MAX * 3],
                          const size_t bytes[RESIZES])
 {

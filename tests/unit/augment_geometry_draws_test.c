@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What steps draw that change the geometry, judged against the rules of torchvision 0.14.1
+ * Draws of steps that change the geometry, checked against the rules of torchvision 0.14.1
  * (transforms.py): ranges, and distributions by Pearson's test and first moments, with fixed seeds.
  */
 #include "distributions.h"
@@ -28,7 +28,7 @@ TEST(rotations)
         assert_true(warp->width == WIDTH && warp->height == HEIGHT);
         assert_true(fabs(m[0] - m[4]) < 1e-14 && fabs(m[1] + m[3]) < 1e-14);
         assert_true(fabs(m[0] * m[0] + m[1] * m[1] - 1) < 1e-12);
-        /* the centre stays; counterclockwise: right of it shows what was above it */
+        /* the centre stays; counterclockwise: the right side shows pixels from above it */
         assert_true(fabs(m[0] * WIDTH / 2 + m[1] * HEIGHT / 2 + m[2] - WIDTH / 2.0) < 1e-9);
         assert_true(fabs(m[3] * WIDTH / 2 + m[4] * HEIGHT / 2 + m[5] - HEIGHT / 2.0) < 1e-9);
         uniform_note(&angle, atan2(-m[1], m[0]) / DEGREE);
@@ -65,8 +65,9 @@ TEST(rotations_are_pillows)
     }
 }
 
-/* From a matrix back to what was drawn, by its own words: M = T C RSS C^-1, RSS = R S Sh, inverted
- * (transforms/functional.py); shears first, then the scale, then the turn. */
+/* Recovers the drawn values from a matrix, by torchvision's own description: M = T C RSS C^-1,
+ * RSS = R S Sh, inverted (transforms/functional.py); shears first, then the scale, then the
+ * rotation. */
 typedef struct affine_parts {
     double angle, x, y, scale, shear_x, shear_y;
 } affine_parts;
@@ -86,7 +87,7 @@ static void forward(const affine_parts *p, double m[6])
     memcpy(m, all, sizeof(all));
 }
 
-/* Forward after our inverse is nothing. */
+/* The forward matrix after our inverse is the identity. */
 static void assert_inverse(const double *ours, const affine_parts *parts)
 {
     double f[6];
@@ -101,7 +102,7 @@ static void assert_inverse(const double *ours, const affine_parts *parts)
     }
 }
 
-/* Numbers that only the drawing itself knows are found from the matrix. */
+/* Numbers known only to the drawing are recovered from the matrix. */
 static affine_parts parts_of(const double *m, bool sheared)
 {
     affine_parts p = {0};
@@ -116,7 +117,8 @@ static affine_parts parts_of(const double *m, bool sheared)
     p.y = c * (WIDTH * 0.5 - m[2]) + d * (HEIGHT * 0.5 - m[5]) - HEIGHT * 0.5;
     if (!sheared) {
         p.angle = atan2(c, a) / DEGREE;
-    } else { /* in one axis: the first column turns by the angle, the second by it and the shear */
+    } else { /* one axis: the first column rotates by the angle, the second by the angle and the
+              * shear */
         p.angle = atan2(c, a) / DEGREE;
         const double along = (a * b + c * d) / p.scale / p.scale;
         p.shear_x = -atan(along) / DEGREE;
@@ -171,7 +173,7 @@ TEST(affine_shears)
     uniform_expect(&angle);
     uniform_expect(&shear);
     sluice_augment_destroy(r);
-    /* the other axis: an own number, and the whole formula */
+    /* the other axis: its own number, and the whole formula */
     r = recipe_of_step("random_affine", (const double[]){15, 15, 0, 0, 0.7, 0.7, 9, 9, -30, 30},
                        10);
     uniform other = {.name = "shear_y", .least = -30, .most = 30};
@@ -196,7 +198,7 @@ static void through(const double *m, double x, double y, double to[2])
     to[1] = (m[3] * x + m[4] * y + m[5]) / w;
 }
 
-/* Where a corner went is where the map takes it from: inverted by Cramer's rule. */
+/* The map takes each corner from the place it moved to: inverted by Cramer's rule. */
 static void invert_3(const double *m, double to[9])
 {
     for (int row = 0; row < 3; row++) {
@@ -253,7 +255,7 @@ TEST(perspectives)
 
 /* ---- sizes ---- */
 
-/* The shorter side from `size_min` up to below `size_max`; the other in proportion, cut. */
+/* The shorter side is uniform in [size_min, size_max); the other is proportional, rounded down. */
 TEST(random_sizes)
 {
     uint32_t seen[10] = {0};
@@ -270,7 +272,7 @@ TEST(random_sizes)
     sluice_augment_destroy(r);
 }
 
-/* torchvision's Resize(size, max_size), worked out in Python. */
+/* torchvision's Resize(size, max_size), computed in Python. */
 TEST(shorter_sides_up_to_a_limit)
 {
     static const struct {

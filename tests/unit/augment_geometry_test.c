@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Composed geometries against a model that does steps one by one: it maps a place of the output
- * back through every canvas, in doubles, and knows where it is in the picture, or which canvas it
- * fell out of. What a drawing comes to by hand is in augment_drawing_test.
+ * Composed geometries against a model that applies steps one by one: it maps an output position
+ * back through every canvas, in doubles, and finds its position in the image, or the canvas outside
+ * which it fell. augment_drawing_test checks results of drawings by hand.
  */
 #include "geometry.h"
 #include "test.h"
@@ -19,7 +19,7 @@ typedef enum kind { CROP, RESIZE, FLIP, WARP, KINDS } kind;
 
 typedef struct step {
     kind kind;
-    uint32_t width, height; /* of the canvas before it */
+    uint32_t width, height; /* of the canvas before this step */
     uint32_t to_width, to_height;
     int64_t x, y;
     bool vertical;
@@ -37,8 +37,8 @@ typedef struct place {
     double x, y;
     bool inside;
     uint8_t fill[3]; /* outside */
-    double margin;   /* how far from any edge, in pixels of its canvas */
-    bool missed;     /* it is in a part of a canvas that is not made */
+    double margin;   /* distance to the nearest edge, in pixels of its canvas */
+    bool missed;     /* it is in a part of a canvas that is not computed */
 } place;
 
 static void transform(const double m[9], place *p)
@@ -95,7 +95,7 @@ static place model(const chain *c, double x, double y)
 
 /* ---- what was composed ---- */
 
-/* What a resize fills does not matter: nothing falls out there. */
+/* The fill of a resize does not matter: no position falls outside there. */
 static void through_warp(const sl_geometry *g, place *p)
 {
     const place at = *p;
@@ -159,7 +159,8 @@ static void identity(double m[9])
     memcpy(m, one, sizeof(one));
 }
 
-/* Turned, scaled, moved about the canvas; every fourth is a perspective, which may fold. */
+/* Draws a rotation, scale and translation around the canvas; every fourth is a perspective, which
+ * may fold. */
 static void random_matrix(sl_random *random, const step *s, double m[9])
 {
     const double angle = sl_random_range(random, -3.2, 3.2);
@@ -275,7 +276,7 @@ static void check_program(const chain *c, const sl_params *params)
     }
 }
 
-/* What is made of a canvas has all pixels that a geometry's pixels show. */
+/* The computed part of a canvas contains all pixels that a geometry's pixels show. */
 static void check_parts(sl_random *random, const sl_params *params)
 {
     const sl_rect *need = &params->need;
@@ -295,8 +296,7 @@ static void check_parts(sl_random *random, const sl_params *params)
                 continue;
             }
             assert_false(p.missed);
-            /* With the nearest pixel it is that of a canvas's pixel, wherever in it a warp looks.
-             */
+            /* Nearest shows a canvas pixel, anywhere in which a warp may sample. */
             const bool snaps = g->warps && sl_mapping_interpolation(&g->box) == SL_NEAREST;
             assert_true(i > 0 || snaps ||
                         (floor(p.x) >= need->x && p.x < need->x + need->width &&
@@ -311,7 +311,7 @@ static void check_place(const chain *c, const sl_params *params, double x, doubl
     const place expected = model(c, x, y);
     const place ours = composed(params, x, y);
     if (expected.margin < 1e-5 || ours.margin < 1e-5) {
-        return; /* on an edge rounding decides */
+        return; /* rounding decides on an edge */
     }
     assert_int_equal(ours.inside, expected.inside);
     seen[expected.inside]++;
@@ -362,7 +362,7 @@ TEST(exact_geometries_show_the_same_places)
     check_chains(2, true);
 }
 
-/* Turned by a right angle, then shrunk to a line, which gets a border of one pixel. */
+/* Rotates by a right angle, then shrinks to a line with a border of one pixel. */
 static chain thin_chain(uint32_t width, uint32_t height)
 {
     const double turn[9] = {0, -1, width, 1, 0, 0, 0, 0, 1};
@@ -400,7 +400,7 @@ static void check_thin_picture(uint32_t width, uint32_t height, bool exact)
     assert_int_equal(seen[0], 20);
 }
 
-/* And single pixels. */
+/* Also tests single pixels. */
 TEST(thin_pictures)
 {
     static const uint32_t sizes[][2] = {{1, 1}, {65535, 1}, {1, 65535}, {65535, 2}};

@@ -37,7 +37,7 @@ static int picture_count;
 static line wanted[LINES_MAX];
 static uint32_t wanted_count, made_count;
 static bool seen[LINES_MAX];
-static FILE *written; /* NULL: lines are compared */
+static FILE *written; /* NULL: compare lines */
 
 /* ---- the file ---- */
 
@@ -70,7 +70,7 @@ static uint32_t find_line(const char *name)
     return 0;
 }
 
-/* The digest of `name`, made at a level of SIMD. */
+/* Expects the digest of `name`, made at a SIMD level. */
 static void expect(const char *name, sl_simd level, uint64_t sum)
 {
     made_count++;
@@ -90,7 +90,7 @@ static void expect(const char *name, sl_simd level, uint64_t sum)
 
 /* ---- pictures ---- */
 
-/* Edges, slopes, single pixels and noise, by integers alone. */
+/* Draws edges, gradients, single pixels and noise with integers only. */
 static const uint8_t *picture(void)
 {
     static uint8_t pixels[WIDTH * HEIGHT * 3];
@@ -123,7 +123,7 @@ static sl_image whole_view(void)
                       .denominator = 1};
 }
 
-/* What of it a program needs. */
+/* Returns the part of the image that a program needs. */
 static sl_image needed(const sl_rect *need)
 {
     sl_image view = whole_view();
@@ -137,7 +137,7 @@ static sl_image needed(const sl_rect *need)
 
 /* ---- recipes ---- */
 
-/* Adds to a sum what a recipe makes of a sample at a level. */
+/* Adds a recipe's result for a sample at a level to a sum. */
 static void add_row(sl_checksum_stream *stream, const sl_converter *converter,
                     const sl_params *params, sl_scratch *scratch)
 {
@@ -191,10 +191,10 @@ typedef struct golden_step {
     const char *name, *step;
     double arguments[10];
     uint32_t count;
-    bool sizes; /* it gives the size; else a crop stands before it */
+    bool sizes; /* the step sets the size; otherwise a crop precedes it */
 } golden_step;
 
-/* Numbers of words: interpolation nearest 0, bilinear 1, bicubic 2, lanczos 3. */
+/* Numbers instead of words: interpolation nearest 0, bilinear 1, bicubic 2, lanczos 3. */
 static const golden_step golden_steps[] = {
     {"resize/nearest", "resize", {23, 19, 0}, 3, true},
     {"random_resized_crop/nearest",
@@ -292,7 +292,7 @@ TEST(steps)
     }
 }
 
-/* Each dtype and layout, normalised and not. */
+/* Each dtype and layout, with and without normalize. */
 TEST(conversions)
 {
     static const struct {
@@ -328,7 +328,7 @@ TEST(conversions)
 
 /* ---- filters ---- */
 
-/* Down, up, by odd ratios, mirrored, and beyond the picture. */
+/* Down, up, by odd ratios, mirrored, and beyond the image. */
 static sl_mapping mapping_of(uint32_t number, sl_interpolation interpolation)
 {
     static const uint32_t sizes[][2] = {{7, 5}, {61, 47}, {100, 90}, {33, 95}, {1, 1}};
@@ -373,7 +373,7 @@ TEST(filters)
 
 /* ---- decoding ---- */
 
-/* At the level of the process (SLUICE_SIMD), scaled by each denominator. */
+/* Decodes at the process's level (SLUICE_SIMD), scaled by each denominator. */
 TEST(decoding)
 {
     for (int i = 0; i < picture_count; i++) {
@@ -407,7 +407,7 @@ TEST(decoding)
     }
 }
 
-/* No line is left over, of something that is made no more. */
+/* No line is left for results that are no longer made. */
 TEST(all_lines_are_made)
 {
     assert_true(made_count > 100);

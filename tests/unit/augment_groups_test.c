@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of steps: which are drawn, how often and in which order, and what is refused. */
+/* Groups of steps: which are drawn, how often and in which order, and which calls fail. */
 #include "distributions.h"
 #include "operations.h"
 #include "recipe.h"
@@ -34,7 +34,7 @@ static void end(sluice_augment *r)
     assert_int_equal(sluice_augment_end(r), SLUICE_OK);
 }
 
-/* A step that is an operation of its own, whose kind tells which: 0, 1 or 2. */
+/* Adds a step that is one operation, whose kind identifies it: 0, 1 or 2. */
 static void add_mark(sluice_augment *r, uint32_t number)
 {
     static const char *const names[] = {"random_invert", "random_autocontrast", "random_grayscale"};
@@ -92,12 +92,12 @@ TEST(random_choice_is_by_weights)
         const double sum = weights[k][0] + weights[k][1] + weights[k][2];
         double parts[3];
         STATIC_PARAMS(params);
-        uint32_t seen[4] = {0}; /* by mark_of */
+        uint32_t seen[4] = {0}; /* counted by mark_of */
         sluice_augment *r = make_recipe();
         begin(r, "random_choice", weights[k], 3);
         for (uint32_t i = 0; i < 3; i++) {
             parts[i] = weights[k][i] / sum < 1e-6 ? 0 : weights[k][i] / sum;
-            if (i == 1) { /* one of them is a group itself */
+            if (i == 1) { /* one of them is itself a group */
                 begin(r, "sequence", NULL, 0);
                 add_mark(r, i);
                 add_mark(r, i);
@@ -119,7 +119,7 @@ TEST(random_choice_is_by_weights)
     }
 }
 
-/* All orders alike; a group in it stays together. */
+/* All orders are equally likely; a nested group stays together. */
 TEST(random_order_is_any_order)
 {
     STATIC_PARAMS(params);
@@ -172,7 +172,7 @@ static void expect_refusal(sluice_augment *r, sluice_status status, const char *
     sluice_augment_destroy(r);
 }
 
-/* The group that is open cannot be as it is. */
+/* Expects that the open group cannot end in its present state. */
 static void expect_no_end(sluice_augment *r, const char *text)
 {
     assert_int_equal(sluice_augment_end(r), SLUICE_INVALID);
@@ -181,7 +181,7 @@ static void expect_no_end(sluice_augment *r, const char *text)
 
 static const char *const depends = "would depend on the random draw";
 
-/* However it is drawn, a group comes to one size. */
+/* A group must give one size in every draw. */
 TEST(sizes_that_depend_on_the_draw)
 {
     sluice_augment *r = make_recipe(); /* 8 x 8 or 9 x 9 */
@@ -207,14 +207,14 @@ TEST(sizes_that_depend_on_the_draw)
     add_resize(r, 8);
     expect_no_end(r, depends);
 
-    r = make_recipe(); /* a depth of two: by how far, too */
+    r = make_recipe(); /* a depth of two: the amount also matters */
     begin(r, "sequence", NULL, 0);
     begin(r, "random_apply", NULL, 0);
     assert_int_equal(sluice_augment_add(r, "pad", (const double[]){1}, 1), SLUICE_OK);
     end(r);
     expect_no_end(r, depends);
 
-    r = make_recipe(); /* a size that is drawn, or not */
+    r = make_recipe(); /* a size that may or may not be drawn */
     begin(r, "random_choice", NULL, 0);
     assert_int_equal(sluice_augment_add(r, "random_resize", (const double[]){8, 9}, 2), SLUICE_OK);
     add_mark(r, 1);
@@ -277,7 +277,7 @@ TEST(groups_that_are_none)
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_recipe_check(r, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, "\"random_order\" is not closed"));
-    assert_int_equal(sluice_augment_get_error(r, NULL), SLUICE_OK); /* it still may be */
+    assert_int_equal(sluice_augment_get_error(r, NULL), SLUICE_OK); /* still allowed */
     end(r);
     assert_int_equal(sl_recipe_check(r, NULL), SLUICE_OK);
     assert_int_equal(sluice_augment_end(r), SLUICE_STATE);
@@ -381,13 +381,13 @@ TEST(steps_without_number)
     assert_int_equal(sluice_augment_begin(r, "sequence", NULL, 0), SLUICE_STATE);
     assert_int_equal(r->depth, 0);
     assert_int_equal(sl_draw(&before, &(sl_draw_key){.seed = 1}, 9, 9, &params, NULL), SLUICE_OK);
-    assert_int_equal(params.geometry_count, 46); /* the crop and the first resize are one */
+    assert_int_equal(params.geometry_count, 46); /* the crop and the first resize are combined */
     expect_refusal(r, SLUICE_STATE, "48 steps");
 }
 
 /* ---- streams ---- */
 
-/* What one step draws does not depend on others, on groups around it, or on its own place. */
+/* A step's draws do not depend on other steps, on groups around it, or on its own position. */
 TEST(steps_draw_by_themselves)
 {
     STATIC_PARAMS(plain);
@@ -432,8 +432,8 @@ TEST(steps_draw_by_themselves)
     sluice_augment_destroy(b);
 }
 
-/* The second of two alike is another draw; those of different samples, epochs and groups of columns
- * too. Correlation of 20000 bits within five deviations. */
+/* A second identical step draws differently; so do other samples, epochs and groups of columns. The
+ * correlation of 20000 bits is within five deviations. */
 TEST(streams_do_not_meet)
 {
     enum { BITS = 20000, STEPS = 15 };
@@ -463,7 +463,7 @@ TEST(streams_do_not_meet)
     sluice_augment_destroy(r);
 }
 
-/* A recipe is a value: a copy draws what it draws, whatever becomes of it. */
+/* A recipe is a value: a copy draws the same, even after the original changes. */
 TEST(copies_are_recipes)
 {
     STATIC_PARAMS(one);

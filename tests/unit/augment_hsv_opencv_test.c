@@ -16,7 +16,7 @@
 enum { SIDE = 2048, PART = SIDE * SIDE, CHANGES = 8, TURNS = 4, NARROW = 47, TALL = 900 };
 
 typedef struct hsv_parts {
-    double hue, saturation, value; /* as ultralytics' r */
+    double hue, saturation, value; /* like ultralytics' r */
 } hsv_parts;
 
 static hsv_parts parts_of(sl_random *random, int change)
@@ -36,14 +36,14 @@ static sl_hsv_change change_of(const hsv_parts *parts)
                            .value = sl_hsv_factor(parts->value + 1)};
 }
 
-/* Asks what OpenCV makes of input 0. */
+/* Asks for OpenCV's result for input 0. */
 static void ask(pillow *oracle, int width, int height, const hsv_parts *parts)
 {
     pillow_ask(oracle, "hsv 0 %d %d %a %a %a", width, height, parts->hue, parts->saturation,
                parts->value);
 }
 
-/* Every fourth colour; all of them with four turns. */
+/* Fills with every fourth colour; four turns give all. */
 static void fill(uint8_t *pixels, int turn)
 {
     for (size_t k = 0; k < (size_t)PART * 3; k++) {
@@ -52,8 +52,8 @@ static void fill(uint8_t *pixels, int turn)
     }
 }
 
-/* A quarter of all colours for each change, at all levels in turn: no tolerance. Changes of the
- * same colours share a start of Python, which takes as long as two of them. */
+/* A quarter of all colours for each change, at alternating levels, without tolerance. Changes of
+ * the same colours share one start of Python, which takes as long as two changes. */
 TEST(hsv_is_opencvs)
 {
     uint8_t *pixels = malloc((size_t)PART * 3);
@@ -89,7 +89,7 @@ TEST(hsv_is_opencvs)
     free(theirs);
 }
 
-/* Rows that end in a part of OpenCV's vector: within 1 there, and equal before. */
+/* Row ends that fill only part of OpenCV's vector: within 1 there, and equal before. */
 TEST(ends_of_rows_are_within_one)
 {
     enum { BYTES = NARROW * TALL * 3, EQUAL = 32 * 3 };

@@ -34,7 +34,7 @@ static fence fence_open(size_t bytes)
     return f;
 }
 
-/* `bytes` that end, or begin, at an unmapped page. */
+/* Returns `bytes` that end, or begin, at an unmapped page. */
 static void *at_end(const fence *f, size_t bytes)
 {
     return f->block + f->bytes - bytes;
@@ -78,7 +78,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Every third set of bytes is white, where sums are largest. */
+/* Every third buffer is white, where sums are largest. */
 static void fill_bytes(fixture *f, uint8_t *bytes, size_t count, int number)
 {
     for (size_t i = 0; i < count; i++) {
@@ -127,7 +127,7 @@ TEST_WITH(vertical_passes, setup, teardown)
     }
 }
 
-/* A horizontal pass with its input and what the scalar kernel makes of it. */
+/* A horizontal pass with its input and the scalar kernel's output. */
 typedef struct across {
     sl_horizontal pass;
     uint32_t bits, fraction;
@@ -137,7 +137,7 @@ typedef struct across {
     uint8_t expected[OUTPUTS_MAX * 3];
 } across;
 
-/* Starts rise or fall, by steps up to `step`. */
+/* Fills starts that rise or fall, by steps up to `step`. */
 static void fill_starts(sl_random *random, across *a, uint32_t step, bool falling)
 {
     int32_t start = 0;
@@ -231,7 +231,7 @@ TEST_WITH(mirrored_rows, setup, teardown)
     }
 }
 
-/* One row of each kind of converter; all bytes occur. */
+/* One row of each kind of converter; all byte values occur. */
 static void check_conversion(fixture *f, const sl_converter *reference, uint32_t y)
 {
     const size_t bytes = sl_converter_row_bytes(reference);
@@ -258,7 +258,7 @@ static void check_conversion(fixture *f, const sl_converter *reference, uint32_t
     free(expected);
 }
 
-/* Numbers of any size: small ones become subnormal halves, large ones infinite. */
+/* Draws numbers of any size: small ones become subnormal halves, large ones infinite. */
 static sluice_augment *random_recipe(sl_random *random, int number, bool normalize)
 {
     sluice_augment *recipe = NULL;
@@ -271,7 +271,7 @@ static sluice_augment *random_recipe(sl_random *random, int number, bool normali
         mean[c] = (float)sl_random_range(random, -1.0, 2.0);
         stddev[c] = (float)exp(sl_random_range(random, -range, range));
     }
-    if (number % 8 == 3) { /* infinities, and what is not a number */
+    if (number % 8 == 3) { /* infinities and NaNs */
         stddev[0] = 1e-42F;
         mean[1] = 3e38F;
         stddev[1] = 1e-30F;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels of pixels: every width of a pixel alike, by the places that pixels of another width say;
- * maps between pixels by hand. That places are Pillow's is python/tests/test_follow.py's.
+ * Pixel labels: all pixel widths give the same result, checked by the positions that pixels of
+ * another width report; maps between pixels by hand. python/tests/test_follow.py compares the
+ * positions with Pillow's.
  */
 #include "labels.h"
 #include "philox.h"
@@ -52,7 +53,7 @@ static sluice_augment *some_recipe(uint32_t number)
     return r;
 }
 
-/* With memory for any recipe, behind it. */
+/* Allocates params, followed by memory for any recipe. */
 static sl_params *params_make(void)
 {
     sl_params *params = calloc(1, sizeof(*params) + sl_params_bytes(SL_OPERATIONS_MAX));
@@ -73,7 +74,7 @@ static void draw(const sluice_augment *recipe, uint64_t sample, bool exact, bool
     }
 }
 
-/* Byte k of the pixel at (x, y). */
+/* Returns byte k of the pixel at (x, y). */
 static uint8_t byte_of(uint32_t x, uint32_t y, uint32_t k)
 {
     return (uint8_t)((x * 2654435761U ^ y * 40503U ^ k * 97U) >> 7);
@@ -84,7 +85,7 @@ static uint8_t fill_of(uint32_t k)
     return (uint8_t)(FILL ^ k);
 }
 
-/* Only the rows that are needed, in a block of their own size: a sanitizer sees the rest. */
+/* Returns only the needed rows, in a block of exact size: a sanitizer sees other reads. */
 static uint8_t *needed_rows(const sl_rect *need, uint32_t pixel)
 {
     uint8_t *rows = malloc((size_t)need->height * WIDTH * pixel);
@@ -112,7 +113,7 @@ static void follow(sl_params *params, const uint8_t *rows, uint32_t pixel, uint8
     assert_int_equal(sl_scratch_mark(scratch), mark);
 }
 
-/* Where each pixel of the output is from: x, y, or the fill. */
+/* Finds the source of each output pixel: x, y, or the fill. */
 static void find_places(sl_params *params, uint8_t *places, sl_scratch *scratch)
 {
     uint8_t *rows = malloc((size_t)params->need.height * WIDTH * 2);
@@ -189,7 +190,7 @@ TEST_WITH(memory_that_is_not_there, setup, teardown)
 
 /* ---- between pixels ---- */
 
-/* As it is stored: nothing of a neighbour, though it is no number. */
+/* Values are copied as stored; no neighbour mixes in, even if it is NaN. */
 TEST(maps_as_they_are)
 {
     static const double size[] = {WIDTH, HEIGHT};
@@ -209,7 +210,7 @@ TEST(maps_as_they_are)
     free(params);
 }
 
-/* Pixel k of the output of a map of places: whether it is shown, by the trail. */
+/* Expects output pixel k of a map of positions; returns whether the trail shows it. */
 static bool expect_place(const sl_params *params, const double back[9], uint32_t k,
                          const float value[2])
 {
@@ -227,7 +228,7 @@ static bool expect_place(const sl_params *params, const double back[9], uint32_t
     return true;
 }
 
-/* Of a ramp, what it is at the place that the trail says; else the fill. */
+/* A ramp has its value at the position given by the trail; otherwise the fill. */
 TEST(maps_of_what_is_linear)
 {
     static float map[PICTURE][2];
@@ -256,7 +257,7 @@ TEST(maps_of_what_is_linear)
     free(params);
 }
 
-/* A map that cannot be turned back is all fill. */
+/* A map that cannot be inverted is all fill. */
 TEST(maps_of_what_is_folded)
 {
     sl_params *params = params_make();
@@ -273,7 +274,7 @@ TEST(maps_of_what_is_folded)
     free(params);
 }
 
-/* Colours, erasing and chains of copies, of which labels see nothing, between steps of geometry. */
+/* Mixes colours, erasing and chains of copies, which do not affect labels, with geometry steps. */
 static sluice_augment *mixed_recipe(uint32_t number)
 {
     sluice_augment *r = recipe_make();
@@ -287,7 +288,7 @@ static sluice_augment *mixed_recipe(uint32_t number)
     return r;
 }
 
-/* Both programs of one draw, against each drawn for itself. */
+/* Both programs of one draw, against each drawn separately. */
 TEST_WITH(one_draw_of_image_and_labels, setup, teardown)
 {
     sl_params *programs[4];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The largest sizes that recipes make: against what they draw of random images, exact where a size
- * follows from the image's, by limits where no size is known, and where there is no bound.
+ * The largest output sizes of recipes: compared with draws for random images. Exact if a size
+ * follows from the image's size, by limits if no size is known, and errors if there is no bound.
  */
 #include "largest_size.h"
 #include "philox.h"
@@ -46,7 +46,7 @@ typedef struct sides {
     double width, height;
 } sides;
 
-/* The largest width and height of a list. */
+/* Returns the largest width and height in a list. */
 static sides sides_of(const sl_bounds *bounds)
 {
     sides most = {0, 0};
@@ -57,7 +57,8 @@ static sides sides_of(const sl_bounds *bounds)
     return most;
 }
 
-/* Of images of these sizes; none: of any size. The name of the step that has no bound, or NULL. */
+/* Computes the bound for images of these sizes; none: any size. Returns the name of the step
+ * without a bound, or NULL. */
 static const char *bound_of(const sluice_augment *r, const uint32_t (*sizes)[2], uint32_t count,
                             sl_bounds *bounds)
 {
@@ -143,8 +144,8 @@ TEST(limits_bound_images_of_any_size)
     }
 }
 
-/* Behind a step that limits images of any size, the largest one is made of an image that is one
- * pixel high or wide: no smaller bound is right. */
+/* After a step that limits images of any size, the largest output comes from an image one pixel
+ * high or wide: no smaller bound is right. */
 TEST(bounds_of_images_of_any_size_are_attained)
 {
     static const made_step recipes[][STEPS + 1] = {
@@ -249,7 +250,7 @@ static double random_from(sl_random *random, uint32_t least, uint32_t most)
     return least + sl_random_below(random, most - least + 1);
 }
 
-/* One of the steps whose result depends on the image, with small sides, where rounding matters. */
+/* Draws a step whose result depends on the image, with small sides, where rounding matters. */
 static made_step random_step(sl_random *random)
 {
     const double a = random_from(random, 1, 60);
@@ -275,7 +276,7 @@ static made_step random_step(sl_random *random)
     }
 }
 
-/* The recipe may enlarge so much that a draw fails: there is no result to bound. */
+/* The recipe may enlarge so much that a draw fails: then there is no result to bound. */
 static void expect_draws_fit(const sluice_augment *r, const uint32_t size[2],
                              const sl_bounds *bounds, uint64_t seed)
 {
@@ -291,7 +292,7 @@ static void expect_draws_fit(const sluice_augment *r, const uint32_t size[2],
     }
 }
 
-/* Of an image of known size, and where the recipe has a limit, of an unknown one. */
+/* Tests images of known size and, where the recipe has a limit, of unknown size. */
 TEST(no_draw_of_a_random_recipe_is_larger)
 {
     for (uint32_t k = 0; k < RECIPES; k++) {
@@ -317,7 +318,7 @@ TEST(no_draw_of_a_random_recipe_is_larger)
     }
 }
 
-/* Else batches of several sizes would need to be given theirs. */
+/* Otherwise batches of variable-size images would need an explicit size. */
 TEST(each_step_has_a_bound)
 {
     for (uint32_t i = 0; i < sl_step_kind_count; i++) {
@@ -326,7 +327,7 @@ TEST(each_step_has_a_bound)
     }
 }
 
-/* More different sizes than a list begins with, each twice. */
+/* More different sizes than a list initially holds, each twice. */
 TEST(a_list_has_a_size_once)
 {
     const sl_step_kind *open = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every instruction set against the scalar reference, on inputs that are chosen, not drawn: one
- * colour with one sample that differs, at each place of a vector; edges of 0 and 255; weights and
- * factors at which results are about an integer; all sizes about a vector's.
+ * Every instruction set against the scalar reference, on chosen inputs: one colour with one
+ * differing sample at each position of a vector; edges of 0 and 255; weights and factors whose
+ * results are near integers; all sizes around a vector's.
  */
 #include "aug_mix.h"
 #include "blur.h"
@@ -27,7 +27,7 @@ enum { PIXELS = 134, BYTES = PIXELS * 3 };
 
 enum { FLAT_KINDS = 8, KINDS = FLAT_KINDS + 4 };
 
-/* `place`: of the sample that differs. */
+/* `place`: position of the differing sample. */
 static void directed_bytes(uint8_t *bytes, size_t count, uint32_t kind, size_t place)
 {
     static const uint8_t flat[FLAT_KINDS][2] = {{0, 255}, {255, 0},   {0, 1},     {255, 254},
@@ -116,7 +116,7 @@ TEST(pixels_in_place)
 
 /* ---- AugMix ---- */
 
-/* Weights whose sums are integers, or as near to them as binary32 goes. */
+/* Weights whose sums are integers, or as close as binary32 allows. */
 TEST(blends_about_integers)
 {
     static const float weights[] = {0,        1,     0.5F,         0.25F,     1.0F / 3,
@@ -280,7 +280,7 @@ TEST(filters)
     sl_scratch_close(&scratch);
 }
 
-/* Up, down and by simple fractions, so that weights are equal, 0, or all of one pixel. */
+/* Up, down and by simple fractions, so that weights are equal, 0, or all on one pixel. */
 TEST(resizes)
 {
     static const uint32_t sides[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65};

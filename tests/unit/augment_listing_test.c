@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public recipe functions: what is listed, by name as by function, and what they refuse. */
+/* The public recipe functions: the listed steps, added by name and by function, and the errors. */
 #include "recipe.h"
 #include "test.h"
 
@@ -59,7 +59,7 @@ TEST_WITH(arguments_out_of_range, setup, teardown)
     assert_int_equal(sluice_augment_random_flip(NULL, 0.5), SLUICE_INVALID);
     const struct sluice_augment empty = {0};
     r->error = empty.error;
-    assert_memory_equal(r, &empty, sizeof(empty)); /* nothing was done */
+    assert_memory_equal(r, &empty, sizeof(empty)); /* nothing has changed */
 }
 
 static void expect_error(const sluice_augment *recipe, sluice_status status, const char *call,
@@ -73,7 +73,7 @@ static void expect_error(const sluice_augment *recipe, sluice_status status, con
     assert_non_null(strstr(error.text, argument));
 }
 
-/* Each refusal names the call and the argument; the first one stays, whatever follows. */
+/* Each error names the call and the argument; the first error is kept, even if others follow. */
 TEST(the_first_refusal_is_remembered)
 {
     const float mean[3] = {0.5F, 0.5F, 0.5F};
@@ -113,7 +113,7 @@ TEST(the_first_refusal_is_remembered)
     assert_int_equal(sluice_augment_get_error(NULL, NULL), SLUICE_INVALID);
 }
 
-/* A step, or a group with a step in it, a choice with one for each weight. */
+/* Adds a step, or a group containing a step, or a choice with a step for each weight. */
 static sluice_status add_listed(sluice_augment *recipe, const sluice_augment_step *step,
                                 const double *numbers, uint32_t count)
 {
@@ -132,7 +132,7 @@ static sluice_status add_listed(sluice_augment *recipe, const sluice_augment_ste
     return status;
 }
 
-/* The argument's own name in the refusal of what it cannot be. */
+/* Expects the argument's own name in the error for values it cannot have. */
 static void refuse_numbers(const sluice_augment_step *step, const sluice_augment_argument *a,
                            uint32_t place, const double *numbers, uint32_t count)
 {
@@ -156,8 +156,8 @@ static void refuse_numbers(const sluice_augment_step *step, const sluice_augment
     }
 }
 
-/* What is listed can be added, lists as long as they may be, at the end of its ranges and not
- * beyond. */
+/* Every listed step can be added, with lists up to their maximum length, at the ends of its ranges
+ * but not beyond. */
 TEST(every_step_is_listed)
 {
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
@@ -182,18 +182,19 @@ TEST(every_step_is_listed)
             for (uint32_t w = 0; a.words != NULL && w <= (uint32_t)a.most; w++) {
                 assert_true(strlen(a.words[w]) > 0);
             }
-            /* those that have to be above another, or 0 */
+            /* arguments that must exceed another, or be 0 */
             const bool is_above =
                 strcmp(a.name, "max_size") == 0 || strcmp(a.name, "cutmix_min") == 0;
             numbers[i] = is_above ? 0 : a.most;
         }
         const uint32_t count = step.arguments + (a.list_most > 0 ? a.list_most - 1 : 0);
         assert_int_equal(sluice_augment_get_argument(number, step.arguments, &a), SLUICE_INVALID);
-        for (uint32_t i = step.arguments; i < count; i++) { /* of a list, which is the last */
+        for (uint32_t i = step.arguments; i < count; i++) { /* elements of a list, which comes
+                                                             * last */
             numbers[i] = a.most;
         }
         assert_int_equal(add_listed(r, &step, numbers, count), SLUICE_OK);
-        assert_int_equal(step.gives_size, r->width != 0); /* of pictures of any size */
+        assert_int_equal(step.gives_size, r->width != 0); /* for images of any size */
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t last = step.arguments - 1;
             assert_int_equal(sluice_augment_get_argument(number, i < last ? i : last, &a),
@@ -210,7 +211,8 @@ TEST(every_step_is_listed)
     assert_int_equal(sluice_augment_get_step(0, NULL), SLUICE_INVALID);
 }
 
-/* By name as by function: the same recipe. In order of addition, normalize last; with presets. */
+/* Adding by name gives the same recipe as by function. In order of addition, normalize last; with
+ * presets. */
 TEST(steps_by_name)
 {
     const float mean[3] = {0.1F, 0.2F, 0.3F};

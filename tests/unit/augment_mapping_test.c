@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes: what has to be decoded, and how small. Against brute force; what boxes and warps show is
- * in augment_geometry_test. */
+/* Boxes: the part to decode and its scale, against brute force. augment_geometry_test checks the
+ * positions shown by boxes and warps. */
 #include "mapping.h"
 #include "philox.h"
 #include "test.h"
@@ -10,7 +10,7 @@
 
 enum { CASES = 2000, PICTURE = 300 };
 
-/* All of the raster can be in the window, or none of it. */
+/* The window may contain all of the raster or none of it. */
 static sl_mapping random_box(sl_random *random)
 {
     sl_mapping box = {.flip_x = false};
@@ -29,7 +29,7 @@ static sl_mapping random_box(sl_random *random)
     return box;
 }
 
-/* Pixels of an axis that an output pixel's triangle touches, by weighing each. */
+/* Finds the pixels of an axis that an output pixel's triangle touches, by weighing each. */
 static void touched(const sl_axis *axis, uint32_t output, int32_t *begin, int32_t *end)
 {
     const int64_t position = (int64_t)axis->first + output;
@@ -47,7 +47,7 @@ static void touched(const sl_axis *axis, uint32_t output, int32_t *begin, int32_
     }
 }
 
-/* Each pixel that a filter weighs, and not more than one at either side besides. */
+/* A box needs each pixel that a filter weighs, and at most one more on either side. */
 TEST(boxes_need_what_their_filters_touch)
 {
     sl_random random = sl_random_for(1, 0, 0, 0);
@@ -80,7 +80,7 @@ TEST(boxes_need_what_their_filters_touch)
     assert_true(empty > 10);
 }
 
-/* Two pixels of the picture for each of the raster, in both directions, after the division. */
+/* At least two image pixels for each raster pixel remain in both directions after the division. */
 TEST(boxes_are_decoded_small)
 {
     sl_random random = sl_random_for(4, 0, 0, 0);

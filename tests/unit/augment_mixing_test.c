@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps over a batch: their place in a recipe, what is drawn, and the pixels, on every level of
- * SIMD, in place and not, against one element after the other. */
+/* Batch steps: their position in a recipe, their draws, and the pixels at every SIMD level, in
+ * place and not, against one element at a time. */
 #include "converter.h"
 #include "mix_rows.h"
 #include "recipe.h"
@@ -108,7 +108,7 @@ TEST(what_is_refused)
     sluice_augment_destroy(recipe);
 }
 
-/* Boxes and devices have 16 bits for a place. */
+/* Boxes and devices have 16 bits for a coordinate. */
 TEST(sides_that_are_too_long)
 {
     const double narrow[] = {8, 4};
@@ -167,7 +167,7 @@ TEST(partners)
     }
 }
 
-/* By the mode, of all rows, of the two of a pair, or of none are they the same. */
+/* Depending on the mode, all rows, the two of a pair, or no rows share a draw. */
 TEST(what_has_a_draw_of_its_own)
 {
     for (int mode = 0; mode < 3; mode++) {
@@ -188,7 +188,7 @@ TEST(what_has_a_draw_of_its_own)
     }
 }
 
-/* Each of these changes it. */
+/* Each of these changes the draw. */
 TEST(what_a_draw_depends_on)
 {
     const sl_mixing mixing = mixing_of("mixup", NULL, 0);
@@ -212,7 +212,7 @@ static void check_box(const sl_mixing *mixing, const sl_mixing_row *row)
         assert_true(row->weight == (float)(1 - area / (30.0 * 20.0)));
         return;
     }
-    /* What would be the sides if they were not clipped, at least. */
+    /* minimum sides before clipping */
     const double ratio = 0.5 * sqrt(1 - (double)row->weight);
     assert_true(row->right - row->left <= 2 * floor(ratio * 30 + 1e-4) + 1);
     assert_true(row->bottom - row->top <= 2 * floor(ratio * 20 + 1e-4));
@@ -243,7 +243,8 @@ TEST(boxes)
     assert_true(empty > 0);
 }
 
-/* timm's minmax: sides are uniform, from whole pixels of the least part on to below the most. */
+/* timm's minmax: sides are uniform whole pixels, from the least fraction up to below the
+ * largest. */
 TEST(boxes_by_their_sides)
 {
     const sl_mixing mixing = mixing_of("timm_mix", (double[]){0, 0, 0.2, 0.55, 1, 0.5, 2}, 7);
@@ -295,7 +296,7 @@ TEST(probabilities)
         shares += row.partner != 1 && !sl_mixing_has_box(&row);
     }
     assert_in_range(shares, 4000, 4400); /* 0.42 */
-    assert_in_range(cut, 1600, 1950);    /* 0.18, less those that are empty */
+    assert_in_range(cut, 1600, 1950);    /* 0.18, minus the empty ones */
 }
 
 /* ---- pixels ---- */
@@ -328,7 +329,7 @@ static size_t put_value(const sl_converter *converter, uint8_t *to, float value)
     }
 }
 
-/* Straight from the contract. */
+/* Computes the result straight from the contract. */
 static void expect_side(const sl_converter *converter, const sl_mix_side *side,
                         const uint8_t *other, uint8_t *to)
 {
@@ -364,7 +365,7 @@ static sl_mixing_row random_row(sl_random *random, uint32_t width, uint32_t heig
     return row;
 }
 
-/* Rows in memory of their exact size, with the samples at its end. */
+/* Allocates a row in memory of its exact size, with the samples at its end. */
 static uint8_t *row_with(const sl_converter *converter, const uint8_t *samples, size_t count)
 {
     const size_t bytes = sl_converter_row_bytes(converter);
@@ -446,7 +447,7 @@ TEST(pixels_on_every_level)
     }
 }
 
-/* What is past the largest number, only in the dtype, or in binary32, too: not by vectors. */
+/* Results beyond the largest number, of the dtype only or also of binary32: not by vectors. */
 TEST(infinite_results)
 {
     sl_random random = sl_random_for(1, 2, 3, 5);
@@ -460,7 +461,7 @@ TEST(infinite_results)
     }
 }
 
-/* Each byte with each, in shares that make halves: to the even one. */
+/* Each byte with each, in fractions that give halves, which round to even. */
 TEST(bytes_are_rounded_to_even)
 {
     sl_converter converter = converter_of(256, 256, SLUICE_U8, SLUICE_NHWC, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What steps draw that add operations, judged against the rules of torchvision 0.14.1
+ * Draws of steps that add operations, checked against the rules of torchvision 0.14.1
  * (transforms.py): ranges, and distributions by Pearson's test and first moments, with fixed seeds.
  */
 #include "distributions.h"
@@ -15,7 +15,7 @@ enum { DRAWS = 20000, WIDTH = RECIPE_WIDTH, HEIGHT = RECIPE_HEIGHT };
 
 /* ---- erasing ---- */
 
-/* Area uniform and aspect log-uniform as far as the rectangle fits; its place uniform. */
+/* Area uniform and aspect log-uniform as far as the rectangle fits; its position uniform. */
 TEST(erasing)
 {
     const double ends[] = {0.6, 0.02, 0.1, 0.5, 2, 10, 20, 30};
@@ -38,7 +38,7 @@ TEST(erasing)
         assert_true(v[4] == 10 && v[5] == 20 && v[6] == 30);
         assert_true(v[2] >= 1 && v[0] + v[2] <= WIDTH && v[2] < WIDTH);
         assert_true(v[3] >= 1 && v[1] + v[3] <= HEIGHT && v[3] < HEIGHT);
-        /* sides are rounded: by no more than half a pixel */
+        /* sides are rounded by at most half a pixel */
         const double part = v[2] * v[3] / (WIDTH * HEIGHT);
         assert_true(part > 0.015 && part < 0.115);
         area.sum += part;
@@ -54,8 +54,8 @@ TEST(erasing)
     sluice_augment_destroy(r);
 }
 
-/* Noise has a key of its own each time; -1 is what normalizes to 0; timm's several rectangles share
- * the area. */
+/* Noise has its own key each time; -1 is the value that normalizes to 0; timm's several rectangles
+ * share the area. */
 TEST(erasing_with_noise)
 {
     const double ends[] = {1, 0.2, 0.2, 1, 1, -1, -1, -1, 1, 2, 4};
@@ -81,8 +81,8 @@ TEST(erasing_with_noise)
     sluice_augment_destroy(r);
 }
 
-/* What normalizes to 0 may be black; without it noise is about grey, of which half is not cut off.
- */
+/* The value that normalizes to 0 may be black; without normalize, noise is around grey, which does
+ * not clip half of it. */
 TEST(noise_about_what_normalizes_to_nothing)
 {
     const double ends[] = {1, 0.2, 0.2, 1, 1, -1, -1, -1, 1, 1, 1};
@@ -112,7 +112,7 @@ static uint32_t jitter_of(const sl_operation *o)
                                                  : 4;
 }
 
-/* All 24 orders alike, and each factor uniform. */
+/* All 24 orders are equally likely, and each factor is uniform. */
 static void check_jitter(const sluice_augment *r, uniform factors[4])
 {
     static uint32_t orders[256];
@@ -167,7 +167,7 @@ TEST(jitter_of_ranges)
     sluice_augment_destroy(r);
 }
 
-/* The hue changes nothing of what the others draw, nor of their order among themselves. */
+/* The hue changes neither the other draws nor their relative order. */
 TEST(hue_leaves_the_others)
 {
     sluice_augment *plain = recipe_of_step("color_jitter", (const double[]){0.4, 2, 0.1}, 3);
@@ -193,7 +193,7 @@ TEST(hue_leaves_the_others)
 
 /* ---- HSV ---- */
 
-/* ultralytics' RandomHSV: uniform about what changes nothing; steps of 2 degrees. */
+/* ultralytics' RandomHSV: uniform around the identity; steps of 2 degrees. */
 TEST(hsv_changes)
 {
     enum { STEPS = 36 };

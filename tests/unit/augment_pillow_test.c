@@ -13,7 +13,7 @@
 
 enum { RESIZES = 300, JITTERS = 60, SIDE_MAX = 260, LONG_SIDE = 4000, OUT_MAX = 150 };
 
-/* What a picture and its window are like, in turn. */
+/* Kinds of images and windows, in turn. */
 enum { ANY_SIZE, LARGE_FACTORS, ONE_PIXEL_THIN, WINDOW_OUTSIDE, KINDS };
 
 static const struct {
@@ -28,7 +28,7 @@ typedef struct picture {
     uint32_t width, height;
 } picture;
 
-/* Half of the pictures are noise, where every rounding shows. */
+/* Half of the images are noise, which shows every rounding. */
 static void random_picture(picture *image, sl_random *random, uint32_t number)
 {
     const uint32_t kind = number / 2 % KINDS;
@@ -57,8 +57,8 @@ static uint32_t random_outputs(sl_random *random, uint32_t kind, uint32_t source
 }
 
 /*
- * A random box, resized up or down, also one at the picture's edge; the window shows all of the
- * result, or a part, or reaches outside.
+ * Draws a box, resized up or down, sometimes at the image's edge; the window shows all of the
+ * result, a part, or reaches outside.
  */
 static sl_mapping random_mapping(sl_random *random, uint32_t number, uint32_t width,
                                  uint32_t height)
@@ -103,7 +103,7 @@ static sl_image view_of(const picture *image)
                       .denominator = 1};
 }
 
-/* Asks for what sl_resample makes of a view of 1/denominator of the picture. */
+/* Asks for the result of sl_resample on a view of 1/denominator of the image. */
 static void ask_resize(pillow *oracle, uint32_t number, const picture *image, const sl_mapping *p,
                        uint32_t denominator)
 {
@@ -136,7 +136,7 @@ static int worst_difference(pillow *oracle, uint8_t ours[][OUT_MAX * OUT_MAX * 3
     return worst;
 }
 
-/* Pillow counts pixels on the box's edges as a whole. */
+/* Pillow counts pixels on the box's edges as whole pixels. */
 static void align(sl_mapping *p, uint32_t denominator)
 {
     p->source.x -= p->source.x % denominator;
@@ -174,7 +174,7 @@ TEST(resampling_is_within_one_of_pillow)
     sl_scratch_close(&scratch);
 }
 
-/* The same steps, in the same arithmetic: no tolerance. */
+/* The same steps in the same arithmetic, without tolerance. */
 TEST(jitter_is_pillows)
 {
     pillow oracle;

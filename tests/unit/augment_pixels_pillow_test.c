@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations on pixels against Pillow itself, in rows of several, where tables are joined before
- * pixels are touched: no tolerance. Arguments: Python, pillow_oracle.py.
+ * Operations on pixels against Pillow, several in a row, where tables are joined before pixels are
+ * changed; no tolerance. Arguments: Python, pillow_oracle.py.
  */
 #include "philox.h"
 #include "pillow.h"
@@ -20,7 +20,7 @@ enum {
     COLOURS_SIDE = 2048
 };
 
-/* Pixels, the tables that are still to be applied to them, and what looks them up. */
+/* Pixels, the tables still to be applied to them, and the lookup function. */
 typedef struct canvas {
     const sl_pixel_kernels *kernels;
     uint8_t pixels[BYTES_MAX];
@@ -177,7 +177,7 @@ static double random_number(sl_random *random, uint32_t kind)
         return kinds[kind].extremes[extreme];
     }
     const double number = sl_random_range(random, kinds[kind].least, kinds[kind].most);
-    /* As it is in binary32, in which factors are. */
+    /* Rounded to binary32, the type of factors. */
     return kinds[kind].whole ? (double)(int)number : (double)(float)number;
 }
 
@@ -198,7 +198,7 @@ static void random_canvas(sl_random *random, canvas *c, uint32_t size[2])
     flush(c);
 }
 
-/* One to four steps, of which the first goes through all kinds in turn; `text` is theirs. */
+/* Draws one to four steps; the first goes through all kinds in turn. `text` describes them. */
 static void random_steps(sl_random *random, canvas *c, uint32_t number, char text[STEPS_TEXT])
 {
     text[0] = '\0';
@@ -248,7 +248,7 @@ TEST(rows_of_steps_are_pillows)
     pillow_close(&oracle);
 }
 
-/* A quarter of all colours; augment_pixels_test has the others. */
+/* Tests a quarter of all colours; augment_pixels_test has the others. */
 TEST(hue_of_colours_is_pillows)
 {
     const size_t count = (size_t)COLOURS_SIDE * COLOURS_SIDE;

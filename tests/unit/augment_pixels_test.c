@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations on pixels: every instruction set against the scalar one, between pages that cannot be
- * touched; hue of all colours against Pillow's arithmetic; erasing.
+ * Operations on pixels: every instruction set against the scalar one, between inaccessible pages;
+ * hue of all colours against Pillow's arithmetic; erasing.
  */
 #include "erase.h"
 #include "fence.h"
@@ -15,7 +15,7 @@
 
 enum { SIZES_TO = 200, LARGE = 40, LARGE_MAX = 3000, MARGIN = 70, SHADES = 65536 };
 
-/* What an operation is given. */
+/* Arguments of an operation. */
 typedef struct arguments {
     uint8_t tables[3][SL_LUT_SIZE];
     uint8_t order[3];
@@ -108,7 +108,7 @@ static arguments random_arguments(sl_random *random)
     return with;
 }
 
-/* Noise, few colours, or a picture of one. */
+/* Noise, few colours, or an image of one colour. */
 static void random_pixels(sl_random *random, uint8_t *pixels, size_t count)
 {
     const uint32_t kind = sl_random_below(random, 4);
@@ -144,8 +144,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* All operations on `count` pixels that begin, or end, at a page that cannot be touched; `aside`
- * bytes from it, which stay as they are. */
+/* Runs all operations on `count` pixels that begin or end at an inaccessible page, or `aside` bytes
+ * from it; those bytes must not change. */
 static void check_levels(fixture *f, size_t count, bool end, size_t aside)
 {
     for (size_t k = 0; k < OPERATIONS; k++) {
@@ -223,7 +223,7 @@ static uint8_t cut(double value)
     return value <= 0.0 ? 0 : value < 256.0 ? (uint8_t)value : 255;
 }
 
-/* H, S, V with binary32 and binary64 where Pillow 9.4 has them. */
+/* Computes H, S, V with binary32 and binary64 where Pillow 9.4 uses them. */
 static void pillows_hsv(const uint8_t rgb[3], uint8_t hsv[3])
 {
     const uint8_t most =
@@ -268,7 +268,7 @@ static void pillows_rgb(const uint8_t hsv[3], uint8_t rgb[3])
     }
 }
 
-/* Every colour to H, S and V, and (since shifts differ) nearly every H, S and V back. */
+/* Converts every colour to H, S and V, and (since shifts differ) nearly every H, S and V back. */
 TEST(hue_is_pillows_for_all_colours)
 {
     static uint8_t shade[SHADES * 3];
@@ -292,8 +292,7 @@ TEST(hue_is_pillows_for_all_colours)
     }
 }
 
-/* Of all colours each level gives what the scalar one does, which augment_hsv_opencv_test judges.
- */
+/* For all colours, each level gives the scalar result, which augment_hsv_opencv_test checks. */
 TEST(hsv_of_all_colours_is_the_same_at_all_levels)
 {
     static uint8_t shade[SHADES * 3];
@@ -316,7 +315,7 @@ TEST(hsv_of_all_colours_is_the_same_at_all_levels)
     }
 }
 
-/* The table that it stands for, as numpy makes it. */
+/* Compares with the table that the factor stands for, as numpy computes it. */
 static void check_hsv_factor(double factor)
 {
     const float ours = sl_hsv_factor(factor);
@@ -366,13 +365,13 @@ TEST(noise_is_a_function_of_the_pixel)
         done += count;
     }
     assert_memory_equal(whole, parts, sizeof(whole));
-    /* These bytes are to be the same for ever, on every machine. */
+    /* These bytes must stay the same forever, on every machine. */
     static const uint8_t known[12] = {126, 255, 255, 162, 0, 255, 128, 255, 255, 115, 0, 255};
     sl_fill_noise(whole, 4, &noise, 0);
     assert_memory_equal(whole, known, sizeof(known));
 }
 
-/* Moments of a million values; the error of the mean is 0.03, of the deviation 0.02. */
+/* Moments of a million values; the mean's error is at most 0.03, the deviation's 0.02. */
 TEST(noise_is_normal)
 {
     enum { COUNT = 1 << 20 };

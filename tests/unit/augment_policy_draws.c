@@ -3,8 +3,9 @@
  * augment_policy_draws: prints draws of policies for augment_policy_model.py, which checks them.
  * Each line of standard input is a question, KIND WIDTH HEIGHT DRAWS ARGUMENT...; the answer is one
  * line per draw, then a dot. A draw is a list of choices "Op,value,interpolation". A draw of a mix
- * begins with "rule original blend" and has "| weight" before each chain. KIND "table" prints the
- * first DRAWS pairs of AutoAugment table ARGUMENT instead: "Op,tenths of probability,level".
+ * begins with "rule original blend" and has "| weight" before each chain.
+ * KIND "table" prints the first DRAWS pairs of AutoAugment table ARGUMENT instead: "Op,tenths of
+ * probability,level".
  */
 #include "policies.h"
 #include "policy_tables.h"
@@ -131,7 +132,7 @@ static void answer(const question *q)
     (void)fflush(stdout);
 }
 
-/* False: there is not enough of it. */
+/* False if the line is incomplete. */
 static bool read_question(char *line, question *q)
 {
     char *rest = NULL;
@@ -140,7 +141,7 @@ static bool read_question(char *line, question *q)
     uint32_t count = 0;
     for (const char *word = strtok_r(NULL, " \n", &rest); word != NULL && count < 3 + ARGUMENTS;
          word = strtok_r(NULL, " \n", &rest)) {
-        q->text = word; /* the last, where it matters */
+        q->text = word; /* the last word, if it matters */
         numbers[count++] = strtod(word, NULL);
     }
     q->kind = kind;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policies: what is refused and in which words, what a string of timm's means, and that draws stay
- * within their bounds and stay what they are. Values and frequencies are judged by
- * augment_policy_model.py.
+ * Policies: rejected arguments and their messages, the meaning of timm's strings, and draws that
+ * stay within their bounds and never change. augment_policy_model.py checks values and frequencies.
  */
 #include "policies.h"
 #include "policy_timm.h"
@@ -214,8 +213,8 @@ TEST(pictures_of_all_sizes)
     }
 }
 
-/* With shares of 0 and 1, too: no weight is outside 0..1, and the last picture is all of a share 1.
- */
+/* Also with fractions of 0 and 1: no weight is outside 0..1, and a fraction of 1 gives only the
+ * last image. */
 TEST(blends_at_their_ends)
 {
     const sl_timm_policy policy = parsed("augmix-a0.001-w8-b1");
@@ -239,7 +238,7 @@ static uint64_t mixed_in(uint64_t hash, const sl_policy_choice *choices, uint32_
     return sl_philox_u64(hash, count, 0);
 }
 
-/* Runs are to be repeated with later versions and on other machines. */
+/* Runs must be repeatable with later versions and on other machines. */
 TEST(draws_stay)
 {
     const sl_rand_augment rand_config = RAND_AUGMENT_PRESET;

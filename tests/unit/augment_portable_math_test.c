@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against the C library in long double, and the very bits of some values. */
+/* Compares with the C library in long double, and pins the exact bits of some values. */
 #include "philox.h"
 #include "portable_math.h"
 #include "test.h"
@@ -52,7 +52,7 @@ TEST(sines_and_cosines)
     assert_true(worst < 0x1p-53);
 }
 
-/* A hair more than half of the last place; and at angles that recipes have. */
+/* Slightly more than half of the last place; and at angles that recipes use. */
 TEST(rounded_ones)
 {
     sl_random random = sl_random_for(3, 0, 0, 0);
@@ -73,7 +73,7 @@ TEST(rounded_ones)
     assert_true(sl_rounded_trigonometry(half).tangent == 0x1.fffffffffffffp-1);
 }
 
-/* Another machine, compiler or library makes these very bits. */
+/* Other machines, compilers and libraries must give exactly these bits. */
 TEST(bits_stay)
 {
     double sums[4] = {0, 0, 0, 0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters that a recipe gives for a picture: its steps together, and what no version may
- * change. Crops are in augment_crops_test, what its functions refuse in augment_listing_test. */
+/* The parameters that a recipe gives for an image: combinations of steps, and results that no
+ * version may change. augment_crops_test tests crops, augment_listing_test the functions'
+ * errors. */
 #include "operations.h"
 #include "recipe.h"
 #include "recipes.h"
@@ -24,7 +25,7 @@ static void assert_same_box(const sl_mapping *a, const sl_mapping *b)
     assert_int_equal(a->beyond_bilinear, b->beyond_bilinear);
 }
 
-/* Of programs whose only geometry is a box. */
+/* For programs whose only geometry is a box. */
 static void assert_same_draw(const sl_params *a, const sl_params *b)
 {
     assert_memory_equal(&a->need, &b->need, sizeof(a->need));
@@ -42,7 +43,7 @@ static void assert_same_draw(const sl_params *a, const sl_params *b)
     }
 }
 
-/* In the order in which they are added; the last one has the last word about the size. */
+/* Steps apply in the order of addition; the last one determines the size. */
 TEST_WITH(several_geometry_steps, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
@@ -65,7 +66,7 @@ TEST_WITH(several_geometry_steps, recipe_setup, recipe_teardown)
         assert_int_equal(params.width, 10);
         assert_int_equal(params.height, 16);
     }
-    /* A crop of 9 x 9 does not fit into 8 x 6; of 20 x 20, no picture is smaller than that. */
+    /* A crop of 9 x 9 does not fit into 8 x 6; for 20 x 20, no image is smaller than the crop. */
     assert_int_equal(sluice_augment_random_crop(r, 11, 9, 0), SLUICE_OK);
     assert_int_equal(r->width, 11);
     assert_int_equal(r->height, 9);
@@ -75,7 +76,7 @@ TEST_WITH(several_geometry_steps, recipe_setup, recipe_teardown)
     assert_int_equal(sluice_augment_get_error(r, NULL), SLUICE_OK);
 }
 
-/* The same step again is a second one, with numbers of its own; only normalize is changed. */
+/* Adding the same step again adds a second one with its own numbers; only normalize is replaced. */
 TEST_WITH(steps_may_repeat, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
@@ -102,7 +103,7 @@ TEST_WITH(steps_may_repeat, recipe_setup, recipe_teardown)
     }
 }
 
-/* Each operation has numbers of its own: turning one on leaves the others as they were. */
+/* Each operation has its own numbers: enabling one does not change the others. */
 TEST(operations_are_independent)
 {
     sluice_augment *plain = recipe_make();
@@ -148,7 +149,7 @@ static int kind_of(const sl_operation_kind *kind)
     return kind == &sl_operation_brightness ? 0 : kind == &sl_operation_contrast ? 1 : 2;
 }
 
-/* As often as asked for, and independent of the other flip, which stays as it was. */
+/* As often as requested, and independent of the other flip, which does not change. */
 TEST_WITH(vertical_flips, recipe_setup, recipe_teardown)
 {
     sluice_augment *r = *state;
@@ -232,10 +233,10 @@ TEST_WITH(jitter_factors_and_orders, recipe_setup, recipe_teardown)
     for (int i = 0; i < 27; i++) {
         kinds += orders[i] > DRAWS / 6 - 100 && orders[i] < DRAWS / 6 + 100;
     }
-    assert_int_equal(kinds, 6); /* all orders, about as often */
+    assert_int_equal(kinds, 6); /* all orders, about equally often */
 }
 
-/* One that is off leaves the list. */
+/* Disabling jitter removes it from the list. */
 TEST(jitter_that_is_off)
 {
     sluice_augment *one = recipe_make();
@@ -248,7 +249,7 @@ TEST(jitter_that_is_off)
 }
 
 /* Pinned like the draws below: which stream each step draws from, and that no two kinds share one
- * (but two crops, which came first); in the order of the table. */
+ * (except two crops, which came first); in the order of the table. */
 static const struct {
     const char *name;
     uint32_t stream;
@@ -321,7 +322,7 @@ TEST(streams_are_the_same_for_ever)
             assert_string_not_equal(a->name, b->name);
             assert_true(a->stream == 0 || a->stream != b->stream || a->stream == 1);
         }
-        assert_true(sl_step_kinds[i]->stream < SL_STREAMS - 1); /* the last: steps_native.c */
+        assert_true(sl_step_kinds[i]->stream < SL_STREAMS - 1); /* the last one: steps_native.c */
     }
 }
 
@@ -351,7 +352,7 @@ TEST_WITH(draws_are_the_same_for_ever, recipe_setup, recipe_teardown)
     }
 }
 
-/* Steps of two pictures draw nothing from their end epoch on, which is no error. */
+/* From their end epoch on, steps of two images draw nothing, which is not an error. */
 TEST(steps_that_have_ended_are_drawn)
 {
     static const char *const names[] = {"mixup_partner", "copy_paste"};

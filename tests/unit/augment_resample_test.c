@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resampling against the definition of the filter in doubles, what it may touch, and every
+ * Resampling against the filter's definition in doubles, the memory it may access, and every
  * instruction set against the scalar one.
  */
 #include "jpeg_make.h"
@@ -80,7 +80,7 @@ static sl_image whole_view(const fixture *f)
                       .denominator = 1};
 }
 
-/* Weight of pixel `x` for output `i`, before dividing by the sum of weights. */
+/* Returns the weight of pixel `x` for output `i`, before dividing by the sum of weights. */
 static double weight(double start, double size, uint32_t outputs, int64_t i, double x)
 {
     double scale = size / outputs;
@@ -89,13 +89,13 @@ static double weight(double start, double size, uint32_t outputs, int64_t i, dou
     return distance < 1.0 ? 1.0 - distance : 0.0;
 }
 
-/* How much of pixel `x` is inside. */
+/* Returns how much of pixel `x` is inside. */
 static double inside(double start, double size, double x)
 {
     return fmin(x + 1, start + size) - fmax(x, start);
 }
 
-/* One channel of one output pixel, by the definition, over the pixels of the box. */
+/* Computes one channel of one output pixel by the definition, over the pixels of the box. */
 static double reference(const sl_image *view, const sl_mapping *p, uint32_t column, uint32_t row,
                         uint32_t channel)
 {
@@ -123,7 +123,7 @@ static double reference(const sl_image *view, const sl_mapping *p, uint32_t colu
     return sum / weights;
 }
 
-/* What resample.h states: half a step, rounded weights, and the rounding between the passes. */
+/* The error stated in resample.h: half a step, rounded weights, and the rounding between passes. */
 static double tolerance(const sl_image *view, const sl_mapping *p)
 {
     const uint32_t factor = 8 * view->denominator;
@@ -146,7 +146,7 @@ static void assert_near_reference(const fixture *f, const sl_image *view, const 
     }
 }
 
-/* The reference, and the same bits from every level that runs here. */
+/* Compares with the reference, and expects the same bits from every level available here. */
 static void run(fixture *f, const sl_image *view, const sl_mapping *mapping)
 {
     const size_t mark = sl_scratch_mark(&f->scratch);
@@ -198,7 +198,7 @@ TEST_WITH(stripes_match_the_definition, setup, teardown)
     }
 }
 
-/* Views that a scaling decoder gives: the picture is 1/2, 1/4 or 1/8 of the stored one. */
+/* Views from a scaling decoder: the image is 1/2, 1/4 or 1/8 of the stored one. */
 TEST_WITH(scaled_views_match_the_definition, setup, teardown)
 {
     fixture *f = *state;
@@ -310,7 +310,7 @@ TEST_WITH(random_windows_without_resizing, setup, teardown)
     }
 }
 
-/* Padding: a window that reaches over each edge, and one that sees nothing. */
+/* Padding: a window that extends past each edge, and one entirely outside. */
 TEST_WITH(outside_is_black, setup, teardown)
 {
     fixture *f = *state;
@@ -352,7 +352,7 @@ TEST_WITH(flat_stays_flat, setup, teardown)
     }
 }
 
-/* Far beyond the scale factors that the accuracy is stated for. */
+/* Far beyond the scale factors for which the accuracy is stated. */
 TEST(white_stays_white)
 {
     static sl_scratch scratch;
@@ -397,7 +397,7 @@ static double lobes(sl_interpolation kind, double x)
     return x >= 3 ? 0 : x > 0 ? sinc * sin(pi * x / 3) / (pi * x / 3) : 1;
 }
 
-/* Output `i` of `count`, of `size` samples that are `step` apart. */
+/* Computes output `i` of `count`, from `size` samples that are `step` apart. */
 static double along(sl_interpolation kind, const double *in, uint32_t size, uint32_t step,
                     uint32_t i, uint32_t count)
 {

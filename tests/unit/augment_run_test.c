@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs by the entrance that workers take, against an interpreter that does each
- * operation by itself on a whole canvas, with scalar kernels: what is fused, strips and canvases in
- * a row must change no bit, at any SIMD level.
+ * Random programs through the workers' entry point, against an interpreter that applies each
+ * operation separately to a whole canvas with scalar kernels: fusing, strips and consecutive
+ * canvases must change no bit, at any SIMD level.
  */
 #include "converter.h"
 #include "geometry.h"
@@ -187,7 +187,7 @@ static void random_program(sl_random *random, uint32_t number, const canvas *pic
     sl_drawing_end(&drawing);
 }
 
-/* Noise, or dark with few values, so that histograms have gaps. */
+/* Draws noise, or a dark image with few values, so that histograms have gaps. */
 static canvas random_picture(sl_random *random, uint32_t number)
 {
     canvas c = interpreter_canvas(1 + sl_random_below(random, number % 7 == 0 ? 3 : SIDE),
@@ -201,7 +201,7 @@ static canvas random_picture(sl_random *random, uint32_t number)
 
 /* ---- both ---- */
 
-/* The part that the program needs, and nothing besides: sanitizers see reads outside. */
+/* Returns exactly the part that the program needs: sanitizers see reads outside. */
 static sl_image needed(const canvas *picture, const sl_rect *need)
 {
     sl_image view = canvas_view(picture);
@@ -238,7 +238,7 @@ static void converter_make(sl_converter *converter, const sl_params *params, slu
     sluice_augment_destroy(recipe);
 }
 
-/* Each value by the converter's table, put where it belongs. */
+/* Converts each value by the converter's table and stores it in its position. */
 static void check_row(const sl_converter *converter, const canvas *expected, const void *row)
 {
     const size_t size = sluice_dtype_bytes(converter->dtype);
@@ -374,7 +374,7 @@ TEST_WITH(too_little_scratch, open_scratch, close_scratch)
     assert_true(refused > TEST_AMOUNT(60, 15) && done > TEST_AMOUNT(60, 15));
 }
 
-/* Times go to the operations that there were, and to no others. */
+/* Times are attributed to the operations that ran, and to no others. */
 TEST_WITH(the_profile_names_operations, open_scratch, close_scratch)
 {
     STATIC_PARAMS(params);
@@ -404,7 +404,7 @@ TEST_WITH(the_profile_names_operations, open_scratch, close_scratch)
     }
 }
 
-/* A recipe with "jpeg" where there is no codec is an error of the sample, not a crash. */
+/* A recipe with "jpeg" but no codec gives an error for the sample, not a crash. */
 TEST_WITH(no_codec_for_jpeg, open_scratch, close_scratch)
 {
     STATIC_PARAMS(params);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sharpness of each instruction set against a plain one in floats, as Pillow's code has it. */
+/* Sharpness of each instruction set against a plain version in floats, like Pillow's code. */
 #include "canvas_make.h"
 #include "sharpness.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Box blurs, sharpness and JPEG's artefacts against Pillow itself: no tolerance. Arguments: Python,
- * stencil_oracle.py. */
+/* Box blurs, sharpness and JPEG artefacts against Pillow itself, without tolerance. Arguments:
+ * Python, stencil_oracle.py. */
 #include "box_blur.h"
 #include "canvas_make.h"
 #include "jpeg_round_trip.h"
@@ -12,7 +12,7 @@
 
 enum { CASES = 900, SIDE_MAX = 100 };
 
-/* What one question is of. */
+/* The work of one question. */
 typedef sluice_status stencil_work(const canvas *in, float value, canvas *out, sl_scratch *scratch);
 
 static sluice_status box(const canvas *in, float value, canvas *out, sl_scratch *scratch)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each step of the table with any arguments in its ranges, on pictures of any shape: a result of
- * the right size, the same at every SIMD level, or an error with a sentence.
+ * Each step of the table with any arguments in its ranges, on images of any shape: gives a result
+ * of the right size, the same at every SIMD level, or an error with a message.
  */
 #include "converter.h"
 #include "error.h"
@@ -32,7 +32,7 @@ static sluice_status invert_jpeg(const sl_image *in, int quality, uint8_t *out, 
     return SLUICE_OK;
 }
 
-/* One end of the range, the preset, or something in between, small numbers as likely as large. */
+/* Draws one end of the range, the preset, or a value in between, small as likely as large. */
 static double random_argument(sl_random *random, const sl_argument *a)
 {
     double value = 0;
@@ -61,7 +61,7 @@ static double random_argument(sl_random *random, const sl_argument *a)
     return fmin(fmax(value, a->least), a->most);
 }
 
-/* Arguments that go together: found by trying. */
+/* Finds compatible arguments by trying. */
 static void add_random(sluice_augment *r, sl_random *random, const sl_step_kind *kind)
 {
     const sluice_augment before = *r;
@@ -113,7 +113,7 @@ static sl_image needed(const picture *p, const sl_rect *need, uint8_t **memory)
 
 static uint32_t outcomes[3]; /* done, no memory, unsupported */
 
-/* One of two layers, blended into black where it is the second. */
+/* Applies one of two layers; the second is blended into black. */
 static sluice_status apply_layer(const sl_converter *converter, const sl_params *params,
                                  const sl_apply_work *work, sl_layer *layer, uint8_t *row,
                                  sluice_error *error)
@@ -131,7 +131,7 @@ static sluice_status apply_layer(const sl_converter *converter, const sl_params 
     return status;
 }
 
-/* The only picture of its row, where there may be several. */
+/* Applies the only image of a row that may have several. */
 static sluice_status apply_one(const sl_converter *converter, const sl_image *view,
                                const sl_params *params, const sl_apply_work *work, uint8_t *row,
                                sluice_error *error)
@@ -233,13 +233,13 @@ static picture picture_of(uint32_t number, sl_random *random)
     return p;
 }
 
-/* The step alone; between a crop and a turn; behind another of any kind. */
+/* Adds the step alone; between a crop and a rotation; after another step of any kind. */
 static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint32_t round)
 {
-    if (sl_step_kinds[kind]->members != NULL) { /* it is the first */
+    if (sl_step_kinds[kind]->members != NULL) { /* this step comes first */
         round = round % 4 == 3 ? round : 0;
     }
-    if (sl_step_kinds[kind]->layers != NULL) { /* it stands behind what gives a size */
+    if (sl_step_kinds[kind]->layers != NULL) { /* this step comes after one that sets the size */
         add_random(r, random, sl_step_find(round % 3 == 0 ? "mosaic" : "random_resized_crop"));
         add_random(r, random, sl_step_find("color_jitter"));
     }
@@ -248,7 +248,7 @@ static void add_around(sluice_augment *r, sl_random *random, uint32_t kind, uint
                          SLUICE_OK);
     } else if (round % 4 == 2) {
         const sl_step_kind *other = sl_step_kinds[sl_random_below(random, sl_step_kind_count)];
-        const bool layers = sl_step_kinds[kind]->layers != NULL; /* of one size, of any boxes */
+        const bool layers = sl_step_kinds[kind]->layers != NULL; /* of one size, with any boxes */
         if (other->draw != NULL && other->members == NULL && other->layers == NULL &&
             !(layers && (other->looks || other->size != NULL))) {
             add_random(r, random, other);
@@ -285,7 +285,7 @@ TEST(any_arguments_on_any_picture)
     assert_true(outcomes[0] > 300 && outcomes[1] > 15 && outcomes[2] > 3);
 }
 
-/* The smallest picture through all that keeps sizes, one behind the other. */
+/* The smallest image through all size-preserving steps, one after the other. */
 TEST(one_pixel_through_every_step)
 {
     sluice_augment *r = NULL;
@@ -323,7 +323,7 @@ TEST(magnitudes_are_below_their_number)
 
 /* ---- more than a program holds ---- */
 
-/* 1 + 8 x (1 + 8) operations, 64 of which may be changes of geometry. */
+/* 1 + 8 x (1 + 8) operations, 64 of which may change the geometry. */
 static sluice_status add_wide_mix(sluice_augment *r)
 {
     return sluice_augment_add(r, "aug_mix", (const double[]){10, 8, 8}, 3);

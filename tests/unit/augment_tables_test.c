@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of values: examples by hand, and joining against doing one after the other. */
+/* Value tables: examples by hand, and joined tables against one after the other. */
 #include "philox.h"
 #include "tables.h"
 #include "test.h"
@@ -21,7 +21,7 @@ TEST(factors)
     sl_lut_brightness(table, 0.0F);
     assert_int_equal(table[255], 0);
     sl_lut_brightness(table, 2.5F);
-    assert_int_equal(table[101], 252); /* 252.5, cut */
+    assert_int_equal(table[101], 252); /* 252.5, rounded down */
     assert_int_equal(table[103], 255);
     sl_lut_contrast(table, 100, 1.0F);
     assert_identity(table);

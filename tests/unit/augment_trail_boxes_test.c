@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes along trails, judged by points of a grid over them that are carried step by step. */
+/* Boxes along trails, checked by carrying points of a grid over each box step by step. */
 #include "augment_trail_chains.h"
 #include "test.h"
 
@@ -21,7 +21,7 @@ static void hull_add(hull *h, const double at[2])
     h->count++;
 }
 
-/* About the points of a grid over the box that are shown at the end. */
+/* Returns the hull of the grid points of a box that are visible at the end. */
 static hull hull_of(const chain *c, const float box[4])
 {
     hull h = {.count = 0};
@@ -80,7 +80,7 @@ TEST(boxes_hold_all_that_is_shown_of_them)
     assert_true(some > CHAINS / 8 && none > CHAINS / 8);
 }
 
-/* Upright: no larger than what is shown, either, up to the grid's step. */
+/* Upright: also no larger than the visible part, up to the grid's spacing. */
 TEST(upright_boxes_are_what_is_shown_of_them)
 {
     uint32_t some = 0;
@@ -105,7 +105,7 @@ TEST(upright_boxes_are_what_is_shown_of_them)
     assert_true(some > CHAINS / 8);
 }
 
-/* A turn that shows everything: the box about the corners, as they were cut before. */
+/* A rotation that shows everything: the box around the corners, as they were cut before. */
 TEST(turned_boxes_are_about_what_was_left)
 {
     for (uint64_t i = 0; i < CHAINS; i++) {
@@ -142,7 +142,7 @@ TEST(turned_boxes_are_about_what_was_left)
 
 static const double half[9] = {0.8, 0.6, 0, -0.6, 0.8, 20, 0, 0, 1};
 
-/* What is far beside the picture is cut off before it takes the digits with it. */
+/* Parts far outside the image are cut off before they cost precision. */
 TEST(huge_boxes_are_the_picture)
 {
     static const float huge[] = {1e4F, 1e12F, 1e20F, 1e38F, FLT_MAX};
@@ -175,7 +175,7 @@ TEST(without_width_or_height_nothing_is_shown)
     assert_true(sl_trail_move_box(&trail, (float[4]){50, 33, 50 + 0x1p-16F, 39}, &to));
 }
 
-/* More corners than are kept: then boxes are larger, but hold what is shown. */
+/* More corners than are kept: boxes are then larger, but contain the visible part. */
 TEST(many_warps)
 {
     enum { WARPS = 40 };

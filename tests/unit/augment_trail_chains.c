@@ -8,7 +8,7 @@
 
 /* ---- the replay ---- */
 
-/* Solves matrix * (x, y, w) = (at, 1) by elimination. False: behind the eye. */
+/* Solves matrix * (x, y, w) = (at, 1) by elimination. False: behind the viewpoint. */
 static bool solve(const double matrix[9], double at[2])
 {
     double m[3][4];
@@ -44,7 +44,7 @@ static bool is_inside(const double at[2], double width, double height)
     return at[0] >= 0 && at[0] < width && at[1] >= 0 && at[1] < height;
 }
 
-/* How near it was to the edge of what a step showed: there rounding decides. */
+/* Returns the distance to the edge of the part that a step shows, where rounding decides. */
 static double margin_of(const double at[2], double width, double height)
 {
     return fmin(fmin(fabs(at[0]), fabs(at[0] - width)), fmin(fabs(at[1]), fabs(at[1] - height)));
@@ -101,7 +101,7 @@ static void draw_warp(step *s, sl_random *random, double fold)
     m[6] = between(random, -fold, fold) / s->width;
     m[7] = between(random, -fold, fold) / s->height;
     m[8] = 1;
-    /* the middle goes to about the middle */
+    /* the middle maps to about the middle */
     m[2] = s->width * between(random, 0.3, 0.7) - m[0] * s->width / 2 - m[1] * s->height / 2;
     m[5] = s->height * between(random, 0.3, 0.7) - m[3] * s->width / 2 - m[4] * s->height / 2;
 }

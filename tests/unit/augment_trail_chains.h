@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * augment_trail_chains: steps that are drawn, and a replay of them to judge trails by: points of a
- * picture are carried step by step, each step by its own formula, and dropped where one cuts them
- * off.
+ * augment_trail_chains: drawn steps, and a replay that checks trails: carries points of an image
+ * through each step by its own formula, and drops points that a step cuts off.
  */
 #ifndef AUGMENT_TRAIL_CHAINS_H
 #define AUGMENT_TRAIL_CHAINS_H
@@ -19,10 +18,10 @@ enum { CROP, RESIZE, FLIP, WARP, KINDS };
 typedef struct step {
     int kind;
     int64_t x, y;
-    uint32_t width, height; /* behind it */
+    uint32_t width, height; /* size after the step */
     double across, down;
     bool vertical;
-    double matrix[9]; /* from what is behind it */
+    double matrix[9]; /* maps from the output */
 } step;
 
 typedef struct chain {
@@ -36,12 +35,12 @@ typedef struct carried {
     double margin;
 } carried;
 
-/* A point of the picture, through all steps. */
+/* Carries a point of the image through all steps. */
 carried carry(const chain *c, double x, double y);
 
 double between(sl_random *random, double least, double most);
 void take_step(sl_trail *trail, const step *s);
-/* Of kinds below `kinds`, and their trail. */
+/* Draws steps of kinds below `kinds`, and their trail. */
 chain draw_chain(uint64_t number, uint32_t kinds, sl_trail *trail);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trails, judged by points that are carried step by step; boxes have a test of their own. */
+/* Trails, checked by points that are carried step by step; boxes have their own test. */
 #include "augment_trail_chains.h"
 #include "test.h"
 
@@ -100,7 +100,7 @@ TEST(rows_are_what_is_shown_of_them)
     assert_true(turned > CHAINS / 4);
 }
 
-/* How far a place is inside of a convex polygon; below 0: outside. */
+/* Returns how far a point is inside a convex polygon; below 0: outside. */
 static double depth_in(double (*corners)[2], uint32_t count, const double at[2])
 {
     double least = INFINITY;
@@ -173,8 +173,8 @@ static void expect_nothing(const sl_trail *trail)
     assert_true(seen[0] == 0 && seen[1] == 0 && seen[2] == 0 && seen[3] == 0);
 }
 
-/* Once a canvas shows nothing of the picture, or a line or a corner, it stays so; but the matrix
- * goes on. */
+/* Once a canvas shows nothing of the image, or only a line or a corner, it stays so; the matrix is
+ * still updated. */
 TEST(what_is_gone_stays_gone)
 {
     static const int64_t crops[][2] = {
@@ -221,10 +221,10 @@ TEST(singular_maps_show_nothing)
     }
 }
 
-/* Of a picture that reaches behind the eye, what is in front of it. */
+/* If an image extends behind the viewpoint, only the part in front of it counts. */
 TEST(horizons)
 {
-    /* w = 1 - y / 40 of the picture, so that of it what is below 40 is not to be seen */
+    /* w = 1 - y / 40 of the image, so that rows beyond 40 are not visible */
     const double forward[9] = {1, 0, 0, 0, 1, 0, 0, -1.0 / 40, 1};
     double m[9] = {1, 0, 0, 0, 1, 0, 0, 1.0 / 40, 1};
     sl_trail trail;
@@ -260,8 +260,8 @@ TEST(mirrors)
     assert_false(sl_trail_is_mirrored(&trail));
 }
 
-/* Orientation and scale of the chains, judged by places that are carried step by step: nothing here
- * looks at a matrix. */
+/* Orientation and scale of the chains, checked by points carried step by step, without looking at a
+ * matrix. */
 TEST(orientation_and_scale_are_those_of_places_about_it)
 {
     const double little = 1e-4;
@@ -295,7 +295,7 @@ TEST(orientation_and_scale_are_those_of_places_about_it)
     assert_true(mirrored[0] > CHAINS && mirrored[1] > CHAINS);
 }
 
-/* A border behind a perspective moves the output's corner to where the weight is negative. */
+/* A border after a perspective moves the output's corner to where the weight is negative. */
 TEST(a_border_mirrors_nothing)
 {
     const double lying[9] = {1, 0, 0, 0, 1, 0, 0, 1.0 / 40, 1};
@@ -305,12 +305,12 @@ TEST(a_border_mirrors_nothing)
     assert_false(sl_trail_is_mirrored(&trail));
     sl_trail_crop(&trail, -400, -400, WIDTH + 800, HEIGHT + 800);
     const double *m = trail.matrix;
-    assert_true(m[0] * m[4] - m[1] * m[3] < 0); /* what it must not go by */
+    assert_true(m[0] * m[4] - m[1] * m[3] < 0); /* the sign that must not decide */
     assert_false(sl_trail_is_mirrored(&trail));
     assert_false(trail.flipped[0] || trail.flipped[1]);
 }
 
-/* Turned by 125 degrees about nothing. */
+/* A rotation by 125 degrees around the origin. */
 TEST(a_turn_is_no_flip)
 {
     const double turn[9] = {-0.573576436351046,

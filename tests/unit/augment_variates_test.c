@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draws of known distributions: how many fall between the deciles (a chi-squared test; the seeds
- * are fixed, so that it has one outcome), their moments, and that the bits stay what they are. The
- * deciles were found by another program, by bisection of the distribution functions.
+ * Draws from known distributions: counts between the deciles (a chi-squared test; fixed seeds give
+ * it one outcome), moments, and pinned bits. The deciles come from another program, by bisection of
+ * the distribution functions.
  */
 #include "test.h"
 #include "variates.h"
@@ -12,7 +12,7 @@
 
 enum { DRAWS = 100000, PARTS = 10, KINDS = 5 };
 
-/* Of 9 degrees of freedom, what one in a thousand exceeds. */
+/* With 9 degrees of freedom, one value in a thousand exceeds this. */
 #define CHI_SQUARED_LIMIT 27.88
 
 static const double beta_shapes[KINDS] = {0.1, 0.2, 0.8, 1, 5};
@@ -102,7 +102,7 @@ TEST(beta_of_equal_shapes)
 
 TEST(beta_of_other_shapes)
 {
-    /* Beta(1/2, 3/2), which is a share of Dirichlet(1/2, 1/2, 1/2, 1/2), too */
+    /* Beta(1/2, 3/2), also the distribution of one part of Dirichlet(1/2, 1/2, 1/2, 1/2) */
     static const double deciles[PARTS - 1] = {0.00618124393843, 0.0248807068345, 0.0565880549368,
                                               0.102202661432,   0.163193985408,  0.24192806253,
                                               0.342385803656,   0.47203608949,   0.648642801974};
@@ -168,7 +168,7 @@ TEST(signs)
     assert_true(abs(sum) < 4 * 316);
 }
 
-/* Another machine, compiler or version draws these very bits. */
+/* Other machines, compilers and versions must draw exactly these bits. */
 TEST(bits_stay)
 {
     sl_random random = sl_random_for(42, 3, 7, 5);

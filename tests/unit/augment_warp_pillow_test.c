@@ -14,7 +14,7 @@ enum { WARPS = 3000, PICTURES = 41, SIDE_MAX = 90, OUT_MAX = 60 };
 
 static const char *const filter_names[] = {"nearest", "bilinear", "bicubic"};
 
-/* What a matrix is like, in turn. */
+/* Kinds of matrices, in turn. */
 enum { TURN, SCALE, TRANSLATION, HALF_STEPS, FAR, ANY_AFFINE, PERSPECTIVE, STEEP, SHEAR, KINDS };
 
 typedef struct picture {
@@ -24,7 +24,7 @@ typedef struct picture {
 
 static picture pictures[PICTURES];
 
-/* Half of them noise; some of them thin. */
+/* Half of them are noise; some are thin. */
 static void make_pictures(sl_random *random)
 {
     for (uint32_t i = 0; i < PICTURES; i++) {
@@ -45,7 +45,7 @@ static double between(sl_random *random, double least, double most)
     return sl_random_range(random, least, most);
 }
 
-/* `linear` about both middles. */
+/* Sets `linear` around both centres. */
 static void set_about_middles(double m[9], const double linear[4], const picture *p,
                               const sl_warp *warp)
 {
@@ -82,7 +82,7 @@ static void random_matrix(sl_random *random, uint32_t kind, const picture *p, sl
                              step,
                              step * ((double)sl_random_below(random, 40) - 20)};
         memcpy(m, t, sizeof(t));
-    } else if (kind == SHEAR) { /* along one axis, by a simple fraction or not */
+    } else if (kind == SHEAR) { /* along one axis, by a simple fraction or any number */
         const bool is_x = sl_random_below(random, 2) == 1;
         const double by = sl_random_below(random, 2) == 1
                               ? ((double)sl_random_below(random, 19) - 9) / 30
@@ -92,7 +92,7 @@ static void random_matrix(sl_random *random, uint32_t kind, const picture *p, sl
         const double t[6] = {1, is_x ? by : 0,       is_x ? shift : whole, is_x ? 0 : by,
                              1, is_x ? whole : shift};
         memcpy(m, t, sizeof(t));
-    } else if (kind == FAR) { /* beyond 16.16, and where it just reaches */
+    } else if (kind == FAR) { /* beyond 16.16, and just within it */
         m[0] *= 1200;
         m[3] *= 900;
         m[2] += between(random, -30000, 30000);
@@ -132,7 +132,7 @@ static void ask_warp(pillow *oracle, uint32_t number, const picture *p, const sl
                m[1], m[2], m[3], m[4], m[5], rest);
 }
 
-/* Every level is given just the part that it needs. */
+/* Gives every level exactly the part that it needs. */
 static void warp_all_levels(const picture *p, const sl_warp *warp, uint8_t *out,
                             sl_scratch *scratch)
 {
@@ -150,7 +150,7 @@ static void warp_all_levels(const picture *p, const sl_warp *warp, uint8_t *out,
 static sl_warp warps[WARPS];
 static uint8_t ours[WARPS][OUT_MAX * OUT_MAX * 3];
 
-/* Makes and asks for all of them. */
+/* Makes all warps and asks for their results. */
 static void make_warps(pillow *oracle)
 {
     sl_scratch scratch;
@@ -175,7 +175,7 @@ static void make_warps(pillow *oracle)
     sl_scratch_close(&scratch);
 }
 
-/* Of one interpolation: how many bytes there are, differ, and are those of the fill. */
+/* For one interpolation: numbers of bytes, of differing bytes, and of fill bytes. */
 typedef struct tally {
     size_t all, differ, filled;
 } tally;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warps: what they may touch, frames by brute force, every instruction set against the scalar one,
- * and matrices that are none. That they are Pillow's is augment_warp_pillow_test.c's.
+ * Warps: the memory they may access, frames by brute force, every instruction set against the
+ * scalar one, and invalid matrices. augment_warp_pillow_test.c compares them with Pillow.
  */
 #include "philox.h"
 #include "test.h"
@@ -73,7 +73,7 @@ static double between(fixture *f, double least, double most)
     return sl_random_range(&f->random, least, most);
 }
 
-/* No pixel has the fill's colour. */
+/* Draws pixels, none of which has the fill's colour. */
 static void random_pixels(fixture *f, int number)
 {
     f->width = 1 + sl_random_below(&f->random, number % 5 == 0 ? 4 : SIDE_MAX);
@@ -83,7 +83,7 @@ static void random_pixels(fixture *f, int number)
     }
 }
 
-/* About the middles of `width` x `height` and of the output. */
+/* Draws a matrix around the centres of `width` x `height` and of the output. */
 static void random_matrix(fixture *f, const sl_warp *warp, uint32_t width, uint32_t height,
                           bool perspective, double m[9])
 {
@@ -109,7 +109,7 @@ static sl_warp random_warp(fixture *f, int number)
     return warp;
 }
 
-/* `part` of the picture, up to an unmapped page. */
+/* Returns `part` of the image, ending at an unmapped page. */
 static sl_image view_of(const fixture *f, sl_rect part)
 {
     const size_t bytes = (size_t)part.width * part.height * 3;
@@ -138,7 +138,7 @@ static void apply(fixture *f, sl_simd simd, const sl_warp *warp, sl_rect part, u
     assert_int_equal(sl_scratch_mark(&f->scratch), mark);
 }
 
-/* From the whole picture and from what is needed, with every level. */
+/* From the whole image and from the needed part, at every level. */
 static void expect_all_levels(fixture *f, const sl_warp *warp)
 {
     const sl_rect whole = {0, 0, f->width, f->height};
@@ -172,7 +172,7 @@ TEST_WITH(levels_and_views_are_the_same, setup, teardown)
 
 enum { WIDE = 700, TALL = 9, OUT = 900 };
 
-/* Noise, or so smooth that many values between pixels are integers. */
+/* Noise, or so smooth that many interpolated values are integers. */
 static void smooth_pixels(fixture *f, uint32_t number, uint8_t picture[WIDE * TALL * 3])
 {
     const uint32_t slope = 1 + sl_random_below(&f->random, 40);
@@ -182,7 +182,7 @@ static void smooth_pixels(fixture *f, uint32_t number, uint8_t picture[WIDE * TA
     }
 }
 
-/* About the middles, along an axis; half of them such that give integers. */
+/* Around the centres, along an axis; half of them give integers. */
 static void upright_axis(fixture *f, sl_warp *warp, size_t axis, double size, double made)
 {
     static const double factors[] = {1, 0.5, -0.5, 0.75, 1.25, -1, 2, 0.0625, 1.0 / 3};
@@ -192,7 +192,7 @@ static void upright_axis(fixture *f, sl_warp *warp, size_t axis, double size, do
     m[2] = size / 2 - m[axis] * made / 2 + (simple ? 0.25 : between(f, -20, 20));
 }
 
-/* Without a turn, over rows of several blocks. */
+/* Without rotation, over rows of several blocks. */
 TEST_WITH(upright_maps_are_the_same, setup, teardown)
 {
     static uint8_t picture[WIDE * TALL * 3];
@@ -225,7 +225,7 @@ TEST_WITH(upright_maps_are_the_same, setup, teardown)
     }
 }
 
-/* Blocks of one colour, so that a row often begins or ends one, and a few pixels that differ. */
+/* Blocks of one colour, so that a row often begins or ends one, and a few differing pixels. */
 static void flat_blocks(fixture *f, uint32_t side, uint8_t picture[WIDE * TALL * 3])
 {
     static const uint8_t colours[] = {0, 255, 1, 254, 128, 160};
@@ -241,7 +241,7 @@ static void flat_blocks(fixture *f, uint32_t side, uint8_t picture[WIDE * TALL *
     }
 }
 
-/* A number a few steps of 2^-52, or of any smaller power of 2, above or below. */
+/* Returns a number a few steps of 2^-52, or of any smaller power of 2, above or below. */
 static double hair_off(fixture *f, double value)
 {
     const int steps = (int)sl_random_below(&f->random, 7) - 3;
@@ -249,7 +249,7 @@ static double hair_off(fixture *f, double value)
     return value + steps * ldexp(1, least ? -52 : -52 + (int)sl_random_below(&f->random, 40));
 }
 
-/* Coordinates of many pixels are at the middles or the edges of pixels, or a hair off. */
+/* Puts coordinates of many pixels at the middles or edges of pixels, or very slightly off. */
 static void directed_axis(fixture *f, sl_warp *warp, size_t axis, double size)
 {
     static const double factors[] = {1, -1, 0.5, -0.5, 0.25, 2, 0.75, 1.5, 0, 3, 1.0 / 3, 0.0625};
@@ -260,7 +260,7 @@ static void directed_axis(fixture *f, sl_warp *warp, size_t axis, double size)
     m[2] = hair_off(f, first - 0.5 * m[0] - 0.5 * m[1]);
 }
 
-/* The fixed point of vector kernels has such a coordinate on the other side of a middle. */
+/* In the vector kernels' fixed point, such a coordinate is on the other side of a middle. */
 TEST_WITH(coordinates_a_hair_off_are_the_same, setup, teardown)
 {
     static uint8_t picture[WIDE * TALL * 3];
@@ -295,7 +295,7 @@ TEST_WITH(coordinates_a_hair_off_are_the_same, setup, teardown)
     }
 }
 
-/* A row's constants cancel, so that doubles themselves are wrong by more than kernels allow for. */
+/* A row's constants cancel, so that doubles themselves are less accurate than kernels allow for. */
 TEST_WITH(huge_constants_are_the_same, setup, teardown)
 {
     static uint8_t picture[WIDE * TALL * 3];
@@ -340,7 +340,7 @@ static bool is_in(const double m[9], uint32_t width, uint32_t height, uint32_t c
     return there_x >= 0 && there_x < width && there_y >= 0 && there_y < height;
 }
 
-/* As without frames, but for what is outside of one. */
+/* The same as without frames, except for pixels outside a frame. */
 TEST_WITH(frames_cut, setup, teardown)
 {
     fixture *f = *state;
@@ -373,7 +373,7 @@ TEST_WITH(frames_cut, setup, teardown)
     assert_true(cut > CASES);
 }
 
-/* Pixels are copied, whatever the interpolation, also where they are turned by right angles. */
+/* Pixels are copied with every interpolation, also when rotated by right angles. */
 TEST_WITH(whole_steps_copy, setup, teardown)
 {
     fixture *f = *state;
@@ -399,7 +399,7 @@ TEST_WITH(whole_steps_copy, setup, teardown)
     }
 }
 
-/* Flat stays flat, up to the edges: no fill is mixed in. */
+/* Flat stays flat up to the edges: no fill is mixed in. */
 TEST_WITH(flat_stays_flat, setup, teardown)
 {
     fixture *f = *state;
@@ -437,7 +437,7 @@ TEST_WITH(maps_that_fold_are_shown_whole, setup, teardown)
     }
 }
 
-/* Numbers that no picture has, none at all among them: something is filled, nothing is touched. */
+/* Numbers that no image has, including NaN: the output is filled and nothing else is accessed. */
 TEST_WITH(any_numbers_are_safe, setup, teardown)
 {
     fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process may use: control groups from made-up files, and the real machine's figures. */
+/* The limits of the process: control groups from made-up files, and values of the real machine. */
 #include "cgroup.h"
 #include "cpu.h"
 #include "proc.h"
@@ -17,7 +17,7 @@
 #define NONE       UINT64_MAX
 #define GIB        ((uint64_t)1 << 30)
 
-/* Makes root/name with its folders; each '@' of the text stands for the root. */
+/* Makes root/name with its folders; each '@' in the text is replaced by the root. */
 static void put(const char *name, const char *text)
 {
     char path[PATH_BYTES];
@@ -240,7 +240,7 @@ TEST(memory_figures_are_plausible)
     assert_true(sl_memory_available() > 0 && sl_memory_available() <= total);
 }
 
-/* Every name that we print is a flag in cpuinfo, which spells sse4.2 "sse4_2". */
+/* Every name that we print is a flag in cpuinfo, which spells sse4.2 as "sse4_2". */
 TEST(features_are_those_of_cpuinfo)
 {
     char names[256];

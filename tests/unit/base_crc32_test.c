@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRC-32 against known answers and a model that goes bit by bit. */
+/* CRC-32 against known answers and a bit-by-bit model. */
 #include "crc32.h"
 #include "philox.h"
 #include "test.h"
@@ -31,7 +31,7 @@ TEST(known_answers)
     }
 }
 
-/* Of every length about where lanes begin and end, at every alignment, in one piece and in two. */
+/* All lengths around the lanes' boundaries, at every alignment, in one piece and in two. */
 TEST(twins_are_the_model)
 {
     enum { MOST = 5000 };

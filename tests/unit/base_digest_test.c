@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes against known answers: of RFC 1321, FIPS 180 and 202, RFC 7693, and of xxHash's own tool.
- * Those that need libcrypto are there or refused, all of them. */
+/* Hashes against known answers from RFC 1321, FIPS 180 and 202, RFC 7693, and xxHash's own tool.
+ * The ones that need libcrypto are either all available or all rejected. */
 #include "digest.h"
 #include "digest_crypto.h"
 #include "test.h"
 
 #include <string.h>
 
-/* Of "abc". */
+/* Hashes of "abc". */
 static const struct answer {
     const char *name, *digits;
 } answers[] = {

@@ -180,7 +180,7 @@ TEST(format_never_writes_past_its_capacity)
     }
 }
 
-/* Names come from data, and terminals obey what they are shown. */
+/* Names come from data, and terminals execute control sequences. */
 TEST(what_is_printed_is_safe)
 {
     static const struct {
@@ -205,14 +205,14 @@ TEST(what_is_printed_is_safe)
         char wanted[256];
         sl_error_file(&error, SLUICE_IO, "io", 0, texts[i].given, -1, "class \"%s\"",
                       texts[i].given);
-        assert_string_equal(error.file, texts[i].given); /* the file's own name */
+        assert_string_equal(error.file, texts[i].given); /* the file's unescaped name */
         (void)snprintf(wanted, sizeof(wanted), "class \"%s\"", texts[i].safe);
         assert_string_equal(error.text, wanted);
         (void)snprintf(wanted, sizeof(wanted), "io: %s: class \"%s\"", texts[i].safe,
                        texts[i].safe);
         expect_format(&error, wanted);
     }
-    /* A caller's own struct may hold anything. */
+    /* A caller's own struct may contain anything. */
     sluice_error error = SLUICE_ERROR_INIT;
     memset(error.stage, '\x1b', sizeof(error.stage));
     memset(error.text, '\x1b', sizeof(error.text));
@@ -222,7 +222,7 @@ TEST(what_is_printed_is_safe)
     assert_null(strchr(text, '\x1b'));
 }
 
-/* Characters and escapes are shown whole or not at all. */
+/* Characters and escapes are either complete or omitted. */
 TEST(what_is_cut_is_safe)
 {
     char name[600];
@@ -256,7 +256,7 @@ TEST(what_is_cut_is_safe)
     }
 }
 
-/* Values are part of the ABI and of files: they are written out here. Codes are DLPack's. */
+/* Values are part of the ABI and of files, so they are written out here. Codes are DLPack's. */
 TEST(dtypes)
 {
     static const struct {
@@ -346,7 +346,7 @@ TEST(others_call_them_as_they_like)
     assert_string_equal(error.text, "max_bytes and the rest and other.");
     sluice_error_respell(&error, shout, own);
     assert_string_equal(error.text, "--max and the rest and other.");
-    sluice_error_respell(&error, shout, own); /* it names none any more */
+    sluice_error_respell(&error, shout, own); /* it no longer names an option */
     assert_string_equal(error.text, "--max and the rest and other.");
     own[1] = "everything else that there is";
     sl_error_set(&error, SLUICE_INVALID, "api", "%s", "a");
@@ -398,7 +398,7 @@ TEST(sentences_with_options_are_cut_like_others)
     }
 }
 
-/* What no sentence of the library says comes from a caller, or from data. */
+/* A text that the library never writes comes from a caller or from data. */
 TEST(what_makes_no_sense_stays)
 {
     const char *own[] = {"--max", NULL};
@@ -421,7 +421,7 @@ TEST(what_makes_no_sense_stays)
         assert_string_equal(error.text, "max_bytes");
     }
     error = good;
-    error.struct_size = offsetof(sluice_error, option_count); /* of an older header */
+    error.struct_size = offsetof(sluice_error, option_count); /* from an older header */
     sluice_error_respell(&error, shout, own);
     assert_string_equal(error.text, "max_bytes");
 }

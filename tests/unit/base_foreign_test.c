@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files under another name are recognised by their first bytes, and nothing else is. */
+/* Files under a wrong name are recognised by their first bytes, and no other files are. */
 #include "foreign.h"
 #include "test.h"
 
@@ -71,7 +71,7 @@ TEST(binary_files_are_recognised)
     expect_kind(zeros, 0, NULL);
 }
 
-/* Files of records begin with the length of the first, which may be any number. */
+/* Record files begin with the first record's length, which may be any number. */
 TEST(lengths_are_not_evidence)
 {
     (void)state;
@@ -92,7 +92,7 @@ static sluice_status explain(const char *path, int64_t offset, const uint8_t *he
     return sl_foreign_explain(SLUICE_CORRUPT, path, head, bytes, error);
 }
 
-/* A complaint stays where the reader may know better. */
+/* A message is kept where the reader may know better. */
 TEST(complaints_are_replaced)
 {
     (void)state;
@@ -122,7 +122,7 @@ TEST(complaints_are_replaced)
     assert_string_equal(error.text, "cannot read");
 }
 
-/* Any head is something or nothing, whatever its size: what is read is inside. */
+/* Any header is recognised or not, at any size; reads stay inside it. */
 TEST(any_bytes_are_fine)
 {
     (void)state;

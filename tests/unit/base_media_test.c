@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of media: its rows do not contradict each other, and the sets that others go by. */
+/* The table of media: its rows do not contradict each other, and the sets that other code uses. */
 #include "media.h"
 #include "test.h"
 
@@ -18,7 +18,7 @@ static void expect_extensions(uint32_t traits, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* Numbers of samples, fields and names of files depend on them. */
+/* Numbers of samples and names of fields and files depend on them. */
 TEST(sets_of_extensions_stay)
 {
     (void)state;
@@ -29,7 +29,7 @@ TEST(sets_of_extensions_stay)
     expect_extensions(SL_MEDIA_VIDEO, "mov mp4 m4a mkv webm avi mpg mpeg");
 }
 
-/* Each row is found by its bytes, its extensions and its number, and no row hides one below it. */
+/* Each row is found by its bytes, its extensions and its number, and hides no row below it. */
 TEST(rows_are_found)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counted allocation, the budget, slabs and scratch, with a system that refuses memory. */
+/* Counted allocation, the budget, slabs and scratch memory, with a system that refuses memory. */
 #include "memory.h"
 #include "poison.h"
 #include "populate.h"
@@ -17,7 +17,7 @@
 #define MIB ((size_t)1 << 20)
 
 static bool refuse_maps;
-static size_t mapped; /* bytes of the latest mapping */
+static size_t mapped; /* size of the latest mapping */
 static bool refuse_populate;
 static int populate_errno;
 
@@ -48,7 +48,7 @@ int __wrap_madvise(void *address, size_t bytes, int advice)
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-/* Pages of [from, from + bytes) that are in memory. */
+/* Returns the number of pages of [from, from + bytes) in memory. */
 static size_t resident(uint8_t *from, size_t bytes)
 {
     unsigned char in_core[4096];
@@ -94,11 +94,11 @@ TEST(products_that_overflow_are_refused)
     assert_null(sl_calloc(SIZE_MAX / 2 + 1, 2));
     char *kept = sl_malloc(1);
     assert_null(sl_realloc_array(kept, SIZE_MAX / 2 + 1, 2));
-    kept[0] = 1; /* still ours */
+    kept[0] = 1; /* still allocated */
     sl_free(kept);
 }
 
-/* Against an array that has all its items from the start. */
+/* Compares with an array that has all its items from the start. */
 TEST(arrays_grow_with_what_they_hold)
 {
     enum { ITEMS = 5000 };
@@ -110,7 +110,7 @@ TEST(arrays_grow_with_what_they_hold)
         assert_true(capacity > i);
         items[i] = i * 7;
     }
-    assert_true(sl_memory_allocations() - before <= 20); /* not one an item */
+    assert_true(sl_memory_allocations() - before <= 20); /* fewer than one per item */
     assert_true(capacity <= ITEMS + ITEMS / 2);
     for (uint32_t i = 0; i < ITEMS; i++) {
         assert_int_equal(items[i], i * 7);
@@ -132,7 +132,7 @@ TEST(arrays_that_cannot_grow_stay)
     items[0] = 42;
     uint64_t *there = items;
     const uint64_t had = capacity;
-    assert_false(sl_grow(&items, &capacity, UINT64_MAX / 4, sizeof(*items))); /* bytes overflow */
+    assert_false(sl_grow(&items, &capacity, UINT64_MAX / 4, sizeof(*items))); /* size overflow */
     assert_false(sl_grow(&items, &capacity, UINT64_MAX, 1));
     sl_memory_limit limit;
     sl_memory_limit_init(&limit, 1024);
@@ -191,8 +191,8 @@ static void count_call(void *ctx)
     ++*(int *)ctx;
 }
 
-/* Every page of all ranges, whatever the kernel is able to do, and nothing that is there changes.
- */
+/* Every page of all ranges is present, whichever method the kernel supports, and existing contents
+ * do not change. */
 TEST(populated_pages_are_present)
 {
     const size_t pages = 4 * MIB / (size_t)sysconf(_SC_PAGESIZE);
@@ -226,7 +226,7 @@ TEST(populated_pages_are_present)
     refuse_populate = false;
 }
 
-/* Memory that the system does not have is no business of the populating threads. */
+/* The populating threads ignore memory that the system does not have. */
 TEST(populating_may_fail_or_be_given_up)
 {
     sl_slab slab;
@@ -287,7 +287,7 @@ TEST(refused_slabs_leave_nothing)
     sl_slab_close(&slab);
 }
 
-/* The child asks the kernel to read the slab; a mapping that is not there is EFAULT. */
+/* The child asks the kernel to read the slab; a missing mapping gives EFAULT. */
 TEST(a_forked_child_has_no_slab)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -353,13 +353,13 @@ TEST(scratch_keeps_its_limit)
     sl_scratch_close(&scratch);
 }
 
-/* The limit of a page exactly: what is readable behind it needs a page more. */
+/* Exactly at the end of a page, readable bytes after it need one more page. */
 TEST(the_last_byte_has_readable_ones_behind)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, page, page, NULL), SLUICE_OK);
-    assert_true(mapped >= page + 64); /* ours, and not a neighbour by luck */
+    assert_true(mapped >= page + 64); /* part of our mapping, not by chance of another */
     uint8_t *all = sl_scratch_take(&scratch, page);
     assert_non_null(all);
     int ends[2];
@@ -374,7 +374,7 @@ TEST(scratch_gives_back_what_is_above_keep)
 {
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 8 * MIB, MIB, NULL), SLUICE_OK);
-    assert_in_range(mapped, MIB, MIB + (64 << 10)); /* no more address space than is kept */
+    assert_in_range(mapped, MIB, MIB + (64 << 10)); /* no more address space than is retained */
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *first = sl_scratch_take(&scratch, MIB / 2);
     memset(first, 1, MIB / 2);
@@ -390,7 +390,7 @@ TEST(scratch_gives_back_what_is_above_keep)
         assert_false(is_mapped(large));
         assert_int_equal(resident(first, MIB / 2), MIB / 2 / page);
     }
-    /* What is kept is no new memory. */
+    /* Retained memory is not a new allocation. */
     const uint64_t before = sl_memory_allocations();
     for (int i = 0; i < 3; i++) {
         memset(sl_scratch_take(&scratch, MIB), 1, MIB);
@@ -400,8 +400,8 @@ TEST(scratch_gives_back_what_is_above_keep)
     sl_scratch_close(&scratch);
 }
 
-/* Against a model: pieces of any size, marks, releases and resets. Bytes stay what they were made
- * until they are released, and what is refused is what passes the limit. */
+/* Compares with a model: pieces of any size, marks, releases and resets. Bytes keep their values
+ * until they are released, and only requests beyond the limit fail. */
 TEST(scratch_in_pieces)
 {
     enum { PIECES = 64, LIMIT = 1 << 20 };
@@ -465,7 +465,7 @@ TEST(scratch_keeps_what_it_may)
         sl_scratch_reset(&scratch);
         assert_int_equal(scratch.mapped, 2);
     }
-    /* One that needs more has it, and takes it along. */
+    /* A scratch that needs more keeps a larger mapping. */
     memset(sl_scratch_take(&scratch, 12 * MIB), 1, 12 * MIB);
     assert_null(sl_scratch_take(&scratch, 5 * MIB));
     sl_scratch_reset(&scratch);
@@ -502,12 +502,12 @@ TEST(scratch_that_nobody_has_is_closed)
     assert_true(is_closed(first + TAKEN + READABLE) && is_closed(first + TAKEN + 3000));
     const size_t mark = sl_scratch_mark(&scratch);
     const uint8_t *second = sl_scratch_take(&scratch, 5000);
-    const uint8_t *large = sl_scratch_take(&scratch, 2 * MIB); /* a chunk of its own */
+    const uint8_t *large = sl_scratch_take(&scratch, 2 * MIB); /* a separate chunk */
     assert_false(is_closed(second) || is_closed(second + 4999) || is_closed(large + 2 * MIB - 1));
     sl_scratch_release(&scratch, mark);
     assert_true(is_closed(large) && is_closed(large + 2 * MIB - 1));
     assert_true(is_closed(second + READABLE) && is_closed(second + 4999));
-    assert_false(is_closed(first + TAKEN - 1)); /* it is still taken */
+    assert_false(is_closed(first + TAKEN - 1)); /* still in use */
     sl_scratch_reset(&scratch);
     assert_true(is_closed(first));
     sl_scratch_close(&scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in a message: all, or as many as there is space for and how many more. */
+/* Names in a message: all, or as many as fit and the number of the others. */
 #include "name_list.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MORE_BYTES = 24 }; /* kept for how many more there are */
+enum { MORE_BYTES = 24 }; /* reserved for the number of the others */
 
 static void few(void **state)
 {
@@ -18,7 +18,7 @@ static void few(void **state)
     assert_string_equal(sl_name_list_fields(&list, fields, 3), "image, label, key");
 }
 
-/* Each length of names comes to the end of the space at another place. */
+/* Each name length reaches the end of the space at a different place. */
 static void many(void **state)
 {
     for (size_t length = 1; length < 300; length++) {
@@ -34,7 +34,7 @@ static void many(void **state)
         }
         const char *end = strstr(list.text, " and ");
         assert_true(list.left_out > 0);
-        /* as many as there is space for, with commas between them */
+        /* as many as fit, separated by commas */
         assert_int_equal(list.names, (sizeof(list.text) - MORE_BYTES + 1) / (length + 2));
         if (list.names == 0) {
             assert_string_equal(list.text, "399");

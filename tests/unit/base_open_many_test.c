@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs on several threads: each is done once, and of those that fail the first one is told. */
+/* Jobs on several threads: each runs once, and the first failure is reported. */
 #include "error.h"
 #include "open_many.h"
 #include "test.h"
@@ -12,7 +12,7 @@ enum { JOBS = 500, BAD = 40 };
 
 typedef struct work {
     _Atomic uint32_t done[JOBS];
-    bool fails, says; /* BAD and those behind it do; they say why */
+    bool fails, says; /* jobs from BAD on fail; they give a message */
 } work;
 
 static sluice_status job(void *ctx, uint32_t number, sluice_error *error)
@@ -23,7 +23,7 @@ static sluice_status job(void *ctx, uint32_t number, sluice_error *error)
         return SLUICE_OK;
     }
     if (number == BAD) {
-        (void)usleep(20000); /* others fail before */
+        (void)usleep(20000); /* others fail first */
     }
     const sluice_status status = number == BAD ? SLUICE_CORRUPT : SLUICE_IO;
     return w->says ? sl_error_set(error, status, "dataset", "job %u", number) : status;
@@ -55,10 +55,10 @@ TEST(the_first_that_fails_is_told)
         assert_true(w.done[i] <= 1 && (i > BAD || w.done[i] == 1));
         begun += w.done[i];
     }
-    assert_true(begun < JOBS); /* the others were left out */
+    assert_true(begun < JOBS); /* the others were skipped */
 }
 
-/* Also where a job says nothing, and nobody listens. */
+/* Also if a job gives no message, or the caller takes none. */
 TEST(the_status_is_what_the_job_returned)
 {
     work w = {.fails = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Philox against Random123's published answers, and the draws that are made of it. */
+/* Philox against Random123's published answers, and the draws derived from it. */
 #include "philox.h"
 #include "test.h"
 
@@ -28,8 +28,8 @@ TEST(known_answers)
     }
 }
 
-/* Made by another implementation in another language: the streams must never change, or a run
- * could not be repeated with a later version. */
+/* Made by another implementation in another language. The streams must never change, or later
+ * versions could not repeat a run. */
 TEST(streams_are_what_they_always_were)
 {
     static const uint32_t expected[8] = {0xfd993679, 0x745db5f6, 0x27557fa4, 0x55b1a2cd,

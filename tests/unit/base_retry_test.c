@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is tried again, how often, and after how long. */
+/* Which errors are retried, how often, and after which delays. */
 #include "retry.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Tries until the verdict is no longer AGAIN; `*ns` is the sum of the delays. */
+/* Tries until the verdict is not AGAIN; `*ns` is the sum of the delays. */
 static uint32_t count_tries(int sys_errno, bool several, sl_verdict *last, uint64_t *ns)
 {
     sl_retry retry = {0};
@@ -36,7 +36,7 @@ TEST(of_the_moment)
     }
 }
 
-/* At once, but not for ever. */
+/* Retried at once, but not forever. */
 TEST(interrupted)
 {
     uint32_t times = 0;
@@ -71,7 +71,7 @@ TEST(final_ones)
     assert_int_equal(last, SL_VERDICT_SPLIT);
 }
 
-/* Kinds of errors are counted apart. */
+/* Kinds of errors are counted separately. */
 TEST(mixed)
 {
     sl_retry retry = {0};

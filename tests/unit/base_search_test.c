@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary search against walking every item, and the smaller and larger of two numbers. */
+/* Binary search against a linear scan, and the smaller and larger of two numbers. */
 #include "minmax.h"
 #include "philox.h"
 #include "search.h"
@@ -13,7 +13,7 @@ typedef struct item {
     char more;
 } item;
 
-/* The last item that begins at `key` or before it, by looking at all. */
+/* Finds the last item that begins at or before `key`, by scanning all. */
 static uint64_t walked(const item *items, uint64_t count, uint64_t key)
 {
     uint64_t last = 0;
@@ -23,7 +23,7 @@ static uint64_t walked(const item *items, uint64_t count, uint64_t key)
     return last;
 }
 
-/* Of arrays with equal keys, and keys before the first and behind the last. */
+/* Arrays with equal keys, and keys before the first and after the last. */
 TEST(finds_what_walking_finds)
 {
     sl_random chance = sl_random_for(11, 0, 0, 0);

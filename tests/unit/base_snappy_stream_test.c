@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snappy blocks piece by piece: whatever the pieces are, what comes out is what all at once gives,
- * and what is damaged is refused. */
+/* Snappy blocks piece by piece: any pieces give the same output as the whole, and damaged data
+ * fail. */
 #include "snappy.h"
 #include "snappy_stream.h"
 #include "test.h"
@@ -12,8 +12,8 @@ enum { WINDOW = 65536, LARGE = 300000 };
 
 #define BYTES(text) ((sl_bytes){(const uint8_t *)(text), sizeof(text) - 1})
 
-/* In pieces of `in` bytes, with space for `capacity` at a time; how much came out, and why not all.
- */
+/* Unpacks pieces of `in` bytes with space for `capacity` at a time; returns how much came out and
+ * why not all. */
 static sl_refusal run(sl_bytes packed, size_t in, size_t capacity, uint8_t *to, size_t most,
                       size_t *came)
 {
@@ -133,7 +133,7 @@ static size_t put_size(uint8_t *to, uint32_t size)
     return at;
 }
 
-/* A literal of `bytes`, then copies of 60 from `distance` before. */
+/* Makes a literal of `bytes`, then copies of 60 from `distance` before. */
 static size_t make_far(uint8_t *to, size_t bytes, uint32_t distance, unsigned copies)
 {
     size_t at = put_size(to, (uint32_t)(bytes + 60UL * copies));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that are to end: who asks, who sees it, and what ends with it. */
+/* Cancelled calls: who asks, which loops notice, and what ends with them. */
 #include "clock.h"
 #include "error.h"
 #include "file.h"
@@ -47,7 +47,7 @@ TEST(the_answer_is_kept)
     assert_ptr_equal(sl_stop_of_thread(), &stop.set);
     assert_false(sl_stop_ask());
     assert_true(sl_stop_ask());
-    a.enough = UINT32_MAX; /* it cannot be taken back */
+    a.enough = UINT32_MAX; /* it cannot be undone */
     assert_true(sl_stop_ask());
     assert_int_equal(sl_stop_check("test", &error), SLUICE_CANCELED);
     assert_string_equal(error.text, "stopped");
@@ -55,7 +55,7 @@ TEST(the_answer_is_kept)
     assert_false(sl_stop_requested());
 }
 
-/* A loop may look as often as it likes. */
+/* A loop may check as often as it likes. */
 TEST(questions_are_rare)
 {
     sl_stop stop;
@@ -127,12 +127,12 @@ TEST(all_threads_that_open_see_it)
     sl_stop_begin(&stop, answer, &a);
     assert_int_equal(sl_open_many(100000, until_stopped, &begun, &error), SLUICE_CANCELED);
     sl_stop_end(&stop);
-    assert_true(begun > 0 && begun < 100000); /* the others are not begun */
+    assert_true(begun > 0 && begun < 100000); /* the others are not started */
 }
 
 /* ---- what takes long ---- */
 
-/* Bytes that compress a little, the same in each run. */
+/* Makes bytes that compress a little, the same in each run. */
 TEST_OWN_MEMORY static uint8_t *make_bytes(size_t count)
 {
     uint8_t *bytes = malloc(count);
@@ -145,7 +145,7 @@ TEST_OWN_MEMORY static uint8_t *make_bytes(size_t count)
     return bytes;
 }
 
-/* Values above the size from which they are packed, and unpacked, in slices. */
+/* Values above the size from which they are packed and unpacked in slices. */
 TEST(large_frames_are_the_same)
 {
     enum { BYTES = (64 << 20) + 12345 };
@@ -168,7 +168,7 @@ TEST(large_frames_are_the_same)
     (void)sl_stop_work_under(&flag);
     assert_int_equal(sl_frame_unpack_to(NULL, made, back, size, &error), SLUICE_OK);
     assert_memory_equal(back, bytes, BYTES);
-    /* of the last block, or of the checksum */
+    /* size of the last block, or of the checksum */
     assert_int_equal(sl_frame_unpack_to(NULL, (sl_bytes){frame, packed - 1}, back, size, &error),
                      SLUICE_CORRUPT);
     frame[packed / 2] ^= 1;
@@ -187,7 +187,7 @@ TEST(large_frames_are_the_same)
     free(bytes);
 }
 
-/* Bytes that no level makes smaller. */
+/* Bytes that no level compresses. */
 TEST(a_large_frame_may_be_no_smaller)
 {
     enum { BYTES = 3 << 20 };
@@ -207,8 +207,7 @@ TEST(a_large_frame_may_be_no_smaller)
     free(bytes);
 }
 
-/* Whoever sets the flag wakes nobody, and a thread that was woken in place of another one may end.
- */
+/* Setting the flag wakes no thread, and a thread woken in place of another may end. */
 TEST(a_wait_under_a_flag_ends)
 {
     pthread_mutex_t mutex;
@@ -237,7 +236,7 @@ TEST(inflating_ends)
     uint8_t *back = malloc(BYTES);
     assert_true(stream != NULL && back != NULL);
     assert_int_equal(compress2(stream, &packed, bytes, BYTES, 1), Z_OK);
-    /* without zlib's head of two bytes and its checksum of four */
+    /* without zlib's two-byte header and four-byte checksum */
     const sl_deflated deflated = {.packed = {stream + 2, packed - 6},
                                   .bytes = BYTES,
                                   .crc = (uint32_t)crc32(0, bytes, BYTES)};

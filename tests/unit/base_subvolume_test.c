@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read of tensors for parts of them, against a model that walks every element: of any
- * shape, part, dtype and number of dimensions the pieces are the box, without an element more, the
- * box has the part in it, and no other split would have been better by the rule.
+ * The parts of tensors that are read, against a model that visits every element. For any shape,
+ * part, dtype and number of dimensions, the pieces are exactly the box, the box contains the part,
+ * and by the rule no other split would have been better.
  */
 #include "philox.h"
 #include "subvolume.h"
@@ -18,7 +18,7 @@ static sl_random chance;
 typedef struct setting {
     sl_subvolume taken;
     uint64_t whole[SLUICE_TENSOR_DIMS_MAX];
-    uint64_t elements, needed; /* of the tensor; of the part */
+    uint64_t elements, needed; /* elements of the tensor; of the part */
 } setting;
 
 static setting any_setting(void)
@@ -40,7 +40,7 @@ static setting any_setting(void)
     return s;
 }
 
-/* Whether element `number` of the tensor is in the box [begin, begin + shape). */
+/* True if element `number` of the tensor is in the box [begin, begin + shape). */
 static bool is_in(const setting *s, uint64_t number, const uint64_t *begin, const uint64_t *shape)
 {
     for (uint32_t i = s->taken.dims; i > 0; i--) {
@@ -53,7 +53,7 @@ static bool is_in(const setting *s, uint64_t number, const uint64_t *begin, cons
     return true;
 }
 
-/* The elements that the pieces have, in their order; their number. */
+/* Lists the elements of the pieces, in order; returns their number. */
 static uint64_t list_pieces(const setting *s, const sl_box *box, const uint64_t *begin,
                             uint64_t *elements)
 {
@@ -73,7 +73,7 @@ static uint64_t list_pieces(const setting *s, const sl_box *box, const uint64_t 
     return count;
 }
 
-/* Of the box that a split would have: bytes, runs, and what that costs. */
+/* The box of a possible split: bytes, runs, and their cost. */
 typedef struct model {
     uint64_t bytes, runs, cost;
 } model;
@@ -89,7 +89,7 @@ static model model_of(const setting *s, uint32_t split)
     if (split < 2) {
         return m;
     }
-    /* From the end of a run to the next one's beginning. */
+    /* From the end of a run to the start of the next. */
     uint64_t gap = (s->whole[split - 1] - s->taken.shape[split - 1]) * s->taken.element_bytes;
     for (uint32_t i = split; i < s->taken.dims; i++) {
         gap *= s->whole[i];
@@ -172,7 +172,7 @@ TEST(a_large_volume_by_its_rows)
     assert_int_equal(box.pieces, 128);
     assert_int_equal(box.count, 128);
     assert_int_equal(box.stride, 332 * 4);
-    /* Rows that are nearly whole are read whole, and so plane by plane. */
+    /* Nearly whole rows are read whole, and so are planes. */
     const uint64_t narrow[SLUICE_TENSOR_DIMS_MAX] = {332, 332, 150};
     assert_true(sl_subvolume_box(&taken, narrow, &box));
     assert_int_equal(box.split, 2);
@@ -204,7 +204,7 @@ TEST(what_is_no_part)
     assert_int_equal(box.pieces * box.count, 1);
 }
 
-/* More strided pieces than there can be: a coarser split. */
+/* More strided pieces than the maximum: a coarser split. */
 TEST(too_many_pieces)
 {
     const sl_subvolume taken = {

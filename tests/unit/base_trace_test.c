@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recording: rings, threads, and control while others write. */
+/* The recording: rings, threads, and control while other threads write. */
 #include "clock.h"
 #include "memory.h"
 #include "test.h"
@@ -30,7 +30,7 @@ TEST_WITH(test_refusals, NULL, clean_up)
     assert_int_equal(sluice_trace_start(1, 1), SLUICE_STATE);
     uint64_t lost = 9;
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
-    assert_int_equal(sluice_trace_read(events, sizeof(events[0]), 1, &lost), 0); /* it is running */
+    assert_int_equal(sluice_trace_read(events, sizeof(events[0]), 1, &lost), 0); /* still running */
     assert_int_equal(lost, 0);
     sluice_trace_stop();
     sluice_trace_stop();
@@ -53,7 +53,7 @@ TEST_WITH(test_nothing_when_off, NULL, clean_up)
     assert_string_equal(name, "");
 }
 
-/* The newest stay, in order; nothing is allocated meanwhile. */
+/* The newest events are kept, in order; nothing is allocated meanwhile. */
 TEST_WITH(test_ring, NULL, clean_up)
 {
     assert_int_equal(sluice_trace_start(2, 4), SLUICE_OK);
@@ -77,8 +77,8 @@ TEST_WITH(test_ring, NULL, clean_up)
     }
 }
 
-/* Callers whose events are smaller or larger than the library's: each is written where it belongs,
- * and nothing behind it. */
+/* Callers whose events are smaller or larger than the library's: each event is written in its
+ * place, and nothing after it. */
 TEST_WITH(test_stride, NULL, clean_up)
 {
     enum { COUNT = 3, FULL = sizeof(sluice_trace_event), GUARD = 0xC3 };
@@ -164,7 +164,7 @@ static void write_until_told(void *argument)
     }
 }
 
-/* What is read is whole, whatever the writers do; a sanitizer sees the rest. */
+/* Events are read whole while others write; a sanitizer checks the rest. */
 TEST_WITH(test_control_while_writing, NULL, clean_up)
 {
     sl_thread threads[2];

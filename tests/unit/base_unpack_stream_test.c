@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gzip and zstd data made by hand from their specifications (RFC 1952 and 8878), unpacked in pieces
- * of all sizes: what comes out does not depend on them, and damage is never taken for data.
+ * of all sizes: the output does not depend on the pieces, and damage is never accepted as data.
  */
 #include "test.h"
 #include "unpack_brotli.h"
@@ -21,7 +21,7 @@
     "\x1f\x8b\x08\x1c\0\0\0\0\0\x03\x04\0abcdname\0comment\0\x01\x05\0\xfa\xff" \
     "hello\x86\xa6\x10\x36\x05\0\0\0"
 #define EMPTY_GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\0\0\xff\xff\0\0\0\0\0\0\0\0"
-/* One segment, its size, one raw block, the last. */
+/* One segment, its size, one raw block, which is the last. */
 #define HELLO_ZSTD "\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello"
 /* The same with a checksum: the lower half of its XXH64. */
 #define SUMMED_ZSTD "\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x88"
@@ -61,7 +61,7 @@ static sluice_status run_pieces(sl_unpack_stream *stream, sl_bytes packed, size_
     }
 }
 
-/* In pieces of `in` bytes, with space for `capacity` at a time. */
+/* Unpacks pieces of `in` bytes with space for `capacity` at a time. */
 static result unpack_as(sl_packing packing, sl_bytes packed, size_t in, size_t capacity)
 {
     result r = {.status = SLUICE_OK, .error = SLUICE_ERROR_INIT};
@@ -112,7 +112,7 @@ TEST(test_packings)
     assert_int_equal(sl_packing_of((sl_bytes){NULL, 0}), SL_PACKING_NONE);
 }
 
-/* However it is cut in pieces, and wherever among other frames. */
+/* In any pieces, and at any position among other frames. */
 TEST(test_frames_without_a_checksum)
 {
     static const struct kind {
@@ -199,7 +199,7 @@ TEST(test_cut_anywhere)
     check_cut(BYTES(SKIP_ZSTD HELLO_ZSTD HELLO_ZSTD), 4, zstds, 2);
 }
 
-/* Whatever bit is another, what comes out is the same, or refused. */
+/* Any flipped bit gives the same output or an error. */
 TEST(test_gzip_flipped)
 {
     uint8_t bytes[] = HELLO_LONG_HEAD;
@@ -213,7 +213,7 @@ TEST(test_gzip_flipped)
     }
 }
 
-/* A good frame and then one of zstd 0.5 that is damaged: libzstd counts what it has not written. */
+/* A good frame, then a damaged one of zstd 0.5: libzstd counts bytes that it has not written. */
 TEST(test_only_what_was_written_comes_out)
 {
     static const uint8_t packed[] = {
@@ -240,7 +240,7 @@ TEST(test_only_what_was_written_comes_out)
     sl_unpack_stream_close(stream);
 }
 
-/* One of each, which nothing but a name tells; what is cut or goes on is refused. */
+/* One of each format that only a name identifies; truncated or extended data fail. */
 static void check_one(sl_packing packing, sl_bytes packed)
 {
     for (size_t in = 1; in <= packed.size; in++) {

@@ -15,8 +15,7 @@ static bool members(sl_bytes packed, uint8_t *to, size_t size)
     return sl_inflate_members(packed, to, size);
 }
 
-/* That it unpacks to `text`, and that no part of it, or of it with something behind, does; nor to
- * any other size. */
+/* Expects the data to unpack to `text`, and fail if cut, extended, or given another size. */
 static void check(unpacker unpack, sl_bytes packed, const char *text)
 {
     uint8_t to[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may happen to a cache of chunks: writers that are killed, damaged files, files of others,
- * folders that are removed, full, read-only, or not to be trusted. No wrong byte is served. */
+/* Faults of a chunk cache: killed writers, damaged files, foreign files, and folders that are
+ * removed, full, read-only or untrusted. No wrong byte is served. */
 #include "checksum.h"
 #include "chunk_list.h"
 #include "chunk_rig.h"
@@ -70,7 +70,7 @@ static uint64_t killed_bytes(unsigned number)
     return number % 8 == 0 ? UINT64_C(3) << 20 : 20000 + number;
 }
 
-/* Writes and removes chunks until it is killed; says when it has begun to. */
+/* Writes and removes chunks until it is killed; reports when it has begun. */
 static void write_forever(int begun)
 {
     sl_chunk_cache *cache = chunk_rig_open(PLENTY);
@@ -131,7 +131,7 @@ CACHE_TEST(writers_may_be_killed_at_any_time)
     assert_true(here > 0);
 }
 
-/* While another process has the folder open, a part that was left is taken by its next writer. */
+/* While another process has the folder open, an abandoned part is taken over by its next writer. */
 CACHE_TEST(a_part_that_was_left_is_written_again)
 {
     sl_chunk_cache *cache = chunk_rig_open(PLENTY);
@@ -206,7 +206,7 @@ CACHE_TEST(processes_that_fill_a_cache_together_write_each_chunk_once)
     sl_chunk_cache_close(cache);
 }
 
-/* A process that is stopped while it counts, for as long as it likes. */
+/* A process stopped while it counts, for any length of time. */
 CACHE_TEST(a_lock_that_is_held_keeps_nobody_waiting)
 {
     sl_chunk_cache *cache = chunk_rig_open(PLENTY);
@@ -221,7 +221,7 @@ CACHE_TEST(a_lock_that_is_held_keeps_nobody_waiting)
     sl_chunk_cache_close(cache);
 }
 
-/* A child of a process that has the cache open. */
+/* A forked child of a process that has the cache open. */
 static int use_after_fork(void)
 {
     sl_chunk_cache *cache = chunk_rig_open(PLENTY);
@@ -247,7 +247,7 @@ CACHE_TEST(a_child_has_a_cache_of_its_own)
 
 enum { DAMAGED_BYTES = 5000 };
 
-/* Opens the cache anew: a process verifies a file once. */
+/* Reopens the cache, because a process verifies a file only once. */
 static void needs_damage(void)
 {
     sl_chunk_cache *cache = chunk_rig_open(PLENTY);
@@ -308,7 +308,7 @@ CACHE_TEST(files_of_another_length_are_noticed)
         assert_int_equal(close(fd), 0);
         needs_damage();
     }
-    /* As after a power failure: the length is right, and pages are zero, all or some. */
+    /* Like after a power failure: the length is right, and some or all pages are zero. */
     for (off_t from = 0; from < bytes; from += 2500) {
         open_file_of(&fd, &bytes);
         assert_int_equal(ftruncate(fd, from), 0);
@@ -321,7 +321,7 @@ CACHE_TEST(files_of_another_length_are_noticed)
     assert_int_equal(pwrite(fd, zeros, sizeof(zeros), 1000), sizeof(zeros));
     assert_int_equal(close(fd), 0);
     needs_damage();
-    /* Claims of the footer that do not fit, under a right checksum. */
+    /* Footer values that do not match, under a right checksum. */
     open_file_of(&fd, &bytes);
     uint8_t *all = sl_malloc((size_t)bytes);
     assert_non_null(all);
@@ -344,7 +344,7 @@ CACHE_TEST(files_of_another_length_are_noticed)
 
 /* ---- files of others ---- */
 
-/* A file of version 2 with right checksums. */
+/* Makes a file of version 2 with right checksums. */
 static void make_version_two(const char *path)
 {
     uint8_t encoded[SL_CHUNK_TAIL_MAX];
@@ -475,7 +475,7 @@ CACHE_TEST(folders_that_others_may_write_to_are_refused)
     assert_non_null(strstr(text, "every user may write"));
     assert_int_equal(chmod(outer, 01777), 0);
     assert_int_equal(try_open(text), SLUICE_OK);
-    assert_int_equal(chmod(outer, 0775), 0); /* a usual umask; what is in it is checked, too */
+    assert_int_equal(chmod(outer, 0775), 0); /* a usual umask; its contents are checked too */
     assert_int_equal(try_open(text), SLUICE_OK);
     if (geteuid() == 0) {
         assert_int_equal(chown(inner, NOBODY, NOBODY), 0);
@@ -502,7 +502,7 @@ CACHE_TEST(folders_that_are_none_are_refused)
     assert_int_equal(sl_chunk_cache_open(&cache, "", 1, &error), SLUICE_INVALID);
     assert_int_equal(sl_chunk_cache_open(&cache, NULL, 1, &error), SLUICE_INVALID);
     assert_int_equal(sl_chunk_cache_open(&cache, "/proc/nothing/here", 1, &error), SLUICE_IO);
-    /* Folders above it are made, and a link to a folder is followed. */
+    /* Parent folders are created, and a link to a folder is followed. */
     assert_int_equal(sl_chunk_cache_open(&cache, test_path("cache/a/b/c"), PLENTY, &error),
                      SLUICE_OK);
     sl_chunk_cache_close(cache);
@@ -514,7 +514,7 @@ CACHE_TEST(folders_that_are_none_are_refused)
 
 /* ---- disks ---- */
 
-/* Mounts for this process alone. */
+/* Creates mounts for this process alone. */
 static bool have_own_mounts(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
@@ -636,7 +636,7 @@ static int on_a_full_disk(void)
     CHILD_NEEDS(strstr(stats.off, "No space left on device") != NULL);
     CHILD_NEEDS(stats.kept_bytes == (uint64_t)FIT * 25 * 4096);
     CHILD_NEEDS(chunk_rig_count(SL_CHUNK_PART) == 0);
-    /* After a minute, and with space again, it goes on. */
+    /* After a minute, and with space again, it resumes. */
     cache->off_until_ns = 1;
     sl_cached_object *first = chunk_rig_object(cache, 0, CHUNK_RIG_SMALL);
     sl_cached_object *last = chunk_rig_object(cache, 6, CHUNK_RIG_SMALL);
@@ -751,7 +751,7 @@ CACHE_TEST(a_cache_is_listed_verified_and_emptied)
                      SLUICE_OK);
     assert_int_equal(work.chunks, 1);
     needs_list("s3://b/2 70/8388678 1; ");
-    assert_int_equal(stats_of(cache).kept_bytes, 4096); /* in the process that has it open, too */
+    assert_int_equal(stats_of(cache).kept_bytes, 4096); /* also in the process that has it open */
     assert_int_equal(sl_chunk_list_empty(chunk_rig_folder(), NULL, NULL, &work, &error), SLUICE_OK);
     assert_int_equal(chunk_rig_count(""), 0);
     assert_int_equal(stats_of(cache).kept_bytes, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of chunks on a disk: what was written is found by any process, quotas hold, and what
- * is evicted stays readable by those who read it. */
+/* The chunk cache on disk: any process finds what was written, quotas hold, and evicted chunks stay
+ * readable for their current readers. */
 #include "chunk_list.h"
 #include "chunk_rig.h"
 #include "chunk_state.h"
@@ -64,11 +64,11 @@ CACHE_TEST(a_chunk_is_found_as_it_was_written)
     assert_int_equal(stats.damaged, 0);
     assert_string_equal(stats.off, "");
     assert_int_equal(chunk_rig_count(SL_CHUNK_PART), 0);
-    sl_chunk_cache_close(cache); /* the object still has it */
+    sl_chunk_cache_close(cache); /* the object still uses it */
     assert_int_equal(chunk_rig_check(object, 7, 1), SL_CHUNK_HERE);
     sl_cached_object_close(object);
 
-    cache = chunk_rig_open(PLENTY); /* another instance finds it, and verifies it */
+    cache = chunk_rig_open(PLENTY); /* another instance finds and verifies it */
     object = chunk_rig_object(cache, 7, bytes);
     assert_int_equal(chunk_rig_check(object, 7, 0), SL_CHUNK_HERE);
     assert_int_equal(stats_of(cache).kept_bytes, stats.kept_bytes);
@@ -103,8 +103,8 @@ CACHE_TEST(chunks_are_of_one_address_etag_and_size)
     sl_chunk_cache_close(cache);
 }
 
-/* Two names with one hash cannot be made at will: a chunk under the name of another one has the
- * same effect. */
+/* Two names with one hash cannot be made at will; a chunk under another chunk's name has the same
+ * effect. */
 CACHE_TEST(a_file_under_another_name_is_not_served)
 {
     sl_chunk_cache *cache = chunk_rig_open(PLENTY);
@@ -139,14 +139,14 @@ CACHE_TEST(a_chunk_that_is_removed_stays_readable)
     sl_free(expected);
     const int fd = use.fd;
     sl_chunk_done(object, &use);
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* or its blocks would stay taken */
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* otherwise its blocks would stay allocated */
     assert_int_equal(chunk_rig_keep(object, 3, 0), SLUICE_OK);
     assert_int_equal(chunk_rig_check(object, 3, 0), SL_CHUNK_HERE);
     sl_cached_object_close(object);
     sl_chunk_cache_close(cache);
 }
 
-/* Another process removes chunks that this one has open, and nobody uses. */
+/* Another process removes chunks that this process has open but does not use. */
 CACHE_TEST(descriptors_of_removed_chunks_are_closed)
 {
     enum { COUNT = 24 };
@@ -162,7 +162,7 @@ CACHE_TEST(descriptors_of_removed_chunks_are_closed)
         sl_chunk_done(objects[i], &use);
         assert_int_equal(unlink(chunk_rig_file(objects[i], 0, "")), 0);
     }
-    /* Each time that a chunk is opened, the cache looks at some. */
+    /* Each time it opens a chunk, the cache checks some others. */
     sl_cached_object *other = chunk_rig_object(cache, COUNT, 100);
     assert_int_equal(chunk_rig_keep(other, COUNT, 0), SLUICE_OK);
     for (unsigned i = 0; i < 2 * SL_CHUNK_ENTRIES_MAX; i++) {
@@ -278,7 +278,7 @@ CACHE_TEST(a_chunk_that_cannot_be_read_is_not_called_good)
     assert_int_equal(status, SLUICE_IO);
     assert_int_equal(error.sys_errno, EMFILE);
     assert_int_equal(work.chunks, 1);
-    /* One that another process removes is no failure. */
+    /* A chunk that another process removes is not a failure. */
     assert_int_equal(sl_chunk_list_verify(chunk_rig_folder(), &removing, &work, &error), SLUICE_OK);
     assert_int_equal(work.chunks, 1);
     assert_int_equal(work.damaged, 0);
@@ -346,7 +346,7 @@ CACHE_TEST(space_is_made_of_what_was_used_least_recently)
         sl_cached_object *object = chunk_rig_object(cache, i, CHUNK_RIG_SMALL);
         use_at(object, used[i]);
         if (i == 5) {
-            open_one = object; /* and stays */
+            open_one = object; /* and is kept */
         } else {
             sl_cached_object_close(object);
         }
@@ -359,14 +359,14 @@ CACHE_TEST(space_is_made_of_what_was_used_least_recently)
                          i == 3 || i == 1 ? SL_CHUNK_ABSENT : SL_CHUNK_HERE);
         sl_cached_object_close(object);
     }
-    /* More than there is to remove: the open object's chunk stays. */
+    /* More than can be removed: the open object's chunk stays. */
     assert_int_equal(sl_chunk_cache_make_space(cache, COUNT * SMALL_COST), 5 * SMALL_COST);
     assert_int_equal(chunk_rig_check(open_one, 5, 0), SL_CHUNK_HERE);
     sl_cached_object_close(open_one);
     sl_chunk_cache_close(cache);
 }
 
-/* A use renews a chunk, also where its time lies ahead, as after a clock was set back. */
+/* A use renews a chunk, even if its time is in the future, as after a clock was set back. */
 CACHE_TEST(a_use_is_noted)
 {
     const time_t times[] = {1000, 4000000000};
@@ -412,7 +412,7 @@ CACHE_TEST(a_job_with_a_smaller_quota_leaves_the_other_alone)
     in_child(has_smaller_quota, NULL);
     assert_int_equal(chunk_rig_count(""), 4);
     sl_chunk_cache_close(cache);
-    /* Alone, it makes the cache smaller. */
+    /* As the only user, it reduces the cache. */
     cache = chunk_rig_open(2 * SMALL_COST);
     assert_int_equal(sl_chunk_cache_make_space(cache, SMALL_COST), SMALL_COST);
     assert_int_equal(chunk_rig_count(""), 1);
@@ -424,22 +424,23 @@ CACHE_TEST(the_count_is_repaired)
     sl_chunk_cache *cache = chunk_rig_open(PLENTY);
     chunk_rig_fill(cache, 3);
     sl_cached_object *object = chunk_rig_object(cache, 0, CHUNK_RIG_SMALL);
-    /* Somebody removes a file while the cache is open: it is noticed when it is to be removed. */
+    /* A file removed while the cache is open: noticed when it is due for removal. */
     assert_int_equal(unlink(chunk_rig_file(object, 0, "")), 0);
     assert_int_equal(stats_of(cache).kept_bytes, 3 * SMALL_COST);
     assert_false(sl_chunk_remove(object, 0));
     assert_int_equal(sl_chunk_cache_space(cache), PLENTY - 2 * SMALL_COST);
-    /* While it is not. */
+    /* A file removed while the cache is closed. */
     const char *gone = chunk_rig_file(object, 0, "");
     sl_cached_object_close(object);
     sl_chunk_cache_close(cache);
-    const struct timespec tick = {.tv_nsec = 20000000}; /* of the folder's time of modification */
+    const struct timespec tick = {.tv_nsec = 20000000}; /* resolution of the folder's
+                                                         * modification time */
     (void)nanosleep(&tick, NULL);
     write_file(gone, "x", 1);
     cache = chunk_rig_open(PLENTY);
     assert_int_equal(stats_of(cache).kept_bytes, 2 * SMALL_COST + 4096);
     sl_chunk_cache_close(cache);
-    /* The ledger is garbage, or empty. */
+    /* The ledger contains garbage or is empty. */
     for (uint32_t bytes = 0; bytes <= 64; bytes += 32) {
         char garbage[64];
         memset(garbage, 'g', sizeof(garbage));
@@ -481,7 +482,7 @@ CACHE_TEST(bytes_of_the_wrong_count_are_refused)
     assert_int_equal(sl_cached_object_chunks(empty), 0);
     assert_int_equal(chunk_rig_check(empty, 1, 0), SL_CHUNK_ABSENT);
     assert_int_equal(chunk_rig_keep(empty, 1, 0), SLUICE_END);
-    /* A size that some server claims costs nothing. */
+    /* A size claimed by a server uses no memory. */
     sl_cached_object *huge = chunk_rig_object(cache, 2, UINT64_MAX);
     assert_int_equal(chunk_rig_check(huge, 2, UINT64_MAX / SL_CHUNK_BYTES), SL_CHUNK_ABSENT);
     sl_cached_object_close(huge);
@@ -573,7 +574,7 @@ CACHE_TEST(threads_share_a_cache)
     sl_chunk_cache_close(c.cache);
 }
 
-/* The table of objects grows twice on the way. */
+/* Meanwhile the table of objects grows twice. */
 CACHE_TEST(objects_are_found_as_they_become_many)
 {
     enum { MANY = 200 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child that was forked while other threads open the chunk cache can open it, too. */
+/* A child forked while other threads open the chunk cache can open it too. */
 #include "chunk_cache.h"
 #include "chunk_file.h"
 #include "chunk_list.h"
@@ -50,7 +50,7 @@ static int open_once(const char *folder)
 TEST(a_child_opens_what_its_parent_is_opening)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* a thread may hold the locks of their allocator during the fork */
+    skip(); /* a thread may hold its allocator's locks during the fork */
 #endif
     static opener self;
     sluice_error error;
@@ -71,7 +71,7 @@ TEST(a_child_opens_what_its_parent_is_opening)
     sl_thread_join(&self.thread);
 }
 
-/* Says so, and has a part of a chunk open until it is ended. */
+/* Reports when it holds a chunk's part open, until it is killed. */
 static void hold_part(const char *path, int say)
 {
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

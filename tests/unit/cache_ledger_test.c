@@ -12,7 +12,7 @@ enum { COST = 4096, QUOTA = 1 << 20, BYTE_CHANGE = 0 };
 
 static const sl_chunk_folder *folder;
 static uint32_t removals; /* how often the ledger is removed before it is locked */
-static uint32_t named;    /* chunks that got a name */
+static uint32_t named;    /* chunks that were named */
 
 int __real_sl_chunk_lock(int fd, short type, off_t byte);
 int __wrap_sl_chunk_lock(int fd, short type, off_t byte);

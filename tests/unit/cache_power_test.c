@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Caches that a power failure ends (tests/support/power.h): whatever is left of them, what is read
- * through them is what it is without.
+ * Caches interrupted by a power failure (tests/support/power.h): regardless of what is left,
+ * reading through them gives the same as without a cache.
  */
 #include "checksum.h"
 #include "chunk_rig.h"
@@ -32,7 +32,7 @@ enum { MEMBERS = 5, TAR_BYTES = 32768, CHUNKED = 2 };
 typedef struct source {
     char path[300];
     bool unpacks;
-    uint64_t sum; /* without a cache */
+    uint64_t sum; /* sum without a cache */
 } source;
 
 static size_t make_tar(uint8_t *tar)
@@ -86,7 +86,7 @@ static void add_sample(sl_checksum_stream *stream, const sluice_dataset *dataset
     }
 }
 
-/* All samples of the dataset, opened with caches in `folder`. */
+/* Sums all samples of the dataset, opened with caches in `folder`. */
 static uint64_t sum_of(const source *s, const char *folder)
 {
     char unpacked[400];
@@ -116,7 +116,7 @@ static uint64_t sum_of(const source *s, const char *folder)
 static void check_source(const char *folder, void *ctx)
 {
     const source *s = ctx;
-    for (int i = 0; i < 2; i++) { /* the second time with what the first one kept */
+    for (int i = 0; i < 2; i++) { /* the second time with the files that the first one kept */
         if (sum_of(s, folder) != s->sum) {
             power_print_state();
             fail_msg("other data through the cache");
@@ -157,7 +157,7 @@ TEST_WITH(a_file_that_is_kept_unpacked, test_folder_make, test_folder_remove)
     fail_everywhere(&s);
 }
 
-/* What opening read of a file on a server. */
+/* The part of a server's file that opening read. */
 TEST_WITH(the_beginning_of_an_object, test_folder_make, test_folder_remove)
 {
     file_bytes object;
@@ -184,7 +184,7 @@ static void keep_chunks(void)
     sl_chunk_cache_close(cache);
 }
 
-/* One that is lost is kept again. The rig compares the bytes of one that is there. */
+/* A lost chunk is kept again. The rig compares the bytes of a chunk that exists. */
 static void check_chunk(sl_chunk_cache *cache, unsigned number)
 {
     sl_cached_object *object = chunk_rig_object(cache, number, CHUNK_RIG_SMALL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store of unpacked files: what counts as one, and what is done about locks of others, by whom
- * part files are removed, and what is shared. Whole datasets are tested from Python
- * (python/tests/test_unpacked_dir.py).
+ * The store of unpacked files: which files are valid, how locks of other processes are handled, who
+ * removes part files, and what is shared. python/tests/test_unpacked_dir.py tests whole datasets.
  */
 #include "clock.h"
 #include "photo_folder.h"
@@ -90,7 +89,7 @@ static void check_contents(const char *path, size_t bytes)
     (void)fclose(file);
 }
 
-/* The folder of the file kept at `path`, and a file of a name in it. */
+/* Returns the folder of the file kept at `path`, and a named file in it. */
 static const char *beside(const char *path, const char *name)
 {
     static char other[PATH];
@@ -104,7 +103,7 @@ static bool exists(const char *path)
     return stat(path, &facts) == 0;
 }
 
-/* Where "a.gz" is kept, and that it is not there now. */
+/* Removes the kept "a.gz" and returns its path. */
 static char *forget(const char *store)
 {
     static char kept[PATH];
@@ -161,8 +160,8 @@ TEST(what_is_told_counts)
     }
 }
 
-/* Somebody has the lock and does nothing: after a while it is not respected, but what may be in the
- * making is left alone. */
+/* A process has the lock but makes no progress: after a while it is ignored, but a file possibly in
+ * progress is left alone. */
 TEST(a_lock_whose_holder_hangs)
 {
     sl_file_list list = {0};
@@ -178,7 +177,7 @@ TEST(a_lock_whose_holder_hangs)
     check_contents(kept, DATA_BYTES);
     assert_true(exists(beside(kept, "1.7.part")));
     sl_file_list_close(&list);
-    /* Once it is unlocked, it is the one that works who cleans up. */
+    /* Once it is unlocked, the working process cleans up. */
     assert_int_equal(flock(fd, LOCK_UN), 0);
     (void)close(fd);
     assert_int_equal(unlink(kept), 0);
@@ -188,12 +187,12 @@ TEST(a_lock_whose_holder_hangs)
 
 typedef struct holder {
     int fd;
-    const char *kept; /* made in the end; NULL: not */
+    const char *kept; /* file made in the end; NULL: none */
     int wanted;       /* beats, */
-    atomic_int beats; /* and those so far */
+    atomic_int beats; /* and heartbeats so far */
 } holder;
 
-/* Holds a lock, perhaps for longer than a stall would be respected, but shows that it works. */
+/* Holds a lock, perhaps longer than a stall is tolerated, but shows progress. */
 static void hold(void *argument)
 {
     holder *h = argument;
@@ -232,9 +231,9 @@ TEST(who_works_is_waited_for)
     struct stat facts;
     write_gzip("a.gz", DATA_BYTES);
     const char *kept = forget("wait");
-    check_waiting(NULL, kept, 25); /* it was killed, say */
+    check_waiting(NULL, kept, 25); /* for example, it was killed */
     assert_int_equal(unlink(kept), 0);
-    check_waiting(kept, kept, 2); /* it has made it: that one is taken */
+    check_waiting(kept, kept, 2); /* it has finished: that file is taken */
     assert_int_equal(stat(kept, &facts), 0);
     assert_int_equal(facts.st_mtim.tv_sec, 1000);
 }
@@ -285,7 +284,7 @@ TEST(an_older_one_is_removed)
     }
 }
 
-/* Two names of a file are one; the same twice waits for itself. */
+/* Two names of one file are the same; opening the same file twice waits for itself. */
 TEST(links_and_doubles)
 {
     sl_file_list list = {0};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every cast there is, against the compiler's own conversions of one element at a time. */
+/* Every cast, against the compiler's own conversions of one element at a time. */
 #include "cast.h"
 #include "test.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { COUNT = 700, DTYPES = SLUICE_BOOL + 1 }; /* more than a chunk, and no multiple of one */
+enum { COUNT = 700, DTYPES = SLUICE_BOOL + 1 }; /* more than a chunk, but not a multiple of one */
 
-/* Element `i` as C sees it; half formats by their definition. */
+/* Returns element `i` as in C; half formats by their definition. */
 static long double value_of(sluice_dtype dtype, const uint8_t *bytes, size_t i)
 {
     union {
@@ -67,7 +67,7 @@ static bool is_floating(sluice_dtype dtype)
            dtype == SLUICE_F64;
 }
 
-/* Distance from one number of the dtype to the next around `value`. */
+/* Returns the spacing of the dtype's numbers around `value`. */
 static long double unit_at(sluice_dtype dtype, long double value)
 {
     int bits = 24;
@@ -96,7 +96,7 @@ static void check_floating(sluice_dtype from, sluice_dtype to, long double was, 
         assert_true(isinf(was) || fabsl(was) >= 65504 - 16);
         assert_true((was > 0) == (is > 0));
     } else {
-        /* wide integers and f64 reach the narrow ones by two roundings */
+        /* wide integers and f64 are rounded twice on the way to the narrow ones */
         const bool twice = sluice_dtype_bytes(from) >= 4 && sluice_dtype_bytes(to) == 2;
         assert_true(fabsl(was - is) <= unit_at(to, was) * (twice ? 0.5001L : 0.5L));
     }
@@ -122,7 +122,7 @@ static void check_pair(sluice_dtype from, sluice_dtype to, sl_cast cast)
 {
     static uint8_t source[COUNT * 8 + 1];
     static uint64_t made[COUNT];
-    uint8_t *bytes = source + 1; /* what is read need not be aligned */
+    uint8_t *bytes = source + 1; /* the source need not be aligned */
     fill(bytes, from);
     bool fits = true;
     const bool good = cast(made, bytes, COUNT);
@@ -180,7 +180,7 @@ TEST(a_dtype_to_itself)
     }
 }
 
-/* Neither 0 nor 1, anywhere: no dtype takes it. */
+/* Values other than 0 and 1, at any position, are rejected by all dtypes. */
 TEST(bools_that_are_none)
 {
     static uint8_t source[COUNT];
@@ -200,7 +200,7 @@ TEST(bools_that_are_none)
     }
 }
 
-/* All of them, to binary32, which holds each exactly; and back. */
+/* Converts all halves to binary32, which holds each exactly, and back. */
 TEST(every_half)
 {
     static uint16_t halves[65536];
@@ -221,7 +221,7 @@ TEST(every_half)
     }
 }
 
-/* Rounded once, although it goes by binary32. */
+/* Rounded only once, although the conversion goes through binary32. */
 TEST(doubles_are_rounded_once)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Boxes and what belongs to them, of made-up samples: lengths that differ, what is cut off, and
- * numbers that are no boxes.
+ * Boxes and their fields, from made-up samples: differing lengths, dropped boxes, and invalid
+ * numbers.
  */
 #include "columns_follow_rig.h"
 #include "test.h"
@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What belongs to boxes may have less room than they: what does not fit is refused, or left out,
- * and nothing is written behind the row. */
+/* Fields of boxes may hold fewer rows than the boxes: the excess is an error, or dropped, and
+ * nothing is written past the row. */
 static void add_owned(const follow_rig *f, uint64_t length, sluice_column_too_long too_long)
 {
     add_whole_image(f);
@@ -83,12 +83,12 @@ TEST_WITH(more_or_fewer_labels_than_boxes, follow_setup, follow_teardown)
     set_owned(f, 0, 0, 0);
     must_make(f->rig, 0);
     assert_int_equal(*(int64_t *)array(f->rig, "labels.lengths"), 0);
-    set_owned(f, 4, 4, 4); /* as good as ever */
+    set_owned(f, 4, 4, 4); /* valid as before */
     must_make(f->rig, 0);
     assert_int_equal(*(int64_t *)array(f->rig, "labels.lengths"), 3);
 }
 
-/* Labels are of all boxes that are stored, though some were cut off. */
+/* Labels are stored for all boxes, though some were dropped. */
 TEST_WITH(boxes_that_are_cut_off, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
@@ -134,7 +134,7 @@ TEST_WITH(boxes_that_are_none, follow_setup, follow_teardown)
     }
 }
 
-/* The error has the numbers as they are stored, also of a format that is converted. */
+/* The error shows the numbers as stored, also for a format that is converted. */
 TEST_WITH(boxes_of_negative_size, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
@@ -150,7 +150,7 @@ TEST_WITH(boxes_of_negative_size, follow_setup, follow_teardown)
          "box 1 of \"boxes\" has a width or height below 0: it is 5, 0, -0.5, 1 (xywh); correct");
 }
 
-/* Of binary64, or in shares of a picture: too large once they are of binary32, and in pixels. */
+/* As binary64 or fractions of an image: too large once converted to binary32 pixels. */
 TEST_WITH(boxes_beyond_floats, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
@@ -175,7 +175,7 @@ TEST_WITH(boxes_beyond_floats, follow_setup, follow_teardown)
          "box 0 of \"boxes\" contains a number that is not finite in pixels");
 }
 
-/* A whole box is wholly visible, whatever its numbers are rounded to. */
+/* A whole box is wholly visible, regardless of how its numbers are rounded. */
 TEST_WITH(whole_boxes, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;

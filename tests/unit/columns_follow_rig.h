@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns_follow_rig: a picture of 9 x 6, a mask, and made-up boxes, labels and points of it, as
- * the values of one row (columns_rig.h).
+ * columns_follow_rig: an image of 9 x 6 with a mask and made-up boxes, labels and points, as the
+ * values of one row (columns_rig.h).
  */
 #ifndef COLUMNS_FOLLOW_RIG_H
 #define COLUMNS_FOLLOW_RIG_H
@@ -19,23 +19,23 @@ typedef struct follow_rig {
     png_file picture, mask;
 } follow_rig;
 
-/* As a test's setup and teardown. */
+/* Usable as a test's setup and teardown. */
 int follow_setup(void **state);
 int follow_teardown(void **state);
 
-/* Fails the test if it is refused. */
+/* Fails the test if adding fails. */
 void add(const follow_rig *f, sluice_column column);
-/* Of one step and two numbers. */
+/* Adds the image with one step and two numbers. */
 void add_image(const follow_rig *f, const char *step, double first, double second);
-/* As it is stored. */
+/* Adds the image as stored. */
 void add_whole_image(const follow_rig *f);
 
-/* `count` rows of `inner` numbers each. */
+/* Sets `count` rows of `inner` numbers each. */
 void set_rows(const follow_rig *f, uint32_t field, const void *numbers, uint64_t count,
               uint64_t inner, size_t element);
 void set_boxes(const follow_rig *f, const float (*boxes)[4], uint64_t count);
 void set_labels(const follow_rig *f, const int64_t *labels, uint64_t count);
-/* Making a row says so, and blames the field. */
+/* Expects making a row to fail so, and the error to name the field. */
 void says(const follow_rig *f, sluice_status status, uint32_t field, const char *words);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns that follow a picture, of made-up samples: arrays, widths, blank rows, tensors that are
- * not what their shapes say, and what is refused; boxes have a test of their own. Their geometry
- * has others (augment_trail_test.c, python/tests/test_follow_rules.py).
+ * Columns that follow an image, from made-up samples: arrays, widths, blank rows, tensors that do
+ * not match their shapes, and errors. Boxes have their own test; augment_trail_test.c and
+ * python/tests/test_follow_rules.py test the geometry.
  */
 #include "columns_follow_rig.h"
 #include "error.h"
@@ -87,7 +87,7 @@ TEST_WITH(rows_without_a_sample_are_blank, follow_setup, follow_teardown)
     must_make(f->rig, 0);
     blank(f->rig, 1);
     set_bytes(f->rig, IMAGE, NULL, 0);
-    value(f->rig, IMAGE)->present = false; /* which it may miss: then nothing follows it */
+    value(f->rig, IMAGE)->present = false; /* the image may be missing: then nothing follows it */
     must_make(f->rig, 2);
     static const struct {
         const char *name;
@@ -106,7 +106,7 @@ TEST_WITH(rows_without_a_sample_are_blank, follow_setup, follow_teardown)
         assert_true(is_zero(rows + bytes, 2 * bytes));
     }
     const uint8_t *masks = array(f->rig, "m");
-    assert_false(is_all(masks, PIXELS, 200)); /* what is beside a picture is where there is none */
+    assert_false(is_all(masks, PIXELS, 200)); /* an absent image has only fill outside */
     assert_true(is_all(masks + PIXELS, 2 * (size_t)PIXELS, 200));
     assert_int_equal(*(int64_t *)array(f->rig, "boxes.lengths"), 1);
     assert_memory_equal(array(f->rig, "boxes"), boxes, sizeof(boxes));
@@ -157,7 +157,7 @@ TEST_WITH(masks_that_are_no_pngs, follow_setup, follow_teardown)
     sluice_error error;
     assert_int_not_equal(make(f->rig, 0, &error), SLUICE_OK);
     assert_ptr_equal(f->rig->row->blame, value(f->rig, MASK));
-    for (size_t size = 0; size < f->mask.size; size++) { /* cut off anywhere */
+    for (size_t size = 0; size < f->mask.size; size++) { /* truncated anywhere */
         uint8_t *bytes = malloc(size + 1);
         assert_non_null(bytes);
         memcpy(bytes, f->mask.data, size);
@@ -207,7 +207,7 @@ TEST_WITH(fills_that_are_none, follow_setup, follow_teardown)
     }
 }
 
-/* Each is refused when it is added, with a reason; `of` does not matter there. */
+/* Each fails when it is added, with a reason; `of` does not matter there. */
 TEST_WITH(columns_that_are_refused_at_once, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;
@@ -274,7 +274,7 @@ TEST_WITH(columns_that_are_refused_at_once, follow_setup, follow_teardown)
     assert_int_equal(f->rig->asked->count, 0);
 }
 
-/* Sixty-three columns of one picture. */
+/* Sixty-three columns following one image. */
 TEST_WITH(many_columns, follow_setup, follow_teardown)
 {
     const follow_rig *f = *state;

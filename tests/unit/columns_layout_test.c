@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents that are transformed for filling in the middle: each split and form as often as a
- * listing of all draws has it, and the share of documents. Rows of them are
- * python/tests/test_packed_fim.py's.
+ * Documents transformed for fill-in-the-middle: each split and form occurs as often as in a listing
+ * of all draws, and so does the fraction of documents. python/tests/test_packed_fim.py tests their
+ * rows.
  */
 #include "document_layout.h"
 #include "test.h"
@@ -12,7 +12,7 @@
 
 enum { SPLIT = 3, SHOWN = 32, FORMS_MAX = 64 };
 
-/* A document of SPLIT elements, "012", as rows may have it, and how often. */
+/* A document of SPLIT elements, "012", in a form that rows may have, and its frequency. */
 typedef struct form {
     char text[SHOWN];
     double share;
@@ -37,7 +37,7 @@ static form *form_named(forms *all, const char *text)
     return made;
 }
 
-/* What two even draws of the places 0 to SPLIT give, one after the other. */
+/* Lists the results of two uniform draws of the positions 0 to SPLIT, one after the other. */
 static void list_forms(forms *all, double spm)
 {
     static const char whole[] = "012";
@@ -86,7 +86,7 @@ TEST(documents_are_split_evenly)
         show(&layout, piece.length, text);
         form_named(&all, text)->seen++;
     }
-    assert_int_equal(all.count, known); /* none but those */
+    assert_int_equal(all.count, known); /* no others */
     for (uint32_t i = 0; i < known; i++) {
         const double expected = ROUNDS * all.of[i].share;
         const double off = all.of[i].seen - expected;

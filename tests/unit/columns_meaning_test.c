@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns that are asked for without a word: what their fields mean is the default, what belongs to
- * boxes follows them, and what contradicts a field, or cannot be meant, is noticed.
+ * Columns requested without options: a field's meaning is the default, fields of boxes follow them,
+ * and options that contradict a field or cannot be meant are reported.
  */
 #include "columns_rig.h"
 #include "error.h"
@@ -326,7 +326,7 @@ TEST_WITH(a_batch_that_lost_its_boxes, meaning_setup, meaning_teardown)
                .kind = SLUICE_COLUMN_BOXES, .field = "boxes", .box_format = SLUICE_BOX_CXCYWH});
     must_bind(m->rig);
     const float shares[4] = {0.5F, 0.5F, 0.2F, 0.2F};
-    for (uint32_t kept = 1; kept < 2; kept--) { /* a batch of which one row keeps its box */
+    for (uint32_t kept = 1; kept < 2; kept--) { /* a batch in which one row keeps its box */
         give(m, BOXES, (const float[]){5, 5, 4, 4}, kept, 4, sizeof(float));
         must_make(m->rig, 0);
         give(m, BOXES, shares, 1, 4, sizeof(float));
@@ -338,7 +338,7 @@ TEST_WITH(a_batch_that_lost_its_boxes, meaning_setup, meaning_teardown)
     has_notice(m, 0,
                "dropped all 1 boxes of a batch; they were read as cxcywh in pixels: write "
                "relative 1 if they are stored in fractions");
-    give(m, BOXES, shares, 0, 4, sizeof(float)); /* nothing was there to be lost; and only once */
+    give(m, BOXES, shares, 0, 4, sizeof(float)); /* nothing could be lost; and only once */
     must_make(m->rig, 0);
     sl_columns_finish(&m->rig->set, 1, 0, m->rig->parts, sizes);
     has_notices(m, 1);
@@ -350,7 +350,8 @@ TEST_WITH(boxes_that_are_mostly_none, meaning_setup, meaning_teardown)
     enum { EACH = 100 };
     float boxes[EACH][4];
     sluice_error error;
-    for (uint32_t i = 0; i < EACH; i++) { /* 60 of 100 are wider than their left edge is far */
+    for (uint32_t i = 0; i < EACH; i++) { /* 60 of 100 are wider than the distance of their left
+                                           * edge */
         const float stored[4] = {i < 60 ? 15 : 1, 1, 4, 5};
         memcpy(boxes[i], stored, sizeof(stored));
     }
@@ -370,7 +371,7 @@ TEST_WITH(boxes_that_are_mostly_none, meaning_setup, meaning_teardown)
     has_notices(m, 1);
 }
 
-/* Rows of a field that may belong to boxes, `lengths` long beside so many boxes. */
+/* Compares rows of a field that may belong to boxes, `lengths` long, with as many boxes. */
 static void compare(meaning_rig *m, const uint32_t (*lengths)[2], uint32_t rows, uint32_t notices)
 {
     static const float boxes[8][4] = {{1, 1, 5, 5}, {1, 1, 5, 5}, {1, 1, 5, 5}, {1, 1, 5, 5},

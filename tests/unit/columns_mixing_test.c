@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows that meet, one by one: in any order, with pictures or labels that are missing, and what is
- * left to a device.
+ * Pairing of rows, one by one: in any order, with missing images or labels, and the part left to a
+ * device.
  */
 #include "columns_rig.h"
 #include "conversion.h"
@@ -75,7 +75,7 @@ static void close_rig(meeting_rig *m)
     columns_rig_close(&rig);
 }
 
-/* A row with a picture and a label, or without. */
+/* Makes a row with or without an image and a label. */
 static void make_row(meeting_rig *m, uint32_t row, bool picture, bool label)
 {
     columns_rig *r = m->rig;
@@ -140,7 +140,7 @@ static void expect_label(const meeting_rig *m, uint32_t row, const bool labels[R
     }
 }
 
-/* Rows in an order that is drawn; `pictures` and `labels`: which are there. */
+/* Makes rows in a drawn order; `pictures` and `labels`: which of them exist. */
 static void check_order(const double *arguments, uint32_t count, uint64_t seed,
                         const bool pictures[ROWS], const bool labels[ROWS])
 {
@@ -195,7 +195,7 @@ TEST(pictures_and_labels_that_are_missing)
     }
 }
 
-/* A row that holds no sample, and one of padding, which nobody waits for. */
+/* A row without a sample, and a row of padding, for which no row waits. */
 TEST(blank_rows)
 {
     for (int previous = 0; previous < 2; previous++) {
@@ -228,7 +228,7 @@ TEST(blank_rows)
     }
 }
 
-/* The device gets bytes, and what is to be done with them. */
+/* The device gets bytes and the operations to apply. */
 TEST(what_a_device_is_told)
 {
     for (int previous = 0; previous < 2; previous++) {

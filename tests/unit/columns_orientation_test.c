@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images of all EXIF orientations and what was annotated in them: which way up they are decoded,
- * and that boxes, points, shapes and masks are turned with them. The oracle is a table of where
+ * Images of all EXIF orientations and their annotations: the orientation in which they are decoded,
+ * and boxes, points, shapes and masks that are rotated with them. The oracle is a table of where
  * each pixel goes.
  */
 #include "columns_rig.h"
@@ -78,7 +78,7 @@ static bool exchanges(int orientation)
     return orientation >= 5;
 }
 
-/* The stored pixel that is at (x, y) of the upright image, of the stored size. */
+/* Finds the stored pixel shown at (x, y) of the upright image, from the stored size. */
 static void stored_of(int orientation, int w, int h, int x, int y, int stored[2])
 {
     const int table[9][2] = {{0, 0},         {x, y}, {w - 1 - x, y}, {w - 1 - x, h - 1 - y},
@@ -87,7 +87,7 @@ static void stored_of(int orientation, int w, int h, int x, int y, int stored[2]
     memcpy(stored, table[orientation], sizeof(table[orientation]));
 }
 
-/* The same the other way round, by looking for it. */
+/* Does the reverse by searching. */
 static void upright_of(int orientation, int w, int h, int x, int y, int upright[2])
 {
     const int columns = exchanges(orientation) ? h : w;
@@ -107,7 +107,7 @@ static void upright_of(int orientation, int w, int h, int x, int y, int upright[
 
 typedef struct asked {
     sluice_exif exif;
-    sluice_orientation field, column; /* of the image and what follows it; of columns */
+    sluice_orientation field, column; /* of the image and its followers; of columns */
 } asked;
 
 static void add(const turned_rig *t, sluice_column column)
@@ -176,8 +176,8 @@ static void give_image(turned_rig *t, int w, int h, int orientation)
     set_bytes(t->rig, IMAGE, t->picture.data, t->picture.size);
 }
 
-/* What was annotated in the upright image, or in the stored one: a box, a point, the box as run
- * lengths and as a polygon, and a mask that is the number of each stored pixel. */
+/* Annotations in the upright image or in the stored one: a box, a point, the box as run lengths and
+ * as a polygon, and a mask with the number of each stored pixel. */
 enum { LEFT = 1, TOP = 2, RIGHT = 4, BOTTOM = 5, POINT_X = 3, POINT_Y = 0 };
 
 typedef struct sample {
@@ -212,7 +212,7 @@ static void give_sample(turned_rig *t, sample *s, int orientation, bool upright)
     give_side(t, HIGH, h);
 }
 
-/* Where a pixel of the image as it was annotated is in the image as it is decoded. */
+/* Maps a pixel of the annotated image to its position in the decoded image. */
 static void moved_to(int orientation, bool annotated, bool decoded, int x, int y, int to[2])
 {
     to[0] = x;
@@ -224,7 +224,7 @@ static void moved_to(int orientation, bool annotated, bool decoded, int x, int y
     }
 }
 
-/* A mask has the stored place of each of its pixels. */
+/* A mask holds the stored position of each of its pixels. */
 static void check_mask(const turned_rig *t, const char *name, int orientation, bool decoded)
 {
     const float *flat = array(t->rig, name);
@@ -274,7 +274,7 @@ static void check_sample(const turned_rig *t, int orientation, bool annotated, b
     assert_true(point[0] == (float)to[0] && point[1] == (float)to[1] && point[2] == 2);
 }
 
-/* All orientations; `decoded`, `annotated`: upright. */
+/* Tests all orientations; `decoded`, `annotated`: upright. */
 static void turn_all(turned_rig *t, const asked *how, bool annotated, bool decoded)
 {
     sample s;
@@ -346,7 +346,7 @@ TEST_WITH(a_size_that_fits_neither_way_up, turned_setup, turned_teardown)
     fails(t, "the image is 9 x 6 (width x height), but was annotated as 640 x 480");
 }
 
-/* A half turn, and a square. */
+/* A half turn, and a square image. */
 TEST_WITH(a_size_that_fits_both_ways_up, turned_setup, turned_teardown)
 {
     turned_rig *t = *state;
@@ -366,7 +366,7 @@ TEST_WITH(a_size_that_fits_both_ways_up, turned_setup, turned_teardown)
     must_make(t->rig, 0);
     check_sample(t, 3, true, false);
     unbind(t->rig);
-    t->fields[IMAGE].meaning.orientation = BY_SIZE; /* nothing follows it: as stored */
+    t->fields[IMAGE].meaning.orientation = BY_SIZE; /* nothing follows it: kept as stored */
     add_image(t, "image");
     must_bind(t->rig);
     must_make(t->rig, 0);
@@ -391,7 +391,7 @@ TEST_WITH(nobody_knows_the_size, turned_setup, turned_teardown)
     check_sample(t, 6, false, false);
 }
 
-/* It is as the image is decoded, or as the image is turned by a quarter, or of no use. */
+/* A mask has the decoded image's size, or that size rotated by a quarter turn, or is unusable. */
 TEST_WITH(a_mask_goes_by_its_own_size, turned_setup, turned_teardown)
 {
     turned_rig *t = *state;
@@ -435,7 +435,7 @@ static void give_square(turned_rig *t, sample *s, int orientation)
     give_tensor(t, FLAT, s->flat, H, H);
 }
 
-/* A dataset of masks says so of theirs. */
+/* A dataset of masks declares their orientation. */
 TEST_WITH(a_mask_whose_size_does_not_tell, turned_setup, turned_teardown)
 {
     static const sluice_exif ways[] = {AUTO, APPLY, IGNORE};
@@ -461,7 +461,7 @@ TEST_WITH(a_mask_whose_size_does_not_tell, turned_setup, turned_teardown)
         } else {
             fails(t, "\"image\" is 6 x 6 and has the EXIF orientation");
         }
-        value(t->rig, FLAT)->present = false; /* there is none that could be misplaced */
+        value(t->rig, FLAT)->present = false; /* no mask could be misplaced */
         must_make(t->rig, 0);
         unbind(t->rig);
     }
@@ -485,7 +485,7 @@ TEST_WITH(a_mask_that_is_said_to_be_one_way_up, turned_setup, turned_teardown)
     }
 }
 
-/* Two views share one picture. */
+/* Two views share one image. */
 TEST_WITH(views_are_the_same_way_up, turned_setup, turned_teardown)
 {
     turned_rig *t = *state;
@@ -505,11 +505,11 @@ TEST_WITH(views_are_the_same_way_up, turned_setup, turned_teardown)
         assert_memory_equal(array(t->rig, "one"), array(t->rig, "two"), (size_t)PIXELS * 3);
         assert_memory_equal(array(t->rig, "boxes"), s.box, sizeof(s.box));
     }
-    give_sample(t, &s, 4, true); /* one is made, and then two says what is wrong */
+    give_sample(t, &s, 4, true); /* a single one works; two report the error */
     fails(t, "give column \"boxes\"");
 }
 
-/* Shares are of the image as it was annotated. */
+/* Fractions refer to the annotated image. */
 TEST_WITH(shares_are_of_what_was_annotated, turned_setup, turned_teardown)
 {
     turned_rig *t = *state;
@@ -534,7 +534,7 @@ TEST_WITH(shares_are_of_what_was_annotated, turned_setup, turned_teardown)
 
 /* ---- numbers of pixels ---- */
 
-/* numpy: index w - 1 - x; what was in column and row 0 stays seen. */
+/* numpy: index w - 1 - x; column and row 0 stay visible. */
 TEST_WITH(numbers_of_pixels_are_flipped_as_such, turned_setup, turned_teardown)
 {
     turned_rig *t = *state;

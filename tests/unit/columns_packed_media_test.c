@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The second field of packed rows, such as patches of pictures: held against numbers that say
- * which patch of which document they are, and what is refused. How tokens look is
- * columns_packed_test's.
+ * The second field of packed rows, such as image patches: compared with numbers that identify the
+ * patch and its document; and errors. columns_packed_test covers tokens.
  */
 #include "columns_rig.h"
 #include "error.h"
@@ -68,13 +67,13 @@ static sluice_status make_member(rig *r, uint32_t row, uint32_t number, uint32_t
     return sl_columns_make(&r->set, r->row, r->parts, error);
 }
 
-/* Element `at` of the patches of a piece. */
+/* Returns element `at` of the patches of a piece. */
 static float patch(uint32_t row, uint32_t number, uint64_t at)
 {
     return (float)(1000 * row + 100 * number + at);
 }
 
-/* A member of one token, and `patches` patches; UINT64_MAX: without the field. */
+/* Makes a member of one token and `patches` patches; UINT64_MAX: without the field. */
 static sluice_status make_patches(rig *r, uint32_t row, uint32_t number, uint32_t count,
                                   uint64_t patches, sluice_error *error)
 {
@@ -96,7 +95,7 @@ static sluice_status make_patches(rig *r, uint32_t row, uint32_t number, uint32_
 
 TEST_WITH(patches_of_rows, setup, columns_rig_close)
 {
-    /* Of each document of each row; row 1 has no sample. */
+    /* Patches of each document of each row; row 1 has no sample. */
     static const uint64_t patches[ROWS][MOST] = {{3, 0, UINT64_MAX, 2}, {0}, {0, 11, 1}};
     static const uint32_t counts[ROWS] = {4, 0, 3};
     rig *r = *state;

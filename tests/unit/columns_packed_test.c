@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of packed sequences, held against rows that the test writes element by element: pieces of
- * any length, alone or inside their document, aligned or not, and what is refused.
+ * Rows of packed sequences, compared with rows that the test writes element by element: pieces of
+ * any length, whole documents or parts, aligned or not; and errors.
  */
 #include "columns_rig.h"
 #include "error.h"
@@ -60,13 +60,13 @@ static void add(rig *r, const sluice_column *column)
 /* ---- pieces, and the row that they should be ---- */
 
 typedef struct piece {
-    uint64_t length, first, count; /* of the document in rows, and of the piece in it */
-    bool alone;                    /* only the piece was read, and the element behind it */
-    uint32_t ids;                  /* in front of the document and behind it */
-    uint32_t mask;                 /* MASK, RUNS; 0: none */
+    uint64_t length, first, count; /* length of the document in rows, and of the piece in it */
+    bool alone;                    /* only the piece was read, and the element after it */
+    uint32_t ids;                  /* ids before the document and after it */
+    uint32_t mask;                 /* MASK, RUNS; 0: no mask */
 } piece;
 
-/* Whether a stored element is trained; runs of several are. */
+/* True if a stored element is trained; runs have several elements. */
 static bool is_trained(uint32_t number, uint64_t at)
 {
     return (at / (1 + number % 3)) % 3 != number % 2;
@@ -77,13 +77,13 @@ static uint64_t stored_of(const piece *p)
     return p->length - (p->ids & SLUICE_ID_BOS) - (p->ids & SLUICE_ID_EOS) / SLUICE_ID_EOS;
 }
 
-/* Stored element `at` of the document of piece number `piece` in row `row`. */
+/* Returns stored element `at` of the document of piece number `piece` in row `row`. */
 static uint16_t token(uint32_t row, uint32_t number, uint64_t at)
 {
     return (uint16_t)(10000 * row + 1000 * number + at);
 }
 
-/* Element `at` of it in the row. */
+/* Returns its element `at` as it appears in the row. */
 static int64_t element_of(const piece *p, uint32_t row, uint32_t number, uint64_t at)
 {
     const uint64_t before = p->ids & SLUICE_ID_BOS;
@@ -93,7 +93,7 @@ static int64_t element_of(const piece *p, uint32_t row, uint32_t number, uint64_
     return at - before < stored_of(p) ? token(row, number, at - before) : EOS;
 }
 
-/* Whether element `at` of the document in the row is. */
+/* True if element `at` of the document in the row is a target. */
 static bool is_target(const piece *p, uint32_t number, uint64_t at)
 {
     const uint64_t before = p->ids & SLUICE_ID_BOS;
@@ -109,7 +109,7 @@ typedef struct wanted {
     int64_t count, longest, samples[MOST];
 } wanted;
 
-/* The sample that a piece is of. */
+/* Returns the sample of a piece. */
 static uint64_t sample_of(uint32_t row, uint32_t number)
 {
     return (UINT64_C(1) << 40) + 100ULL * row + number;
@@ -198,7 +198,8 @@ static void expect_row(const rig *r, uint32_t row, const wanted *w)
     expect(r, "tokens.samples", row, w->samples, MOST);
 }
 
-/* The mask of its document, in one form. Its bytes, as many as it has, stay until the next one. */
+/* Sets its document's mask in one form. Its bytes, exactly sized, stay valid until the next
+ * call. */
 static void set_mask(rig *r, uint32_t number, const piece *p)
 {
     static int16_t numbers[256];
@@ -226,7 +227,7 @@ static void set_mask(rig *r, uint32_t number, const piece *p)
     value(r, RUNS)->shape[1] = 2;
 }
 
-/* The bytes that unpacking a piece gives. */
+/* Makes the row from the bytes that unpacking a piece gives. */
 static sluice_status make_piece(rig *r, uint32_t row, uint32_t number, uint32_t count,
                                 const piece *p, sluice_error *error)
 {
@@ -235,7 +236,7 @@ static sluice_status make_piece(rig *r, uint32_t row, uint32_t number, uint32_t 
     const uint64_t stored_count = stored_of(p);
     uint64_t begin = 0;
     uint64_t end = stored_count;
-    if (p->alone) { /* one element at least */
+    if (p->alone) { /* at least one element */
         begin = p->first < before ? 0 : p->first - before;
         begin = begin < stored_count ? begin : stored_count - 1;
         end = p->first + p->count + 1 - before;
@@ -244,7 +245,7 @@ static sluice_status make_piece(rig *r, uint32_t row, uint32_t number, uint32_t 
     for (uint64_t i = begin; i < end; i++) {
         stored[i - begin] = token(row, number, i);
     }
-    /* Just these bytes, so that a sanitizer sees a read behind them. */
+    /* Exactly these bytes, so that a sanitizer sees a read past the end. */
     uint8_t *bytes = malloc(2 * (end - begin));
     assert_non_null(bytes);
     memcpy(bytes, stored, 2 * (end - begin));
@@ -284,7 +285,7 @@ static uint32_t below(uint32_t *seed, uint32_t bound)
     return (*seed >> 8) % bound;
 }
 
-/* As many as fit, or fewer; some of them fill the row. */
+/* Draws as many as fit, or fewer; some of them fill the row. */
 static uint32_t draw_pieces(uint32_t *seed, uint32_t align, const piece *like, piece *pieces)
 {
     const uint32_t most = 1 + below(seed, MOST);
@@ -298,7 +299,7 @@ static uint32_t draw_pieces(uint32_t *seed, uint32_t align, const piece *like, p
         }
         p->first = below(seed, 2) == 0 ? 0 : below(seed, 30);
         p->length = p->first + p->count + (below(seed, 2) == 0 ? 0 : below(seed, 5));
-        p->length += p->length < 3 ? 3 : 0; /* something is stored */
+        p->length += p->length < 3 ? 3 : 0; /* at least one is stored */
         p->ids = like->ids;
         p->mask = like->mask;
         p->alone = like->mask == 0 && below(seed, 2) == 0;
@@ -408,7 +409,7 @@ TEST_WITH(documents_that_are_not_as_planned, setup, columns_rig_close)
     const sluice_column column = packed(1, 0);
     sluice_error error;
     const piece good = {40, 0, 40, .alone = true, .ids = 0};
-    const piece long_one = {9, 0, 9, .alone = true}; /* behind 40 of 48 elements */
+    const piece long_one = {9, 0, 9, .alone = true}; /* after 40 of 48 elements */
     add(r, &column);
     must_bind(r);
     sl_error_clear(&error);
@@ -420,7 +421,8 @@ TEST_WITH(documents_that_are_not_as_planned, setup, columns_rig_close)
     assert_int_equal(make_piece(r, 0, 0, 1, &cut_off, &error), SLUICE_CORRUPT);
 }
 
-/* A mask that goes wrong in a document of ten elements, and the field that is blamed. */
+/* Expects an error for a mask that is wrong in a document of ten elements, and the field it
+ * names. */
 static void expect_bad_mask(uint32_t mask, const void *numbers, uint64_t items, const char *words)
 {
     rig *r = columns_rig_open(fields, FIELDS, ROWS);
@@ -465,7 +467,7 @@ TEST(bad_masks)
     expect_bad_mask(RUNS, far, 1, "run 0 of \"runs\" is [4294967295, 4294967295): the document's");
 }
 
-/* A document that has the id already makes a bad sample where the id would be written. */
+/* If a document already contains the id where the id would be written, the sample is bad. */
 static void expect_twice(uint32_t id, const piece *p, bool refused)
 {
     rig *r = columns_rig_open(fields, FIELDS, ROWS);
@@ -514,7 +516,7 @@ TEST_WITH(tokens_beyond_the_dtype, setup, columns_rig_close)
     const uint64_t tokens[2] = {1, UINT64_MAX};
     add(r, &column);
     must_bind(r);
-    for (uint64_t count = 1; count <= 2; count++) { /* the last target is one, too */
+    for (uint64_t count = 1; count <= 2; count++) { /* the last target is one too */
         sl_error_clear(&error);
         set_bytes(r, 1, tokens, sizeof(tokens));
         r->row->values.piece = (sl_document_piece){.count = count, .length = 2, .stored = 2};
@@ -647,7 +649,7 @@ TEST_WITH(ids_and_their_bits, setup, columns_rig_close)
     rig *r = *state;
     sluice_column column = packed(1, 0);
     sluice_column number = SLUICE_COLUMN_INIT;
-    column.eos = 5; /* without its bit */
+    column.eos = 5; /* without setting its bit */
     assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_INVALID);
     column.ids = SLUICE_ID_BOS;
     assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_INVALID);
@@ -657,7 +659,7 @@ TEST_WITH(ids_and_their_bits, setup, columns_rig_close)
     number.field = "label";
     number.ids = SLUICE_ID_EOS;
     assert_int_equal(sluice_columns_add(r->asked, &number), SLUICE_INVALID);
-    /* An option that is set sets its bit. */
+    /* Setting an option sets its bit. */
     column = packed(1, 0);
     assert_int_equal(sluice_option_set(SLUICE_OPTIONS_COLUMN, &column, "eos", "0", NULL),
                      SLUICE_OK);

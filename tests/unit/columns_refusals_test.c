@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each allocation and each system call is refused once, for columns of each kind: see
- * tests/support/refused_runs.h.
+ * Refuses each allocation and each system call once, for columns of each kind
+ * (tests/support/refused_runs.h).
  */
 #include "photo_folder.h"
 #include "refused_runs.h"
@@ -131,7 +131,7 @@ static void finish(sluice_writer *writer)
     }
 }
 
-/* Windows are taken of tensors that are stored plain, with numbers at most beside them. */
+/* Windows are taken from tensors stored plain, with only numbers beside them. */
 static void make_tokens(const char *path)
 {
     sluice_field fields[FIELDS];
@@ -176,7 +176,7 @@ static void make_dataset(const char *path)
 
 typedef struct column_set {
     refused_case base;
-    const char *step; /* of the picture's recipe; NULL: there is no picture */
+    const char *step; /* step of the image's recipe; NULL: no image */
     double arguments[4];
     uint32_t argument_count;
     const char *more; /* a second step; NULL: none */

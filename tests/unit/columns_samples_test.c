@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PNGs as tensors: label masks and depth, whole and parts of them, and what is no such picture. */
+/* PNGs as tensors: label masks and depth, whole and in parts, and invalid images. */
 #include "columns_rig.h"
 #include "error.h"
 #include "jpeg_make.h"
@@ -41,7 +41,7 @@ static void add_samples(rig *r, const char *name, sluice_dtype dtype, sluice_col
     assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_OK);
 }
 
-/* A PNG of grey of 16 bits: pixel (y, x) is 1000 * y + x. */
+/* Makes a 16-bit grey PNG: pixel (y, x) is 1000 * y + x. */
 static png_file depth_png(uint32_t width, uint32_t height)
 {
     enum { SIDE_MAX = 60 };
