@@ -106,7 +106,7 @@ TEST_WITH(rows_without_a_sample_are_blank, follow_setup, follow_teardown)
         assert_true(is_zero(rows + bytes, 2 * bytes));
     }
     const uint8_t *masks = array(f->rig, "m");
-    assert_false(is_all(masks, PIXELS, 200)); /* an absent image has only fill outside */
+    assert_false(is_all(masks, PIXELS, 200)); /* rows without an image are all outside value */
     assert_true(is_all(masks + PIXELS, 2 * (size_t)PIXELS, 200));
     assert_int_equal(*(int64_t *)array(f->rig, "boxes.lengths"), 1);
     assert_memory_equal(array(f->rig, "boxes"), boxes, sizeof(boxes));

@@ -350,8 +350,7 @@ TEST_WITH(boxes_that_are_mostly_none, meaning_setup, meaning_teardown)
     enum { EACH = 100 };
     float boxes[EACH][4];
     sluice_error error;
-    for (uint32_t i = 0; i < EACH; i++) { /* 60 of 100 are wider than the distance of their left
-                                           * edge */
+    for (uint32_t i = 0; i < EACH; i++) { /* 60 of 100 have x2 < x1 in xyxy */
         const float stored[4] = {i < 60 ? 15 : 1, 1, 4, 5};
         memcpy(boxes[i], stored, sizeof(stored));
     }

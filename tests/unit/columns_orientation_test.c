@@ -505,7 +505,7 @@ TEST_WITH(views_are_the_same_way_up, turned_setup, turned_teardown)
         assert_memory_equal(array(t->rig, "one"), array(t->rig, "two"), (size_t)PIXELS * 3);
         assert_memory_equal(array(t->rig, "boxes"), s.box, sizeof(s.box));
     }
-    give_sample(t, &s, 4, true); /* a single one works; two report the error */
+    give_sample(t, &s, 4, true); /* column one is made, and two then reports the error */
     fails(t, "give column \"boxes\"");
 }
 

@@ -198,8 +198,7 @@ static void expect_row(const rig *r, uint32_t row, const wanted *w)
     expect(r, "tokens.samples", row, w->samples, MOST);
 }
 
-/* Sets its document's mask in one form. Its bytes, exactly sized, stay valid until the next
- * call. */
+/* Sets the mask of the piece's document in one form. The bytes stay valid until the next call. */
 static void set_mask(rig *r, uint32_t number, const piece *p)
 {
     static int16_t numbers[256];

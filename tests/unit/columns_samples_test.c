@@ -88,7 +88,8 @@ TEST_WITH(depth_of_every_dtype, setup, columns_rig_close)
     png_make_free(&file);
 }
 
-/* Columns of one part's shape have the same part, with channels or not, of a tensor as well. */
+/* Columns with the same part shape share the part, with or without channels, and for tensors
+ * too. */
 TEST_WITH(parts_of_pictures, setup, columns_rig_close)
 {
     rig *r = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of pictures of several sizes, as they are when all are made: moved together, or spread out
- * with zeros, in place; against a model that copies value by value.
+ * Rows of variable-size images after all are made: compacted, or spread out with zeros, in place;
+ * against a model that copies value by value.
  */
 #include "dtype.h"
 #include "kinds.h"
@@ -19,7 +19,7 @@ typedef struct batch {
     sl_column column;
     sluice_dtype dtype;
     uint8_t *arrays[4];
-    uint32_t rows, height, width; /* of the largest */
+    uint32_t rows, height, width; /* of the largest image */
     uint8_t made[ROWS_MAX][PICTURE_MAX];
 } batch;
 
@@ -99,7 +99,7 @@ static const int32_t *size_of_row(batch *b, uint32_t row)
     return sl_column_row(&b->column, b->arrays, b->column.sizes_part, row);
 }
 
-/* Byte `k` of value (y, x, c) in a picture of that size. */
+/* Returns the offset of byte `k` of value (y, x, c) in an image of that size. */
 static size_t place_of(const batch *b, const uint32_t size[2], const uint32_t at[3], size_t k)
 {
     const bool planes = b->column.request.layout == SLUICE_NCHW;
@@ -162,7 +162,7 @@ TEST(rows_come_to_where_they_belong)
     }
 }
 
-/* By each side, or by pixels. */
+/* Limited by each side, or by pixels. */
 TEST(what_there_is_space_for)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of made-up samples: what they become, and what is refused. */
+/* Columns of made-up samples: their results and errors. */
 #include "columns_rig.h"
 #include "error.h"
 #include "test.h"
@@ -55,7 +55,7 @@ static void add_image(rig *r, const char *name)
     sluice_augment_destroy(recipe);
 }
 
-/* Image columns are numbered in their order, whatever columns are between them. */
+/* Image columns are numbered in order, regardless of the columns between them. */
 TEST_WITH(images_are_found_by_their_numbers, setup, columns_rig_close)
 {
     rig *r = *state;
@@ -348,7 +348,7 @@ enum { WIDTH = 8, HEIGHT = 6, CROP_WIDTH = 3, CROP_HEIGHT = 2, SAMPLES = 18 };
 
 static uint8_t pixels[HEIGHT * WIDTH * 3];
 
-/* Sample `i` of what `draw` cut out, without resizing: channels last or first. */
+/* Returns sample `i` of the part that `draw` cut out, without resizing: channels last or first. */
 static uint8_t sample_of(const sl_mapping *draw, int32_t i, bool planes)
 {
     const int32_t channel = planes ? i / (CROP_HEIGHT * CROP_WIDTH) : i % 3;
@@ -408,7 +408,7 @@ TEST_WITH(several_crops_of_a_picture, setup, columns_rig_close)
                                    &draws[1].params.geometries[0].box.source};
         differ += parts[0]->x != parts[1]->x || parts[0]->y != parts[1]->y;
     }
-    assert_true(differ > 10); /* each draws for itself */
+    assert_true(differ > 10); /* each row draws for itself */
 }
 
 /* ---- refusals ---- */
@@ -542,7 +542,7 @@ static void expect_names(rig *r, const sl_field *of, uint32_t count, const char 
     sl_columns_close(&r->set);
 }
 
-/* Fields called like what every batch has. */
+/* Fields with the names of columns that every batch has. */
 TEST_WITH(natural_columns_of_any_name, setup, columns_rig_close)
 {
     rig *r = *state;
@@ -555,7 +555,7 @@ TEST_WITH(natural_columns_of_any_name, setup, columns_rig_close)
         {.name = "index", .type = SLUICE_FIELD_INT},
         {.name = "status", .type = SLUICE_FIELD_FLOAT},
         {.name = "field.index", .type = SLUICE_FIELD_INT},
-        {.name = "field.status", .type = SLUICE_FIELD_TEXT}, /* no column */
+        {.name = "field.status", .type = SLUICE_FIELD_TEXT}, /* not a default column */
     };
     const char *const names[] = {"field.mask", "field.status", "field.index",
                                  "index",      "mask",         "status"};
@@ -564,7 +564,7 @@ TEST_WITH(natural_columns_of_any_name, setup, columns_rig_close)
     expect_names(r, of, 1, alone, 4);
 }
 
-/* Pixel by pixel of another picture: what it would be by nature is wrong, and looks right. */
+/* A mask that labels the pixels of an image: its default column would be wrong but look right. */
 TEST_WITH(natural_columns_of_masks, setup, columns_rig_close)
 {
     static const char *const names[] = {"mask", "instances", "train_ids"};
@@ -584,16 +584,16 @@ TEST_WITH(natural_columns_of_masks, setup, columns_rig_close)
         assert_non_null(
             strstr(error.text, "would be cropped independently of \"picture\": request columns"));
         assert_non_null(strstr(error.text, names[i]));
-        config.fields = &of[1]; /* the only picture is one */
+        config.fields = &of[1]; /* the only image has one */
         config.field_count = 1;
         assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_OK);
         sl_columns_close(&r->set);
-        memcpy(of[1].name, "right", sizeof("right")); /* any other second picture, too */
+        memcpy(of[1].name, "right", sizeof("right")); /* also any other second image */
         config.fields = of;
         config.field_count = 2;
         assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_OK);
         sl_columns_close(&r->set);
-        of[1].meaning.role = SLUICE_ROLE_MASK; /* whatever it is called */
+        of[1].meaning.role = SLUICE_ROLE_MASK; /* regardless of its name */
         assert_int_equal(sl_columns_bind(&r->set, &config, &error), SLUICE_INVALID);
         assert_non_null(
             strstr(error.text, "\"right\" would be cropped independently of \"picture\""));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several views of one picture: bit for bit what each column makes of a picture of its own, of
- * every kind of picture, on every road, of damaged ones, and in any amount of memory.
+ * Several views of one image: the same bits as each column makes of its own image, for every kind
+ * of image, on every code path, for damaged images, and in any amount of memory.
  */
 #include "columns_rig.h"
 #include "jpeg_make.h"
@@ -26,7 +26,7 @@ static const sl_field fields[FIELDS] = {
     [BLOB] = {.name = "blob", .type = SLUICE_FIELD_BYTES},
 };
 
-/* How often the columns opened a picture, and decoded for several of them. */
+/* Counts how often the columns opened an image, and decoded for several of them. */
 static uint32_t opens, decodes;
 
 sluice_status __real_sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
@@ -63,8 +63,8 @@ typedef struct view {
     sluice_layout layout;
 } view;
 
-/* Two large and eight small ones; then such as are scaled down, turned, or take the nearest pixel.
- */
+/* Two large and eight small views; then views that are scaled down, rotated, or use the nearest
+ * pixel. */
 static const view views[VIEWS_MAX] = {
     {224, 0.4, 1, 2, false, SLUICE_F32, SLUICE_NCHW},
     {224, 0.4, 1, 2, false, SLUICE_U8, SLUICE_NHWC},
@@ -113,7 +113,7 @@ static void add_view(columns_rig *r, const view *v, const char *field, uint32_t 
     sluice_augment_destroy(recipe);
 }
 
-/* Turns pictures upright. */
+/* Applies EXIF orientation. */
 static columns_rig *open_rig(void)
 {
     columns_rig *r = columns_rig_open(fields, FIELDS, ROWS);
@@ -125,7 +125,7 @@ static columns_rig *open_rig(void)
     return r;
 }
 
-/* All views, with something else in the middle that takes the decoder's scratch. */
+/* All views, with another column in the middle that uses the decoder's scratch memory. */
 static columns_rig *open_views(bool apart)
 {
     columns_rig *r = open_rig();
@@ -190,7 +190,7 @@ static void must_be_equal(const pair *p, uint32_t row)
     }
 }
 
-/* The row of this picture, both ways: what comes of it is the same. */
+/* Makes this image's row both ways and expects the same result. */
 static sluice_status make_both(const pair *p, const sl_value *picture, uint32_t row)
 {
     sluice_error errors[2];
@@ -209,15 +209,15 @@ static sluice_status make_both(const pair *p, const sl_value *picture, uint32_t 
     return status;
 }
 
-/* Half of the rows with each setting of exact; the picture is opened once, and decoded less often.
- */
+/* Half of the rows with each setting of exact; the image is opened once, and decoded fewer times
+ * than there are views. */
 static void compare_rows(const pair *p, const sl_value *picture)
 {
     for (int exact = 0; exact < 2; exact++) {
         p->together->row->exact = p->apart->row->exact = exact != 0;
         for (uint32_t row = (uint32_t)exact; row < ROWS; row += 2) {
             assert_int_equal(make_both(p, picture, row), SLUICE_OK);
-            assert_int_equal(opens, 2); /* the other picture, too */
+            assert_int_equal(opens, 2); /* the other image too */
             assert_true(decodes > 0 && decodes < VIEWS_MAX);
         }
     }
@@ -332,7 +332,7 @@ TEST_WITH(webp_pictures, open_pair, close_pair)
 }
 #endif
 
-/* Narrower than a block, and than what is asked for. */
+/* Narrower than a block, and than the requested size. */
 TEST_WITH(small_pictures, open_pair, close_pair)
 {
     const pair *p = *state;
@@ -347,7 +347,7 @@ TEST_WITH(small_pictures, open_pair, close_pair)
 
 /* ---- the columns alone ---- */
 
-/* Each view of group k, against a set whose only other columns are k of another field. */
+/* Compares each view of group k with a set whose only other columns are k of another field. */
 TEST(each_view_is_what_its_column_is_alone)
 {
     jpeg_file file = jpeg_make_pattern(WIDTH, HEIGHT, 3, &jpegs[8]);
@@ -395,7 +395,7 @@ static void damage(uint8_t *data, size_t size, uint32_t seed)
     }
 }
 
-/* Some are bad to all, some to those views that need what is damaged. */
+/* Some damage makes all views fail, some only those views that need the damaged part. */
 static void compare_damaged(const pair *p, const uint8_t *data, size_t size, uint32_t times)
 {
     uint32_t bad = 0;
@@ -430,8 +430,8 @@ TEST_WITH(damage_is_judged_as_ever, open_pair, close_pair)
     png_make_free(&png);
 }
 
-/* What has room apart has room. (Where the large rectangle has none, libjpeg takes it, which needs
- * less: so a row may be made that would not be apart.) */
+/* A row that fits in memory when made apart also fits here. (The converse may fail: if the large
+ * rectangle does not fit, libjpeg decodes it with less memory.) */
 TEST_WITH(memory_that_is_too_little_for_all, open_pair, close_pair)
 {
     const pair *p = *state;

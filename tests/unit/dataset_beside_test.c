@@ -51,7 +51,7 @@ TEST(paths_are_joined_or_alone_and_never_cut)
     assert_string_equal(path, "/");
 }
 
-/* The components of a path, from the last, by splitting a copy at its slashes. */
+/* The components of a path, from the last, compared with a copy split at its slashes. */
 TEST(components_are_those_between_slashes)
 {
     for (uint32_t round = 0; round < 500; round++) {
@@ -133,7 +133,7 @@ TEST(a_search_tries_the_first_and_some_of_all)
 
 typedef struct seen {
     uint32_t files, folders, below;
-    const char *stop; /* a name that ends the walk; NULL: none does */
+    const char *stop; /* name that ends the walk; NULL: none does */
 } seen;
 
 static sl_beside_step see(void *ctx, const char *below, const sl_store_entry *entry)
@@ -156,7 +156,7 @@ static seen walk(bool deep, int files_max, const char *stop)
     return s;
 }
 
-/* d/d/d/d/d, with a file in each: d1.txt in the first. */
+/* Makes d/d/d/d/d, with a file in each: d1.txt in the first. */
 static void make_folders(void)
 {
     char path[SL_PATH_BYTES];

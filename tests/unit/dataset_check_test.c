@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checking a file, which may be large, ends when nobody waits for it. */
+/* Checking a file, which may be large, ends when its caller cancels. */
 #include "dataset.h"
 #include "photo_folder.h"
 #include "test.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char *data; /* the folder of fixtures */
+static char *data; /* folder of fixtures */
 
 static void count(void *ctx, const sluice_error *finding)
 {
@@ -17,7 +17,7 @@ static void count(void *ctx, const sluice_error *finding)
     ++*(int *)ctx;
 }
 
-/* How much is read of a dataset's only file, which nothing or `findings` is found of. */
+/* Returns how much is read of a dataset's only file, expecting no findings or `findings`. */
 static uint64_t bytes_read(const char *path, bool stopped, int findings)
 {
     int found = 0;
@@ -41,7 +41,7 @@ TEST(pages_of_parquet)
     assert_int_equal(bytes_read(path, true, 0), 0);
 }
 
-/* One shard with a sample of 4 bytes, and a hash that is wrong. */
+/* One shard with a sample of 4 bytes and a wrong hash. */
 TEST(hashes_of_mds)
 {
     static const uint8_t shard[] = {1, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0, 'a', 'b', 'c', 'd'};
@@ -62,7 +62,7 @@ TEST(hashes_of_mds)
     remove_tree(folder);
 }
 
-/* One array, stored, in an archive without a checksum that is right. */
+/* One stored array in an archive with a wrong checksum. */
 TEST(members_of_npz)
 {
     char folder[256];

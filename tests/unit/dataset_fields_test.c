@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of one sample, by name, of every format; keys and paths as long as they get. */
+/* Fields of one sample, by name, in every format; keys and paths of maximum length. */
 #include "dataset_checks.h"
 #include "packed.h"
 #include "photo_folder.h"
@@ -21,7 +21,8 @@ enum { ROOM = 1 << 16 };
 static uint8_t image[ROOM];
 static uint8_t got[ROOM];
 
-/* With any space from none to enough: the size is told, and nothing is written beyond the space. */
+/* For any capacity from none to enough, the size is reported and nothing is written past the
+ * capacity. */
 static void expect_field(const sluice_dataset *dataset, uint64_t index, const char *field,
                          const void *expected, size_t size)
 {
@@ -98,7 +99,7 @@ TEST(shards_have_their_fields)
     remove_tree(folder);
 }
 
-/* A picture so far down that its path is longer than 512 bytes was told without its beginning. */
+/* For an image with a path longer than 512 bytes, the path once lacked its beginning. */
 TEST(long_paths_are_told_whole)
 {
     char folder[256];
@@ -126,7 +127,7 @@ TEST(long_paths_are_told_whole)
 
 /* ---- as large as a field gets ---- */
 
-/* A tensor of zeros that is packed as a frame: without memory for them. */
+/* Writes a tensor of zeros packed as a frame, without memory for the zeros. */
 static void write_zeros(const char *folder, size_t size)
 {
     void *zeros = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datasets over others: subsets and windows mean what their dataset does, joined ones have to
- * agree, and what opening left out is counted once. Fields are those of a writer.
+ * Datasets over others: subsets and windows have the meanings of their dataset, joined ones must
+ * agree, and omissions of opening are counted once. The fields are those of a writer.
  */
 #include "dataset.h"
 #include "dataset_checks.h"
@@ -27,7 +27,7 @@ static sluice_field field_named(const char *name, sluice_field_type type)
     return field;
 }
 
-/* As COCO's. */
+/* The same as COCO's. */
 static void describe(sluice_field fields[FIELDS])
 {
     fields[IMAGE] = field_named("image", SLUICE_FIELD_IMAGE);
@@ -49,7 +49,7 @@ static void describe(sluice_field fields[FIELDS])
     fields[IMAGE].orientation = fields[BOXES].orientation = SLUICE_ORIENTATION_BY_SIZE;
 }
 
-/* A dataset of two samples; the caller closes it. */
+/* Opens a dataset of two samples; the caller closes it. */
 static sluice_dataset *dataset_of(const sluice_field *fields)
 {
     static int number;
@@ -105,7 +105,7 @@ static void expect_same_meaning(sluice_dataset *a, sluice_dataset *b)
     }
 }
 
-/* Joins a and b, of these fields (NULL: all), and closes them; NULL: refused. */
+/* Joins a and b with these fields (NULL: all) and closes them; NULL: the join failed. */
 static sluice_dataset *join(sluice_dataset *a, sluice_dataset *b, const char *const *fields,
                             uint32_t count, sluice_error *error)
 {
@@ -138,7 +138,7 @@ TEST_WITH(a_subset_and_its_join_mean_the_same, set_up, tear_down)
     sluice_dataset_close(dataset);
 }
 
-/* Joined with fields that one member is changed of, they are refused with both meanings. */
+/* Expects joining to fail with both meanings if one member of the fields differs. */
 static void expect_refusal(const sluice_field *changed, const char *words)
 {
     sluice_field fields[FIELDS];
@@ -180,7 +180,7 @@ TEST_WITH(other_meanings_are_refused, set_up, tear_down)
     expect_refusal(fields, "field \"boxes\" means \"not known\" in dataset 2");
 }
 
-/* The only image, or an image by its name, is the same. */
+/* The only image, and the image named explicitly, are the same. */
 TEST_WITH(a_name_says_no_more_than_the_only_one, set_up, tear_down)
 {
     sluice_field fields[FIELDS];
@@ -207,7 +207,7 @@ TEST_WITH(chosen_fields_keep_what_holds, set_up, tear_down)
     snprintf(fields[LABELS].of, sizeof(fields[LABELS].of), "boxes");
     snprintf(other[LABELS].of, sizeof(other[LABELS].of), "boxes");
     other[IMAGE].orientation = other[BOXES].orientation = SLUICE_ORIENTATION_UPRIGHT;
-    /* without boxes it does not matter which way up images were annotated */
+    /* without boxes, the orientation of the annotations does not matter */
     sluice_dataset *joined = join(dataset_of(fields), dataset_of(other), some, 2, &error);
     assert_non_null(joined);
     for (uint32_t i = 0; i < 2; i++) {
@@ -221,7 +221,7 @@ TEST_WITH(chosen_fields_keep_what_holds, set_up, tear_down)
     sluice_dataset_close(joined);
 }
 
-/* Subsets of one dataset have left out the same things. */
+/* Subsets of one dataset have the same omissions. */
 TEST_WITH(what_was_left_out_is_counted_once, set_up, tear_down)
 {
     sluice_field fields[FIELDS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fields mean: which meaning can be, what is left of it in a choice, and its words. */
+/* Meanings of fields: which are valid, which remain when fields are selected, and their texts. */
 #include "meaning.h"
 #include "test.h"
 
@@ -57,7 +57,7 @@ TEST(fields_of_coco_can_be)
     assert_false(sl_meaning_is_same(&coco[BOXES].meaning, &coco[POINTS].meaning));
 }
 
-/* COCO's fields, one of which is changed; and the words of the refusal. */
+/* Changes one of COCO's fields, and expects an error with these words. */
 static void expect_refusal(uint32_t number, sl_field changed, const char *words)
 {
     sl_field fields[FIELDS];
@@ -123,7 +123,7 @@ TEST(of_names_a_field_of_its_kind)
     two[SHAPES] = other;
     assert_int_equal(sl_meanings_check(two, FIELDS, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, "several images"));
-    assert_null(sl_meaning_refuse(two, FIELDS, BOXES)); /* only who describes it must be exact */
+    assert_null(sl_meaning_refuse(two, FIELDS, BOXES)); /* only the description must be exact */
     memcpy(two, coco, sizeof(two));
     two[POINTS] = coco[BOXES];
     (void)snprintf(two[POINTS].name, sizeof(two[POINTS].name), "more");
@@ -132,7 +132,7 @@ TEST(of_names_a_field_of_its_kind)
     EXPECT_REFUSAL(BOXES, meaning, (sl_meaning){.role = SLUICE_ROLE_NONE}, "field of boxes");
 }
 
-/* Of fields that are chosen, what no longer holds is dropped, and nothing else. */
+/* Selecting fields drops meanings that no longer hold, and nothing else. */
 TEST(a_choice_keeps_what_is_true)
 {
     sl_field chosen[4] = {coco[IMAGE], coco[LABELS], coco[POINTS], coco[MASK]};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limit of memory that opening works under: what is charged, by whom, and what JSON will take.
- */
+/* The memory limit while opening: which allocations count, for which thread, and the cost of
+ * JSON. */
 #include "error.h"
 #include "json_file.h"
 #include "memory.h"
@@ -48,7 +48,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_null(sl_malloc(MIB / 2 + 1));
     assert_null(sl_calloc(3, MIB / 4));
     assert_null(sl_realloc_array(kept, 2, MIB));
-    kept[MIB / 2 - 1] = 1; /* still there */
+    kept[MIB / 2 - 1] = 1; /* still allocated */
     assert_int_equal(sl_memory_shortages() - before, 3);
     assert_true(atomic_load(&limit.met));
     assert_false(sl_memory_has_space(MIB / 2 + 1));
@@ -63,8 +63,9 @@ static void what_does_not_fit_is_refused(void **state)
     sl_free(large);
     sl_memory_work_under(NULL);
     assert_int_equal(sl_memory_shortages() - before, 5);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they end the process */
-    assert_null(sl_malloc(SIZE_MAX / 2));                           /* by the system */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* sanitizers end the process \
+                                                                     */
+    assert_null(sl_malloc(SIZE_MAX / 2));                           /* refused by the system */
     assert_int_equal(sl_memory_shortages() - before, 6);
 #endif
 }
@@ -100,7 +101,7 @@ static sluice_status open_eight(job *j, size_t limit_bytes, sluice_error *error)
     return status;
 }
 
-/* The limit is that of all threads together; who thinks of damage then is wrong. */
+/* All threads share one limit; reporting damage for it would be wrong. */
 static void threads_share_a_limit(void **state)
 {
     sluice_error error;
@@ -118,7 +119,8 @@ static void threads_share_a_limit(void **state)
 /* ---- JSON ---- */
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/* `count` times `piece` between brackets: what the tree of that really takes, as malloc counts. */
+/* `count` times `piece` between brackets: compares the estimate with the memory that the tree
+ * takes, as malloc counts. */
 static void compare(const char *begin, const char *piece, const char *end, size_t count)
 {
     const size_t length = strlen(piece);
@@ -141,7 +143,7 @@ static void compare(const char *begin, const char *piece, const char *end, size_
                       (unsigned long long)told);
     }
     assert_true(real <= told);
-    assert_true(told <= 3 * real + 8192); /* and not so much that honest files are refused */
+    assert_true(told <= 3 * real + 8192); /* but not so much that valid files fail */
     json_decref(tree);
     free(text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and their numbers, against a list that is searched. */
+/* Names and their numbers, against a linear search. */
 #include "name_table.h"
 #include "test.h"
 
@@ -21,7 +21,7 @@ TEST(empty)
     sl_name_table_close(&table);
 }
 
-/* Those that are alike up to their last letters, and as the table grows. */
+/* Names that differ only in their last letters, also as the table grows. */
 TEST(many)
 {
     sl_name_table table = {.capacity = 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What opening leaves out is counted by reason, and warned about where it is of images, or much. */
+/* Omissions while opening are counted by reason; images or large numbers cause a warning. */
 #include "memory.h"
 #include "omissions.h"
 #include "test.h"
@@ -40,7 +40,7 @@ static void warnings_are_of_images_and_of_many(void **state)
     sl_omit_many(&list, SL_OMITTED_THINGS, "many", "a\nb", 11);
     sl_omit(&list, SL_OMITTED_IMAGES, "images", NULL);
     sl_omissions_warn(&list, 100, &warnings);
-    sl_omissions_warn(&list, 100, &warnings); /* each once */
+    sl_omissions_warn(&list, 100, &warnings); /* each one once */
     assert_int_equal(warnings.count, 2);
     assert_string_equal(warnings.text[0], "11 left out: many, the first a\\x0ab");
     assert_string_equal(warnings.text[1], "1 left out: images");
@@ -48,7 +48,7 @@ static void warnings_are_of_images_and_of_many(void **state)
     sl_omissions_close(&list);
 }
 
-/* What is left out without memory is counted still. */
+/* Omissions are still counted without memory. */
 static void a_shortage_is_told(void **state)
 {
     (void)state;

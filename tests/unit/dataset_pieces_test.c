@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces of documents, held against documents that the test knows: of shards, whose fields are
- * found by themselves or are compressed, of Arrow and of Parquet, whose samples are read whole.
+ * Pieces of documents, compared with documents that the test knows: from shards, whose fields are
+ * located separately or compressed, and from Arrow and Parquet, whose samples are read whole.
  */
 #include "arrow_make.h"
 #include "dtype.h"
@@ -24,8 +24,8 @@ TEST_GROUP(test_folder_make, test_folder_remove)
 
 /* ---- the documents, and pieces of them ---- */
 
-/* Documents as the test knows them, and their pieces, numbered with gaps: `number` of every one is
- * two more than that of the one before. */
+/* Documents known to the test, and their pieces, numbered with gaps: each `number` is two more than
+ * the previous one. */
 typedef struct corpus {
     uint64_t documents;
     uint64_t (*length)(uint64_t document);
@@ -64,7 +64,7 @@ static void cut_all(corpus *c)
     }
 }
 
-/* Of the shards: some are empty, some end with a piece. */
+/* Lengths in the shards: some documents are empty, some end with a piece. */
 static uint64_t shard_length(uint64_t document)
 {
     return document % 5 == 3 ? 0 : document * 7 % 53 + (document % 4 == 1 ? 60 : 1);
@@ -75,7 +75,7 @@ static int64_t shard_element(uint64_t document, uint64_t at)
     return (int64_t)(document * 100 + at);
 }
 
-/* Of Arrow and Parquet (row_model.h): n % 4 elements, all n. */
+/* Lengths in Arrow and Parquet (row_model.h): n % 4 elements, all n. */
 static uint64_t list_length(uint64_t document)
 {
     return document % 4;
@@ -116,7 +116,8 @@ static sl_dataset *open_pieces(const char *path, const char *field, corpus *c, b
     return pieces;
 }
 
-/* "tokens", u16, and with two fields "weights", u8, as many: then no field is found by itself. */
+/* "tokens", u16, and with two fields "weights", u8, of the same number: then no field is located
+ * separately. */
 static const char *make_shard(const char *name, const corpus *c, uint32_t field_count,
                               sluice_compression compression)
 {
@@ -153,7 +154,7 @@ static const char *make_shard(const char *name, const corpus *c, uint32_t field_
 
 /* ---- checks ---- */
 
-/* The value's content, unpacked; the caller frees it. */
+/* Returns the value's unpacked content; the caller frees it. */
 static uint8_t *content_of(const sl_value *value, uint64_t *bytes)
 {
     *bytes = value->bytes.size;
@@ -208,8 +209,8 @@ static void check_piece(const sl_dataset *pieces, const char *field, const corpu
     assert_int_equal(found->length, piece->length);
     assert_int_equal(found->stored, piece->stored);
     assert_int_equal(found->before, piece->before);
-    /* Stored elements, and no others: those of the piece and the one behind it among them, or the
-     * end that the piece is beside. */
+    /* Expects only stored elements, including those of the piece and the one after it, or the end
+     * next to the piece. */
     for (uint64_t i = 0; i < value->shape[0]; i++) {
         assert_int_equal(load(content + i * element, dtype),
                          c->element(piece->document, found->from + i));
@@ -260,7 +261,7 @@ TEST(of_fields_that_are_found_by_themselves)
     check_all(test_path("plain"), "tokens", &c, true, false);
 }
 
-/* Pieces without a stored element, also. */
+/* Also pieces without a stored element. */
 TEST(of_documents_with_more_than_is_stored)
 {
     static corpus c = {DOCUMENTS, shard_length, shard_element, .count = 0};
@@ -301,7 +302,7 @@ TEST(of_parquet)
     check_all(test_path("set.parquet"), "list", &c, false, false);
 }
 
-/* Other fields of the document come with it. */
+/* The document's other fields are returned with it. */
 TEST(with_all_of_the_document)
 {
     static corpus c = {DOCUMENTS, shard_length, shard_element, .count = 0};

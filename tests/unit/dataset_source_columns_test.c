@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What columns of files become as fields, columns that are kept in memory, and JSON. */
+/* Columns of files as fields, columns kept in memory, and JSON. */
 #include "error.h"
 #include "json_file.h"
 #include "side_columns.h"
@@ -59,7 +59,7 @@ TEST(columns_are_refused)
     sl_source_fields fields;
     sl_source_column columns[] = {make("image", SLUICE_FIELD_IMAGE), make("x y", SLUICE_FIELD_INT),
                                   make("x_y", SLUICE_FIELD_INT)};
-    assert_int_equal(find(&fields, columns, 3, NULL, 0), SLUICE_UNSUPPORTED); /* of one name */
+    assert_int_equal(find(&fields, columns, 3, NULL, 0), SLUICE_UNSUPPORTED); /* same name */
     columns[2] = make("meta", SLUICE_FIELD_BYTES);
     columns[2].refused = "pickled objects";
     assert_int_equal(find(&fields, columns, 3, NULL, 0), SLUICE_UNSUPPORTED);
@@ -195,7 +195,7 @@ TEST(json_is_read)
     assert_null(root);
 }
 
-/* A tree takes many times what its text does. */
+/* A tree takes many times the memory of its text. */
 TEST(json_that_is_too_large)
 {
     sl_json_tree tree;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A split is chosen by its name, or by a word for the only one of its kind. */
+/* A split is selected by its name, or by a word for the only one of its kind. */
 #include "splits.h"
 #include "test.h"
 
@@ -8,7 +8,7 @@
 
 #define NONE 99U
 
-/* Number of the split among up to 4 names, or NONE where it is refused. */
+/* Returns the number of the split among up to 4 names, or NONE if the choice fails. */
 static uint32_t chosen(const char *const names[4], const char *wanted, sluice_error *error)
 {
     uint32_t count = 0;
@@ -71,7 +71,7 @@ TEST(splits_that_may_be_another_are_refused)
     }
 }
 
-/* More names than a message has space for. */
+/* More names than fit into a message. */
 TEST(many_splits_are_told_apart)
 {
     static char text[400][16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that are read whole: marks and encodings. */
+/* Texts that are read whole: byte order marks and encodings. */
 #include "photo_folder.h"
 #include "test.h"
 #include "test_folder.h"
@@ -10,8 +10,8 @@
 static const struct {
     const char *bytes;
     uint32_t size;
-    const char *encoding; /* NULL: a text that is taken */
-    const char *text;     /* NULL: it is refused */
+    const char *encoding; /* NULL: the text is accepted */
+    const char *text;     /* NULL: the text is rejected */
 } files[] = {
     {"", 0, NULL, ""},
     {"a", 1, NULL, "a"},
@@ -68,7 +68,7 @@ TEST(marks_are_skipped_and_encodings_named)
     }
 }
 
-/* What a text is can be seen in any encoding. */
+/* A text can be recognised in any encoding. */
 TEST(a_look_sees_letters)
 {
     static const char wide[] = {'\xff', '\xfe', 'a', 0, 'b', 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of what has no checksum, and the public struct that hands it out. */
+/* The list of data without checksums, and the public struct that reports it. */
 #include "photo_folder.h"
 #include "test.h"
 #include "unchecked.h"
@@ -52,7 +52,7 @@ TEST(what_does_not_fit_is_told)
     assert_string_equal(one.text, "...");
 }
 
-/* A caller whose struct is an older one gets what fits, and nothing is written behind it. */
+/* A caller with an older struct gets the members it has; nothing is written past them. */
 TEST(older_structs_are_kept_to)
 {
     char folder[256];

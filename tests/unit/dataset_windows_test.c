@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What opening windows costs, and where they are in files of holes that are too large to be walked:
- * by arithmetic where samples are alike, refused where there are too many to look at.
+ * The cost of opening windows, and their positions in sparse files too large to be walked: computed
+ * if samples have equal sizes, an error if there are too many to visit.
  */
 #include "clock.h"
 #include "flat.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Far above what arithmetic takes, far below what a walk would. */
+/* Far above the time for arithmetic, far below that of a walk. */
 #define PROMPT_NS UINT64_C(3000000000)
 #define TIB       (UINT64_C(1) << 40)
 
@@ -46,13 +46,13 @@ static void fixture_remove(fixture *f)
     remove_tree(f->folder);
 }
 
-/* A file of one hole. */
+/* Makes a file that is one hole. */
 static void make_hole(const char *path, uint64_t bytes)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     if (ftruncate(fd, (off_t)bytes) != 0) {
-        skip(); /* this file system has no such files */
+        skip(); /* the file system does not support such files */
     }
     close(fd);
 }
@@ -102,8 +102,8 @@ TEST(samples_of_one_size_are_not_walked)
     fixture_remove(&f);
 }
 
-/* Three files of records of 32 bytes, the first two with a shorter one at the end: windows of 8
- * every 8, so that each byte but those left over is in one. */
+/* Three files of 32-byte records, the first two with a shorter one at the end: windows of 8 every
+ * 8, so that each byte except the remainder is in one. */
 TEST(a_shorter_sample_at_each_end)
 {
     fixture f;
@@ -142,7 +142,7 @@ TEST(more_bytes_than_can_be_counted)
 
 /* ---- shards that claim more than they hold ---- */
 
-/* A shard of ten tensors. */
+/* Makes a shard of ten tensors. */
 static void make_shard(fixture *f, bool same, file_bytes *shard)
 {
     sluice_field field = SLUICE_FIELD_INIT;
@@ -168,7 +168,7 @@ static void make_shard(fixture *f, bool same, file_bytes *shard)
     file_load(shard, f->folder, "shard-000000.sluice");
 }
 
-/* Makes the shard say that it has `samples` of `bytes` in all, in a file of that size, of holes but
+/* Makes the shard claim `samples` of `bytes` in total, in a file of that size that is a hole except
  * for header and metadata. */
 static void claim(file_bytes *shard, uint64_t samples, uint64_t bytes)
 {
@@ -234,7 +234,7 @@ TEST(shards_of_holes)
     assert_int_equal(windows->info.samples, many * 3);
     expect_at(windows, many * 3 - 1, 0, 4096 + many * record - 4);
     sl_dataset_close(windows);
-    put32(&shard, SHARD_RECORD_BYTES_AT, 1); /* less than a sample's head */
+    put32(&shard, SHARD_RECORD_BYTES_AT, 1); /* less than a sample's header */
     claim(&shard, TIB, TIB);
     expect_refused(&shard, SLUICE_CORRUPT, "do not fit in");
     file_free(&shard);

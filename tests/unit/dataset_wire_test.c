@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Protobuf's encoding: the answers of its documentation, and lists of numbers against themselves in
- * other pieces. */
+/* Protobuf's encoding: the examples of its documentation, and lists of numbers read in different
+ * pieces. */
 #include "number_list.h"
 #include "philox.h"
 #include "test.h"
@@ -108,7 +108,8 @@ static size_t put_number(uint8_t *to, sl_list_kind kind, uint64_t number)
     return sizeof(bits);
 }
 
-/* Numbers in a message: some packed, some each in a field of its own, other fields between. */
+/* Writes numbers in a message: some packed, some each in its own field, with other fields
+ * between. */
 static size_t put_list(uint8_t *to, sl_list_kind kind, const uint64_t *numbers, uint32_t count,
                        sl_random *random)
 {

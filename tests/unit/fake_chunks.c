@@ -200,7 +200,7 @@ uint64_t sl_chunk_cache_make_space(sl_chunk_cache *of, uint64_t bytes)
 {
     (void)of;
     (void)bytes;
-    return 0; /* there are no other objects */
+    return 0; /* no other objects exist */
 }
 
 void sl_chunk_cache_get_stats(sl_chunk_cache *of, sl_chunk_cache_stats *stats)

@@ -2,8 +2,8 @@
 /*
  * fake_chunks: a chunk cache that holds no bytes, in place of the library's (chunk_cache.h).
  *
- * Purpose: the policy of caching.h over many chunks. Counts, and lets a test stand in for another
- * process. Threads: any. All objects are of one cache.
+ * Purpose: tests the policy of caching.h over many chunks. Counts, and lets a test act as another
+ * process. Threads: any. All objects belong to one cache.
  */
 #ifndef FAKE_CHUNKS_H
 #define FAKE_CHUNKS_H
@@ -16,24 +16,24 @@ enum { FAKE_CHUNKS_MOST = 4096 };
 
 typedef struct fake_chunks {
     uint64_t most;    /* bytes */
-    _Atomic bool off; /* nothing can be written */
-    /* No object can be opened; and that is since the store does not answer. */
+    _Atomic bool off; /* writing is disabled */
+    /* No object can be opened; silent: because the store does not answer. */
     _Atomic bool unknown, silent;
     uint32_t objects;
-    uint64_t bytes_each; /* of an object */
-    /* Called by each read, on the thread of caching; false: it fails. NULL: it is good. */
+    uint64_t bytes_each; /* bytes of an object */
+    /* Called by each read, on the caching thread; false makes it fail. NULL: reads succeed. */
     bool (*reads)(void *ctx, uint64_t chunk);
     void *ctx;
     _Atomic uint64_t reads_begun, dropped;
 } fake_chunks;
 
-/* Begins with an empty cache. `chunks` stays the caller's. */
+/* Begins with an empty cache. The caller keeps `chunks`. */
 sl_chunk_cache *fake_chunks_begin(fake_chunks *chunks);
 sl_caching_objects fake_chunks_objects(fake_chunks *chunks);
 sl_cached_object *fake_chunks_object(uint32_t object);
-/* Chunks are numbered on over all objects. */
+/* Chunks are numbered consecutively over all objects. */
 bool fake_chunks_has(uint64_t chunk);
-/* What another process does. */
+/* Acts as another process. */
 void fake_chunks_set(uint64_t chunk, sl_chunk_state state);
 
 #endif

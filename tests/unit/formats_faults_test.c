@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datasets behind a store that fails on purpose (tests/support/store_fault.h): each is opened and
- * read through it with each of its operations failing in turn. Whatever fails is told by a status
- * and the name of a file, no sample is lost or becomes another one without a word, and nothing
- * stays open. Arguments: datasets; formats_faults.py makes one of each format.
+ * Datasets over a store that fails on purpose (tests/support/store_fault.h): each is opened and
+ * read through it with each of its operations failing in turn. Every failure is reported by a
+ * status and a file name, no sample is lost or changed silently, and nothing stays open. Arguments:
+ * datasets; formats_faults.py makes one of each format.
  */
 #include "batches.h"
 #include "checksum.h"
@@ -22,17 +22,17 @@
 
 enum { OPERATIONS_MOST = 120, SAMPLES_MAX = 64, BUFFER_BYTES = 2 << 20, FINDINGS_SHOWN = 20 };
 
-/* What a dataset gave. */
+/* Results of reading a dataset. */
 typedef struct seen {
     sluice_status opened;
     uint64_t samples;
-    uint64_t described; /* fields, classes, fingerprint, and what is said of it */
+    uint64_t described; /* fields, classes, fingerprint and description */
     bool front_to_back;
     bool pictures;
-    bool whole_files; /* a sample is a file as a whole */
+    bool whole_files; /* each sample is a whole file */
     sluice_status read[SAMPLES_MAX];
-    uint64_t sum[SAMPLES_MAX]; /* of those that were read */
-    uint64_t bad;              /* front to back: what verify found */
+    uint64_t sum[SAMPLES_MAX]; /* sums of the samples read */
+    uint64_t bad;              /* front to back: findings of verify */
 } seen;
 
 static uint32_t findings;
@@ -47,7 +47,7 @@ static void find(const char *path, const char *text, const sluice_error *error)
     }
 }
 
-/* Whatever fails says why, and of which file. */
+/* Every failure gives the reason and the file. */
 static void check_error(const char *path, sluice_status status, const sluice_error *error)
 {
     if (error->text[0] == '\0' || error->status != status) {
@@ -126,7 +126,7 @@ static void verify_all(const char *path, const sluice_dataset *dataset, seen *s)
     }
 }
 
-/* Opens and reads; between the two `replaced` puts others in the place of all files. */
+/* Opens and reads; `replaced` replaces all files in between. */
 static void look(const char *path, bool replaced, seen *s)
 {
     static const char *const whole[] = {"folder", "table", "coco", "voc", "masks", "yolo"};
@@ -196,8 +196,8 @@ static void fail_each(const char *path, const seen *sound, store_fault fault, ui
     }
 }
 
-/* All of its files are replaced once it is open. Where a sample is a file as a whole, which is
- * looked at when it is read, the new one is as good. */
+/* Replaces all files after opening. If a sample is a whole file, which is checked when it is read,
+ * the new file is valid. */
 static void replace_all(const char *path, const seen *sound)
 {
     static seen s;
@@ -211,7 +211,7 @@ static void replace_all(const char *path, const seen *sound)
     check_closed(path);
 }
 
-/* Pictures come out of a loader as they do of local files, without a descriptor to read by. */
+/* A loader gives the same images as for local files, without a descriptor for reading. */
 static void load(const char *local, const char *path)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -221,7 +221,7 @@ static void load(const char *local, const char *path)
     sluice_loader_options options = setup_options();
     options.shuffle = SLUICE_SHUFFLE_NONE;
     if (setup_loader_status(&loader, local, &options, &error) < 0) {
-        return; /* other fields besides, which it would have to be told about */
+        return; /* it has other fields, which would need options */
     }
     batches_collect(&here, loader, 0);
     sluice_loader_close(loader);
@@ -272,7 +272,7 @@ static void check_dataset(const char *local)
     (void)printf("%s: %u operations, %u findings\n", local, operations, findings - before);
 }
 
-/* Pictures of one class, which is opened by the table in its folder. */
+/* Images of one class, opened by the table in its folder. */
 static void check_class_with_a_table(void)
 {
     static const char table[] = "file_name,text\np0000.jpg,one\np0001.jpg,two\np0002.jpg,three\n";

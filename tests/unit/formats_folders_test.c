@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a folder is, by what is in it: a row for each kind. Pictures are never looked at, so they
- * are empty here; that what was found is read right is tested in Python (test_folders.py).
+ * Recognition of folders by their contents: a row for each kind. Images are never opened, so they
+ * are empty here; test_folders.py checks that the files found are read correctly.
  */
 #include "dataset.h"
 #include "formats.h"
@@ -17,7 +17,7 @@
 
 static char root[256];
 
-/* An array of 2 rows of 2 bytes. */
+/* Makes an array of 2 rows of 2 bytes. */
 static void make_npy(const char *path)
 {
     static const char text[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), }";
@@ -30,7 +30,7 @@ static void make_npy(const char *path)
     write_file(path, file, sizeof(file));
 }
 
-/* An index of one sequence of 2 tokens of 1 byte, and what it is of. */
+/* Makes an index of one sequence of 2 tokens of 1 byte, and its data. */
 static void make_pair(const char *path)
 {
     char bin[600];
@@ -52,7 +52,7 @@ static void make_coco(const char *path)
     write_file(path, text, sizeof(text) - 1);
 }
 
-/* Contents by the name's ending; a name that ends with '/' is a folder. */
+/* The contents depend on the name's ending; a name ending with '/' is a folder. */
 static void make(const char *name)
 {
     char path[600];
@@ -81,9 +81,9 @@ static void make(const char *name)
 }
 
 typedef struct row {
-    const char *files;          /* with blanks between them */
-    const char *format, *words; /* of what is opened: its format, and words of its kind; or NULL,
-                                   and words of the error */
+    const char *files;          /* separated by blanks */
+    const char *format, *words; /* format of the opened dataset and words of its kind; or NULL
+                                 * and words of the error */
     uint64_t samples;
 } row;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of lists that may name images: which values are the same name, and how they are grouped.
- */
+/* Values of lists that may name images: which values are the same name, and how they are
+ * grouped. */
 #include "list_values.h"
 #include "test.h"
 
@@ -163,7 +163,7 @@ TEST(checksums_are_marked)
     assert_false(values.groups[0].has_digests);
 }
 
-/* Values are counted after there is no room for more; groups without room are counted as dropped.
+/* Values beyond the capacity are still counted; groups beyond it are counted as dropped.
  */
 TEST(room_for_values_and_groups)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What opening a dataset asks of its store, counted (tests/support/store_fault.h): behind a network
- * each request is a round trip. A file costs at most two opens and three stats, also where others
- * are looked for beside it; a folder of files costs one list and one open of each. Arguments:
- * datasets, in folders called after the rows below; formats_faults.py makes one of each format.
+ * Store operations of opening a dataset, counted (tests/support/store_fault.h): over a network each
+ * request is a round trip. A file costs at most two opens and three stats, even if other files are
+ * looked for beside it; a folder of files costs one list and one open of each. Arguments: datasets,
+ * in folders named after the rows below; formats_faults.py makes one of each format.
  */
 #include "store_fault.h"
 
@@ -19,8 +19,8 @@
 
 enum { OPENS = 2, STATS = 3, MANY = 1000, FILE_BYTES_MAX = 64 << 10, PATH_BYTES = 512 };
 
-/* The most that a dataset may cost, with all files that are looked for. More than OPENS and STATS
- * needs a reason; what one file costs never exceeds them. */
+/* The maximum for a dataset, including all files that are looked for. More than OPENS and STATS
+ * needs a reason; a single file never exceeds them. */
 typedef struct allowed {
     const char *name;
     uint32_t opens, stats, lists;
@@ -81,7 +81,7 @@ static store_fault_counts count_opening(const char *path)
     return counts;
 }
 
-/* Copies of a file of this suffix; of one that is small. */
+/* True for small files of this suffix, which are copied. */
 static bool is_to_copy(const char *path, const char *suffix)
 {
     struct stat facts;
@@ -102,7 +102,7 @@ static void check(const char *name, const allowed *most, const store_fault_count
     }
 }
 
-/* The row that is called after a folder of the path. */
+/* Finds the row named after a folder of the path. */
 static const allowed *find_row(const char *path)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -118,7 +118,7 @@ static const allowed *find_row(const char *path)
     return NULL;
 }
 
-/* What one file cost, whatever the row allows for all of them. */
+/* Checks the cost of one file, regardless of the row's total. */
 static void check_one(const char *path)
 {
     static const allowed most = {"a file", OPENS, STATS, 0, NULL};
@@ -130,7 +130,8 @@ static void check_one(const char *path)
     }
 }
 
-/* The file that was opened, and a second one of the dataset: an archive of a list, an index. */
+/* Checks the file that was opened, and a second one of the dataset: an archive of a list, an
+ * index. */
 static void check_files(const char *path)
 {
     static const char *const suffixes[] = {".tar", ".idx"};
@@ -190,7 +191,7 @@ static void copy_file(const char *folder, const char *from, const char *suffix)
     }
 }
 
-/* One list, and one open of each file; the first open finds that the path is a folder. */
+/* One list, and one open of each file; the first open reveals that the path is a folder. */
 static void check_many(const char *from, const char *suffix)
 {
     const allowed most = {suffix, 1 + MANY, 50 + 3 * MANY, 1, "each file once"};

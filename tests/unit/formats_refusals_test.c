@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each allocation and each system call is refused once, for datasets of all formats: see
- * tests/support/refused_runs.h. Arguments: datasets; formats_faults.py makes one of each format.
+ * Refuses each allocation and each system call once, for datasets of all formats
+ * (tests/support/refused_runs.h). Arguments: datasets; formats_faults.py makes one of each format.
  */
 #include "refused_runs.h"
 
@@ -11,7 +11,7 @@
 int main(int argc, char **argv)
 {
     assert(argc > 1);
-    for (int i = 2; i < 2 * argc; i++) { /* one call, so that stacks are the same */
+    for (int i = 2; i < 2 * argc; i++) { /* a single call site, so that stacks are the same */
         const refused_case c = {.name = argv[i / 2],
                                 .path = argv[i / 2],
                                 .columns = refused_natural_columns,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI records as ours. Where the CUDA toolkit's headers were found at build time, our
+ * Conversion of CUPTI records to ours. If the CUDA toolkit's headers were found at build time, our
  * declarations are compared with them, and the records are made from the toolkit's own structs.
  */
 #include "../../tools/inject/convert.h"
@@ -99,7 +99,7 @@ TEST(test_kernels)
 {
     expect_class("ampere_sgemm", IDLE_KERNEL_PROGRAM);
     expect_class(NULL, IDLE_KERNEL_PROGRAM);
-    for (uint32_t i = 0; i < SL_CONVERSION_KERNELS; i++) { /* what the library really launches */
+    for (uint32_t i = 0; i < SL_CONVERSION_KERNELS; i++) { /* the library's real launches */
         expect_class(sl_conversion_kernel_name(i), IDLE_KERNEL_SLUICE);
     }
     expect_class("my_sl_conversion_", IDLE_KERNEL_PROGRAM);
@@ -133,7 +133,7 @@ TEST(test_odd_ones)
 {
     kernel_record kernel = {.start = 0, .end = 0};
     SET_KIND(kernel, CUPTI_KIND_CONCURRENT_KERNEL);
-    convert(&kernel, CONVERT_ODD); /* CUPTI could not take the times */
+    convert(&kernel, CONVERT_ODD); /* CUPTI could not measure the times */
     kernel.start = 9;
     kernel.end = 8;
     convert(&kernel, CONVERT_ODD);

@@ -18,9 +18,9 @@ ssize_t __real_pwrite(int descriptor, const void *data, size_t bytes, off_t offs
 ssize_t __wrap_pwrite(int descriptor, const void *data, size_t bytes, off_t offset);
 
 static struct {
-    off_t capacity;  /* bytes that the disk has; 0: enough */
-    size_t piece;    /* at most this at a time; 0: all */
-    int interrupted; /* so many calls first fail with EINTR */
+    off_t capacity;  /* capacity of the disk in bytes; 0: unlimited */
+    size_t piece;    /* most bytes per call; 0: all */
+    int interrupted; /* number of calls that first fail with EINTR */
 } disk;
 
 ssize_t __wrap_pwrite(int descriptor, const void *data, size_t bytes, off_t offset)
@@ -123,13 +123,13 @@ TEST_WITH(test_full_disk, setup, teardown)
     idle_run_free(&run);
 }
 
-/* What a killed process leaves: records behind those that the header counts are not read. */
+/* After a process was killed, records beyond the header's count are not read. */
 TEST_WITH(test_killed_between_flushes, setup, teardown)
 {
     struct idle_record record = {.kind = IDLE_KERNEL, .start = 1, .end = 2};
     idle_writer_add(&writer, &record);
     idle_writer_flush(&writer, IDLE_STATE_TRACING, 0);
-    add_many(); /* appended in part, the header not rewritten */
+    add_many(); /* partly appended, header not rewritten */
     struct idle_run run;
     read_back(&run);
     assert_int_equal(run.processes[0].records, 1);
