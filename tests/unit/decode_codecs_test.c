@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of codecs: what each row must have, which row takes what, and sizes without a decoder.
- */
+/* The table of codecs: required members of each row, which row accepts which data, and sizes
+ * without a decoder. */
 #include "codecs.h"
 #include "decoder.h"
 #include "error.h"
@@ -31,14 +31,14 @@ TEST(rows_are_whole)
         assert_true(most == 1 || most == 2 || most == 4 || most == 8);
         assert_true(codec->header != NULL && (codec->pixels != NULL || codec->values != NULL));
         assert_true((codec->open == NULL) == (codec->close == NULL));
-        if (codec->scratch_bytes != NULL) { /* no limit is no reason to wrap */
+        if (codec->scratch_bytes != NULL) { /* an unlimited size must not overflow */
             assert_true(codec->scratch_bytes(UINT64_MAX) < UINT64_C(1) << 46);
         }
     }
     assert_in_range(rows, 2, SL_CODECS_MAX);
 }
 
-/* What shards say since they are there. */
+/* Numbers stored in shards since the format exists. */
 TEST(numbers_stay)
 {
     assert_int_equal(sl_codec_jpeg.number, 1);
@@ -72,8 +72,8 @@ TEST(numbers_are_believed_and_bytes_looked_at)
     assert_int_equal(sl_codec_find(1, (sl_bytes){jpeg, 0}, &row, NULL), SLUICE_CORRUPT);
 }
 
-/* A number of the table of media without a row of its own is unsupported; bytes of other media are
- * no damaged pictures but no pictures. */
+/* A number in the table of media without a codec is unsupported; bytes of other media are reported
+ * as no image, not as a damaged one. */
 TEST(what_has_no_codec_is_named)
 {
     (void)state;
@@ -101,7 +101,7 @@ TEST(what_has_no_codec_is_named)
     }
 }
 
-/* A number that is: each codec is given what is not its own, of every size. */
+/* Gives each codec foreign data of every size under its own number. */
 TEST(codecs_judge_what_is_not_theirs)
 {
     static const uint8_t bytes[40] = {0xFF, 0xD7, 0xFF, 0xE1, 0, 8, 'E', 'x', 'i', 'f'};
@@ -110,7 +110,7 @@ TEST(codecs_judge_what_is_not_theirs)
     sl_decoder *decoder;
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     for (size_t size = 1; size <= sizeof(bytes); size++) {
-        uint8_t *copy = malloc(size); /* of just that size, for the sanitizer */
+        uint8_t *copy = malloc(size); /* exactly that size, for the sanitizer */
         assert_non_null(copy);
         memcpy(copy, bytes, size);
         for (uint32_t i = 0; sl_codecs[i] != NULL; i++) {
@@ -140,7 +140,7 @@ static void expect_none(const sl_codec *codec, const sl_codec_source *source,
     assert_int_equal(sl_codec_size(codec, source, &picture, NULL), expected);
 }
 
-/* As stored, whether a glance is enough (baseline) or not (progressive). */
+/* Sizes as stored, whether reading the header is enough (baseline) or not (progressive). */
 TEST(sizes_of_jpegs)
 {
     for (int progressive = 0; progressive < 2; progressive++) {

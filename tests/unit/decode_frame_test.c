@@ -135,7 +135,7 @@ TEST_WITH(broken_frames, setup, teardown)
     expect_pixels(f, &stored);
 }
 
-/* Ten million zeros in a few bytes, and a frame that does not say how large it is. */
+/* Ten million zeros in a few bytes, and a frame that does not declare its size. */
 TEST_WITH(frames_over_the_limit, setup, teardown)
 {
     fixture *f = *state;

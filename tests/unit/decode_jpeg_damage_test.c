@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damaged and hostile pictures. Whatever the bytes: an error with a reason, or pixels; no crash, no
- * read past the bytes (they end where a page without access begins), no long work.
+ * Damaged and hostile images. Any bytes give an error with a reason, or pixels; no crash, no read
+ * past the bytes (they end at an inaccessible page), no excessive work.
  */
 #include "clock.h"
 #include "decoder.h"
@@ -15,7 +15,7 @@
 
 enum { MAX_PIXELS = 100000000, FLIPPED_FILES = 6000, FILE_MAX = 1 << 20, GUARD = 1 << 16 };
 
-static uint8_t *guarded_end; /* FILE_MAX bytes are before it, no access behind it */
+static uint8_t *guarded_end; /* FILE_MAX accessible bytes before it, none after it */
 
 static int make_guard(void **state)
 {
@@ -38,7 +38,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* The same through libjpeg. */
+/* Does the same through libjpeg. */
 static int setup_libjpeg(void **state)
 {
     const int failed = setup(state);
@@ -100,10 +100,10 @@ static uint8_t *copy_pixels(const sl_image *view)
 
 typedef struct truncation {
     uint32_t corrupt, whole;
-    size_t last_corrupt; /* the longest file that was refused */
+    size_t last_corrupt; /* the longest rejected file */
 } truncation;
 
-/* Every length: refused, or pixels that equal the whole file's. */
+/* Every length is rejected, or gives the pixels of the whole file. */
 static truncation truncate_everywhere(sl_decoder *decoder, const jpeg_file *file, uint32_t rows)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -142,7 +142,7 @@ static void truncated_one_scan(void **state)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         jpeg_file file = jpeg_make_pattern(35, 40, 3, &kinds[i]);
         truncation all = truncate_everywhere(*state, &file, 0);
-        /* without the end marker, and without the padding bits before it at most */
+        /* at most without the end marker and the padding bits before it */
         assert_in_range(all.whole, 1, 4);
         assert_int_equal(all.corrupt + all.whole, file.size);
         truncation top = truncate_everywhere(*state, &file, 8);
@@ -167,14 +167,14 @@ static void truncated_several_scans(void **state)
         }
         jpeg_file file = jpeg_make_pattern(35, 40, 3, &kinds[i]);
         truncation all = truncate_everywhere(*state, &file, 0);
-        /* as with one scan; but arithmetic coding takes missing bytes for zeros */
+        /* as with one scan; but arithmetic coding reads missing bytes as zeros */
         assert_in_range(all.whole, kinds[i].arithmetic ? 0 : 2, kinds[i].arithmetic ? 2 : 5);
         assert_int_equal(all.corrupt + all.whole, file.size);
         jpeg_free(&file);
     }
 }
 
-/* Flips one to three bits; the picture stays decodable or not, but the decoder survives. */
+/* Flips one to three bits; the image may or may not stay decodable, but the decoder survives. */
 static void flipped_bits(void **state)
 {
     const jpeg_options kinds[] = {
@@ -195,7 +195,7 @@ static void flipped_bits(void **state)
         for (int i = 0; i < FLIPPED_FILES / KINDS; i++) {
             memcpy(damaged, file.data, file.size);
             for (uint32_t flips = 1 + sl_random_below(&random, 3); flips > 0; flips--) {
-                uint32_t reach = (uint32_t)(i % 2 == 0 ? file.size : 400); /* headers more often */
+                uint32_t reach = (uint32_t)(i % 2 == 0 ? file.size : 400); /* more in headers */
                 uint32_t at = sl_random_below(&random, reach < file.size ? reach : 1);
                 damaged[at] ^= (uint8_t)(1U << sl_random_below(&random, 8));
             }
@@ -212,7 +212,7 @@ static void flipped_bits(void **state)
     assert_in_range(refused, FLIPPED_FILES / 10, FLIPPED_FILES - 100);
 }
 
-/* The frame header: FF C0 or C2, length, precision, height, width. */
+/* Finds the frame header: FF C0 or C2, length, precision, height, width. */
 static uint8_t *frame_of(const jpeg_file *file)
 {
     for (size_t at = 2; at + 9 < file->size;
@@ -266,7 +266,7 @@ static void not_a_picture(void **state)
     expect(*state, zeros, sizeof(zeros), SLUICE_CORRUPT, "all zero bytes");
 }
 
-/* Offset of the last scan header. */
+/* Returns the offset of the last scan header. */
 static size_t last_scan(const jpeg_file *file)
 {
     size_t at = file->size - 2;
@@ -276,7 +276,7 @@ static size_t last_scan(const jpeg_file *file)
     return at;
 }
 
-/* The picture's last scan `times` more. */
+/* Repeats the image's last scan `times` more. */
 static jpeg_file repeat_scan(const jpeg_file *file, size_t times)
 {
     size_t at = last_scan(file);
@@ -306,7 +306,7 @@ static void too_many_scans(void **state)
     jpeg_free(&file);
 }
 
-/* All one colour, arithmetic-coded: a scan is some bytes, and 10 us of work for each of them. */
+/* Makes a one-colour, arithmetic-coded image: each byte of a scan costs 10 us of work. */
 static jpeg_file make_bomb(size_t scans)
 {
     enum { SIDE = 1024 };
@@ -328,7 +328,7 @@ static sl_decoder *open_decoder(sl_decoder_config config)
     return decoder;
 }
 
-/* Work is bounded by max_pixels and by the bytes there are. */
+/* Work is bounded by max_pixels and by the number of bytes. */
 static void too_much_work_for_so_few_bytes(void **state)
 {
     if (!jpeg_can_arithmetic()) {
@@ -363,7 +363,7 @@ static void long_decodes_are_given_up(void **state)
     jpeg_free(&file);
 }
 
-/* Coefficients of a progressive picture are kept: 1024 x 1024 x 1.5 of two bytes. */
+/* Coefficients of a progressive image are kept: 1024 x 1024 x 1.5 of two bytes. */
 static void memory_is_bounded(void **state)
 {
     jpeg_file file = jpeg_make_pattern(1024, 1024, 6, &(jpeg_options){.progressive = true});
@@ -378,7 +378,7 @@ static void memory_is_bounded(void **state)
     jpeg_free(&file);
 }
 
-/* The `number`th restart marker. */
+/* Returns the offset of the `number`th restart marker. */
 static size_t restart_marker(const jpeg_file *file, int number)
 {
     for (size_t at = last_scan(file); at + 1 < file->size; at++) {
@@ -397,14 +397,14 @@ static void lost_restart_markers(void **state)
     uint8_t kept = file.data[second + 1];
     file.data[second + 1] = 0xD5; /* out of order */
     expect(*state, file.data, file.size, SLUICE_CORRUPT, "");
-    file.data[second + 1] = 0; /* a stuffed FF: the interval runs on */
+    file.data[second + 1] = 0; /* a stuffed FF: the interval continues */
     expect(*state, file.data, file.size, SLUICE_CORRUPT, "");
     file.data[second + 1] = kept;
-    /* eight bytes of an interval vanish: it ends early */
+    /* eight bytes of an interval are removed: it ends early */
     memmove(file.data + second - 8, file.data + second, file.size - second);
     expect(*state, file.data, file.size - 8, SLUICE_CORRUPT, "");
     jpeg_free(&file);
-    /* bytes too many in an interval */
+    /* too many bytes in an interval */
     file = jpeg_make_pattern(64, 64, 5, &(jpeg_options){.restart_interval = 2});
     jpeg_file longer = {malloc(file.size + 40), file.size + 40};
     assert_non_null(longer.data);
@@ -416,7 +416,7 @@ static void lost_restart_markers(void **state)
     jpeg_free(&file);
 }
 
-/* After any error the decoder is as good as new. */
+/* After any error the decoder works like a new one. */
 static void good_pictures_after_bad_ones(void **state)
 {
     jpeg_file good = jpeg_make_pattern(64, 64, 5, NULL);

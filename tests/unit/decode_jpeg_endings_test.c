@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEGs of several scans without an end marker, and with what phones write behind it, in front of
- * it, or in its place: the pixels of the whole file, unless bits of a scan are missing.
+ * JPEGs of several scans without an end marker, and with phones' trailers after, before or instead
+ * of it: the pixels of the whole file, unless bits of a scan are missing.
  */
 #include "decoder.h"
 #include "jpeg_make.h"
@@ -61,7 +61,7 @@ static void expect_refused(sl_decoder *decoder, const uint8_t *data, size_t size
     }
 }
 
-/* `size` bytes of the file, `junk`, and the rest of the file. */
+/* Writes `size` bytes of the file, `junk`, and the rest of the file. */
 static size_t insert_junk(const jpeg_file *file, size_t size, const char *junk, size_t bytes,
                           uint8_t out[FILE_MAX])
 {
@@ -80,7 +80,7 @@ static size_t last_scan_of(const jpeg_file *file)
     return at;
 }
 
-/* Phones write trailers behind the end marker, in front of it, or in its place. */
+/* Phones write trailers after the end marker, before it, or instead of it. */
 TEST_WITH(trailers_of_several_scans, setup, teardown)
 {
     static uint8_t changed[FILE_MAX];
@@ -115,7 +115,7 @@ TEST_WITH(trailers_of_several_scans, setup, teardown)
                 expect_pixels(*state, changed, size - cut, whole);
             }
         }
-        /* The last scan is missing, or the half of it. */
+        /* The last scan is missing, or half of it. */
         const size_t scan = last_scan_of(&file);
         expect_refused(*state, file.data, scan, "end of input");
         expect_refused(*state, file.data, (scan + file.size) / 2, "Corrupt JPEG data");
@@ -123,7 +123,7 @@ TEST_WITH(trailers_of_several_scans, setup, teardown)
     }
 }
 
-/* An end in front of the last scan's tables and header is none. */
+/* An end marker before the last scan's tables and header is ignored. */
 TEST_WITH(scans_behind_a_trailer, setup, teardown)
 {
     static uint8_t changed[FILE_MAX];

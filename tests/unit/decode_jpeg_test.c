@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JPEGs of every kind against a plain decode with libjpeg. */
+/* JPEGs of every kind, compared with a plain decode by libjpeg. */
 #include "decoder.h"
 #include "exif.h"
 #include "jpeg_make.h"
@@ -40,7 +40,7 @@ static sluice_status open_file(sl_decoder *decoder, const jpeg_file *file, sl_pi
     return sl_decoder_open_picture(decoder, &stored, picture, error);
 }
 
-/* The plain decode as RGB; free() it. */
+/* Returns the plain decode as RGB; the caller frees it. */
 static uint8_t *plain_rgb(const jpeg_file *file, uint32_t *width, uint32_t *height)
 {
     uint32_t channels = 0;
@@ -105,7 +105,7 @@ static void check_rect(sl_decoder *decoder, const jpeg_file *file, sl_rect need,
     assert_view_equals(&view, need, rgb, width, height);
 }
 
-/* The whole picture, its middle, its last row and its first pixel. */
+/* Checks the whole image, its middle, its last row and its first pixel. */
 static void check_file(sl_decoder *decoder, const jpeg_file *file)
 {
     uint32_t width = 0;
@@ -172,7 +172,7 @@ TEST_WITH(every_sampling_factor, setup, teardown)
     check_kind(*state, 50, 50, &grey);
 }
 
-/* Decoding may be repeated, with another rectangle. */
+/* Decoding can be repeated with another rectangle. */
 TEST_WITH(decodes_one_picture_twice, setup, teardown)
 {
     sl_decoder *decoder = *state;
@@ -206,7 +206,7 @@ static size_t find_marker(const jpeg_file *file, uint8_t marker)
     return 0;
 }
 
-/* A copy with `bytes` bytes put in at `at`. */
+/* Returns a copy with `bytes` bytes inserted at `at`. */
 static jpeg_file with_bytes(const jpeg_file *file, size_t at, const uint8_t *bytes, size_t count)
 {
     jpeg_file made = {malloc(file->size + count), file->size + count};
@@ -270,12 +270,12 @@ TEST_WITH(what_libjpeg_cannot_do_is_unsupported, setup, teardown)
     expect_refusal(*state, &file, SLUICE_UNSUPPORTED, "SOF");
     file.data[frame + 1] = 0xC0;
     file.data[frame + 11] = 0x31; /* luma 3 x 1 */
-    file.data[frame + 14] = 0x21; /* chroma 2 x 1: 1.5 to one */
+    file.data[frame + 14] = 0x21; /* chroma 2 x 1: a ratio of 1.5 */
     expect_refusal(*state, &file, SLUICE_UNSUPPORTED, "ractional");
     jpeg_free(&file);
 }
 
-/* Two channels are no picture that we know. */
+/* Images with two channels are not supported. */
 TEST_WITH(unknown_colour_spaces_are_unsupported, setup, teardown)
 {
     jpeg_file file = jpeg_make_pattern(40, 30, 9, &(jpeg_options){.colour = JPEG_GREY});
@@ -289,7 +289,7 @@ TEST_WITH(unknown_colour_spaces_are_unsupported, setup, teardown)
     jpeg_free(&file);
 }
 
-/* A picture must not be decoded with the tables of the one before. */
+/* An image must not be decoded with the tables of the previous one. */
 TEST_WITH(tables_do_not_leak_between_pictures, setup, teardown)
 {
     jpeg_file whole = jpeg_make_pattern(40, 30, 9, NULL);
@@ -306,7 +306,8 @@ TEST_WITH(tables_do_not_leak_between_pictures, setup, teardown)
     jpeg_free(&whole);
 }
 
-/* Pixel (x, y) of the upright picture, from the standard's table: where row 0 and column 0 are. */
+/* Returns pixel (x, y) of the upright image, from the standard's table: the sides of row 0 and
+ * column 0. */
 static const uint8_t *upright_pixel(const uint8_t *rgb, uint32_t w, uint32_t h, int orientation,
                                     uint32_t x, uint32_t y)
 {

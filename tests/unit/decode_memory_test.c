@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After its first pictures a decoder allocates nothing, neither through our counters nor inside
- * libjpeg and zstd. The program's own malloc stands in front of the C library's for all of them,
- * which sanitizers do not allow: there only our counters are looked at.
+ * After its first images a decoder allocates nothing, neither through our counters nor inside
+ * libjpeg and zstd. The program replaces the C library's malloc for all of them, which sanitizers
+ * do not allow; there, only our counters are checked.
  */
 #include "decoder.h"
 #include "jpeg_make.h"
@@ -24,12 +24,12 @@ void *__libc_malloc(size_t size);               /* NOLINT */
 void *__libc_calloc(size_t nmemb, size_t size); /* NOLINT */
 void *__libc_realloc(void *ptr, size_t size);   /* NOLINT */
 
-/* Seen by the shared libraries, whatever the build's default. */
+/* Visible to the shared libraries, regardless of the build's default. */
 #    define EXPORTED __attribute__((visibility("default")))
 
 static void count(void)
 {
-    atomic_fetch_add_explicit(&mallocs, 1, memory_order_relaxed); /* a sum: no partner */
+    atomic_fetch_add_explicit(&mallocs, 1, memory_order_relaxed); /* relaxed: a sum */
 }
 
 EXPORTED void *malloc(size_t size) /* NOLINT */
@@ -98,7 +98,7 @@ TEST(steady_state_allocates_nothing)
         files[i] = jpeg_make_pattern(300 + i * 10, 200, i, &options[i]);
         images[i] = (sl_value){.bytes = {files[i].data, files[i].size}};
     }
-    /* one packed in a zstd frame, one that is refused */
+    /* one packed in a zstd frame, one invalid */
     size_t bound = ZSTD_compressBound(files[5].size);
     uint8_t *packed = malloc(bound);
     assert_non_null(packed);

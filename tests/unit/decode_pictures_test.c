@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNGs, WebPs and JPEGs of every kind against Pillow, and parts of them. Arguments: Python,
+ * PNGs, WebPs and JPEGs of every kind, whole and in parts, against Pillow. Arguments: Python,
  * pillow_oracle.py.
  */
 #include "decoder_setup.h"
@@ -17,17 +17,17 @@
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
 typedef struct file {
-    uint8_t *data; /* free() it */
+    uint8_t *data; /* freed by the caller */
     size_t size;
 } file;
 
-/* Each of the kinds in each of the sizes. */
+/* Every kind in every size. */
 typedef struct pictures {
     file (*make)(uint32_t kind, sl_picture size, uint32_t seed);
     const sl_picture *sizes;
     uint32_t kinds, size_count;
     sluice_exif exif;
-    uint32_t parts;                    /* that are looked at of each */
+    uint32_t parts;                    /* number of parts checked for each */
     int (*orientation)(uint32_t kind); /* with SLUICE_EXIF_APPLY; NULL: some upright, some not */
 } pictures;
 
@@ -82,7 +82,7 @@ static file make_turned_png(uint32_t kind, sl_picture size, uint32_t seed)
     return (file){made.data, made.size};
 }
 
-/* The five kinds of colour, with an orientation that is not asked for. */
+/* The five kinds of colour, with an orientation that is not applied. */
 static file make_jpeg(uint32_t kind, sl_picture size, uint32_t seed)
 {
     const jpeg_options options = {
@@ -142,7 +142,7 @@ static pictures webp = {
     make_webp, webp_sizes, WEBP_KINDS, COUNT(webp_sizes), .exif = SLUICE_EXIF_IGNORE, .parts = 100};
 static pictures turned_webp = {make_webp, webp_sizes, WEBP_KINDS, COUNT(webp_sizes),
                                .exif = SLUICE_EXIF_APPLY};
-/* These are decoded in pieces. */
+/* Images that are decoded in pieces. */
 static pictures large_webp = {
     make_large_webp, (sl_picture[]){{2000, 1100}}, LARGE_KINDS, 1, .exif = SLUICE_EXIF_IGNORE,
     .parts = 2};
@@ -191,7 +191,7 @@ static void pixels_are_pillows(void **state)
     free(ours);
 }
 
-/* Twice each: the second time out of the header that was read for the first. */
+/* Decodes each twice: the second time uses the header read for the first. */
 static void parts_are_cut_from_the_whole(void **state)
 {
     const pictures *all = *state;

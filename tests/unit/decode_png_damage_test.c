@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Damaged and hostile PNGs: an error with a reason and an offset, no memory and no time. */
+/* Damaged and hostile PNGs: an error with a reason and an offset, without using much memory or
+ * time. */
 #include "clock.h"
 #include "codecs.h"
 #include "decoder_setup.h"
@@ -35,7 +36,7 @@ static const png_options kinds[] = {
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* Wherever it ends, and however little is asked for. */
+/* Truncated anywhere, for any number of rows requested. */
 TEST_WITH(truncated_everywhere, setup, teardown)
 {
     for (uint32_t i = 0; i < 2 * KINDS; i++) {
@@ -50,7 +51,7 @@ TEST_WITH(truncated_everywhere, setup, teardown)
     }
 }
 
-/* Each bit of the file, checksums not among them: what is wrong is found, or was not read. */
+/* Flips each bit of the file without correcting checksums: damage is detected, or was not read. */
 TEST_WITH(flipped_everywhere, setup, teardown)
 {
     for (uint32_t i = 0; i < KINDS; i++) {
@@ -66,7 +67,7 @@ TEST_WITH(flipped_everywhere, setup, teardown)
     }
 }
 
-/* Without decoding: each bit of the picture's data and of its checksum. */
+/* Without decoding: flips each bit of the image data and of its checksum. */
 TEST(sums_of_data_are_checked_alone)
 {
     static const char type[4] = {'I', 'D', 'A', 'T'};
@@ -89,8 +90,8 @@ TEST(sums_of_data_are_checked_alone)
     png_make_free(&file);
 }
 
-/* Each bit of the file, with checksums that are right: no crash, and no state left for the next
- * picture. */
+/* Flips each bit of the file and corrects the checksums: no crash, and no state left for the next
+ * image. */
 TEST_WITH(flipped_and_sealed, setup, teardown)
 {
     uint32_t refused = 0;
@@ -143,7 +144,7 @@ TEST_WITH(headers_that_no_png_has, setup, teardown)
 TEST_WITH(chunks_in_the_wrong_place, setup, teardown)
 {
     static const struct {
-        const char *chunks[5]; /* behind IHDR of a picture of one pixel with a palette */
+        const char *chunks[5]; /* after IHDR of a one-pixel image with a palette */
         const char *text;
     } orders[] = {
         {{"IDAT"}, "palette is missing"},
@@ -193,7 +194,7 @@ TEST_WITH(colours_beyond_the_palette, setup, teardown)
     }
 }
 
-/* Too few rows, too many, none at all, and a stream whose own checksum is wrong. */
+/* Too few rows, too many, none at all, and a stream with a wrong checksum. */
 TEST_WITH(picture_data_of_the_wrong_length, setup, teardown)
 {
     static uint8_t rows[64 * 193];
@@ -201,7 +202,7 @@ TEST_WITH(picture_data_of_the_wrong_length, setup, teardown)
         png_file file = png_make_begin(64, 32, 8, 2, false);
         png_make_data(&file, rows, (size_t)height * 193);
         png_make_chunk(&file, "IEND", NULL, 0);
-        /* what follows the picture does no harm */
+        /* data after the image are harmless */
         expect(*state, &file, height < 32 ? SLUICE_CORRUPT : SLUICE_OK, "");
         file.data[png_make_find(file.data, file.size, "IEND") - 5] ^= 1; /* the stream's checksum */
         png_make_seal(file.data, file.size);
@@ -219,7 +220,7 @@ static uint64_t peak_kib(void)
     return (uint64_t)usage.ru_maxrss;
 }
 
-/* Adds a chunk of 64 MiB of zeros, deflated behind a name. */
+/* Adds a chunk of 64 MiB of zeros, deflated after a name. */
 static void add_bomb(png_file *file, const char *type)
 {
     const size_t size = (size_t)64 << 20;
@@ -228,14 +229,14 @@ static void add_bomb(png_file *file, const char *type)
     png_file packed = png_make_begin(1, 1, 8, 2, false);
     png_make_data(&packed, zeros, size);
     const size_t at = png_make_find(packed.data, packed.size, "IDAT");
-    uint8_t *content = packed.data + at + 5; /* over the length and the type: "x", 0, 0 */
+    uint8_t *content = packed.data + at + 5; /* overwrites the length and the type: "x", 0, 0 */
     memcpy(content, "x\0", 3);
     png_make_chunk(file, type, content, packed.size - at - 9);
     png_make_free(&packed);
     free(zeros);
 }
 
-/* A picture of zeros with `extra` more bytes behind its last row. */
+/* Makes an image of zeros with `extra` more bytes after its last row. */
 static png_file with_extra(uint32_t width, uint32_t colour, bool interlaced, size_t extra)
 {
     const uint32_t height = 8;
@@ -251,7 +252,7 @@ static png_file with_extra(uint32_t width, uint32_t colour, bool interlaced, siz
     return file;
 }
 
-/* Whoever unpacks them: our rows (grey, and wide ones) or libpng. */
+/* For each decoder: our rows (grey, and wide ones) or libpng. */
 TEST_WITH(bytes_behind_the_last_row_are_few, setup, teardown)
 {
     static const struct {
@@ -292,7 +293,7 @@ TEST_WITH(bombs_cost_nothing, setup, teardown)
     png_make_data(&text, "\0\1\2\3", 4);
     png_make_chunk(&text, "IEND", NULL, 0);
     png_file large =
-        png_make_begin(10000, 10000, 16, 6, true); /* 800 MB of rows, says the header */
+        png_make_begin(10000, 10000, 16, 6, true); /* 800 MB of rows according to the header */
     png_make_data(&large, "\0\1\2\3", 4);
     png_make_chunk(&large, "IEND", NULL, 0);
     png_file huge = png_make_begin(60000, 60000, 8, 2, false);
@@ -302,13 +303,13 @@ TEST_WITH(bombs_cost_nothing, setup, teardown)
     expect(*state, &large, SLUICE_CORRUPT, "too few for 10000 x 10000 pixels");
     expect(*state, &huge, SLUICE_UNSUPPORTED, "60000 x 60000");
     assert_true(test_cpu_ns() - start < UINT64_C(20000000000));
-    assert_true(peak_kib() - before < 40 << 10); /* the copy of 4 MB, under sanitizers too */
+    assert_true(peak_kib() - before < 40 << 10); /* the 4 MB copy, under sanitizers too */
     png_make_free(&text);
     png_make_free(&large);
     png_make_free(&huge);
 }
 
-/* What the table says is enough, whatever the shape. */
+/* The table's bound is enough for any shape. */
 TEST(memory_stays_within_the_bound)
 {
     static const sl_picture shapes[] = {{60000, 1}, {1, 60000}, {300, 200}, {3, 20000}, {2, 1}};
@@ -324,7 +325,7 @@ TEST(memory_stays_within_the_bound)
             decoder_setup *own =
                 decoder_open(sl_codec_png.number, SLUICE_EXIF_APPLY,
                              sl_codec_png.scratch_bytes((uint64_t)shape.width * shape.height));
-            /* once more for the picture turned upright */
+            /* as much again for the rotated image */
             const bool turned = options.orientation > 0;
             const sluice_status status =
                 decoder_try(own, file.data, file.size, turned ? shape.height / 2 : 0, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of PNGs as libpng has them: each filter, kind of colour, depth and size of chunks. */
+/* Rows of PNGs, compared with libpng's: each filter, kind of colour, depth and size of chunks. */
 #include "philox.h"
 #include "png_make.h"
 #include "png_rows.h"
@@ -39,7 +39,7 @@ static void on_bytes(png_structp png, png_bytep to, size_t bytes)
     r->at += bytes;
 }
 
-/* All rows, one behind the other. */
+/* Returns all rows, one after the other. */
 static uint8_t *rows_of_libpng(const png_file *file, uint32_t height, size_t row_bytes)
 {
     reading r = {file, 0};
@@ -63,7 +63,7 @@ static sl_codec_source source_of(const png_file *file)
         .bytes = {file->data, file->size}, .scratch = &scratch, .max_pixels = 1 << 24};
 }
 
-/* The first `count` rows. */
+/* Compares the first `count` rows. */
 static void compare(const png_file *file, uint32_t height, uint32_t count)
 {
     sl_codec_source source = source_of(file);
@@ -115,8 +115,8 @@ TEST_WITH(rows_are_those_of_libpng, open_scratch, close_scratch)
     }
 }
 
-/* Rows of filter `filter`, to which one in `rarity` bytes adds something: what flat areas of label
- * maps come to. */
+/* Makes rows with filter `filter`, where one in `rarity` bytes adds something, like flat areas of
+ * label maps. */
 static png_file flat_file(const png_options *kind, uint32_t width, uint32_t height, uint8_t filter,
                           uint32_t rarity, sl_random *random)
 {
@@ -160,7 +160,7 @@ TEST_WITH(flat_rows_are_those_of_libpng, open_scratch, close_scratch)
     }
 }
 
-/* The checksum of all of it is looked at where the last row is wanted, and only there. */
+/* The checksum of the whole is checked only if the last row is requested. */
 TEST_WITH(the_end_is_looked_at, open_scratch, close_scratch)
 {
     png_file file = png_make(20, 10, 3, &kinds[0]);
@@ -190,7 +190,7 @@ TEST_WITH(the_end_is_looked_at, open_scratch, close_scratch)
     png_make_free(&file);
 }
 
-/* Rows above 256 KiB are ours whatever the pixels. */
+/* Rows above 256 KiB use our code for all kinds of pixels. */
 TEST_WITH(wide_rows_are_those_of_libpng, open_scratch, close_scratch)
 {
     static const png_options wide[] = {
@@ -198,7 +198,7 @@ TEST_WITH(wide_rows_are_those_of_libpng, open_scratch, close_scratch)
         {.colour = 4, .depth = 16}, {.colour = 6, .depth = 16},
     };
     static const uint32_t pixel_bytes[] = {3, 4, 6, 4, 8};
-    for (uint32_t i = 0; i < 5; i++) { /* the filters take turns */
+    for (uint32_t i = 0; i < 5; i++) { /* alternating filters */
         png_file file = png_make((256 << 10) / pixel_bytes[i] + 1, 6, i, &wide[i]);
         compare(&file, 6, i % 2 == 0 ? 6 : 3);
         png_make_free(&file);

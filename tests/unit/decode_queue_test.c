@@ -43,7 +43,8 @@ TEST(first_in_first_out)
     assert_int_equal(sl_queue_open(&queue, 3, sizeof(int), &error), SLUICE_OK);
     int next_in = 0;
     int next_out = 0;
-    for (int round = 0; round < 10; round++) { /* every head and fill, round the end too */
+    for (int round = 0; round < 10; round++) { /* every head and fill level, including
+                                                * wrap-around */
         while (next_in - next_out < 3) {
             assert_int_equal(sl_queue_push(&queue, &next_in, 1), SLUICE_OK);
             next_in++;
@@ -132,7 +133,7 @@ TEST(no_memory_no_queue)
 
 enum { PRODUCERS = 3, CONSUMERS = 3, ITEMS = 5000 };
 
-/* Larger than a word, so that a torn copy shows. */
+/* Larger than a word, so that a torn copy is noticed. */
 typedef struct item {
     uint64_t producer, number, check;
 } item;
@@ -161,7 +162,7 @@ static void consume(void *argument)
         own->count++;
         own->sum += got.check;
         own->faults += got.check != got.producer * 1000003 + got.number;
-        /* One consumer sees each producer's items in their order. */
+        /* The only consumer sees each producer's items in order. */
         own->faults += got.number + 1 <= own->last[got.producer];
         own->last[got.producer] = got.number + 1;
     }
@@ -207,7 +208,7 @@ TEST(many_threads_lose_nothing)
     sl_queue_destroy(&queue);
 }
 
-/* A number of threads that must all be there at once. */
+/* Threads that must all be present at the same time. */
 typedef struct meeting {
     sl_queue queue;
     pthread_mutex_t mutex;
@@ -231,7 +232,7 @@ static void take_and_meet(void *argument)
     }
 }
 
-/* Ends in any case. */
+/* Returns in any case. */
 static void wait_for_all(meeting *own)
 {
     const uint64_t deadline = sl_now_ns() + TEST_PATIENCE_NS;
@@ -247,7 +248,7 @@ static void wait_for_all(meeting *own)
     sl_queue_close(&own->queue);
 }
 
-/* Each keeps its item until the others have theirs: no one can take two. */
+/* Each thread keeps its item until the others have theirs, so no thread can take two. */
 TEST(one_push_wakes_as_many_as_it_has_items_for)
 {
     meeting met = {.there = 0};
@@ -259,7 +260,7 @@ TEST(one_push_wakes_as_many_as_it_has_items_for)
         assert_int_equal(sl_thread_start(&threads[i], "meet", take_and_meet, &met, NULL),
                          SLUICE_OK);
     }
-    sl_sleep_until_ns(sl_now_ns() + 20 * MS); /* they wait by now */
+    sl_sleep_until_ns(sl_now_ns() + 20 * MS); /* they are waiting by now */
     const int items[4] = {1, 2, 3, 4};
     assert_int_equal(sl_queue_push(&met.queue, items, 4), SLUICE_OK);
     wait_for_all(&met);
@@ -302,7 +303,7 @@ TEST(close_wakes_all_that_wait)
             assert_int_equal(sl_thread_start(&threads[i], "wait", wait_in_queue, &waiters[i], NULL),
                              SLUICE_OK);
         }
-        sl_sleep_until_ns(sl_now_ns() + 20 * MS); /* most of them wait by now */
+        sl_sleep_until_ns(sl_now_ns() + 20 * MS); /* most of them are waiting by now */
         sl_queue_close(&queue);
         for (size_t i = 0; i < 4; i++) {
             sl_thread_join(&threads[i]);

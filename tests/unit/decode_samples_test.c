@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of PNGs as they are stored, against Pillow: every kind, interlaced and not; some of
- * the rows; damaged and hostile files. Arguments: Python, pillow_oracle.py.
+ * Samples of PNGs as stored, compared with Pillow: every kind, interlaced or not; some of the rows;
+ * damaged and hostile files. Arguments: Python, pillow_oracle.py.
  */
 #include "codecs.h"
 #include "decoder.h"
@@ -68,10 +68,11 @@ static int teardown(void **state)
 typedef struct samples {
     sl_picture picture;
     size_t row_bytes;
-    uint8_t *data; /* free() it */
+    uint8_t *data; /* freed by the caller */
 } samples;
 
-/* Rows [first, first + count) of a copy of just that size, for the sanitizer; count 0: all. */
+/* Decodes rows [first, first + count) of a copy of exactly that size, for the sanitizer; count 0:
+ * all. */
 static sluice_status take(const uint8_t *file, size_t size, uint32_t first, uint32_t count,
                           samples *taken, sluice_error *error)
 {
@@ -131,7 +132,7 @@ static png_file make(uint32_t number, bool interlaced)
     return png_make(sizes[number % SIZES].width, sizes[number % SIZES].height, number, &options);
 }
 
-/* An interlaced file has the same picture as the one that is not. */
+/* An interlaced file has the same image as a non-interlaced one. */
 TEST_WITH(every_kind_is_as_stored, setup, teardown)
 {
     static samples ours[KINDS * SIZES];
@@ -187,7 +188,7 @@ TEST_WITH(some_rows_are_those_of_all, setup, teardown)
     }
 }
 
-/* One opened picture gives both, in any order. */
+/* One open image gives both, in any order. */
 TEST_WITH(pixels_and_samples_in_turn, setup, teardown)
 {
     const png_options options = {.is_grey = true, .depth = 16};
@@ -223,7 +224,7 @@ TEST_WITH(truncated_everywhere, setup, teardown)
     }
 }
 
-/* Each bit, with checksums that are wrong then, and with such as are right. */
+/* Flips each bit, first with wrong checksums, then with corrected ones. */
 TEST_WITH(flipped_everywhere, setup, teardown)
 {
     const uint32_t some[] = {0, 4, 9, 16};
@@ -258,7 +259,7 @@ static uint64_t peak_kib(void)
     return (uint64_t)usage.ru_maxrss;
 }
 
-/* Headers of grey of 16 bits that claim what is not there, or is too much. */
+/* Headers of 16-bit grey that claim missing or excessive data. */
 TEST_WITH(bombs_cost_nothing, setup, teardown)
 {
     const uint64_t before = peak_kib();
@@ -273,7 +274,7 @@ TEST_WITH(bombs_cost_nothing, setup, teardown)
     assert_true(peak_kib() - before < 20 << 10);
 }
 
-/* What the codec's row says is enough, and without it there is an error. */
+/* The bound in the codec's row is enough; with less memory there is an error. */
 TEST_WITH(memory_stays_within_the_bound, setup, teardown)
 {
     static const sl_picture shapes[] = {{60000, 1}, {1, 60000}, {300, 200}, {2, 1}};

@@ -51,7 +51,7 @@ static void store32(uint8_t *to, size_t value)
     }
 }
 
-/* Wherever it ends, also if the container says that it ends there. */
+/* Truncated anywhere, also if the container's size matches. */
 TEST_WITH(truncated_everywhere, setup, teardown)
 {
     for (uint32_t i = 0; i < KINDS; i++) {
@@ -70,7 +70,7 @@ TEST_WITH(truncated_everywhere, setup, teardown)
     }
 }
 
-/* A picture cut short in chunks that are whole: libwebp has to see it. */
+/* A truncated image in complete chunks: libwebp must detect it. */
 TEST_WITH(short_picture_data, setup, teardown)
 {
     for (uint32_t i = 0; i < 3; i += 2) {
@@ -146,7 +146,7 @@ static uint64_t peak_bytes(void)
     return (uint64_t)usage.ru_maxrss << 10;
 }
 
-/* What decoding takes at its peak; in a process of its own, since peaks do not go down. */
+/* Peak memory of decoding, measured in a separate process because peaks never decrease. */
 static bool stays_below(uint64_t bound, const webp_file *file)
 {
     const pid_t child = fork();
@@ -162,20 +162,20 @@ static bool stays_below(uint64_t bound, const webp_file *file)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Sanitizers have memory of their own beside each allocation. */
+/* Sanitizers need extra memory for each allocation. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #    define SANITIZED true
 #else
 #    define SANITIZED false
 #endif
 
-/* What libwebp takes from the heap is counted, too. */
+/* libwebp's heap allocations are counted too. */
 TEST(memory_stays_within_the_bound)
 {
     enum { WIDTH = 3000, HEIGHT = 1000 };
     const uint64_t bound = sl_codec_webp.scratch_bytes((uint64_t)WIDTH * HEIGHT);
     for (uint32_t i = 0; i < 4; i++) {
-        /* 0, 1: of kinds 0 and 2; 2, 3: the same in a column */
+        /* 0, 1: kinds 0 and 2; 2, 3: the same in one column */
         const webp_options *kind = &kinds[i % 2 == 0 ? 0 : 2];
         webp_file file = i < 2 ? webp_make(WIDTH, HEIGHT, i, kind) : webp_make(2, 16000, i, kind);
         assert_true(SANITIZED || stays_below(bound, &file));

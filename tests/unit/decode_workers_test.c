@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker pool: every job once, a decoder for each thread, back-pressure, life and death. */
+/* The worker pool: each job runs once, a decoder for each thread, back-pressure, starting and
+ * stopping. */
 #include "jpeg_make.h"
 #include "test.h"
 #include "workers.h"
@@ -23,7 +24,7 @@ typedef struct record {
     jpeg_file file;
     _Atomic uint32_t runs[JOBS];
     _Atomic uint32_t good, named;
-    pthread_mutex_t gate; /* workers pass through it */
+    pthread_mutex_t gate; /* workers pass through this mutex */
 } record;
 
 static void run(void *ctx, uint32_t number, sl_decoder *decoder, void *argument)
@@ -116,7 +117,7 @@ static void *submit_all(void *argument)
     return NULL;
 }
 
-/* While the workers stand still no more than they and the queue hold is taken. */
+/* While the workers are stopped, only as many jobs are accepted as they and the queue hold. */
 TEST(a_full_queue_holds_the_submitter)
 {
     static record r;
@@ -142,7 +143,7 @@ TEST(a_full_queue_holds_the_submitter)
     close_record(&r);
 }
 
-/* The thread that cannot be made, counted down; 0: none. */
+/* Number of the thread whose creation fails, counted down; 0: none. */
 static int failing_thread;
 
 /* The linker's names for a function replaced with --wrap.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jpeg_fast against libjpeg: all samplings, sizes, restart intervals, scalings and rectangles, bit
- * for bit; and damaged pictures, where it must give back what libjpeg would not accept.
+ * for bit; and damaged images, which it must return to libjpeg if libjpeg would not accept them.
  */
 #include "jpeg_fast.h"
 #include "jpeg_kernels.h"
@@ -38,7 +38,8 @@ static void road_close(road *r)
     sl_jpeg_fast_close(r->fast);
 }
 
-/* The part `wanted` of the scaled picture (width 0: all of it); false when the road refuses. */
+/* Decodes the part `wanted` of the scaled image (width 0: all of it); false if this code path
+ * rejects the image. */
 static bool road_decode(road *r, sl_bytes bytes, uint32_t denominator, sl_rect wanted,
                         sl_image *view)
 {
@@ -109,7 +110,7 @@ static void check_picture(road *r, uint32_t width, uint32_t height, const jpeg_o
     jpeg_free(&file);
 }
 
-/* Every level of SIMD, in turn. */
+/* Each SIMD level in turn. */
 static void pictures_equal_libjpeg(void **unused)
 {
     (void)unused;
@@ -135,7 +136,7 @@ static void pictures_equal_libjpeg(void **unused)
     }
 }
 
-/* Chroma's neighbours across every kind of edge: all rectangles of a small grid of intervals. */
+/* Chroma neighbours across every kind of edge: all rectangles of a small grid of intervals. */
 static void every_alignment(void **unused)
 {
     (void)unused;
@@ -180,7 +181,7 @@ static void others_are_not_taken(void **unused)
     road_close(&r);
 }
 
-/* A small picture with some bits flipped, perhaps cut short; the size in `*size`. */
+/* Makes a small image with some bits flipped, sometimes truncated; stores the size in `*size`. */
 static jpeg_file damaged_picture(uint32_t seed, size_t *size)
 {
     const shape *kind = &shapes[seed % SHAPES];
@@ -217,7 +218,7 @@ static void assert_plain_decode_equals(const jpeg_file *file, size_t size, const
     free(pixels);
 }
 
-/* What this road accepts, libjpeg accepts without a warning and with the same pixels. */
+/* Whatever this code path accepts, libjpeg accepts without a warning and with the same pixels. */
 static void damage_is_never_accepted_alone(void **unused)
 {
     (void)unused;

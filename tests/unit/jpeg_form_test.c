@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The form in which JPEGs are stored: small ones stay or get the usual Huffman tables, large ones
- * get their own and tiles; the pixels stay, and the choice depends on nothing but the picture.
+ * The stored form of JPEGs: small ones keep or get the standard Huffman tables, large ones get
+ * optimised tables and tiles; the pixels do not change, and the choice depends only on the image.
  */
 #include "decoder.h"
 #include "jpeg_form.h"
@@ -19,7 +19,7 @@ enum { MAX_PIXELS = 13000000, MAX_BYTES = 1 << 26 };
 typedef struct result {
     sluice_status status;
     sl_jpeg_outcome outcome;
-    sl_bytes bytes; /* until the next; of the source where it is kept */
+    sl_bytes bytes; /* valid until the next call; the source's if kept */
 } result;
 
 static sl_jpeg_retiler *open_retiler(bool fastest, bool drop)
@@ -52,9 +52,9 @@ static result retile(sl_jpeg_retiler *retiler, sl_bytes jpeg)
     return r;
 }
 
-/* What a picture's header says about its form. */
+/* The form that an image's header describes. */
 typedef struct form {
-    bool usual; /* codes that can code anything */
+    bool usual; /* tables that can code any image */
     uint32_t interval;
 } form;
 
@@ -74,7 +74,7 @@ static sl_bytes bytes_of(const jpeg_file *file)
     return (sl_bytes){file->data, file->size};
 }
 
-/* Colours with noise: more bytes than jpeg_make_pattern's. */
+/* Makes colours with noise: more bytes than jpeg_make_pattern's. */
 static jpeg_file make_noisy(uint32_t side, const jpeg_options *options)
 {
     uint8_t *pixels = malloc((size_t)side * side * 3);
@@ -104,7 +104,7 @@ TEST(the_smallest_stay)
     sl_jpeg_retiler_close(retiler);
 }
 
-/* Tables of their own, several scans, markers between all MCUs: all of that costs more. */
+/* Custom tables, several scans, markers between all MCUs: each makes decoding slower. */
 TEST(small_ones_lose_what_makes_them_slow)
 {
     static const jpeg_options kinds[] = {{.own_tables = true},
@@ -145,7 +145,7 @@ TEST(larger_ones_get_tiles_and_the_usual_tables)
     sl_jpeg_retiler_close(retiler);
 }
 
-/* The usual tables would take much more than it costs to make tables. */
+/* The standard tables would need many more bytes than optimised tables cost. */
 TEST(what_they_do_not_fit_gets_its_own)
 {
     static const jpeg_options kinds[] = {{.quality = 98}, {.quality = 98, .own_tables = true}};
@@ -165,7 +165,7 @@ TEST(what_they_do_not_fit_gets_its_own)
     sl_jpeg_retiler_close(smallest);
 }
 
-/* libjpeg, which decodes them, keeps no tables: there is nothing to be gained by the usual ones. */
+/* libjpeg, which decodes these, does not cache tables, so the standard ones have no advantage. */
 TEST(what_no_kernel_decodes_is_made_small)
 {
     static const jpeg_options kinds[] = {{.colour = JPEG_CMYK},
@@ -188,7 +188,7 @@ TEST(what_no_kernel_decodes_is_made_small)
     sl_jpeg_retiler_close(smallest);
 }
 
-/* What would be left behind or dropped is, however fast the picture was. */
+/* Unwanted data are removed, even if decoding the image was already fast. */
 TEST(nothing_unwanted_stays)
 {
     const jpeg_options exif = {.orientation = 6};
@@ -215,7 +215,7 @@ TEST(nothing_unwanted_stays)
     jpeg_free(&plain);
 }
 
-/* Of all sizes and qualities: the same pixels, and the same form when it is re-tiled again. */
+/* All sizes and qualities: the same pixels, and re-tiling the result again does not change it. */
 TEST(every_choice_is_final)
 {
     sl_jpeg_retiler *retiler = open_retiler(true, false);
@@ -265,7 +265,7 @@ TEST(the_estimate_goes_the_right_way)
     other = base;
     other.coded_bytes = 1100;
     assert_true(sl_jpeg_form_cost(&other) > sl_jpeg_form_cost(&base));
-    other.coded_bytes = 900; /* no code is shorter than the shortest: an estimate was off */
+    other.coded_bytes = 900; /* no code is shorter than the shortest: the estimate was wrong */
     assert_int_equal(sl_jpeg_form_cost(&other), sl_jpeg_form_cost(&base));
     other = base;
     other.tiled = true;

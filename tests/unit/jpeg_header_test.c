@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_frame against libjpeg: what it takes, that it understands the same by it, and that it leaves
- * the rest to libjpeg, however headers are put together or damaged.
+ * jpeg_frame against libjpeg: headers that it accepts have the same meaning for libjpeg, and all
+ * others are left to libjpeg, however they are built or damaged.
  */
 #include "decoder.h"
 #include "jpeg_header.h"
@@ -17,7 +17,7 @@ enum { SOF0 = 0xC0, DHT = 0xC4, SOS = 0xDA, DQT = 0xDB, DRI = 0xDD };
 static bool is_taken(const uint8_t *data, size_t size)
 {
     bool taken;
-    uint8_t *copy = malloc(size > 0 ? size : 1); /* of exact size */
+    uint8_t *copy = malloc(size > 0 ? size : 1); /* exact size */
     assert_non_null(copy);
     memcpy(copy, data, size);
     const char *difference = jpeg_header_difference((sl_bytes){copy, size}, &taken);
@@ -72,7 +72,7 @@ static size_t header_bytes(const jpeg_file *file)
     return frame.scan;
 }
 
-/* All of the picture's segments but its scan, with `edit` deciding what becomes of each. */
+/* Copies all segments except the scan; `edit` decides the fate of each. */
 typedef void (*segment_edit)(jpeg_pieces *out, uint8_t marker, const uint8_t *data, size_t size);
 
 static void rebuild(jpeg_pieces *out, const jpeg_file *file, segment_edit edit)
@@ -127,7 +127,7 @@ static void with_wide_quantizers(jpeg_pieces *out, uint8_t marker, const uint8_t
 static void with_code_of_all(jpeg_pieces *out, uint8_t marker, const uint8_t *data, size_t size)
 {
     jpeg_put_segment(out, marker, data, size);
-    if (marker == DHT) { /* a table that nobody uses, which is no code either */
+    if (marker == DHT) { /* a table that is unused and invalid as a code */
         uint8_t table[17 + 256] = {0x13, 255, 1};
         jpeg_put_segment(out, marker, table, sizeof(table));
     }
@@ -156,7 +156,7 @@ static void with_short_app(jpeg_pieces *out, uint8_t marker, const uint8_t *data
     jpeg_put_segment(out, marker, data, size);
 }
 
-/* Of one file, with each of the edits. */
+/* Applies each of the edits to one file. */
 static void expect_taken(bool taken, const segment_edit *edits, size_t count)
 {
     const jpeg_options options = {.restart_interval = 2};
@@ -250,7 +250,7 @@ TEST(what_libjpeg_should_judge_is_left)
     expect_taken(false, edits, sizeof(edits) / sizeof(edits[0]));
 }
 
-/* Every byte of the header with every value: 600 x 256 headers of libjpeg's. */
+/* Every byte of the header with every value: 600 x 256 headers for libjpeg. */
 TEST(every_byte_means_the_same)
 {
     const jpeg_options options = {.restart_interval = 2};
@@ -259,7 +259,7 @@ TEST(every_byte_means_the_same)
     uint32_t taken = 0;
     for (size_t at = 0; at < scan; at++) {
         const uint8_t was = file.data[at];
-        /* of what is only copied some values are enough */
+        /* bytes that are only copied get fewer values */
         for (uint32_t value = 0; value < 256; value += at % 4 == 0 ? 1 : 17) {
             file.data[at] = (uint8_t)value;
             taken += is_taken(file.data, file.size);
@@ -281,7 +281,7 @@ TEST(headers_cut_short_are_left)
     jpeg_free(&file);
 }
 
-/* Errors of the codec are libjpeg's, whichever reader looked first. */
+/* Codec errors are worded by libjpeg, regardless of which reader saw them first. */
 TEST(refusals_are_worded_as_ever)
 {
     const sl_decoder_config config = {.max_pixels = 1 << 20, .exif = SLUICE_EXIF_APPLY};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jpeg_huffman against a bit-by-bit model: random codes (all lengths up to 16), random blocks, one
- * stream and two, and garbage, with the memory around streams and blocks guarded.
+ * stream and two, and garbage, with guards around the memory of streams and blocks.
  */
 #include "jpeg_huffman.h"
 #include "test.h"
@@ -30,12 +30,12 @@ static uint32_t draw(uint32_t below)
 typedef struct code {
     uint8_t bits[17];
     uint8_t symbols[256];
-    uint32_t word[256]; /* by symbol */
+    uint32_t word[256]; /* indexed by symbol */
     uint8_t length[256];
     uint32_t count;
 } code;
 
-/* Words of the lengths in bits[], in order; all ones stays free, as T.81 wants. */
+/* Assigns words of the lengths in bits[], in order; all ones stays free, as T.81 requires. */
 static void assign(code *c)
 {
     uint32_t next = 0;
@@ -49,11 +49,11 @@ static void assign(code *c)
     c->count = at;
 }
 
-/* A prefix code of `count` symbols: word lengths made by splitting random leaves. */
+/* Makes a prefix code of `count` symbols; splitting random leaves gives the word lengths. */
 static void make_code(code *c, const uint8_t *symbols, uint32_t count, bool deep)
 {
     uint32_t leaves[17] = {0, 2};
-    for (uint32_t made = 2; made < count + 1;) { /* one word more: all ones */
+    for (uint32_t made = 2; made < count + 1;) { /* one extra word: all ones */
         uint32_t length = deep ? 15 - draw(15) : 1 + draw(9);
         while (length > 0 && (leaves[length] == 0 || length > 15)) {
             length--;
@@ -115,7 +115,7 @@ static uint32_t size_of(int32_t value)
     return size;
 }
 
-/* T.81 F.1.2: one block, coefficients in zigzag order. */
+/* T.81 F.1.2: writes one block, coefficients in zigzag order. */
 static void put_block(writer *w, const code *dc, const code *ac, const int16_t zigzag[64])
 {
     put_symbol(w, dc, size_of(zigzag[0]), zigzag[0], size_of(zigzag[0]));
@@ -152,7 +152,8 @@ static int32_t random_value(uint32_t size_max)
     return draw(2) ? magnitude : -magnitude;
 }
 
-/* `density` of 256: how many coefficients are there; 256: all, so that no end of block is. */
+/* `density` of 256: the number of nonzero coefficients; 256: all, so that there is no end of
+ * block. */
 static void make_scan(scan *s, bool deep, uint32_t density, uint32_t size_max)
 {
     uint8_t dc_symbols[16];
@@ -187,7 +188,7 @@ static void make_scan(scan *s, bool deep, uint32_t density, uint32_t size_max)
 typedef struct reader {
     sl_huffman_tables *tables;
     sl_huffman_block *blocks; /* BLOCKS and the one at the chain's end */
-    uint8_t *bytes;           /* exactly as many as the contract lets be read */
+    uint8_t *bytes;           /* exactly the bytes that the contract allows reading */
     sl_huffman_stream stream;
 } reader;
 
@@ -289,7 +290,7 @@ static void two_streams_equal_the_model(void **unused)
 }
 
 /* Bits that are no scan: an end is reached, nothing is touched that must not be. */
-/* Up to 63 bytes that nobody encoded, with nothing behind them but the padding. */
+/* Makes up to 63 random bytes, followed only by the padding. */
 static void make_garbage(reader *r, sl_huffman_tables *stop, bool ones)
 {
     const size_t size = draw(64);
@@ -332,7 +333,7 @@ static void garbage_stays_inside(void **unused)
     free(stop);
 }
 
-/* Also where a level writes over what it fills next. */
+/* Also where a level overwrites the memory that it fills next. */
 static void tables_are_the_same_at_every_level(void **unused)
 {
     (void)unused;

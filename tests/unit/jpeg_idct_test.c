@@ -23,7 +23,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* Grey pictures are nothing but transformed blocks. */
+/* Grey images consist only of transformed blocks. */
 TEST(equals_libjpeg)
 {
     static const int qualities[] = {1, 10, 50, 75, 90, 100};
@@ -39,7 +39,7 @@ TEST(equals_libjpeg)
     }
 }
 
-/* White noise: every coefficient is there, and many samples leave 0..255. */
+/* White noise: no coefficient is zero, and many samples exceed 0..255. */
 TEST(equals_libjpeg_on_noise)
 {
     enum { WIDTH = 120, HEIGHT = 88 };
@@ -56,7 +56,7 @@ TEST(equals_libjpeg_on_noise)
     }
 }
 
-/* What a coefficient can be: from what pictures have to whatever fits. */
+/* Draws a coefficient: from values of real images up to any that fit. */
 static int16_t some_coefficient(uint32_t *random, uint32_t kind)
 {
     static const int16_t extremes[] = {INT16_MIN, INT16_MAX, 0, -1, 1, 8191, 8192, -8192, -8193};
@@ -71,7 +71,7 @@ static int16_t some_coefficient(uint32_t *random, uint32_t kind)
     }
 }
 
-/* Dense, sparse, first row only, first coefficient only, empty. */
+/* Makes a block that is dense, sparse, first row only, first coefficient only, or empty. */
 static void fill_block(int16_t *block, uint32_t *random)
 {
     static const uint32_t limits[] = {64, 64, 8, 1, 0};
@@ -118,7 +118,7 @@ static void compare_run(unsigned size, uint32_t *random)
     }
 }
 
-/* The guards: bytes around the samples, and between rows, keep what they had. */
+/* The guards, bytes around the samples and between rows, do not change. */
 TEST(levels_equal_scalar)
 {
     uint32_t random = 20;
@@ -129,7 +129,7 @@ TEST(levels_equal_scalar)
     }
 }
 
-/* The scalar one itself writes what it should, and no more. */
+/* The scalar version itself writes the right samples, and no others. */
 TEST(scalar_keeps_to_its_samples)
 {
     static alignas(64) int16_t block[SL_JPEG_BLOCK];
@@ -148,7 +148,7 @@ TEST(scalar_keeps_to_its_samples)
     }
 }
 
-/* Size 1 takes the mean modulo 2^10, as libjpeg does everywhere. */
+/* Size 1 uses the mean modulo 2^10, as libjpeg does on all machines. */
 TEST(size_1_wraps)
 {
     static const struct {

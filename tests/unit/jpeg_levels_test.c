@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG's kernels of each instruction set against the scalar ones, on inputs that are chosen: one
- * coefficient or sample that differs, at each place of a block, in the most extreme values; every
- * colour; all sizes about a vector's.
+ * JPEG kernels of each instruction set against the scalar ones, on chosen inputs: one differing
+ * coefficient or sample at each position of a block, with the most extreme values; every colour;
+ * all sizes around a vector's.
  */
 #include "jpeg_fdct.h"
 #include "jpeg_idct.h"
@@ -13,7 +13,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-/* SL_SIMD_COUNT: there is none. */
+/* Returns the next level; SL_SIMD_COUNT: none. */
 static int next_level(int level)
 {
     do {
@@ -35,7 +35,7 @@ enum {
     QUANTIZERS = sizeof(quantizers_of) / sizeof(quantizers_of[0])
 };
 
-/* Block b has `value` at place + b, alone, or with a first coefficient, or with others. */
+/* Block b has `value` at place + b, alone, with a first coefficient, or with others. */
 static void directed_blocks(int16_t *coefficients, uint32_t place, int16_t value, uint32_t kind)
 {
     memset(coefficients, 0, sizeof(int16_t) * BLOCKS * SL_JPEG_BLOCK);
@@ -82,7 +82,7 @@ TEST(inverse_transforms)
 
 /* ---- the forward transform ---- */
 
-/* Samples of 0 or 255 whose signs are those of a cosine are the largest that a coefficient gets. */
+/* Samples of 0 or 255, chosen by the signs of a cosine, give the largest coefficients. */
 static void directed_samples(uint8_t *samples, uint32_t place, uint32_t kind)
 {
     static const uint8_t flat[][2] = {{0, 255}, {255, 0}, {128, 129}, {127, 255}, {1, 0}};
@@ -161,7 +161,8 @@ TEST(halved_rows)
     static uint8_t made[SPACE];
     for (uint32_t round = 0; round < 256 * 64; round++) {
         const size_t count = round % ROW;
-        for (uint32_t i = 0; i < 2 * ROW; i++) { /* sums of every rest, also the largest */
+        for (uint32_t i = 0; i < 2 * ROW; i++) { /* sums with every remainder, including the
+                                                  * largest */
             rows[0][i] = (uint8_t)(i < 256 ? i : 255 - (round / 256 + i) % 4);
             rows[1][i] = (uint8_t)(i < 256 ? i + round / 256 * 3 : 255);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One flipped bit under the rectangle: the roads that read only the restart intervals they need
- * must not take for good what the road that reads every row refuses.
+ * One flipped bit under the rectangle: the code paths that read only the needed restart intervals
+ * must not accept an image that the path reading every row rejects.
  */
 #include "decoder.h"
 #include "jpeg_make.h"
@@ -14,11 +14,12 @@
 enum {
     TRIES = 3000,
     SIDE = 192,
-    INTERVAL = 2, /* the first of the second row of MCUs, where an interval is half a row */
+    INTERVAL = 2, /* the first interval of the second row of MCUs, where an interval is half a
+                   * row */
     ALL_ROADS = SL_ROAD_KERNELS | SL_ROAD_INTERVALS
 };
 
-/* A kind of picture, and the size of its MCUs. */
+/* A kind of image, and the size of its MCUs. */
 typedef struct kind {
     jpeg_options options;
     uint32_t mcu_width, mcu_height;
@@ -29,7 +30,7 @@ static bool is_marker(const uint8_t *at)
     return at[0] == 0xFF && at[1] != 0;
 }
 
-/* The bytes [*begin, *end) of interval INTERVAL. */
+/* Finds the bytes [*begin, *end) of interval INTERVAL. */
 static void find_interval(const jpeg_file *file, size_t *begin, size_t *end)
 {
     size_t at = 2;
@@ -49,7 +50,7 @@ static void find_interval(const jpeg_file *file, size_t *begin, size_t *end)
     *end = at;
 }
 
-/* The interval's pixels, but for those that need others for their colour. */
+/* Decodes the interval's pixels, except those whose colour depends on other intervals. */
 static sluice_status decode(sl_decoder *decoder, const kind *k, uint32_t avoid,
                             const jpeg_file *file)
 {
@@ -63,8 +64,8 @@ static sluice_status decode(sl_decoder *decoder, const kind *k, uint32_t avoid,
 }
 
 typedef struct counts {
-    uint32_t refused; /* by the road that reads every row */
-    uint32_t missed;  /* of these, taken for good by the others */
+    uint32_t refused; /* rejected by the path that reads every row */
+    uint32_t missed;  /* rejected images that the others accept */
 } counts;
 
 static counts spoil(const kind *k, uint64_t seed)
@@ -109,8 +110,8 @@ static void kernels_miss_none(void **state)
     }
 }
 
-/* What libjpeg's bit buffer holds at the interval's end is not seen: a bit that shortens it by no
- * more than that is missed. */
+/* Bits in libjpeg's buffer at the interval's end are not checked: a change that shortens the
+ * interval by no more than that goes unnoticed. */
 static void regions_miss_few(void **state)
 {
     static const kind kinds[] = {{{.h_factor = 4, .v_factor = 1}, 32, 8},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of pictures. Whatever the road, a rectangle must equal what libjpeg's plain decode of the
- * whole picture (at the same scale) shows there, bit for bit; and what a part does not need is not
+ * Parts of images. On every code path, a rectangle must equal that part of libjpeg's plain decode
+ * of the whole image at the same scale, bit for bit; and data that a part does not need are not
  * read.
  */
 #include "decoder.h"
@@ -15,7 +15,7 @@
 
 enum { MCUS = 12, RANDOM_RECTS = 12, DENOMINATORS = 4, ROADS = 3 };
 
-/* The best road for a picture, and each that is left when the one before is closed. */
+/* The best code path for an image, and each one that remains when better ones are disabled. */
 static const uint32_t avoided[ROADS] = {0, SL_ROAD_KERNELS, SL_ROAD_KERNELS | SL_ROAD_INTERVALS};
 
 typedef struct whole {
@@ -124,7 +124,7 @@ static void decode(sl_decoder *decoder, sl_bytes bytes, sl_rect need, uint32_t d
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, &error);
     if (status == SLUICE_OK) {
-        /* 0 where the part is too small for it: then it is not scaled */
+        /* 0 if the part is too small for it: then it is not scaled */
         status = sl_decoder_decode(decoder, need, need.width / denominator,
                                    need.height / denominator, view, &error);
     }
@@ -148,7 +148,8 @@ static uint32_t check_part(sl_decoder *decoder, const whole *all, sl_rect need,
     return scaled;
 }
 
-/* Number `i` of parts that are at every distance from the grids inside and from the edges. */
+/* Returns part number `i`; the parts have every distance from the inner grids and from the
+ * edges. */
 static sl_rect some_rect(const whole *all, uint32_t i, uint32_t denominator, sl_random *random)
 {
     sl_rect rect = {.width = 1 + i % 3 * denominator, .height = 1 + i % 5 * denominator};
@@ -191,7 +192,7 @@ static void check_parts(sl_decoder *decoder, jpeg_file file, uint32_t stride)
     whole_free(&all);
 }
 
-/* Restart intervals of a part of a row, of rows, and such that fit no grid. */
+/* Restart intervals of part of a row, of rows, and of lengths that fit no grid. */
 static void check_intervals(sl_decoder *decoder, jpeg_options options, uint32_t mcu_width,
                             uint32_t mcu_height)
 {
@@ -233,7 +234,7 @@ TEST_WITH(every_colour_and_interval, setup, teardown)
                     16);
 }
 
-/* Every place of a small part against the grid. */
+/* Every position of a small part relative to the grid. */
 TEST_WITH(every_alignment, setup, teardown)
 {
     static const int factors[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}};
@@ -273,7 +274,7 @@ TEST_WITH(several_scans_and_arithmetic, setup, teardown)
     }
 }
 
-/* Where the entropy-coded data begins. */
+/* Returns where the entropy-coded data begin. */
 static size_t find_data(const jpeg_file *file)
 {
     size_t at = 2;
@@ -283,7 +284,7 @@ static size_t find_data(const jpeg_file *file)
     return at + 2 + ((size_t)file->data[at + 2] << 8 | file->data[at + 3]);
 }
 
-/* Spoils all intervals outside of a rectangle of tiles. */
+/* Damages all intervals outside a rectangle of tiles. */
 static void spoil_outside(const jpeg_file *file, uint32_t tiles_across, sl_rect tiles)
 {
     uint32_t interval = 0;
@@ -314,8 +315,8 @@ static void expect_corrupt(sl_decoder *decoder, const whole *all, sl_rect need)
 }
 
 /*
- * A rectangle inside tiles (2..3, 1..2), chroma's neighbours included, is decoded although all else
- * is spoilt; one that goes a pixel further is not.
+ * A rectangle inside tiles (2..3, 1..2), chroma neighbours included, is decoded although all other
+ * tiles are damaged; one pixel beyond it fails.
  */
 static void check_spoilt(sl_decoder *decoder, jpeg_options options, uint32_t tile_width,
                          uint32_t tile_height)
@@ -363,7 +364,7 @@ TEST_WITH(what_is_outside_is_not_read, setup, teardown)
     check_spoilt(*state, rows, MCUS * 16, 48);
 }
 
-/* Rows of MCUs as intervals, and a picture that ends below what is needed. */
+/* Rows of MCUs as intervals, and an image that ends below the needed part. */
 TEST_WITH(what_is_below_may_be_missing, setup, teardown)
 {
     const int intervals[] = {0, 2, MCUS};
@@ -376,7 +377,8 @@ TEST_WITH(what_is_below_may_be_missing, setup, teardown)
     }
 }
 
-/* Where stored pixel (across, down) of a scaled picture of w x h is to be seen, and back. */
+/* Maps a stored pixel (across, down) of a scaled image of w x h to its visible position, and
+ * back. */
 static void turn_back(int orientation, uint32_t w, uint32_t h, uint32_t *across, uint32_t *down)
 {
     if (orientation >= 5) {
@@ -411,8 +413,8 @@ static void check_turned(const sl_image *view, const whole *stored, int orientat
 }
 
 /*
- * Upright, then scaled; against the scaled stored picture, turned. A side that is mirrored and not
- * a multiple of the denominator (97 x 66) would put the pixels of the scaled picture elsewhere.
+ * EXIF orientation, then scaling, against the scaled stored image, rotated. A mirrored side that is
+ * not a multiple of the denominator (97 x 66) would misplace the pixels of the scaled image.
  */
 TEST(turned_and_scaled)
 {

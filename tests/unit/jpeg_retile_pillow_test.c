@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Re-tiled pictures as Pillow sees them. Arguments: Python, pillow_oracle.py. */
+/* Re-tiled images decoded by Pillow. Arguments: Python, pillow_oracle.py. */
 #include "jpeg_make.h"
 #include "jpeg_retile.h"
 #include "pillow.h"
@@ -21,7 +21,7 @@ static const jpeg_options kinds[] = {
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* Each kind as it was, re-tiled, and re-tiled without metadata: all upright. */
+/* Each kind unchanged, re-tiled, and re-tiled without metadata: all upright. */
 TEST(pillow_sees_the_same)
 {
     static uint8_t want[BYTES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Re-tiling: libjpeg decodes the result to the same pixels, the files are as small as libjpeg's own
- * tables make them, damage is judged as the decoder judges it, and what cannot be tiled is kept.
+ * Re-tiling: libjpeg decodes the result to the same pixels, the files are as small as with
+ * libjpeg's own tables, damage is treated as in the decoder, and files that cannot be tiled are
+ * kept.
  */
 #include "decoder.h"
 #include "exif.h"
@@ -33,7 +34,7 @@ static sl_jpeg_retiler *open_retiler(uint32_t tile_mcus, bool drop)
     return retiler;
 }
 
-/* A run of the retiler; `bytes` until the next. */
+/* Result of the retiler; `bytes` is valid until the next run. */
 typedef struct result {
     sluice_status status;
     sl_jpeg_outcome outcome;
@@ -98,8 +99,8 @@ static void transcode_end(transcode *t)
 }
 
 /*
- * As small as with libjpeg's own optimised tables and the same interval, but for the bytes that
- * other codes of the same lengths happen to stuff.
+ * As small as with libjpeg's own optimised tables and the same interval, except for stuffed bytes,
+ * which differ between codes of the same lengths.
  */
 static void assert_small(sl_bytes jpeg, sl_bytes made, uint32_t interval)
 {
@@ -171,7 +172,7 @@ static void check_kind(sl_jpeg_retiler *retiler, uint32_t tile_mcus, const jpeg_
         assert_small(source, r.bytes, interval);
     }
     assert_int_equal(sl_exif_orientation(r.bytes), kind->orientation ? kind->orientation : 1);
-    /* Once more: nothing is left to change. */
+    /* Re-tiles again: nothing is left to change. */
     uint8_t *first = malloc(r.bytes.size);
     assert_non_null(first);
     memcpy(first, r.bytes.data, r.bytes.size);
@@ -206,7 +207,7 @@ TEST(every_kind_keeps_its_pixels)
     }
 }
 
-/* What the decoder makes of it, whole. With `keep` the pixels, for free(). */
+/* Decodes the whole result. With `keep`, returns the pixels, which the caller frees. */
 static sluice_status decode(sl_decoder *decoder, sl_bytes jpeg, uint8_t **keep, size_t *bytes)
 {
     const sl_value stored = {.bytes = jpeg};
@@ -228,8 +229,8 @@ static sluice_status decode(sl_decoder *decoder, sl_bytes jpeg, uint8_t **keep, 
     return status;
 }
 
-/* Damaged in any way: taken or refused as by the decoder, and taken without a change, where values
- * out of range give the same pixels before and after (jpeg_range.h). */
+/* Any damage: accepted or rejected as by the decoder, and accepted without a change only if
+ * out-of-range values give the same pixels before and after (jpeg_range.h). */
 static void check_damaged(sl_decoder *decoder, sl_jpeg_retiler *retiler, sl_bytes damaged,
                           uint32_t counts[2])
 {
@@ -287,7 +288,7 @@ TEST(damage_is_judged_as_by_the_decoder)
     sl_jpeg_retiler_close(retiler);
 }
 
-/* What is sound gives the same pixels on every architecture; what damage makes of it need not. */
+/* A valid image gives the same pixels on every architecture; a damaged one need not. */
 TEST(ranges_are_seen)
 {
     jpeg_file file = jpeg_make_pattern(61, 38, 3, NULL);
@@ -302,8 +303,8 @@ TEST(ranges_are_seen)
     jpeg_free(&file);
 }
 
-/* Nor is what follows the only scan, or the last one of several, read, as in a decode: junk, no end
- * marker, another picture. */
+/* Data after the only scan, or after the last of several, are not read, as in decoding: junk, no
+ * end marker, another image. */
 TEST(what_follows_the_picture_is_left_behind)
 {
     sl_jpeg_retiler *retiler = open_retiler(0, false);
@@ -337,10 +338,11 @@ TEST(what_follows_the_picture_is_left_behind)
     sl_jpeg_retiler_close(retiler);
 }
 
-/* Behind the JFIF segment that jpeg_make writes. */
+/* Offset after the JFIF segment that jpeg_make writes. */
 enum { JFIF_END = 20 };
 
-/* A picture with a thumbnail, EXIF, ICC, XMP, Adobe and a comment; `head` gets the segments. */
+/* Makes an image with a thumbnail, EXIF, ICC, XMP, Adobe and a comment; `head` gets the
+ * segments. */
 static void make_rich(jpeg_pieces *rich, jpeg_pieces *head, int orientation)
 {
     const jpeg_options exif = {.orientation = orientation};
@@ -362,8 +364,8 @@ static void make_rich(jpeg_pieces *rich, jpeg_pieces *head, int orientation)
     jpeg_free(&plain);
 }
 
-/* Bytes between the last interval and the end marker are what most damage leaves; a picture written
- * anew would have lost them. */
+/* Most damage leaves bytes between the last interval and the end marker; rewriting the image would
+ * lose them. */
 TEST(what_is_left_over_is_kept)
 {
     enum { MORE = 40 };
@@ -418,7 +420,7 @@ TEST(metadata_goes_along_or_not)
     sl_jpeg_retiler_close(drops);
 }
 
-/* Colours that only the absence of segments explains: component ids decide. */
+/* Component ids decide colours that only missing segments explain. */
 TEST(nothing_is_added_to_what_has_no_segments)
 {
     sl_jpeg_retiler *retiler = open_retiler(1, false);
@@ -446,7 +448,7 @@ static void assert_kept(sl_bytes jpeg, sl_jpeg_outcome why)
     sl_jpeg_retiler_close(retiler);
 }
 
-/* Place of the n-th marker of this kind, from 0. */
+/* Returns the offset of the n-th marker of this kind, from 0. */
 static size_t find_marker(const jpeg_file *file, uint8_t marker, int n)
 {
     for (size_t i = 2; i + 1 < file->size; i++) {
@@ -464,7 +466,7 @@ TEST(what_cannot_be_tiled_is_kept)
     jpeg_file file = jpeg_make_pattern(50, 40, 1, &large);
     assert_kept((sl_bytes){file.data, file.size}, SL_JPEG_LARGE_MCU);
     jpeg_free(&file);
-    /* Without its last scan, but ended properly. */
+    /* Without its last scan, but properly terminated. */
     const jpeg_options progressive = {.progressive = true};
     file = jpeg_make_pattern(50, 40, 1, &progressive);
     size_t at = find_marker(&file, 0xDA, 9);
@@ -474,7 +476,7 @@ TEST(what_cannot_be_tiled_is_kept)
     memcpy(file.data + at - 4, "\xFF\xD9", 2);
     assert_kept((sl_bytes){file.data, at - 2}, SL_JPEG_INCOMPLETE);
     jpeg_free(&file);
-    /* Another table under the number of one that is in use. */
+    /* Another table under the number of one in use. */
     const jpeg_options separate = {.separate_scans = true};
     file = jpeg_make_pattern(50, 40, 1, &separate);
     static jpeg_pieces p;
@@ -489,7 +491,7 @@ TEST(what_cannot_be_tiled_is_kept)
     jpeg_free(&file);
 }
 
-/* Arithmetic coding can say more than 8-bit Huffman coding. */
+/* Arithmetic coding allows values that 8-bit Huffman coding does not. */
 TEST(values_out_of_range_are_kept)
 {
     if (!jpeg_can_arithmetic()) {
@@ -522,7 +524,7 @@ TEST(values_out_of_range_are_kept)
     jpeg_free(&file);
 }
 
-/* They do not fit into a baseline file; the result is extended sequential. */
+/* They exceed a baseline file; the result is extended sequential. */
 TEST(wide_quantisation_tables_stay)
 {
     jpeg_file file = jpeg_make_pattern(70, 40, 1, NULL);
@@ -540,7 +542,7 @@ TEST(wide_quantisation_tables_stay)
     jpeg_free(&file);
 }
 
-/* A picture that was read, and what is needed to compare others with it. */
+/* An image that was read, and data for comparing others with it. */
 typedef struct reading {
     transcode t;
     sl_jpeg_original original;
@@ -624,12 +626,13 @@ TEST(reading_back_notices_one_value)
     jpeg_free(&same);
 }
 
-/* No decoder here takes it, so no shard does. */
+/* No decoder here accepts it, so shards do not either. */
 TEST(fractional_sampling_is_refused)
 {
     const jpeg_options how = {.h_factor = 3, .v_factor = 1};
     jpeg_file file = jpeg_make_pattern(50, 40, 1, &how);
-    file.data[find_marker(&file, 0xC0, 0) + 14] = 0x21; /* the second component, of 3 to 1 */
+    file.data[find_marker(&file, 0xC0, 0) + 14] = 0x21; /* the second component, with a ratio of
+                                                         * 3 to 1 */
     sl_jpeg_retiler *retiler = open_retiler(0, false);
     const result r = retile(retiler, file.data, file.size);
     assert_int_equal(r.status, SLUICE_UNSUPPORTED);
@@ -651,7 +654,7 @@ TEST(limits_hold)
     assert_int_equal(r.outcome, SL_JPEG_UNUSUAL); /* it takes more than 500 bytes */
     jpeg_free(&large);
     jpeg_free(&small);
-    /* A header without data takes no memory to speak of, and a run may be left out. */
+    /* A header without data takes hardly any memory, and a run may be left out. */
     uint64_t memory;
     jpeg_file file = jpeg_make_pattern(48, 32, 1, NULL);
     assert_int_equal(
@@ -665,7 +668,7 @@ TEST(limits_hold)
     jpeg_free(&file);
 }
 
-/* 64 KB of metadata a segment, more than the memory for it. */
+/* 64 KB of metadata per segment, more than the memory for it. */
 TEST(metadata_without_end_is_kept)
 {
     enum { SEGMENTS = 1100, SEGMENT = 65535 + 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JPEG's artefacts against libjpeg writing and reading the picture, at each instruction set. */
+/* JPEG artefacts, compared with libjpeg writing and reading the image, at each instruction set. */
 #include "canvas_make.h"
 #include "jpeg_fdct.h"
 #include "jpeg_make.h"
@@ -54,7 +54,7 @@ TEST(is_what_libjpeg_writes_and_reads)
     sl_scratch_close(&scratch);
 }
 
-/* All quantizers and all that a transform can leave: the divisions are exact. */
+/* All quantizers and all possible results of a transform: the divisions are exact. */
 TEST(division_is_exact)
 {
     static sl_jpeg_divisors divisors;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole pictures by our kernels against libjpeg, and every level against the scalar one. */
+/* Whole images decoded by our kernels, compared with libjpeg, and every level with the scalar
+ * one. */
 #include "jpeg_kernels.h"
 #include "jpeg_rows.h"
 #include "test.h"
@@ -47,7 +48,7 @@ TEST(pictures_equal_libjpeg)
     }
 }
 
-/* Just the samples that a row may read, in memory of their own: sanitizers see any further one. */
+/* Exactly the samples that a row may read, in separate memory: sanitizers see reads beyond. */
 typedef struct strip {
     uint8_t *memory;
     const uint8_t *column0;
@@ -72,7 +73,7 @@ typedef struct row_strips {
     strip luma, chroma[4];
 } row_strips;
 
-/* Part of a row of a picture whose luma is `width` wide. */
+/* Makes part of a row of an image whose luma is `width` wide. */
 static row_strips strips_make(sl_jpeg_row *row, sl_jpeg_sampling sampling, uint32_t width,
                               uint32_t *random)
 {
@@ -105,7 +106,7 @@ static void strips_free(row_strips *strips)
     }
 }
 
-/* The row by one level, into memory that ends where it has to. */
+/* Makes the row at one level, into memory of exact size. */
 static void check_level(sl_simd simd, sl_jpeg_sampling sampling, sl_jpeg_row *row,
                         const uint8_t *wanted)
 {
@@ -164,7 +165,7 @@ static void compare_colours(sl_jpeg_row *row)
     }
 }
 
-/* Every pair of chroma samples: the constants of the twins are not those of the scalar one. */
+/* Every pair of chroma samples: the twins' constants differ from those of the scalar version. */
 TEST(colours_equal_scalar)
 {
     enum { STEP = 51 };

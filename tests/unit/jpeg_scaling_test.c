@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures scaled down while they are decoded: by as much as the rule says, with all pixels that
- * the resampler wants, and with a result close to that of the full size.
+ * Images scaled down while decoding: by the factor of the rule, with all pixels that the resampler
+ * needs, and with a result close to that of the full size.
  */
 #include "decoder.h"
 #include "jpeg_make.h"
@@ -90,8 +90,8 @@ static void expect_covered(const sl_axis *axis, uint32_t origin, uint32_t size)
     }
 }
 
-/* The rule in other words: how far the box can shrink and still have 2 pixels for each of its
- * raster's. */
+/* The rule by another method: how far the box can shrink and still have 2 pixels for each raster
+ * pixel. */
 static uint32_t rule(const sl_params *params)
 {
     const sl_mapping *box = &params->geometries[0].box;
@@ -101,7 +101,7 @@ static uint32_t rule(const sl_params *params)
     return times >= 8 ? 8 : times >= 4 ? 4 : times >= 2 ? 2 : 1;
 }
 
-/* Returns how much the picture was scaled down. */
+/* Returns the factor by which the image was scaled down. */
 static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *params)
 {
     static uint8_t ours[SIDE_MAX * SIDE_MAX * 3];
@@ -136,7 +136,8 @@ static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *p
     return view.denominator;
 }
 
-/* What is needed of the picture, in whole pixels of the scaled one, is what is needed of that. */
+/* The needed part of the image, in whole pixels of the scaled one, equals the needed part of the
+ * scaled one. */
 TEST(spans_stay_on_what_is_needed)
 {
     for (uint32_t run = 0; run < TEST_AMOUNT(50000, 5000); run++) {
@@ -163,7 +164,7 @@ TEST(spans_stay_on_what_is_needed)
     }
 }
 
-/* Waves that are long against the pixels of any scale: all filters see the same in them. */
+/* Waves that are long compared with the pixels of any scale: all filters give the same result. */
 static jpeg_file make_waves(uint32_t width, uint32_t height, const jpeg_options *options)
 {
     uint8_t *pixels = malloc((size_t)width * height * 3);
@@ -181,7 +182,7 @@ static jpeg_file make_waves(uint32_t width, uint32_t height, const jpeg_options 
     return file;
 }
 
-/* Counts in `seen` how far the pictures were scaled. */
+/* Counts the scaling factors of the images in `seen`. */
 static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright, bool turned,
                           uint32_t seen[9])
 {
@@ -208,7 +209,7 @@ TEST_WITH(draws_of_all_recipes, setup, teardown)
     uint32_t seen[9] = {0};
     for (uint32_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         for (int orientation = 1; orientation <= 8; orientation += TEST_AMOUNT(1, 3)) {
-            /* libjpeg repeats the chroma of 4:2:2 and 4:4:0 at 1/8, which shows */
+            /* libjpeg repeats the chroma of 4:2:2 and 4:4:0 at 1/8, which is visible */
             const int factor = 1 + orientation % 2;
             const jpeg_options options = {.quality = 95,
                                           .h_factor = factor,
@@ -227,8 +228,8 @@ TEST_WITH(draws_of_all_recipes, setup, teardown)
 }
 
 /*
- * Waves of all lengths down to two pixels, the amplitude as the length: what photos are like, and
- * as sharp as a picture can be.
+ * Waves of all lengths down to two pixels, with amplitudes proportional to the length: like photos,
+ * and as sharp as an image can be.
  */
 static jpeg_file make_texture(uint32_t side, uint64_t seed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cache of Huffman tables: sets are found again and never mixed up, those of a picture live as
- * long as it needs them, what many pictures share outlives what they do not.
+ * The cache of Huffman tables: sets are found again and never mixed up, an image's sets live as
+ * long as it needs them, and shared sets outlive unshared ones.
  */
 #include "decoder.h"
 #include "huffman_code.h"
@@ -29,7 +29,7 @@ bool __wrap_sl_huffman_make(sl_simd simd, sl_huffman_tables *tables, const sl_hu
     return __real_sl_huffman_make(simd, tables, dc, ac);
 }
 
-/* A code for each number, all different. */
+/* Makes a code for each number, all different. */
 static sl_huffman_lengths code_of(uint32_t number, uint32_t symbols)
 {
     uint64_t counts[256] = {0};
@@ -53,7 +53,7 @@ static pair pair_of(uint32_t number)
 
 static const sl_huffman_tables *get(sl_jpeg_table_cache *cache, uint32_t number)
 {
-    /* Asked for from other memory each time, as pictures do. */
+    /* In other memory for each request, as with images. */
     static pair pairs[7];
     static uint32_t turn;
     pair *p = &pairs[turn++ % 7];
@@ -91,7 +91,7 @@ static sl_jpeg_table_cache *open_cache(void)
     return cache;
 }
 
-/* More sets than it holds, in an order without order. */
+/* Requests more sets than the cache holds, in random order. */
 TEST(what_comes_is_what_was_asked_for)
 {
     enum { NUMBERS = 3 * SL_JPEG_TABLE_SETS };
@@ -102,7 +102,7 @@ TEST(what_comes_is_what_was_asked_for)
     sl_jpeg_table_cache *cache = open_cache();
     sl_random random = sl_random_for(1, 2, 3, 4);
     for (uint32_t i = 0; i < 3000; i++) {
-        /* a picture has up to three sets, which must all be there when it is decoded */
+        /* an image has up to three sets, which must all exist when it is decoded */
         const sl_huffman_tables *of_picture[3];
         uint32_t numbers[3];
         const uint32_t count = 1 + sl_random_below(&random, 3);
@@ -131,7 +131,7 @@ TEST(alternating_sets_are_made_once)
     sl_jpeg_table_cache_close(cache);
 }
 
-/* Two sets that every tenth picture has, the others have two of their own each. */
+/* Every tenth image has the same two sets; each of the others has two of its own. */
 TEST(shared_sets_outlive_others)
 {
     sl_jpeg_table_cache *cache = open_cache();
@@ -146,7 +146,7 @@ TEST(shared_sets_outlive_others)
     sl_jpeg_table_cache_close(cache);
 }
 
-/* Codes that differ in one symbol, or in one length with the symbols the same. */
+/* Codes that differ in one symbol, or in one length with the same symbols. */
 TEST(nearly_the_same_is_another)
 {
     sl_jpeg_table_cache *cache = open_cache();
@@ -161,7 +161,7 @@ TEST(nearly_the_same_is_another)
     p.dc.symbols[11] = 12;
     assert_ptr_not_equal(sl_jpeg_table_cache_get(cache, &dc, &ac), first);
     p = pair_of(1);
-    p.dc.bits[0] = 77; /* of which nobody knows anything */
+    p.dc.bits[0] = 77; /* never requested before */
     assert_ptr_equal(sl_jpeg_table_cache_get(cache, &dc, &ac), first);
     uint8_t fewer[17];
     memcpy(fewer, p.ac.bits, sizeof(fewer));
@@ -225,7 +225,7 @@ static void check_picture(sl_decoder *decoder, const jpeg_file *file)
     free(pixels);
 }
 
-/* Through the decoder: more kinds of tables than it keeps, and broken ones among them. */
+/* Through the decoder: more kinds of tables than it keeps, including invalid ones. */
 TEST(pictures_never_get_each_others_tables)
 {
     enum { PICTURES = 40 };

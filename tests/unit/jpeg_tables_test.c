@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of the restart interval, and Huffman codes against the bounds of what is possible. */
+/* The choice of the restart interval, and Huffman codes against theoretical bounds. */
 #include "huffman_code.h"
 #include "jpeg_tiles.h"
 #include "philox.h"
@@ -24,7 +24,7 @@ TEST(intervals_are_near_the_target)
     }
 }
 
-/* By definition rather than by table: a divisor where one is near, none nearer, else the target. */
+/* By definition, not by table: the nearest divisor if one is near, otherwise the target. */
 static void check_interval(uint32_t across, uint32_t mcu)
 {
     const uint32_t target = SL_TILE_PIXELS / mcu;
@@ -51,7 +51,7 @@ TEST(divisors_are_preferred)
 {
     for (uint32_t mcu = 8; mcu <= 32; mcu *= 2) {
         for (uint32_t across = 1; across < 700; across++) {
-            /* a narrow row is one interval, also where that is less than half the target */
+            /* a narrow row is one interval, even if that is less than half the target */
             if (across * 2 >= SL_TILE_PIXELS / mcu) {
                 check_interval(across, mcu);
             } else {
@@ -61,11 +61,11 @@ TEST(divisors_are_preferred)
     }
 }
 
-/* Checks that the code may stand in a JPEG; returns the bits that the counted symbols take. */
+/* Checks that the code is valid in a JPEG; returns the bits that the counted symbols take. */
 static uint64_t check_code(const sl_huffman_lengths *code, const uint64_t counts[256])
 {
     uint32_t codes = 0;
-    uint32_t space = 0; /* of 2^16, used */
+    uint32_t space = 0; /* used part of 2^16 */
     uint64_t total = 0;
     bool seen[256] = {false};
     for (uint32_t length = 1; length <= 16; length++) {
@@ -79,7 +79,7 @@ static uint64_t check_code(const sl_huffman_lengths *code, const uint64_t counts
         }
     }
     assert_int_equal(code->bits[0], 0);
-    assert_true(space < 1u << 16); /* the code of ones stays free */
+    assert_true(space < 1u << 16); /* the code of all ones stays free */
     uint32_t wanted = 0;
     for (uint32_t symbol = 0; symbol < 256; symbol++) {
         wanted += counts[symbol] > 0;
@@ -88,7 +88,7 @@ static uint64_t check_code(const sl_huffman_lengths *code, const uint64_t counts
     return total;
 }
 
-/* What an unlimited Huffman code takes: the sum of all weights that are joined. */
+/* Returns the cost of an unlimited Huffman code: the sum of all joined weights. */
 static uint64_t least_bits(const uint64_t counts[256])
 {
     uint64_t weights[257];
@@ -99,7 +99,7 @@ static uint64_t least_bits(const uint64_t counts[256])
             weights[left++] = counts[symbol];
         }
     }
-    weights[left++] = 0; /* the code of ones, which nobody uses */
+    weights[left++] = 0; /* the code of all ones, which is unused */
     while (left > 1) {
         uint64_t sum = 0;
         for (int i = 0; i < 2; i++) {
@@ -127,7 +127,8 @@ TEST(codes_are_the_shortest)
         }
         sl_huffman_lengths code;
         sl_huffman_code_make(&code, counts);
-        /* A weight of 1 instead of 0 for the code of ones costs one bit at most for each level. */
+        /* A weight of 1 instead of 0 for the code of all ones costs at most one bit for each
+         * level. */
         const uint64_t bits = check_code(&code, counts);
         const uint64_t least = least_bits(counts);
         assert_true(bits >= least && bits <= least + 16);
@@ -141,7 +142,7 @@ TEST(codes_end_at_sixteen_bits)
     counts[0xA5] = 1;
     sl_huffman_code_make(&code, counts);
     assert_int_equal(check_code(&code, counts), 1);
-    /* Fibonacci's numbers make the deepest tree. */
+    /* Fibonacci numbers make the deepest tree. */
     uint64_t a = 1;
     uint64_t b = 1;
     for (uint32_t i = 0; i < 80; i++) {
