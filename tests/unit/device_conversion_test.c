@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion kernels without a GPU: their body compiled for the host and run for every thread
- * of the launches that the library makes, against what augment makes of the same pictures and
- * against plain loops.
+ * The conversion kernels without a GPU: their body, compiled for the host, runs for every thread of
+ * the library's launches. The results are compared with augment's results for the same images and
+ * with plain loops.
  */
 #include "convert_emulation.h"
 #include "converter.h"
@@ -26,9 +26,9 @@ static const float imagenet_bias[3] = {-0.485F / 0.229F, -0.456F / 0.224F, -0.40
 /* ---- cases ---- */
 
 typedef struct batch {
-    uint8_t *from, *flags, *to; /* `to` has GUARD bytes before and behind it */
+    uint8_t *from, *flags, *to; /* `to` has GUARD bytes before and after it */
     uint8_t *expected;
-    size_t bytes; /* of the results */
+    size_t bytes; /* size of the results */
 } batch;
 
 static uint8_t random_byte(sl_random *random)
@@ -41,7 +41,7 @@ static batch make_batch(const sl_conversion *c, uint32_t rows, uint64_t seed)
     sl_random random = sl_random_for(seed, 0, 0, 0);
     const size_t samples = (size_t)c->width * c->height * 3;
     batch b = {.bytes = sl_conversion_row_bytes(c) * rows};
-    /* an exact size, so that a sanitizer sees what reads outside */
+    /* exact size, so that a sanitizer sees reads outside */
     void *from = NULL;
     assert_int_equal(posix_memalign(&from, 256, samples * rows), 0);
     b.from = from;
@@ -53,7 +53,8 @@ static batch make_batch(const sl_conversion *c, uint32_t rows, uint64_t seed)
         b.from[i] = random_byte(&random);
     }
     for (uint32_t row = 0; row < rows; row++) {
-        b.flags[row] = (seed + row) % 4; /* of SL_ROW_MIRROR and SL_ROW_ZERO none, either, both */
+        b.flags[row] = (seed + row) % 4; /* neither, either or both of SL_ROW_MIRROR and
+                                          * SL_ROW_ZERO */
         convert_plainly(c, b.flags[row], b.from + row * samples,
                         b.expected + row * sl_conversion_row_bytes(c));
     }
@@ -124,8 +125,8 @@ TEST(every_size_dtype_and_layout)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         check_size(sizes[i][0], sizes[i][1]);
     }
-    /* Every remainder of a width by the groups, with heights that make up for it and such that do
-     * not. */
+    /* Every remainder of a width by the groups, with heights that compensate for it and heights
+     * that do not. */
     for (uint32_t width = 1; width <= 52; width++) {
         for (uint32_t height = 1; height <= 16; height *= 2) {
             check_size(width, height);
@@ -145,7 +146,7 @@ static uint32_t group_of(sluice_dtype dtype, sluice_layout layout, uint32_t widt
     return launch.parameters.group;
 }
 
-/* 16 bytes of results where they fill pictures, and mirrored ones are words. */
+/* Groups of 16 bytes of results where they fill images; mirrored ones are words. */
 TEST(groups_are_as_wide_as_can_be)
 {
     static const uint32_t sizes[][2] = {{224, 224}, {4, 4}, {4, 2}, {4, 1}, {2, 8}, {6, 6}, {5, 5}};
@@ -163,8 +164,8 @@ TEST(groups_are_as_wide_as_can_be)
     }
 }
 
-/* Results that are tiny, huge for 16 bits, exact halves between two of them; finite ones that are
- * rounded to infinity. */
+/* Results that are tiny, huge for 16 bits, exact halves between two of them; finite ones that round
+ * to infinity. */
 TEST(every_value_is_rounded_as_on_the_host)
 {
     static const float factors[][2] = {{1.0F, 0.0F},      {1e-9F, 0.0F},   {3e-8F, -1e-7F},
@@ -184,7 +185,7 @@ TEST(every_value_is_rounded_as_on_the_host)
     }
 }
 
-/* More pictures than a grid has blocks in y. */
+/* More images than a grid has blocks in y. */
 TEST(more_rows_than_blocks)
 {
     const sl_conversion c = conversion(SLUICE_F16, SLUICE_NCHW, 2, 1);
@@ -204,7 +205,7 @@ TEST(sizes_that_kernels_take)
     assert_false(sl_conversion_takes(&c));
 }
 
-/* The last blocks of a picture as large as can be; memory that is not touched costs nothing. */
+/* The last blocks of the largest possible image; untouched memory costs nothing. */
 static void check_largest(sluice_dtype dtype, sluice_layout layout, uint32_t width, uint32_t height)
 {
     const sl_conversion c = conversion(dtype, layout, width, height);
@@ -228,7 +229,7 @@ static void check_largest(sluice_dtype dtype, sluice_layout layout, uint32_t wid
     const sl_conversion one = conversion(dtype, SLUICE_NHWC, 1, 1);
     convert_plainly(&one, 0, pixel, expected);
     assert_memory_equal(to + each * (samples - 1), expected + 2 * each, each);
-    check_bytes(to, GUARD, 0); /* a place modulo 2^32 would be here */
+    check_bytes(to, GUARD, 0); /* an offset modulo 2^32 would write here */
     check_bytes(to + bytes, GUARD, 0);
     munmap(from, samples);
     munmap(to, bytes + GUARD);
@@ -252,7 +253,7 @@ TEST(the_end_of_the_largest_picture)
 
 enum { SOURCE_WIDTH = 64, SOURCE_HEIGHT = 48 };
 
-/* What a worker makes of the sample: everything, or the bytes that a device is to finish. */
+/* Makes a worker's row of the sample: the final values, or the bytes that a device must finish. */
 static uint8_t make_row(const sl_converter *converter, const sluice_augment *recipe,
                         const uint8_t *pixels, uint64_t sample, bool device, void *row)
 {
@@ -300,8 +301,8 @@ static uint32_t check_sample(const sluice_augment *recipe, sluice_dtype dtype, s
     return flags;
 }
 
-/* Resampled, jittered and mirrored on the host, or resampled and jittered there and mirrored on
- * the device: the same bits. */
+/* Resampled, jittered and mirrored on the host, or mirrored on the device after the other steps:
+ * the same bits. */
 TEST(pictures_are_as_on_the_host)
 {
     static uint8_t pixels[SOURCE_WIDTH * SOURCE_HEIGHT * 3];
@@ -331,7 +332,8 @@ TEST(pictures_are_as_on_the_host)
     sluice_augment_destroy(recipe);
 }
 
-/* Built without a toolkit there is none; else a fatbin, which begins with these bytes, and PTX. */
+/* A build without a toolkit has none; otherwise a fatbin, which begins with these bytes, and
+ * PTX. */
 TEST(the_images_are_a_fatbin_and_ptx)
 {
     static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No CUDA driver: everybody who asks is told why, and nobody else hears of it. The driver is opened
- * once in a process, so each case has one of its own. With the path of the toolkit's stub library
- * as the argument, the stub is the case, and our table of symbols is compared with it; exit code 77
- * where there is no such file.
+ * Without a CUDA driver, every request for CUDA gets an error with the reason, and other uses are
+ * unaffected. A process opens the driver only once, so each case runs in its own. If the argument
+ * is the path of the toolkit's stub library, the stub is the case, and our table of symbols is
+ * compared with it; exit code 77 if the file does not exist.
  */
 #include "cuda_driver.h"
 #include "device.h"
@@ -23,7 +23,7 @@
 
 static const char *stub;
 
-/* 0, or the number of the first thing that is not as it should be. */
+/* Returns 0, or the number of the first failed check. */
 static int look(const char *words, int32_t code)
 {
     char text[TEXT_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fake driver itself: that its streams and events behave as CUDA's do, and that each of its
- * checks can fail: one misuse of each kind, of which exactly that check tells.
+ * The fake driver itself: its streams and events behave like CUDA's, and each of its checks can
+ * fail. One misuse of each kind is reported by exactly that check.
  */
 #include "clock.h"
 #include "conversion_ptx.h"
@@ -26,9 +26,9 @@ static char *shipped; /* conversion_ptx.h */
 static const fake_cuda_control *fake;
 static const sl_cuda_driver *cu;
 
-/* What most tests need, opened in the order of its fields. */
+/* Objects that most tests need, opened in field order. */
 typedef struct bench {
-    unsigned mode; /* as it was */
+    unsigned mode; /* previous mode */
     sl_cu_context context;
     sl_cu_stream stream, other;
     sl_cu_event event;
@@ -75,7 +75,7 @@ static void close_bench(bench *b)
     free(b->source);
 }
 
-/* Closes; only `check` has seen something, `times` times. */
+/* Closes the bench; only `check` has failed, `times` times. */
 static void expect_only(bench *b, fake_cuda_check check, uint64_t times)
 {
     char left[160];
@@ -180,7 +180,7 @@ TEST(the_default_stream_waits_for_blocking_streams)
     expect_ok(cu->event_record(b.event, NULL));
     sl_sleep_until_ns(sl_now_ns() + 5 * MS);
     assert_int_equal(cu->event_query(b.event), SL_CU_NOT_READY);
-    expect_ok(cu->event_record(b.event, b.other)); /* not blocking: at once */
+    expect_ok(cu->event_record(b.event, b.other)); /* not blocking: done at once */
     fake->synchronize(b.other);
     expect_ok(cu->event_query(b.event));
     fake->hold_stream(blocking, false);
@@ -188,7 +188,7 @@ TEST(the_default_stream_waits_for_blocking_streams)
     expect_only(&b, FAKE_CUDA_CHANGED, 0);
 }
 
-/* Whether work of one stream passes what another one was given before and is held up with. */
+/* True if work of one stream overtakes earlier, held work of another. */
 static bool passes(bool one_queue)
 {
     bench b;
@@ -317,7 +317,7 @@ TEST(a_lost_device_lets_nobody_wait)
 
 /* ---- conversions ---- */
 
-/* Launches the kernel of that text and name over one pixel, whose results begin at `out`. */
+/* Launches the kernel of that text and name for one pixel, whose results begin at `out`. */
 static void launch_one(bench *b, const char *ptx, const char *kernel, sl_cu_address out, float bias)
 {
     sl_cu_module module;
@@ -339,7 +339,7 @@ static void launch_one(bench *b, const char *ptx, const char *kernel, sl_cu_addr
     expect_ok(cu->module_unload(module));
 }
 
-/* One pixel, all three samples of which become `value`, on the fake. */
+/* Converts one pixel, all three samples of which become `value`, on the fake. */
 static void convert_one(bench *b, const char *kernel, float value, void *result, size_t bytes)
 {
     sl_cu_address out;
@@ -354,7 +354,7 @@ TEST(conversions_round_to_nearest_even)
 {
     static const struct {
         float value;
-        uint16_t half, brain; /* bits, by hand */
+        uint16_t half, brain; /* bits, computed by hand */
     } known[] = {
         {0.0F, 0x0000, 0x0000},           {-0.0F, 0x0000, 0x0000}, /* 0 x 0 + -0 is 0 */
         {1.0F, 0x3C00, 0x3F80},           {-2.0F, 0xC000, 0xC000},
@@ -407,13 +407,13 @@ TEST(a_launch_that_cannot_run)
     assert_int_equal(fake->violations_of(FAKE_CUDA_BAD_LAUNCH), 2);
 }
 
-/* What a kernel of 72 bytes of parameters does with the first two of its addresses. */
+/* A kernel with 72 bytes of parameters that uses the first two of its addresses. */
 #define WITH_ADDRESSES(body)                                          \
     PTX_OF(".reg .b64 %from, %to; .reg .b32 %v; .reg .pred %p;"       \
            "mov.u32 %v, %tid.x; setp.ne.u32 %p, %v, 0; @%p bra DONE;" \
            "ld.param.u64 %from, [p]; ld.param.u64 %to, [p+16];" body "DONE: ")
 
-/* Memory that only a kernel, or nobody, has written. */
+/* Memory that only a kernel, or nothing, has written. */
 static void expect_kernel_fault(const char *ptx, bool copied, const char *reason)
 {
     bench b;
@@ -462,7 +462,7 @@ TEST(a_copy_that_loses_a_byte)
     expect_ok(copy(&b, b.stream));
     expect_ok(cu->stream_synchronize(b.stream));
     assert_memory_not_equal(fake->memory(address_of(b.memory)), b.source, BYTES);
-    expect_only(&b, FAKE_CUDA_CHANGED, 0); /* only who reads sees it */
+    expect_only(&b, FAKE_CUDA_CHANGED, 0); /* only readers detect it */
 }
 
 TEST(memory_not_registered)
@@ -503,7 +503,7 @@ TEST(a_lying_event)
     expect_ok(copy(&b, b.stream));
     expect_ok(cu->event_record(b.event, b.stream));
     expect_ok(cu->event_synchronize(b.event));
-    b.source[0] = 1; /* allowed, by all that is known */
+    b.source[0] = 1; /* allowed as far as the fake can know */
     expect_only(&b, FAKE_CUDA_CHANGED, 1);
 }
 
@@ -613,7 +613,7 @@ TEST(memory_taken_away)
     expect_ok(cu->memory_free(more));
     close_bench(&b);
     assert_int_equal(fake->violations_of(FAKE_CUDA_PULLED), 2);
-    assert_int_equal(fake->violations_of(FAKE_CUDA_DEAD), 1); /* the copy's target is gone */
+    assert_int_equal(fake->violations_of(FAKE_CUDA_DEAD), 1); /* the copy's target was freed */
     assert_int_equal(fake->violations(), 3);
 }
 
@@ -625,7 +625,7 @@ TEST(no_context)
     expect_ok(cu->context_pop(&context));
     assert_int_equal(cu->event_record(b.event, b.stream), SL_CU_INVALID_CONTEXT);
     expect_ok(cu->context_push(b.context));
-    expect_ok(cu->context_release(0)); /* the last reference */
+    expect_ok(cu->context_release(0)); /* releases the last reference */
     assert_int_equal(cu->event_query(b.event), SL_CU_INVALID_CONTEXT);
     expect_ok(cu->context_retain(&b.context, 0));
     expect_only(&b, FAKE_CUDA_NO_CONTEXT, 2);

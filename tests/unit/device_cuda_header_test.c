@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our declarations of the CUDA driver against the toolkit's own, where there is a toolkit. Nearly
- * all of it happens when this is compiled: a wrong constant, parameter or name does not compile.
+ * Our declarations of the CUDA driver, compared with the toolkit's header if there is one. Nearly
+ * all checks happen at compile time: a wrong constant, parameter or name does not compile.
  */
 #include "cuda_driver.h"
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A function's address is only looked at for its type, so nothing is linked. */
+/* A function's address is used only for its type, so nothing is linked. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters is no value. */
 #define SAME_TYPE(field, symbol, parameters)                                         \
     _Static_assert(_Generic(&(symbol), sl_cu_result(*) parameters : 1, default : 0), \
@@ -21,8 +21,8 @@
     _Static_assert(sizeof(ours) == sizeof(theirs), #ours " is not as large as " #theirs);
 
 #if CUDA_VERSION < 13000
-/* Some of these headers lack some of what is optional; where they have it this is the same again.
- */
+/* Some of these headers lack some optional functions; where they have them, this repeats the
+ * declaration. */
 CUresult cuEventElapsedTime_v2(float *ms, CUevent begin, CUevent end);
 CUresult cuFuncLoad(CUfunction function);
 CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, struct CUgreenCtx_st **green);
@@ -38,7 +38,7 @@ SAME_VALUE(SL_CU_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY)
 SAME_VALUE(SL_CU_NOT_INITIALIZED, CUDA_ERROR_NOT_INITIALIZED)
 SAME_VALUE(SL_CU_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED)
 SAME_VALUE(SL_CU_STUB_LIBRARY, CUDA_ERROR_STUB_LIBRARY)
-#if CUDA_VERSION >= 13000 /* 12.4's header has no such name yet */
+#if CUDA_VERSION >= 13000 /* 12.4's header does not have this name yet */
 SAME_VALUE(SL_CU_CALL_REQUIRES_NEWER_DRIVER, CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
 #endif
 SAME_VALUE(SL_CU_DEVICE_UNAVAILABLE, CUDA_ERROR_DEVICE_UNAVAILABLE)
@@ -74,7 +74,7 @@ SAME_VALUE(SL_CU_ATTRIBUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABIL
 SAME_VALUE(SL_CU_ATTRIBUTE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
 SAME_VALUE(SL_CU_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)
 SAME_VALUE(SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED)
-#if CUDA_VERSION >= 12040 /* 11.8's header has no such name yet */
+#if CUDA_VERSION >= 12040 /* 11.8's header does not have this name yet */
 SAME_VALUE(SL_CU_ATTRIBUTE_HOST_NUMA_ID, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)
 #endif
 SAME_VALUE(SL_CU_POINTER_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
@@ -94,6 +94,6 @@ SAME_SIZE(sl_cu_address, CUdeviceptr)
 int main(void)
 {
     printf("compiled against CUDA %d.%d\n", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
-    /* A handle is no constant expression. */
+    /* A handle is not a constant expression. */
     return (uintptr_t)CU_STREAM_PER_THREAD == SL_CU_STREAM_PER_THREAD ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the embedded images the CUDA device takes its conversion kernels from, by what a driver
- * says of them, and what is told of it.
+ * Which embedded image the CUDA device loads its conversion kernels from, depending on the driver's
+ * errors, and the reported text.
  */
 #include "conversion_kernel.h"
 #include "device.h"
@@ -15,7 +15,7 @@
 
 static const fake_cuda_control *fake;
 
-/* Opens a device; `text` is what users see. */
+/* Opens a device; `text` is the message users see. */
 static sl_device *open_device(const fake_cuda_options *options, char *text, size_t bytes)
 {
     sl_device *device = NULL;
@@ -41,7 +41,7 @@ static void expect_words(const char *text, const char *words)
     }
 }
 
-/* A picture of one pixel, by a kernel of the module that was loaded. */
+/* Converts an image of one pixel with a kernel of the loaded module. */
 static void convert_pixel(sl_device *device)
 {
     enum { FLAGS = 256, TO = 512, BYTES = 1024 };
@@ -126,7 +126,7 @@ static void other_failures_are_no_refusals(void **state)
     }
 }
 
-/* Each call that loading makes, once in the fatbin and once in the PTX. */
+/* Fails each call of loading, once for the fatbin and once for the PTX. */
 static void a_kernel_that_cannot_be_had(void **state)
 {
     static const char *const calls[] = {"cuModuleGetFunction", "cuFuncLoad"};

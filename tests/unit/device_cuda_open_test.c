@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the CUDA driver may answer when it is opened, each in a process of its own, since a process
- * asks only once: the reason is told in words, and nothing is used. Run also with fake drivers that
- * lack functions: the argument says which, "old" (texts and hints, and the newer of two) or
+ * Possible results of opening the CUDA driver, each in its own process, since a process opens it
+ * only once: the reason is reported, and nothing is used. Also run with fake drivers that lack
+ * functions; the argument names them: "old" (texts and hints, and the newer of two) or
  * "incomplete".
  */
 #include "cuda_driver.h"
@@ -22,9 +22,9 @@
 typedef struct answer {
     fake_cuda_options options;
     fake_cuda_fault fault;
-    sluice_status status; /* of opening "cuda:0" */
+    sluice_status status; /* status of opening "cuda:0" */
     int32_t code;
-    const char *words; /* in the reason */
+    const char *words; /* part of the reason */
 } answer;
 
 static const char *driver = "";
@@ -36,7 +36,7 @@ static int complain(const char *what, const sluice_error *error)
     return 1;
 }
 
-/* Opens twice, and "auto"; everything is answered alike. */
+/* Opens twice, and "auto"; all give the same result. */
 static int open_refused(const answer *expected)
 {
     for (int i = 0; i < 2; i++) {
@@ -49,7 +49,7 @@ static int open_refused(const answer *expected)
             return complain(expected->words, &error);
         }
     }
-    /* "auto" does without a device that is not there, not without one that fails. */
+    /* "auto" works without a device that does not exist, but not without one that fails. */
     const bool none = expected->status == SLUICE_UNSUPPORTED;
     const sluice_status other = none ? SLUICE_OK : expected->status;
     char text[256];
@@ -118,7 +118,7 @@ static void refusals_are_explained(void **state)
     };
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         answer expected = answers[i];
-        /* nothing that can be used is there, unless it says otherwise */
+        /* nothing usable is available, unless stated otherwise */
         expected.status = expected.status == SLUICE_OK ? SLUICE_UNSUPPORTED : expected.status;
         expect(&expected);
     }
@@ -129,7 +129,7 @@ static void a_driver_without_a_function_is_refused(void **state)
     expect(&(answer){.status = SLUICE_UNSUPPORTED, .words = "cuEventQuery"});
 }
 
-/* Time between events is asked for by the newest call that the driver has. */
+/* True if time between events is read with the driver's newest call. */
 static bool measures(const fake_cuda_control *fake, sl_device *device, bool old)
 {
     const sl_device_ops *ops = device->ops;
@@ -150,7 +150,7 @@ static bool measures(const fake_cuda_control *fake, sl_device *device, bool old)
            fake->calls("cuEventElapsedTime_v2") == (old ? 0 : 1);
 }
 
-/* What can be done with one that works. */
+/* Uses a driver that works. */
 static int open_and_describe(void)
 {
     const fake_cuda_control *fake = fake_cuda_open();
@@ -188,7 +188,7 @@ static int open_and_describe(void)
         fprintf(stderr, "described as \"%s\" and \"%s\"\n", text, instance);
         return 8;
     }
-    /* without the driver's words too there is a text */
+    /* a text exists even without the driver's messages */
     fake->fail_call(&(fake_cuda_fault){.symbol = "cuDevicePrimaryCtxRetain", .nth = 1, .code = 46});
     if (sl_device_open(&device, "cuda", &error) != SLUICE_DEVICE || error.device_code != 46 ||
         strstr(error.text, "compute mode") == NULL) {
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest incomplete[] = {
         cmocka_unit_test(a_driver_without_a_function_is_refused)};
     driver = argc > 1 ? argv[1] : "";
-    /* Opened by the children only: a driver does not survive a fork, also the fake. */
+    /* Opened only by the children: a driver, even the fake, does not survive a fork. */
     if (getenv("SLUICE_CUDA_DRIVER") == NULL) {
         printf("SLUICE_CUDA_DRIVER names no fake driver\n");
         return 77;

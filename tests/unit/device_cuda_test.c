@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA device by itself, over a fake driver: what the contract of devices says besides what the
- * staging tests see. */
+/* The CUDA device alone, over a fake driver: the parts of the device contract that the staging
+ * tests do not cover. */
 #include "clock.h"
 #include "cuda_driver.h"
 #include "device.h"
@@ -19,11 +19,11 @@
 
 static const fake_cuda_control *fake;
 
-/* The driver as it is, or without the call for times, or with so many devices. */
+/* Returns the driver unchanged, or without the call for times, or with this many devices. */
 const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error); // NOLINT: names are ld's
 const sl_cuda_driver *__real_sl_cuda_driver_get(sluice_error *error); // NOLINT
 static bool without_time;
-static int devices; /* 0: as many as it has */
+static int devices; /* 0: the driver's number */
 
 const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error) // NOLINT
 {
@@ -73,7 +73,7 @@ static void expect_owner(sl_device *device, const void *memory, size_t bytes,
     }
 }
 
-/* An address is this device's, or it is told what it is. */
+/* An address belongs to this device, or the error names its kind. */
 TEST(memory_is_known_by_both_ends)
 {
     enum { BYTES = 8192 };
@@ -104,7 +104,7 @@ TEST(memory_is_known_by_both_ends)
     close_device(device);
 }
 
-/* Memory that a kernel of this device may or may not write to, whatever the driver calls it. */
+/* Memory that a kernel of this device may or may not write to, under each of the driver's names. */
 TEST(managed_and_reserved_memory)
 {
     enum { BYTES = 4096 };
@@ -124,7 +124,7 @@ TEST(managed_and_reserved_memory)
                      words[i]);
         device->ops->memory_close(device, memory);
     }
-    /* A driver that does not tell whether something is mapped: then its device counts. */
+    /* If a driver cannot report whether memory is mapped, its device decides. */
     void *plain;
     fake->set(&(fake_cuda_options){.memory_unmapped = true});
     assert_int_equal(device->ops->memory_open(device, BYTES, &plain, NULL), SLUICE_OK);
@@ -162,7 +162,8 @@ static void expect_stream(sl_device *device, struct CUstream_st *stream, fake_cu
     expect_answers(device, stream, expected, words);
 }
 
-/* Streams of the primary context, green ones included; others are told from them. */
+/* Streams of the primary context, including green ones, are accepted; others are distinguished from
+ * them. */
 TEST(streams_of_other_contexts_are_refused)
 {
     sl_device *device = open_device();
@@ -173,7 +174,7 @@ TEST(streams_of_other_contexts_are_refused)
     expect_stream(device, stream, FAKE_CUDA_OTHER_CONTEXT, SLUICE_INVALID, "primary context");
     expect_stream(device, stream, FAKE_CUDA_NO_HOME, SLUICE_INVALID, "cuStreamGetCtx");
     expect_stream(device, stream, FAKE_CUDA_PRIMARY, SLUICE_OK, "");
-    /* The driver had one device only when it was opened. */
+    /* The driver had only one device when it was opened. */
     expect_stream(device, stream, FAKE_CUDA_OTHER_DEVICE, SLUICE_INVALID, "another device");
     close_device(device);
 }
@@ -199,8 +200,8 @@ static void expect_default_streams(sl_device *device, sluice_status expected)
     }
 }
 
-/* A default stream is one of the thread's current context: of the program's own it would not be
- * the one that we record, which is the primary context's. */
+/* A default stream belongs to the thread's current context. In the program's own context it would
+ * not be the stream that we record, which is the primary context's. */
 TEST(default_streams_of_other_contexts_are_refused)
 {
     sl_device *device = open_device();
@@ -209,10 +210,10 @@ TEST(default_streams_of_other_contexts_are_refused)
     fake_cuda_context_enter(0);
     expect_default_streams(device, SLUICE_INVALID);
     expect_stream(device, stream, FAKE_CUDA_PRIMARY, SLUICE_OK, "");
-    fake_cuda_context_enter(1); /* whose default stream cannot be meant */
+    fake_cuda_context_enter(1); /* its default stream cannot be the intended one */
     expect_default_streams(device, SLUICE_OK);
     fake_cuda_context_leave();
-    /* one that is destroyed, say */
+    /* for example, a destroyed one */
     fake->fail_call(&(fake_cuda_fault){.symbol = "cuCtxGetDevice", .nth = 1, .code = 709});
     expect_default_streams(device, SLUICE_INVALID);
     fake_cuda_context_leave();
@@ -220,7 +221,7 @@ TEST(default_streams_of_other_contexts_are_refused)
     close_device(device);
 }
 
-/* That the context of a stream is gone says nothing of ours, which is asked. */
+/* A stream whose context is gone does not affect our context, which is checked. */
 TEST(a_context_that_is_gone)
 {
     sl_device *device = open_device();
@@ -239,7 +240,7 @@ TEST(a_context_that_is_gone)
     close_device(device);
 }
 
-/* What a driver cannot do with one stream says nothing of the others. */
+/* An operation that a driver does not support on one stream says nothing about others. */
 TEST(a_stream_that_is_not_supported)
 {
     static const char *const calls[] = {"cuStreamGetCtx_v2", "cuStreamIsCapturing",
@@ -304,7 +305,7 @@ TEST(time_between_events)
     close_device(device);
 }
 
-/* A statistic is no reason to refuse a device. */
+/* A missing statistic does not make opening a device fail. */
 TEST(a_driver_that_does_not_tell_time)
 {
     without_time = true;
@@ -317,7 +318,7 @@ TEST(a_driver_that_does_not_tell_time)
     close_device(device);
 }
 
-/* The default stream cannot even be asked while a stream that it waits for is being captured. */
+/* The default stream cannot even be queried while a stream that it waits for is being captured. */
 TEST(a_capture_that_forbids_the_default_stream)
 {
     sl_device *device = open_device();
@@ -334,7 +335,7 @@ TEST(a_capture_that_forbids_the_default_stream)
     close_device(device);
 }
 
-/* One block of memory, one event and one stream; in a child nothing can be done with them. */
+/* One block of memory, one event and one stream; unusable in a child. */
 typedef struct kept {
     sl_device *device;
     struct CUstream_st *stream;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels that mix rows, without a GPU: their body compiled for the host and run for every
- * thread of the launches that the library makes, against what is made of the same rows on the host.
+ * The mixing kernels without a GPU: their body, compiled for the host, runs for every thread of the
+ * library's launches. The results are compared with the same rows made on the host.
  */
 #include "convert_emulation.h"
 #include "converter.h"
@@ -18,7 +18,7 @@ enum { ROWS = 6 };
 typedef struct mixed_batch {
     sl_converter converter;
     sl_conversion conversion;
-    size_t samples, bytes; /* of a row */
+    size_t samples, bytes; /* samples and bytes of a row */
     uint8_t *from, *to;
     uint8_t flags[ROWS];
     _Alignas(16) sl_conversion_mixing mixing[ROWS];
@@ -49,7 +49,7 @@ static sl_conversion_mixing random_mixing(sl_random *random, uint32_t row, const
     if (kind == 0 || row == 2) {
         return m;
     }
-    do { /* not the one that is zero */
+    do { /* not the zero row */
         m.partner = sl_random_below(random, ROWS);
     } while (m.partner == 2 || m.partner == row);
     m.weight = (float)sl_random_unit(random);
@@ -88,7 +88,7 @@ static void make_batch(mixed_batch *b, uint32_t width, uint32_t height, sluice_d
     }
 }
 
-/* Samples in the layout of the batch, mirrored. */
+/* Arranges samples in the layout of the batch, mirrored. */
 static void arrange(const mixed_batch *b, uint32_t row, uint8_t *to)
 {
     sl_conversion bytes = b->conversion;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory near a device: the kernel is asked what it made of what it was told. */
+/* Memory near a device: asks the kernel how it applied the requests. */
 #include "numa.h"
 #include "test.h"
 
@@ -52,7 +52,7 @@ TEST(refuses_nonsense)
     assert_int_equal(sl_numa_of_pci("a name that is longer than any PCI address can be"), -1);
 }
 
-/* What `cat numa_node` says. */
+/* Returns the output of `cat numa_node`. */
 static int node_by_shell(const char *name)
 {
     char path[300];
@@ -77,7 +77,7 @@ static void make_capitals(char *text)
     }
 }
 
-/* The driver writes addresses in capitals, the kernel does not. */
+/* The driver writes addresses in capital letters, the kernel in lower case. */
 TEST(finds_the_node_of_a_device)
 {
     DIR *folder = opendir(PCI_PATH);
@@ -100,7 +100,7 @@ TEST(finds_the_node_of_a_device)
     }
 }
 
-/* All processors that are online are some node's. A container may show fewer than there are. */
+/* All online CPUs belong to a node. A container may show fewer than exist. */
 TEST(nodes_have_processors)
 {
     uint32_t found = 0;

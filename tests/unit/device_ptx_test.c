@@ -23,7 +23,7 @@ static ptx_module *module;
 typedef struct batch {
     sl_conversion conversion;
     sl_conversion_rows rows;
-    size_t bytes; /* of the results */
+    size_t bytes; /* size of the results */
     uint8_t *from, *to, *expected;
     uint8_t flags[ROWS];
     sl_conversion_mixing mixing[ROWS];
@@ -32,13 +32,13 @@ typedef struct batch {
 static uint32_t other_row(sl_random *random, uint32_t row)
 {
     uint32_t other;
-    do { /* not the one that is zero */
+    do { /* not the zero row */
         other = sl_random_below(random, ROWS);
     } while (other == ZERO_ROW || other == row);
     return other;
 }
 
-/* Row 0 is cut out of, row 1 is in shares, the others are one or the other or left alone. */
+/* Row 0 is cut, row 1 is blended; the others are one or the other, or unchanged. */
 static sl_conversion_mixing random_mixing(sl_random *random, uint32_t row, const sl_conversion *c)
 {
     sl_conversion_mixing m = {.partner = row, .weight = 1};
@@ -57,8 +57,8 @@ static sl_conversion_mixing random_mixing(sl_random *random, uint32_t row, const
     return m;
 }
 
-/* Scales and biases of a training, or of results that 16 bits can just hold, or just not, and of
- * those that 32 bits hardly can. */
+/* Scales and biases as in training; or for results near the 16-bit limit, on either side; or near
+ * the 32-bit limit. */
 static void choose_factors(sl_conversion *c)
 {
     static const float extremes[][2] = {
@@ -96,7 +96,7 @@ static batch make_batch(uint32_t number, uint32_t width, uint32_t height)
     return b;
 }
 
-/* Whether the kernel of that number in the module gives what plain loops give. */
+/* True if kernel number `kernel` of the module gives the result of plain loops. */
 static bool is_right(const ptx_module *of, uint32_t number, uint32_t width, uint32_t height,
                      ptx_failure *failure)
 {
@@ -133,7 +133,7 @@ static void check_size(uint32_t width, uint32_t height)
 
 TEST(every_kernel_at_every_kind_of_size)
 {
-    /* Groups of 16, 8, 4 and 1; one block and several; the last one full and not. */
+    /* Groups of 16, 8, 4 and 1; one block and several; the last block full or not. */
     static const uint32_t sizes[][2] = {
         {1, 1},  {1, 4},  {4, 1},  {2, 2},   {3, 3},   {5, 7},   {4, 2},   {2, 8},  {6, 6},
         {8, 8},  {4, 7},  {16, 1}, {12, 4},  {15, 17}, {1, 257}, {33, 2},  {36, 5}, {16, 16},
@@ -148,13 +148,13 @@ TEST(every_kernel_at_every_kind_of_size)
 
 /* ---- faults ---- */
 
-/* In the text of a kernel: behind the n-th `at`, the next `from` becomes `to`. */
+/* A change to a kernel's text: after the n-th `at`, the next `from` becomes `to`. */
 typedef struct edit {
     const char *at, *from, *to;
-    uint32_t number; /* of the kernel */
+    uint32_t number; /* number of the kernel */
 } edit;
 
-/* A module of that kernel alone, edited; NULL: there is no such place. The caller frees it. */
+/* Makes a module of that kernel alone, edited; NULL: no such place. The caller frees it. */
 static char *edited(const edit *e, unsigned nth)
 {
     char head[96];
@@ -193,7 +193,7 @@ static bool is_found(const char *source, uint32_t number)
     return !right;
 }
 
-/* Everywhere that the edit goes; the number of places. */
+/* Applies the edit in every possible place; returns their number. */
 static unsigned check_edit(const edit *e)
 {
     char *source;
@@ -208,8 +208,8 @@ static unsigned check_edit(const edit *e)
     return nth;
 }
 
-/* Bounds off by one, wrong roundings and operations, addresses beside or not aligned, results left
- * out: wherever one is put, it is found. */
+/* Wrong bounds, roundings and operations, offset or misaligned addresses, omitted results: each is
+ * detected, wherever it is. */
 TEST_UNSANITIZED(a_fault_in_a_kernel_is_found)
 {
     static const edit edits[] = {

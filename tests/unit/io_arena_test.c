@@ -15,7 +15,7 @@ static uint32_t below(uint32_t *state, uint32_t bound)
     return (*state >> 8) % bound;
 }
 
-/* First fit by brute force: the first unit of `units` free ones, or UNITS. */
+/* First fit by brute force: returns the first of `units` consecutive free units, or UNITS. */
 static uint32_t first_fit(const uint32_t owner[UNITS], uint32_t units)
 {
     for (uint32_t at = 0; at + units <= UNITS; at++) {
@@ -83,7 +83,7 @@ TEST(take_trim_give)
     }
     sl_read_arena_close(&arena, 0);
     assert_int_equal(sl_budget_used(&budget), 0);
-    sl_read_arena_close(&arena, 0); /* a zeroed one is fine */
+    sl_read_arena_close(&arena, 0); /* a zeroed arena is allowed */
 }
 
 TEST(limits)
@@ -105,7 +105,7 @@ TEST(limits)
     sl_read_arena_close(&arena, 0);
 }
 
-/* What is behind the first part is there once it is widened, and not touched before. */
+/* The memory after the first part is usable once the arena is widened, and not touched before. */
 TEST(widened)
 {
     sl_read_arena arena;
@@ -129,8 +129,8 @@ TEST(widened)
     sl_read_arena_close(&arena, 0);
 }
 
-/* All bits of it: those that were taken and are not, those that stay, and where the next run is
- * looked for. */
+/* All bits are right afterwards: of units that were freed, of units that stay taken, and of the
+ * start of the next search. */
 TEST(moved_to_the_front)
 {
     sl_read_arena arena;

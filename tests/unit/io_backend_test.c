@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contract of backends: each of them, and each with the fault backend around it. */
+/* The contract of backends: each backend alone, and with the fault backend around it. */
 #include "backend.h"
 #include "cached_pages.h"
 #include "clock.h"
@@ -19,7 +19,7 @@
 #define DEPTH      64U
 #define FILE_BYTES (16 * MIB)
 
-static const sl_backend_ops *ops; /* of this run of the tests */
+static const sl_backend_ops *ops; /* the backend under test */
 static const sl_fault_config *fault;
 static sl_slab slab;
 static char path[128];
@@ -69,7 +69,7 @@ static void submit(sl_backend *backend, uint32_t count)
     backend->ops->submit(backend, list, count);
 }
 
-/* Reaps until each of `count` reads has completed; asserts: once. */
+/* Reaps until each of `count` reads has completed; asserts that each completes once. */
 static void reap_all(sl_backend *backend, uint32_t count)
 {
     uint32_t seen[DEPTH] = {0};
@@ -100,7 +100,7 @@ static void expect_bytes(uint32_t i)
     }
 }
 
-/* Buffers in the slab, at its end, across the end of what may be registered, and outside of it. */
+/* Buffers in the slab, at its end, across the end of the registrable part, and outside. */
 static void reads_arrive_once(void **state)
 {
     static uint8_t outside[20000];
@@ -180,7 +180,7 @@ static void expect_poison(void)
     }
 }
 
-/* The kernel must be done with the memory when close returns: it is poisoned and watched. */
+/* The kernel must be done with the memory when close returns: it is poisoned and checked. */
 static void nothing_is_written_after_close(void **state)
 {
     int direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
@@ -202,7 +202,7 @@ static void nothing_is_written_after_close(void **state)
 static void whole_files(void **state)
 {
     if (ops != &sl_backend_pread) {
-        return; /* the pool's business */
+        return; /* not this backend's responsibility */
     }
     sl_backend *backend = open_backend();
     for (uint32_t i = 0; i < 4; i++) {
@@ -227,7 +227,8 @@ static void whole_files(void **state)
     assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
 }
 
-/* One whole file, through the page cache; how many of its pages are there then. */
+/* Reads one whole file through the page cache; returns how many of its pages are cached
+ * afterwards. */
 static uint64_t read_whole(bool drops)
 {
     sl_backend *backend = open_backend();
@@ -248,7 +249,7 @@ static uint64_t read_whole(bool drops)
 static void whole_files_that_are_dropped(void **state)
 {
     if (ops != &sl_backend_pread) {
-        return; /* the pool's business */
+        return; /* not this backend's responsibility */
     }
     cached_pages_fill(path);
     if (!cached_pages_can_go(path)) {
@@ -256,7 +257,7 @@ static void whole_files_that_are_dropped(void **state)
         skip();
     }
     assert_int_equal(read_whole(true), 0);
-    /* the kernel may take some of them back meanwhile */
+    /* the kernel may reclaim some of them meanwhile */
     assert_true(read_whole(false) > FILE_BYTES / (uint64_t)sysconf(_SC_PAGESIZE) / 2);
 }
 
@@ -289,8 +290,8 @@ static void faults_are_deterministic(void **state)
         backend->ops->submit(backend, &read, 1);
         sl_completion one;
         uint32_t got = 0;
-        /* Late ones take 5 ms of their thread, which has had its turn after so many of this one.
-         * What is known to be lost is not waited for that long. */
+        /* Late reads take 5 ms of their thread, which has had its turn after as many waits here.
+         * Reads known to be lost are not waited for that long. */
         const bool is_lost = known && first[i] == INT64_MIN;
         for (uint32_t turns = is_lost ? 5 : 60; got == 0 && turns > 0; turns--) {
             got = backend->ops->reap(backend, &one, 1, 10 * MS);
@@ -324,7 +325,7 @@ static void kernels(void **state)
     }
 }
 
-/* After quick reads one thread is trusted with all that is queued; it must not be for long. */
+/* After quick reads, one thread gets the whole queue; that must not last. */
 static void no_read_waits_for_a_slow_one(void **state)
 {
     enum { SLOW_BYTES = 24 << 20, QUICK_BYTES = 4096, QUICK = 20, LAPS = 5 };

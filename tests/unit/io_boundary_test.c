@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The folder that the files of a list have to lie in: names by their text, files wherever links
- * lead, with /proc and openat2 and without them.
+ * The folder that a list's files must be in: names by their text, files wherever links lead, with
+ * and without /proc and openat2.
  */
 #include "boundary.h"
 #include "error.h"
@@ -59,7 +59,7 @@ TEST(names_stay_or_leave)
 {
     static const struct {
         const char *name;
-        uint32_t depth; /* from which it stays */
+        uint32_t depth; /* from this depth on it stays inside */
     } names[] = {
         {"a.jpg", 0},   {"a/b.jpg", 0}, {"./a", 0},       {"a//b", 0},         {"", 0},
         {"a/../b", 0},  {"a/..", 0},    {"..a/b", 0},     {"a..", 0},          {".../b", 0},
@@ -89,7 +89,7 @@ static bool has_name(sl_boundary *boundary, const char *name)
     return sl_boundary_has_name(boundary, text(name), 0);
 }
 
-/* As they are, and as the folder is called by links. */
+/* With the folder's own name, and with its names by links. */
 TEST(absolute_names_begin_with_the_folder)
 {
     sl_boundary *boundary = open_folder("link", "");
@@ -109,11 +109,11 @@ TEST(absolute_names_begin_with_the_folder)
     sl_boundary_close(boundary);
     assert_true(has_name(NULL, "/etc/passwd"));
     boundary = open_folder("set/sub/../../../../../../../../../../..", "");
-    assert_true(has_name(boundary, "/etc/passwd")); /* which is in the folder of all */
+    assert_true(has_name(boundary, "/etc/passwd")); /* it is in the root folder */
     sl_boundary_close(boundary);
 }
 
-/* Of a name that stays by its text. */
+/* For a name whose text stays inside. */
 static bool has_file(const sl_boundary *boundary, const char *name)
 {
     sl_handle file;
@@ -145,10 +145,10 @@ TEST(links_are_followed_within_it)
         assert_false(has_file(boundary, "set/folder/../secret.jpg"));
         assert_true(has_file(NULL, "set/out.jpg"));
         sl_boundary_close(boundary);
-        boundary = open_folder("", "set"); /* no link */
+        boundary = open_folder("", "set"); /* not a link */
         assert_true(has_file(boundary, "set/a.jpg"));
         sl_boundary_close(boundary);
-        boundary = open_folder("", "link"); /* is one, and not followed */
+        boundary = open_folder("", "link"); /* a link, which is not followed */
         assert_false(has_file(boundary, "link/a.jpg"));
         sl_boundary_close(boundary);
     }
@@ -166,7 +166,7 @@ TEST(blobs_of_a_cache_belong_to_it)
     sl_boundary_close(boundary);
     assert_int_equal(rename(test_path("hub/blobs"), test_path("moved")), 0);
     assert_int_equal(symlink("../moved", test_path("hub/blobs")), 0);
-    boundary = open_folder("hub/snapshots/5f3a", ""); /* blobs that are a link are none */
+    boundary = open_folder("hub/snapshots/5f3a", ""); /* linked "blobs" do not count */
     assert_false(has_file(boundary, "hub/snapshots/5f3a/a.jpg"));
     sl_boundary_close(boundary);
 }
@@ -178,7 +178,7 @@ TEST(folders_that_are_not_there)
     assert_int_equal(sl_boundary_open(&boundary, test_path("absent"), "", &error), SLUICE_IO);
     assert_int_equal(error.sys_errno, ENOENT);
     assert_null(boundary);
-    boundary = open_folder("set", "absent"); /* it may come */
+    boundary = open_folder("set", "absent"); /* it may be created later */
     assert_true(has_name(boundary, test_path("set/absent/a.jpg")));
     assert_false(has_name(boundary, test_path("set/a.jpg")));
     sl_boundary_close(boundary);

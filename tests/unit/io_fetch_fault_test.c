@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fetch makes of storage that misbehaves, over the fault backend on both others. */
+/* Fetch over storage that misbehaves: the fault backend over both others. */
 #include "clock.h"
 #include "fetch_state.h"
 #include "io_harness.h"
@@ -15,9 +15,9 @@
 
 enum { CANNOT_RUN = 77, PATIENCE = 6000 /* naps of 20 ms */ };
 
-static sluice_io_backend backend; /* of this run of the tests */
+static sluice_io_backend backend; /* the backend under test */
 static io_harness h;
-static io_harness other; /* beside it, where most of the time is waiting */
+static io_harness other; /* a second one, since most of the time is waiting */
 static io_harness *const both[] = {&h, &other};
 
 static uint32_t below(uint32_t *state, uint32_t bound)
@@ -49,7 +49,7 @@ static void set_up(const sl_fault_config *fault, sl_cache_mode cache, uint32_t c
     set_up_one(&h, fault, cache, count);
 }
 
-/* Faults that must not be noticed: every item arrives whole. */
+/* Faults that must not be noticed: every item is delivered whole. */
 static void harmless(const sl_fault_config *fault)
 {
     for (int cache = SL_CACHE_BUFFERED; cache <= SL_CACHE_AUTO; cache++) {
@@ -106,7 +106,7 @@ static void everything_at_once(void **state)
                                 .eio_permille = 10});
 }
 
-/* Item `i` must fail with all that is known about it. */
+/* Item `i` must fail with complete error information. */
 static void expect_eio(uint32_t i)
 {
     const io_result *result = &h.results[i];
@@ -118,13 +118,13 @@ static void expect_eio(uint32_t i)
     assert_non_null(strstr(result->error.text, "tries: "));
 }
 
-/* Just the items over dead blocks fail, whatever they were merged with. */
+/* Only the items over dead blocks fail, regardless of the items merged with them. */
 static void dead_blocks(void **state)
 {
     const sl_fault_config fault = {.seed = 6, .dead_permille = 20, .short_permille = 50};
     set_up(&fault, backend == SLUICE_IO_URING ? SL_CACHE_DIRECT : SL_CACHE_BUFFERED, 150);
     h.config.depth = 64;
-    h.config.lookahead = 256; /* tries of all the dead ones at the same time */
+    h.config.lookahead = 256; /* the dead ones are retried at the same time */
     io_open(&h);
     io_run_all(&h);
     uint32_t dead = 0;
@@ -147,8 +147,8 @@ static void lost_completions(void **state)
     const sl_fault_config fault = {.seed = 7, .lost_permille = 40};
     set_up(&fault, SL_CACHE_BUFFERED, 200);
     h.config.stall_warn_ns = 60 * MS;
-    h.config.stall_fail_ns = 2000 * MS; /* more than a busy machine takes for a sound read */
-    h.config.merge_bytes = 0;           /* one request an item */
+    h.config.stall_fail_ns = 2000 * MS; /* more than a good read takes on a busy machine */
+    h.config.merge_bytes = 0;           /* one request per item */
     h.config.depth = 32;
     io_open(&h);
     io_run_all(&h);
@@ -163,18 +163,18 @@ static void lost_completions(void **state)
     }
     assert_in_range(lost, 1, 31);
     io_expect(&h, SLUICE_OK, h.count - lost);
-    io_restart(&h); /* statistics are up to date behind it */
+    io_restart(&h); /* statistics are up to date after it */
     assert_int_equal(io_stats(&h).abandoned, lost);
     assert_true(io_stats(&h).stalled >= lost);
     io_harness_destroy(&h);
 }
 
-/* Who takes what was read takes longer for each item than a read may: no read is blamed for that,
- * neither one that came back meanwhile nor one that was only sent afterwards, and takes a while. */
+/* The consumer takes longer for each item than a read may. No read is blamed for that, neither one
+ * that completed meanwhile nor one that was submitted only later and takes a while. */
 static void slow_deliveries_are_no_stalls(void **state)
 {
     enum { ITEMS = 2 };
-    /* The first comes back while the second is delivered; and each is late, one after the other. */
+    /* The first completes while the second is delivered; and each is late, one after the other. */
     const sl_fault_config faults[] = {{.hold_first = 1, .late_ns = 100 * MS},
                                       {.late_permille = 1000, .late_ns = 100 * MS}};
     for (uint32_t i = 0; i < 2; i++) {
@@ -182,8 +182,8 @@ static void slow_deliveries_are_no_stalls(void **state)
         both[i]->deliver_ns = 2200 * MS;
         both[i]->config.stall_warn_ns = 2000 * MS;
         both[i]->config.stall_fail_ns = 2000 * MS;
-        both[i]->config.merge_bytes = 0;            /* one request an item */
-        both[i]->config.depth = i == 0 ? ITEMS : 1; /* what is late is so from its sending on */
+        both[i]->config.merge_bytes = 0;            /* one request per item */
+        both[i]->config.depth = i == 0 ? ITEMS : 1; /* lateness counts from submission */
         io_open(both[i]);
         io_give_credit(both[i], ITEMS);
     }
@@ -196,14 +196,14 @@ static void slow_deliveries_are_no_stalls(void **state)
     }
 }
 
-/* Nothing ever comes back, from the reserve buffer neither: all fail, nothing hangs. */
+/* No read ever completes, not even into the reserve buffer: all fail, nothing hangs. */
 static void nothing_comes_back(void **state)
 {
     const sl_fault_config fault = {.seed = 8, .lost_permille = 1000};
     set_up(&fault, SL_CACHE_BUFFERED, 30);
     for (uint32_t i = 0; i < 6; i++) {
         sl_fetch_item *item = &h.items[(size_t)i * 5];
-        item->offset = 0; /* larger than the arena: for the reserve */
+        item->offset = 0; /* larger than the arena: uses the reserve */
         item->bytes = (uint32_t)(3 * MIB);
     }
     h.config.arena_bytes = 1;
@@ -218,7 +218,7 @@ static void nothing_comes_back(void **state)
     io_expect(&h, SLUICE_IO, 30);
     assert_int_equal(io_stats(&h).abandoned, 4);
     uint32_t reserves = 0;
-    for (uint32_t i = 0; i < 4; i++) { /* memory that may still be written to is not used again */
+    for (uint32_t i = 0; i < 4; i++) { /* memory that may still be written is not reused */
         const sl_slab *own = &h.fetch->requests.all[i].buffer.own;
         reserves += own->base != NULL ? 1 : 0;
         assert_true(own->base == NULL || own->base != h.fetch->buffers.reserve.base);
@@ -227,7 +227,7 @@ static void nothing_comes_back(void **state)
     io_harness_destroy(&h);
 }
 
-/* Reads that come back after the watchdog gave them up return their memory. */
+/* Reads that complete after the watchdog gave them up return their memory. */
 static void late_after_all(void **state)
 {
     const sl_fault_config fault = {.seed = 9, .late_permille = 300, .late_ns = 400 * MS};
@@ -256,7 +256,7 @@ static void late_after_all(void **state)
     io_harness_destroy(&h);
 }
 
-/* Closing does not wait for what will never come. */
+/* Closing does not wait for reads that never complete. */
 static void close_with_lost_reads(void **state)
 {
     const sl_fault_config fault = {.seed = 10, .lost_permille = 1000};
@@ -272,8 +272,8 @@ static void close_with_lost_reads(void **state)
     io_harness_destroy(&h);
 }
 
-/* Reads that are on their way, or in line, when all is closed give their pins back: who opens a
- * file again afterwards (a stale handle) does not wait for them. */
+/* Reads in flight or queued when everything is closed return their pins: a later reopening of the
+ * file (a stale handle) does not wait for them. */
 static void close_gives_pins_back(void **state)
 {
     const sl_fault_config faults[] = {{.seed = 1},
@@ -297,8 +297,8 @@ static uint64_t size_of(void *ctx, uint32_t file)
     return file < 2 ? 700001 : 0;
 }
 
-/* The first read of the copy in memory hangs: given up like any other, it harms no item, and the
- * copy goes on if ever the read comes back. */
+/* The first read of the copy in memory hangs: it is given up like any other and harms no item; the
+ * copy continues if the read ever completes. */
 static void the_copy_hangs(void **state)
 {
     for (uint32_t back = 0; back < 2; back++) {
@@ -309,7 +309,7 @@ static void the_copy_hangs(void **state)
         h.config.resident_bytes = 2 * MIB;
         h.config.depth = 2;
         h.config.stall_warn_ns = 750 * MS;
-        h.config.stall_fail_ns = 1500 * MS; /* more than a busy machine takes for a sound read */
+        h.config.stall_fail_ns = 1500 * MS; /* more than a good read takes on a busy machine */
         io_open(&h);
         for (uint32_t i = 0; i < PATIENCE && io_stats(&h).abandoned == 0; i++) {
             sl_sleep_until_ns(sl_now_ns() + 20 * MS);

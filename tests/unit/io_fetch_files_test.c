@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files, and files that are not as they should be. */
+/* Whole files, and files that are not as expected. */
 #include "clock.h"
 #include "io_harness.h"
 #include "test.h"
@@ -15,7 +15,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-static sluice_io_backend backend; /* of this run of the tests */
+static sluice_io_backend backend; /* the backend under test */
 static io_harness h;
 static char path[128];
 
@@ -56,7 +56,7 @@ static void files_of_all_sizes(void **state)
         begin(true);
         h.config.cache = (sl_cache_mode)cache;
         add_files(200);
-        io_make_file(&h, 200, 3 * MIB); /* more than the arena has: the first guess fails */
+        io_make_file(&h, 200, 3 * MIB); /* more than the arena: the first guess fails */
         h.config.arena_bytes = 1;
         io_add(&h, 200, 0, 0);
         io_add(&h, 199, 5000, 20000); /* and a part of one */
@@ -125,7 +125,7 @@ static void parts_of_no_files(void **state)
     io_harness_destroy(&h);
 }
 
-/* A file that is shorter than its index says: what is there is delivered, the rest says so. */
+/* If a file is shorter than its index claims, the existing part is delivered and the rest fails. */
 static void truncated_files(void **state)
 {
     for (int cache = SL_CACHE_BUFFERED; cache <= SL_CACHE_DROP; cache++) {
@@ -172,8 +172,8 @@ static void shrinking(bool whole)
 {
     pthread_t cutter;
     begin(whole);
-    /* A read that races with the cut can see zeros behind a new end. Fetch notices that for whole
-     * files; the checksums of shards do for parts. */
+    /* A read concurrent with the truncation can see zeros past a new end. Fetch notices that for
+     * whole files; shards' checksums do for parts. */
     h.zeros = !whole;
     for (uint32_t f = 0; f < 4; f++) {
         io_make_file(&h, f, 300000);
@@ -230,7 +230,7 @@ static void hardly_any_descriptors(void **state)
     few_descriptors(true);
 }
 
-/* As a user of this process alone: the kernel counts a user's locked memory over all of its
+/* Becomes a user with only this process, because the kernel counts a user's locked memory over all
  * processes. */
 static void be_another(void)
 {
@@ -243,7 +243,7 @@ static void be_root(void)
     assert_int_equal(setresuid(0, 0, 0), 0);
 }
 
-/* As an ordinary user, with hardly any memory that may be locked. */
+/* Runs as an ordinary user who may lock hardly any memory. */
 static void memory_that_may_not_be_locked(void **state)
 {
     if (geteuid() != 0 || backend != SLUICE_IO_URING) {

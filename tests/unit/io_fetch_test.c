@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fetch delivers when the storage behaves, over both backends. */
+/* Deliveries of fetch from well-behaved storage, over both backends. */
 #include "cached_pages.h"
 #include "clock.h"
 #include "fetch_state.h"
@@ -13,7 +13,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-static sluice_io_backend backend; /* of this run of the tests */
+static sluice_io_backend backend; /* the backend under test */
 static io_harness h;
 
 static uint32_t below(uint32_t *state, uint32_t bound)
@@ -73,8 +73,8 @@ static void direct_reads(void **state)
     }
 }
 
-/* Reads each page of two files that are in the page cache, most of them several times. How many of
- * them are there afterwards, in percent; -1: this file system drops none. */
+/* Reads each page of two cached files, most of them several times. Returns the percentage still
+ * cached afterwards; -1: this file system drops none. */
 static int read_cached(sl_cache_mode cache)
 {
     char path[2][128];
@@ -103,7 +103,7 @@ static int read_cached(sl_cache_mode cache)
     return can_go ? (int)(100 * after.cached / after.all) : -1;
 }
 
-/* Asked of the kernel: a page that two reads share may be read again by the second. */
+/* Checked with the kernel: a page shared by two reads may be read again by the second. */
 static void dropping_reads(void **state)
 {
     const int left = read_cached(SL_CACHE_DROP);
@@ -115,7 +115,8 @@ static void dropping_reads(void **state)
     assert_int_equal(read_cached(SL_CACHE_BUFFERED), 100);
 }
 
-/* `count` neighbours of 1000 bytes, `gap` bytes apart, asked for in a mixed order: reads made. */
+/* Reads `count` neighbours of 1000 bytes, `gap` bytes apart, in a mixed order. Returns the number
+ * of reads. */
 static uint64_t reads_of_neighbours(uint32_t gap, uint64_t merge_gap, uint64_t merge_bytes)
 {
     io_harness_init(&h, backend);
@@ -202,7 +203,7 @@ static void end_and_wake(void **state)
     io_harness_destroy(&h);
 }
 
-/* The smallest arena is 2 MiB; the look-ahead would need ten times that. */
+/* The smallest arena is 2 MiB; the look-ahead needs ten times that. */
 static void arena_smaller_than_lookahead(void **state)
 {
     io_harness_init(&h, backend);
@@ -237,7 +238,7 @@ static void items_larger_than_the_arena(void **state)
     io_harness_destroy(&h);
 }
 
-/* The arena is full of items that no credit allows to be delivered; inserts must come through. */
+/* The arena is full of items that lack credit for delivery; inserts must still be delivered. */
 static void inserts_overtake(void **state)
 {
     io_harness_init(&h, backend);
@@ -307,7 +308,7 @@ static void restarts(bool late)
         sl_sleep_until_ns(sl_now_ns() + below(&seed, 1000000));
         sl_fetch_restart(h.fetch);
         expect_all_once();
-        io_restart(&h); /* once more, with nothing asked for */
+        io_restart(&h); /* again, with nothing requested */
     }
     io_run_all(&h);
     io_expect(&h, SLUICE_OK, 200);
@@ -317,7 +318,7 @@ static void restarts(bool late)
         pause_ms(1);
         all = sl_read_arena_take(&h.fetch->buffers.arena, h.config.arena_bytes);
     }
-    assert_int_not_equal(all.units, 0); /* nothing was left behind */
+    assert_int_not_equal(all.units, 0); /* everything was released */
     io_harness_destroy(&h);
 }
 
@@ -352,7 +353,7 @@ static void close_at_random_moments(void **state)
     io_harness_destroy(&h);
 }
 
-/* Where items are is read first: once, or in two steps. */
+/* Items' locations are read first, in one or two steps. */
 static void looked_up(void **state)
 {
     for (uint32_t lookups = 1; lookups <= 2; lookups++) {
@@ -375,7 +376,7 @@ static void looked_up(void **state)
     }
 }
 
-/* Items that are in several pieces, looked up or not; a file that ends before fails them. */
+/* Items in several pieces, looked up or not; a file that ends early makes them fail. */
 static void pieces(void **state)
 {
     for (uint32_t lookups = 0; lookups < 2; lookups++) {
@@ -407,7 +408,7 @@ static void pieces(void **state)
     }
 }
 
-/* A look-up that cannot be read fails its item as any other read does. */
+/* A failed lookup read fails its item like any other read. */
 static void lookup_is_missing(void **state)
 {
     io_harness_init(&h, backend);
@@ -428,7 +429,7 @@ static uint64_t size_of(void *ctx, uint32_t file)
     return file < 2 ? 3000001 : 0;
 }
 
-/* Once a small dataset was read, in parts that come short, nothing of it is read again. */
+/* After a small dataset was read, in partial reads, nothing of it is read again. */
 static void kept_in_memory(void **state)
 {
     io_harness_init(&h, backend);
@@ -464,7 +465,7 @@ static void kept_in_memory(void **state)
     io_harness_destroy(&h);
 }
 
-/* Too large, without a size, over the budget, or not to be read: then there is no copy. */
+/* Too large, of unknown size, over the budget, or unreadable: then there is no copy. */
 static void not_kept_in_memory(void **state)
 {
     for (uint32_t why = 0; why < 4; why++) {
@@ -480,7 +481,7 @@ static void not_kept_in_memory(void **state)
         io_open(&h);
         io_run_all(&h);
         if (why == 3) {
-            pause_ms(1500); /* a device error is tried for so long */
+            pause_ms(1500); /* a device error is retried for this long */
         }
         assert_null(sl_fetch_resident(h.fetch));
         io_harness_destroy(&h);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocking reads of objects whose storage fails for a moment, for good, or goes stale. */
+/* Blocking reads of objects whose storage fails briefly or permanently, or goes stale. */
 #include "objects.h"
 #include "photo_folder.h"
 #include "test.h"
@@ -15,13 +15,13 @@
 
 static char folder[64], path[100];
 
-/* What the next calls answer: `error`, so many times; and how often they were made since. */
+/* The next calls return `error`, this many times; and the number of calls since. */
 static struct {
     int error, times, calls;
 } reads, opens;
 static uint64_t slept_ns;
-static int opened_as[1024]; /* of each descriptor: the number of its opening */
-static int stale_until;     /* what was opened as this, or before, is stale */
+static int opened_as[1024]; /* for each descriptor, the number of its opening */
+static int stale_until;     /* openings up to this number are stale */
 
 /* The linker chose these names (--wrap).
  * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
@@ -67,7 +67,7 @@ int __wrap_open(const char *name, int flags, ...)
     return fd;
 }
 
-/* Takes no time. */
+/* Does not wait. */
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
                            struct timespec *left)
 {
@@ -122,7 +122,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* By one of both ways. */
+/* Reads in one of two ways. */
 static sluice_status read_it(sl_objects *objects, bool whole, sluice_error *error)
 {
     char text[12] = "";
@@ -162,7 +162,7 @@ TEST_WITH(what_stays_is_an_error, set_up, tear_down)
         assert_string_equal(error.file, path);
         assert_int_equal(reads.calls, 4);
         assert_true(slept_ns > 1100 * UINT64_C(1000000) && slept_ns < 1200 * UINT64_C(1000000));
-        /* After some of them nobody waits any more, but tries once again. */
+        /* After some failures the waiting stops, with one more attempt each. */
         for (int i = 0; i < 7; i++) {
             assert_int_equal(read_it(objects, whole != 0, NULL), SLUICE_IO);
         }
@@ -174,8 +174,8 @@ TEST_WITH(what_stays_is_an_error, set_up, tear_down)
         reads.times = 1;
         assert_int_equal(read_it(objects, whole != 0, NULL), SLUICE_OK);
         reads.times = 3;
-        assert_int_equal(read_it(objects, whole != 0, NULL), SLUICE_OK); /* patient again */
-        reads.error = EBADF; /* which no other try would mend */
+        assert_int_equal(read_it(objects, whole != 0, NULL), SLUICE_OK); /* waits again */
+        reads.error = EBADF; /* a further attempt would not help */
         reads.times = 1;
         assert_int_equal(read_it(objects, whole != 0, &error), SLUICE_IO);
         assert_int_equal(error.sys_errno, EBADF);
@@ -200,11 +200,11 @@ TEST_WITH(a_stale_handle_is_opened_again, set_up, tear_down)
     stale_until = last_opened(objects);
     assert_int_equal(read_it(objects, false, NULL), SLUICE_OK);
     assert_true(last_opened(objects) > stale_until);
-    /* Where another file has taken its place, which is why it is stale, that is said. */
+    /* If another file has replaced the stale one, the error reports that. */
     stale_until = last_opened(objects);
     (void)snprintf(other, sizeof(other), "%s.new", path);
     write_file(other, "other bytes", 11);
-    /* Kernels before 6.13 may give two files of one tick the same times. */
+    /* Kernels before 6.13 may give two files created in one tick the same times. */
     const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     assert_int_equal(utimensat(AT_FDCWD, other, times, 0), 0);
     assert_int_equal(rename(other, path), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which objects are kept open, what is refused, and reading while one waits. */
+/* Which objects stay open, which are rejected, and reading while another read waits. */
 #include "objects.h"
 #include "photo_folder.h"
 #include "test.h"
@@ -18,11 +18,11 @@
 
 static char folder[64];
 
-/* A server that does not answer, for a while: whoever opens this path, or closes this descriptor,
- * waits until it is let go; given up, it goes by itself. */
+/* A server that does not answer for a while: opening this path, or closing this descriptor, waits
+ * until the gate is opened, or times out. */
 static pthread_mutex_t gate_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
-/* under gate_mutex */
+/* guarded by gate_mutex */
 static char gate_path[128];
 static int gate_fd = -1;
 static uint32_t gate_arrived;
@@ -94,7 +94,7 @@ static void gate_await_arrival(void)
     (void)pthread_mutex_unlock(&gate_mutex);
 }
 
-/* Lets go of who waits. How many came; 0: they were kept too long, and went. */
+/* Opens the gate. Returns how many had arrived; 0: they waited too long and went on. */
 static uint32_t gate_let_go(void)
 {
     (void)pthread_mutex_lock(&gate_mutex);
@@ -158,7 +158,7 @@ static sl_objects *open_objects(void)
     return objects;
 }
 
-/* As many as the limit on descriptors leaves: a quarter of it. */
+/* Opens as many as the limit on descriptors allows: a quarter of it. */
 static sl_objects *open_few(rlim_t descriptors)
 {
     struct rlimit before;
@@ -200,21 +200,21 @@ static bool is_open(int fd)
 
 TEST(oldest_unused_is_closed)
 {
-    sl_objects *objects = open_few(12); /* three of them */
+    sl_objects *objects = open_few(12); /* allows three */
     const sl_pin zero = pin(objects, 0, plain);
     const sl_pin one = pin(objects, 1, plain);
     const sl_pin two = pin(objects, 2, plain);
     sl_objects_unpin(objects, &two);
     const sl_pin again = pin(objects, 0, plain);
     assert_int_equal(again.fd, zero.fd);
-    const sl_pin three = pin(objects, 3, plain); /* instead of 2, the only one not in use */
+    const sl_pin three = pin(objects, 3, plain); /* replaces 2, the only one not in use */
     sl_pin none;
     assert_int_equal(sl_objects_pin(objects, 2, plain, &none, NULL), SLUICE_AGAIN);
     sl_objects_unpin(objects, &one);
-    pin_briefly(objects, 5); /* instead of 1 */
-    pin_briefly(objects, 6); /* instead of 5 */
+    pin_briefly(objects, 5); /* replaces 1 */
+    pin_briefly(objects, 6); /* replaces 5 */
     sl_objects_unpin(objects, &zero);
-    pin_briefly(objects, 5); /* not instead of 0, which is pinned once more */
+    pin_briefly(objects, 5); /* not 0, which is pinned again */
     assert_true(is_open(zero.fd));
     sl_objects_unpin(objects, &again);
     sl_objects_unpin(objects, &three);
@@ -222,7 +222,7 @@ TEST(oldest_unused_is_closed)
     assert_false(is_open(zero.fd));
 }
 
-/* A reader that never comes back must not keep all others from a handle that is not stale. */
+/* A reader that never returns must not keep all others from a handle that is not stale. */
 TEST(reopening_leaves_readers_their_handle)
 {
     sl_objects *objects = open_objects();
@@ -236,7 +236,7 @@ TEST(reopening_leaves_readers_their_handle)
     assert_int_equal(fcntl(now.fd, F_GETFL) & (O_DIRECT | O_NONBLOCK), 0);
     assert_int_not_equal(now.fd, zero.fd);
     assert_true(is_open(zero.fd));
-    sl_objects_unpin(objects, &zero); /* the last reader */
+    sl_objects_unpin(objects, &zero); /* the last pin */
     assert_false(is_open(zero.fd));
     const sl_pin again = pin(objects, 0, direct);
     assert_int_equal(again.fd, now.fd);
@@ -246,7 +246,7 @@ TEST(reopening_leaves_readers_their_handle)
     sl_objects_close(objects);
 }
 
-/* Of the same size and time, as rsync -t and cp -p leave them. */
+/* Replaces the file by one of the same size and time, as rsync -t and cp -p do. */
 static void replace(uint32_t number)
 {
     struct stat before;
@@ -266,9 +266,9 @@ TEST(objects_stay_the_files_that_they_were)
     sl_pin none;
     sluice_error error = SLUICE_ERROR_INIT;
     sl_objects *objects = open_objects();
-    replace(2); /* nobody has opened it yet */
+    replace(2); /* not opened yet */
     const sl_pin two = pin(objects, 2, plain);
-    replace(2); /* which goes unnoticed as long as it is open */
+    replace(2); /* goes unnoticed as long as it is open */
     const sl_pin again = pin(objects, 2, plain);
     sl_objects_reopen(objects, &two, false);
     sl_objects_unpin(objects, &two);
@@ -281,20 +281,20 @@ TEST(objects_stay_the_files_that_they_were)
         assert_int_equal(error.offset, -1);
     }
     const sl_pin three = pin(objects, 3, plain);
-    assert_int_equal(chmod(path_of(3), 0640), 0); /* that is no other file */
+    assert_int_equal(chmod(path_of(3), 0640), 0); /* still the same file */
     sl_objects_reopen(objects, &three, false);
     sl_objects_unpin(objects, &three);
     pin_briefly(objects, 3);
     sl_objects_close(objects);
 }
 
-/* Nobody waits for ever for a pin that is never given back. */
+/* Waiting for a pin that is never returned ends. */
 TEST(waiting_for_a_pin_has_an_end)
 {
     sl_pin none;
     sluice_error error = SLUICE_ERROR_INIT;
     const sl_pin_how briefly = {.wait_ns = 20000000};
-    sl_objects *objects = open_few(16); /* a quarter of that: 4 */
+    sl_objects *objects = open_few(16); /* a quarter: 4 */
     sl_pin held[4];
     for (uint32_t i = 0; i < 4; i++) {
         held[i] = pin(objects, i, plain);
@@ -319,7 +319,7 @@ TEST(direct_is_probed)
     assert_int_equal((fcntl(one.fd, F_GETFL) & O_DIRECT) != 0, one.direct);
     assert_int_equal(fcntl(cached.fd, F_GETFL) & O_DIRECT, 0);
     assert_int_not_equal(one.fd, cached.fd);
-    /* A file system of the kernel's that refuses the open or the read: through its cache. */
+    /* A kernel file system that rejects the direct open or read: reads through its cache. */
     const sl_pin proc = pin(objects, 99, direct);
     assert_false(proc.direct);
     sl_objects_unpin(objects, &one);
@@ -346,7 +346,7 @@ TEST(refused)
     expect_refused(objects, 98, SLUICE_IO, EISDIR);
     expect_refused(objects, 77, SLUICE_IO, ENOENT);
     expect_refused(objects, 97, SLUICE_INVALID, 0);
-    expect_refused(objects, 9, SLUICE_CORRUPT, 0); /* another size than it should have */
+    expect_refused(objects, 9, SLUICE_CORRUPT, 0); /* unexpected size */
     assert_int_equal(mkfifo(path_of(78), 0600), 0);
     expect_refused(objects, 78, SLUICE_IO, EINVAL);
     sl_objects_close(objects);
@@ -354,12 +354,13 @@ TEST(refused)
 
 enum { TABLE = 16, FILES = 10 };
 
-/* Against a list that is searched: what is open is what was pinned last, pinned ones included. */
+/* Against a linear search: the open objects are the most recently pinned ones, including pinned
+ * ones. */
 TEST(the_last_ones_pinned_are_open)
 {
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    const struct rlimit few = {TABLE, before.rlim_max}; /* a quarter of that: 4 */
+    const struct rlimit few = {TABLE, before.rlim_max}; /* a quarter: 4 */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     sl_objects *objects = open_objects();
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -396,7 +397,7 @@ TEST(few_descriptors)
     const struct rlimit few = {(rlim_t)lowest + 2, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     for (uint32_t i = 0; i < 5; i++) {
-        pin_briefly(objects, i); /* closes an older one for each */
+        pin_briefly(objects, i); /* each closes an older one */
     }
     const sl_pin five = pin(objects, 5, plain);
     const sl_pin six = pin(objects, 6, plain);
@@ -409,7 +410,7 @@ TEST(few_descriptors)
     sl_objects_close(objects);
 }
 
-/* Threads that take turns with the only descriptor; each reads what is there. */
+/* Threads that share a single descriptor in turn; each reads its file. */
 typedef struct reader {
     sl_objects *objects;
     uint32_t object;
@@ -446,7 +447,7 @@ TEST(readers_wait_for_each_other)
     sl_objects_close(objects);
 }
 
-/* A thread that pins one object, waiting for it. */
+/* A thread that pins one object and waits for it. */
 typedef struct pinner {
     sl_objects *objects;
     uint32_t object;
@@ -492,7 +493,7 @@ TEST(an_open_that_hangs_keeps_nobody_else)
     pin_briefly(objects, 2); /* not open */
     assert_int_equal(sl_objects_read(objects, 3, 0, &byte, 1, NULL), SLUICE_OK);
     assert_int_equal(sl_objects_pin(objects, 0, plain, &none, NULL), SLUICE_AGAIN);
-    assert_int_equal(gate_let_go(), 1); /* the others wait for what the first one opens */
+    assert_int_equal(gate_let_go(), 1); /* the others wait for the first one's open */
     for (uint32_t i = 0; i < 3; i++) {
         join(&pinners[i]);
         assert_int_equal(pinners[i].pin.fd, pinners[0].pin.fd);
@@ -504,12 +505,12 @@ TEST(an_open_that_hangs_keeps_nobody_else)
 TEST(a_close_that_hangs_keeps_nobody_else)
 {
     pinner other;
-    sl_objects *objects = open_few(8); /* two of them */
+    sl_objects *objects = open_few(8); /* allows two */
     const sl_pin zero = pin(objects, 0, plain);
     sl_objects_unpin(objects, &zero);
     pin_briefly(objects, 1);
     gate_shut("", zero.fd);
-    start(&other, objects, 2); /* instead of 0 */
+    start(&other, objects, 2); /* replaces 0 */
     gate_await_arrival();
     pin_briefly(objects, 1);
     assert_int_equal(gate_let_go(), 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that a server does not open: the fetch thread goes on, notices, and is left in time. */
+/* Files that a server does not open: the fetch thread continues, notices, and can be left in
+ * time. */
 #include "clock.h"
 #include "io_harness.h"
 #include "test.h"
@@ -15,9 +16,9 @@
 enum { GOOD = 5, BAD = 3 };
 
 static io_harness h;
-static atomic_bool hangs;    /* opens of file 0 */
-static atomic_uint inside;   /* opens that do */
-static atomic_bool released; /* the heir was told */
+static atomic_bool hangs;    /* opening file 0 hangs */
+static atomic_uint inside;   /* number of hanging opens */
+static atomic_bool released; /* the heir was notified */
 
 /* ---- a store in which they hang ---- */
 
@@ -123,7 +124,7 @@ static bool comes(const atomic_bool *what)
     return atomic_load(what);
 }
 
-/* All else is delivered, and the sequence can be given up. */
+/* Everything else is delivered, and the sequence can be abandoned. */
 TEST(others_go_on)
 {
     begin(2 * TEST_PATIENCE_NS);
@@ -143,7 +144,7 @@ TEST(others_go_on)
     assert_int_equal(h.pins_left, 0);
 }
 
-/* Who closes waits as long as it wants to; what the open needs stays until it comes back. */
+/* Closing waits for as long as requested; the memory of a hanging open stays until it returns. */
 TEST(it_is_left)
 {
     const sl_fetch_heir heir = {note_release, &released};
@@ -158,11 +159,11 @@ TEST(it_is_left)
     assert_true(comes(&released));
     assert_int_equal(sl_objects_pins(h.objects), 0);
     sl_objects_close(h.objects);
-    sl_budget_init(&h.budget, UINT64_MAX); /* who leaves forgets it */
+    sl_budget_init(&h.budget, UINT64_MAX); /* the caller forgets the fetch when it leaves */
     io_harness_destroy(&h);
 }
 
-/* An open that takes too long fails what waits for it, like a read that does. */
+/* An open that takes too long fails the items waiting for it, like a slow read. */
 TEST(it_stalls)
 {
     begin(2000 * MS);
@@ -178,7 +179,7 @@ TEST(it_stalls)
     io_harness_destroy(&h);
 }
 
-/* One that never comes back needs the objects forever. */
+/* An open that never returns needs the objects forever. */
 static int leave_for_good(void *unused)
 {
     const sl_fetch_heir heir = {note_release, &released};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page cache has, asked with every way the kernel offers. */
+/* The page cache's contents, queried in every way the kernel offers. */
 #include "page_cache.h"
 #include "photo_folder.h"
 #include "test.h"
@@ -63,12 +63,12 @@ TEST(what_is_there_is_seen)
             assert_int_equal(pread(file, piece, PIECE, 0), PIECE);
             assert_true(has(&cache, 0, PIECE));
         }
-        assert_false(has(&cache, 2 * (uint64_t)FILE_BYTES, PIECE)); /* behind the end */
+        assert_false(has(&cache, 2 * (uint64_t)FILE_BYTES, PIECE)); /* past the end */
         sl_page_cache_close(&cache);
     }
 }
 
-/* Of a long range a page may be missing, not more. */
+/* One page of a long range may be missing, but no more. */
 TEST(a_page_may_be_missing)
 {
     enum { PAGE = 4096, MISSING = 100 * PAGE };
@@ -90,7 +90,7 @@ TEST(a_page_may_be_missing)
     sl_page_cache_close(&cache);
 }
 
-/* Steady answers are asked for less often; mixed ones each time. */
+/* Stable answers are queried less often; mixed ones every time. */
 TEST(it_is_asked_when_in_doubt)
 {
     static uint8_t piece[PIECE];
@@ -108,7 +108,7 @@ TEST(it_is_asked_when_in_doubt)
         assert_false(sl_page_cache_asks(&cache, 0));
     }
     assert_true(sl_page_cache_asks(&cache, 0));
-    assert_false(has(&cache, (uint64_t)1 << 40, 1)); /* behind the end: never there */
+    assert_false(has(&cache, (uint64_t)1 << 40, 1)); /* past the end: never cached */
     assert_false(sl_page_cache_is_warm(&cache, 0));
     assert_true(sl_page_cache_asks(&cache, 0));
     for (int i = 0; i < 7; i++) {
@@ -135,7 +135,7 @@ TEST(nobody_can_tell)
     sl_page_cache_close(&cache);
 }
 
-/* A descriptor past the page cache is no good for the old way of asking: the next one is. */
+/* A descriptor that bypasses the page cache does not support the old query: the next one does. */
 TEST(a_direct_descriptor_may_not_tell)
 {
     sl_page_cache cache;

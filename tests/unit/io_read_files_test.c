@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that are several files: what their bytes are, and what is said of one that fails. */
+/* Objects made of several files: their bytes, and the error when one fails. */
 #include "little_endian.h"
 #include "objects.h"
 #include "photo_folder.h"
@@ -114,7 +114,7 @@ TEST(the_one_that_fails_is_named)
                      SLUICE_IO);
     assert_int_equal(error.sys_errno, ENOENT);
     assert_string_equal(error.file, path);
-    assert_int_equal(mkfifo(path, 0600), 0); /* nobody waits for it */
+    assert_int_equal(mkfifo(path, 0600), 0); /* it has no reader */
     assert_int_equal(sl_objects_read_whole(objects, 0, bytes, sizeof(bytes), &size, &error),
                      SLUICE_IO);
     assert_string_equal(error.file, path);

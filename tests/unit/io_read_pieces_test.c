@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of a file, with gaps and without, in the page cache or not, against the file's bytes;
- * and files that end before. */
+/* Ranges of a file, with and without gaps, cached or not, compared with the file's bytes; and files
+ * that end early. */
 #include "philox.h"
 #include "photo_folder.h"
 #include "read_pieces.h"
@@ -22,7 +22,7 @@ static sl_piece any_piece(sl_random *chance)
 {
     sl_piece piece = {.offset = sl_random_below(chance, BYTES / 2), .count = 1};
     piece.bytes = 1 + sl_random_below(chance, 2000);
-    if (sl_random_below(chance, 8) == 0) { /* more than a call takes */
+    if (sl_random_below(chance, 8) == 0) { /* more than one call takes */
         piece.bytes = 1 + sl_random_below(chance, 3);
         piece.count = 1000 + sl_random_below(chance, 300);
         piece.stride = piece.bytes + sl_random_below(chance, 1000);
@@ -109,7 +109,7 @@ static int make(void **state)
     assert_non_null(out);
     assert_int_equal(fwrite(file_bytes, 1, BYTES, out), BYTES);
     assert_int_equal(fflush(out), 0);
-    assert_int_equal(fsync(fileno(out)), 0); /* what is not written cannot be dropped */
+    assert_int_equal(fsync(fileno(out)), 0); /* unwritten pages cannot be dropped */
     assert_int_equal(fclose(out), 0);
     return 0;
 }

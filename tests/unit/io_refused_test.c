@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* io_uring refused by a seccomp profile, as containers do: said so, and done without. Reads and
- * writes that say "interrupted" for ever end. */
+/* io_uring blocked by a seccomp profile, as in containers: the reason is reported, and the fallback
+ * works. Reads and writes that fail with EINTR forever end. */
 #include "backend.h"
 #include "file.h"
 #include "io_harness.h"
@@ -22,10 +22,10 @@
 struct refusal {
     uint32_t call; /* number of the system call */
     uint32_t sys_errno;
-    const char *text; /* in the reason */
+    const char *text; /* part of the reason */
 };
 
-/* From here on this process' `call` fails with `sys_errno`. */
+/* Makes `call` fail with `sys_errno` in this process from now on. */
 static int refuse(const struct refusal *refusal)
 {
     struct sock_filter code[] = {
@@ -86,7 +86,7 @@ static sluice_status open_fetch(sluice_io_backend backend, sl_fetch_stats *stats
 
 enum { CANNOT_FILTER = 77 };
 
-/* In a child process. Which of its checks failed, or 0. */
+/* Runs in a child process. Returns the number of the failed check, or 0. */
 static int refused(void *argument)
 {
     const struct refusal *refusal = argument;
@@ -110,7 +110,7 @@ static int refused(void *argument)
     return strstr(stats.reason, refusal->text) != NULL ? 0 : 5;
 }
 
-/* What only makes it faster may be refused. */
+/* Optional speedups may be refused. */
 static int not_needed(void *argument)
 {
     sl_fetch_stats stats = {0};
@@ -128,8 +128,8 @@ static void *open_uring(void *argument)
     return NULL;
 }
 
-/* What says "try again" and means it for ever is refused after a while. Each attempt takes 2 s: two
- * at a time. */
+/* A call that returns EAGAIN forever is treated as refused after a while. Each attempt takes 2 s:
+ * two run at a time. */
 static int refused_in_the_end(void *argument)
 {
     const struct refusal *refusal = argument;
@@ -139,7 +139,7 @@ static int refused_in_the_end(void *argument)
     if (sl_uring_probe(NULL) != SLUICE_OK || refuse(refusal) != 0) {
         return CANNOT_FILTER;
     }
-    alarm(300); /* ends what goes on for ever */
+    alarm(300); /* ends a test that hangs */
     if (pthread_create(&thread, NULL, open_uring, &uring) != 0) {
         return 1;
     }
@@ -153,7 +153,7 @@ static int refused_in_the_end(void *argument)
     return strstr(stats.reason, refusal->text) != NULL ? 0 : 4;
 }
 
-/* Which of the checks failed, or 0. */
+/* Returns the number of the failed check, or 0. */
 static int read_and_write(int fd)
 {
     static uint8_t block[4096];
@@ -192,7 +192,7 @@ static int ends_when_interrupted(void *argument)
         refuse(&(struct refusal){SYS_pwrite64, EINTR, ""}) != 0) {
         return CANNOT_FILTER;
     }
-    alarm(300); /* ends what goes on for ever */
+    alarm(300); /* ends a test that hangs */
     return read_and_write(fd);
 }
 

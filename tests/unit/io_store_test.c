@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What identifies a file, what of it can be looked at, what is not opened at all, and what a folder
- * lists: of local files, the first store. */
+/* The local store: how it identifies, queries, opens and lists files, and which it does not
+ * open. */
 #include "store.h"
 
 #include "error.h"
@@ -43,11 +43,11 @@ static sl_file_identity identify(const char *name)
     assert_int_equal(sl_handle_sample(&handle, &identity, NULL), SLUICE_OK);
     assert_int_not_equal(identity.sample, 0);
     sl_handle_close(&handle);
-    sl_handle_close(&handle); /* closed by now, which is fine */
+    sl_handle_close(&handle); /* already closed, which is fine */
     return identity;
 }
 
-/* Whether the file at `path` is still the one that it was. */
+/* True if the file at `path` is still the same. */
 static bool is_same(const sl_file_identity *was)
 {
     sl_handle handle;
@@ -82,7 +82,7 @@ TEST_WITH(what_leaves_a_file_the_same, set_up, tear_down)
     assert_true(is_same(&was));
     assert_int_equal(link(path, other), 0);
     assert_true(is_same(&was));
-    assert_int_equal(rename(path, other), 0); /* both are the file: nothing happens */
+    assert_int_equal(rename(path, other), 0); /* both names are the same file: nothing happens */
     assert_int_equal(unlink(other), 0);
     assert_true(is_same(&was));
 }
@@ -92,7 +92,7 @@ TEST_WITH(what_makes_it_another, set_up, tear_down)
     write_file(path, "some bytes", 10);
     sl_file_identity was = identify(path);
     write_file(other, "same bytes", 10);
-    set_modified(other, was.modified_ns); /* as rsync -t and cp -p leave it */
+    set_modified(other, was.modified_ns); /* like rsync -t and cp -p */
     assert_int_equal(rename(other, path), 0);
     assert_false(is_same(&was));
     was = identify(path);
@@ -109,7 +109,7 @@ TEST_WITH(what_makes_it_another, set_up, tear_down)
                      SLUICE_IO);
 }
 
-/* Written to in place, with the time set back: the sample tells, where it looks. */
+/* Written in place, with the time reset: the sample reveals changes in its own bytes. */
 TEST_WITH(samples, set_up, tear_down)
 {
     static uint8_t bytes[100001];
@@ -159,7 +159,7 @@ TEST_WITH(what_is_no_file, set_up, tear_down)
 TEST_WITH(first_bytes, set_up, tear_down)
 {
     char head[4] = "";
-    assert_int_equal(sl_store_look(path, head, sizeof(head)), 0); /* there is none */
+    assert_int_equal(sl_store_look(path, head, sizeof(head)), 0); /* it has none */
     write_file(path, "ab", 2);
     assert_int_equal(sl_store_look(path, head, sizeof(head)), 2);
     write_file(path, "abcdef", 6);
@@ -213,7 +213,7 @@ TEST_WITH(a_folder_lists_its_entries, set_up, tear_down)
     assert_int_equal(kind_seen(&all, "link"), SL_ENTRY_LINK);
     assert_true(sl_store_is_folder(&(sl_store_entry){"link", SL_ENTRY_LINK}, link_path));
     assert_int_equal(sl_store_find((sl_file_name){"test", link_path}, &facts, &error), SLUICE_OK);
-    assert_int_equal(facts.kind, SL_ENTRY_FOLDER); /* what it leads to */
+    assert_int_equal(facts.kind, SL_ENTRY_FOLDER); /* the link's target */
     assert_int_equal(sl_store_list(name, see, &some, &error), SLUICE_CANCELED);
     assert_int_equal(some.count, 2);
     assert_int_equal(sl_store_list((sl_file_name){"test", path}, see, &all, &error), SLUICE_IO);
@@ -221,7 +221,7 @@ TEST_WITH(a_folder_lists_its_entries, set_up, tear_down)
     assert_string_equal(error.file, path);
 }
 
-/* What leads nowhere is missing, and no file or folder. */
+/* A link without a target is missing, and neither file nor folder. */
 TEST_WITH(what_is_not_there, set_up, tear_down)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -273,7 +273,7 @@ TEST_WITH(a_file_that_was_looked_at_is_taken_over_once, set_up, tear_down)
     assert_ptr_equal(sl_store_offer_file(NULL), &kept);
     sl_handle_close(&first);
     sl_handle_close(&second);
-    sl_handle_close(&kept.handle); /* closed by now, which is fine */
+    sl_handle_close(&kept.handle); /* already closed, which is fine */
 }
 
 TEST(paths_are_joined_as_far_as_they_fit)

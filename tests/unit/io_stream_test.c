@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams over files that zlib and libzstd made: any reads give the bytes that were packed, reads
- * in order unpack once, and damage, an end that comes early or a file that is changed are errors
- * from there on, and only from there on.
+ * Streams over files made by zlib and libzstd. Any reads give the bytes that were packed, and reads
+ * in order unpack once. Damage, an early end or a changed file is an error from there on, but not
+ * before.
  */
 #include "file.h"
 #include "memory.h"
@@ -23,7 +23,7 @@
 #include "photo_folder.h"
 #include "test.h"
 
-/* Of three chunks and a bit. */
+/* Three chunks and a bit. */
 #define DATA_BYTES (3 * SL_STREAM_CHUNK_BYTES + 4321)
 #define ROOM_BYTES (DATA_BYTES + (64 << 10))
 
@@ -65,7 +65,7 @@ static size_t add_frame(const uint8_t *from, size_t bytes, size_t at)
     return at + made;
 }
 
-/* In three members or frames, the second of nothing. */
+/* Packs three members or frames, the second one empty. */
 static size_t pack_data(sl_packing packing)
 {
     size_t (*add)(const uint8_t *, size_t, size_t) =
@@ -149,7 +149,7 @@ TEST(reads_anywhere)
     }
 }
 
-/* Forwards, and back by up to the window. */
+/* Reads forwards, and back by up to the window. */
 TEST(reads_in_order_unpack_once)
 {
     for (int p = 0; p < 2; p++) {
@@ -169,7 +169,7 @@ TEST(reads_in_order_unpack_once)
     }
 }
 
-/* All that was packed before the damage is there, again and again; nothing behind it is. */
+/* Everything packed before the damage can be read, repeatedly; nothing after it. */
 static void check_broken(uint32_t number, sl_packing packing, const char *why)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -216,10 +216,11 @@ TEST(checksums)
     }
 }
 
-/* What fails has begun to write where the next chunk would be, which the first one's memory is. */
+/* A failing read has begun to write where the next chunk would be, which is the first one's
+ * memory. */
 TEST(what_fails_spoils_nothing)
 {
-    /* A window of 1 KiB, 100 bytes of 'Z', a block of a kind that there is not. */
+    /* A window of 1 KiB, 100 bytes of 'Z', a block of an invalid type. */
     static const uint8_t bad[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0x22, 3, 0, 'Z', 7, 0, 0};
     enum { WHOLE = 2 * SL_STREAM_CHUNK_BYTES };
     const size_t at = add_frame(data, WHOLE, 0);
@@ -263,7 +264,7 @@ TEST(changed_meanwhile)
     }
 }
 
-/* 256 MiB of zeros in 260 kB: passed over in no more memory than anything else. */
+/* 256 MiB of zeros in 260 kB: skipped with no more memory than anything else. */
 TEST(zeros_are_passed_over)
 {
     static uint8_t zeros[1 << 20];
@@ -297,7 +298,7 @@ static sluice_status name_of(void *ctx, uint32_t object, char *path, size_t byte
     return SLUICE_OK;
 }
 
-/* The last of them is read as it is. */
+/* The last one is not compressed. */
 static sl_packed packed_of(void *ctx, uint32_t object)
 {
     const sl_packed *all = ctx;
@@ -334,7 +335,7 @@ TEST(among_objects)
     sl_objects_close(objects);
 }
 
-/* What an index tells is held against what comes out, and no more than that is unpacked. */
+/* The index's size is compared with the output, and no more than that is unpacked. */
 TEST(as_many_bytes_as_told)
 {
     sluice_error error;

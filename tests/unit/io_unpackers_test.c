@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetch over compressed files that zlib made: items that are due in another order than they are
- * read in, in a buffer that has space for one set of them; cancels and damage in the middle; each
- * byte comes out once.
+ * Fetch over compressed files made by zlib: items due in a different order than read, in a buffer
+ * with space for one set of them; cancels and damage in the middle; each byte is unpacked once.
  */
 #include "clock.h"
 #include "fetch.h"
@@ -33,7 +32,7 @@ enum { FILES = 5, FILE_BYTES = 5 << 18, ITEMS_MAX = 4000, SPREAD = 200, LOOKAHEA
 
 static char folder[256];
 static uint8_t data[FILES][FILE_BYTES];
-static bool written[FILES]; /* packed, as write_all leaves it */
+static bool written[FILES]; /* packed by write_all and unchanged */
 
 static struct {
     pthread_mutex_t mutex;
@@ -44,13 +43,13 @@ static struct {
     bool plain[FILES];
     sl_fetch_item items[ITEMS_MAX];
     uint32_t count;
-    /* under mutex */
+    /* guarded by mutex */
     uint32_t asked, delivered;
-    uint64_t credit; /* as was given */
+    uint64_t credit; /* credit given */
     uint8_t results[ITEMS_MAX + 3];
-    sluice_error error; /* the last one */
+    sluice_error error; /* the last error */
     uint32_t handles[ITEMS_MAX + 3], held;
-    bool holds; /* handles are released by who waits */
+    bool holds; /* handles are released by the waiting thread */
 } t;
 
 TEST_OWN_MEMORY static uint32_t below(uint32_t *seed, uint32_t bound)
@@ -186,8 +185,8 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
         sl_fetch_release(t.fetch, &release, 1);
 }
 
-/* Items of 1 .. most bytes from front to back through all files side by side, sets of which that
- * fit into `units` are mixed. */
+/* Items of 1 .. most bytes from front to back through all files in parallel; sets that fit into
+ * `units` are mixed. */
 static void make_items(uint32_t most, uint32_t units, uint32_t *seed)
 {
     uint64_t at[FILES] = {0};
@@ -219,7 +218,7 @@ static void make_items(uint32_t most, uint32_t units, uint32_t *seed)
         at[f] = last ? FILE_BYTES : at[f] + bytes;
         left -= last;
         if (!last && below(seed, 4) == 0 && at[f] + 5000 < FILE_BYTES)
-            at[f] += below(seed, 5000); /* which nobody wants */
+            at[f] += below(seed, 5000); /* not requested */
     }
 }
 
@@ -279,19 +278,19 @@ static void give_credit(uint64_t credit)
     sl_fetch_credit(t.fetch, credit);
 }
 
-/* Gives back the item that was held for longest, with the mutex. */
+/* Releases the item held for longest; needs the mutex. */
 static void release_one_locked(void)
 {
     const uint32_t handle = t.handles[0];
     t.held--;
     memmove(t.handles, t.handles + 1, t.held * sizeof(*t.handles));
     sl_unlock(&t.mutex);
-    sl_sleep_until_ns(sl_now_ns() + 300000); /* the thread has nothing to do meanwhile */
+    sl_sleep_until_ns(sl_now_ns() + 300000); /* meanwhile the thread has nothing to do */
     sl_fetch_release(t.fetch, &handle, 1);
     sl_lock(&t.mutex);
 }
 
-/* Waits until so many were delivered. */
+/* Waits until `count` items were delivered. */
 static bool wait_for(uint32_t count)
 {
     const uint64_t deadline = sl_now_ns() + WAIT_NS;
@@ -308,7 +307,7 @@ static bool wait_for(uint32_t count)
     return in_time;
 }
 
-/* Steps of `step` rows, one after the other or a few at once. */
+/* Takes steps of `step` rows, one after the other or a few at once. */
 static void run_all(uint32_t step)
 {
     for (uint32_t credit = step; credit < t.count + step; credit += step) {
@@ -335,7 +334,7 @@ static sl_fetch_stats stats_of(void)
     return stats;
 }
 
-/* All packed and as they should be: those that are not so since the last call. */
+/* Packs the files whose packed form was changed since the last call. */
 static void write_all(void)
 {
     for (uint32_t f = 0; f < FILES; f++) {
@@ -365,7 +364,7 @@ TEST(each_byte_comes_out_once)
     }
 }
 
-/* Sets of up to all of the 128 units: without moving what is kept some would never find a place. */
+/* Sets of up to all of the 128 units: unless kept items are moved, some would never fit. */
 TEST(a_buffer_of_one_set)
 {
     uint32_t seed = 2;
@@ -374,7 +373,7 @@ TEST(a_buffer_of_one_set)
         make_items(round % 2 == 0 ? 900000 : 200000, 128, &seed);
         open_fetch_merging(1, 3, 8, 0);
         t.holds = round >= 3;
-        run_all(round >= 5 ? t.count : 5); /* at once: nothing but releases wakes the thread */
+        run_all(round >= 5 ? t.count : 5); /* at once: only releases wake the thread */
         assert_int_equal(count_results(1), t.count);
         assert_int_equal(stats_of().unpacked.restarts, 0);
         close_fetch();
@@ -418,22 +417,22 @@ TEST(cancels)
     run_all(11);
     assert_int_equal(count_results(1), t.count);
     close_fetch();
-    open_fetch(1, 3, 16); /* and closed with everything on its way */
+    open_fetch(1, 3, 16); /* and closed with everything in flight */
     give_credit(50);
     close_fetch();
     assert_int_equal(t.delivered, t.asked);
 }
 
-/* What is before the damage is right; from there on all of the file fails, and nothing else. */
+/* Items before the damage are right; after it, all of the file fails, and nothing else. */
 TEST(damage)
 {
     uint32_t seed = 6;
     write_all();
     for (uint32_t round = 0; round < 4; round++) {
         if (round < 3) {
-            write_gzip(2, 9, 500000 + round * 1234); /* what does not inflate, or hardly */
+            write_gzip(2, 9, 500000 + round * 1234); /* data that hardly compress */
         } else {
-            write_gzip(2, 0, 1000000); /* as stored: only the checksum knows */
+            write_gzip(2, 0, 1000000); /* stored: only the checksum reveals damage */
         }
         make_items(50000, 300, &seed);
         open_fetch(16 * MIB, 1 + round, 16);
@@ -443,7 +442,7 @@ TEST(damage)
             const bool own = t.items[i].object == 2;
             const bool fails = t.results[i] == FAILED;
             assert_true(own || t.results[i] == 1);
-            assert_true(!own || failed == 0 || fails); /* in the order of reading */
+            assert_true(!own || failed == 0 || fails); /* in reading order */
             failed += own && fails;
             assert_true(!own || t.items[i].end == SL_PASS_GOES_ON || fails);
         }
@@ -472,7 +471,7 @@ TEST(another_file)
     close_fetch();
 }
 
-/* One that is asked for out of its turn has a pass of its own, from the front. */
+/* An item requested out of order gets its own pass from the front. */
 TEST(inserted)
 {
     uint32_t seed = 8;

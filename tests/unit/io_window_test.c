@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every interleaving of a small window: all reachable states are visited and every action is tried
- * in each; invariants hold, nothing is delivered twice or without credit, and from every state the
- * rest comes through. Then merging, against plain sums.
+ * Every interleaving of a small window: visits all reachable states and tries every action in each.
+ * Invariants hold, nothing is delivered twice or without credit, and from every state all other
+ * items can be delivered. Also merging, against plain sums.
  */
 #include "test.h"
 #include "window.h"
@@ -14,12 +14,12 @@
 
 enum { ITEMS = 4, INSERTS = 2, LOOKAHEAD = 3, ROOM = 1, WANTS = LOOKAHEAD + ROOM, ALL = 6 };
 enum { STATES_MOST = TEST_AMOUNT(1 << 22, 30000) };
-/* Pairs of items are due the other way round, or all as they are asked for. */
+/* Pairs of items are due in swapped order, or all in the order requested. */
 enum { PAIR = 2, DUES = LOOKAHEAD + 2 * PAIR };
 
 static uint32_t spread;
 
-/* What a state is made of: the window, on arrays of its own, and what became of each item. */
+/* A state: the window on its own arrays, and the fate of each item. */
 typedef struct small {
     sl_window window;
     sl_want wants[WANTS];
@@ -37,12 +37,12 @@ typedef struct walk {
     bool wrong;
 } walk;
 
-/* Neighbours, of which one is looked up first, in the sequence as among the inserted ones. */
+/* Neighbours; one of the sequence and one of the inserted items need a lookup. */
 static sl_fetch_item item_of(uint32_t number)
 {
     sl_fetch_item item = {.tag = number, .offset = (uint64_t)number * 10, .bytes = 10, .object = 1};
     item.lookup = number == 2 || number == 5;
-    item.due = spread > 0 ? number ^ 1 : 77; /* which counts for nothing */
+    item.due = spread > 0 ? number ^ 1 : 77; /* ignored */
     return item;
 }
 
@@ -116,13 +116,13 @@ static void deliver(walk *w, small *s, uint32_t index)
         inserted != (was.item.tag >= ITEMS) || (!inserted && was.item.sequence != was.item.tag);
 }
 
-/* As the fetch thread does: READY look-ups stay, the others go when they are due. */
+/* Acts like the fetch thread: READY lookups stay, others proceed when they are due. */
 static void settle(walk *w, small *s, uint32_t index)
 {
     const sl_want *want = &s->wants[index];
     if (!(want->state == SL_WANT_READY && want->item.lookup) &&
         sl_window_is_due(&s->window, index)) {
-        s->wants[index].item.lookup = false; /* one that failed is delivered as it is */
+        s->wants[index].item.lookup = false; /* a failed one is delivered unchanged */
         deliver(w, s, index);
     }
 }
@@ -132,7 +132,7 @@ static void settle_credited(walk *w, small *s)
     uint32_t index = sl_window_next_credited(&s->window);
     for (; index != SL_WANT_NONE; index = sl_window_next_credited(&s->window)) {
         if (s->wants[index].state == SL_WANT_READY && s->wants[index].item.lookup) {
-            w->wrong = true; /* those are learned before anything else happens */
+            w->wrong = true; /* those are reported before anything else happens */
             return;
         }
         s->wants[index].item.lookup = false;
@@ -233,7 +233,7 @@ static bool act(walk *w, small *s, uint32_t action)
     }
 }
 
-/* With all credit, everything is delivered, once. */
+/* With full credit, everything is delivered once. */
 static bool comes_through(walk *w, const small *from)
 {
     small s;
@@ -256,7 +256,7 @@ static bool comes_through(walk *w, const small *from)
     return sl_window_any(&s.window) == SL_WANT_NONE && s.window.base == ITEMS;
 }
 
-/* And a cancel leaves nothing behind. */
+/* A cancel leaves nothing behind. */
 static bool cancels(const small *from)
 {
     small s;
@@ -343,7 +343,7 @@ TEST(interleavings_of_pairs)
     every_interleaving(PAIR);
 }
 
-/* Whether something is waited for: what is due below the credit, in whatever order it came. */
+/* Whether an item is waited for: one due below the credit, in any order of arrival. */
 TEST(what_is_waited_for)
 {
     spread = PAIR;
@@ -378,7 +378,7 @@ static uint32_t below(uint32_t *seed, uint32_t bound)
     return (*seed >> 8) % bound;
 }
 
-/* What is read together is in one object, within the limits, and nothing near is left out. */
+/* Items read together are in one object, within the limits, and no near item is left out. */
 static void check_span(const sl_window *window, uint32_t index)
 {
     const sl_span span = sl_window_span(window, index, true);
