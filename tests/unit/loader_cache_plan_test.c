@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loaders over a server, with a cache on disk: epochs without a request, a cache that holds half of
- * the data, and right bytes throughout.
+ * the data, and correct bytes throughout.
  */
 #include "chunk_cache.h"
 #include "curl_library.h"
@@ -22,7 +22,7 @@ enum { FILES = 2, CHUNKS_EACH = 2, CHUNKS = FILES * CHUNKS_EACH, SAMPLE_BYTES = 
 #define FILE_SAMPLES (CHUNKS_EACH * CHUNK_BYTES / SAMPLE_BYTES)
 #define SAMPLES      (FILES * FILE_SAMPLES)
 #define ALL_BYTES    (SAMPLES * SAMPLE_BYTES)
-/* What a chunk takes on the disk, at most. */
+/* Most disk space that a chunk takes. */
 #define CHUNK_SPACE (CHUNK_BYTES + 65536)
 
 static http_server *server;
@@ -105,7 +105,7 @@ static sluice_loader *open_remote(sluice_shuffle shuffle)
     options.block_samples = 8;
     options.window_bytes = UINT64_C(4) << 20;
     options.resident_bytes = 1;
-    options.end_epoch = 1; /* so that each epoch's reads are in it */
+    options.end_epoch = 1; /* so that each epoch includes its reads */
     if (sluice_loader_open(&loader, dataset, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
@@ -129,7 +129,7 @@ static void check_rows(const sluice_batch *batch, bool seen[SAMPLES])
     }
 }
 
-/* Returns the bytes that the server sent meanwhile. */
+/* Returns the bytes that the server sent during the epoch. */
 static uint64_t run_epoch(sluice_loader *loader, uint64_t epoch)
 {
     bool seen[SAMPLES] = {false};
@@ -154,7 +154,7 @@ static sluice_loader_cache cache_of(sluice_loader *loader, uint64_t epoch)
     return cache;
 }
 
-/* Once each chunk of the epoch was looked at: on a busy machine that is after the epoch. */
+/* Waits until each chunk of the epoch was examined, which on a busy machine is after the epoch. */
 static sluice_loader_cache settled_cache(sluice_loader *loader, uint64_t epoch)
 {
     const uint64_t begun = setup_now_ns();
@@ -167,8 +167,8 @@ static sluice_loader_cache settled_cache(sluice_loader *loader, uint64_t epoch)
     return cache;
 }
 
-/* Runs epochs until the cache has so many chunks: a chunk that was passed before its turn came, on
- * a busy machine, is fetched in the next epoch. Returns the number of the next epoch. */
+/* Runs epochs until the cache has this many chunks: on a busy machine, a chunk passed before its
+ * turn is fetched in the next epoch. Returns the number of the next epoch. */
 static uint64_t fill(sluice_loader *loader, uint64_t chunks)
 {
     for (uint64_t epoch = 0; epoch < 100; epoch++) {
@@ -191,9 +191,9 @@ TEST(a_cache_of_everything_needs_no_request)
     assert_int_equal(run_epoch(loader, epoch), 0);
     assert_int_equal(http_server_counts(server).requests, 0);
     sluice_loader_close(loader);
-    /* Another loader, as after a restart. */
+    /* Opens another loader, as after a restart. */
     loader = open_remote(SLUICE_SHUFFLE_SHARDS);
-    (void)run_epoch(loader, 5); /* the server may still count what opening asked for */
+    (void)run_epoch(loader, 5); /* the server may still be counting the requests of opening */
     assert_int_equal(run_epoch(loader, 6), 0);
     sluice_loader_close(loader);
 }
@@ -210,7 +210,7 @@ static sl_chunk_cache_stats stats_of(const char *folder)
     return stats;
 }
 
-/* Half of the bytes come from the cache, epoch after epoch, and nothing is exchanged. */
+/* Half of the bytes come from the cache in each epoch, and nothing is replaced. */
 static void expect_half(sluice_shuffle shuffle, const char *name)
 {
     char folder[512];
@@ -245,7 +245,7 @@ TEST(half_a_cache_hits_half_by_shards)
     expect_half(SLUICE_SHUFFLE_SHARDS, "shards");
 }
 
-/* Epochs may be left, and begun anywhere. */
+/* Epochs may be abandoned, and begun anywhere. */
 TEST(leaving_and_resuming_stays_right)
 {
     use_cache(test_path("resume"), CHUNKS);

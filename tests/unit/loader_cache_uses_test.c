@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which chunks an epoch uses, and when: beside the batches of a loader, whose rows name their
- * samples. The files are sparse, and nothing of the network is used.
+ * Which chunks an epoch uses and when, compared with a loader's batches, whose rows name their
+ * samples. The files are sparse, and the network is not used.
  */
 #include "cache_uses.h"
 #include "loader.h"
@@ -24,7 +24,7 @@ enum {
 #define FILE_SAMPLES (UINT64_C(5) * SL_CHUNK_BYTES / 2 / SAMPLE_BYTES)
 #define SAMPLES      (FILES * FILE_SAMPLES)
 
-/* First and last use of each chunk; UINT64_MAX: none. */
+/* First and last use of each chunk; UINT64_MAX: never. */
 typedef struct uses {
     uint64_t first[CHUNKS], last[CHUNKS];
     uint64_t bytes;
@@ -53,7 +53,7 @@ static void note_object(void *ctx, uint32_t object, uint64_t position)
     (void)ctx;
     (void)object;
     (void)position;
-    fail(); /* the place of each sample is known */
+    fail(); /* the location of each sample is known */
 }
 
 /* ---- the dataset, and its chunks ---- */
@@ -86,7 +86,7 @@ static uint64_t file_bytes(void *ctx, uint32_t object)
     return object < FILES ? FILE_SAMPLES * SAMPLE_BYTES : 0;
 }
 
-/* It only numbers chunks. */
+/* Opens a cache that only numbers chunks. */
 static sl_caching *open_numbers(sl_chunk_cache **cache)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -111,7 +111,7 @@ static void note_row(uses *u, int64_t index, uint64_t row)
     note_use(u, file + last / SL_CHUNK_BYTES, row, 0);
 }
 
-/* Of the rows from `from` on, as the batches of an epoch name them. */
+/* Uses of the rows from `from` on, as an epoch's batches name them. */
 static uses expected_uses(sluice_loader *loader, uint64_t epoch, uint64_t from)
 {
     uses u = no_uses();
@@ -123,7 +123,7 @@ static uses expected_uses(sluice_loader *loader, uint64_t epoch, uint64_t from)
         assert_int_equal(sluice_batch_tensor(batch, "index", &index), SLUICE_OK);
         for (uint32_t i = 0; i < sluice_batch_rows(batch); i++, row++) {
             const int64_t sample = ((const int64_t *)index.data)[i];
-            if (row >= from && sample >= 0) { /* else it is padding */
+            if (row >= from && sample >= 0) { /* otherwise it is padding */
                 note_row(&u, sample, row);
             }
         }
@@ -188,7 +188,7 @@ TEST_WITH(walks_are_what_loaders_read, test_folder_make, test_folder_remove)
     sluice_dataset_close(dataset);
 }
 
-/* A walk that another epoch overtook. */
+/* A walk that another epoch has superseded. */
 TEST_WITH(a_walk_ends_when_nobody_wants_it, test_folder_make, test_folder_remove)
 {
     sluice_error error = SLUICE_ERROR_INIT;

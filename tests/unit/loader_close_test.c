@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Storage that does not answer (pread hangs, by --wrap, until close is over) holds up neither close
- * nor what is opened afterwards; what its reads need is freed when they come back.
+ * Storage that does not answer (--wrap makes pread hang until close is over) delays neither close
+ * nor later openings; the memory of its reads is freed when they return.
  */
 #include "batches.h"
 #include "loader_setup.h"
@@ -18,8 +18,8 @@ enum { SAMPLES = 60 };
 #define MS UINT64_C(1000000)
 
 static _Atomic int slow;     /* reads that begin now hang */
-static _Atomic int released; /* they come back */
-static _Atomic int sleeping; /* so many do */
+static _Atomic int released; /* hanging reads return */
+static _Atomic int sleeping; /* number of hanging reads */
 static _Atomic int slept;
 
 /* The linker chose these names (--wrap).
@@ -62,7 +62,7 @@ static void close_soon(sluice_loader *loader)
     assert_true(number_of(&sleeping) > 0);
 }
 
-/* Of a dataset that is closed before its loader, and one that is used on. */
+/* For a dataset that is closed before its loader, and one that stays in use. */
 static void close_while_reads_sleep(const char *path, uint64_t rows)
 {
     sluice_loader_options options = setup_options();
@@ -88,7 +88,7 @@ static void close_while_reads_sleep(const char *path, uint64_t rows)
     while (number_of(&sleeping) > 0) {
         setup_sleep_ns(10 * MS);
     }
-    setup_sleep_ns(100 * MS); /* what is freed now, a sanitizer sees */
+    setup_sleep_ns(100 * MS); /* a sanitizer checks what is freed now */
 }
 
 TEST(whole_files)

@@ -9,13 +9,13 @@
 enum { PIXELS_MAX = SCENE_SIDE_MAX * SCENE_SIDE_MAX, OBJECTS_MAX = 4 * SCENE_OBJECTS_MAX };
 enum { FILL = 114, MASK_FILL = 255, MAP_FILL = 9, MAP_BACKGROUND = 7 };
 
-/* A scene in a row: x of the scene is at x * scale[0] + origin[0] of the output. */
+/* A scene placed in a row: x of the scene is at x * scale[0] + origin[0] of the output. */
 typedef struct placed {
     scene of;
     double scale[2], origin[2];
 } placed;
 
-/* What each pixel shows: 0, or 1 + place * CODES + object + 1. */
+/* The content of each pixel: 0, or 1 + place * CODES + object + 1. */
 enum { CODES = SCENE_OBJECTS_MAX + 1 };
 
 typedef struct painted {
@@ -52,7 +52,7 @@ static bool has_column(const sluice_batch *batch, const char *name)
     return sluice_batch_tensor(batch, name, &tensor) == SLUICE_OK;
 }
 
-/* The first element of a row in a column of values back to back, and how many it has. */
+/* Finds the first element of a row in a column of consecutive values, and their number. */
 static uint64_t row_begin(const sluice_batch *batch, const char *offsets, uint32_t row,
                           uint64_t *count)
 {
@@ -70,7 +70,7 @@ static uint64_t objects_begin(const sluice_batch *batch, const char *offsets, ui
     return begin;
 }
 
-/* Where the row's plane begins, in pixels, and its pitch. */
+/* Finds where the row's plane begins, in pixels, and its pitch. */
 static uint64_t plane_begin(const sluice_batch *batch, const composed_case *of, const char *name,
                             uint32_t row, const composed_row *taken, uint32_t *pitch)
 {
@@ -119,7 +119,7 @@ static void take_pixels(const sluice_batch *batch, const composed_case *of, uint
     }
 }
 
-/* All columns that follow the boxes have as many values. */
+/* All columns that follow the boxes have the same number of values. */
 static void take_objects(const sluice_batch *batch, const composed_case *of, uint32_t row,
                          composed_row *taken)
 {
@@ -168,7 +168,7 @@ TEST_OWN_MEMORY static void paint(painted *canvas, const placed *place)
     }
 }
 
-/* The scene that a code is of, and its object or -1. */
+/* Returns the scene of a code, and its object or -1. */
 TEST_OWN_MEMORY static const scene *scene_of_code(const painted *canvas, uint8_t code,
                                                   int32_t *object)
 {
@@ -183,7 +183,7 @@ static placed place_own(const composed_row *row)
     return (placed){.of = scene_of(row->ids[0]), .scale = {m[0], m[4]}, .origin = {m[2], m[5]}};
 }
 
-/* The second image of a row, resized to the output. */
+/* Places the second image of a row, resized to the output. */
 static placed place_partner(const composed_row *row, bool flips, const composed_case *of)
 {
     placed place = {.of = scene_of(row->ids[1])};
@@ -218,7 +218,7 @@ static void paint_mosaic(painted *canvas, const composed_row *row)
     }
 }
 
-/* Whether the row has that label. */
+/* True if the row has that label. */
 static bool has_label(const composed_row *row, int64_t label)
 {
     for (uint64_t i = 0; i < row->objects; i++) {
@@ -229,7 +229,7 @@ static bool has_label(const composed_row *row, int64_t label)
     return false;
 }
 
-/* Objects of the partner whose labels are in the row, over the row's own. */
+/* Paints the partner's objects whose labels are in the row over the row's own. */
 static bool paint_pasted(painted *canvas, const painted *partner, const composed_row *row)
 {
     bool any = false;
@@ -301,7 +301,7 @@ static void check_maps(const composed_row *row, const painted *canvas)
     }
 }
 
-/* The box about the pixels of a code; false: there are none. */
+/* Finds the box around the pixels of a code; false: there are none. */
 TEST_OWN_MEMORY static bool bounds_of(const painted *canvas, uint8_t code, float box[4])
 {
     bool any = false;
@@ -337,7 +337,7 @@ static void check_point(const float got[3], const placed *place, uint32_t object
     assert_memory_equal(got, expected, sizeof(expected));
 }
 
-/* Objects `*next` of the row and later are those of the canvas, in its order. */
+/* Expects the objects of the row from `*next` on to be those of the canvas, in its order. */
 static void check_objects(const composed_row *row, const painted *canvas, uint64_t *next)
 {
     const uint32_t pixels = row->width * row->height;
@@ -361,8 +361,8 @@ static void check_objects(const composed_row *row, const painted *canvas, uint64
     }
 }
 
-/* Paints the partner's canvas both ways round until the row fits. True if something of it is in
- * the row. */
+/* Paints the partner's canvas in both orientations until the row fits. True if the row contains any
+ * of it. */
 static bool check_pair(const composed_row *row, const composed_case *of, painted *own)
 {
     static painted partner;
@@ -415,7 +415,7 @@ static bool check_row(const composed_row *row, const composed_case *of)
     return mixed;
 }
 
-/* Of a row without a sample all is empty, zero, or the fill. */
+/* A row without a sample is all empty, zero, or fill. */
 static void check_blank(const sluice_batch *batch, const composed_case *of, uint32_t row)
 {
     uint64_t count;
@@ -441,7 +441,7 @@ static void check_blank(const sluice_batch *batch, const composed_case *of, uint
     }
 }
 
-/* The rules of the partners that the case names. */
+/* Checks the partner rules that the case names. */
 static void check_partners(const composed_row *row, const composed_case *of)
 {
     if (of->partners != NULL && strcmp(of->partners, "other_class") == 0) {
@@ -451,7 +451,7 @@ static void check_partners(const composed_row *row, const composed_case *of)
     }
 }
 
-/* Rows of an episode stand class after class. */
+/* Rows of an episode are grouped by class. */
 static void check_episode(const sluice_batch *batch, const composed_case *of)
 {
     const int64_t *index = column_tensor(batch, "index").data;

@@ -133,7 +133,7 @@ static void add_pixels(sluice_columns *columns, const composed_case *of)
     const sluice_column geometry = column_of(SLUICE_COLUMN_GEOMETRY, NULL, "geometry");
     (void)sluice_columns_add(columns, &geometry);
     if (of->model == MODEL_MIXUP || strcmp(of->name, "mosaics, mixed") == 0) {
-        return; /* labels of pixels cannot be blended */
+        return; /* pixel labels cannot be blended */
     }
     sluice_column mask = column_of(SLUICE_COLUMN_MASK, "mask", "pixels");
     mask.fill = 255;

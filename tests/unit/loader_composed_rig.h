@@ -20,18 +20,18 @@
 enum { COMPOSED_BATCH = 6, COMPOSED_MEMBERS_MAX = 8 };
 
 typedef enum composed_model {
-    MODEL_ALONE,  /* one scene, where GEOMETRY says */
-    MODEL_MOSAIC, /* four, which meet at a corner of the first */
-    MODEL_MIXUP,  /* two, blended */
-    MODEL_PASTE,  /* objects of the second over the first */
-    MODEL_NONE    /* too deep for the model: batches are only compared */
+    MODEL_ALONE,  /* one scene, placed by GEOMETRY */
+    MODEL_MOSAIC, /* four scenes, meeting at a corner of the first */
+    MODEL_MIXUP,  /* two scenes, blended */
+    MODEL_PASTE,  /* objects of the second scene over the first */
+    MODEL_NONE    /* too complex for the model: batches are only compared */
 } composed_model;
 
 typedef struct composed_case {
     const char *name;
     composed_model model;
-    uint32_t members;     /* samples of a row */
-    const char *steps[6]; /* of its recipe: "name number number ..." */
+    uint32_t members;     /* samples per row */
+    const char *steps[6]; /* steps of its recipe: "name number number ..." */
     int32_t sizes;        /* a sluice_column_sizes */
     const char *buckets, *partners;
     uint32_t episode_classes, episode_samples;
@@ -50,10 +50,10 @@ typedef struct composed_options {
 /* Opens a loader over the folder that scenes_write made. */
 sluice_loader *composed_open(const char *path, const composed_case *of,
                              const composed_options *options);
-/* A digest of all columns of the batch. */
+/* Returns a digest of all columns of the batch. */
 uint64_t composed_digest(const sluice_batch *batch);
 /* Compares all rows of the batch with the model. Adds to `seen[status]` for each row, and to
- * `seen[COMPOSED_MIXED]` for rows with something of a partner in them. */
+ * `seen[COMPOSED_MIXED]` for rows that contain part of a partner. */
 enum { COMPOSED_MIXED = 8, COMPOSED_SEEN };
 void composed_check(const sluice_batch *batch, const composed_case *of,
                     uint64_t seen[COMPOSED_SEEN]);

@@ -37,7 +37,7 @@ static uint32_t next_number(uint32_t *state, uint32_t below)
     return (*state >> 4) % below;
 }
 
-/* An even range of 2 or more inside [begin, begin + length). */
+/* Draws an even range of 2 or more inside [begin, begin + length). */
 static void draw_range(uint32_t *state, uint32_t begin, uint32_t length, int32_t *from, int32_t *to)
 {
     const uint32_t pairs = length / 2;
@@ -58,7 +58,7 @@ scene scene_of(uint32_t number)
     made.width = sides[next_number(&state, 3)];
     made.height = sides[next_number(&state, 3)];
     made.count = 1 + next_number(&state, SCENE_OBJECTS_MAX);
-    for (uint32_t i = 0; i < made.count; i++) { /* each in a quarter of the image */
+    for (uint32_t i = 0; i < made.count; i++) { /* each in its own quarter of the image */
         int32_t *object = made.objects[i];
         const uint32_t width = made.width / 2;
         const uint32_t height = made.height / 2;
@@ -109,7 +109,7 @@ void scenes_classes(uint32_t classes[SCENES])
     }
 }
 
-/* The object as a polygon, or as run lengths down the columns. */
+/* Writes the object as a polygon, or as run lengths down the columns. */
 static size_t write_shape(const scene *of, uint32_t object, char *text, size_t bytes)
 {
     const int32_t *at = of->objects[object];

@@ -23,26 +23,26 @@ enum {
 
 typedef struct scene {
     uint32_t number, width, height;
-    uint32_t count;                        /* of its objects, 1 .. SCENE_OBJECTS_MAX */
+    uint32_t count;                        /* number of its objects, 1 .. SCENE_OBJECTS_MAX */
     int32_t objects[SCENE_OBJECTS_MAX][4]; /* left, top, right, bottom; no two overlap */
 } scene;
 
 scene scene_of(uint32_t number);
-/* The object that covers a pixel, or -1 for the background. */
+/* Returns the object that covers a pixel, or -1 for the background. */
 int32_t scene_object_at(const scene *of, int32_t x, int32_t y);
-/* The colour of an object, or of the background for -1. No other sample has it. */
+/* Returns the colour of an object, or of the background for -1, unique to the sample. */
 void scene_colour(const scene *of, int32_t object, uint8_t rgb[3]);
-/* The label of an object. No other sample has it. */
+/* Returns the label of an object, unique to the sample. */
 int64_t scene_label(const scene *of, uint32_t object);
-/* A point on the object, in pixels of the image. */
+/* Returns a point on the object, in pixels of the image. */
 void scene_point(const scene *of, uint32_t object, double point[2]);
 
-/* True if scenes_write spoils the sample. */
+/* True if scenes_write damages the sample. */
 bool scene_is_bad(uint32_t number);
-/* Packs all scenes into the folder `path`. With `spoil` bad samples have no image or boxes that are
- * inside out. Fields: image, id, boxes, labels, points, shapes, mask. */
+/* Packs all scenes into the folder `path`. With `spoil`, bad samples have no image, or boxes with
+ * swapped corners. Fields: image, id, boxes, labels, points, shapes, mask. */
 void scenes_write(const char *path, bool spoil);
-/* `classes[number]` is the class of each sample. */
+/* Sets `classes[number]` to the class of each sample. */
 void scenes_classes(uint32_t classes[SCENES]);
 
 #endif

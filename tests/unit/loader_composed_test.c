@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaders of composed rows: the same with any number of workers, as the model says, resumed,
+/* Loaders of composed rows: the same with any number of workers and matching the model, resumed,
  * canceled, and closed at any moment. */
 #include "loader_composed_rig.h"
 #include "test_folder.h"
@@ -37,7 +37,7 @@ static sluice_batch *next_batch(sluice_loader *loader)
     return status == SLUICE_OK ? batch : NULL;
 }
 
-/* The rest of an epoch. `seen` may be NULL: rows are not checked. */
+/* Takes the rest of an epoch. `seen` may be NULL: rows are not checked. */
 static epoch_digests take_rest(sluice_loader *loader, const composed_case *of, uint64_t *seen)
 {
     epoch_digests digests = {.steps = 0};
@@ -68,7 +68,7 @@ static void assert_same(const epoch_digests *a, const epoch_digests *b)
     assert_memory_equal(a->of, b->of, a->steps * sizeof(a->of[0]));
 }
 
-/* Epochs of one worker and of four are the same, and fit the model. */
+/* Epochs with one worker and with four are the same, and match the model. */
 static void check_epochs(const char *path, const composed_case *of, int32_t on_bad,
                          uint64_t seen[COMPOSED_SEEN])
 {
@@ -198,7 +198,7 @@ static void take_until_canceled(sluice_loader *loader, const epoch_digests *expe
     assert_true(same);
 }
 
-/* Closes somewhere in an epoch, with batches held, which stay as they were. */
+/* Closes somewhere in an epoch while batches are held, which do not change. */
 static void close_somewhere(sluice_loader *loader, const epoch_digests *expected)
 {
     sluice_batch *held[HELD_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loader's options: what 0 becomes, what each range allows at its ends, what is refused and
- * with which words, and what is derived from the options and the dataset.
+ * The loader's options: the meaning of 0, the limits of each range, rejected values and their
+ * messages, and settings derived from the options and the dataset.
  */
 #include "config.h"
 #include "cpu.h"
@@ -20,7 +20,7 @@ static sl_dataset dataset_of(uint64_t samples, uint64_t bytes)
     return (sl_dataset){.info = {.samples = samples, .bytes = bytes, .shards = 1}};
 }
 
-/* As a loader does. */
+/* Makes the configuration as a loader does. */
 static sluice_status make(sl_config *config, const sluice_loader_options *options,
                           const sl_dataset *dataset, sluice_error *error)
 {
@@ -107,7 +107,7 @@ TEST(labels_that_are_ignored_have_32_bits)
     refused(&options, 1000, "ignore_index");
 }
 
-/* As many as make 1 MiB, where they are small and nobody asked for another number. */
+/* Enough to make 1 MiB, if they are small and no number is requested. */
 TEST(small_batches_are_more)
 {
     static const struct {
@@ -192,7 +192,7 @@ static const struct range {
 };
 static const uint64_t samples_for_all = UINT64_C(1) << 40;
 
-/* All options the default but one. */
+/* Returns options that are all default except one. */
 static sluice_loader_options with(const struct range *range, uint64_t value)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -234,7 +234,7 @@ TEST(the_ends_of_each_range)
         if (r->high < widest) {
             options = with(r, r->high + 1);
             refused(&options, samples_for_all, r->name);
-            options = with(r, widest); /* of an enumerator: -1 */
+            options = with(r, widest); /* -1 for an enumerator */
             refused(&options, samples_for_all, r->name);
         }
     }
@@ -296,7 +296,7 @@ TEST(outputs_and_their_count)
     refused(&options, 1000, "output_count is out of range 2..64");
     options.output_count = 64;
     assert_int_equal(made(&options, 1000, 0).options.prefetch, 64);
-    /* on a device they take the place of device_slots */
+    /* on a device they replace device_slots */
     options.device = "cuda:0";
     options.output_count = 5;
     const sl_config config = made(&options, 1000, 0);
@@ -338,7 +338,7 @@ TEST(reads_are_merged_by_the_order)
     assert_true(config.merge_bytes == MIB && config.merge_gap_bytes == 65536);
 }
 
-/* A read buffer for one and a half windows of block shuffle, of a mean sample. */
+/* A read buffer for one and a half windows of block shuffle, with samples of average size. */
 TEST(the_read_buffer_holds_a_window)
 {
     const uint64_t samples = 100000;
@@ -349,7 +349,7 @@ TEST(the_read_buffer_holds_a_window)
                      UINT64_C(1024) * 100000 * 3 / 2);
     assert_int_equal(made(&options, samples, samples * 100000000).options.read_buffer_bytes,
                      1024 * MIB);
-    /* no more than there are samples */
+    /* at most the number of samples */
     options.batch_size = 8;
     assert_int_equal(made(&options, 500, UINT64_C(500) * 100000).options.read_buffer_bytes,
                      UINT64_C(500) * 100000 * 3 / 2);
@@ -370,7 +370,7 @@ static sluice_loader_options made_of_members(const sluice_loader_options *option
     return config.options;
 }
 
-/* Of rows of several samples: those of all slots. */
+/* For rows of several samples, counts those of all slots. */
 TEST(the_read_buffer_counts_the_samples_of_rows)
 {
     const uint64_t samples = 10000;
@@ -397,26 +397,26 @@ TEST(how_far_ahead_is_read)
 {
     const uint64_t samples = 100000;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
-    /* A folder does not know its sizes: a few for each read in flight. */
+    /* A folder does not know its sizes: a few samples for each read in flight. */
     assert_int_equal(made(&options, samples, 0).lookahead, 128);
     options.io_depth = 7;
     assert_int_equal(made(&options, samples, 0).lookahead, 7 * 4);
-    /* Half of the buffer; a small sample that is read alone takes a unit of it. */
+    /* Half of the buffer; a small sample that is read alone takes one unit of it. */
     assert_int_equal(made(&options, samples, samples * 100000).lookahead, 32 * MIB / 200000);
     assert_int_equal(made(&options, samples, samples * 10).lookahead,
                      32 * MIB / (2 * SL_ARENA_UNIT));
-    /* In order, neighbours are read together. */
+    /* In order, neighbouring samples are read together. */
     options.shuffle = SLUICE_SHUFFLE_NONE;
     assert_int_equal(made(&options, samples, samples * 1000).lookahead, 32 * MIB / 2000);
     assert_int_equal(made(&options, samples, samples * 10).lookahead, 65536);
     assert_int_equal(made(&options, samples, samples * 50000000).lookahead, 7 * 4);
-    /* A window is meant to be there whole. */
+    /* A window must fit in the buffer whole. */
     options.shuffle = SLUICE_SHUFFLE_BLOCK;
     options.read_buffer_bytes = 64 * MIB;
     assert_int_equal(made(&options, samples, samples * 100000).lookahead, 64 * MIB / 100000);
 }
 
-/* Rows of a task: as many as 32 KiB are in, 64 at most. */
+/* Rows per task: as many as fit into 32 KiB, at most 64. */
 TEST(small_samples_go_together)
 {
     const sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -446,11 +446,12 @@ TEST(small_samples_stay_in_memory)
     options.page_cache = SLUICE_CACHE_AUTO;
     options.io_depth = 2;
     assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 12345);
-    options.io_depth = 1; /* its reads would be in the way */
+    options.io_depth = 1; /* its reads would compete */
     assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 0);
 }
 
-/* Of large samples some fit into the read buffer, and ones larger than most are none too large. */
+/* Several large samples fit into the read buffer, and samples above the average size are not too
+ * large. */
 TEST(large_samples_have_capacity)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -469,7 +470,7 @@ TEST(large_samples_have_capacity)
                      5 * MIB);
 }
 
-/* In whole huge pages: what the reads in flight of a first batch take. */
+/* In whole huge pages: the memory for reads in flight of a first batch. */
 TEST(what_a_first_batch_needs)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -495,7 +496,7 @@ TEST(the_page_cache)
         options.page_cache = (int32_t)modes[i].asked;
         assert_int_equal(made(&options, 1000, 1 << 20).cache, modes[i].mode);
     }
-    /* Whether AUTO leaves there what it reads. */
+    /* Whether AUTO leaves the data read in the page cache. */
     options.page_cache = SLUICE_CACHE_AUTO;
     assert_true(made(&options, 1000, 1 << 20).fills);
     assert_false(made(&options, 1000, UINT64_MAX / 2).fills);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a loader says that it waits for (sluice_loader_describe): at rest, for a consumer who keeps
- * batches, for a read that stalls, for a row that is lost (--wrap); and that it may be asked at any
- * time, from any thread.
+ * The reason a loader reports for waiting (sluice_loader_describe): at rest, for a consumer that
+ * keeps batches, for a stalled read, for a lost row (--wrap). It may be called at any time, from
+ * any thread.
  */
 #include "fault_setup.h"
 #include "loader.h"
@@ -24,7 +24,7 @@ static photo_folder folder;
 static int make(void **state)
 {
     (void)state;
-    photo_folder_make(&folder, 1, 1); /* for its path */
+    photo_folder_make(&folder, 1, 1); /* only for its path */
     (void)snprintf(packed, sizeof(packed), "%s-packed", folder.path);
     packed_make(packed, &(packed_options){.samples = SAMPLES, .classes = 4});
     return 0;
@@ -63,7 +63,7 @@ static sluice_loader *open_loader(const sl_fault_config *fault)
     return fault_loader(packed, &options, fault);
 }
 
-/* Until the loader says it, which may take some time. */
+/* Waits until the loader reports the words, which may take some time. */
 static void expect_words(sluice_loader *loader, const char *words)
 {
     char text[1024] = "";
@@ -113,7 +113,7 @@ TEST(a_consumer_who_keeps_batches)
     sluice_loader_close(loader);
 }
 
-/* The file, the row, and that it is in flight. */
+/* Reports the file, the row, and that it is in flight. */
 TEST(a_read_that_stalls)
 {
     const sl_fault_config fault = {

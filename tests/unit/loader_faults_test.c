@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads that go wrong by a seed: what passes costs nothing, what stays costs only its own rows. */
+/* Reads that fail according to a seed: transient faults change nothing, lasting ones affect only
+ * their own rows. */
 #include "batches.h"
 #include "fault_setup.h"
 #include "packed.h"
@@ -26,7 +27,7 @@ static void run(batches *all, const char *path, const sluice_loader_options *opt
     sluice_loader_close(loader);
 }
 
-/* Over `path` with faults as over the folder without. */
+/* Expects the same batches from `path` with faults as from the folder without. */
 static void expect_same(const char *path, const sluice_loader_options *options,
                         const sl_fault_config *fault)
 {
@@ -67,7 +68,7 @@ static void faults_of_shards_do_not_matter(void **state)
     }
 }
 
-/* Places that always fail, and reads that never come back: some rows are masked, the others right,
+/* Offsets that always fail, and reads that never return: some rows are masked, the others right,
  * the number of batches the same, and the loader closes. */
 static void dead_places_cost_only_their_rows(void **state)
 {
@@ -98,10 +99,10 @@ static void dead_places_cost_only_their_rows(void **state)
     batches_free(&folder);
 }
 
-/* ---- an index that cannot be read for a moment ---- */
+/* ---- an index that is briefly unreadable ---- */
 
-/* Index entries are read like samples: what passes costs nothing, whatever the policy. Errors are
- * rare enough that none comes three times in a row, which would be for good. */
+/* Index entries are read like samples: transient errors change nothing under any policy. Errors are
+ * rare enough that none occurs three times in a row, which would be final. */
 static void passing_failures_cost_nothing(void **state)
 {
     for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
@@ -120,13 +121,13 @@ static void passing_failures_cost_nothing(void **state)
     }
 }
 
-/* ---- an index that hangs, and many rows that wait for it ---- */
+/* ---- an index read that hangs while many rows wait for it ---- */
 
 #define MS UINT64_C(1000000)
 
 enum { FEW = 200, MANY = 1200, SHARD_BYTES = 24000, EACH_MISSING = 4 };
 
-/* Nothing but reads: no copy in memory. */
+/* Only reads: no copy in memory. */
 static sluice_loader_options index_options(int32_t policy, int32_t backend)
 {
     sluice_loader_options options = setup_options();
@@ -146,16 +147,16 @@ static uint64_t count_good(const batches *all)
     return good;
 }
 
-/* The read of the index block, which all rows wait for, never comes back. */
+/* The read of the index block, which all rows wait for, never returns. */
 static void look_at_hung_index(const file_bytes *shard, int32_t policy, int32_t backend)
 {
     batches all;
     sluice_loader_options options = index_options(policy, backend);
     const int64_t index = (int64_t)get64(shard, SHARD_INDEX_OFFSET_AT);
     const sl_fault_config fault = {.hold_at = (uint64_t)index, .hold_first = 1};
-    options.end_epoch = 2; /* what is asked for early is of the first */
+    options.end_epoch = 2; /* early requests belong to the first epoch */
     options.stall_warn_ns = 750 * MS;
-    options.stall_fail_ns = 1500 * MS; /* more than a busy machine takes for a sound read */
+    options.stall_fail_ns = 1500 * MS; /* more than a good read takes on a busy machine */
     const uint64_t before = setup_now_ns();
     sluice_loader *loader = fault_loader(shard->path, &options, &fault);
     batches_collect(&all, loader, 1);
@@ -172,7 +173,7 @@ static void look_at_hung_index(const file_bytes *shard, int32_t policy, int32_t 
         assert_int_equal(all.rows, FEW);
         assert_true(policy == SLUICE_BAD_REPLACE ? count_good(&all) == FEW
                                                  : count_good(&all) < FEW);
-        /* It is asked for again by whoever comes next. */
+        /* The next row requests it again. */
         batches_free(&all);
         batches_collect(&all, loader, 2);
         assert_int_equal(all.end, SLUICE_END);
@@ -200,16 +201,16 @@ static void an_index_read_that_hangs_is_given_up(void **state)
     remove_tree(folder);
 }
 
-/* Every read takes its time, so that rows wait together. */
+/* Every read is slow, so that rows wait together. */
 static const sl_fault_config slow = {.hold_first = UINT32_MAX, .late_ns = 15 * MS};
 
-/* All of epoch 1 in rows that are all on their way at once. */
+/* Takes all of epoch 1 with all rows in flight at once. */
 static void collect(batches *all, const char *folder, int32_t policy, int32_t backend,
                     const sl_fault_config *fault)
 {
     sluice_loader_options options = index_options(policy, backend);
     options.batch_size = MANY / 3;
-    options.io_depth = 128; /* above the number of shards: all that are gone are found at once */
+    options.io_depth = 128; /* above the number of shards: all missing ones are found at once */
     sluice_loader *loader = fault_loader(folder, &options, fault);
     batches_collect(all, loader, 1);
     sluice_loader_close(loader);
@@ -235,7 +236,7 @@ static void many_rows_wait_for_indexes(void **state)
     remove_tree(folder);
 }
 
-/* Takes each EACH_MISSING-th shard away. `missing`: of each sample, whether its shard is gone. */
+/* Removes each EACH_MISSING-th shard. `missing`: for each sample, whether its shard is gone. */
 static void remove_shards(const char *folder, bool missing[MANY])
 {
     sluice_dataset *dataset = setup_dataset(folder);
@@ -256,7 +257,7 @@ static void remove_shards(const char *folder, bool missing[MANY])
     }
 }
 
-/* Substitutes, hundreds at once, wait for the indexes of their shards. */
+/* Hundreds of substitutes wait for the indexes of their shards at once. */
 static void many_substitutes_wait_for_indexes(void **state)
 {
     static bool missing[MANY];
@@ -295,7 +296,7 @@ static void many_substitutes_wait_for_indexes(void **state)
             assert_memory_equal(replaced.images + i * sound.row_bytes, row, sound.row_bytes);
         }
     }
-    assert_true(bad > 256); /* more than are looked at together */
+    assert_true(bad > 256); /* more than are examined together */
     batches_free(&sound);
     batches_free(&masked);
     batches_free(&replaced);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The feed alone: staging, fetch and workers are played by the test (--wrap), which delivers,
- * makes, spoils and drops rows in any order. Whatever it does, each row of each step is asked for
- * once, handed over once and told once, with the samples that the plan says; what was read is given
- * back once, and the reserve is never kept by a row that waits for more. Rows have a number of
- * members each, either the same one or, in an order that says so (uneven), one of their own.
+ * The feed alone: the test stands in for staging, fetch and workers (--wrap), and delivers, makes,
+ * damages and drops rows in any order. In all cases each row of each step is requested once, handed
+ * over once and reported once, with the samples of the plan. Read data are returned once, and a row
+ * that waits for more data never keeps the reserve. Each row has several members: the same number
+ * for all rows or, in an uneven order, a number per row.
  */
 #include "feed.h"
 #include "test.h"
@@ -18,7 +18,7 @@ enum { MEMBERS_MAX = 4, HANDLES_MAX = SLOTS * BATCH * MEMBERS_MAX, RESERVE = HAN
 
 /* ---- what the test plays ---- */
 
-/* Batches are handed out in the order of their tickets, and taken at once. */
+/* Batches are returned in the order of their tickets, and taken at once. */
 typedef struct played_slot {
     bool used, filling;
     uint64_t ticket;
@@ -34,7 +34,7 @@ static struct {
     uint32_t task_count;
     sl_fetch_item inserted[HANDLES_MAX];
     uint32_t inserted_count;
-    bool held[HANDLES_MAX + 1]; /* by handle */
+    bool held[HANDLES_MAX + 1]; /* indexed by handle */
     uint32_t held_count;
 } played;
 
@@ -65,7 +65,7 @@ sluice_status __wrap_sl_staging_begin(sl_staging *staging, const sl_batch_facts 
 {
     (void)staging;
     (void)facts;
-    uint64_t oldest = UINT64_MAX; /* that is not filled */
+    uint64_t oldest = UINT64_MAX; /* not yet filled */
     for (uint32_t i = 0; i < SLOTS; i++) {
         const played_slot *other = &played.slots[i];
         oldest = other->filling && other->ticket < oldest ? other->ticket : oldest;
@@ -134,7 +134,7 @@ void __wrap_sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item)
 
 void __wrap_sl_fetch_restart(sl_fetch *fetch)
 {
-    (void)fetch; /* the test cancels what it has, before */
+    (void)fetch; /* the test cancels its own items first */
 }
 
 void __wrap_sl_fetch_release(sl_fetch *fetch, const uint32_t *handles, uint32_t count)
@@ -171,7 +171,7 @@ sluice_status __wrap_sl_workers_submit(sl_workers *workers, const void *jobs, si
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-/* ---- a dataset of samples that are one behind the other ---- */
+/* ---- a dataset of contiguous samples ---- */
 
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)
@@ -185,7 +185,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
 
 static const sl_dataset_ops ops = {.locate = locate};
 static sl_dataset dataset = {.ops = &ops};
-/* A column that shows nothing of a partner, so that rows have it; parts: index, mask, status. */
+/* A column without data from partners, so that rows have some; parts: index, mask, status. */
 static const sl_column_kind nothing = {.name = "nothing"};
 static sl_column column = {.kind = &nothing};
 static sl_column_set columns = {.columns = &column, .count = 1, .part_count = 3};
@@ -231,10 +231,10 @@ typedef struct rig {
     sl_quarantine quarantine;
     uint32_t seed;
     bool uneven;
-    sl_fetch_item waiting[LOOKAHEAD]; /* asked for, not delivered */
+    sl_fetch_item waiting[LOOKAHEAD]; /* requested, but not delivered */
     uint32_t waiting_count;
     uint64_t asked;
-    bool asleep; /* next said END */
+    bool asleep; /* next returned END */
     uint32_t seen[MEMBERS_MAX][SAMPLES];
     uint64_t rows;
 } rig;
@@ -282,7 +282,7 @@ static void rig_close(rig *r)
     sl_feed_close(&r->feed);
 }
 
-/* The oldest item that is not delivered: fetch asks for no more than LOOKAHEAD past it. */
+/* Returns the oldest undelivered item: fetch requests no more than LOOKAHEAD past it. */
 static uint64_t oldest_waiting(const rig *r)
 {
     uint64_t oldest = r->asked;
@@ -305,7 +305,7 @@ static void ask(rig *r)
     }
 }
 
-/* One that nobody has; the reserve now and then. */
+/* Returns an unused handle; occasionally the reserve. */
 static uint32_t hold(rig *r)
 {
     uint32_t handle = below(r, 8) == 0 && !played.held[RESERVE] ? RESERVE : 0;
@@ -323,7 +323,7 @@ static void deliver(rig *r, const sl_fetch_item *item, sluice_status status)
     static const uint8_t bytes[BYTES];
     const uint64_t number = item->sequence == SL_INSERTED
                                 ? item->tag
-                                : item->sequence; /* of its want, which says which row */
+                                : item->sequence; /* number of its want, which identifies the row */
     const sl_row_want want = item->sequence == SL_INSERTED ? r->feed.jobs[number].want
                                                            : r->feed.pending[number % LOOKAHEAD];
     const sl_fetch_bytes there = {{bytes, BYTES}, status == SLUICE_OK ? hold(r) : SL_HANDLE_NONE};
@@ -336,7 +336,7 @@ static void deliver(rig *r, const sl_fetch_item *item, sluice_status status)
     }
 }
 
-/* Some item that may be delivered; false: there is none. */
+/* Delivers any item that is deliverable; false: there is none. */
 static bool deliver_any(rig *r, sluice_status status)
 {
     const uint32_t first = r->waiting_count > 0 ? below(r, r->waiting_count) : 0;
@@ -357,7 +357,7 @@ static bool deliver_any(rig *r, sluice_status status)
     return true;
 }
 
-/* The plan's own sample, or one of the order that partners of that number have. */
+/* Returns the plan's own sample, or a sample of the order of the partners with that number. */
 static uint64_t planned(const rig *r, const sl_job *job)
 {
     const sl_order *own = &job->slot->order;
@@ -392,7 +392,7 @@ static void end_row(rig *r, sl_job *jobs, uint32_t bad_percent)
         const sluice_error error = {.status = SLUICE_CORRUPT,
                                     .sample = (int64_t)jobs[bad].want.sample.index};
         sl_feed_bad(&r->feed, jobs, bad, &error);
-        /* Whether it waits for a substitute or is lost: that may need the reserve. */
+        /* The row waits for a substitute or is lost: either may need the reserve. */
         assert_false(has_reserve && played.held[RESERVE]);
         return;
     }
@@ -502,7 +502,7 @@ TEST(every_uneven_row_once)
     make_every_row_once(true);
 }
 
-/* The copy in memory is complete somewhere on the way. */
+/* The copy in memory is completed somewhere along the way. */
 static void go_the_short_road(bool uneven)
 {
     static rig r;
@@ -538,7 +538,7 @@ TEST(the_short_road_of_uneven_rows)
     go_the_short_road(true);
 }
 
-/* Bad ones are replaced, by way of more reads; masked; or fail their step. Uneven rows are not
+/* Bad samples are replaced, by further reads; masked; or fail their step. Uneven rows are not
  * replaced. */
 static void meet_bad_rows(bool uneven)
 {
@@ -552,14 +552,14 @@ static void meet_bad_rows(bool uneven)
         assert_int_equal(played.filled, 2 * steps_of_epoch());
         const uint64_t bad = atomic_load_explicit(&r.feed.bad, memory_order_relaxed);
         assert_true(bad > 0);
-        if (uneven) { /* of a row all may be bad */
+        if (uneven) { /* all samples of a row may be bad */
             assert_in_range(r.rows, UINT64_C(2) * SAMPLES - bad,
                             UINT64_C(2) * SAMPLES - bad / MEMBERS_MAX);
         } else if (policy == SLUICE_BAD_REPLACE) {
             assert_in_range(r.rows, 2 * SAMPLES - 20, 2 * SAMPLES);
         } else if (columns.members == 1) {
             assert_int_equal(r.rows, UINT64_C(2) * SAMPLES - bad);
-        } else { /* of a row several may be bad */
+        } else { /* several samples of a row may be bad */
             assert_in_range(r.rows, UINT64_C(2) * SAMPLES - bad, UINT64_C(2) * SAMPLES - bad / 2);
         }
         assert_int_equal(played.held_count, 0);
@@ -579,7 +579,7 @@ TEST(bad_uneven_rows)
     meet_bad_rows(true);
 }
 
-/* Given up anywhere: all slots are filled all the same, and nothing is lost of the next run. */
+/* Cancelled at any point: all slots are still filled, and the next run loses nothing. */
 static void give_up_anywhere(bool uneven)
 {
     static rig r;
@@ -593,7 +593,7 @@ static void give_up_anywhere(bool uneven)
         while (played.task_count > 0) {
             run_task(&r, 0);
         }
-        r.feed.running = false; /* as stop has it, before fetch cancels */
+        r.feed.running = false; /* like stop, before fetch cancels */
         while (deliver_any(&r, SLUICE_CANCELED)) {
         }
         sl_feed_flush(&r.feed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a loader's threads run: on the processors of the device's NUMA node. This machine may have
- * one node only, so which processors the node has is the test's say; where the threads may run is
- * the kernel's.
+ * Where a loader's threads run: on the CPUs of the device's NUMA node. Since this machine may have
+ * only one node, the test decides which CPUs the node has; the kernel reports where the threads may
+ * run.
  */
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
@@ -21,8 +21,8 @@
 
 static photo_folder photos;
 static const fake_cuda_control *fake;
-static cpu_set_t all;  /* where this process may run */
-static char first[24]; /* the first of them, as text */
+static cpu_set_t all;  /* CPUs on which this process may run */
+static char first[24]; /* the first one, as text */
 static const char *node_list;
 static int asked_node;
 
@@ -69,7 +69,7 @@ static sluice_loader_options options_on(const char *device)
     return options;
 }
 
-/* The line of a thread's status file that begins with `key`, without it; "" when it is gone. */
+/* Returns the line of a thread's status file after `key`; "" if the thread is gone. */
 static void status_line(const char *thread, const char *key, char *value, size_t bytes)
 {
     char path[300];
@@ -88,7 +88,7 @@ static void status_line(const char *thread, const char *key, char *value, size_t
     }
 }
 
-/* Whether a thread of the library's is where it should be; counts it. */
+/* Checks that one of the library's threads is in the right place; counts it. */
 static void look_at(const char *thread, const char *expected, uint32_t *found)
 {
     char name[64];
@@ -103,7 +103,8 @@ static void look_at(const char *thread, const char *expected, uint32_t *found)
     }
 }
 
-/* All of the library's threads may run on the processors `expected`; how many there are. */
+/* Expects all of the library's threads to be allowed on the CPUs `expected`; returns their
+ * number. */
 static uint32_t expect_threads_on(const char *expected)
 {
     DIR *folder = opendir("/proc/self/task");
@@ -144,14 +145,14 @@ static void take_all(sluice_loader *loader)
     assert_int_equal(rows, 16);
 }
 
-/* Its workers; threads are where they should be before and after an epoch, and the caller's are
- * left alone. */
+/* Returns its number of workers. Threads are in the right place before and after an epoch, and the
+ * caller's are left alone. */
 static uint32_t expect_placed(sluice_loader *loader, const char *where, bool near)
 {
     sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
     assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
     assert_int_equal(stats.near_device, near);
-    /* Workers, the fetch thread, the copier and the reaper at least. */
+    /* At least the workers, the fetch thread, the copier and the reaper. */
     assert_true(expect_threads_on(where) >= stats.workers + 3);
     expect_all_here();
     take_all(loader);
@@ -178,7 +179,7 @@ TEST(threads_run_near_the_device)
     assert_int_equal(asked_node, 0);
 }
 
-/* Readers of the pread pool are threads of its own. */
+/* Readers of the pread pool are the pool's own threads. */
 TEST(readers_do_too)
 {
     skip_on_one_processor();
@@ -189,7 +190,7 @@ TEST(readers_do_too)
     (void)expect_placed(open_near(first, &options), first, true);
 }
 
-/* Who wants more workers than there are processors near wants the others, too. */
+/* A loader with more workers than nearby CPUs uses the other CPUs too. */
 TEST(more_workers_run_anywhere)
 {
     skip_on_one_processor();
@@ -211,7 +212,7 @@ TEST(the_option_leaves_them_alone)
     assert_int_equal(asked_node, -1);
 }
 
-/* Nothing to choose from, nothing left to run on, nothing known: they run anywhere. */
+/* Nothing to choose from, no CPU left, or an unknown node: threads run anywhere. */
 TEST(odd_nodes_change_nothing)
 {
     char own[256];
@@ -242,7 +243,7 @@ static void note_where(void *list)
     status_line(self, "Cpus_allowed_list:\t", list, 256);
 }
 
-/* Processors that went meanwhile: the thread starts all the same. */
+/* CPUs that have gone offline meanwhile: the thread still starts. */
 TEST(a_thread_starts_without_them)
 {
     sl_processors gone;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of packed sequences by a loader with several workers: each token once in an epoch, also
- * where the run is given up in its middle, or goes on from a state with other workers; by reading,
- * and from a dataset that is in memory, also levelled over ranks. Readable documents only, where
- * some are damaged. The same of a mix, whose sources share no row; and with patches of a second
- * field. What rows look like is columns_packed_test's, which rows there are
- * python/tests/test_packed.py's and test_packed_mix.py's.
+ * Rows of packed sequences from a loader with several workers: each token once per epoch, also if
+ * the run is abandoned midway or resumed from a state with other workers; by reading and from a
+ * dataset in memory, also levelled over ranks. If some documents are damaged, only readable ones
+ * count.
+ * Also a mix, whose sources share no row, and patches of a second field. columns_packed_test checks
+ * the rows' contents; python/tests/test_packed.py and test_packed_mix.py check which rows exist.
  */
 #include "memory.h"
 #include "test_folder.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { DOCUMENTS = 400, LENGTH = 64, TOKENS_MAX = 65536, BATCH = 4 };
-/* No tokens of documents. */
+/* Values that are not tokens of documents. */
 enum { BOS = 60001, EOS, PREFIX, MIDDLE, SUFFIX };
 
 static uint64_t length_of(uint64_t document)
@@ -26,11 +26,11 @@ static uint64_t length_of(uint64_t document)
     return document * 37 % 83;
 }
 
-/* The last token of one dataset, and of another, which has the tokens behind these. */
+/* The last token of one dataset, and of another one whose tokens follow. */
 static uint64_t token_count, other_count;
-static uint32_t with_ids; /* ids of the columns that are opened */
+static uint32_t with_ids; /* ids in the columns that are opened */
 
-/* Tokens first, first + 1, ... of one document after the other. Returns the last one. */
+/* Writes tokens first, first + 1, ..., one document after the other. Returns the last token. */
 static uint64_t make_documents(const char *path, uint64_t first, int32_t zstd_level)
 {
     sluice_field field = SLUICE_FIELD_INIT;
@@ -76,7 +76,7 @@ static sluice_column packed_column(void)
     return column;
 }
 
-/* `options` have all but the columns. */
+/* `options` has everything except the columns. */
 static sluice_loader *open_column(sluice_dataset *data, const sluice_column *column,
                                   sluice_loader_options options)
 {
@@ -214,7 +214,7 @@ static void check_epochs(uint64_t resident_bytes)
 TEST(each_token_once_an_epoch)
 {
     check_epochs(UINT64_C(1) << 30);
-    check_epochs(1); /* nothing is kept in memory */
+    check_epochs(1); /* no copy in memory */
 }
 
 TEST(given_up_and_resumed)
@@ -229,7 +229,7 @@ TEST(given_up_and_resumed)
         assert_int_equal(sluice_loader_start_epoch(first, 1), SLUICE_OK);
         assert_false(count_tokens(first, steps, seen));
         assert_int_equal(sluice_loader_save(first, cursor, &bytes), SLUICE_OK);
-        sluice_loader_close(first); /* in the middle */
+        sluice_loader_close(first); /* midway */
         sluice_loader *second = open_loader(2, 0);
         assert_int_equal(sluice_loader_restore(second, cursor, bytes, &epoch), SLUICE_OK);
         assert_int_equal(epoch, 1);
@@ -240,7 +240,7 @@ TEST(given_up_and_resumed)
     }
 }
 
-/* Each document has its ids once in each epoch, and as many are transformed. */
+/* Each document has its ids once per epoch, and the same number are transformed. */
 TEST(ids_of_each_document)
 {
     static uint8_t seen[TOKENS_MAX];
@@ -248,7 +248,8 @@ TEST(ids_of_each_document)
     uint8_t documents = 0;
     uint8_t transformed = 0;
     for (uint64_t i = 0; i < DOCUMENTS; i++) {
-        documents = (uint8_t)(documents + (length_of(i) > 0)); /* modulo 256, as those seen */
+        documents = (uint8_t)(documents + (length_of(i) > 0)); /* modulo 256, like the counts of
+                                                                * seen ids */
     }
     with_ids = fim | SLUICE_ID_BOS | SLUICE_ID_EOS;
     for (uint64_t resident = 0; resident < 2; resident++) {
@@ -275,14 +276,14 @@ TEST(ids_of_each_document)
 
 enum { MIX_ROWS_MAX = 2048 };
 
-/* Of each row its number, and its elements. */
+/* The number and elements of each row. */
 typedef struct mixed_rows {
     uint32_t count;
     int64_t numbers[MIX_ROWS_MAX];
     int64_t tokens[MIX_ROWS_MAX][LENGTH];
 } mixed_rows;
 
-/* The other dataset has three of four rows, so it comes round in an epoch. */
+/* The other dataset has three of four rows, so it repeats within an epoch. */
 static sluice_loader *open_mix(uint32_t workers)
 {
     static const double weights[] = {1, 3};
@@ -320,7 +321,7 @@ static void take_epoch(sluice_loader *loader, uint64_t epoch, mixed_rows *to)
     take_rows(loader, UINT32_MAX, to);
 }
 
-/* Whether a row is of the other dataset, as all of its tokens say. */
+/* True if a row comes from the other dataset; all its tokens must agree. */
 static bool is_of_other(const int64_t *tokens)
 {
     const bool other = tokens[0] > (int64_t)token_count;
@@ -345,7 +346,7 @@ TEST(a_mix_has_rows_of_one_source_each)
         }
     }
     for (uint64_t i = token_count + 1; i <= other_count; i++) {
-        assert_in_range(seen[i], 1, 2); /* three halves of its rows */
+        assert_in_range(seen[i], 1, 2); /* its rows repeat one and a half times */
     }
     for (uint64_t i = 1; i <= token_count; i++) {
         assert_in_range(seen[i], 0, 1);
@@ -367,7 +368,7 @@ TEST(a_mix_given_up_and_resumed)
         assert_int_equal(sluice_loader_start_epoch(first, 2), SLUICE_OK);
         take_rows(first, steps, &parts);
         assert_int_equal(sluice_loader_save(first, cursor, &bytes), SLUICE_OK);
-        sluice_loader_close(first); /* in the middle */
+        sluice_loader_close(first); /* midway */
         first = open_mix(1 + steps % 4);
         assert_int_equal(sluice_loader_restore(first, cursor, bytes, &epoch), SLUICE_OK);
         assert_int_equal(sluice_loader_start_epoch(first, epoch), SLUICE_OK);
@@ -381,8 +382,8 @@ TEST(a_mix_given_up_and_resumed)
 
 /* ---- levelled over ranks ---- */
 
-/* Ranks together have each token once: 3 ranks the first `steps` batches, 2 ranks the rest; then
- * these 2 the whole epoch, into which nothing was read ahead. */
+/* All ranks together have each token once: 3 ranks the first `steps` batches, 2 ranks the rest;
+ * then these 2 the whole next epoch, for which nothing was read ahead. */
 static void check_level(uint32_t steps, uint64_t resident_bytes)
 {
     static uint8_t seen[TOKENS_MAX];
@@ -433,7 +434,7 @@ TEST(level_rows_allocate_nothing)
 
 /* ---- documents that cannot be read ---- */
 
-/* Flips a bit of every fifth document that has any. How many these are. */
+/* Flips a bit of every fifth nonempty document. Returns their number. */
 static uint32_t damage(const char *path)
 {
     static sluice_sample_info info;
@@ -462,8 +463,8 @@ static uint32_t damage(const char *path)
     return count;
 }
 
-/* How often each token is to be seen: once in a document that can be read by itself. How many
- * documents cannot. */
+/* Counts how often each token is expected: once if its document can be read by itself. Returns the
+ * number of unreadable documents. */
 static uint32_t read_each(const char *path, uint8_t *expected)
 {
     sluice_dataset *data = NULL;
@@ -519,7 +520,7 @@ static uint64_t tokens_of(uint64_t document)
     return 1 + document * 31 % 40;
 }
 
-/* Some documents have none. */
+/* Some documents have no patches. */
 static uint64_t patches_of(uint64_t document)
 {
     return document % 3 == 0 ? 0 : document * 17 % 90;
@@ -560,7 +561,7 @@ static void make_pictures(const char *path, int32_t zstd_level)
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
 }
 
-/* All of a row's documents, and that they fit it. */
+/* Checks that all of a row's documents are present and fit it. */
 static void check_pictures(const sluice_batch *batch, uint32_t row, uint8_t *seen)
 {
     enum { MOST = 32 };

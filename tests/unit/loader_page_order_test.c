@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows in the order of their pages, against qsort. */
+/* Rows in page order, compared with qsort. */
 #include "page_order.h"
 #include "test.h"
 

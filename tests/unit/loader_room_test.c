@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is not there: noticed by open before any of it is touched, also with a device that
- * wants its slots pinned, and a copy of the dataset gives way to what has to be.
+ * Missing memory: open detects it before touching any of it, also with a device that needs pinned
+ * slots; a copy of the dataset yields to required memory.
  */
 #include "loader_setup.h"
 #include "populate.h"
@@ -13,7 +13,12 @@
 
 #define MIB UINT64_C(1048576)
 
-enum { RECORD = 4096, RECORDS = 384, BATCH = 256 }; /* 1.5 MiB, more than a sixteenth of little */
+enum {
+    RECORD = 4096,
+    RECORDS = 384,
+    BATCH = 256
+}; /* 1.5 MiB, more than a sixteenth of little
+    * memory */
 
 static char folder[256], path[300];
 static uint64_t available, touched;
@@ -24,7 +29,7 @@ uint64_t __wrap_sl_memory_available(void)  // NOLINT
     return available > touched ? available - touched : 0;
 }
 
-/* Memory that was touched is not available any more. */
+/* Touched memory is no longer available. */
 void __real_sl_populate_open(sl_populate *populate, const sl_populate_config *config); // NOLINT
 void __wrap_sl_populate_open(sl_populate *populate, const sl_populate_config *config); // NOLINT
 void __wrap_sl_populate_open(sl_populate *populate, const sl_populate_config *config)  // NOLINT
@@ -61,7 +66,7 @@ static sluice_loader_options options_on(const char *device)
     return options;
 }
 
-/* What a loader without a copy takes. */
+/* Returns the memory of a loader without a copy. */
 static uint64_t needed_by(sluice_loader_options options)
 {
     sluice_loader *loader = NULL;
@@ -87,13 +92,13 @@ TEST(nothing_is_touched_in_vain)
         assert_int_equal(open_loader(&loader, &options, &error), SLUICE_NOMEM);
         assert_non_null(strstr(error.text, "are available"));
         assert_int_equal(touched, 0);
-        available = needed; /* that of pinned slots is not asked for again */
+        available = needed; /* the memory of pinned slots is not checked again */
         assert_int_equal(open_loader(&loader, &options, &error), SLUICE_OK);
         sluice_loader_close(loader);
     }
 }
 
-/* The rows of an epoch, and whether all of it came from the copy in the end. */
+/* Checks the rows of an epoch, and that the copy provided all of it in the end. */
 static void expect_rows(sluice_loader *loader)
 {
     sluice_batch *batch;
@@ -123,7 +128,7 @@ TEST(a_copy_gives_way)
     options.last_batch = SLUICE_LAST_SHORT;
     const uint64_t needed = needed_by(options);
     available = needed + MIB;
-    assert_true(available / 16 > (uint64_t)RECORD * RECORDS); /* it would like to have one */
+    assert_true(available / 16 > (uint64_t)RECORD * RECORDS); /* it would normally make a copy */
     assert_int_equal(open_loader(&loader, &options, &error), SLUICE_OK);
     assert_int_equal(memory_of(loader), needed);
     expect_rows(loader);
@@ -145,7 +150,7 @@ TEST(a_copy_that_was_asked_for_does_not)
     available = needed + MIB;
     assert_int_equal(open_loader(&loader, &options, &error), SLUICE_NOMEM);
     assert_non_null(strstr(error.text, "resident_bytes"));
-    options.memory_bytes = needed; /* says that there is to be none */
+    options.memory_bytes = needed; /* rules out a copy */
     assert_int_equal(open_loader(&loader, &options, &error), SLUICE_OK);
     assert_int_equal(memory_of(loader), needed);
     sluice_loader_close(loader);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a loader against rows made by hand, with none of its machinery. */
+/* A loader's rows, compared with rows made by hand without its machinery. */
 #include "batches.h"
 #include "reference_row.h"
 #include "test_folder.h"
@@ -19,7 +19,7 @@ static void run(batches *all, const sluice_loader_options *options, uint64_t epo
     sluice_loader_close(loader);
 }
 
-/* The pixels of each row are what reading, decoding and augmenting the file by hand gives. */
+/* The pixels of each row are those of reading, decoding and augmenting the file by hand. */
 TEST(rows_equal_single_steps)
 {
     for (int32_t dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
@@ -40,7 +40,7 @@ TEST(rows_equal_single_steps)
     }
 }
 
-/* Some crops are twice as large as a row, so the default scales them while decoding. */
+/* Some crops are twice as large as a row, so by default they are scaled while decoding. */
 TEST(exact_turns_scaling_off)
 {
     sluice_loader_options options = setup_options();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loader of ten views of each picture, by one to four workers: batches, and what is said of bad
- * samples, as when each view opens and decodes the picture anew.
+ * A loader of ten views of each image, with one to four workers: batches and errors of bad samples
+ * are the same as if each view opened and decoded the image separately.
  */
 #include "loader.h"
 #include "loader_setup.h"
@@ -15,7 +15,7 @@ enum { BAD = 7, CUT = 20 };
 
 static photo_folder photos;
 
-/* One sample is no picture, one ends in the middle. */
+/* One sample is not an image, one is truncated. */
 static int setup(void **state)
 {
     char path[300];
@@ -71,7 +71,7 @@ static sluice_loader *open_views(uint32_t workers, bool apart)
     }
     options.columns = columns;
     options.workers = workers;
-    options.end_epoch = 2; /* or it would work ahead, and meet more bad samples */
+    options.end_epoch = 2; /* otherwise it would work ahead and reach more bad samples */
     options.on_bad_sample = SLUICE_BAD_MASK;
     if (sluice_loader_open(&loader, dataset, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
@@ -99,7 +99,7 @@ static void must_be_equal(const sluice_batch *a, const sluice_batch *b, const ch
     assert_memory_equal(of_a, of_b, sizes[0]);
 }
 
-/* Steps of an epoch; all arrays of both are the same. */
+/* Compares all arrays of an epoch; returns its number of steps. */
 static uint32_t compare_epoch(sluice_loader *a, sluice_loader *b)
 {
     uint32_t steps = 0;

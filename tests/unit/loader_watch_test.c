@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watchdog of a loader: hand-overs between stages are broken on purpose (--wrap), each of which
- * next has to notice, and the loader has to close; and loaders that are slow, held up by their
- * consumer or retrying are watched at every millisecond, which must notice nothing.
+ * The watchdog of a loader. Hand-overs between stages are deliberately broken (--wrap): next must
+ * notice each, and the loader must close. Slow loaders, loaders held up by their consumer, and
+ * loaders that retry are watched every millisecond, and nothing must be reported.
  */
 #include "batches.h"
 #include "fault_setup.h"
@@ -40,8 +40,8 @@ static int clean(void **state)
 
 /* ---- what is broken ---- */
 
-static _Atomic int lose_task, lose_insert, lose_credit; /* the call of that number, from 1 on */
-static _Atomic int sleep_ms;                            /* in each sample that is unpacked */
+static _Atomic int lose_task, lose_insert, lose_credit; /* number of the call to lose, from 1 */
+static _Atomic int sleep_ms;                            /* for each sample unpacked */
 
 static bool is_turn(_Atomic int *turn)
 {
@@ -177,12 +177,13 @@ TEST_WITH(credit_that_does_not_arrive, make, clean)
     sluice_loader_close(loader);
 }
 
-/* As rows did that kept the reserve while they waited for a substitute. */
+/* Like a row that keeps the reserve while it waits for a substitute. */
 TEST_WITH(memory_that_does_not_come_back, make, clean)
 {
     const sluice_loader_options options = small_options();
     sluice_loader *loader = watched(packed, &options, NULL, 20 * MS);
-    sl_read_buffers *buffers = &loader->fetch->buffers; /* the fetch thread dozes until it starts */
+    sl_read_buffers *buffers = &loader->fetch->buffers; /* the fetch thread is idle until it
+                                                         * starts */
     sl_read_buffer reserve;
     sl_read_buffer arena;
     uint32_t handles[4096];
@@ -240,7 +241,7 @@ TEST_WITH(slow_and_failing_reads, make, clean)
     }
 }
 
-/* Out of a copy in memory, where workers find what they need by themselves; and bad samples. */
+/* From a copy in memory, where workers find their data themselves; and bad samples. */
 TEST_WITH(all_that_is_usual, make, clean)
 {
     char path[512];
@@ -259,7 +260,7 @@ TEST_WITH(all_that_is_usual, make, clean)
     expect_nothing(photos.path, &options, NULL, 4);
 }
 
-/* Whoever holds all batches waits for himself. */
+/* A consumer that holds all batches waits for itself. */
 TEST_WITH(a_consumer_that_holds_all_batches, make, clean)
 {
     const sluice_loader_options options = small_options();
@@ -285,7 +286,7 @@ TEST_WITH(a_consumer_that_holds_all_batches, make, clean)
     sluice_loader_close(loader);
 }
 
-/* A timeout is kept although waits are cut into slices. */
+/* Timeouts are kept although waits are split into slices. */
 TEST_WITH(timeouts_are_what_they_were, make, clean)
 {
     const sluice_loader_options options = small_options();
