@@ -38,7 +38,7 @@ TEST(boxes_stay_one_box)
     assert_int_equal(params.geometries[0].box.source.width, 50);
     assert_int_equal(params.geometries[0].box.window_x, 15); /* 30 + 4 - 40, 40 + 1 - 42, 42 - 20 */
     assert_true(params.geometries[0].box.flip_x && params.geometries[0].box.flip_y);
-    /* Starts each of these over. */
+    /* Each of these starts a second geometry. */
     for (int i = 0; i < 4; i++) {
         sl_drawing_begin(&d, &params, 100, 80, false, NULL);
         assert_int_equal(sl_draw_crop(&d, -4, -4, 200, 200, grey), SLUICE_OK);

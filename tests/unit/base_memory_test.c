@@ -465,7 +465,7 @@ TEST(scratch_keeps_what_it_may)
         sl_scratch_reset(&scratch);
         assert_int_equal(scratch.mapped, 2);
     }
-    /* A scratch that needs more keeps a larger mapping. */
+    /* A need above the retained size is met; the reset leaves only the first mapping. */
     memset(sl_scratch_take(&scratch, 12 * MIB), 1, 12 * MIB);
     assert_null(sl_scratch_take(&scratch, 5 * MIB));
     sl_scratch_reset(&scratch);

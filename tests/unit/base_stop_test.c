@@ -168,7 +168,7 @@ TEST(large_frames_are_the_same)
     (void)sl_stop_work_under(&flag);
     assert_int_equal(sl_frame_unpack_to(NULL, made, back, size, &error), SLUICE_OK);
     assert_memory_equal(back, bytes, BYTES);
-    /* size of the last block, or of the checksum */
+    /* the missing byte belongs to the last block or to the checksum */
     assert_int_equal(sl_frame_unpack_to(NULL, (sl_bytes){frame, packed - 1}, back, size, &error),
                      SLUICE_CORRUPT);
     frame[packed / 2] ^= 1;
