@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CUPTI for tests, as a library of its own: the calls that libsluice_inject.so makes, and behind
- * them records which the test program makes up (fake_cupti_*). The calls check their order.
+ * A fake CUPTI for tests: a separate library with the calls that libsluice_inject.so makes. Its
+ * records come from the test program (fake_cupti_*). The calls check their order.
  * Environment: FAKE_CUPTI_FAIL="CALL=CODE" makes one call fail (subscribe, register_callbacks,
- * enable, enable_kernel, register_clock, flush), FAKE_CUPTI_DROPPED=N records are said to be
- * dropped.
+ * enable, enable_kernel, register_clock, flush), FAKE_CUPTI_DROPPED=N reports N dropped records.
  */
 #include "fake_cupti.h"
 

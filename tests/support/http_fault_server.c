@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_fault_server [FOLDER]: http_server for tests that are scripts.
+ * http_fault_server [FOLDER]: http_server as a program, for tests written as scripts.
  *
- * Prints its address, then obeys lines of its standard input, each with one line of answer:
+ * Prints its address, then executes commands from standard input, each with one line of answer:
  *   rule WORDS           adds a rule of http_server.h                   "ok"
  *   clear                drops all rules                                "ok"
  *   reset                sets counts and log to 0                       "ok"
  *   counts               "NAME=NUMBER ..."
  *   log                  "N", and N lines
  *   many BUCKET KEYS PER_FOLDER BYTES    http_server_many               "ok"
- *   put PATH FILE        http_server_put; PATH has its blanks escaped   "ok"
- * It ends with its standard input.
+ *   put PATH FILE        http_server_put; blanks in PATH are escaped    "ok"
+ * Ends when standard input ends.
  */
 #include "http_server_parts.h"
 

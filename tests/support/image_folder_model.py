@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""image_folder_model.py ROOT: what torchvision's ImageFolder finds, one "label<NUL>key<NUL>" each.
+"""image_folder_model.py ROOT: prints the samples of torchvision's ImageFolder as "label<NUL>key<NUL>".
 
 The two functions are torchvision.datasets.folder's find_classes and make_dataset (0.15), without
-their argument handling. Unlike torchvision, sluice leaves out what is hidden: `hidden` is that rule.
+their argument handling. Unlike torchvision, sluice omits hidden files and folders: `hidden` is that rule.
 """
 import os
 import sys

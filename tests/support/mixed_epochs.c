@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data, loaders and what is taken of their batches. The data is that of the test that runs, whose
- * thread owns all; what is on the device is copied by the stream that takes it.
+ * Data, loaders and the contents of their batches. The running test's thread owns all data.
+ * Contents on the device are copied on the stream that takes the batch.
  */
 #include "mixed_epochs.h"
 

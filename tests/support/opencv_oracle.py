@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers a test's questions with OpenCV.
 
-opencv_oracle.py --check    exits 0 when there is an OpenCV that works in vectors of AVX2
+opencv_oracle.py --check    exits 0 if OpenCV is installed and uses AVX2
 opencv_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/answer<line>:
 
   hsv INPUT W H  RH RS RV
-      raw RGB of W x H, changed as ultralytics' RandomHSV (data/augment.py, since 8.3.79) does: its tables in numpy
-      for these parts, applied to OpenCV's HSV
+      raw RGB of W x H, changed like ultralytics' RandomHSV (data/augment.py, since 8.3.79): its numpy tables for
+      these amounts, applied to OpenCV's HSV
 
-INPUT is the number n of FOLDER/input<n>.
+INPUT: the number n of FOLDER/input<n>.
 """
 import sys
 
@@ -20,7 +20,7 @@ except ImportError:
 
 
 def tables(hue, saturation, value):
-    """What each of H, S and V becomes."""
+    """Yields the lookup tables of H, S and V."""
     x = numpy.arange(256, dtype=numpy.float64)
     yield (x + hue * 180) % 180
     yield numpy.clip(x * (saturation + 1), 0, 255)

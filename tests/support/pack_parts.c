@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Not done: only a power failure could tell, and the test would wait for the disk. The linker chose
- * the name (--wrap). */
+/* Does nothing: only a power failure would show a difference, and the test would wait for the disk.
+ * The linker's --wrap prescribes the name. */
 /* NOLINTNEXTLINE(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
  */
 int __wrap_fsync(int fd);

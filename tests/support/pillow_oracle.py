@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers a test's questions with Pillow.
 
-pillow_oracle.py --check    exits 0 when Pillow is there
+pillow_oracle.py --check    exits 0 if Pillow is installed
 pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/answer<line>:
 
   resize INPUT W H D  X Y BW BH  OW OH  WX WY WW WH  FLIP  FILTER
-      raw RGB of W x H: crop the box, its numbers divided by D; resize it to OW x OH (without FILTER
-      bilinear), cut the window, mirror
+      raw RGB of W x H: crop the box, with its numbers divided by D; resize it to OW x OH (FILTER
+      defaults to bilinear), cut the window, mirror
   jitter INPUT W H  KIND FACTOR ...
-      raw RGB: steps in the order given, a number each: those of ImageEnhance (brightness, contrast,
-      saturation) and of ImageOps (posterize, solarize, invert, autocontrast, equalize; 0 where it has
-      none), timm's solarize_add below 128, grey, torchvision's hue, and permute (201: blue, red, green);
-      behind a "/" other steps for the same picture: answers follow one another
+      raw RGB: steps in the given order, each with a number (0 if it takes none): ImageEnhance's
+      brightness, contrast, saturation; ImageOps' posterize, solarize, invert, autocontrast, equalize;
+      timm's solarize_add below 128, grey, torchvision's hue, and permute (201: blue, red, green). After
+      a "/", other steps for the same image follow; the answers are concatenated
   warp INPUT W H  OW OH  KIND FILTER  RED GREEN BLUE  NUMBER ...
       raw RGB: Image.transform to OW x OH, KIND affine or perspective, with its 6 or 8 numbers (C's %a)
   decode INPUT TURN
-      an encoded picture to RGB, turned upright by its EXIF orientation when TURN is 1; of grey of 16
-      bits the upper 8, where Pillow's own conversion makes everything above 255 white
+      decode an image to RGB, with its EXIF orientation applied if TURN is 1; for 16-bit grey, take the
+      upper 8 bits, because Pillow's own conversion makes everything above 255 white
   samples INPUT DEPTH
-      a PNG's samples as stored, in the machine's order, one or two bytes each: Pillow's, where it has
-      them, without what it does to grey of fewer than 8 bits; of colours of 16 bits, which it makes
-      8, the file's own, which must be neither filtered nor interlaced
+      a PNG's samples as stored, in the machine's byte order, one or two bytes each: Pillow's if
+      available, with its scaling of grey below 8 bits undone; for 16-bit colours, which Pillow reduces
+      to 8 bits, the file's own samples, which must be neither filtered nor interlaced
 
-INPUT is the number n of FOLDER/input<n>.
+INPUT: the number n of FOLDER/input<n>.
 """
 import struct
 import sys
@@ -112,7 +112,7 @@ def decode(folder, words):
 
 
 def unfiltered(path, width):
-    """Rows of samples of 16 bits behind their filter bytes, which are 0."""
+    """Returns the 16-bit samples of rows whose filter bytes are 0."""
     with open(path, "rb") as file:
         data = file.read()
     packed, at = b"", 8

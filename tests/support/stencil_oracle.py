@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers a test's questions about blur, sharpness and JPEG's artefacts with Pillow.
 
-stencil_oracle.py --check    exits 0 when Pillow is there
+stencil_oracle.py --check    exits 0 if Pillow is installed
 stencil_oracle.py FOLDER     answers the batch (canvas_make.h) of FOLDER/input0 and FOLDER/input1, whose
                              lines are WIDTH HEIGHT and one of
 

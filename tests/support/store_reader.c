@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_reader: asks stores for many addresses at once, for tests in Python.
+ * store_reader: requests many addresses from stores at once, for tests in Python.
  *
- * Input: "WORD ADDRESS", each ended by a NUL, since keys may contain line ends. Output, in the same
- * order: "ok BYTES" or "failed TEXT" and a line end, then so many bytes:
+ * Input: "WORD ADDRESS", each terminated by NUL, since keys may contain line ends. Output, in the
+ * same
+ * order: "ok BYTES" or "failed TEXT", a line end, then that many bytes:
  *  - read: the object by one GET, as a fetch thread reads a photo
  *  - stat: its size in decimal
- *  - list: the names of a folder, each with a NUL behind it, those of folders with a slash as well
- *  - after: the same of one page of the folder that the address is in, with the names behind it
+ *  - list: the names in a folder, each terminated by NUL, those of folders with a slash before it
+ *  - after: the same for one page of the address's folder, with the names that follow the address
  */
 #include "entries.h"
 #include "memory.h"

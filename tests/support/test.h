@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test: cmocka, and tests that are in its list by being defined.
+ * test: cmocka, and tests that register themselves where they are defined.
  *
  *     TEST(numbers_add_up)
  *     {
  *         assert_int_equal(1 + 1, 2);
  *     }
  *
- * is a test with cmocka's `state`, run in the order of the file by the main that tests/support has,
- * or by a main of the file's own that calls test_run. Threads: cmocka's asserts jump, so they stand
- * on the main thread.
+ * defines a test with cmocka's `state`. Tests run in the order of the file, from the main of
+ * tests/support or from the file's own main, which calls test_run.
+ * Threads: cmocka's asserts jump, so they belong on the main thread.
  */
 #ifndef SL_TEST_H
 #define SL_TEST_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_folder: the folder that the tests of a file work in, and paths there.
+ * test_folder: the working folder of a file's tests, and paths in it.
  *
  *     TEST_WITH(what_is_in_a_folder, test_folder_make, test_folder_remove)
  *     {
  *         write_file(test_path("a/%u", 3), "x", 1);
  *     }
  *
- * or TEST_GROUP(test_folder_make, test_folder_remove) for one that they share. Threads: the test's.
+ * or TEST_GROUP(test_folder_make, test_folder_remove) for a shared folder. Threads: the test's.
  */
 #ifndef SL_TEST_FOLDER_H
 #define SL_TEST_FOLDER_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers a test's questions with torchvision.
 
-torchvision_oracle.py --check    exits 0 when torchvision is there
+torchvision_oracle.py --check    exits 0 if torchvision is installed
 torchvision_oracle.py FOLDER     answers the batch (canvas_make.h) of FOLDER/input0 and FOLDER/input1, whose
                                  lines are WIDTH HEIGHT and
 

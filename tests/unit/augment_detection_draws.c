@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * augment_detection_draws: prints what steps draw, for augment_detection_model.py to judge. Lines
- * of standard input:
+ * augment_detection_draws: prints the draws of steps, which augment_detection_model.py checks.
  *
- *     begin WIDTH HEIGHT EXACT [X1 Y1 X2 Y2]...   a picture, and its boxes
- *     step NAME SAMPLE NUMBERS ARGUMENT...        "u32..." of its stream, so many, and what "size"
- * says member NUMBER EPOCH                 which of a row's pictures it is trail "m0 ... m8
- * absent", where it is by now crop X Y W H | resize W H | flip VERTICAL | warp M0 ... M8 W H | grey
- * nothing size "W H passes | source x y w h, raster w h, window x y, fill r g b" of the last box
- * boxes       for each of them "x1 y1 x2 y2", or "none"; with ";" between
+ * Commands on standard input, one per line, and their answers:
+ *   begin WIDTH HEIGHT EXACT [X1 Y1 X2 Y2]...   none; starts an image with these boxes
+ *   step NAME SAMPLE NUMBERS ARGUMENT...        NUMBERS times "u32" of its stream, then as "size"
+ *   member NUMBER EPOCH                         none; selects the image of the row
+ *   trail                                       "m0 ... m8 absent" so far
+ *   crop X Y W H, resize W H, flip VERTICAL, warp M0 ... M8 W H, pad L T R B, grey      none
+ *   size    "W H passes", then "source x y w h, raster w h, window x y, fill r g b" of the last box
+ *   boxes   "x1 y1 x2 y2" or "none" for each box, each followed by ";"
  */
 #include "geometry.h"
 #include "operations.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Golden vectors: digests of decoded, scaled, resampled, warped, filtered, recoloured and converted
- * pixels, of pictures that are computed or stand in the tree. Each level of SIMD has to make what
- * tests/data/golden/pixels.txt says; so no pixel changes unless somebody means it to.
+ * pixels, of images that are computed or stored in the repository. Each SIMD level must reproduce
+ * tests/data/golden/pixels.txt, so that no pixel changes unintentionally.
  *
- * Arguments: that file, and pictures to decode. After a change that is meant,
+ * Arguments: that file, and images to decode. After an intended change,
  *     SLUICE_WRITE_GOLDEN=1 ctest --test-dir build/release -R augment_golden_test
- * writes the file again, and its diff says which pixels are others: the change's message says why.
+ * rewrites the file. Its diff shows which pixels changed; the commit message gives the reason.
  */
 #include "canvas_make.h"
 #include "checksum.h"
