@@ -107,7 +107,7 @@ static const field fields[] = {
 };
 static const field indices[] = {{"indices", INT, {64, 0}, -1, 0}};
 
-/* Returns the field behind it and its children. */
+/* Writes a field with its children. Returns the field after them. */
 static const field *put_field(bytes *flat, size_t place, const field *of)
 {
     const uint64_t values[6] = {0, 1, (uint64_t)of->type, 0, 0, 0};

@@ -17,7 +17,7 @@ struct CUstream_st;
 
 /* The names are CUDA's. NOLINTBEGIN(readability-identifier-naming, readability-function-size) */
 
-/* Of fake_cuda. */
+/* Defined in fake_cuda. */
 unsigned cuLaunchHostFunc(struct CUstream_st *stream, void (*run)(void *ctx), void *ctx);
 
 EXPORT unsigned cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module,

@@ -401,8 +401,8 @@ static void show_folder(http_text *body, const char *key, size_t bytes)
     http_text_print(body, "}");
 }
 
-/* Lists a page of a tree's entries, starting at number `from`; like the hub, folders come before
- * files. Returns the number of the next entry, or UINT32_MAX. */
+/* Lists a page of a tree's entries, starting at number `from`, with folders before files as on the
+ * hub. Returns the number of the next entry, or UINT32_MAX. */
 static uint32_t add_tree(http_server *server, http_text *body, const keys *all, const tree *of,
                          uint32_t from)
 {

@@ -121,7 +121,7 @@ static http_kind kind_of(const http_request *request)
 
 static void parse_target(http_request *request, const char *target)
 {
-    if (strncmp(target, "http://", 7) == 0) { /* a proxy is asked so */
+    if (strncmp(target, "http://", 7) == 0) { /* as sent to a proxy */
         target = strchr(target + 7, '/');
         target = target != NULL ? target : "/";
     }

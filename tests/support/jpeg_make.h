@@ -13,8 +13,8 @@
 typedef enum jpeg_colour {
     JPEG_YCBCR = 0, /* from RGB pixels, 3 channels */
     JPEG_GREY,      /* 1 channel */
-    JPEG_RGB,       /* 3 channels, stored as they are */
-    JPEG_CMYK,      /* 4 channels, stored as they are (Adobe: 255 is no ink) */
+    JPEG_RGB,       /* 3 channels, unconverted */
+    JPEG_CMYK,      /* 4 channels, unconverted (Adobe: 255 is no ink) */
     JPEG_YCCK       /* from the 4 channels of JPEG_CMYK */
 } jpeg_colour;
 

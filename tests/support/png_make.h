@@ -32,7 +32,7 @@ typedef struct png_file {
 
 /* Draws noise on gradients, all from `seed`. */
 png_file png_make(uint32_t width, uint32_t height, uint32_t seed, const png_options *options);
-/* A signature and an IHDR, whatever they say, for more to be added. */
+/* Writes a signature and an IHDR with any values, for chunks to be added. */
 png_file png_make_begin(uint32_t width, uint32_t height, uint32_t depth, uint32_t colour,
                         bool interlaced);
 void png_make_chunk(png_file *file, const char *type, const void *content, size_t size);

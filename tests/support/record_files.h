@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_files: tests shared by all datasets made of record files, whatever the format: reading by
+ * record_files: tests shared by all datasets made of record files, regardless of format: reading by
  * walking and by an index, each sample once per epoch, damage reported.
  *
  * A format's test describes how its records are made (record_files), and runs these bodies with
@@ -45,7 +45,7 @@ size_t record_little_endian(uint8_t *to, uint64_t value, size_t bytes);
 /* The test bodies, whose state is a record_files. The last two leave no good files. */
 void records_walked_and_from_an_index(void **state);
 void records_once_in_an_epoch(void **state);
-void records_cut_short_anywhere(void **state); /* a file may end behind any record */
+void records_cut_short_anywhere(void **state); /* a file may end after any record */
 void records_first_bad_file_is_told(void **state);
 
 #define RECORD_TEST(body, files)                                     \

@@ -135,7 +135,7 @@ TEST(another_number_of_jobs_than_was_given)
     REFUSED(32, "SLURM_ARRAY_TASK_ID has 64 jobs, not 32", "leave the number out", BY_HAND,
             SLURM("3", "0", "63", "64", "1"));
     REFUSED(64, "SLURM_ARRAY_TASK_ID has 2 jobs, not 64", "leave the number out", BY_HAND,
-            SLURM("17", "17", "18", "2", "1")); /* some of an array, submitted again */
+            SLURM("17", "17", "18", "2", "1")); /* part of an array, resubmitted */
 }
 
 TEST(indices_that_say_no_part)

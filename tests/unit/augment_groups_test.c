@@ -225,7 +225,7 @@ TEST(sizes_that_do_not_depend_on_the_draw)
 {
     STATIC_PARAMS(params);
     sluice_augment *r = recipe_make();
-    begin(r, "random_choice", NULL, 0); /* before there is a size */
+    begin(r, "random_choice", NULL, 0); /* before the size is known */
     assert_int_equal(sluice_augment_random_resized_crop(r, 9, 8, 0.1, 1, 1, 1), SLUICE_OK);
     begin(r, "sequence", NULL, 0);
     assert_int_equal(sluice_augment_add(r, "resize_shorter", (const double[]){11}, 1), SLUICE_OK);
@@ -277,7 +277,7 @@ TEST(groups_that_are_none)
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_recipe_check(r, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, "\"random_order\" is not closed"));
-    assert_int_equal(sluice_augment_get_error(r, NULL), SLUICE_OK); /* still allowed */
+    assert_int_equal(sluice_augment_get_error(r, NULL), SLUICE_OK); /* it may still be closed */
     end(r);
     assert_int_equal(sl_recipe_check(r, NULL), SLUICE_OK);
     assert_int_equal(sluice_augment_end(r), SLUICE_STATE);

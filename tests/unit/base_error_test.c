@@ -193,7 +193,7 @@ TEST(what_is_printed_is_safe)
          "\\xc2\\x9b31m\\xc2\\x85"},                        /* CSI and NEL as C1 controls */
         {"\xe2\x82\xac \xc2\xa0", "\xe2\x82\xac \xc2\xa0"}, /* euro, no-break space */
         {"\xf0\x9f\x90\x88", "\xf0\x9f\x90\x88"},
-        {"\xe4 \xff\x80", "\\xe4 \\xff\\x80"},                 /* Latin-1, and nothing at all */
+        {"\xe4 \xff\x80", "\\xe4 \\xff\\x80"},                 /* Latin-1, and invalid bytes */
         {"\xc0\x9b\xe0\x82\x9b", "\\xc0\\x9b\\xe0\\x82\\x9b"}, /* longer than need be */
         {"\xed\xa0\x80", "\\xed\\xa0\\x80"},                   /* a surrogate */
         {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},

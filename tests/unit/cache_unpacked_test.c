@@ -177,7 +177,7 @@ TEST(a_lock_whose_holder_hangs)
     check_contents(kept, DATA_BYTES);
     assert_true(exists(beside(kept, "1.7.part")));
     sl_file_list_close(&list);
-    /* Once it is unlocked, the working process cleans up. */
+    /* Once it is unlocked, the process that does the work cleans up. */
     assert_int_equal(flock(fd, LOCK_UN), 0);
     (void)close(fd);
     assert_int_equal(unlink(kept), 0);

@@ -8,7 +8,7 @@
 
 enum { IMAGE, BOXES, LABELS, POINTS, SHAPES, MASK, WIDTH, HEIGHT, FIELDS };
 
-/* Fields as COCO has them. */
+/* COCO's fields. */
 static const sl_field coco[FIELDS] = {
     [IMAGE] = {.name = "image",
                .type = SLUICE_FIELD_IMAGE,

@@ -91,9 +91,9 @@ TEST_WITH(trailers_of_several_scans, setup, teardown)
     } trailers[] = {
         {"SEFHk\0\0\0SEFT", 12},
         {"\xFF\x10\xFF\x02", 4},
-        {"a\xFF\xD8\xFF\xE1\xFF\xFFx", 8}, /* another picture, and a segment that is cut */
+        {"a\xFF\xD8\xFF\xE1\xFF\xFFx", 8}, /* another image, and a truncated segment */
         {"\xFF\xE2\0\4ab\xFF\xC4\0\2\xFF\xC0\0\3a", 15},
-        {"\xFF\xDA\0\x0C\3abcdefghi", 14}, /* a scan of components that there are not */
+        {"\xFF\xDA\0\x0C\3abcdefghi", 14}, /* a scan of missing components */
         {"\xFF\xFF\xFF", 3},
         {"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20},
     };

@@ -16,7 +16,7 @@
 #define BYTES 64
 #define MS    UINT64_C(1000000)
 
-/* A module of one kernel. */
+/* A module with one kernel. */
 #define PTX_OF(body)                                  \
     ".version 7.0\n.target sm_75\n.address_size 64\n" \
     ".visible .entry a_u8_nhwc(.param .align 8 .b8 p[72])\n{\n" body "ret;\n}\n"

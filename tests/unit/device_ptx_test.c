@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion kernels as the library ships them, run without a GPU: their PTX by the executor of
- * tests/support/ptx.h, against plain loops. Every dtype and layout, mixed and not, at sizes of
- * every kind; then with faults put into the text, which the same comparison has to find.
+ * The conversion kernels that the library ships, run without a GPU: their PTX in the executor of
+ * tests/support/ptx.h, compared with plain loops. Covers every dtype and layout, mixed and not, at
+ * sizes of every kind. Then faults are inserted into the text, which the comparison must detect.
  */
 #include "conversion_ptx.h"
 #include "convert_emulation.h"

@@ -131,7 +131,7 @@ TEST(names_without_extension)
         {"val.txt", "\n ", " cat 00\r", IMAGES, SL_MENTIONS_UNREADABLE},
         {"val.txt", "", " cat\n", 5, SL_MENTIONS_UNREADABLE},
         {"val.txt", "", " cat\n", 4, SL_MENTIONS_NONE},
-        {"val.txt", "", "\n", IMAGES, SL_MENTIONS_NONE}, /* no labels */
+        {"val.txt", "", "\n", IMAGES, SL_MENTIONS_NONE}, /* without labels */
         {"val.txt", "cat ", "\n", 9, SL_MENTIONS_NONE},
         {"val.txt", "1", " cat\n", 9, SL_MENTIONS_NONE},
         {"classes.txt", "", " cat\n", IMAGES, SL_MENTIONS_NONE},

@@ -384,7 +384,7 @@ int main(void)
     static const sl_fault_config late = {.seed = 1, .late_permille = 500};
     int failed = cmocka_run_group_tests_name("kernels", pure, NULL, NULL);
     failed += run("pread", &sl_backend_pread, NULL);
-    /* of the pool as run has just set it */
+    /* uses the pool that run has just set */
     const struct CMUnitTest pool[] = {cmocka_unit_test(no_read_waits_for_a_slow_one)};
     failed += cmocka_run_group_tests_name("pread, slow", pool, make_file, remove_file);
     failed += run("fault over pread", &sl_backend_pread, &late);

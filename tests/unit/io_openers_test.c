@@ -159,7 +159,7 @@ TEST(it_is_left)
     assert_true(comes(&released));
     assert_int_equal(sl_objects_pins(h.objects), 0);
     sl_objects_close(h.objects);
-    sl_budget_init(&h.budget, UINT64_MAX); /* the caller forgets the fetch when it leaves */
+    sl_budget_init(&h.budget, UINT64_MAX); /* the budget is forgotten on leaving */
     io_harness_destroy(&h);
 }
 

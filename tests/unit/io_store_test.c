@@ -281,7 +281,7 @@ TEST(paths_are_joined_as_far_as_they_fit)
     char joined[SL_PATH_BYTES];
     char name[SL_PATH_BYTES];
     memset(name, 'n', sizeof(name));
-    name[SL_PATH_BYTES - 2] = '\0'; /* with "f/" as many as there are bytes, and an end */
+    name[SL_PATH_BYTES - 2] = '\0'; /* with "f/" one byte too long for the NUL */
     assert_false(sl_path_join(joined, "f", name));
     name[SL_PATH_BYTES - 3] = '\0';
     assert_true(sl_path_join(joined, "f", name));

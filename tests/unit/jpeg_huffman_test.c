@@ -289,7 +289,7 @@ static void two_streams_equal_the_model(void **unused)
     free(stop);
 }
 
-/* Bits that are no scan: an end is reached, nothing is touched that must not be. */
+/* Bits that are not a scan: decoding ends, and accesses only permitted memory. */
 /* Makes up to 63 random bytes, followed only by the padding. */
 static void make_garbage(reader *r, sl_huffman_tables *stop, bool ones)
 {

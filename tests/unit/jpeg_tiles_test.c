@@ -153,7 +153,7 @@ TEST(whatever_is_irregular_is_not_accepted)
     expect_irregular(224, 0xFF, 0x00);
     expect_irregular(224, 0xFF, 0xDC);
     expect_irregular(224, 0xFF, 0xD2);
-    expect_irregular(10, 0xFF, 0xD0); /* an interval of no bytes */
+    expect_irregular(10, 0xFF, 0xD0); /* an empty interval */
     expect_irregular(82, 0xFF, 0xD1);
 }
 

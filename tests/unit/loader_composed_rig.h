@@ -4,7 +4,7 @@
  * a brute-force model of their rows (loader_composed_scenes.h).
  *
  * The model paints one canvas of scenes, pixel by pixel, at the places that GEOMETRY gives. All
- * other columns must follow from this canvas. Functions fail the running test unless they say
+ * other columns must follow from this canvas. Functions fail the running test unless stated
  * otherwise. Threads: the test's.
  */
 #ifndef LOADER_COMPOSED_RIG_H
