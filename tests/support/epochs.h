@@ -15,10 +15,8 @@
 enum { EPOCHS_KEYS = 1024 };
 
 typedef struct epochs {
-    const char *key; /* column with a number for each sample, below EPOCHS_KEYS; NULL: the
-                      * sample's index */
-    bool (*is_key)(int64_t key); /* true if a sample has the key, otherwise no row may have it;
-                                  * NULL: keys below `keys` */
+    const char *key;             /* column of numbers below EPOCHS_KEYS; NULL: the sample's index */
+    bool (*is_key)(int64_t key); /* true: a row must have it, else none may; NULL: below `keys` */
     int64_t keys;
     const char *column; /* ragged column; NULL: none */
     uint64_t most;      /* maximum number of elements */

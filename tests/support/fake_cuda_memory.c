@@ -160,8 +160,7 @@ sl_cu_result cuPointerGetAttribute(void *data, unsigned attribute, sl_cu_address
     } else if (attribute == SL_CU_POINTER_DEVICE_ORDINAL) {
         *(int *)data = host ? 0 : memory->device;
     } else if (attribute == SL_CU_POINTER_IS_MANAGED) {
-        *(bool *)data = !host && memory->managed; /* one byte, so that callers do not rely on
-                                                   * more */
+        *(bool *)data = !host && memory->managed; /* callers must not rely on more bytes */
     } else if (attribute == SL_CU_POINTER_MAPPED) {
         *(bool *)data = host || !memory->unmapped;
     } else {

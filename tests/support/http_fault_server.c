@@ -39,8 +39,7 @@ static void print_counts(http_server *server)
 
 static void print_log(http_server *server)
 {
-    size_t bytes = http_server_log(server, NULL, 0) + (64 << 10); /* includes lines added
-                                                                   * meanwhile */
+    size_t bytes = http_server_log(server, NULL, 0) + (64 << 10); /* lines added meanwhile */
     char *text = http_memory(NULL, bytes);
     (void)http_server_log(server, text, bytes);
     size_t lines = 0;

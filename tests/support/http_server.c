@@ -250,8 +250,7 @@ static void *connection_main(void *argument)
     http_connection *connection = argument;
     serve_requests(connection);
     (void)pthread_mutex_lock(&connection->server->mutex);
-    (void)close(connection->fd); /* under the mutex: stopping the server shuts down only open
-                                  * connections */
+    (void)close(connection->fd); /* under the mutex: stopping shuts down open connections only */
     connection->fd = -1;
     connection->is_done = true;
     (void)pthread_mutex_unlock(&connection->server->mutex);
@@ -308,8 +307,7 @@ static void begin_connection(http_server *server, int fd)
 static void *accept_main(void *argument)
 {
     http_server *server = argument;
-    sigset_t pipe_signal; /* sendfile() has no option to suppress the signal; threads inherit the
-                           * mask */
+    sigset_t pipe_signal; /* sendfile() has no flag against it; threads inherit the mask */
     (void)sigemptyset(&pipe_signal);
     (void)sigaddset(&pipe_signal, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);

@@ -19,11 +19,10 @@
 typedef enum store_fault {
     STORE_FAULT_NONE,
     STORE_FAULT_ONCE,     /* only this operation fails */
-    STORE_FAULT_HALF_WAY, /* a listing fails after half of its entries, a read ends early: the
-                           * next operation fails */
+    STORE_FAULT_HALF_WAY, /* half a listing, then an error; reads end early; other operations fail
+                           */
     STORE_FAULT_STAYS,    /* all operations on that address fail from then on */
-    STORE_FAULT_REPLACED  /* every file opened or queried from then on is another one of the same
-                           * size with different bytes */
+    STORE_FAULT_REPLACED  /* files have the same sizes but other bytes from then on */
 } store_fault;
 
 /* Makes operation `number` fail, counted from 0 from now on. */

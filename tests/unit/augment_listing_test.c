@@ -189,8 +189,7 @@ TEST(every_step_is_listed)
         }
         const uint32_t count = step.arguments + (a.list_most > 0 ? a.list_most - 1 : 0);
         assert_int_equal(sluice_augment_get_argument(number, step.arguments, &a), SLUICE_INVALID);
-        for (uint32_t i = step.arguments; i < count; i++) { /* elements of a list, which comes
-                                                             * last */
+        for (uint32_t i = step.arguments; i < count; i++) { /* of a list, which comes last */
             numbers[i] = a.most;
         }
         assert_int_equal(add_listed(r, &step, numbers, count), SLUICE_OK);

@@ -433,8 +433,7 @@ CACHE_TEST(the_count_is_repaired)
     const char *gone = chunk_rig_file(object, 0, "");
     sl_cached_object_close(object);
     sl_chunk_cache_close(cache);
-    const struct timespec tick = {.tv_nsec = 20000000}; /* resolution of the folder's
-                                                         * modification time */
+    const struct timespec tick = {.tv_nsec = 20000000}; /* folder times have coarse ticks */
     (void)nanosleep(&tick, NULL);
     write_file(gone, "x", 1);
     cache = chunk_rig_open(PLENTY);

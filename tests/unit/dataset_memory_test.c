@@ -63,8 +63,7 @@ static void what_does_not_fit_is_refused(void **state)
     sl_free(large);
     sl_memory_work_under(NULL);
     assert_int_equal(sl_memory_shortages() - before, 5);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* sanitizers end the process \
-                                                                     */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* sanitizers exit */
     assert_null(sl_malloc(SIZE_MAX / 2));                           /* refused by the system */
     assert_int_equal(sl_memory_shortages() - before, 6);
 #endif

@@ -43,8 +43,7 @@ TEST(first_in_first_out)
     assert_int_equal(sl_queue_open(&queue, 3, sizeof(int), &error), SLUICE_OK);
     int next_in = 0;
     int next_out = 0;
-    for (int round = 0; round < 10; round++) { /* every head and fill level, including
-                                                * wrap-around */
+    for (int round = 0; round < 10; round++) { /* every head and fill level, with wrap-around */
         while (next_in - next_out < 3) {
             assert_int_equal(sl_queue_push(&queue, &next_in, 1), SLUICE_OK);
             next_in++;

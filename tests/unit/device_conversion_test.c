@@ -53,8 +53,7 @@ static batch make_batch(const sl_conversion *c, uint32_t rows, uint64_t seed)
         b.from[i] = random_byte(&random);
     }
     for (uint32_t row = 0; row < rows; row++) {
-        b.flags[row] = (seed + row) % 4; /* neither, either or both of SL_ROW_MIRROR and
-                                          * SL_ROW_ZERO */
+        b.flags[row] = (seed + row) % 4; /* SL_ROW_MIRROR, SL_ROW_ZERO, both or none */
         convert_plainly(c, b.flags[row], b.from + row * samples,
                         b.expected + row * sl_conversion_row_bytes(c));
     }

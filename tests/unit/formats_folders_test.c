@@ -82,8 +82,7 @@ static void make(const char *name)
 
 typedef struct row {
     const char *files;          /* separated by blanks */
-    const char *format, *words; /* format of the opened dataset and words of its kind; or NULL
-                                 * and words of the error */
+    const char *format, *words; /* format and words of its kind; or NULL and words of the error */
     uint64_t samples;
 } row;
 

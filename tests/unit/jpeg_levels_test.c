@@ -161,8 +161,7 @@ TEST(halved_rows)
     static uint8_t made[SPACE];
     for (uint32_t round = 0; round < 256 * 64; round++) {
         const size_t count = round % ROW;
-        for (uint32_t i = 0; i < 2 * ROW; i++) { /* sums with every remainder, including the
-                                                  * largest */
+        for (uint32_t i = 0; i < 2 * ROW; i++) { /* every remainder, including the largest */
             rows[0][i] = (uint8_t)(i < 256 ? i : 255 - (round / 256 + i) % 4);
             rows[1][i] = (uint8_t)(i < 256 ? i + round / 256 * 3 : 255);
         }

@@ -631,8 +631,7 @@ TEST(fractional_sampling_is_refused)
 {
     const jpeg_options how = {.h_factor = 3, .v_factor = 1};
     jpeg_file file = jpeg_make_pattern(50, 40, 1, &how);
-    file.data[find_marker(&file, 0xC0, 0) + 14] = 0x21; /* the second component, with a ratio of
-                                                         * 3 to 1 */
+    file.data[find_marker(&file, 0xC0, 0) + 14] = 0x21; /* second component, ratio 3 to 1 */
     sl_jpeg_retiler *retiler = open_retiler(0, false);
     const result r = retile(retiler, file.data, file.size);
     assert_int_equal(r.status, SLUICE_UNSUPPORTED);

@@ -248,8 +248,7 @@ TEST(ids_of_each_document)
     uint8_t documents = 0;
     uint8_t transformed = 0;
     for (uint64_t i = 0; i < DOCUMENTS; i++) {
-        documents = (uint8_t)(documents + (length_of(i) > 0)); /* modulo 256, like the counts of
-                                                                * seen ids */
+        documents = (uint8_t)(documents + (length_of(i) > 0)); /* modulo 256, like those seen */
     }
     with_ids = fim | SLUICE_ID_BOS | SLUICE_ID_EOS;
     for (uint64_t resident = 0; resident < 2; resident++) {

@@ -182,8 +182,7 @@ TEST_WITH(memory_that_does_not_come_back, make, clean)
 {
     const sluice_loader_options options = small_options();
     sluice_loader *loader = watched(packed, &options, NULL, 20 * MS);
-    sl_read_buffers *buffers = &loader->fetch->buffers; /* the fetch thread is idle until it
-                                                         * starts */
+    sl_read_buffers *buffers = &loader->fetch->buffers; /* the fetch thread is idle until start */
     sl_read_buffer reserve;
     sl_read_buffer arena;
     uint32_t handles[4096];
