@@ -19,8 +19,7 @@
 typedef enum store_fault {
     STORE_FAULT_NONE,
     STORE_FAULT_ONCE,     /* only this operation fails */
-    STORE_FAULT_HALF_WAY, /* half a listing, then an error; reads end early; other operations fail
-                           */
+    STORE_FAULT_HALF_WAY, /* half a listing, then an error; reads end early; others fail */
     STORE_FAULT_STAYS,    /* all operations on that address fail from then on */
     STORE_FAULT_REPLACED  /* files have the same sizes but other bytes from then on */
 } store_fault;

@@ -265,7 +265,8 @@ TEST(windows_that_cannot_be_found)
     sluice_augment_destroy(r);
 }
 
-/* The boxes left by an earlier crop decide: no box on the left remains. */
+/* The step sees only the part of a box that an earlier crop has left: of a box on the left, nothing
+ * remains. */
 TEST(boxes_are_looked_at_where_they_are)
 {
     static const float left[1][4] = {{0, 0, 90, 300}};

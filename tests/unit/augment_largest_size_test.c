@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The largest output sizes of recipes: compared with draws for random images. Exact if a size
- * follows from the image's size, by limits if no size is known, and errors if there is no bound.
+ * The largest output sizes of recipes, compared with draws for random images. Covers sizes that
+ * follow from the image's size exactly, limits for images of unknown size, and recipes without a
+ * bound.
  */
 #include "largest_size.h"
 #include "philox.h"
