@@ -229,7 +229,7 @@ static sluice_status decode(sl_decoder *decoder, sl_bytes jpeg, uint8_t **keep, 
     return status;
 }
 
-/* Any damage: accepted or rejected as by the decoder, and accepted without a change only if
+/* For any damage: accepted or rejected as by the decoder. An accepted file keeps its pixels where
  * out-of-range values give the same pixels before and after (jpeg_range.h). */
 static void check_damaged(sl_decoder *decoder, sl_jpeg_retiler *retiler, sl_bytes damaged,
                           uint32_t counts[2])
