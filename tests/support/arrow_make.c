@@ -363,7 +363,7 @@ static block put_words(bytes *out, bool legacy)
     return put_message(out, &(message){.kind = DICTIONARY, .of = &of, .rows = 2}, legacy);
 }
 
-/* ---- all of it ---- */
+/* ---- whole files ---- */
 
 static void put_footer(bytes *out, const block *blocks, unsigned count)
 {

@@ -60,7 +60,7 @@ bool conversion_ptx_run(const ptx_module *module, const sl_conversion *conversio
     const size_t samples = (size_t)conversion->width * conversion->height * 3 * rows->rows;
     const size_t results = sl_conversion_row_bytes(conversion) * rows->rows;
     uint8_t *written = calloc(results, 1);
-    /* NOLINTBEGIN(performance-no-int-to-ptr): what is not writable is not written to */
+    /* NOLINTBEGIN(performance-no-int-to-ptr): memory that is not writable is never written */
     const ptx_memory memory[] = {
         {FROM, samples, (uint8_t *)(uintptr_t)rows->from, NULL, false},
         {FLAGS, rows->rows, (uint8_t *)(uintptr_t)rows->flags, NULL, false},

@@ -226,7 +226,7 @@ uint64_t fake_cuda_now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* ---- things ---- */
+/* ---- objects ---- */
 
 void *fake_cuda_make_locked(fake_cuda_kind kind, size_t size)
 {

@@ -28,7 +28,7 @@ static uint64_t read_locked(const uint64_t *value)
     return read;
 }
 
-/* ---- life ---- */
+/* ---- opening and resetting ---- */
 
 static struct CUstream_st *default_stream_locked(void)
 {
@@ -239,7 +239,7 @@ static void *memory(const void *address)
     return backing;
 }
 
-/* ---- what was seen ---- */
+/* ---- misuses and counts ---- */
 
 static uint64_t violations(void)
 {

@@ -28,7 +28,7 @@ static void sleep_ns(uint64_t ns)
     (void)nanosleep(&time, NULL);
 }
 
-/* ---- what is pending ---- */
+/* ---- pending work ---- */
 
 typedef struct visit {
     const fake_cuda_work *asking; /* NULL: asks about [begin, end), on either side */

@@ -96,7 +96,7 @@ void png_make_data(png_file *file, const void *content, size_t size)
     free(packed);
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 static uint32_t scramble(uint32_t value)
 {

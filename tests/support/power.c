@@ -317,7 +317,7 @@ int __wrap_mkdir(const char *path, mode_t mode)
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-/* ---- the beginning ---- */
+/* ---- initial contents ---- */
 
 static void start_file(const char *path, const struct stat *facts, power_start *at)
 {

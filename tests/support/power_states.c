@@ -47,7 +47,7 @@ static uint64_t drawn(uint64_t seed, uint64_t a, uint64_t b)
     return sl_checksum(of, sizeof(of));
 }
 
-/* ---- what is durable ---- */
+/* ---- durability ---- */
 
 static void folder_of(const char *name, char folder[POWER_NAME_BYTES])
 {

@@ -31,7 +31,7 @@ static float flushed(const ptx_opcode *code, float value)
     return code->ftz && fpclassify(value) == FP_SUBNORMAL ? copysignf(0.0F, value) : value;
 }
 
-/* ---- numbers of 16 bits ---- */
+/* ---- 16-bit numbers ---- */
 
 /* Rounds `value` to `bits` of fraction and least exponent `least`: sign, exponent, fraction. */
 static uint64_t narrowed(float value, int bits, int least)
@@ -178,7 +178,7 @@ static uint64_t converted(const ptx_opcode *code, uint64_t value)
     return bits_of(code->from.kind == 's' ? (float)(int64_t)from : (float)from);
 }
 
-/* ---- all of them ---- */
+/* ---- all instructions ---- */
 
 static float float_result(const ptx_opcode *code, const uint64_t *v)
 {

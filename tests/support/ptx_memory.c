@@ -59,7 +59,7 @@ void ptx_accesses_next_block(ptx_accesses *a, uint32_t threads)
     memset(a->local_written, 0, (size_t)a->local_bytes * threads);
 }
 
-/* ---- who touches what ---- */
+/* ---- accesses by threads ---- */
 
 static bool is_in_block(const ptx_toucher *who, uint32_t thread)
 {
@@ -128,7 +128,7 @@ static const char *touch(ptx_touch *touches, unsigned bytes, const ptx_toucher *
     return NULL;
 }
 
-/* ---- where it is ---- */
+/* ---- locations ---- */
 
 typedef struct place {
     uint8_t *bytes, *written; /* bytes of the access */

@@ -81,7 +81,7 @@ int rig_skip_late(void)
     return rig_skip();
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static sl_device *open_device(const char *name)
 {
@@ -309,7 +309,7 @@ void rig_kernel(rig *r, struct CUstream_st *stream, rig_view *view, void (*run)(
     }
 }
 
-/* ---- what late devices can ---- */
+/* ---- operations of late devices ---- */
 
 void rig_hold(rig *r, bool hold)
 {

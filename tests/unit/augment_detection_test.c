@@ -19,7 +19,7 @@ enum { DRAWS = 20000, WIDTH = RECIPE_WIDTH, HEIGHT = RECIPE_HEIGHT, SIDE = 40 };
 #define NUMBERS(...) \
     (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double)
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 static void expect_refused(const char *name, const double *arguments, size_t count,
                            const char *words)

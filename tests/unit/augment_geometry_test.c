@@ -93,7 +93,7 @@ static place model(const chain *c, double x, double y)
     return p;
 }
 
-/* ---- what was composed ---- */
+/* ---- composed geometries ---- */
 
 /* The fill of a resize does not matter: no position falls outside there. */
 static void through_warp(const sl_geometry *g, place *p)

@@ -88,7 +88,7 @@ static void expect(const char *name, sl_simd level, uint64_t sum)
     }
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 /* Draws edges, gradients, single pixels and noise with integers only. */
 static const uint8_t *picture(void)

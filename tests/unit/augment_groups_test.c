@@ -258,7 +258,7 @@ TEST(sizes_that_do_not_depend_on_the_draw)
     sluice_augment_destroy(r);
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 TEST(groups_that_are_none)
 {

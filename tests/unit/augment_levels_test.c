@@ -23,7 +23,7 @@
 
 enum { PIXELS = 134, BYTES = PIXELS * 3 };
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 enum { FLAT_KINDS = 8, KINDS = FLAT_KINDS + 4 };
 

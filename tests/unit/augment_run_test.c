@@ -199,7 +199,7 @@ static canvas random_picture(sl_random *random, uint32_t number)
     return c;
 }
 
-/* ---- both ---- */
+/* ---- comparison ---- */
 
 /* Returns exactly the part that the program needs: sanitizers see reads outside. */
 static sl_image needed(const canvas *picture, const sl_rect *need)

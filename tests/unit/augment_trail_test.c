@@ -72,7 +72,7 @@ TEST(what_is_seen_holds_all_that_is_shown)
     }
 }
 
-/* ---- what is shown, as a whole ---- */
+/* ---- the visible part as a whole ---- */
 
 static void expect_row(const sl_trail *trail, const chain *c, uint32_t y)
 {

@@ -130,7 +130,7 @@ TEST(all_threads_that_open_see_it)
     assert_true(begun > 0 && begun < 100000); /* the others are not started */
 }
 
-/* ---- what takes long ---- */
+/* ---- long operations ---- */
 
 /* Makes bytes that compress a little, the same in each run. */
 TEST_OWN_MEMORY static uint8_t *make_bytes(size_t count)

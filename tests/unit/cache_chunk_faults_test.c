@@ -342,7 +342,7 @@ CACHE_TEST(files_of_another_length_are_noticed)
     sl_free(all);
 }
 
-/* ---- files of others ---- */
+/* ---- foreign files ---- */
 
 /* Makes a file of version 2 with right checksums. */
 static void make_version_two(const char *path)

@@ -27,7 +27,7 @@ static const char *object_path; /* a Parquet file */
 
 enum { MEMBERS = 5, TAR_BYTES = 32768, CHUNKED = 2 };
 
-/* ---- of datasets ---- */
+/* ---- datasets ---- */
 
 typedef struct source {
     char path[300];
@@ -175,7 +175,7 @@ TEST_WITH(the_beginning_of_an_object, test_folder_make, test_folder_remove)
     file_free(&object);
 }
 
-/* ---- of chunks ---- */
+/* ---- chunks ---- */
 
 static void keep_chunks(void)
 {

@@ -53,7 +53,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- what is unpacked ---- */
+/* ---- compressed files ---- */
 
 static void write_gzip(const char *name, size_t bytes)
 {

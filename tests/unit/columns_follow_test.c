@@ -171,7 +171,7 @@ TEST_WITH(masks_that_are_no_pngs, follow_setup, follow_teardown)
     must_make(f->rig, 0);
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 TEST_WITH(fills_that_are_none, follow_setup, follow_teardown)
 {

@@ -217,7 +217,7 @@ TEST_WITH(boxes_of_an_unknown_format_are_not_guessed, meaning_setup, meaning_tea
     refuses(m->rig, "does not say in which format: write box_format xywh");
 }
 
-/* ---- what follows ---- */
+/* ---- fields that follow ---- */
 
 TEST_WITH(what_belongs_to_boxes_follows_them, meaning_setup, meaning_teardown)
 {
@@ -315,7 +315,7 @@ TEST_WITH(lengths_that_nobody_gave, meaning_setup, meaning_teardown)
     refuses(m->rig, "column \"segmentation\": it needs a length");
 }
 
-/* ---- what is noticed ---- */
+/* ---- notices ---- */
 
 TEST_WITH(a_batch_that_lost_its_boxes, meaning_setup, meaning_teardown)
 {

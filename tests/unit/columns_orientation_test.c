@@ -103,7 +103,7 @@ static void upright_of(int orientation, int w, int h, int x, int y, int upright[
     fail_msg("no pixel becomes %d, %d", x, y);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 typedef struct asked {
     sluice_exif exif;
@@ -321,7 +321,7 @@ TEST_WITH(what_was_annotated_the_other_way_up_is_turned, turned_setup, turned_te
     turn_all(*state, &(asked){AUTO, UPRIGHT, STORED}, false, true);
 }
 
-/* ---- sizes that do not tell ---- */
+/* ---- ambiguous sizes ---- */
 
 static void fails(turned_rig *t, const char *words)
 {

@@ -174,7 +174,7 @@ TEST_WITH(bools_as_media, setup, columns_rig_close)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 static void expect_refused(sluice_column column, const char *words)
 {

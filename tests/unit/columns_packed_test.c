@@ -526,7 +526,7 @@ TEST_WITH(tokens_beyond_the_dtype, setup, columns_rig_close)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 static void expect_not_added(const sluice_column *column, const char *words)
 {

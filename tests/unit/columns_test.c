@@ -248,7 +248,7 @@ TEST_WITH(windows, setup, columns_rig_close)
     assert_int_equal(make(r, 0, &error), SLUICE_CORRUPT);
 }
 
-/* ---- of any length ---- */
+/* ---- ragged columns ---- */
 
 TEST_WITH(ragged_rows_are_moved_together, setup, columns_rig_close)
 {
@@ -342,7 +342,7 @@ TEST_WITH(what_is_missing, setup, columns_rig_close)
     assert_string_equal(error.text, "the sample has no \"label\"");
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 enum { WIDTH = 8, HEIGHT = 6, CROP_WIDTH = 3, CROP_HEIGHT = 2, SAMPLES = 18 };
 

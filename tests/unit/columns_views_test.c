@@ -229,7 +229,7 @@ static sl_value value_of(const void *data, size_t size)
     return (sl_value){.present = true, .bytes = {data, size}};
 }
 
-/* ---- every kind of picture ---- */
+/* ---- every kind of image ---- */
 
 static const jpeg_options jpegs[] = {
     {.quality = 90},
@@ -383,7 +383,7 @@ TEST(each_view_is_what_its_column_is_alone)
     jpeg_free(&other);
 }
 
-/* ---- what is bad ---- */
+/* ---- damage ---- */
 
 static void damage(uint8_t *data, size_t size, uint32_t seed)
 {

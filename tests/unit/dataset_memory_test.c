@@ -13,7 +13,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* ---- what is charged ---- */
+/* ---- charged memory ---- */
 
 static void what_is_taken_counts(void **state)
 {

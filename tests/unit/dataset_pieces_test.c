@@ -320,7 +320,7 @@ TEST(with_all_of_the_document)
     sl_dataset_close(pieces);
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 static void expect_length_refused(const char *path, corpus *c, bool whole)
 {

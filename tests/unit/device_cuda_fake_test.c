@@ -108,7 +108,7 @@ static void read_on(bench *b, sl_cu_stream stream, void (*run)(void *ctx), void 
     fake->launch(stream, &reader);
 }
 
-/* ---- as CUDA does ---- */
+/* ---- CUDA's behaviour ---- */
 
 TEST(a_copy_arrives_and_events_order_it)
 {

@@ -20,7 +20,7 @@ static atomic_bool hangs;    /* opening file 0 hangs */
 static atomic_uint inside;   /* number of hanging opens */
 static atomic_bool released; /* the heir was notified */
 
-/* ---- a store in which they hang ---- */
+/* ---- a store whose opens hang ---- */
 
 static int slow_open(const char *path, const sl_open_how *how, sl_handle *handle,
                      sl_store_facts *facts)

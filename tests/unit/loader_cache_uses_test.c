@@ -99,7 +99,7 @@ static sl_caching *open_numbers(sl_chunk_cache **cache)
     return caching;
 }
 
-/* ---- what a loader reads ---- */
+/* ---- a loader's reads ---- */
 
 static void note_row(uses *u, int64_t index, uint64_t row)
 {

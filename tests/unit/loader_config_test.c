@@ -251,7 +251,7 @@ TEST(a_rank_is_below_the_world)
     refused(&options, 1000, "rank is out of range: 2, expected 0 to 1");
 }
 
-/* ---- what options are to each other ---- */
+/* ---- options that depend on each other ---- */
 
 TEST(an_epoch_has_a_batch)
 {
@@ -323,7 +323,7 @@ TEST(addresses_of_outputs)
     refused(&options, 1000, "address 2 is a duplicate");
 }
 
-/* ---- what follows from them ---- */
+/* ---- derived settings ---- */
 
 TEST(reads_are_merged_by_the_order)
 {

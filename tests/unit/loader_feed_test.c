@@ -16,7 +16,7 @@
 enum { SAMPLES = 1000, SLOTS = 4, BATCH = 37, LOOKAHEAD = 200, BYTES = 700, TASKS_MAX = 4096 };
 enum { MEMBERS_MAX = 4, HANDLES_MAX = SLOTS * BATCH * MEMBERS_MAX, RESERVE = HANDLES_MAX };
 
-/* ---- what the test plays ---- */
+/* ---- replaced by the test ---- */
 
 /* Batches are returned in the order of their tickets, and taken at once. */
 typedef struct played_slot {

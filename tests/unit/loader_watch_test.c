@@ -38,7 +38,7 @@ static int clean(void **state)
     return 0;
 }
 
-/* ---- what is broken ---- */
+/* ---- broken hand-overs ---- */
 
 static _Atomic int lose_task, lose_insert, lose_credit; /* number of the call to lose, from 1 */
 static _Atomic int sleep_ms;                            /* for each sample unpacked */
@@ -126,7 +126,7 @@ static sluice_status take_all(sluice_loader *loader, uint64_t epochs, uint64_t *
     return status;
 }
 
-/* ---- it is noticed ---- */
+/* ---- faults to notice ---- */
 
 static void expect_noticed(sluice_loader *loader, const char *words)
 {
@@ -198,7 +198,7 @@ TEST_WITH(memory_that_does_not_come_back, make, clean)
     sluice_loader_close(loader);
 }
 
-/* ---- there is nothing to notice ---- */
+/* ---- nothing to notice ---- */
 
 static void expect_nothing(const char *path, const sluice_loader_options *options,
                            const sl_fault_config *fault, uint64_t epochs)
