@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The table of options against the structs themselves: every member that a text can say is in it,
- * once; what can be set is what a check accepts; older structs are not written behind their end.
- */
+/* Checks the option table against the structs: every member that a text can set is in the table
+ * exactly once, the settable values are those that a check accepts, and nothing is written past the
+ * end of older structs. */
 #include "options.h"
 #include "test.h"
 
@@ -14,7 +13,7 @@
 
 enum { STRUCT_MAX = 512, WIDTH = 8 };
 
-/* A member that no text can say. */
+/* A member that no text can set. */
 typedef struct gap {
     size_t offset, bytes;
 } gap;
@@ -128,7 +127,7 @@ TEST(every_member_is_there_once)
     }
 }
 
-/* "fill value [0]" has "0". False: no default is stated. */
+/* "fill value [0]" contains "0". False if the text states no default. */
 static bool stated_default(const char *help, char *text, size_t bytes)
 {
     const char *open = strrchr(help, '[');
@@ -140,8 +139,8 @@ static bool stated_default(const char *help, char *text, size_t bytes)
     return true;
 }
 
-/* A text is a phrase that fits the line of an option (--help-all). A default that is a word is that
- * of 0, which always means the default; "auto" may be resolved. */
+/* A text is a phrase that fits into an option's line (--help-all). A word as the default is the
+ * name of value 0, which always means the default; "auto" may be resolved. */
 TEST(helps_state_their_default)
 {
     for (size_t s = 0; s < STRUCTS; s++) {
@@ -162,7 +161,7 @@ TEST(helps_state_their_default)
     }
 }
 
-/* A real number that may be 0 and has another default. */
+/* A real number that may be 0 and has a different default. */
 TEST(a_zero_that_is_meant_is_marked)
 {
     size_t marked = 0;
@@ -198,7 +197,8 @@ TEST(rows_are_complete)
                 b = sl_option_at(structs[s].of, k);
                 assert_string_not_equal(a->name, b->name);
                 assert_true(a->flag == NULL || b->flag == NULL || strcmp(a->flag, b->flag) != 0);
-                /* neighbours may be one argument in Python, as the numbers of an episode are */
+                /* In Python, neighbouring options may form one argument, like the numbers of an
+                 * episode. */
                 assert_true(a->keyword == NULL || b->keyword == NULL || k + 1 == i ||
                             strcmp(a->keyword, b->keyword) != 0);
             }
@@ -223,7 +223,7 @@ static sluice_status check(const struct described *d, const void *options)
     return sl_options_check(d->of, options, "test", &error);
 }
 
-/* What is set is what is there, and a check accepts it; one more is refused by both. */
+/* Every available value can be set and passes a check; the next higher value fails both. */
 static void try_ends(const struct described *d, const sluice_option *option)
 {
     uint64_t memory[STRUCT_MAX / WIDTH];

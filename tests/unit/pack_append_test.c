@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packs that add to a dataset: what was there stays as it is, what comes is behind it, and
- * accidents lose neither.
- */
+/* Tests packs that add to a dataset: existing samples stay unchanged, new ones follow them, and
+ * accidents lose neither. */
 #include "pack.h"
 #include "pack_parts.h"
 #include "shard_bytes.h"
@@ -13,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A second pack of the same photos, in another order and into shards of another size. */
+/* A second pack of the same photos, in another order and with another shard size. */
 static sluice_pack_options append_options(uint32_t part, uint32_t parts)
 {
     sluice_pack_options options = parts_options(part, parts);
@@ -23,7 +21,7 @@ static sluice_pack_options append_options(uint32_t part, uint32_t parts)
     return options;
 }
 
-/* Killed on the way: what was there is still there. */
+/* Killed midway: the existing samples remain. */
 static void append_and_die(const parts_rig *f, useconds_t after)
 {
     const pid_t child = fork();
@@ -55,7 +53,7 @@ TEST(what_is_added_comes_behind)
     assert_int_equal(pack_run(&f.setup, f.whole, &all, &result, NULL), SLUICE_OK);
     assert_int_equal(result.was_complete, 1);
     assert_int_equal(parts_samples_of(f.whole, NULL), 48);
-    /* In parts, and after accidents, the same. */
+    /* In parts and after accidents, the result is the same. */
     for (uint32_t parts = 1; parts < 6; parts++) {
         const sluice_pack_options options = pack_options();
         assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, NULL), SLUICE_OK);
@@ -96,7 +94,7 @@ TEST(what_does_not_fit_is_not_added)
     assert_non_null(strstr(error.text, "zstd level"));
     (void)parts_samples_of(f.whole, &after);
     assert_true(before == after);
-    /* Begun for a dataset that another one was added to since. */
+    /* Begun on a dataset that another pack has extended since. */
     options = append_options(0, 2);
     assert_int_equal(pack_run(&f.setup, f.whole, &options, NULL, NULL), SLUICE_OK);
     char journal[340];
@@ -117,7 +115,7 @@ TEST(what_does_not_fit_is_not_added)
     parts_remove(&f);
 }
 
-/* How many samples there were to choose from, which the samples do not show. */
+/* The number of candidate samples, which the packed samples do not show. */
 TEST(another_count_is_another_dataset)
 {
     enum { SOURCE_SAMPLES_AT = 96 };
@@ -145,7 +143,7 @@ TEST(another_count_is_another_dataset)
 
 /* ---- what is left over ---- */
 
-/* Nothing is added again because the dataset cannot be looked at. */
+/* A dataset that cannot be checked is not added to a second time. */
 TEST(a_damaged_dataset_is_not_added_to_again)
 {
     parts_rig f;
@@ -165,8 +163,8 @@ TEST(a_damaged_dataset_is_not_added_to_again)
     parts_remove(&f);
 }
 
-/* An addition that is given up, and another one in its place: its shards have the same numbers, and
- * may begin at the same positions. */
+/* An addition that is abandoned and replaced by another, whose shards have the same numbers and may
+ * begin at the same positions. */
 TEST(what_was_given_up_is_not_taken_over)
 {
     parts_rig f;
@@ -216,7 +214,7 @@ TEST(a_lost_journal_joins_nothing)
     parts_remove(&f);
 }
 
-/* The journal of an addition without the line that says to what. */
+/* An addition's journal without the line that names its dataset. */
 TEST(a_journal_that_is_cut_short_harms_nothing)
 {
     parts_rig f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing and unpacking in a process of which children are forked meanwhile: what comes of it is
- * what comes of it without them. */
+/* Tests packing and unpacking in a process that forks children meanwhile: the output is the same as
+ * without them. */
 #include "pack_setup.h"
 #include "test.h"
 #include "unpack.h"
@@ -19,7 +19,7 @@ static void path_of(char path[300], const char *what)
     (void)snprintf(path, 300, "%s/%s", root, what);
 }
 
-/* What is done in a call back, by the caller's thread. */
+/* The work done inside a callback, on the caller's thread. */
 typedef int32_t (*ask)(void *user);
 
 static void wait_for(pid_t child)
@@ -31,7 +31,7 @@ static void wait_for(pid_t child)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* What exit() does with streams that are open; all else of it is the test program's. */
+/* Does what exit() does to open streams; the rest of exit() belongs to the test program. */
 static int32_t child_exits(void *user)
 {
     (void)user;
@@ -50,11 +50,11 @@ static sluice_status pack(const char *to, ask should_stop, sluice_error *error)
     sluice_pack_options options = pack_options();
     path_of(path, to);
     options.should_stop = should_stop;
-    options.skip_verify = 1; /* which writes nothing, and has threads that no child has */
+    options.skip_verify = 1; /* writes nothing, and has threads that no child has */
     return pack_run(&setup, path, &options, NULL, error);
 }
 
-/* To archives. */
+/* Packs to archives. */
 static sluice_status unpack(const char *to, ask should_stop, sluice_error *error)
 {
     char path[300];
@@ -92,8 +92,8 @@ static void lists_of_bad_samples_are_written_once(void **state)
 
 static bool in_child;
 
-/* Once all that is read ahead is there, so that the child, which has no threads, could go on with
- * it; again and again. */
+/* Forks repeatedly, each time once everything is read ahead, so that a child, which has no threads,
+ * could continue with it. */
 static int32_t child_returns(void *user)
 {
     (void)user;
@@ -101,7 +101,7 @@ static int32_t child_returns(void *user)
     const pid_t child = in_child ? -1 : fork();
     if (child == 0) {
         in_child = true;
-        (void)alarm(300); /* it would wait for threads for ever */
+        (void)alarm(300); /* a failing child would wait for threads forever */
     } else if (!in_child) {
         wait_for(child);
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which fields become zstd frames when nobody said: found out on the first samples, the same for
- * any number of workers, and kept by a pack that goes on.
- */
+/* Tests which fields become zstd frames by default: the first samples decide, with the same result
+ * for any number of workers, and a resumed pack keeps the decision. */
 #include "formats.h"
 #include "frames.h"
 #include "jpeg_make.h"
@@ -33,7 +31,7 @@ static void fill_noise(uint8_t *data, size_t bytes, uint32_t seed)
     }
 }
 
-/* Small counts in wide numbers, noise, and a text that is too short for a frame. */
+/* Small counts in wide integers, noise, and a text too short for a frame. */
 static void write_source(const char *folder, int32_t level)
 {
     static int64_t counts[ELEMENTS];
@@ -143,7 +141,7 @@ static void spoil(const fixture *f, uint64_t number)
     file_free(&shard);
 }
 
-/* A pack in the source's order stops at `number`; its journal is there, and some shards. */
+/* A pack in source order stops at `number`, leaving its journal and some shards. */
 static void leave_unfinished(const fixture *f, uint64_t number)
 {
     sluice_pack_options options = pack_options();
@@ -186,7 +184,8 @@ static void edit_journal(const fixture *f, const char *from, const char *to)
     file_free(&journal);
 }
 
-/* The first samples may be gone or mended when a pack goes on: they are not asked again. */
+/* The first samples may have disappeared or been repaired when a pack resumes: they are not
+ * examined again. */
 TEST(the_journal_tells_what_was_found)
 {
     fixture f;
@@ -199,7 +198,7 @@ TEST(the_journal_tells_what_was_found)
     options.keep_order = 1;
     assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
     expect_compression(f.a, NEVER, ALWAYS, NEVER);
-    assert_int_equal(result.resumed_samples, 0); /* the shards were others */
+    assert_int_equal(result.resumed_samples, 0); /* other shards */
     remove_tree(f.a);
     options.on_bad = SLUICE_PACK_BAD_FAIL;
     assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, NULL), SLUICE_CORRUPT);
@@ -227,7 +226,8 @@ static sluice_writer *open_bytes(const char *folder, int32_t level, int32_t comp
     return writer;
 }
 
-/* `zeros` of 1000 bytes of each sample are zero, the others noise; what the field became. */
+/* Writes samples with `zeros` of 1000 bytes zero and the others noise. Returns the field's
+ * compression. */
 static int32_t write_bytes(const char *folder, uint32_t samples, size_t zeros, uint32_t other_from)
 {
     static uint8_t data[1000];
@@ -262,13 +262,13 @@ TEST(a_quarter_is_the_limit)
     assert_int_equal(write_bytes(folder, 1, 320, 1), ALWAYS);
     assert_int_equal(write_bytes(folder, 63, 200, 63), NEVER);
     assert_int_equal(write_bytes(folder, 64, 320, 64), ALWAYS);
-    /* what comes after the first 64 does not count */
+    /* Samples after the first 64 do not count. */
     assert_int_equal(write_bytes(folder, 200, 100, 64), NEVER);
     assert_int_equal(write_bytes(folder, 200, 900, 64), ALWAYS);
     remove_tree(folder);
 }
 
-/* Large samples are not all kept in memory. */
+/* Not all large samples are kept in memory. */
 TEST(four_mebibytes_are_enough)
 {
     char folder[256];
@@ -282,7 +282,7 @@ TEST(four_mebibytes_are_enough)
         assert_int_equal(count_names(folder, is_temporary), i < 4 ? 0 : 1);
         assert_int_equal(sluice_writer_add_values(writer, &value, 1, NULL), SLUICE_OK);
     }
-    sluice_writer_abort(writer); /* with and without samples that wait */
+    sluice_writer_abort(writer); /* with and without waiting samples */
     writer = open_bytes(folder, SLUICE_ZSTD_AUTO, SLUICE_COMPRESSION_AUTO);
     sluice_value value = SLUICE_VALUE_INIT;
     assert_int_equal(sluice_writer_add_values(writer, &value, 1, NULL), SLUICE_OK);

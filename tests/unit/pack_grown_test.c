@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packed datasets that classes were added to: by many processes, and after accidents, the same
- * bytes as by one; and what their files say of classes is not just believed.
- */
+/* Tests packed datasets to which classes were added: by many processes and after accidents, the
+ * bytes equal those of one process. What their files say about classes is verified. */
 #include "dataset_checks.h"
 #include "pack.h"
 #include "pack_parts.h"
@@ -18,7 +16,7 @@ enum { CLASSES = 5, EACH = 4, ADDED = CLASSES * EACH, FEATURES_AT = 16, ROWS_AT 
 
 static const sl_class_request by_name = {.allow_case_duplicates = false};
 
-/* The rig's photos are packed in `whole` and `path`; more come with two more classes. */
+/* Packs the rig's photos in `whole` and `path`; more photos come with two more classes. */
 typedef struct grown {
     parts_rig rig;
     pack_setup more;
@@ -70,7 +68,7 @@ TEST(classes_come_behind_those_that_are_there)
         assert_int_equal(sluice_dataset_get_sample(dataset, i, &sample, NULL), SLUICE_OK);
         assert_in_range(sample.label, 0, CLASSES - 1);
         const char *class = sluice_dataset_class_name(dataset, sample.label);
-        assert_memory_equal(sample.key, class, strlen(class)); /* the folder it came from */
+        assert_memory_equal(sample.key, class, strlen(class)); /* the source folder's name */
         seen[sample.label]++;
     }
     for (uint32_t i = 0; i < CLASSES; i++) {
@@ -116,7 +114,7 @@ static void note(void *user, const sluice_error *finding)
     }
 }
 
-/* What verify finds first. */
+/* Returns verify's first finding. */
 static sluice_error look(const char *path)
 {
     sluice_error first = SLUICE_ERROR_INIT;
@@ -147,13 +145,13 @@ TEST(manifests_that_lie_are_noticed)
     file_load(&manifest, g.rig.whole, "manifest.sluice");
     assert_int_equal(look(g.rig.whole).status, SLUICE_OK);
     assert_int_equal(get64(&manifest, FEATURES_AT) & 2, 2);
-    /* Without the feature shards have what the manifest has. */
+    /* Without the feature flag, the shards must match the manifest. */
     put64(&manifest, FEATURES_AT, get64(&manifest, FEATURES_AT) & ~UINT64_C(2));
     seal_manifest(&manifest);
     file_store(&manifest, manifest.size);
     expect_refused(g.rig.whole, SLUICE_CORRUPT, "do not add up");
     put64(&manifest, FEATURES_AT, get64(&manifest, FEATURES_AT) | 2);
-    /* Metadata of a shard are never longer, nor shorter than any. */
+    /* A shard's metadata are neither longer than the maximum nor shorter than any. */
     const uint64_t bytes = get64(&manifest, ROWS_AT + 16);
     const uint64_t most = get64(&manifest, SHARD_META_BYTES_AT);
     const uint64_t lies[] = {bytes + most, bytes - most, bytes - 4096, UINT64_MAX, 0};
@@ -164,7 +162,7 @@ TEST(manifests_that_lie_are_noticed)
         expect_refused(g.rig.whole, SLUICE_CORRUPT, "");
     }
     put64(&manifest, ROWS_AT + 16, bytes);
-    /* Another name for the first class: shards of before do not go along, nor those of after. */
+    /* After the first class is renamed, neither earlier nor later shards match. */
     uint8_t *name = memmem(manifest.data, manifest.size, "c00", 4);
     assert_non_null(name);
     name[0] = 'x';

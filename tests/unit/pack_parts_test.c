@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packs in parts: whatever their number, order, accidents and company, the folder becomes what one
- * process makes; and what does not belong together is not joined.
- */
+/* Tests packs in parts: regardless of their number, order, accidents and concurrency, the folder
+ * equals that of one process, and parts that do not belong together are not joined. */
 #include "pack.h"
 #include "pack_parts.h"
 #include "shard_bytes.h"
@@ -17,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Part `i` goes `step` further each time; all parts come when that has no common factor. */
+/* Steps through the parts by `step`, which visits all of them if it is coprime to their number. */
 TEST(any_number_gives_the_same_bytes)
 {
     static const uint32_t counts[] = {1, 2, 3, 4, 7, 29, 64};
@@ -44,7 +42,8 @@ TEST(any_number_gives_the_same_bytes)
     }
 }
 
-/* A shard each, and none where the sample is bad: the manifest says so, and all is found. */
+/* One shard per sample, none where the sample is bad: the manifest says so, and every sample is
+ * found. */
 TEST(shards_of_bad_samples_only_are_passed_over)
 {
     parts_rig f;
@@ -81,7 +80,7 @@ TEST(a_part_again_changes_nothing)
         assert_int_equal(result.resumed_samples, k == 2 ? 24 : samples);
     }
     parts_expect_whole(&f, "again", 0);
-    /* Another number of them, and the whole, find it done too. */
+    /* A pack in another number of parts, or a whole one, finds the work done too. */
     sluice_pack_options options = parts_options(4, 9);
     assert_int_equal(pack_run(&f.setup, f.path, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.was_complete, 1);
@@ -114,14 +113,14 @@ TEST(many_at_once)
     for (uint32_t round = 0; round < TEST_AMOUNT(12, 4); round++) {
         const uint32_t parts = 2 + round % 4;
         pid_t children[10];
-        /* each part twice, as schedulers do when one is late */
+        /* Each part runs twice, as when a scheduler restarts a late one. */
         for (uint32_t k = 0; k < 2 * parts; k++) {
             children[k] = begin_part(&f, k % parts, parts);
         }
         for (uint32_t k = 0; k < 2 * parts; k++) {
             assert_int_equal(parts_wait_for(children[k]), 0);
         }
-        /* one that was late may have left its part's file: whoever comes next removes it */
+        /* A late process may have left its part's file: the next one removes it. */
         sluice_pack_result result;
         assert_int_equal(sl_pack_join(f.path, &result, NULL), SLUICE_OK);
         parts_expect_whole(&f, "round", round);
@@ -164,7 +163,7 @@ TEST(killed_at_any_moment)
 
 /* ---- joining ---- */
 
-/* Each part in a folder of its own, and then all files in one. */
+/* Each part in a folder of its own, then all files in one folder. */
 TEST(parts_from_several_folders)
 {
     parts_rig f;
@@ -253,14 +252,14 @@ TEST(what_is_missing_is_named)
     options.part = 2;
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, NULL), SLUICE_OK);
     expect_no_join(&f, "of 4 parts, counted from 0, 2 are missing: 0, 3");
-    /* An unfinished pack is no dataset. */
+    /* An unfinished pack is not a dataset. */
     const char *path = f.path;
     sluice_dataset *dataset;
     assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_INVALID);
     options.part = 0;
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, NULL), SLUICE_OK);
     expect_no_join(&f, "1 is missing: 3");
-    /* A shard that was there is gone: the next run of its part makes it again. */
+    /* A shard disappears: the next run of its part rebuilds it. */
     char shard[340];
     (void)snprintf(shard, sizeof(shard), "%s/shard-000000.sluice", f.path);
     assert_int_equal(unlink(shard), 0);
@@ -281,18 +280,18 @@ TEST(what_does_not_belong_is_refused)
     parts_make(&f, PACK_SHARD_BYTES);
     sluice_pack_options options = parts_options(0, 2);
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, NULL), SLUICE_OK);
-    /* Into the same folder it does not even begin. */
+    /* Into the same folder, the pack does not even begin. */
     options.part = 1;
     options.seed++;
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_STATE);
     assert_non_null(strstr(error.text, "seed="));
-    /* From another folder it is noticed by the join. */
+    /* From another folder, the join notices it. */
     char other[340];
     (void)snprintf(other, sizeof(other), "%s/other", f.work);
     assert_int_equal(pack_run(&f.setup, other, &options, NULL, NULL), SLUICE_OK);
     parts_copy_file(other, f.path, "pack.00001-of-00002.part");
     expect_no_join(&f, "part 1 is from another source, or packed with other options");
-    /* A file that is no part's. */
+    /* A file that belongs to no part. */
     char path[340];
     (void)snprintf(path, sizeof(path), "%s/pack.00001-of-00002.part", f.path);
     write_file(path, "half", 4);
@@ -317,8 +316,9 @@ static void put_stale_sets(const parts_rig *f, file_bytes *stale, uint32_t but)
     }
 }
 
-/* Of other numbers, left by a pack before this one: no reason not to join what is whole. So many of
- * them that not both of ours are listed first, in whatever order a file system lists. */
+/* Files of other part numbers, left by an earlier pack, do not prevent joining complete parts.
+ * There are so many that our two are not both listed first, whatever order the file system lists
+ * in. */
 TEST(stale_sets_of_parts_are_passed_over)
 {
     parts_rig f;
@@ -351,7 +351,7 @@ TEST(stale_sets_of_parts_are_passed_over)
     parts_remove(&f);
 }
 
-/* Lists of what another pack left out leave nothing out. */
+/* Another pack's lists of omitted samples omit nothing here. */
 TEST(lists_of_another_pack_do_not_count)
 {
     parts_rig f;
@@ -380,7 +380,7 @@ TEST(lists_of_another_pack_do_not_count)
     options = parts_options(0, 1);
     options.shard_bytes = 1;
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_STATE);
-    /* and with a journal they are not believed */
+    /* With a journal, they are not trusted. */
     sluice_pack_options part = parts_options(0, 29);
     part.shard_bytes = 1;
     (void)snprintf(other, sizeof(other), "%s/begun", f.work);
@@ -410,7 +410,7 @@ TEST(a_shard_from_elsewhere_is_not_joined)
     parts_remove(&f);
 }
 
-/* Verified in parts, something damaged is found wherever the parts meet. */
+/* Verifying in parts finds damage wherever the parts meet. */
 TEST(parts_of_a_verification_miss_nothing)
 {
     parts_rig f;
@@ -438,7 +438,7 @@ TEST(parts_of_a_verification_miss_nothing)
                 bad += result.bad;
             }
             assert_true(gone || samples == 24);
-            assert_int_equal(bad, gone ? 2 : 1); /* gone: the file, and samples not looked at */
+            assert_int_equal(bad, gone ? 2 : 1); /* gone: the file, and unchecked samples */
         }
         sluice_dataset_close(dataset);
     }

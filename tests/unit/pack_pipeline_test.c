@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packing: the same bytes whatever the number of workers, bad samples by policy, and folders that
- * hold something else left alone.
- */
+/* Tests packing: the same bytes regardless of the number of workers, bad samples handled by policy,
+ * and folders with other contents left untouched. */
 #include "formats.h"
 #include "jpeg_make.h"
 #include "little_endian.h"
@@ -23,7 +21,7 @@
 typedef struct fixture {
     pack_setup setup;
     char work[256];
-    char a[300], b[300]; /* folders to pack to, not made yet */
+    char a[300], b[300]; /* output folders, not yet created */
 } fixture;
 
 static void fixture_make(fixture *f, bool bad)
@@ -54,7 +52,7 @@ static bool has_file(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Samples by key, since a pack shuffles them. */
+/* Compares samples by key, since a pack shuffles them. */
 static const snapshot_sample *find_key(const snapshot *all, const char *key)
 {
     for (uint64_t i = 0; i < all->count; i++) {
@@ -72,7 +70,7 @@ TEST(samples_come_out_as_they_went_in)
     for (uint32_t keep = 0; keep < 2; keep++) {
         sluice_pack_options options = pack_options();
         sluice_pack_result result;
-        options.keep_bytes = 1; /* otherwise: the next test */
+        options.keep_bytes = 1; /* the next test covers 0 */
         options.keep_order = keep;
         options.overwrite = 1;
         assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
@@ -119,7 +117,7 @@ static uint32_t count_lines(const char *folder, const char *name, const char *wa
     return lines;
 }
 
-/* Every photo is another file with the same pixels, whose parts can be decoded alone. */
+/* Every photo is another file with the same pixels, whose parts can be decoded independently. */
 TEST(photos_are_retiled)
 {
     fixture f;
@@ -183,12 +181,13 @@ static void put_jpeg(const fixture *f, uint32_t index, const jpeg_file *file, si
     write_file(path, file->data, (uint32_t)bytes);
 }
 
-/* Damage anywhere in a picture is found; what cannot be tiled is stored as it is, and said. */
+/* Finds damage anywhere in an image. Stores images that cannot be tiled unchanged, and reports
+ * them. */
 TEST(every_picture_is_read_to_its_end)
 {
     fixture f;
     fixture_make(&f, false);
-    /* Ten and more blocks in an MCU go into scans of their own only. */
+    /* Only images with ten or more blocks per MCU get scans of their own. */
     const jpeg_options large = {.h_factor = 4, .v_factor = 4, .separate_scans = true};
     jpeg_file wide = jpeg_make_pattern(70, 50, 1, &large);
     jpeg_file cut = jpeg_make_pattern(70, 50, 2, NULL);
@@ -219,7 +218,7 @@ TEST(every_picture_is_read_to_its_end)
     assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, &error), SLUICE_CORRUPT);
     assert_non_null(strstr(error.file, "c02/p0004.jpg"));
     options.overwrite = 1;
-    options.keep_bytes = 1; /* then only headers are read */
+    options.keep_bytes = 1; /* only headers are read */
     assert_int_equal(pack_run(&f.setup, f.b, &options, &result, &error), SLUICE_OK);
     assert_int_equal(result.jpegs_kept, 32);
     assert_int_equal(result.kept_large_mcu, 0);
@@ -228,7 +227,7 @@ TEST(every_picture_is_read_to_its_end)
     fixture_remove(&f);
 }
 
-/* Of pictures in every form: small and large, with the usual tables and their own. */
+/* Images of every form: small and large, with standard and custom tables. */
 static void put_forms(const fixture *f)
 {
     static const jpeg_options forms[] = {{.quality = 60},
@@ -245,7 +244,8 @@ static void put_forms(const fixture *f)
     }
 }
 
-/* However many workers chose it, and though a writer sees one picture at a time. */
+/* The result is the same regardless of the number of workers, and of a writer seeing one image at a
+ * time. */
 TEST(a_picture_takes_the_same_form_everywhere)
 {
     fixture f;
@@ -335,7 +335,8 @@ static uint64_t samples_of_first(const fixture *f)
     return samples_of(path);
 }
 
-/* Photos of nearly one size: shards of the same number of samples, close to what was asked for. */
+/* Photos of nearly one size give shards with the same number of samples, close to the requested
+ * size. */
 TEST(shards_are_about_as_large_as_asked)
 {
     fixture f;
@@ -399,7 +400,7 @@ TEST(a_bad_sample_stops_a_strict_pack)
     assert_true(error.sample >= 0 && error.text[0] != '\0');
     assert_false(has_file(f.a, "manifest.sluice"));
     assert_int_equal(count_names(f.a, is_temporary), 0);
-    /* A later run that skips goes on where this one stopped. */
+    /* A later run that skips bad samples resumes where this one stopped. */
     options.on_bad = SLUICE_PACK_BAD_SKIP;
     assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
     assert_true(folders_equal(f.a, f.b));
@@ -464,7 +465,7 @@ TEST(a_finished_pack_is_left_alone)
     fixture_remove(&f);
 }
 
-/* Stops after the first shards, as a bad sample does. */
+/* Stops after the first shards, as at a bad sample. */
 static void leave_unfinished(const fixture *f)
 {
     sluice_pack_options options = pack_options();
@@ -575,7 +576,7 @@ TEST(places_that_cannot_be_packed_to)
     put_file(f.work, "file");
     (void)snprintf(deep, sizeof(deep), "%s/file", f.work);
     assert_int_equal(pack_run(&f.setup, deep, &options, NULL, &error), SLUICE_IO);
-    /* A folder that somebody else is writing to. */
+    /* A folder that another process is writing to. */
     assert_int_equal(mkdir(f.a, 0777), 0);
     int fd = open(f.a, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -605,7 +606,7 @@ TEST(shards_can_be_packed_again)
     snapshot_take(&all, f.a);
     assert_int_equal(snapshot_compare_path(&all, f.b, &difference), SLUICE_OK);
     assert_int_equal(difference.errors + difference.silent + difference.missing, 0);
-    /* But not over themselves. */
+    /* But not onto themselves. */
     options.overwrite = 1;
     assert_int_equal(pack_run(&packed, f.a, &options, NULL, &error), SLUICE_INVALID);
     assert_int_equal(snapshot_compare_path(&all, f.a, &difference), SLUICE_OK);
@@ -635,7 +636,8 @@ static void write_raw(const char *folder)
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
 }
 
-/* Packs `from` to `to`, which must hold the samples of `all`; bytes of the shards. */
+/* Packs `from` to `to`, which must then hold the samples of `all`. Returns the total size of the
+ * shards. */
 static uint64_t pack_again(const char *from, const char *to, int32_t level, const snapshot *all)
 {
     pack_setup setup = {0};
@@ -654,7 +656,7 @@ static uint64_t pack_again(const char *from, const char *to, int32_t level, cons
     return result.bytes;
 }
 
-/* From plain to zstd, to another level, to plain again, and to what pays. */
+/* Repacks from plain to zstd, to another level, back to plain, and to auto. */
 TEST(raw_pixels_are_packed_anew)
 {
     char work[256];
@@ -675,7 +677,7 @@ TEST(raw_pixels_are_packed_anew)
     remove_tree(work);
 }
 
-/* With space for nothing, one sample at a time is under way: slow, but in order and to the end. */
+/* With no spare memory, one sample is in flight at a time: slow, but ordered and complete. */
 TEST(a_small_budget_does_not_stop_the_workers)
 {
     fixture f;
@@ -711,7 +713,7 @@ TEST(a_small_budget_does_not_stop_the_workers)
         }
         assert_true(bad >= 2 && bad <= 5);
         sl_prepare_close(prepare);
-        /* Closed early, with samples under way. */
+        /* Closed early, with samples in flight. */
         assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);
         sl_prepared *prepared;
         assert_int_equal(sl_prepare_next(prepare, &prepared, NULL), SLUICE_OK);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packs that a power failure ends (tests/support/power.h): after each of their operations, with
- * whatever the syncs so far let the disk forget, what is visible is whole, verify finds nothing,
- * and packing again ends with the same bytes as without the failure.
- */
+/* Tests packs interrupted by a power failure (tests/support/power.h). After each operation,
+ * whatever the disk forgot despite the syncs so far, visible files are complete, verify finds
+ * nothing, and packing again gives the same bytes as without the failure. */
 #include "pack.h"
 #include "pack_setup.h"
 #include "power.h"
@@ -20,9 +18,9 @@ enum { SHARD_BYTES = 6000, PARTS = 2 };
 typedef struct fixture {
     pack_setup setup;
     char work[256];
-    char root[300];  /* the folder that is recorded */
-    char whole[320]; /* root/pack when all is done */
-    char base[300];  /* what was there before; "" */
+    char root[300];  /* the recorded folder */
+    char whole[320]; /* root/pack at the end */
+    char base[300];  /* its earlier contents, or "" */
     char into[300];
     sluice_pack_options options;
     uint64_t before, after; /* samples */
@@ -65,7 +63,8 @@ static sluice_status run_all(const fixture *f, const char *path, sluice_error *e
     return status;
 }
 
-/* Samples of the dataset at the path, in which verify finds nothing; 0: it does not open. */
+/* Returns the number of samples of the dataset at the path, in which verify must find nothing; 0 if
+ * it does not open. */
 static uint64_t samples_of(const char *path)
 {
     sluice_dataset *dataset = NULL;
@@ -86,7 +85,7 @@ static uint64_t samples_of(const char *path)
     return info.samples;
 }
 
-/* Packs again, and compares. */
+/* Packs again and compares. */
 static void go_on(const fixture *f, const char *path)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -118,7 +117,7 @@ static void check_pack(const char *folder, void *ctx)
     go_on(f, path);
 }
 
-/* Records the pack, and goes through the states. */
+/* Records the pack and visits each state. */
 static void fail_everywhere(fixture *f, const char *what)
 {
     power_record(f->root);
@@ -161,7 +160,7 @@ TEST(parts_that_are_joined)
     fixture_remove(&f);
 }
 
-/* Another dataset in the place of one. */
+/* Replaces one dataset by another. */
 TEST(a_pack_over_another)
 {
     fixture f;

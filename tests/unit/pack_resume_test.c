@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packs that are killed or run out of disk, at every system call that changes a file: what is
- * visible is whole, and the next run ends with the same bytes as a run that nothing happened to.
- */
+/* Tests packs that are killed or run out of disk space at every system call that changes a file:
+ * visible files are complete, and the next run gives the same bytes as an undisturbed one. */
 #include "pack_setup.h"
 #include "shard_bytes.h"
 #include "test.h"
@@ -21,17 +19,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What happens at the call that `calls_left` counts down to. Calls come from one thread. */
+/* The accident that happens when `calls_left` reaches 0. All calls come from one thread. */
 static enum { NOTHING, DIE, DISK_FULL } accident;
 static uint64_t calls_left;
-static const char *spoiled; /* a byte of this file changes just after it got its name */
+static const char *spoiled; /* a byte of this file changes right after its rename */
 
-/* A directory whose syncs are counted, and fail with `watched_errno` unless that is 0. */
+/* A directory whose syncs are counted, and fail with `watched_errno` unless it is 0. */
 static struct stat watched;
 static int watched_errno;
 static uint64_t watched_syncs;
 
-/* Whether the call is to fail with ENOSPC. */
+/* True if the call is to fail with ENOSPC. */
 static bool now_it_happens(void)
 {
     if (accident == NOTHING || --calls_left > 0) {
@@ -59,7 +57,7 @@ int __wrap_unlinkat(int fd, const char *name, int flags);
 int __real_openat(int fd, const char *name, int flags, ...);
 int __wrap_openat(int fd, const char *name, int flags, ...);
 
-/* Half of the bytes get to the file before the accident. */
+/* Half of the bytes reach the file before the accident. */
 ssize_t __wrap_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
     if (accident != NOTHING && calls_left == 1) {
@@ -68,7 +66,7 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t bytes, off_t offset)
     return now_it_happens() ? -1 : __real_pwrite(fd, data, bytes, offset);
 }
 
-/* Not done: only a power failure could tell, and the test would wait for the disk. */
+/* Not synced: only a power failure would notice, and the test would wait for the disk. */
 int __wrap_fsync(int fd)
 {
     struct stat status;
@@ -113,7 +111,7 @@ int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
     return result;
 }
 
-/* Removing needs no space on the disk. */
+/* Removing a file needs no disk space. */
 int __wrap_unlinkat(int fd, const char *name, int flags)
 {
     if (accident == DIE) {
@@ -138,8 +136,8 @@ int __wrap_openat(int fd, const char *name, int flags, ...)
 
 typedef struct fixture {
     pack_setup setup;
-    char work[256];  /* a directory for the packs */
-    char whole[300]; /* a pack that nothing happened to */
+    char work[256];  /* folder for the packs */
+    char whole[300]; /* an undisturbed pack */
     char path[300];  /* the pack under test */
 } fixture;
 
@@ -165,7 +163,7 @@ static void fixture_remove(fixture *f)
     pack_setup_remove(&f->setup);
 }
 
-/* Packs again without accident, and compares with the whole pack. */
+/* Packs again undisturbed and compares with the whole pack. */
 static void go_on(const fixture *f, uint64_t point)
 {
     sluice_pack_result result;
@@ -182,7 +180,7 @@ static void go_on(const fixture *f, uint64_t point)
     remove_tree(f->path);
 }
 
-/* Runs a pack in a child that dies at call `point`; false when it lived to the end. */
+/* Runs a pack in a child that dies at call `point`. Returns false if it survived. */
 static bool pack_and_die(const fixture *f, uint64_t point)
 {
     pid_t child = fork();
@@ -215,7 +213,7 @@ TEST(killed_at_every_call)
     fixture_remove(&f);
 }
 
-/* Killed again and again while it goes on, each time a little later. */
+/* Killed repeatedly while it resumes, each time a little later. */
 TEST(killed_many_times_on_the_way)
 {
     fixture f;
@@ -282,7 +280,7 @@ TEST(disk_full_at_every_call)
     fixture_remove(&f);
 }
 
-/* Without that, a power failure could take all of it away again. */
+/* Otherwise a power failure could remove all of it. */
 TEST(the_name_of_a_new_folder_lasts)
 {
     fixture f;
@@ -295,20 +293,20 @@ TEST(the_name_of_a_new_folder_lasts)
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_IO);
     assert_int_equal(error.sys_errno, EIO);
     assert_non_null(strstr(error.file, f.path));
-    assert_int_not_equal(access(f.path, F_OK), 0); /* the next pack has to sync it again */
-    watched_errno = EINVAL;                        /* where directories cannot be synced */
+    assert_int_not_equal(access(f.path, F_OK), 0); /* the next pack must sync it again */
+    watched_errno = EINVAL;                        /* directories cannot be synced */
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_OK);
     remove_tree(f.path);
     watched_errno = 0;
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_OK);
     assert_int_equal(watched_syncs, 3);
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_OK);
-    assert_int_equal(watched_syncs, 3); /* it was there */
+    assert_int_equal(watched_syncs, 3); /* it existed */
     watched = (struct stat){0};
     fixture_remove(&f);
 }
 
-/* A real limit of the system's on the size of files. */
+/* The system's own limit on file sizes. */
 TEST(a_file_size_limit_is_an_error)
 {
     fixture f;
@@ -335,7 +333,7 @@ TEST(a_file_size_limit_is_an_error)
 
 enum { TMPFS_GOOD = 0, TMPFS_BAD = 1, TMPFS_REFUSED = 2 };
 
-/* In a mount namespace of its own, so that nobody else sees the small disk. */
+/* In a private mount namespace, so that nobody else sees the small disk. */
 static int pack_to_small_disk(const fixture *f)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
@@ -422,7 +420,7 @@ static void replace_file(const char *folder, const char *name, const char *sourc
     file_free(&file);
 }
 
-/* A shard that is lost, damaged or another pack's is made again, and those behind it. */
+/* A shard that is lost, damaged or from another pack is rebuilt, and so are the shards after it. */
 TEST(lost_and_wrong_shards_are_made_again)
 {
     fixture f;
@@ -450,7 +448,7 @@ TEST(lost_and_wrong_shards_are_made_again)
     fixture_remove(&f);
 }
 
-/* Counts down; 0 from then on. */
+/* Counts down, then stays 0. */
 static int32_t count_down(void *user)
 {
     uint32_t *left = user;
@@ -460,7 +458,7 @@ static int32_t count_down(void *user)
     return *left == 0;
 }
 
-/* Stopped after each number of questions, on the way and while what was written is read back. */
+/* Stopped after each number of calls, during packing and while the output is read back. */
 TEST(stopped_at_every_question)
 {
     fixture f;

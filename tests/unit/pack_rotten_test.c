@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A pack of compressed archives that was stopped before it came to the end of a damaged one, and
- * goes on once that is replaced: what was made of it is made again, and nothing else.
- */
+/* Tests a pack of compressed archives that stopped before the end of a damaged one and resumes
+ * after its replacement: the samples from that archive are packed again, and nothing else. */
 #include "formats.h"
 #include "index_store.h"
 #include "pack.h"
@@ -20,7 +18,7 @@
 
 #include <zlib.h>
 
-/* Shards take 5 samples or so; workers read 64 ahead. */
+/* Shards hold about 5 samples; workers read 64 ahead. */
 enum { ARCHIVES = 2, SAMPLES = 200, SAMPLE_BYTES = 3000, SHARDS = 50 };
 
 static char folder[64];
@@ -39,8 +37,8 @@ static void read_back(const char *path, uint8_t **bytes, size_t *size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* An archive of `number`, stored by gzip: so one flipped bit is one flipped bit, and a wrong sum.
- */
+/* An archive of `number`, stored by gzip: one flipped bit stays one flipped bit, with a wrong
+ * checksum. */
 static void make_archive(uint32_t number)
 {
     char name[32];
@@ -56,7 +54,7 @@ static void make_archive(uint32_t number)
     for (uint32_t i = 0; i < SAMPLES; i++) {
         (void)snprintf(name, sizeof(name), "%u-%04u.bin", number, i);
         for (size_t k = 0; k < sizeof(sample); k++) {
-            random = random * 1664525U + 1013904223U; /* nothing to be compressed */
+            random = random * 1664525U + 1013904223U; /* incompressible */
             sample[k] = (uint8_t)(random >> 24);
         }
         assert_int_equal(sl_tar_writer_add(&writer, name, (sl_bytes){NULL, 0},
@@ -86,8 +84,8 @@ static sl_dataset *open_archives(void)
     return dataset;
 }
 
-/* The index that opening kept, put beside the file, where it counts as long as size, time and ends
- * are the same. */
+/* Puts the index that opening kept beside the file. It stays valid while size, times and ends
+ * match. */
 static void keep_index(uint32_t number, const char *cache)
 {
     char command[600];
@@ -96,7 +94,7 @@ static void keep_index(uint32_t number, const char *cache)
     assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): a glob of our own names
 }
 
-/* In place, with its times kept: as bits rot, and are mended. */
+/* Changes the file in place and keeps its times, as bit rot and its repair do. */
 static void flip(const char *path, off_t at)
 {
     uint8_t byte;
@@ -111,7 +109,7 @@ static void flip(const char *path, off_t at)
     assert_int_equal(close(fd), 0);
 }
 
-/* Some way into the second archive: `user` is where shards appear. */
+/* Stops within the second archive. `user` is the folder of the shards. */
 static int32_t stop_there(void *user)
 {
     const char *out = user;
@@ -123,7 +121,7 @@ static void name_shard(char name[400], const char *path, uint32_t shard)
     (void)snprintf(name, 400, "%s/shard-%06u.sluice", path, shard);
 }
 
-/* A second name for it, so that no other file gets its inode. */
+/* A second link, so that no other file gets its inode. */
 static void hold_shard(const char *path, uint32_t shard)
 {
     char name[400];
@@ -179,7 +177,7 @@ static void what_was_made_of_it_is_made_again(void **state)
     for (uint32_t i = 0; i < there; i++) {
         hold_shard(out, i);
     }
-    /* Gone on with as it is, it ends at the damage. */
+    /* Resumed without repair, it fails at the damage. */
     options.should_stop = NULL;
     assert_int_equal(sl_pack(dataset, out, &options, NULL, &result, &error), SLUICE_CORRUPT);
     assert_int_equal(error.sample, -1);
@@ -194,7 +192,7 @@ static void what_was_made_of_it_is_made_again(void **state)
     for (uint32_t i = 0; i < there; i++) {
         kept += is_held(out, i);
     }
-    assert_true(kept > 0 && kept < there); /* the shards of the first archive alone */
+    assert_true(kept > 0 && kept < there); /* only the shards of the first archive */
     assert_int_equal(sl_pack(dataset, whole, &options, NULL, &result, &error), SLUICE_OK);
     assert_true(folders_equal(out, whole));
     sl_dataset_close(dataset);

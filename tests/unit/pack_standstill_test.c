@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The watchdog of packing and unpacking: hand-overs between the caller's thread and the workers are
- * broken on purpose (--wrap), which has to be noticed, and the same call then has to go on.
- */
+/* Tests the watchdog of packing and unpacking. Hand-overs between the caller's thread and the
+ * workers are broken on purpose (--wrap): the watchdog must notice, and the same call must then
+ * continue. */
 #include "pack_setup.h"
 #include "prepare.h"
 #include "standstill.h"
@@ -13,18 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* More than a worker is ahead by. */
+/* More samples than a worker runs ahead. */
 enum { CLASSES = 2, PER_CLASS = 60 };
 
 static pack_setup setup;
 static char root[256];
 static pthread_t owner;
-static _Atomic bool worker_waits;            /* there is one */
-static _Atomic uint64_t changes, worker_saw; /* changes so far; when the worker began to wait */
-static _Atomic bool loses;                   /* changes of the owner's, from here on */
-static uint32_t lost_from; /* the sample that the owner takes then; 0: nothing is lost */
+static _Atomic bool worker_waits;            /* a worker waits */
+static _Atomic uint64_t changes, worker_saw; /* changes so far, and when the worker began to wait */
+static _Atomic bool loses;                   /* the owner's changes are lost from now on */
+static uint32_t lost_from;                   /* the sample the owner then takes; 0: loses nothing */
 static uint32_t taken;
-static char begun[320]; /* a file that is there while samples count: not those that are measured */
+static char begun[320]; /* samples count while this file exists: not the measured ones */
 
 /* The linker chose these names (--wrap).
  * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
@@ -41,14 +40,14 @@ sluice_status __real_sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared
 sluice_status __wrap_sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared,
                                      sluice_error *error);
 
-/* Then the worker goes on until it has to wait for the owner. */
+/* The worker then runs until it has to wait for the owner. */
 sluice_status __wrap_sl_prepare_next(sl_prepare *prepare, sl_prepared **prepared,
                                      sluice_error *error)
 {
     taken += begun[0] == '\0' || access(begun, F_OK) == 0;
     if (!loses && taken > 0 && taken == lost_from) {
         loses = true;
-        while (!worker_waits || worker_saw != changes) { /* or it has been called */
+        while (!worker_waits || worker_saw != changes) { /* or it has been woken */
             (void)usleep(1000);
         }
     }
@@ -68,7 +67,7 @@ bool __wrap_sl_standstill_wait(sl_standstill *standstill, pthread_cond_t *cond,
 
 void __wrap_sl_standstill_change(sl_standstill *standstill, pthread_cond_t *cond)
 {
-    /* once that is noticed it closes */
+    /* Closes the dataset once this is noticed. */
     if (!loses || standstill->found || pthread_equal(pthread_self(), owner) == 0) {
         __real_sl_standstill_change(standstill, cond);
         changes++;
@@ -89,7 +88,7 @@ static void begin_losing(uint32_t from)
     taken = 0;
 }
 
-/* `from` 0: nothing is lost. */
+/* `from` 0: loses nothing. */
 static sluice_status pack(const char *to, uint32_t from, sluice_error *error)
 {
     char path[300];
@@ -123,7 +122,7 @@ static void expect_equal(const char *a, const char *b)
     assert_true(folders_equal(left, right));
 }
 
-/* Nobody hears that places became free: almost at once, and in the middle. */
+/* Nobody is notified of free slots: almost at once, and in the middle. */
 static void what_is_lost_is_noticed(void **state)
 {
     static const uint32_t from[] = {1, 30};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A dataset that can only be read from front to back is read in the order of its samples, one after
- * the other, whatever the number of workers, the memory, and what becomes of samples; and work that
- * is ended in the middle ends.
- */
+/* Tests that a dataset that can only be read front to back is read in sample order, one sample at a
+ * time, regardless of the number of workers, the memory, and the samples' outcomes; and that work
+ * cancelled midway ends. */
 #include "error.h"
 #include "memory.h"
 #include "photo_folder.h"
@@ -19,7 +17,7 @@ enum { SAMPLES = 300, SAMPLE_BYTES = 100, LOST = 77, UNMADE = 5, SHORT = 33 };
 
 typedef struct fake {
     sl_dataset base;
-    atomic_uint reading; /* workers that are between key and unpack */
+    atomic_uint reading; /* workers between key and unpack */
     atomic_uint_fast64_t next;
     atomic_bool disordered;
 } fake;
@@ -30,7 +28,7 @@ static void wait_some(uint64_t index)
     (void)nanosleep(&time, NULL);
 }
 
-/* Whoever is here is the only one, and its sample is none that somebody else was behind. */
+/* Checks that this is the only reader, and that no other one has already passed its sample. */
 static sluice_status note_key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
 {
     fake *own = (fake *)(void *)(uintptr_t)dataset; /* NOLINT(performance-no-int-to-ptr): const */
@@ -86,7 +84,7 @@ static void close_nothing(void *state)
     (void)state;
 }
 
-/* Takes memory as a re-tiled picture does, and a while. */
+/* Takes as much memory as a re-tiled image, and some time. */
 static sluice_status make(void *state, sl_prepare_sample *sample, void *made, sluice_error *error)
 {
     const sl_allowance *allowance = sample->allowance;
@@ -98,7 +96,7 @@ static sluice_status make(void *state, sl_prepare_sample *sample, void *made, sl
     }
     wait_some(index * 31);
     allowance->give_back(allowance->ctx, SAMPLE_BYTES);
-    if (index == SHORT) { /* as unpackers tell it, which know good and bad only */
+    if (index == SHORT) { /* as unpackers report it: they know only good and bad */
         sl_memory_note_shortage();
         return sl_error_set(error, SLUICE_CORRUPT, "test", "it is damaged");
     }
@@ -134,7 +132,7 @@ static void run(fake *own, const sl_prepare_config *config, uint64_t taken)
         (void)snprintf(key, sizeof(key), "%u", (unsigned)i);
         assert_string_equal(prepared->key, i == LOST ? "" : key);
         assert_int_equal(prepared->status, expected(i));
-        assert_int_equal(prepared->fatal, i == SHORT); /* no sample is left out for it */
+        assert_int_equal(prepared->fatal, i == SHORT); /* no sample is skipped for it */
         sl_prepare_done(prepare, prepared);
     }
     sl_prepare_close(prepare);
@@ -166,7 +164,7 @@ static void samples_are_read_in_turn(void **state)
                                     .budget_bytes = budgets[i % 3]};
         run(&own, &config, i < 3 ? 40 : SAMPLES);
         config.first = LOST - 3;
-        run(&own, &config, i < 3 ? 0 : 20); /* ended in the middle */
+        run(&own, &config, i < 3 ? 0 : 20); /* cancelled midway */
     }
     sl_objects_close(own.base.objects);
     remove_tree(folder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of a folder in which a pack, or a writer, did not finish; and that the advice works.
- */
+/* Tests the error for a folder in which a pack or writer did not finish, and that its advice
+ * works. */
 #include "pack_setup.h"
 #include "packed.h"
 #include "test.h"
@@ -40,16 +40,16 @@ TEST(an_unfinished_pack_says_so)
     temporary_directory(work, sizeof(work));
     (void)snprintf(path, sizeof(path), "%s/pack", work);
     options.on_bad = SLUICE_PACK_BAD_FAIL;
-    options.shard_bytes = UINT64_MAX; /* none is complete when the first bad sample comes */
+    options.shard_bytes = UINT64_MAX; /* no shard is complete at the first bad sample */
     assert_true(pack_run(&setup, path, &options, NULL, &error) < 0);
     assert_int_equal(count_names(path, is_shard), 0);
     expect_refused(path, "an unfinished pack", "has shards");
-    /* With overwrite it starts anew. */
+    /* With overwrite, it starts over. */
     options.overwrite = 1;
     options.shard_bytes = PACK_SHARD_BYTES;
     assert_true(pack_run(&setup, path, &options, NULL, &error) < 0);
     expect_refused(path, "an unfinished pack", "has shards");
-    /* Without, it goes on. */
+    /* Without, it resumes. */
     options.overwrite = 0;
     options.on_bad = SLUICE_PACK_BAD_SKIP;
     assert_int_equal(pack_run(&setup, path, &options, NULL, &error), SLUICE_OK);
@@ -58,7 +58,7 @@ TEST(an_unfinished_pack_says_so)
     pack_setup_remove(&setup);
 }
 
-/* Nothing can go on there: there is no telling what was to become of them. */
+/* Nothing can resume there: the intended contents are unknown. */
 TEST(shards_alone_are_no_pack)
 {
     char folder[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify, and pack's reading back, of shards of which the disk does not give all: nothing that
- * could not be looked at is called good. */
+/* Tests verify, and pack's reading back, on shards that the disk returns only in part: nothing that
+ * could not be read is reported good. */
 #include "pack_setup.h"
 #include "packed.h"
 #include "shard_bytes.h"
@@ -19,13 +19,13 @@
 
 enum { PAGE = 4096, SAMPLES = 1200, NEVER = -1, ALWAYS = 0 };
 
-/* Which reads fail with EIO: those of whole pages, from this byte of a file on, but for the first
- * `spared` of them. */
+/* Selects the reads that fail with EIO: whole pages from this byte of a file on, except for the
+ * first `spared` of them. */
 static off_t broken_from = NEVER;
 static _Atomic int spared;
 
-/* Reads that fail once each, one of so many; 0: none. A thread's next read is its second try, which
- * never fails. And files that nobody can read, by their inode. */
+/* Reads that fail once each, one in so many (0: none): a thread's next read is its retry, which
+ * succeeds. Also, the inodes of files that always fail. */
 static int blink_every, blink_error;
 static _Atomic int blinks;
 static _Thread_local bool blinked;
@@ -65,7 +65,7 @@ ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset)
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
                            struct timespec *left);
 
-/* Reads that fail are tried again, without any time between. */
+/* Retries failed reads without a delay. */
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
                            struct timespec *left)
 {
@@ -82,7 +82,7 @@ typedef struct findings {
     uint64_t count, io, with_sample, unseen;
 } findings;
 
-/* On a worker's thread: no asserts. */
+/* Runs on a worker's thread, so it must not assert. */
 static void note_finding(void *user, const sluice_error *finding)
 {
     findings *f = user;
@@ -92,7 +92,7 @@ static void note_finding(void *user, const sluice_error *finding)
     f->unseen += strstr(finding->text, "could not be checked") != NULL;
 }
 
-/* Reads from byte `from` on fail, but for the first `first` of them. */
+/* Reads from byte `from` on fail, except for the first `first` of them. */
 static sluice_verify_result verify(const char *path, off_t from, int first, findings *seen)
 {
     sluice_dataset *dataset;
@@ -124,11 +124,11 @@ TEST(what_cannot_be_read_is_not_good)
     const off_t index = (off_t)get64(&shard, SHARD_INDEX_OFFSET_AT);
     file_free(&shard);
     assert_int_equal(verify(folder, NEVER, ALWAYS, &seen).bad, 0);
-    /* Index blocks, all the time. */
+    /* Index blocks, always. */
     sluice_verify_result result = verify(folder, index, ALWAYS, &seen);
     assert_int_equal(result.samples, 0);
     assert_true(seen.io > 0);
-    /* Index blocks, once the index as a whole was read and found good: each sample is told. */
+    /* Index blocks, after the whole index was read and found good: each sample is reported. */
     result = verify(folder, index, 1, &seen);
     assert_int_equal(result.samples, SAMPLES);
     assert_int_equal(seen.with_sample, SAMPLES);
@@ -140,7 +140,7 @@ TEST(what_cannot_be_read_is_not_good)
     remove_tree(folder);
 }
 
-/* What else is wrong with a shard does not explain that its index cannot be read. */
+/* Another fault of a shard does not explain that its index is unreadable. */
 TEST(a_blemish_is_no_excuse)
 {
     char folder[256];
@@ -161,7 +161,7 @@ TEST(a_blemish_is_no_excuse)
     remove_tree(folder);
 }
 
-/* Of a shard that is gone nothing is looked at, which is a finding of its own. */
+/* A missing shard is a finding of its own, and nothing in it is checked. */
 TEST(what_is_gone_is_not_good)
 {
     char folder[256];
@@ -198,7 +198,7 @@ TEST(a_pack_that_cannot_be_read_back_is_not_published)
     assert_int_not_equal(access(manifest, F_OK), 0);
     assert_int_equal(count_names(path, is_temporary), 0);
     broken_from = NEVER;
-    /* Nothing but the reading is done again. */
+    /* Only the reading is retried. */
     sluice_pack_result result;
     assert_int_equal(pack_run(&setup, path, &options, &result, &error), SLUICE_OK);
     assert_int_equal(result.resumed_samples, 24);
@@ -207,7 +207,7 @@ TEST(a_pack_that_cannot_be_read_back_is_not_published)
     pack_setup_remove(&setup);
 }
 
-/* A read that fails once makes no sample bad: nothing is left out, or found. */
+/* A read that fails once makes no sample bad: nothing is skipped or reported. */
 TEST(errors_that_pass)
 {
     static const int errors[] = {EIO, ESTALE, EAGAIN};
@@ -244,7 +244,7 @@ TEST(errors_that_pass)
     pack_setup_remove(&setup);
 }
 
-/* What stays unreadable ends a pack, though bad samples are skipped: it may be good. */
+/* Data that stay unreadable end a pack even if bad samples are skipped: the sample may be good. */
 TEST(errors_that_stay)
 {
     pack_setup setup;
@@ -261,7 +261,7 @@ TEST(errors_that_stay)
                                        .workers = 2,
                                        .on_bad = SLUICE_PACK_BAD_SKIP,
                                        .shard_bytes = 1 << 20};
-    pack_setup_make(&setup, 2, 12, true); /* the bad ones: one of them is not there */
+    pack_setup_make(&setup, 2, 12, true); /* the bad ones: one of them is missing */
     temporary_directory(work, sizeof(work));
     (void)snprintf(path, sizeof(path), "%s/out", work);
     photo_folder_file(&setup.photos, 5, file, sizeof(file));
