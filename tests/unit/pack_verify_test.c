@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer API's refusals, callers' structs of other sizes, and verify's findings. */
+/* Tests errors of the writer API, callers' structs of other sizes, and verify's findings. */
 #include "dataset_checks.h"
 #include "jpeg_make.h"
 #include "pack_setup.h"
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a sample with the fields image, label and key, before its blobs. */
+/* Bytes before the blobs of a sample with the fields image, label and key. */
 enum { HEAD_BYTES = 48 };
 
 static sluice_writer *open_writer(const char *path)
@@ -81,7 +81,7 @@ TEST(bad_samples_leave_the_writer_as_it_was)
     remove_tree(folder);
 }
 
-/* What a writer makes of one JPEG. */
+/* Writes one JPEG. Returns the info of the stored sample. */
 static sluice_sample_info write_one(const char *folder, const jpeg_file *file, uint32_t keep_bytes,
                                     uint8_t *stored)
 {
@@ -121,7 +121,7 @@ TEST(writers_retile_unless_told_otherwise)
     assert_non_null(memmem(stored, info.bytes, "\xFF\xDD\0\4\0\1", 6)); /* DRI: 1 */
     assert_non_null(memmem(stored, info.bytes, "Exif", 4));
     assert_null(memmem(stored, info.bytes, "\xFF\xC2", 2)); /* progressive */
-    /* One that ends early is refused, and the writer goes on. */
+    /* A JPEG that ends early is rejected, and the writer stays usable. */
     sluice_writer *writer;
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     options.overwrite = 1;
@@ -218,7 +218,7 @@ TEST(options_out_of_range_are_refused)
     remove_tree(folder);
 }
 
-/* A program built against a smaller header: nothing is written behind its struct. */
+/* A program built against a smaller header: nothing is written past the end of its struct. */
 TEST(smaller_structs_are_kept_to)
 {
     char folder[256];
@@ -261,7 +261,7 @@ typedef struct findings {
     char files[4096];
 } findings;
 
-/* On a worker's thread: no asserts. */
+/* Runs on a worker's thread, so it must not assert. */
 static void note_finding(void *user, const sluice_error *finding)
 {
     findings *f = user;
@@ -312,7 +312,7 @@ TEST(verify_finds_every_bad_picture_of_a_folder)
         assert_non_null(strstr(seen.files, "c01/zz.jpg"));
         assert_true(seen.progress_calls > 0 && seen.last_done == 85);
     }
-    /* A truncated picture has a good header: only decoding tells. */
+    /* A truncated image has a good header: only decoding reveals it. */
     char path[600];
     struct stat status;
     photo_folder_file(&setup.photos, 42, path, sizeof(path));
@@ -342,14 +342,14 @@ TEST(verify_keeps_going_in_shards)
         (void)snprintf(name, sizeof(name), "shard-%06u.sluice", i);
         file_load(&shards[i], folder, name);
     }
-    /* One bad sample, a bad header, a bad index block, each in a shard of its own. */
+    /* One bad sample, a bad header and a bad index block, each in a shard of its own. */
     file_store_byte(&shards[0], 5000, shards[0].data[5000] ^ 4);
     file_store_byte(&shards[1], 200, 1);
     const size_t entry = get64(&shards[2], SHARD_INDEX_OFFSET_AT);
     file_store_byte(&shards[2], entry, shards[2].data[entry] ^ 4);
     const uint64_t unseen = get64(&shards[1], 32) + get64(&shards[2], 32);
     result = verify(folder, 2, 1, &seen);
-    assert_int_equal(result.bad, 3 + 1); /* and that some samples could not be looked at */
+    assert_int_equal(result.bad, 3 + 1); /* and a finding that some samples could not be checked */
     assert_int_equal(result.samples, 40 - unseen);
     for (uint32_t i = 0; i < 3; i++) {
         assert_non_null(strstr(seen.files, shards[i].path));
@@ -360,9 +360,9 @@ TEST(verify_keeps_going_in_shards)
 
 /* ---- frames of other fields ---- */
 
-enum { FRAMED = 6, CONTENT = 200 }; /* sizes that a frame says in one byte */
+enum { FRAMED = 6, CONTENT = 200 }; /* sizes that a frame stores in one byte */
 
-/* Samples of bytes, a key and bools that are all stored as frames. */
+/* Samples of bytes, a key and bools, all stored as frames. */
 static void write_framed(const char *folder)
 {
     static const char *const names[] = {"bytes", "key", "bools"};
@@ -384,7 +384,7 @@ static void write_framed(const char *folder)
     for (int i = 0; i < FRAMED; i++) {
         uint8_t content[3][CONTENT];
         sluice_value values[3];
-        for (size_t k = 0; k < CONTENT; k++) { /* the first one of another size */
+        for (size_t k = 0; k < CONTENT; k++) { /* the first sample has another size */
             content[0][k] = (uint8_t)(i == 0 ? k * k * 31 : 7);
         }
         memset(content[1], 'k', CONTENT);
@@ -399,7 +399,7 @@ static void write_framed(const char *folder)
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
 }
 
-/* Byte of frame `number` of a sample in its shard. */
+/* Reads a byte of frame `number` of a sample in its shard. */
 static size_t frame_at(const file_bytes *shard, uint64_t sample, int number)
 {
     uint64_t at = sample_at(shard, sample);
@@ -411,7 +411,7 @@ static size_t frame_at(const file_bytes *shard, uint64_t sample, int number)
     }
 }
 
-/* The frame's one byte `was` becomes `is`. */
+/* Changes one byte of the frame from `was` to `is`. */
 static void exchange(file_bytes *shard, size_t frame, uint8_t was, uint8_t is)
 {
     uint8_t *byte = memchr(shard->data + frame + 6, was, 24);
@@ -419,8 +419,7 @@ static void exchange(file_bytes *shard, size_t frame, uint8_t was, uint8_t is)
     *byte = is;
 }
 
-/* What is in a frame is what its header says, and its field holds: with checksums that do not
- * help. */
+/* A frame's content must match its header and its field: correct checksums do not help. */
 TEST(verify_unpacks_frames)
 {
     char folder[256];

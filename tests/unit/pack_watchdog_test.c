@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that wait for one another are found; those that are slow, or have not yet run, are not.
- */
+/* Tests that threads waiting for one another are found, and that threads that are slow or have not
+ * yet run are not. */
 #include "clock.h"
 #include "standstill.h"
 #include "test.h"
@@ -11,16 +11,16 @@
 
 enum { THREADS = 4, ROUNDS = 300 };
 
-/* Threads take turns, round and round. */
+/* Threads take turns, round after round. */
 typedef struct ring {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     sl_standstill standstill;
     uint32_t turn, rounds;
-    uint32_t lost_at;  /* the round at whose end nobody is called */
-    uint32_t pause_us; /* a turn takes */
-    bool deadlines;    /* waits end by themselves, and begin again */
-    uint32_t ended;    /* threads that came to the end */
+    uint32_t lost_at;  /* the round after which no thread is woken */
+    uint32_t pause_us; /* duration of a turn */
+    bool deadlines;    /* waits time out and begin again */
+    uint32_t ended;    /* threads that finished */
 } ring;
 
 typedef struct member {
@@ -71,7 +71,7 @@ static void go_round(ring *r)
         members[i].number = i;
         assert_int_equal(sl_thread_start(&members[i].thread, "member", run, &members[i], NULL),
                          SLUICE_OK);
-        (void)usleep(i * 2000); /* the others wait for one that is not there yet */
+        (void)usleep(i * 2000); /* the others wait for a thread not yet started */
     }
     for (uint32_t i = 0; i < THREADS; i++) {
         sl_thread_join(&members[i].thread);
@@ -104,7 +104,7 @@ TEST(a_lost_turn_is_found)
     }
 }
 
-/* The last one that could have changed anything goes. */
+/* The last thread that could have changed anything exits. */
 TEST(one_that_leaves_may_be_missed)
 {
     pthread_mutex_t mutex;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The order with buckets against what it promises, by brute force: every sample once, one bucket a
- * step on all ranks, shares apart, rests by the rule, going on anywhere; and the nearest bucket
- * against logarithms. The arrangements themselves are pinned by test_buckets.py's model.
- */
+/* Checks the promises of the order with buckets by brute force: each sample once, one bucket per
+ * step on all ranks, separate shares, remainders by the rule, resuming anywhere; and the nearest
+ * bucket against logarithms. The model of test_buckets.py pins the arrangements themselves. */
 #include "bucket_order.h"
 #include "bucketing.h"
 #include "philox.h"
@@ -19,7 +17,7 @@ enum { SAMPLES_MAX = 700, WORLD_MAX = 5 };
 static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT,
                                           SLUICE_LAST_REPEAT, SLUICE_LAST_WRAP};
 
-/* One set, and how often each sample was seen. */
+/* One bucket set, and how often each sample was seen. */
 typedef struct world {
     sl_bucket_set set;
     uint8_t bucket_of[SAMPLES_MAX];
@@ -33,7 +31,7 @@ static void open_world(world *w, sl_random *random, uint64_t global)
     memset(w, 0, sizeof(*w));
     w->samples = 1 + sl_random_below(random, SAMPLES_MAX);
     w->count = 1 + sl_random_below(random, SL_BUCKETS_MAX);
-    /* Some buckets have nothing, some nearly all. */
+    /* Some buckets are empty, some hold nearly everything. */
     const uint32_t common = sl_random_below(random, w->count);
     const bool skewed = sl_random_below(random, 2) == 0;
     for (uint64_t i = 0; i < w->samples; i++) {
@@ -44,7 +42,8 @@ static void open_world(world *w, sl_random *random, uint64_t global)
                      SLUICE_OK);
 }
 
-/* Rows of one step on one rank: their bucket, and that they are taken alike in parts. */
+/* Checks the rows of one step on one rank: they share a bucket, and reading them in parts gives the
+ * same. */
 static void check_rows(world *w, const sl_plan *plan, const sl_step *at)
 {
     uint64_t samples[64];
@@ -75,7 +74,7 @@ static void check_shape(const sl_plan *plan, const sl_step *at)
     assert_int_equal(at->filled, repeats ? plan->batch : at->own);
 }
 
-/* All ranks, from `start` on; returns steps. */
+/* Runs all ranks from `start` on. Returns the number of steps. */
 static uint64_t walk(world *w, sl_plan plan, uint64_t start)
 {
     plan.start = start;
@@ -106,12 +105,12 @@ static uint64_t walk(world *w, sl_plan plan, uint64_t start)
     return steps;
 }
 
-/* Of each bucket fewer than a global batch may be left out, and only with DROP. */
+/* Only DROP may omit samples: per bucket, the remainder of a global batch. */
 static void check_seen(const world *w, sluice_last_batch last)
 {
     uint64_t left[SL_BUCKETS_MAX] = {0};
     const uint64_t global =
-        w->set.global > 0 ? w->set.global : 1; /* which clang-tidy cannot know */
+        w->set.global > 0 ? w->set.global : 1; /* always > 0, which clang-tidy cannot know */
     for (uint64_t i = 0; i < w->samples; i++) {
         assert_true(w->seen[i] <= 1 && (last >= SLUICE_LAST_REPEAT || w->again[i] == 0));
         left[w->bucket_of[i]] += w->seen[i] == 0;
@@ -148,7 +147,7 @@ static void check_substitutes(const world *w, const sl_plan *plan, sl_random *ra
     }
 }
 
-/* The rest of an epoch is the same from each of its steps on. */
+/* From each step on, the rest of the epoch is the same. */
 static void check_resuming(world *w, const sl_plan *plan, uint64_t steps)
 {
     for (uint64_t step = 0; step <= steps; step++) {
@@ -188,7 +187,7 @@ TEST(the_order_is_what_it_promises)
     }
 }
 
-/* Where no step begins, nothing goes on. */
+/* A position at which no step begins cannot be resumed. */
 TEST(positions_between_steps_are_told)
 {
     static const uint8_t bucket_of[] = {0, 1, 0, 1, 1, 0, 1, 0, 0, 2};
@@ -205,7 +204,7 @@ TEST(positions_between_steps_are_told)
     sl_bucket_set_close(&set);
 }
 
-/* Sizes of batches come mixed, and other ones in another epoch: no bucket is late. */
+/* Batch sizes come mixed, and in another order in another epoch: no bucket comes late. */
 TEST(batches_of_buckets_are_mixed)
 {
     enum { BUCKETS = 4, EACH = 25, GLOBAL = 4 };
@@ -223,7 +222,7 @@ TEST(batches_of_buckets_are_mixed)
             sums[sl_bucket_step_of(&order, step).group] += (double)step / (200.0 * EACH);
         }
     }
-    for (size_t i = 0; i < BUCKETS; i++) { /* the mean of a step is 49.5, known to some 0.4 */
+    for (size_t i = 0; i < BUCKETS; i++) { /* the mean step is 49.5, with an error of about 0.4 */
         assert_true(fabs(sums[i] - 49.5) < 2);
     }
     sl_bucket_set_close(&set);
@@ -276,7 +275,7 @@ TEST(a_sample_is_in_its_bucket_alone)
     sl_bucket_set set;
     sl_random random = sl_random_for(8, 0, 0, 0);
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        of[i] = (uint8_t)(sl_random_below(&random, BUCKETS - 1)); /* the last one has none */
+        of[i] = (uint8_t)(sl_random_below(&random, BUCKETS - 1)); /* the last bucket is empty */
     }
     assert_int_equal(sl_bucket_set_open(&set, of, SAMPLES, BUCKETS, 4, NULL), SLUICE_OK);
     for (uint32_t i = 0; i < SAMPLES; i++) {

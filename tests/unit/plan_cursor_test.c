@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cursor's bytes: round trip, every flipped bit, every length, other versions; the note behind
- * it, and the names that its parts have. */
+/* Tests the cursor's bytes: round trip, every flipped bit, every length and other versions; and the
+ * note behind the cursor, with the names of its parts. */
 #include "cursor.h"
 #include "order_parts.h"
 #include "test.h"
@@ -29,7 +29,7 @@ static size_t save(const sl_cursor *cursor, uint8_t buffer[SLUICE_CURSOR_BYTES])
     return bytes;
 }
 
-/* The checksum of the contract, written again. */
+/* The contract's checksum, implemented again. */
 static void seal(uint8_t *buffer, size_t bytes)
 {
     uint64_t hash = 14695981039346656037U;
@@ -55,7 +55,7 @@ TEST(a_cursor_comes_back)
     assert_int_equal(got.shuffle, sample.shuffle);
     assert_int_equal(got.block, sample.block);
     assert_int_equal(got.window, sample.window);
-    /* A caller who kept the whole field and not the length. */
+    /* A caller who kept the whole field but not its length. */
     assert_int_equal(sl_cursor_read(&got, buffer, sizeof(buffer)), SLUICE_OK);
 }
 
@@ -89,7 +89,7 @@ TEST(every_flipped_bit_is_refused)
         buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
         const sluice_status status = sl_cursor_read(&got, buffer, bytes);
         const bool other_version =
-            bit / 8 == 7 && buffer[7] != '3' && buffer[7] != '5'; /* that there are */
+            bit / 8 == 7 && buffer[7] != '3' && buffer[7] != '5'; /* existing versions */
         buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
         assert_int_equal(status, other_version ? SLUICE_UNSUPPORTED : SLUICE_CORRUPT);
         assert_true(got.epoch == 7);
@@ -133,7 +133,7 @@ TEST(other_versions_are_told_apart)
     assert_int_equal(sl_cursor_read(&got, buffer, 8), SLUICE_UNSUPPORTED);
 }
 
-/* Sealed by somebody, but not possible. */
+/* Correctly sealed, but impossible. */
 TEST(impossible_figures_are_refused)
 {
     uint8_t buffer[SLUICE_CURSOR_BYTES];
@@ -146,7 +146,7 @@ TEST(impossible_figures_are_refused)
     buffer[48] = 4; /* no such shuffle */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
-    buffer[48] = 3; /* which has a version of its own */
+    buffer[48] = 3; /* this shuffle has a version of its own */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
     buffer[48] = 1;
@@ -208,7 +208,7 @@ TEST(a_cursor_with_buckets)
         assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
         assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_INVALID);
     }
-    memset(buffer + 68, 0, 8); /* no global batch is 0 */
+    memset(buffer + 68, 0, 8); /* a global batch is never 0 */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
 }
@@ -237,16 +237,16 @@ TEST(a_cursor_with_episodes)
         assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
         assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_INVALID);
     }
-    buffer[48] = SLUICE_SHUFFLE_BLOCK; /* no such order has blocks */
+    buffer[48] = SLUICE_SHUFFLE_BLOCK; /* this order has no blocks */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
     buffer[48] = SLUICE_SHUFFLE_FULL;
-    memset(buffer + 60, 0, 8); /* no hash is 0 */
+    memset(buffer + 60, 0, 8); /* a hash is never 0 */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
 }
 
-/* Each of the orders that rows of several samples can have. */
+/* Each order that rows of several samples can have. */
 TEST(a_cursor_with_rows)
 {
     for (int order = 0; order < 3; order++) {
@@ -281,7 +281,7 @@ TEST(a_cursor_with_rows)
     }
 }
 
-/* The contract's checksum of a note: of that of its cursor, and the parts. */
+/* The contract's checksum of a note covers its cursor's checksum and the parts. */
 static uint32_t note_sum(const uint8_t *cursor, size_t end)
 {
     uint64_t hash = 14695981039346656037U;
@@ -302,7 +302,7 @@ static void expect_parts(const uint8_t *buffer, size_t bytes, uint64_t parts)
     assert_true(got.parts == parts && got.position == sample.position);
 }
 
-/* It stands behind a cursor that is whole without it, as older ones are. */
+/* The note follows a cursor that is complete without it, as older ones are. */
 TEST(a_note_of_parts)
 {
     for (int rows = 0; rows < 2; rows++) {
@@ -333,12 +333,12 @@ TEST(a_note_of_parts)
             assert_int_equal(capacity, end);
             assert_memory_equal(less, before, end);
         }
-        for (size_t bit = end * 8; bit < (end + 12) * 8; bit++) { /* passed over */
+        for (size_t bit = end * 8; bit < (end + 12) * 8; bit++) { /* skipped */
             buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
             expect_parts(buffer, end + 12, 0);
             buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
         }
-        given.epoch++; /* that of another cursor in the same field */
+        given.epoch++; /* another cursor in the same field */
         given.parts = 0;
         size_t capacity = sizeof(buffer);
         assert_int_equal(sl_cursor_write(&given, buffer, &capacity), SLUICE_OK);
@@ -376,9 +376,10 @@ TEST(parts_name_what_differs)
     for (uint64_t cut = 0; cut < 4; cut++) {
         expect_names((uint64_t[]){1, cut, 1}, (uint64_t[]){1, (cut + 1) % 4, 1}, "cut");
     }
-    /* A part with its usual value is 0, as where a table had no such part. */
+    /* A part with its usual value is 0, as if the table lacked that part. */
     assert_true(sl_order_parts_make(&table, (uint64_t[]){0, 0, 1}) == 9);
-    for (uint64_t value = 0; value < 1000; value++) { /* others never are, at any distance */
+    for (uint64_t value = 0; value < 1000; value++) { /* other values never are, however far
+                                                       * apart */
         const uint64_t far = value * 0x9E3779B97F4A7C15U + 1;
         assert_true(sl_order_parts_make(&table, (uint64_t[]){far, 0, 1}) != 9);
     }

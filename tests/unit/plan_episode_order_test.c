@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Episodes against what they promise, by brute force over all samples; steps of them on ranks. */
+/* Checks the promises of episodes by brute force over all samples, and their steps on ranks. */
 #include "episode_order.h"
 #include "plan.h"
 #include "test.h"
@@ -10,7 +10,7 @@
 
 enum { SAMPLES = 200, CLASSES = 12, FIT = 9, K = 5, N = 4, EPISODE = K * N };
 
-/* In no order. */
+/* In no particular order. */
 static const uint32_t *classes_of(void)
 {
     static uint32_t of[SAMPLES];
@@ -45,7 +45,7 @@ static void close_set(fixture *f)
     sl_classes_close(&f->classes);
 }
 
-/* Class after class, all different, and different samples of each. */
+/* Checks that classes follow one another, all different, each with different samples. */
 static void check_episode(const uint64_t *samples, uint32_t k, uint32_t n)
 {
     bool seen[SAMPLES] = {false};
@@ -109,7 +109,8 @@ TEST(any_position_is_found_by_itself_and_in_runs)
     close_set(&f);
 }
 
-/* Another seed or epoch is another order; an episode does not hang on how many there are. */
+/* Another seed or epoch gives another order; an episode does not depend on the number of
+ * episodes. */
 TEST(an_episode_is_a_function_of_seed_epoch_and_number)
 {
     fixture f;
@@ -133,7 +134,7 @@ TEST(an_episode_is_a_function_of_seed_epoch_and_number)
     close_set(&more);
 }
 
-/* Drawn without replacement, counts vary less than of independent draws: chi-square / (1 - part)
+/* Drawing without replacement, counts vary less than in independent draws: chi-square / (1 - part)
  * has the distribution. Bounds: 0.1 % on each side. */
 static void check_chi_square(const unsigned *counts, uint32_t of, double expected, double part,
                              double low, double high)
@@ -182,7 +183,8 @@ TEST(classes_and_samples_are_as_likely)
     close_set(&f);
 }
 
-/* Of its class; none of the episode's, and another for each of them, while there are others. */
+/* A substitute has the same class and is not in the episode; as long as others exist, each sample
+ * gets a different one. */
 TEST(substitutes_are_of_the_class)
 {
     fixture f;
@@ -226,12 +228,12 @@ TEST(substitutes_of_one_episode_are_different_ones)
         for (uint32_t i = 0; i < 30; i++) {
             samples[i] = sl_plan_substitute(&plan, 9, 0, e * 30 + i, 1);
         }
-        check_episode(samples, 3, 10); /* the classes that have 10 have 20 or more */
+        check_episode(samples, 3, 10); /* classes with 10 samples have 20 or more */
     }
     close_set(&f);
 }
 
-/* Those of the episode at position `p`, which has no sample twice. */
+/* Checks the substitutes of the episode at position `p`, which has no sample twice. */
 static void check_substitutes(const fixture *f, const sl_plan *plan, uint64_t p, uint32_t n)
 {
     const uint32_t class = classes_of()[sl_order_sample(&plan->order, p)];
@@ -251,8 +253,8 @@ static void check_substitutes(const fixture *f, const sl_plan *plan, uint64_t p,
     }
 }
 
-/* Of all items and attempts, as long as an item has substitutes of its own: others / n, rounded
- * down at least. So no item gets what another may have got. */
+/* Over all items and attempts, as long as an item has substitutes of its own: at least others / n,
+ * rounded down. Two items never get the same substitute. */
 TEST(items_of_an_episode_have_substitutes_of_their_own)
 {
     for (uint32_t n = 1; n <= 7; n++) {
@@ -289,7 +291,7 @@ TEST(a_class_of_one_sample_has_no_other)
     close_set(&f);
 }
 
-/* Each episode once over all ranks, in one piece, whatever is done with the last batch. */
+/* Each episode comes once over all ranks, in one piece, regardless of the last-batch option. */
 static void check_ranks(const sl_order *order, uint32_t world, uint32_t episodes,
                         sluice_last_batch last)
 {

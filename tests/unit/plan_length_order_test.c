@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Batches of similar length: each sample once, batches within a group of ranks by a sort of its
- * own, ties, rests and substitutes; what is refused.
- */
+/* Tests batches of similar length: each sample once, batches within a group of ranks against a
+ * separate sort, ties, remainders, substitutes, and invalid arguments. */
 #include "length_order.h"
 #include "memory.h"
 #include "plan.h"
@@ -16,7 +14,7 @@ enum { MOST = 3000 };
 
 static double lengths[MOST];
 
-/* Of `kinds` different ones. */
+/* Sets lengths of `kinds` different values. */
 static void fill(uint64_t count, uint32_t kinds)
 {
     uint32_t state = 12345;
@@ -40,8 +38,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* How many samples are shorter than `low`, and how many are not longer than `high`: the ranks that
- * samples of these lengths may have are between. */
+/* Returns how many samples are longer than `low` and shorter than `high`. */
 static uint64_t ranks_between(const double *sorted, uint64_t count, double low, double high)
 {
     uint64_t between = 0;
@@ -71,7 +68,7 @@ static void check_epoch(const sl_length_set *set, const sl_order *order, const d
             low = fmin(low, lengths[samples[p]]);
             high = fmax(high, lengths[samples[p]]);
         }
-        /* Those between are in its group, or in the rest. */
+        /* The samples between are in the batch's group, or in the remainder. */
         assert_true(ranks_between(sorted, n, low, high) <= 2 * set->group_batches * global + rest);
     }
 }
@@ -115,7 +112,7 @@ TEST(unshuffled_is_sorted)
     sl_length_set_close(&set);
 }
 
-/* Batches, and where they stand, are others in another epoch. */
+/* Batches and their positions differ in another epoch. */
 TEST(epochs_differ)
 {
     enum { COUNT = 640, BATCH = 8 };
@@ -141,11 +138,12 @@ TEST(epochs_differ)
         }
     }
     assert_true(same < 12);      /* about 1 */
-    assert_true(together < 120); /* of 560, about 1 in 9 */
+    assert_true(together < 120); /* of 560; 1 in 9 expected */
     sl_length_set_close(&set);
 }
 
-/* With drop the last positions are not seen: over epochs each sample is there as often. */
+/* With DROP, the last positions are not visited: over many epochs, each sample comes equally
+ * often. */
 TEST(the_rest_is_of_all_samples)
 {
     enum { COUNT = 50, BATCH = 20, EPOCHS = 5000 };
@@ -164,12 +162,12 @@ TEST(the_rest_is_of_all_samples)
         const double expected = EPOCHS * 10.0 / COUNT;
         chi += (dropped[i] - expected) * (dropped[i] - expected) / expected;
     }
-    /* Runs of 10 are dropped together, which makes chi up to 10 times as large. */
+    /* Runs of 10 are dropped together, which makes chi-square up to 10 times as large. */
     assert_true(chi < 10 * (49 + 5 * sqrt(98.0)));
     sl_length_set_close(&set);
 }
 
-/* Samples of one length come in a new order each epoch, wherever groups begin. */
+/* Samples of equal length come in a new order each epoch, wherever groups begin. */
 TEST(equal_lengths_mix)
 {
     enum { COUNT = 400, BATCH = 4 };
@@ -187,7 +185,7 @@ TEST(equal_lengths_mix)
                 2000;
         }
     }
-    assert_true(distance > 110 && distance < 165); /* of chance: 400 / 3 */
+    assert_true(distance > 110 && distance < 165); /* by chance: 400 / 3 */
     sl_length_set_close(&set);
 }
 

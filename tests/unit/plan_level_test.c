@@ -20,7 +20,7 @@ static uint32_t drawn(uint32_t below)
 
 /* ---- few rows: every way ---- */
 
-/* The least largest sum of all ways to deal rows [place, rows). */
+/* Returns the smallest largest sum over all ways to deal rows [place, rows). */
 static uint64_t best_of_all(const uint64_t *costs, uint32_t place, uint32_t rows, uint64_t *sums,
                             uint32_t *space, uint32_t world)
 {
@@ -91,7 +91,7 @@ static uint64_t plain_largest(const sl_level *level)
     return largest;
 }
 
-/* Few costs, so that many are equal, or a wide range with some that dwarf others. */
+/* Few distinct costs, so that many are equal, or a wide range in which some dwarf others. */
 static uint64_t drawn_cost(uint32_t kind)
 {
     return kind == 0 ? drawn(4) : (uint64_t)1 << drawn(kind == 1 ? 5 : 40) | drawn(8);
@@ -259,7 +259,7 @@ TEST(rows_are_dealt_by_the_best_way)
     assert_true(chosen[0] > 0 && chosen[1] > 0 && chosen[2] > 0);
 }
 
-/* What is level already stays. */
+/* Rows that are already level stay in place. */
 TEST(equal_rows_stay)
 {
     sl_level level;
@@ -325,7 +325,8 @@ static const sl_order_kind some_order = {.name = "some",
 
 enum { COUNT = 61, BATCH_MAX = 5, WORLD_MAX = 8 };
 
-/* The rank's step with its places: as without, but for the positions of own rows. Marks these. */
+/* Checks the rank's step with its places: only the positions of its own rows may differ from the
+ * plain step. Marks these positions. */
 static uint64_t check_rank(sl_level *level, const sl_plan *plan, uint64_t number, uint8_t *seen)
 {
     uint32_t places[BATCH_MAX];
@@ -361,7 +362,7 @@ static uint64_t plain_sum(const sl_plan *plan, uint64_t number)
     return sum;
 }
 
-/* All ranks' parts of a step: together its positions, each once. */
+/* Checks that all ranks' parts of a step together have each of its positions once. */
 static void check_step(sl_level *level, sl_plan *plan, uint64_t number)
 {
     uint8_t seen[COUNT] = {0};
@@ -382,7 +383,7 @@ static void check_step(sl_level *level, sl_plan *plan, uint64_t number)
     assert_true(largest <= plain);
 }
 
-/* From several positions on. */
+/* Checks an epoch from several starting positions. */
 static void check_epoch(uint32_t batch, uint32_t world, sluice_last_batch last)
 {
     sl_level level;

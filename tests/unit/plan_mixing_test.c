@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Mixes against brute force: shares of every prefix, each source's samples once in each of its own
- * epochs, runs and single positions alike, weights that change, and how weights become shares.
- */
+/* Tests mixes by brute force: the shares in every prefix, each source's samples once per epoch of
+ * that source, runs against single positions, changing weights, and how weights become shares. */
 #include "mixing.h"
 
 #include "order.h"
@@ -50,7 +48,7 @@ static const struct {
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
-/* After every prefix of some periods: within less than 1 of the share, in whole numbers. */
+/* After every prefix of several periods, counts are within 1 of the exact share. */
 TEST(test_every_prefix_is_within_one)
 {
     for (size_t s = 0; s < SHAPES; s++) {
@@ -102,7 +100,7 @@ TEST(test_shares_are_near_the_weights)
     }
 }
 
-/* As many sources as there are positions, of weights that are no ratio of whole numbers. */
+/* As many sources as positions, with weights that have no ratio of whole numbers. */
 TEST(test_many_sources)
 {
     enum { MANY = 20000 };
@@ -123,8 +121,8 @@ TEST(test_many_sources)
     sl_mix_close(mix);
 }
 
-/* Whoever is too small for a share has one all the same: those with the most give them up, one by
- * one, as does brute force. */
+/* Sources too small for a share get one each, taken one by one from the largest shares, as the
+ * brute force does. */
 TEST(test_small_sources_take_from_large_ones)
 {
     enum { SMALL = 301, ALL = SMALL + 3 };
@@ -161,7 +159,7 @@ static const double order_weights[] = {5, 2, 1, 3};
 
 enum { ORDERED = 4, EPOCH = 333 };
 
-/* Epoch after epoch: each source's samples once, before one of them comes again. */
+/* Epoch after epoch, each source's samples come once before any comes again. */
 TEST(test_samples_come_once_before_they_come_again)
 {
     sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
@@ -185,8 +183,8 @@ TEST(test_samples_come_once_before_they_come_again)
     sl_mix_close(mix);
 }
 
-/* A source that ends before its epoch of the mix does goes on with the next number, from 0 in each
- * epoch. */
+/* A source that is exhausted before the mix's epoch ends continues with the next number, counted
+ * from 0 in each epoch. */
 TEST(test_repetitions_in_an_epoch)
 {
     sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
@@ -205,7 +203,7 @@ TEST(test_repetitions_in_an_epoch)
             highest = found > highest ? found : highest;
         }
     }
-    assert_true(highest > 10); /* the source of one sample */
+    assert_true(highest > 10); /* the source with one sample */
     sl_mix_close(mix);
 }
 
@@ -225,7 +223,7 @@ TEST(test_runs_are_what_positions_are)
     sl_mix_close(mix);
 }
 
-/* Two sources of one size, and two epochs of one, are in other orders. */
+/* Two sources of equal size have different orders, and so do two epochs of one source. */
 TEST(test_orders_differ)
 {
     static const double weights[] = {1, 1};
@@ -276,7 +274,7 @@ TEST(test_rows_go_on_where_the_last_one_ended)
     sl_mix_close(mix);
 }
 
-/* Windows: other sizes, and epochs of all of them or of as many as before. */
+/* Windows: the sizes may change, and epochs may have all windows or as many as before. */
 TEST(test_counted_again_is_made_of_other_sizes)
 {
     static const double weights[] = {1, 0, 4, 1, 3, 2, 2, 1, 1};
@@ -312,7 +310,7 @@ TEST(test_counted_again_is_made_of_other_sizes)
 
 /* ---- epochs without end ---- */
 
-/* 2^63 positions are counted exactly: by periods, of which one is gone through. */
+/* 2^63 positions are counted exactly: by whole periods and a walk through one of them. */
 TEST(test_the_last_epochs)
 {
     static const uint64_t sizes[] = {400, 7, 1, 64};
@@ -327,7 +325,7 @@ TEST(test_the_last_epochs)
         assert_true(epochs <= (UINT64_C(1) << 63) / samples);
         assert_true(epochs + 1 > (UINT64_C(1) << 63) / samples);
         for (uint64_t i = 0; i < 200; i++) {
-            /* the last positions of all, over several epochs where they are short, and one more */
+            /* checks the last positions (over several short epochs) and the one after them */
             const uint64_t all = epochs * samples + samples - 1 - i;
             const sl_mix_place place = sl_mix_find(mix, all / samples, all % samples);
             uint64_t taken[ORDERED] = {0};
@@ -368,7 +366,7 @@ TEST(test_weights_for_the_last_epoch)
         assert_int_equal(place.position, taken[place.source] % sizes[place.source]);
         taken[place.source]++;
     }
-    assert_int_equal(sl_mix_recount(&again, mix, more, NULL), SLUICE_OK); /* as many an epoch */
+    assert_int_equal(sl_mix_recount(&again, mix, more, NULL), SLUICE_OK); /* as many per epoch */
     sl_mix_close(again);
     sl_mix_close(mix);
     w.epochs = too_late;
@@ -379,7 +377,8 @@ TEST(test_weights_for_the_last_epoch)
     w.epoch_samples = 0;
     assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_mix_recount(&again, mix, more, &error), SLUICE_INVALID); /* more of them */
+    assert_int_equal(sl_mix_recount(&again, mix, more, &error), SLUICE_INVALID); /* more per
+                                                                                  * epoch */
     assert_null(again);
     assert_non_null(strstr(error.text, "92233720368547758 epochs"));
     sl_mix_close(mix);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of an epoch: every sample once, and block shuffle against its own description. */
+/* Tests the order of an epoch: each sample once, and block shuffle against its own description. */
 #include "order.h"
 #include "test.h"
 
@@ -9,7 +9,7 @@
 
 enum { COUNT_MAX = 5000 };
 
-/* Whether the order has each sample exactly once. */
+/* True if the order has each sample exactly once. */
 static bool is_complete(const sl_order *order)
 {
     bool seen[COUNT_MAX] = {false};
@@ -23,7 +23,7 @@ static bool is_complete(const sl_order *order)
     return true;
 }
 
-/* Whether samples come out the same, asked for one by one and in runs of any length. */
+/* True if the samples are the same whether requested one by one or in runs of any length. */
 static bool is_same_in_runs(const sl_order *order)
 {
     uint64_t run[97];
@@ -50,7 +50,7 @@ static const struct {
 TEST(every_order_is_complete)
 {
     for (uint64_t count = 1; count <= 600; count++) {
-        /* All shapes for small counts, two in turn for the others. */
+        /* All shapes for small counts, two alternating ones for larger counts. */
         for (size_t s = count < 150 ? 0 : count % 4; s < SHAPES; s += count < 150 ? 1 : 4) {
             const sl_order order = sl_order_make(SLUICE_SHUFFLE_BLOCK, count, shapes[s].block,
                                                  shapes[s].window, count * 31, s);
@@ -71,10 +71,8 @@ TEST(none_is_the_order_of_the_dataset)
     }
 }
 
-/*
- * The description taken at its word: a window holds the samples of its blocks and no others. The
- * blocks are in outer's order; positions are counted here one by one.
- */
+/* Follows the description literally: a window holds the samples of its blocks and no others. The
+ * blocks follow the outer order; positions are counted one by one. */
 static void expect_windows_of_whole_blocks(const sl_order *order)
 {
     const uint64_t count = order->count;
@@ -114,7 +112,7 @@ TEST(windows_hold_their_blocks)
     }
 }
 
-/* The short block is not always the last one, and all blocks begin the epoch at some time. */
+/* The short block is not always the last one, and every block begins an epoch at some time. */
 TEST(blocks_land_anywhere)
 {
     unsigned first[11] = {0};
@@ -130,7 +128,7 @@ TEST(blocks_land_anywhere)
     }
 }
 
-/* Positions of a window: as likely for each of its samples. */
+/* Within a window, every position is equally likely for each of its samples. */
 TEST(windows_are_mixed)
 {
     enum { COUNT = 32, EPOCHS = 3200 };
@@ -184,7 +182,7 @@ TEST(a_shape_larger_than_the_dataset_is_fine)
     }
 }
 
-/* From another implementation, in another language. */
+/* From another implementation in another language. */
 TEST(orders_are_what_they_always_were)
 {
     static const uint64_t known[23] = {4,  6,  12, 5, 15, 14, 7, 13, 17, 16, 19, 20,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of packed rows: each once in an epoch, within its group of windows, from any position
- * on, by any thread and epoch; unshuffled rows in their order. Of a mix of packings: shares of
- * rows, and each row of a source once before any comes again. */
+/* Tests the order of packed rows: each once per epoch, within its group of windows, from any
+ * position, for any thread and epoch; unshuffled rows in their order. For a mix of packings: the
+ * shares of rows, and each row of a source once before any comes again. */
 #include "memory.h"
 #include "mixing.h"
 #include "packed_mix.h"
@@ -28,7 +28,7 @@ static sl_packed_rows *open_rows(uint32_t documents, bool shuffled)
     for (uint32_t i = 0; i < documents; i++) {
         state = state * 1664525U + 1013904223U;
         lengths[i] = (state >> 8) % 90;
-        lengths[i] = i / 100 % 3 == 1 ? 0 : lengths[i]; /* also windows without a row */
+        lengths[i] = i / 100 % 3 == 1 ? 0 : lengths[i]; /* some windows have no row */
     }
     assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
     return packing;
@@ -43,8 +43,8 @@ static sl_order order_of(const sl_packed_rows *packing, uint64_t seed, uint64_t 
     return sl_order_of(&source, seed, epoch);
 }
 
-/* The window of a row: rows are numbered window by window, and unshuffled windows are runs of
- * documents. */
+/* Returns the window of a row: rows are numbered window by window, and unshuffled windows are runs
+ * of documents. */
 static uint32_t window_of(const sl_packed_rows *packing, uint64_t row)
 {
     sl_packed_piece pieces[8];
@@ -78,7 +78,7 @@ TEST(every_row_once_and_from_any_position)
     sl_packing_close(packing);
 }
 
-/* Tables of more epochs than are kept come and go. */
+/* Tables of more epochs than are kept are created and dropped. */
 TEST(epochs_and_seeds_differ_and_repeat)
 {
     static uint64_t rows[12][MOST_ROWS];
@@ -100,7 +100,7 @@ TEST(epochs_and_seeds_differ_and_repeat)
     sl_packing_close(packing);
 }
 
-/* Packed unshuffled, so that a row's documents tell its window. */
+/* Packed unshuffled, so that a row's documents identify its window. */
 TEST(unshuffled_rows_are_in_their_order)
 {
     sl_packed_rows *packing = open_rows(DOCUMENTS, false);
@@ -117,8 +117,9 @@ TEST(unshuffled_rows_are_in_their_order)
     sl_packing_close(packing);
 }
 
-/* Rows of a group of windows stand together, mixed: in runs as long as the group, rows come from
- * 16 windows at most. Windows are told apart by the row numbers of each, which are together. */
+/* The rows of a group of windows come together and mixed: a run as long as the group has rows of at
+ * most 16 windows. The row number identifies the window, since each window's numbers are
+ * consecutive. */
 TEST(rows_stay_in_their_group_of_windows)
 {
     static uint64_t rows[MOST_ROWS];
@@ -128,7 +129,7 @@ TEST(rows_stay_in_their_group_of_windows)
     sl_packed_rows *packing;
     uint32_t in_order = 0;
     for (uint32_t i = 0; i < 4000; i++) {
-        lengths[i] = 1; /* a row each, so a window has as many rows as documents */
+        lengths[i] = 1; /* one row each, so a window has as many rows as documents */
     }
     assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
     const sl_order order = order_of(packing, 1, 1);
@@ -148,7 +149,7 @@ TEST(rows_stay_in_their_group_of_windows)
     sl_packing_close(packing);
 }
 
-/* What a document costs in rows of `length`: whole pieces, and the rest. */
+/* Returns the cost of a document in rows of `length`: whole pieces and the remainder. */
 static uint64_t cut_cost(uint64_t elements, uint64_t length)
 {
     return elements / length * length * length + elements % length * (elements % length);
@@ -164,7 +165,7 @@ static uint64_t cost_of_all(sl_packing_cut cut, uint32_t documents)
     uint64_t sum = 0;
     assert_int_equal(sl_packing_open(&packing, &shape, &source, NULL), SLUICE_OK);
     const sl_order order = order_of(packing, 1, 2);
-    assert_true(sl_packing_facts_of(packing)->most_pieces > 64); /* which are looked at together */
+    assert_true(sl_packing_facts_of(packing)->most_pieces > 64); /* read together */
     order.kind->costs(&order, 0, (uint32_t)order.count, costs);
     for (uint64_t i = 0; i < order.count; i++) {
         uint64_t again;
@@ -176,14 +177,14 @@ static uint64_t cost_of_all(sl_packing_cut cut, uint32_t documents)
     return sum;
 }
 
-/* Rows together cost what documents cost, wherever these stand. */
+/* The rows together cost as much as the documents, wherever the documents are. */
 TEST(a_row_costs_the_squares_of_its_pieces)
 {
     enum { FEW = 3000 };
     uint64_t none = 0;
     uint64_t longs = 0;
     uint64_t split = 0;
-    uint64_t at = 0; /* of SPLIT's row */
+    uint64_t at = 0; /* in SPLIT's row */
     for (uint32_t i = 0; i < FEW; i++) {
         lengths[i] = i / 1000 == 1 ? 1 : (i * 7919U) % 57;
         none += (uint64_t)lengths[i] * lengths[i];
@@ -224,7 +225,7 @@ static void *ask_rows(void *argument)
     return NULL;
 }
 
-/* Each works in six epochs, of which four are kept. */
+/* Each thread works through six epochs, four of which are kept. */
 TEST(threads_get_the_same_order)
 {
     static asker askers[2];
@@ -304,7 +305,7 @@ static uint32_t source_of(const packed_sources *s, uint64_t row)
     return source;
 }
 
-/* The rows of a source come in rounds of all of them, whose orders differ. */
+/* Each round contains all rows of the source once; the rounds' orders differ. */
 static void expect_rounds(const uint64_t *rows, uint64_t count, uint64_t size, uint64_t first)
 {
     static uint8_t found[MOST_ROWS];
@@ -345,7 +346,7 @@ TEST(a_mix_has_shares_of_rows)
     for (uint32_t i = 0; i < SOURCES; i++) {
         expect_rounds(own[i], counts[i], s.sizes[i], s.mix->first[i]);
     }
-    assert_true(counts[1] > 5 * s.sizes[1]); /* several rounds in an epoch */
+    assert_true(counts[1] > 5 * s.sizes[1]); /* several rounds per epoch */
     close_sources(&s);
 }
 

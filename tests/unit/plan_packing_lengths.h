@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * plan_packing_lengths: lengths of documents for tests of packing, drawn from a few distributions.
- * One thread; the same numbers in every run.
- */
+/* plan_packing_lengths: draws document lengths for packing tests from several distributions. One
+ * thread; the same numbers in every run. */
 #ifndef PLAN_PACKING_LENGTHS_H
 #define PLAN_PACKING_LENGTHS_H
 
@@ -18,11 +16,11 @@ typedef enum packing_lengths_kind {
     KINDS
 } packing_lengths_kind;
 
-/* A number below `bound`. */
+/* Returns a number below `bound`. */
 uint32_t packing_draw(uint32_t bound);
 uint32_t packing_draw_lognormal(double mean, double deviation);
-/* Draws lengths for rows of `shape`: of a unit all documents are empty, or none; those that must
- * fit do; at least one is not empty. */
+/* Draws lengths for rows of `shape`. Within a unit, all documents are empty or none is. Documents
+ * that must fit do, and at least one is not empty. */
 void packing_lengths_fill(uint32_t *lengths, uint32_t documents, const sl_packing_shape *shape,
                           packing_lengths_kind kind);
 

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* An entry, and the row that it goes to. */
+/* An entry and its row. */
 typedef struct model_item {
-    uint64_t need; /* aligned elements; without whole pieces */
+    uint64_t need; /* aligned elements, whole pieces excluded */
     uint32_t place;
     uint32_t row;
 } model_item;
@@ -76,7 +76,7 @@ static uint32_t fullest(const sl_packing_shape *shape, uint32_t opened, uint64_t
     return best;
 }
 
-/* Opens rows for all items, in the order of their needs. How many. */
+/* Opens rows for all items, in order of their needs. Returns the number of rows. */
 static uint32_t fit_items(const sl_packing_shape *shape, uint32_t count)
 {
     uint32_t opened = 0;
@@ -141,12 +141,12 @@ static void fit_model(packing_model *model, const sl_packing_shape *shape,
     model->rows += opened;
 }
 
-/* Block by block of `align` elements. */
+/* Block by block, each of `align` elements. */
 static void split_model(packing_model *model, const sl_packing_shape *shape,
                         const uint64_t *documents, const uint64_t *lengths, uint32_t count)
 {
     uint64_t fill = 0;
-    uint32_t pieces = 0; /* of the row */
+    uint32_t pieces = 0; /* in the row */
     for (uint32_t i = 0; i < count; i++) {
         for (uint64_t at = 0; at < lengths[i]; at += shape->align) {
             const bool early = at == 0 && pieces == shape->max_documents;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Opening a packing: several threads, stops, its bytes, no allocation once opened, what is refused,
- * and what the hash shows. Which rows there are is plan_packing_test's.
- */
+/* Tests opening a packing: several threads, stops, its bytes, no allocation once opened, invalid
+ * arguments, and what changes the hash. plan_packing_test covers the rows themselves. */
 #include "memory.h"
 #include "packing.h"
 #include "plan_packing_lengths.h"
@@ -22,7 +20,7 @@ static uint32_t lengths[MOST];
 
 typedef struct reader {
     const sl_packed_rows *packing;
-    const uint64_t *expected; /* of each row */
+    const uint64_t *expected; /* for each row */
     uint64_t seed;
     uint32_t wrong;
 } reader;
@@ -52,7 +50,7 @@ static void *read_rows(void *argument)
     return NULL;
 }
 
-/* 100 windows, of which 32 are kept. */
+/* 100 windows, 32 of which are kept. */
 TEST(threads_get_the_same_rows)
 {
     static uint64_t expected[MOST];
@@ -80,7 +78,7 @@ TEST(threads_get_the_same_rows)
     sl_packing_close(packing);
 }
 
-/* More than one job of 64 windows: counted by several threads, and the same. */
+/* More than one job of 64 windows: several threads count them, with the same result. */
 TEST(many_windows_are_counted_by_threads)
 {
     const sl_packing_shape shape = {64, 32, 1, 1, 10, SL_PACKING_CUT_LONG};
@@ -112,7 +110,7 @@ static uint64_t bytes_in_use(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* Sanitizers have an allocator of their own, which mallinfo2 does not know. */
+/* Sanitizers have their own allocator, which mallinfo2 does not know. */
 TEST(its_bytes_are_those_that_malloc_counts)
 {
     for (uint32_t cut = SL_PACKING_CUT_NONE; cut <= SL_PACKING_CUT_SPLIT; cut++) {
@@ -166,7 +164,7 @@ static void stopping_lengths(const void *ctx, const uint64_t *documents, uint32_
     }
 }
 
-/* Of 64 windows, which are one thread's, none is begun after the stop. */
+/* Of the 64 windows of one thread, none is begun after the stop. */
 TEST(a_stop_ends_opening)
 {
     const sl_packing_shape shape = {64, 32, 1, 1, 100, SL_PACKING_CUT_NONE};
@@ -264,7 +262,7 @@ TEST(lengths_that_lie_are_refused)
     }
 }
 
-/* What a cursor compares. */
+/* The values that a cursor compares. */
 TEST(the_hash_shows_what_rows_depend_on)
 {
     const sl_packing_shape shape = {64, 4, 8, 1, 10, SL_PACKING_CUT_LONG};

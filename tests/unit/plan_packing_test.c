@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packing: rows of all modes against brute force, every element once, and figures of a lognormal
- * distribution. What opening does besides is plan_packing_open_test's.
- */
+/* Tests packing: rows of all modes against brute force, each element once, and statistics of a
+ * lognormal distribution. plan_packing_open_test covers the rest of opening. */
 #include "packing.h"
 #include "plan_packing_lengths.h"
 #include "plan_packing_model.h"
@@ -18,7 +16,7 @@ static uint32_t lengths[MOST];
 /* ---- a source that notes the order of windows ---- */
 
 typedef struct spy {
-    uint32_t asked; /* documents so far */
+    uint32_t asked; /* documents requested so far */
     uint64_t documents[MOST];
 } spy;
 
@@ -46,7 +44,7 @@ static sluice_status open_spied(sl_packed_rows **packing, const sl_packing_shape
 
 /* ---- against the model ---- */
 
-/* Each document once, those of a unit side by side; in their order, unless shuffled. */
+/* Each document comes once, those of a unit side by side; in order, unless shuffled. */
 static void check_windows(const sl_packing_shape *shape, uint32_t documents, bool shuffled)
 {
     static uint8_t found[MOST];
@@ -61,7 +59,7 @@ static void check_windows(const sl_packing_shape *shape, uint32_t documents, boo
     }
 }
 
-/* What is in rows, added up by the test. */
+/* The contents of the rows, added up by the test. */
 typedef struct sums {
     uint64_t rows, pieces, tokens, padding, aligned, closed;
     uint32_t most;
@@ -69,7 +67,7 @@ typedef struct sums {
 
 static uint64_t next_element[MOST];
 
-/* A part of a row has its pieces, and nothing behind them is written. */
+/* Part of a row has its pieces, and nothing is written past them. */
 static void check_parts(const sl_packed_rows *packing, uint64_t row, uint32_t count,
                         const sl_packed_piece *pieces)
 {
@@ -195,7 +193,7 @@ TEST(rows_are_those_of_brute_force)
                                         .unit = unit,
                                         .window = windows[packing_draw(5)],
                                         .cut = cut};
-        /* At most 64 windows, which one thread counts, so that the spy sees them in their order. */
+        /* At most 64 windows, which one thread counts, so that the spy sees them in order. */
         const uint32_t most_entries = shape.window / unit * 64;
         const uint32_t entries = 1 + packing_draw(packing_draw(3) == 0 ? 900 : 90);
         const uint32_t documents = unit * (entries < most_entries ? entries : most_entries);
@@ -268,14 +266,14 @@ static double padding_of(uint32_t documents, uint32_t window, uint32_t align, ui
     const double padding =
         (double)(facts->align_padding + facts->end_padding) / (double)(facts->rows * shape.length);
     *closed = (double)facts->closed / (double)facts->rows;
-    /* Half of align - 1 for each piece, and 0.3 % */
+    /* Half of align - 1 for each piece, plus 0.3 %. */
     const double bar = (double)facts->pieces * (align - 1) / 2 / (double)facts->tokens;
     assert_true(padding <= bar + 0.003);
     sl_packing_close(packing);
     return padding;
 }
 
-/* Lognormal (5.9, 1.2), rows of 2,048: what was simulated apart from this code. */
+/* Lognormal (5.9, 1.2), rows of 2,048: compared with a simulation independent of this code. */
 TEST_UNSANITIZED(padding_of_a_lognormal_is_as_simulated)
 {
     double closed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partners by their rules, against brute force over all samples. */
+/* Tests the rules for partner samples by brute force over all samples. */
 #include "order.h"
 #include "partners.h"
 #include "substitutes.h"
@@ -14,7 +14,7 @@ static const uint32_t *classes_of(void)
 {
     static uint32_t of[SAMPLES];
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        of[i] = i % 7 == 0 ? 9 : i % 3; /* class 5 and some others have none */
+        of[i] = i % 7 == 0 ? 9 : i % 3; /* class 5 and some others are empty */
     }
     of[11] = 4; /* alone */
     return of;
@@ -46,7 +46,7 @@ static void samples_are_sorted_by_class(void **state)
     sl_classes_close(&classes);
 }
 
-/* How often each sample is drawn as the partner of `own`. */
+/* Counts how often each sample is drawn as the partner of `own`. */
 static void count_draws(const sl_classes *classes, sl_partner_rule rule, uint64_t own,
                         unsigned counts[SAMPLES])
 {
@@ -87,7 +87,7 @@ static void each_partner_that_a_rule_allows_is_as_likely(void **state)
                 assert_true(wanted > 0 || counts[i] == 0);
                 chi += wanted > 0 ? (counts[i] - wanted) * (counts[i] - wanted) / wanted : 0;
             }
-            /* Six standard deviations of chi square; the draws are the same in every run. */
+            /* Six standard deviations of chi-square; the draws are the same in every run. */
             assert_true(chi < allowed || (chi - allowed) * (chi - allowed) < 72 * allowed);
         }
     }
@@ -136,7 +136,7 @@ static void what_it_depends_on_changes_it(void **state)
     }
 }
 
-/* Each is partner j once, in an order of j's own. */
+/* Each sample is partner j once, in an order of j's own. */
 static void orders_of_partners_differ(void **state)
 {
     (void)state;
@@ -160,7 +160,8 @@ static void orders_of_partners_differ(void **state)
     }
 }
 
-/* Each position once; with a block order within its run; another one for each seed and epoch. */
+/* Each position comes once; with a block order, within its run; differently for each seed and
+ * epoch. */
 static void positions_of_a_mix_are_permuted(void **state)
 {
     enum { COUNT = 1003, RUN = 8 * 6 };
@@ -187,7 +188,7 @@ static void positions_of_a_mix_are_permuted(void **state)
             assert_int_equal(seen[p], 1);
         }
         for (uint32_t i = 0; i < 3; i++) {
-            assert_true(same[i] < 60); /* about one a run by chance */
+            assert_true(same[i] < 60); /* by chance, about one per run */
         }
     }
     const sl_order huge = {.shuffle = SLUICE_SHUFFLE_BLOCK,
@@ -197,7 +198,7 @@ static void positions_of_a_mix_are_permuted(void **state)
     assert_true(sl_partner_shift(&huge, 0, huge.count - 1) < huge.count);
 }
 
-/* One key for all members and attempts of a row. */
+/* All members and attempts of a row share one key. */
 static void the_key_of_a_row_is_its_own(void **state)
 {
     const sl_partner_key key = {.seed = 1, .epoch = 2, .position = 3};
@@ -225,7 +226,7 @@ static void check_places(uint64_t places, uint64_t items, uint64_t item)
     }
 }
 
-/* Brute force: each item tries each place once, and places of its own first. */
+/* Brute force: each item tries each place once, its own places first. */
 static void items_try_all_places_their_own_first(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The permutation: a bijection for every count, and as good as drawn by chance. */
+/* Tests the permutation: a bijection for every count, and statistically indistinguishable from a
+ * random draw. */
 #include "permutation_kernels.h"
 
 #include "philox.h"
@@ -10,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The chi-square that `freedom` degrees of freedom reach with a probability of 1e-6, or stay below
- * with the same (sign -1): Wilson and Hilferty, 1931. The keys are fixed: no test fails by chance.
- */
+/* Returns the chi-square that `freedom` degrees of freedom exceed with a probability of 1e-6, or
+ * fall below with the same (sign -1): Wilson and Hilferty, 1931. The keys are fixed: no test fails
+ * by chance. */
 static double chi_square_limit(double freedom, int sign)
 {
     const double z = 4.7534 * sign;
@@ -42,8 +43,8 @@ static void expect_chance(const char *what, const unsigned *bins, size_t count, 
     assert_true(found > low && found < high);
 }
 
-/* Whether a permutation maps [0, count) onto itself and its inverse leads back (of many, each 7th
- * is asked). */
+/* True if a permutation maps [0, count) onto itself and its inverse leads back (for large counts,
+ * every 7th is checked). */
 static bool is_bijection(uint64_t count, uint64_t key)
 {
     const sl_permutation p = sl_permutation_make(count, key);
@@ -85,8 +86,8 @@ TEST(every_count_is_a_bijection)
     }
 }
 
-/* Every level against the network that goes one by one: where an image is beyond the count, the
- * walk goes on. */
+/* Compares every level with the one-by-one network: where an image exceeds the count, the walk
+ * continues. */
 static void check_kernel(const sl_permutation_kernel *kernel, const sl_permutation *p,
                          uint64_t first)
 {
@@ -131,7 +132,7 @@ TEST(every_level_gives_the_same_images)
     assert_true(kernels > 0 || sl_simd_best() < SL_SIMD_AVX2);
 }
 
-/* Runs that are longer than what a kernel takes at once, wherever they begin in a row of `left`. */
+/* Runs longer than a kernel's batch, starting anywhere in a row of `left`. */
 TEST(runs_of_any_length_are_those_of_single_indexes)
 {
     static uint64_t run[1000];
@@ -165,7 +166,7 @@ TEST(huge_counts_work_at_once)
         const sl_permutation p = sl_permutation_make(counts[i], i);
         uint64_t sum_of_octants = 0;
         for (uint64_t k = 0; k < 4096; k++) {
-            /* both ends and all between */
+            /* both ends and everything between */
             const uint64_t index = k % 2 ? k / 2 : counts[i] - 1 - k * (counts[i] / 4096);
             const uint64_t image = sl_permutation_apply(&p, index);
             assert_true(image < counts[i]);
@@ -176,7 +177,7 @@ TEST(huge_counts_work_at_once)
     }
 }
 
-/* How far the domain exceeds the count bounds the length of the walk. */
+/* The ratio of the domain to the count bounds the length of the walk. */
 TEST(the_domain_is_hardly_larger)
 {
     for (uint64_t count = 1; count < ((uint64_t)1 << 62); count += count / 3 + 1) {
@@ -187,7 +188,7 @@ TEST(the_domain_is_hardly_larger)
     }
 }
 
-/* From another implementation, in another language, with integers of any size. */
+/* From another implementation in another language, with integers of any size. */
 TEST(images_are_what_they_always_were)
 {
     static const struct {
@@ -214,7 +215,7 @@ TEST(images_are_what_they_always_were)
     }
 }
 
-/* The rank of the arrangement among all factorial(count): Lehmer's code. */
+/* Returns the rank of the arrangement among all factorial(count): Lehmer's code. */
 static size_t rank_of(const sl_permutation *p)
 {
     uint64_t images[8];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Orders with repetitions: against the rule of DeiT's RASampler, written down as a list that is
- * dealt out to ranks, and for bad samples.
- */
+/* Tests orders with repetitions: against the rule of DeiT's RASampler, written as a list dealt to
+ * ranks, and for bad samples. */
 #include "plan.h"
 #include "repeat_order.h"
 #include "test.h"
@@ -31,7 +29,7 @@ static sl_plan plan_of(const sl_repeat_set *set, sluice_shuffle shuffle, uint32_
                      .last = SLUICE_LAST_SHORT};
 }
 
-/* Compares each row of whole steps with the list; counts all rows, by sample and repetition. */
+/* Compares each row of whole steps with the list. Counts all rows by sample and repetition. */
 static void expect_list(const sl_plan *plan, const sl_repeat_set *set, uint8_t *seen)
 {
     const sl_order plain =

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The order of shards, by what it promises: over all ranks each sample once, each shard from its
- * front, windows within their limits, one end for each shard that is read, and the rest of an epoch
- * the same wherever it is entered. Which permutations are drawn python/tests/shard_model.py tells.
- */
+/* Checks the promises of the shard order: over all ranks, each sample comes once, each shard is
+ * read from its front, windows stay within their limits, each shard that is read has one end, and
+ * the rest of an epoch is the same from any entry point. python/tests/shard_model.py covers the
+ * permutations. */
 #include "shard_order.h"
 #include "test.h"
 
@@ -22,7 +21,7 @@ static uint32_t below(uint32_t *seed, uint32_t bound)
 static uint32_t units[SAMPLES_MAX];
 static uint32_t shard_of[SAMPLES_MAX];
 
-/* Shards of up to `most` samples of up to `most_units`. */
+/* Makes shards of up to `most` samples, each of up to `most_units`. */
 static void make(sl_shard_set *set, const sl_shard_limits *limits, uint32_t samples, uint32_t most,
                  uint32_t most_units, uint32_t seed)
 {
@@ -45,7 +44,7 @@ static void make(sl_shard_set *set, const sl_shard_limits *limits, uint32_t samp
     }
 }
 
-/* A walk from `start`, and the samples at the positions behind it. */
+/* Walks from `start` and stores the samples at the positions that follow. */
 static uint32_t walk_all(const sl_shard_set *set, const sl_shard_epoch *epoch, uint64_t *at,
                          uint8_t *ends)
 {
@@ -67,7 +66,7 @@ static uint32_t walk_all(const sl_shard_set *set, const sl_shard_epoch *epoch, u
         assert_int_equal(next.shard, shard_of[next.sample]);
         assert_true((int64_t)next.sample > last[next.shard]); /* from front to back */
         last[next.shard] = (int64_t)next.sample;
-        assert_int_equal(ended[next.shard], 0); /* nothing behind an end */
+        assert_int_equal(ended[next.shard], 0); /* nothing after an end */
         ended[next.shard] = next.end != SL_SHARD_GOES_ON;
         if (ends != NULL && next.end != SL_SHARD_GOES_ON) {
             ends[next.shard] |= (uint8_t)next.end;
@@ -75,14 +74,14 @@ static uint32_t walk_all(const sl_shard_set *set, const sl_shard_epoch *epoch, u
         count++;
     }
     for (uint64_t i = 0; i < set->count; i++) {
-        assert_true(ended[i] == (last[i] >= 0)); /* each that was begun */
+        assert_true(ended[i] == (last[i] >= 0)); /* every shard that was begun */
     }
     assert_int_equal(sl_shard_walk_given(&walk), epoch->start + count);
     sl_shard_walk_close(&walk);
     return count;
 }
 
-/* All ranks of an epoch, each entered at several places. */
+/* Checks all ranks of an epoch, each entered at several positions. */
 static void check_epoch(const sl_shard_set *set, const sl_shard_epoch *epoch)
 {
     static uint64_t whole[SAMPLES_MAX];
@@ -108,7 +107,7 @@ static void check_epoch(const sl_shard_set *set, const sl_shard_epoch *epoch)
     }
     assert_int_equal(all, set->samples - epoch->dropped);
     for (uint64_t i = 0; i < set->count && epoch->dropped == 0; i++) {
-        assert_true((ends[i] & SL_SHARD_ENDS) != 0); /* somebody reads it to its end */
+        assert_true((ends[i] & SL_SHARD_ENDS) != 0); /* some rank reads it to its end */
     }
 }
 
@@ -129,7 +128,7 @@ TEST(everything_once)
     }
 }
 
-/* What of a window is in memory together is never more than was said. */
+/* The part of a window in memory never exceeds the stated limit. */
 TEST(windows_are_bounded)
 {
     uint32_t seed = 3;
@@ -150,7 +149,7 @@ TEST(windows_are_bounded)
             count++;
             assert_true(own <= sl_shard_set_window_units(&set));
             assert_true(count <= sl_shard_set_window(&set));
-            if (sl_shard_walk_given(&walk) != given) { /* that was the last of a window */
+            if (sl_shard_walk_given(&walk) != given) { /* the window's last sample */
                 given = sl_shard_walk_given(&walk);
                 own = count = 0;
             }
@@ -163,7 +162,7 @@ TEST(windows_are_bounded)
     }
 }
 
-/* Neighbours are torn apart, and epochs differ. */
+/* Neighbours are separated, and epochs differ. */
 TEST(it_is_a_shuffle)
 {
     static uint64_t orders[2][SAMPLES_MAX];

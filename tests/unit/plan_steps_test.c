@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps, ranks, last batches and resumption against a model that marks each position. */
+/* Tests steps, ranks, last batches and resumption against a model that marks each position. */
 #include "plan.h"
 #include "test.h"
 
@@ -18,7 +18,7 @@ static const uint32_t batches[] = {1, 2, 3, 7, 32, 256};
 #define BATCHES (sizeof(batches) / sizeof(batches[0]))
 #define RULES   (sizeof(rules) / sizeof(rules[0]))
 
-/* How often each position was asked for. */
+/* How often each position was requested. */
 static unsigned char marks[COUNT_MAX];
 
 static bool mark(uint64_t position, uint64_t count)
@@ -31,8 +31,8 @@ static bool repeats(const sl_plan *plan)
     return plan->last == SLUICE_LAST_REPEAT || plan->last == SLUICE_LAST_WRAP;
 }
 
-/* The samples of a rank's rows: of its own, then those that come again, which are the epoch's from
- * `*again` on. Taken at once, and in two parts. */
+/* Checks the samples of a rank's rows: its own, then repeated ones, which are the epoch's from
+ * `*again` on. Read at once and in two parts. */
 static unsigned check_samples(const sl_plan *plan, const sl_step *at, uint64_t *again)
 {
     unsigned faults = 0;
@@ -51,10 +51,8 @@ static unsigned check_samples(const sl_plan *plan, const sl_step *at, uint64_t *
     return faults;
 }
 
-/*
- * One step on all ranks. Counts the rows that break a rule: a position asked for twice or out of
- * range, ranks that do not follow each other, shares that differ by more than one row.
- */
+/* Checks one step on all ranks. Counts the rows that break a rule: a position requested twice or
+ * out of range, ranks that do not follow each other, or shares that differ by more than one row. */
 static unsigned check_step(sl_plan plan, uint64_t step, uint64_t *next)
 {
     unsigned faults = 0;
@@ -77,7 +75,8 @@ static unsigned check_step(sl_plan plan, uint64_t step, uint64_t *next)
     return faults + (plan.last != SLUICE_LAST_WRAP && most - least > 1) + (most == 0);
 }
 
-/* Runs an epoch from plan.start up to `steps` steps; the position after them, or UINT64_MAX. */
+/* Runs an epoch from plan.start for up to `steps` steps. Returns the position after them, or
+ * UINT64_MAX. */
 static uint64_t run(const sl_plan *plan, uint64_t steps)
 {
     uint64_t next = plan->start;
@@ -89,7 +88,7 @@ static uint64_t run(const sl_plan *plan, uint64_t steps)
     return faults == 0 ? next : UINT64_MAX;
 }
 
-/* All steps are the same number on every rank. */
+/* True if all ranks have the same number of steps. */
 static bool ranks_agree(sl_plan plan)
 {
     plan.rank = 0;
@@ -111,7 +110,7 @@ static uint64_t rows_of(const sl_plan *plan)
     return rows;
 }
 
-/* What all ranks have together; UINT64_MAX: one of them does not know its own. */
+/* Returns the total over all ranks, or UINT64_MAX if a rank does not know its own number. */
 static uint64_t rows_of_all(sl_plan plan)
 {
     uint64_t rows = 0;
@@ -124,7 +123,7 @@ static uint64_t rows_of_all(sl_plan plan)
     return rows;
 }
 
-/* Positions in [begin, end) that were not asked for exactly once. */
+/* Counts positions in [begin, end) that were not requested exactly once. */
 static uint64_t unmarked(uint64_t begin, uint64_t end)
 {
     uint64_t wrong = 0;
@@ -183,7 +182,7 @@ TEST(each_position_once_in_every_shape)
     }
 }
 
-/* Marks the samples of this rank; whether none had been marked before. */
+/* Marks the samples of this rank. True if none had been marked before. */
 static bool mark_samples(const sl_plan *plan)
 {
     bool fine = true;
@@ -211,7 +210,7 @@ static void expect_samples_once(sluice_shuffle shuffle, uint64_t count)
     assert_int_equal(unmarked(0, count), 0);
 }
 
-/* The samples themselves, through both shuffles. */
+/* Checks the samples themselves, through both shuffles. */
 TEST(each_sample_once_over_all_ranks)
 {
     for (uint64_t count = 1; count < COUNT_MAX; count += count + 2) {
@@ -220,7 +219,7 @@ TEST(each_sample_once_over_all_ranks)
     }
 }
 
-/* Leaves after every step and goes on with another number of ranks and another batch. */
+/* Stops after every step and resumes with another number of ranks and another batch size. */
 static void expect_resumable(const sl_plan *plan)
 {
     const uint64_t count = plan->order.count;
@@ -318,7 +317,7 @@ TEST(substitutes_are_other_samples)
     assert_true(sl_plan_substitute(&one, 4, 2, 0, 1) == 0);
 }
 
-/* Each other sample is as likely, over positions, epochs and attempts alike. */
+/* Every other sample is equally likely, over positions, epochs and attempts alike. */
 TEST(substitutes_are_spread)
 {
     enum { COUNT = 11, DRAWS = 10000 };
@@ -357,7 +356,7 @@ static int compare_samples(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many come twice, or are none of the dataset's. Sorts them. */
+/* Counts samples that come twice or are outside the dataset. Sorts them. */
 static uint64_t wrong_ones(uint64_t samples[GLOBAL], uint64_t count)
 {
     qsort(samples, GLOBAL, sizeof(*samples), compare_samples);
@@ -368,8 +367,8 @@ static uint64_t wrong_ones(uint64_t samples[GLOBAL], uint64_t count)
     return wrong;
 }
 
-/* 10 G samples on 1,000 ranks: steps anywhere in the epoch have each sample once, and a run that is
- * resumed there, by as many ranks of another batch, has the same ones. */
+/* 10 G samples on 1,000 ranks: steps anywhere in the epoch have each sample once, and a run resumed
+ * there, by as many ranks with another batch size, has the same samples. */
 TEST(ten_billion_samples_on_a_thousand_ranks)
 {
     static uint64_t samples[GLOBAL];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Draws by weight: against the distribution (chi-square), as pure functions of the position, in
- * steps of ranks, for bad samples, and what is refused.
- */
+/* Tests draws by weight: against the distribution (chi-square), as pure functions of the position,
+ * in steps of ranks, for bad samples, and with invalid weights. */
 #include "memory.h"
 #include "plan.h"
 #include "test.h"
@@ -15,7 +13,7 @@ enum { SAMPLES = 97, DRAWS = 100000 };
 
 static double weights[SAMPLES];
 
-/* Some are 0, the others of several magnitudes. */
+/* Some weights are 0, the others span several magnitudes. */
 static void fill(void)
 {
     for (int i = 0; i < SAMPLES; i++) {
@@ -29,7 +27,8 @@ static sl_order order_of(const sl_weight_set *set, uint64_t seed, uint64_t epoch
     return sl_order_of(&source, seed, epoch);
 }
 
-/* Sum of (seen - expected)^2 / expected over all that may be drawn, of `freedom` + 1. */
+/* Returns the sum of (seen - expected)^2 / expected over the `freedom` + 1 samples that may be
+ * drawn. */
 static double chi_square(const uint32_t *seen, const double *of, uint32_t count, double draws,
                          uint32_t *freedom)
 {
@@ -143,7 +142,7 @@ TEST(ranks_share_an_epoch)
     sl_weight_set_close(&set);
 }
 
-/* By the weights of the others. */
+/* A substitute follows the weights of the other samples. */
 TEST(a_bad_sample_is_drawn_again)
 {
     static const double three[] = {6, 0, 1, 3};

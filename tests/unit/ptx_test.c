@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The executor of kernels (tests/support/ptx.h) by kernels of a few lines: what instructions give,
- * and what each of its checks finds.
- */
+/* Tests the kernel executor (tests/support/ptx.h) with kernels of a few lines: the results of
+ * instructions, and the findings of each of its checks. */
 #include "ptx.h"
 #include "test.h"
 
@@ -14,13 +12,13 @@
 #define OUT   UINT64_C(0x200000000)
 #define WORDS 64U
 
-/* `in` is read only and holds i * 0x01020304 + 5; `out` nobody has written. */
+/* `in` is read-only and holds i * 0x01020304 + 5; `out` is uninitialized. */
 typedef struct arrays {
     uint32_t in[WORDS], out[WORDS];
     uint8_t written[WORDS * 4];
 } arrays;
 
-/* Runs a kernel with that body over one grid of 2 blocks of 48 threads, unless `block` is said. */
+/* Runs a kernel with this body over a grid of 2 blocks of 48 threads, unless `block` is given. */
 static bool run_body(const char *body, uint32_t blocks, uint32_t threads, uint64_t seed, arrays *a,
                      ptx_failure *failure)
 {
@@ -122,14 +120,14 @@ TEST(nothing_is_read_before_it_is_written)
         {"ld.shared.u32 %r2, [s];", "a byte is read that nobody has written"},
         {"st.local.u32 [l], 1; ld.local.u64 %d3, [l];", "a byte is read that nobody"},
         {"st.local.v2.u32 [l], {1, 2}; ld.local.u64 %d3, [l];", NULL},
-        /* Of lanes that part only some write it. */
+        /* Of diverging lanes, only some write the value. */
         {"setp.eq.u32 %p0, %r0, 0; @%p0 mov.u32 %r2, 1; add.u32 %r3, %r2, 1;",
          "a register is read that nobody has written"},
     };
     CHECK_FAULTS(faults, 1, 3);
 }
 
-/* Thread i writes its word and reads that of another one. */
+/* Thread i writes its word and reads another thread's. */
 #define WRITE_OWN                                                                        \
     "shl.b32 %r2, %r0, 2; cvt.u64.u32 %d3, %r2; mov.u64 %d4, s; add.u64 %d3, %d3, %d4; " \
     "st.shared.u32 [%d3], %r0;"
@@ -160,7 +158,7 @@ TEST(threads_share_memory_by_barriers_only)
     CHECK_FAULTS(one, 1, 1);
 }
 
-/* No barrier is between blocks. */
+/* No barrier synchronizes blocks. */
 TEST(blocks_share_memory_by_atomics_only)
 {
     static const fault faults[] = {
@@ -204,7 +202,7 @@ TEST(what_never_ends_is_stopped)
 
 /* ---- what instructions give ---- */
 
-/* One value in %r2, in the first word of `out`. */
+/* Returns one value in %r2, in the first word of `out`. */
 static void check_value(const char *body, uint32_t expected)
 {
     char stored[512];
@@ -264,7 +262,7 @@ TEST(predicates)
 #define TO_BITS "mov.b32 %r2, %f0;"
 #define HALF    "cvt.u32.u16 %r2, %h0;"
 
-/* 1 + 2^-11 and 1 + 3 * 2^-11 are halves between two of binary16. */
+/* 1 + 2^-11 and 1 + 3 * 2^-11 lie halfway between two binary16 numbers. */
 TEST(floats)
 {
     check_value("fma.rn.f32 %f0, 0f3F800001, 0f3F800001, 0fBF800002;" TO_BITS, 0x28800000);

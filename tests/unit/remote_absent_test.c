@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A build without libcurl (curl_absent.c): each address is refused with the reason, and at once. */
+/* Tests a build without libcurl (curl_absent.c): every address fails immediately, with the
+ * reason. */
 #include "backend.h"
 #include "curl_library.h"
 #include "engine.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers to reads of ranges, byte by byte as a raw server sends them. */
+/* Tests responses to range reads, byte by byte as a raw server sends them. */
 #include "curl_library.h"
 #include "engine.h"
 #include "test.h"
@@ -18,7 +18,7 @@
 #define RANGE "HTTP/1.1 206 ok\r\nContent-Range: bytes 0-4/5\r\n"
 #define HELLO RANGE "Content-Length: 5\r\n\r\nhello"
 
-/* The server answers every request with these bytes, and closes the connection where it should. */
+/* The server answers every request with these bytes, then closes the connection where required. */
 static struct {
     pthread_mutex_t mutex;
     const char *text;
@@ -125,7 +125,7 @@ static sl_exchange ask(void)
         .url = url, .has_bytes = true, .last = 4, .buffer = buffer, .capacity = sizeof(buffer)};
 }
 
-/* `failed`: as the exchange's; 0: the answer is "hello". */
+/* `failed`: the exchange's error; 0: the response is "hello". */
 static void expect_answer(const char *text, size_t bytes, bool closes, int failed)
 {
     set_answer(text, bytes, closes);
@@ -152,7 +152,7 @@ typedef struct answer_case {
         text, sizeof(text) - 1 \
     }
 
-/* Programs on the way may read them otherwise, and then see other answers. */
+/* Intermediaries may read these differently, and then see other responses. */
 TEST(heads_that_can_be_framed_in_two_ways_are_refused)
 {
     static const answer_case cases[] = {
@@ -211,7 +211,7 @@ TEST(odd_heads_that_all_programs_read_alike_are_read)
     expect_connections(cases, sizeof(cases) / sizeof(cases[0]), 0);
 }
 
-/* The answer is right, but what comes behind it might not be the next one. */
+/* The response is correct, but bytes after it might not belong to the next one. */
 TEST(connections_of_doubtful_answers_are_not_used_again)
 {
     static const answer_case cases[] = {
@@ -241,7 +241,7 @@ static void post_finished(sl_exchange *exchange)
     (void)sem_post(&finished);
 }
 
-/* On the engine's thread, which has not waited for the socket since. */
+/* Runs on the engine's thread, which has not waited for the socket since. */
 static void ask_again(sl_exchange *exchange)
 {
     (void)exchange;
@@ -251,7 +251,7 @@ static void ask_again(sl_exchange *exchange)
     }
 }
 
-/* The first answer, made longer, ends where a system call of the engine does: the second one stays
+/* The first response is padded to end at a system call's limit in the engine: the second one stays
  * in the socket. */
 TEST(two_answers_to_one_request_are_not_the_next_ones)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backend of remote objects, over a network and a cache that are made up (remote_rig.h). */
+/* Tests the backend of remote objects over a fake network and cache (remote_rig.h). */
 #include "chunk_waits.h"
 #include "clock.h"
 #include "memory.h"
@@ -19,11 +19,11 @@ enum { DEPTH = 32 };
 
 static io_harness h;
 static sl_handle handles[RIG_FILES];
-static sl_objects *samples; /* of files 1 and 4; of 1, 2 and 5 */
+static sl_objects *samples; /* of files 1 and 4, and of 1, 2 and 5 */
 static uint8_t *memory;
 static sl_read reads[DEPTH];
 static sl_completion completions[DEPTH];
-static sl_chunk_waits *waits; /* of backends, and their stall limit */
+static sl_chunk_waits *waits; /* shared by backends, with their stall limit */
 static uint64_t stall_ns;
 
 static uint32_t sample_files(void *ctx, uint32_t object)
@@ -102,7 +102,7 @@ static void submit_reads(sl_backend *backend, uint32_t count)
     backend->ops->submit(backend, list, count);
 }
 
-/* Reaps until each of `count` reads has completed, once. */
+/* Reaps until each of `count` reads has completed exactly once. */
 static void reap_reads(sl_backend *backend, uint32_t count)
 {
     uint32_t seen[DEPTH] = {0};
@@ -171,7 +171,8 @@ TEST(ranges_that_end_before_start_returns)
     ranges_arrive_once(RIG_AT_ONCE);
 }
 
-/* Pieces of many runs, with gaps of a byte up to more than it pays to read: against the bytes. */
+/* Compares pieces of many runs, with gaps from one byte to more than is worth reading, with the
+ * file's bytes. */
 static uint32_t make_pieces(sl_piece *pieces, uint32_t count, uint64_t end)
 {
     uint32_t bytes = 0;
@@ -268,7 +269,7 @@ static void whole_remote_files(rig_mode mode)
     }
     (void)snprintf(paths[6], sizeof(paths[6]), RIG_SCHEME "/refused");
     reads[6] = whole_read(paths[6], (uint32_t)MIB, memory + 6 * MIB);
-    io_path(&h, 4, paths[7], sizeof(paths[7])); /* a local one */
+    io_path(&h, 4, paths[7], sizeof(paths[7])); /* a local path */
     reads[7] = whole_read(paths[7], (uint32_t)MIB, memory + 7 * MIB);
     submit_reads(backend, 8);
     reap_reads(backend, 8);
@@ -307,7 +308,7 @@ TEST(samples_of_several_files)
         reads[i].objects = samples;
         reads[i].object = i;
         reads[i].files = sample_files(NULL, i);
-        reads[i + 2] = reads[i]; /* with too little space for the first, the last */
+        reads[i + 2] = reads[i]; /* too little space for the first and the last */
         reads[i + 2].length = i == 0 ? 1000 : 150000;
         reads[i + 2].buffer += 2 * MIB;
     }
@@ -341,7 +342,7 @@ TEST(claimed_sizes_do_not_overflow)
     reads[0].object = 1;
     reads[0].files = sample_files(NULL, 1);
     net.claimed = INT64_MAX;
-    net.claims = 2; /* with 24 bytes of sizes, two of these are 22 */
+    net.claims = 2; /* the sum overflows: 24 bytes plus two of these are 22 */
     submit_reads(backend, 1);
     reap_reads(backend, 1);
     assert_int_equal(completions[0].result, -EFBIG);
@@ -358,7 +359,7 @@ TEST(failures_are_final_and_say_why)
     net_reset(RIG_LATE);
     sl_backend *backend = open_remote();
     const char *kept = NULL;
-    for (uint32_t i = 0; i < 400; i++) { /* more than are kept */
+    for (uint32_t i = 0; i < 400; i++) { /* more than the kept number */
         (void)snprintf(reasons[i], sizeof(reasons[i]), "reason %u", i / 2);
         net.failure = -ETIMEDOUT;
         net.reason = reasons[i];
@@ -384,7 +385,7 @@ static void count_end(void *ctx, sl_read *read)
     ended++;
 }
 
-/* Also of reads of which a part has not begun. */
+/* Includes reads with parts that have not begun. */
 TEST(close_ends_what_stalls)
 {
     static const sl_piece many = {.offset = 0, .bytes = 10, .count = 100, .stride = 200000};
@@ -467,7 +468,7 @@ static void fill_chunks(const sl_chunk_state *states)
             io_fill(0, begin + at, block, MIB);
             assert_int_equal(pwrite(cache.fds[i], block, MIB, (off_t)at), MIB);
         }
-        memset(block, 0xee, sizeof(block)); /* the file's tail, which is not the object's */
+        memset(block, 0xee, sizeof(block)); /* the file's tail, which is not in the object */
         const uint64_t end =
             rig_sizes[0] - begin < SL_CHUNK_BYTES ? rig_sizes[0] - begin : SL_CHUNK_BYTES;
         assert_int_equal(pwrite(cache.fds[i], block, MIB, (off_t)end), MIB);
@@ -484,7 +485,7 @@ static void close_chunks(void)
     assert_int_equal(cache.used, cache.done);
 }
 
-/* Reads of the cached object all over it, across ends of chunks and behind its own. */
+/* Reads throughout the cached object, across chunk boundaries and past its end. */
 static void read_cached(sl_backend *backend)
 {
     for (uint32_t i = 0; i < DEPTH; i++) {
@@ -513,7 +514,7 @@ TEST(chunks_that_are_here_cost_no_request)
     net_reset(RIG_LATE);
     sl_backend *backend = open_remote();
     read_cached(backend);
-    assert_int_equal(net.started, 1); /* behind the end of the object */
+    assert_int_equal(net.started, 1); /* past the end of the object */
     assert_true(cache.hits > 0);
     close_remote(backend);
     close_chunks();
@@ -528,12 +529,12 @@ TEST(chunks_in_all_states)
     sl_backend *backend = open_remote();
     read_cached(backend);
     assert_true(net.started > 0 && cache.hits > 0 && cache.misses > 0);
-    assert_int_equal(cache.states[2], SL_CHUNK_HERE); /* it was waited for */
+    assert_int_equal(cache.states[2], SL_CHUNK_HERE); /* the read waited for it */
     close_remote(backend);
     close_chunks();
 }
 
-/* The disk has less than it should, or refuses. */
+/* The disk has fewer bytes than it should, or fails. */
 TEST(chunks_that_cannot_be_read_are_fetched)
 {
     static const sl_chunk_state all[RIG_CHUNKS] = {SL_CHUNK_HERE, SL_CHUNK_HERE, SL_CHUNK_HERE,
@@ -551,7 +552,7 @@ TEST(chunks_that_cannot_be_read_are_fetched)
     close(real);
 }
 
-/* Its writer was stopped: one read waits for it, the others do not. */
+/* The chunk's writer was stopped: one read waits for it, the others do not. */
 TEST(a_chunk_that_never_comes_is_waited_for_once)
 {
     static const sl_chunk_state none[RIG_CHUNKS] = {SL_CHUNK_COMING, SL_CHUNK_COMING,

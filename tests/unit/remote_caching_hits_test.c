@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What policies would have hit: against all choices there are, a plain LRU, and the law. */
+/* Compares the hits that policies would have had with all possible choices, a plain LRU, and the
+ * formula. */
 #include "caching.h"
 
 #include "permutation.h"
@@ -26,10 +27,10 @@ static void find(const sl_chunk_uses *uses, sl_chunk_hits *hits)
 
 enum { SIZE_LEAST = 8 };
 
-/* The reads of two epochs, and the chunks' sizes. */
+/* The reads of two epochs and the chunk sizes. */
 typedef struct sequence {
     uint32_t chunks[2 * USES_MOST], bytes[2 * USES_MOST];
-    uint32_t count; /* in each epoch */
+    uint32_t count; /* per epoch */
     uint32_t sizes[CHUNKS], space;
 } sequence;
 
@@ -42,7 +43,7 @@ static uint32_t held(const sequence *uses, uint32_t set)
     return bytes;
 }
 
-/* Fewest bytes that the second epoch downloads from use `at` on, over all choices. */
+/* Returns the fewest bytes that the second epoch downloads from use `at` on, over all choices. */
 static uint32_t best(const sequence *uses, uint32_t at, uint32_t set)
 {
     if (at == 2 * uses->count) {
@@ -64,7 +65,7 @@ static uint32_t best(const sequence *uses, uint32_t at, uint32_t set)
     return least;
 }
 
-/* The chunks that are held, the last used one first. */
+/* The cached chunks, most recently used first. */
 typedef struct stack {
     uint32_t chunks[CHUNKS + 1], depth, set;
 } stack;
@@ -103,8 +104,8 @@ static double share(uint32_t downloaded, uint32_t bytes)
     return downloaded < bytes ? 1 - (double)downloaded / bytes : 0;
 }
 
-/* `once`: an epoch reads no byte of a chunk twice, and whole chunks fill the space, so that the
- * optimum can be reached. */
+/* `once`: an epoch reads no byte of a chunk twice, and whole chunks fill the cache exactly, so that
+ * the optimum can be reached. */
 static void expect_best(const sequence *uses, bool once)
 {
     const sl_chunk_uses all = {.first_epoch = uses->chunks,
@@ -180,7 +181,7 @@ TEST(without_space_or_uses_nothing_hits)
 
 /* ---- each chunk once an epoch ---- */
 
-/* No policy hits more than the share c that the cache holds; LRU hits c + (1 - c) ln(1 - c). */
+/* No policy hits more than the fraction c that the cache holds; LRU hits c + (1 - c) ln(1 - c). */
 TEST(once_an_epoch_follows_the_law)
 {
     enum { MANY = 20000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling the chunk cache by a plan: what is fetched, kept and removed, over a fake cache. */
+/* Tests filling the chunk cache by a plan: which chunks are fetched, kept and removed, over a fake
+ * cache. */
 #include "caching.h"
 
 #include "chunk_waits.h"
@@ -29,7 +30,7 @@ typedef struct rig {
     sl_caching_objects objects;
     sl_chunk_cache *cache;
     sl_caching *caching;
-    uint64_t ahead; /* chunks that are fetched ahead: a quarter of the cache */
+    uint64_t ahead; /* chunks fetched ahead: a quarter of the cache */
 } rig;
 
 static void open_rig(rig *r, uint64_t space_chunks, uint32_t threads)
@@ -51,7 +52,7 @@ static void pause_a_little(void)
     sl_sleep_until_ns(sl_deadline_ns(100000));
 }
 
-/* Until so many chunks of the plan are settled. */
+/* Waits until this many chunks of the plan are settled. */
 static sl_caching_stats wait_settled(const rig *r, uint64_t count)
 {
     const uint64_t deadline = sl_deadline_ns((int64_t)TEST_PATIENCE_NS);
@@ -74,7 +75,7 @@ typedef struct epoch {
     uint64_t count;
 } epoch;
 
-/* Each chunk `times` times, all over the epoch. */
+/* Uses each chunk `times` times, spread over the epoch. */
 static epoch make_epoch(uint64_t number, uint32_t times)
 {
     epoch made = {calloc((size_t)CHUNKS * times, sizeof(uint32_t)), (uint64_t)CHUNKS * times};
@@ -123,8 +124,8 @@ static void begin(const rig *r, const epoch *now, const epoch *then)
         SLUICE_OK);
 }
 
-/* Reads an epoch as slowly as the cache is filled. Returns the share of uses of chunks that were in
- * the cache before the epoch, and still are. */
+/* Reads an epoch as slowly as the cache fills. Returns the fraction of chunk uses whose chunk was
+ * in the cache before the epoch and still is. */
 static double run_epoch(const rig *r, const epoch *now, const epoch *then)
 {
     bool before[CHUNKS];
@@ -142,7 +143,7 @@ static double run_epoch(const rig *r, const epoch *now, const epoch *then)
         sl_caching_advance(r->caching, i);
         distinct += !seen[chunk];
         seen[chunk] = true;
-        /* All that may be fetched at this position, and so the one that is used now. */
+        /* Fetches everything allowed at this position, including the chunk now in use. */
         const uint64_t settled = distinct + r->ahead;
         (void)wait_settled(r, settled < stats.chunks ? settled : stats.chunks);
         hits += before[chunk] && fake_chunks_has(chunk);
@@ -170,7 +171,7 @@ static double lru_share(const epoch *one, const epoch *two, uint64_t space)
     return hits.lru;
 }
 
-/* Three epochs with a cache of so many chunks, each used once in an epoch, or `times` times. */
+/* Runs three epochs with a cache of this many chunks, each used `times` times per epoch. */
 static void expect_hits(uint64_t space, uint32_t times, double least, double lru_most)
 {
     rig r = {0};
@@ -184,7 +185,7 @@ static void expect_hits(uint64_t space, uint32_t times, double least, double lru
     for (uint32_t i = 1; i < 3; i++) {
         assert_true(run_epoch(&r, &epochs[i], &epochs[i + 1]) >= least);
         sl_caching_get_stats(r.caching, &stats);
-        assert_int_equal(stats.removed + stats.fetched, 0); /* nothing is exchanged */
+        assert_int_equal(stats.removed + stats.fetched, 0); /* no chunk is replaced */
         assert_int_equal(stats.here, space);
         assert_int_equal(stats.left, CHUNKS - space);
     }
@@ -231,7 +232,7 @@ TEST(chunks_without_a_next_use_make_space)
     open_rig(&r, CHUNKS / 2, THREADS);
     (void)run_epoch(&r, &low, &low);
     assert_int_equal(wait_settled(&r, CHUNKS / 2).fetched, CHUNKS / 2);
-    /* The quarter that nobody needs any more goes; the one that both need stays. */
+    /* The quarter without further uses is removed; the quarter that both epochs use stays. */
     assert_near(run_epoch(&r, &high, &high), 0.5, 1e-9);
     const sl_caching_stats stats = wait_settled(&r, CHUNKS / 2);
     assert_int_equal(stats.removed, CHUNKS / 4);
@@ -251,7 +252,7 @@ TEST(a_chunk_in_use_is_not_removed)
     epoch low = uses_of(0, 8);
     epoch high = uses_of(8, 8);
     open_rig(&r, 8, 2);
-    /* The low ones are of no use later, but not over before the epoch's last position. */
+    /* The low chunks have no later use, but are in use until the epoch's last position. */
     sl_chunk_plan plan[CHUNKS];
     sluice_error error;
     plan_epoch(plan, &low, &high);
@@ -263,7 +264,7 @@ TEST(a_chunk_in_use_is_not_removed)
         SLUICE_OK);
     sl_caching_advance(r.caching, 7);
     assert_int_equal(wait_settled(&r, 8).fetched, 8);
-    for (uint32_t i = 8; i < 16; i++) { /* wanted in this epoch, too */
+    for (uint32_t i = 8; i < 16; i++) { /* used in this epoch, too */
         plan[i] = (sl_chunk_plan){i / EACH, i % EACH, 50, 100, 3, 0};
     }
     assert_int_equal(
@@ -278,7 +279,8 @@ TEST(a_chunk_in_use_is_not_removed)
     free(high.uses);
 }
 
-/* Then space is not what is missing. It is not what was missing once keeping is on again. */
+/* While keeping is off, lack of space is not why chunks are left. Nor does it count as the reason
+ * once keeping is on again. */
 TEST(nothing_is_removed_while_keeping_is_off)
 {
     rig r = {0};
@@ -310,7 +312,7 @@ TEST(fetching_stays_ahead_of_the_position_only)
     epoch all = uses_of(0, CHUNKS);
     open_rig(&r, 32, 2); /* a quarter of it: 8 chunks */
     begin(&r, &all, &all);
-    /* In use at position 0 is the first one. */
+    /* At position 0, the first chunk is in use. */
     assert_int_equal(wait_settled(&r, 9).fetched, 9);
     sl_caching_advance(r.caching, 4);
     assert_int_equal(wait_settled(&r, 13).fetched, 13);
@@ -322,7 +324,7 @@ TEST(fetching_stays_ahead_of_the_position_only)
 
 /* ---- what reads wait for ---- */
 
-/* Reads end when the gate opens, or their thread is to stop. */
+/* Reads end when the gate opens, or when their thread must stop. */
 typedef struct gate {
     _Atomic bool open, fails;
     _Atomic uint64_t inside;
@@ -359,21 +361,21 @@ TEST(reads_wait_for_chunks_of_the_plan)
     r.chunks.reads = pass_gate;
     r.chunks.ctx = &g;
     open_rig(&r, CHUNKS, 2);                           /* 16 ahead */
-    assert_false(sl_caching_expects(r.caching, 0, 0)); /* there is no plan */
+    assert_false(sl_caching_expects(r.caching, 0, 0)); /* no plan yet */
     begin(&r, &all, &all);
     wait_inside(&g, 2);
     assert_true(sl_caching_expects(r.caching, 0, 0)); /* being fetched */
-    assert_true(sl_caching_expects(r.caching, 1, 0)); /* the last one in reach */
+    assert_true(sl_caching_expects(r.caching, 1, 0)); /* the last chunk within reach */
     assert_true(sl_caching_expects(r.caching, 3, 3)); /* out of turn */
     assert_true(sl_caching_expects(r.caching, 3, 3));
-    assert_false(sl_caching_expects(r.caching, 3, EACH - 1)); /* without a use */
+    assert_false(sl_caching_expects(r.caching, 3, EACH - 1)); /* an unused chunk */
     assert_false(sl_caching_expects(r.caching, 0, EACH));     /* no such chunk */
     const uint64_t changes = sl_caching_changes(r.caching);
     atomic_store_explicit(&g.open, true, memory_order_release);
     (void)wait_settled(&r, 18);
     assert_true(fake_chunks_has(3 * EACH + 3));
     assert_true(sl_caching_changes(r.caching) != changes);
-    assert_false(sl_caching_expects(r.caching, 0, 0)); /* it is here, or was removed since */
+    assert_false(sl_caching_expects(r.caching, 0, 0)); /* cached, or removed since */
     sl_caching_advance(r.caching, CHUNKS);
     assert_int_equal(wait_settled(&r, CHUNKS - 1).fetched, CHUNKS - 1); /* each once */
     assert_int_equal(atomic_load_explicit(&r.chunks.reads_begun, memory_order_relaxed), CHUNKS - 1);
@@ -381,7 +383,7 @@ TEST(reads_wait_for_chunks_of_the_plan)
     free(all.uses);
 }
 
-/* Reads look again when the number of changes is another one. */
+/* Reads check again when the change counter has changed. */
 TEST(closing_what_reads_wait_for_is_a_change)
 {
     rig r = {0};
@@ -403,7 +405,7 @@ TEST(closing_what_reads_wait_for_is_a_change)
     free(all.uses);
 }
 
-/* A new plan forgets what reads of the one before have asked for: they ask again. */
+/* A new plan forgets the requests of reads under the previous one: they ask again. */
 TEST(a_new_plan_is_asked_again)
 {
     rig r = {0};
@@ -435,7 +437,7 @@ TEST(reads_do_not_wait_without_space)
     open_rig(&r, 4, 2);
     begin(&r, &all, &all);
     wait_inside(&g, 2);
-    for (uint32_t i = 0; i < 5; i++) { /* in reach are 5 */
+    for (uint32_t i = 0; i < 5; i++) { /* 5 are within reach */
         assert_int_equal(sl_caching_expects(r.caching, 0, i), i < 4);
     }
     atomic_store_explicit(&g.open, true, memory_order_release);
@@ -446,7 +448,7 @@ TEST(reads_do_not_wait_without_space)
     free(all.uses);
 }
 
-/* Another loader of the process may set one. */
+/* Another loader of the process may set a plan. */
 TEST(a_new_plan_has_the_quota_of_now)
 {
     rig r = {0};
@@ -461,7 +463,7 @@ TEST(a_new_plan_has_the_quota_of_now)
     r.chunks.most = CHUNKS * ROW_BYTES;
     begin(&r, &all, &all);
     assert_true(sl_caching_expects(r.caching, 0, 4));
-    atomic_store_explicit(&r.chunks.off, true, memory_order_relaxed); /* for a while */
+    atomic_store_explicit(&r.chunks.off, true, memory_order_relaxed); /* temporarily */
     begin(&r, &all, &all);
     assert_true(sl_caching_expects(r.caching, 0, 4));
     atomic_store_explicit(&g.open, true, memory_order_release);
@@ -481,7 +483,7 @@ TEST(reads_do_not_wait_after_a_failed_fetch)
     (void)wait_settled(&r, 17);
     sl_caching_advance(r.caching, 1);
     assert_false(sl_caching_expects(r.caching, 1, 1));
-    /* One that succeeds is enough. */
+    /* One successful fetch is enough. */
     atomic_store_explicit(&g.fails, false, memory_order_relaxed);
     sl_caching_advance(r.caching, 4);
     (void)wait_settled(&r, 21);
@@ -492,7 +494,7 @@ TEST(reads_do_not_wait_after_a_failed_fetch)
     free(all.uses);
 }
 
-/* An object that is not kept is no reason not to wait for others; a silent store is. */
+/* Reads still wait for other objects if one object is not kept, but not if the store is silent. */
 TEST(reads_do_not_wait_for_a_silent_store)
 {
     for (int silent = 0; silent < 2; silent++) {
@@ -512,8 +514,8 @@ TEST(reads_do_not_wait_for_a_silent_store)
     }
 }
 
-/* A chunk is too late once its burst is over and reads went past it. That is still known when the
- * next epoch becomes known, too. */
+/* A chunk is too late once its burst is over and reads have passed it. That remains known when the
+ * next epoch is announced. */
 TEST(chunks_that_reads_have_passed_are_left)
 {
     rig r = {0};
@@ -526,7 +528,7 @@ TEST(chunks_that_reads_have_passed_are_left)
     open_rig(&r, CHUNKS, 1);
     begin(&r, &all, &all);
     assert_int_equal(wait_settled(&r, 17).left, 17);
-    assert_false(sl_caching_expects(r.caching, 1, 14)); /* since fetches have failed */
+    assert_false(sl_caching_expects(r.caching, 1, 14)); /* since fetches failed */
     atomic_store_explicit(&g.fails, false, memory_order_relaxed);
     plan_epoch(plan, &all, &all);
     assert_int_equal(
@@ -540,7 +542,7 @@ TEST(chunks_that_reads_have_passed_are_left)
     free(all.uses);
 }
 
-/* What is read of a chunk for the first time after it was fetched would have been downloaded. */
+/* Bytes of a fetched chunk that are read for the first time would have been downloaded. */
 TEST(a_chunk_that_was_fetched_is_hit_later)
 {
     enum { READ = 1000 };
@@ -587,7 +589,7 @@ TEST(chunks_of_other_processes_are_waited_for)
     free(all.uses);
 }
 
-/* Its process was stopped. */
+/* The other process was stopped. */
 TEST(a_chunk_that_another_process_never_ends_is_left)
 {
     rig r = {0};
@@ -633,13 +635,13 @@ TEST(closing_ends_reads)
     open_rig(&r, CHUNKS, 1);
     fake_chunks_set(0, SL_CHUNK_COMING);
     begin(&r, &all, &all);
-    wait_inside(&g, 1); /* of chunk 1, since chunk 0 was put off */
+    wait_inside(&g, 1); /* of chunk 1, since chunk 0 was postponed */
     sl_caching_close(r.caching);
     assert_int_equal(atomic_load_explicit(&r.chunks.dropped, memory_order_relaxed), 1);
     free(all.uses);
 }
 
-/* A fetch of the epoch before goes on, and is not begun again. */
+/* A fetch of the previous epoch continues and is not started again. */
 TEST(a_new_plan_keeps_what_is_on_its_way)
 {
     rig r = {0};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Credentials: programs that give them, dates, and chains that refresh them. With --ask KIND it
- * prints what a chain finds, for remote_credentials.py, which plays the servers and compares with
- * botocore.
- */
+/* Tests credentials: programs that print them, dates, and chains that refresh them. With --ask
+ * KIND, prints what a chain finds for remote_credentials.py, which plays the servers and compares
+ * with botocore. */
 #include "clock.h"
 #include "credentials.h"
 #include "credentials_sources.h"
@@ -25,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The clock of this process (ld --wrap): seconds that it is ahead. */
+/* This process's clock (ld --wrap), in seconds ahead. */
 static _Atomic int64_t ahead_s;
 
 time_t __real_time(time_t *to);
@@ -33,7 +31,7 @@ time_t __wrap_time(time_t *to);
 
 time_t __wrap_time(time_t *to)
 {
-    /* Relaxed: a thread that sees it late sees the time a little later. */
+    /* Relaxed: a thread that sees the change late sees the time change late. */
     const time_t now = __real_time(NULL) + atomic_load_explicit(&ahead_s, memory_order_relaxed);
     if (to != NULL) {
         *to = now;
@@ -52,7 +50,7 @@ TEST(reads_dates)
 {
     static const struct {
         const char *text;
-        int64_t seconds; /* -1: refused */
+        int64_t seconds; /* -1: invalid */
     } dates[] = {
         {"1970-01-01T00:00:00Z", 0},
         {"2026-11-29T08:00:00Z", 1795939200},
@@ -79,7 +77,7 @@ TEST(reads_dates)
 
 /* ---- programs ---- */
 
-/* Writes a program of the test's folder that runs these lines of a shell. */
+/* Writes a program in the test's folder that runs these shell lines. */
 static const char *write_program(const char *name, const char *lines)
 {
     char text[4096];
@@ -103,7 +101,7 @@ static sluice_status run_command(const char *command, sl_credentials *credential
     return status;
 }
 
-/* The program's arguments come back as keys: words are split as Python's shlex does it. */
+/* The program's arguments come back as keys: words are split as by Python's shlex. */
 TEST_WITH(splits_commands_without_a_shell, test_folder_make, test_folder_remove)
 {
     static const char *const commands[][2] = {
@@ -181,7 +179,7 @@ TEST_WITH(refuses_programs_without_their_secrets, test_folder_make, test_folder_
     assert_string_equal(error.file, "/nowhere/at/all");
 }
 
-/* The program gets no descriptor and no blocked signal of this process. */
+/* The program inherits no descriptor and no blocked signal of this process. */
 TEST_WITH(programs_inherit_little, test_folder_make, test_folder_remove)
 {
     sigset_t all;
@@ -208,7 +206,7 @@ static int32_t stop_at_once(void *user)
     return 1;
 }
 
-/* The whole group of a program that would go on is killed when its caller stops. */
+/* When its caller stops, the program's whole group is killed. */
 TEST_WITH(stops_programs, test_folder_make, test_folder_remove)
 {
     const char *path = write_program("wait", "sleep 1000 & sleep 1000; wait");
@@ -219,12 +217,12 @@ TEST_WITH(stops_programs, test_folder_make, test_folder_remove)
     const sluice_status status = run_command(path, &credentials, &error);
     sl_stop_end(&stop);
     assert_int_equal(status, SLUICE_CANCELED);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child remains */
 }
 
 /* ---- chains ---- */
 
-/* A profile whose program counts its runs in a file, and prints the lines of `answer`. */
+/* A profile whose program counts its runs in a file and prints the lines of `answer`. */
 static int begin_chain(void **state)
 {
     const int made = test_folder_make(state);
@@ -249,7 +247,7 @@ static int begin_chain(void **state)
     return made != 0 ? made : (int)sl_remote_settings_choose(&none, NULL);
 }
 
-/* `lasts_s` 0: without an end. */
+/* `lasts_s` 0: never expires. */
 static void write_answer(const char *key, int64_t lasts_s)
 {
     char text[512];
@@ -264,7 +262,8 @@ static void write_answer(const char *key, int64_t lasts_s)
         text, sizeof(text),
         "{\"Version\":1,\"AccessKeyId\":\"%s\",\"SecretAccessKey\":\"SECRET\"%s}", key, ends);
     write_file(test_path("next"), text, (uint32_t)length);
-    assert_int_equal(rename(test_path("next"), test_path("answer")), 0); /* a program may read */
+    assert_int_equal(rename(test_path("next"), test_path("answer")), 0); /* a program may be
+                                                                          * reading */
 }
 
 static int count_runs(void)
@@ -323,7 +322,7 @@ TEST_WITH(wakes_those_that_wait, begin_chain, test_folder_remove)
     sluice_error error;
     write_answer("one", 0);
     int pending = 0;
-    atomic_store_explicit(&woken_count, 0, memory_order_relaxed); /* nobody else is there yet */
+    atomic_store_explicit(&woken_count, 0, memory_order_relaxed); /* no other thread runs yet */
     for (int i = 0; i < WAITERS; i++) {
         pending += sl_credentials_ask(SL_CREDENTIALS_AWS, &credentials, note_woken, NULL, &error) ==
                    SL_ASK_PENDING;
@@ -340,13 +339,13 @@ TEST_WITH(wakes_those_that_wait, begin_chain, test_folder_remove)
     assert_int_equal(atomic_load_explicit(&woken_count, memory_order_acquire), pending);
 }
 
-/* In their last minutes credentials are used, while others are asked for. */
+/* In their last minutes, credentials are still used while new ones are requested. */
 TEST_WITH(refreshes_before_the_end, begin_chain, test_folder_remove)
 {
     write_answer("one", 3600);
     assert_string_equal(get_credentials().access_key, "one");
     write_answer("two", 7200);
-    set_clock(3000); /* not yet */
+    set_clock(3000); /* too early */
     assert_string_equal(get_credentials().access_key, "one");
     assert_int_equal(count_runs(), 1);
     set_clock(3310);
@@ -358,12 +357,12 @@ TEST_WITH(refreshes_before_the_end, begin_chain, test_folder_remove)
     }
     assert_int_equal(count_runs(), 2);
     write_answer("three", 10000);
-    set_clock(7300); /* they have ended: nobody uses them */
+    set_clock(7300); /* expired: no longer used */
     assert_string_equal(get_credentials().access_key, "three");
     assert_int_equal(count_runs(), 3);
 }
 
-/* A refresh that fails leaves what is known until it ends. */
+/* A failed refresh keeps the known credentials until they expire. */
 TEST_WITH(survives_a_failing_refresh, begin_chain, test_folder_remove)
 {
     sl_credentials credentials;
@@ -391,7 +390,7 @@ TEST_WITH(asks_again_for_what_expired, begin_chain, test_folder_remove)
     write_answer("two", 0);
     sl_credentials_expired(SL_CREDENTIALS_AWS, &one);
     assert_string_equal(get_credentials().access_key, "two");
-    sl_credentials_expired(SL_CREDENTIALS_AWS, &one); /* they changed since: nothing is asked */
+    sl_credentials_expired(SL_CREDENTIALS_AWS, &one); /* they changed since: no request */
     assert_string_equal(get_credentials().access_key, "two");
     assert_int_equal(count_runs(), 2);
 }
@@ -403,7 +402,7 @@ TEST_WITH(keeps_an_error_for_some_seconds, begin_chain, test_folder_remove)
     sl_error_clear(&error);
     assert_int_equal(sl_credentials_get(SL_CREDENTIALS_AWS, &credentials, &error), SLUICE_IO);
     assert_non_null(strstr(error.text, "credential_process failed"));
-    set_clock(-1000); /* kept by this clock */
+    set_clock(-1000); /* kept, by this clock */
     assert_int_equal(sl_credentials_ask(SL_CREDENTIALS_AWS, &credentials, NULL, NULL, &error),
                      SL_ASK_FAILED);
     assert_int_equal(count_runs(), 1);
@@ -416,7 +415,7 @@ TEST_WITH(keeps_an_error_for_some_seconds, begin_chain, test_folder_remove)
     assert_string_equal(get_credentials().access_key, "good");
 }
 
-/* The mutex of the chain is not held while a program runs. */
+/* The chain's mutex is not held while a program runs. */
 TEST_WITH(a_stop_ends_waiting, begin_chain, test_folder_remove)
 {
     char config[1024];
@@ -441,7 +440,7 @@ TEST_WITH(a_stop_ends_waiting, begin_chain, test_folder_remove)
     assert_int_equal(sl_credentials_get(SL_CREDENTIALS_AWS, &credentials, &error), SLUICE_IO);
 }
 
-/* A child asks by itself for what its parent was asking. ThreadSanitizer allows it no threads. */
+/* A child repeats its parent's pending request. ThreadSanitizer allows the child no threads. */
 #if !defined(__SANITIZE_THREAD__)
 TEST_WITH(a_child_asks_by_itself, begin_chain, test_folder_remove)
 {
@@ -505,8 +504,8 @@ int main(int count, char **arguments)
     if (count > 2) {
         const int result = ask_and_print(arguments[2], count > 3 ? arguments[3] : NULL);
         fflush(stdout);
-        _exit(result); /* the engine's threads still run: a sanitizer would wait, and call it a leak
-                        */
+        _exit(result); /* engine threads still run: a sanitizer would wait and report leaks
+                        * */
     }
     return test_run(NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine against a server that misbehaves. */
+/* Tests the engine against a misbehaving server. */
 #include "clock.h"
 #include "curl_library.h"
 #include "engine.h"
@@ -40,7 +40,7 @@ static int begin(void **state)
     server = http_server_start(&(http_server_config){.folder = NULL});
     http_server_put(server, "/bucket/key", object, sizeof(object));
     (void)snprintf(url, sizeof(url), "%s/bucket/key", http_server_url(server));
-    sl_engine_set_threads(2, 2); /* so that exchanges meet on several */
+    sl_engine_set_threads(2, 2); /* so that several threads have exchanges */
     return 0;
 }
 
@@ -111,7 +111,7 @@ TEST(connections_are_kept)
     }
     const http_counts counts = http_server_counts(server);
     assert_int_equal(counts.requests, 40);
-    assert_in_range(counts.connections, 0, 2); /* one a thread, if it had none before */
+    assert_in_range(counts.connections, 0, 2); /* one per thread that had none before */
 }
 
 enum { PAUSES = 30, PAUSE_US = 20000 };
@@ -133,7 +133,7 @@ static int ask_with_pauses(void)
     return 0;
 }
 
-/* In a child, which has an engine of its own: ThreadSanitizer refuses its threads. */
+/* In a child with an engine of its own: ThreadSanitizer rejects its threads. */
 TEST_UNSANITIZED(idle_connections_are_closed)
 {
     http_server_script(server, NULL);
@@ -146,7 +146,7 @@ TEST_UNSANITIZED(idle_connections_are_closed)
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    /* a busy machine may send the next request before the thread closes them */
+    /* A busy machine may send the next request before the thread closes the connections. */
     assert_in_range(http_server_counts(server).connections, 3, PAUSES);
 }
 
@@ -167,7 +167,7 @@ static void ask_by_script(const char *script, int status)
     sl_exchange_free(&exchange);
 }
 
-/* An answer that was read to its end leaves the connection usable, whatever it said. */
+/* A response read to its end leaves the connection usable, whatever its status. */
 TEST(connections_are_kept_after_any_answer)
 {
     sl_engine_set_threads(1, 1);
@@ -180,24 +180,24 @@ TEST(connections_are_kept_after_any_answer)
     ask_by_script("redirect=https://else.where/\n", 302);
     ask_by_script(NULL, 206);
     assert_int_equal(http_server_counts(server).requests, 6);
-    assert_in_range(http_server_counts(server).connections, 0, 2); /* one a thread */
+    assert_in_range(http_server_counts(server).connections, 0, 2); /* one per thread */
     sl_engine_set_threads(2, 2);
 }
 
-/* A server may close a connection when the next request is on its way. */
+/* A server may close a connection while the next request is being sent. */
 TEST(closed_connections_are_replaced)
 {
     ask_by_script(NULL, 206);
-    ask_by_script(NULL, 206); /* each thread has one */
+    ask_by_script(NULL, 206); /* each thread has a connection */
     http_server_reset_counts(server);
     ask_by_script("close count=1\n", 206);
     assert_int_equal(http_server_counts(server).requests, 2);
-    ask_by_script("no-length\n", 206); /* and closes */
+    ask_by_script("no-length\n", 206); /* closes it */
     ask_by_script(NULL, 206);
     assert_int_equal(http_server_counts(server).requests, 4);
 }
 
-/* One that it closes while nobody uses it gets no request at all. */
+/* A connection that the server closes while it is idle gets no request at all. */
 TEST(connections_that_rest_are_watched)
 {
     uint8_t buffer[10];
@@ -352,7 +352,7 @@ TEST(limit_of_time)
     http_server_script(server, NULL);
 }
 
-/* Where nothing listens, where no name is, and what is not HTTP. */
+/* An address without a listener, a name that does not exist, and a server that is not HTTP. */
 TEST(no_server)
 {
     uint8_t buffer[10];
@@ -374,7 +374,7 @@ TEST(no_server)
     }
 }
 
-/* A redirect must not lead to this machine or its network, by whatever spelling. */
+/* A redirect must not lead to this machine or its network, in any spelling. */
 TEST(local_addresses_are_refused)
 {
     static const char *const hosts[] = {
@@ -384,7 +384,7 @@ TEST(local_addresses_are_refused)
     uint8_t buffer[10];
     char to[256];
     uint8_t warm[10];
-    sl_exchange before = ask_range(warm, 0, sizeof(warm)); /* leaves a connection to use */
+    sl_exchange before = ask_range(warm, 0, sizeof(warm)); /* leaves a reusable connection */
     assert_int_equal(sl_engine_run(&before, NULL), SLUICE_OK);
     sl_exchange_free(&before);
     http_server_reset_counts(server);
@@ -443,7 +443,7 @@ TEST(methods)
     sl_exchange_free(&exchange);
 }
 
-/* A proxy of the environment is asked: here the server, which takes any host. */
+/* The environment's proxy gets the request: here the server, which accepts any host. */
 TEST(proxy)
 {
     uint8_t buffer[1000];
@@ -453,7 +453,7 @@ TEST(proxy)
     assert_int_equal(sl_engine_run(&exchange, NULL), SLUICE_OK);
     assert_int_equal(unsetenv("http_proxy"), 0);
     assert_int_equal(exchange.status, 200);
-    assert_false(exchange.from_local); /* who knows where it came from */
+    assert_false(exchange.from_local); /* its origin is unknown */
     sl_exchange_free(&exchange);
 }
 
@@ -468,13 +468,13 @@ TEST(cancel)
         exchanges[i] = ask_range(buffers[i], 0, 100);
         exchanges[i].done = many_done;
         assert_int_equal(sl_engine_start(&exchanges[i], NULL), SLUICE_OK);
-        if (i % 2 == 0) { /* before it is sent, as a rule */
+        if (i % 2 == 0) { /* usually before it is sent */
             sl_engine_cancel(&exchanges[i]);
         }
     }
     wait_for_many(MANY / 2);
     for (uint32_t i = 0; i < MANY; i++) {
-        sl_engine_cancel(&exchanges[i]); /* half of them are done */
+        sl_engine_cancel(&exchanges[i]); /* half of them have finished */
     }
     wait_for_many(MANY / 2);
     for (uint32_t i = 0; i < MANY; i++) {
@@ -522,7 +522,7 @@ TEST(timers)
 {
     sl_engine_timer never = {.tick = clockwork_tick};
     const uint64_t after_ms[] = {60, 20, 40};
-    sl_engine_set_threads(1, 1); /* one thread: an order */
+    sl_engine_set_threads(1, 1); /* one thread gives an order */
     assert_int_equal(sl_engine_after(&never, 3600000 * MS, NULL), SLUICE_OK);
     for (uint32_t i = 0; i < 3; i++) {
         clockwork.timers[i].tick = clockwork_tick;
@@ -557,7 +557,7 @@ static int child_reads(void)
                : 1;
 }
 
-/* Exits by exit(), with requests in flight, and with handlers of libraries. */
+/* Calls exit() with requests in flight and with exit handlers of libraries. */
 static int child_leaves(void)
 {
     static sl_exchange exchanges[8];
@@ -585,7 +585,7 @@ static void in_child(int (*run)(void))
     assert_int_equal(status, 0);
 }
 
-/* ThreadSanitizer refuses threads in such children. */
+/* ThreadSanitizer rejects threads in such children. */
 TEST_UNSANITIZED(children_have_their_own)
 {
     in_child(child_reads);

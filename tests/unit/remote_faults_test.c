@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a server can do wrong, each through the store's own functions: a read gets the right bytes
- * or fails with the address, the reason and no secret, after few requests, and never hangs.
- */
+/* Tests the faults of a server through the store's own functions: a read gets the right bytes or
+ * fails with the address, the reason and no secret, after few requests, and never hangs. */
 #include "curl_library.h"
 #include "http_server.h"
 #include "store.h"
@@ -19,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Objects that are large are read by ranges. */
+/* Large objects are read by ranges. */
 enum {
     OBJECT_BYTES = 3000000,
     READ_AT = 2000000,
@@ -31,13 +29,13 @@ enum {
 typedef struct fault_case {
     const char *rule;
     bool passes;
-    const char *says; /* in the error; NULL: anything */
+    const char *says; /* expected in the error; NULL: any error */
     bool is_small;    /* the object has SMALL_BYTES */
-    bool only_first;  /* the rule holds from the first request on, and not later */
+    bool only_first;  /* only for reads from the first request on */
 } fault_case;
 
 static const fault_case cases[] = {
-    /* What passes is tried again. */
+    /* Transient faults are retried. */
     {"count=2 status=503 code=SlowDown", true, NULL, false, false},
     {"count=2 status=503 retry-after=0", true, NULL, false, false},
     {"count=2 status=429 retry-after=0", true, NULL, false, false},
@@ -53,7 +51,7 @@ static const fault_case cases[] = {
     {"count=2 gzip", true, NULL, false, false},
     {"count=1 endless-body", true, NULL, false, false},
     {"count=1 endless-headers", true, NULL, false, false},
-    /* What is unusual and right. */
+    /* Unusual but correct responses. */
     {"chunked", true, NULL, false, false},
     {"no-length", true, NULL, false, false},
     {"interim", true, NULL, false, false},
@@ -61,7 +59,7 @@ static const fault_case cases[] = {
     {"drip=10", true, NULL, true, false},
     {"etag=none", true, NULL, false, true},
     {"etag=weak", true, NULL, false, true},
-    /* What stays wrong is an error that says so. */
+    /* Persistent faults are reported. */
     {"status=503 retry-after=0", false, "answered 503; tries: ", false, false},
     {"status=429 retry-after=0", false, "answered 429; tries: ", false, false},
     {"status=500 retry-after=0", false, "answered 500; tries: ", false, false},
@@ -83,11 +81,11 @@ static const fault_case cases[] = {
     {"redirect=file:///etc/hostname", false, "redirects", false, false},
     {"redirect=ftp://127.0.0.1/x", false, "redirects", false, false},
     {"redirect=gopher://127.0.0.1/x", false, "redirects", false, false},
-    /* Each of these leads to the next one. */
+    /* Each of these leads to the next. */
     {"redirect=/b/again-%n", false, "redirects in a circle", false, false},
 };
 
-/* What stalls for longer than the limit is an error, and not tried again. */
+/* A stall beyond the limit is an error, without a retry. */
 static const fault_case stalls[] = {
     {"stall-head", false, "sent nothing", false, false},
     {"stall-body=100", false, "sent nothing", false, false},
@@ -96,9 +94,9 @@ static const fault_case stalls[] = {
 
 enum { CASES = sizeof(cases) / sizeof(cases[0]), STALLS = sizeof(stalls) / sizeof(stalls[0]) };
 
-static uint8_t *right; /* the bytes of all objects */
+static uint8_t *right; /* the contents of every object */
 
-/* A read from the first request on, or of an object that was opened well before. */
+/* A read from the first request on, or of an object opened well before. */
 typedef struct reading {
     const fault_case *of;
     bool later;
@@ -155,7 +153,7 @@ static void make_objects(void)
 
 static void begin_reading(reading *of, http_server *server, const char *name, uint32_t number)
 {
-    char path[sizeof(of->path)]; /* gcc takes a path within `of` for one that is overwritten */
+    char path[sizeof(of->path)]; /* gcc believes a path within `of` is overwritten */
     (void)snprintf(path, sizeof(path), "/b/%s-%02u.bin", name, number);
     memcpy(of->path, path, sizeof(path));
     (void)snprintf(of->address, sizeof(of->address), "%s%s?X-Amz-Signature=SECRETSIGNATURE",
@@ -188,7 +186,7 @@ static uint32_t requests_for(const char *log, const char *path)
     return count;
 }
 
-/* What is wrong with how it ended; NULL: nothing. */
+/* Describes what is wrong with the outcome, or NULL. */
 static const char *wrong_of(const reading *of, http_server *server, const char *log)
 {
     const char *shown = http_server_url(server) + strlen("http://");
@@ -240,8 +238,8 @@ static char *script_of(const reading *readings, uint32_t count)
     return script;
 }
 
-/* Reads of all cases at once, since most of it is waiting for the next try. Returns how many ended
- * as they should not have. */
+/* Reads all cases at once, since most of the time is spent waiting for retries. Returns the number
+ * of unexpected outcomes. */
 static uint32_t run_readings(http_server *server, reading *readings, uint32_t count)
 {
     char *script = script_of(readings, count);
@@ -292,7 +290,7 @@ TEST_WITH(a_stall_is_an_error, test_folder_make, test_folder_remove)
     const http_server_config config = {.folder = test_folder()};
     http_server *server = http_server_start(&config);
     static reading readings[2 * STALLS];
-    configure(http_server_url(server), 3000); /* a busy machine may hold up the server, too */
+    configure(http_server_url(server), 3000); /* a busy machine may delay the server, too */
     make_objects();
     for (uint32_t i = 0; i < 2 * STALLS; i++) {
         readings[i] =
@@ -344,7 +342,7 @@ TEST(a_million_keys_are_listed_once_each)
     assert_int_equal(status, SLUICE_OK);
     assert_int_equal(all.count, KEYS);
     assert_int_equal(all.wrong, 0);
-    /* Pages are fetched at once, and few of them in vain. */
+    /* Pages are fetched concurrently, with few wasted requests. */
     const http_counts counts = http_server_counts(server);
     assert_in_range(counts.kinds[HTTP_LIST], KEYS / PAGE_KEYS, 2 * KEYS / PAGE_KEYS + 64);
     assert_in_range(counts.most_at_once, 2, 64);

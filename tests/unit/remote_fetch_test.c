@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fetch thread that reads remote objects, over a network that is made up (remote_rig.h). */
+/* Tests a fetch thread that reads remote objects over a fake network (remote_rig.h). */
 #include "clock.h"
 #include "remote_rig.h"
 #include "test.h"
@@ -28,7 +28,7 @@ static void open_harness(io_harness *of)
     io_harness_init(of, SLUICE_IO_AUTO);
     of->scheme = RIG_SCHEME;
     of->config.depth = 64;
-    of->config.cache = SL_CACHE_AUTO; /* nothing may come of it */
+    of->config.cache = SL_CACHE_AUTO; /* has no effect */
     of->files = RIG_FILES;
     for (uint32_t i = 0; i < RIG_FILES; i++) {
         io_make_file(of, i, rig_sizes[i]);
@@ -47,7 +47,7 @@ TEST(fetch_merges_neighbours_and_asks_for_no_more)
         wanted += bytes;
     }
     (void)io_add(&own, 1, rig_sizes[1] - 5, 5);
-    (void)io_add(&own, 1, rig_sizes[1] - 5, 6); /* behind the end */
+    (void)io_add(&own, 1, rig_sizes[1] - 5, 6); /* past the end */
     (void)io_add(&own, 0, rig_sizes[0] - 5001, 5001);
     io_open(&own);
     io_run_all(&own);
@@ -56,7 +56,7 @@ TEST(fetch_merges_neighbours_and_asks_for_no_more)
     const sl_fetch_stats stats = io_stats(&own);
     assert_string_equal(stats.backend, "remote");
     assert_false(stats.direct);
-    assert_true(stats.reads < 200);              /* the measured gap is above all gaps */
+    assert_true(stats.reads < 200);              /* the measured gap exceeds all gaps */
     assert_true(net.bytes < 3 * wanted + 20000); /* no block is rounded up */
     io_harness_destroy(&own);
 }
@@ -88,15 +88,15 @@ TEST(fetch_reads_whole_files_and_pieces)
     io_harness_destroy(&own);
 }
 
-/* Bytes that several epochs want stay until the last of them is delivered. The reserve must not:
- * what is inserted meanwhile has no other memory. */
+/* Bytes that several epochs need stay until the last epoch's delivery. The reserve must be
+ * released: samples inserted meanwhile have no other memory. */
 TEST(fetch_keeps_the_reserve_for_what_is_due)
 {
     enum { PLACES = 33, EPOCHS = 2, ITEMS = PLACES * EPOCHS };
     static io_harness own;
     open_harness(&own);
     net_reset(RIG_LATE);
-    own.config.arena_bytes = 1; /* which is 2 MiB: 32 places, four units each */
+    own.config.arena_bytes = 1; /* rounded to 2 MiB: 32 places, four units each */
     own.config.merge_bytes = 0;
     own.config.lookahead = 2 * ITEMS;
     for (uint32_t i = 0; i < ITEMS; i++) {
@@ -121,7 +121,7 @@ TEST(fetch_keeps_the_reserve_for_what_is_due)
     io_harness_destroy(&own);
 }
 
-/* Reads of one object that fail, all with one errno. */
+/* Reads of one object that all fail with the same errno. */
 static void expect_failures(int64_t failure, const char *reason, const char *text)
 {
     static io_harness own;
@@ -135,7 +135,7 @@ static void expect_failures(int64_t failure, const char *reason, const char *tex
     io_open(&own);
     io_run_all(&own);
     io_expect(&own, SLUICE_IO, 20);
-    assert_int_equal(net.started, 20); /* nothing was tried again */
+    assert_int_equal(net.started, 20); /* nothing was retried */
     for (uint32_t i = 0; i < 20; i++) {
         assert_non_null(strstr(own.results[i].error.text, text));
         assert_non_null(strstr(own.results[i].error.file, RIG_SCHEME));
@@ -151,7 +151,7 @@ TEST(fetch_says_why_and_does_not_try_again)
     expect_failures(-EREMCHG, "another ETag", "changed since it was opened");
 }
 
-/* A restart, and a close, end reads that would take long. */
+/* A restart or a close ends reads that would take long. */
 TEST(fetch_ends_reads_of_nobody)
 {
     static io_harness own;
@@ -181,7 +181,7 @@ TEST(fetch_ends_reads_of_nobody)
     io_restart(&own);
     io_give_credit(&own, own.count);
     sl_fetch_wake(own.fetch);
-    io_harness_destroy(&own); /* closes it */
+    io_harness_destroy(&own); /* closes the backend */
     assert_int_equal(own.pins_left, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of servers. */
+/* Tests the knowledge about servers. */
 #include "clock.h"
 #include "curl_library.h"
 #include "engine.h"
@@ -15,7 +15,7 @@
 
 #define MS UINT64_C(1000000)
 
-static _Atomic uint64_t passed_ns; /* on top of the clock */
+static _Atomic uint64_t passed_ns; /* added to the clock */
 
 uint64_t __real_sl_now_ns(void);
 uint64_t __wrap_sl_now_ns(void);
@@ -40,7 +40,7 @@ static void end_good(sl_host *host, uint64_t first_ns, uint64_t bytes)
                                    .bytes = bytes});
 }
 
-/* Takes all places of the window; returns how many. */
+/* Takes all slots of the window. Returns their number. */
 static uint32_t fill(sl_host *host)
 {
     uint32_t taken = 0;
@@ -60,7 +60,7 @@ static void end_all(sl_host *host, uint32_t count, sl_host_end end)
     }
 }
 
-/* Nothing of hosts needs libcurl, so that it is first looked for here. */
+/* No other test here needs libcurl, so this one is the first to look for it. */
 TEST(libcurl_is_missing)
 {
     const sl_curl_calls *calls;
@@ -91,10 +91,10 @@ TEST(window_grows_and_halves)
     for (uint32_t i = 0; i < first; i++) {
         end_good(host, 5 * MS, 0);
     }
-    /* only those that ended while it was full say that it may be more */
+    /* only requests that ended while the window was full suggest that it may grow */
     assert_int_equal(sl_host_window(host), first + 1);
 
-    for (uint32_t i = 0; i < 500; i++) { /* each ends in a full window */
+    for (uint32_t i = 0; i < 500; i++) { /* each ends while the window is full */
         const uint32_t taken = fill(host);
         end_good(host, 5 * MS, 0);
         end_all(host, taken - 1, SL_HOST_CANCELED);
@@ -102,7 +102,7 @@ TEST(window_grows_and_halves)
     assert_int_equal(sl_host_window(host), 200);
 
     uint32_t taken = fill(host);
-    end_all(host, taken, SL_HOST_BUSY); /* sent together: one halving */
+    end_all(host, taken, SL_HOST_BUSY); /* sent together: halved once */
     assert_int_equal(sl_host_window(host), 100);
     for (uint32_t i = 0; i < 20; i++) {
         taken = fill(host);
@@ -111,7 +111,7 @@ TEST(window_grows_and_halves)
     }
     assert_int_equal(sl_host_window(host), 4);
 
-    /* then one a window of good answers */
+    /* after that, one more per window of good responses */
     for (uint32_t i = 0; i < 4 + 5; i++) {
         taken = fill(host);
         end_good(host, 5 * MS, 0);
@@ -120,7 +120,7 @@ TEST(window_grows_and_halves)
     assert_in_range(sl_host_window(host), 5, 6);
 }
 
-/* Connections to a near host cost more than they bring, until its answers are slow. */
+/* Connections to a near host cost more than they gain, until its responses are slow. */
 TEST(window_of_a_near_host_is_small)
 {
     sl_host *host = sl_host_find("near");
@@ -131,7 +131,7 @@ TEST(window_of_a_near_host_is_small)
     assert_int_equal(sl_host_window(host), 32);
     for (uint32_t i = 0; i < 200; i++) {
         sl_host_enter_now(host);
-        end_good(host, 20 * MS, 0); /* it waits for requests of ours */
+        end_good(host, 20 * MS, 0); /* it waits for our requests */
     }
     assert_int_equal(sl_host_window(host), 32);
     for (uint32_t i = 0; i < 300; i++) {
@@ -187,14 +187,14 @@ TEST(latencies)
 {
     sl_host *host = sl_host_find("latencies");
     sl_host_waiter waiter = {.call = unexpected};
-    for (uint32_t i = 1; i <= 1000; i++) { /* 0.1 ms to 100 ms, evenly */
+    for (uint32_t i = 1; i <= 1000; i++) { /* 0.1 ms to 100 ms, evenly spaced */
         if (i == 50) {
             assert_int_equal(sl_host_hedge_after_ns(host, 1 << 20), 0);
         }
         assert_true(sl_host_enter(host, &waiter));
         end_good(host, i * (MS / 10), 1 << 20);
     }
-    /* a bin is a factor of 2^(1/4): quantiles are its upper end */
+    /* a bin spans a factor of 2^(1/4): quantiles are its upper end */
     const sl_host_stats stats = stats_of("latencies");
     assert_in_range(stats.p50_ns, 50 * MS, 60 * MS);
     assert_in_range(stats.p95_ns, 95 * MS, 113 * MS);
@@ -203,7 +203,7 @@ TEST(latencies)
     assert_in_range(sl_host_hedge_after_ns(host, 10 << 20), 110 * MS, 139 * MS);
     assert_int_equal(stats.requests, 1000);
     assert_int_equal(stats.bytes, 1000ULL << 20);
-    /* 1 MiB a ms for 50 ms, but no more than 8 MiB */
+    /* 1 MiB per ms for 50 ms, limited to 8 MiB */
     assert_int_equal(sl_host_gap_bytes(host), 8 << 20);
 
     sl_host *slow = sl_host_find("slow");
@@ -212,14 +212,14 @@ TEST(latencies)
         end_good(slow, 1 * MS, 100000);
     }
     assert_in_range(sl_host_gap_bytes(slow), 100000, 119000);
-    for (uint32_t i = 0; i < 4; i++) { /* the average follows by a tenth of the difference */
+    for (uint32_t i = 0; i < 4; i++) { /* the average moves by a tenth of the difference */
         assert_true(sl_host_enter(slow, &waiter));
         end_good(slow, 1 * MS, 200000);
     }
     assert_in_range(sl_host_gap_bytes(slow), 134000, 161000);
 }
 
-/* Hedges of `requests` that are all late. Every `wins`th hedge wins (0: none). */
+/* Hedges for `requests` that are all late. Every `wins`th hedge wins (0: none). */
 static uint32_t hedge_all(const char *name, uint32_t requests, uint32_t wins)
 {
     sl_host *host = sl_host_find(name);
@@ -241,7 +241,7 @@ static uint32_t hedge_all(const char *name, uint32_t requests, uint32_t wins)
     return hedged;
 }
 
-/* A twentieth of the requests, however many are late. */
+/* A twentieth of the requests, regardless of how many are late. */
 TEST(hedges_have_a_budget)
 {
     assert_in_range(hedge_all("hedges", 2000, 1), 90, 100);
@@ -253,12 +253,12 @@ TEST(hedges_that_never_win_are_few)
     const char *host = "late for another reason";
     (void)hedge_all(host, 2000, 0);
     assert_in_range(hedge_all(host, 2000, 0), 10, 25);
-    /* once they win, the budget comes back */
+    /* once hedges win, the budget recovers */
     (void)hedge_all(host, 2000, 1);
     assert_in_range(hedge_all(host, 2000, 1), 90, 100);
 }
 
-/* Many reads that wait for a node that swallows packets would wait as long as its timeout. */
+/* Reads waiting for a node that drops packets would otherwise wait as long as its timeout. */
 TEST(one_request_finds_out_whether_a_node_lives)
 {
     sl_host *host = sl_host_find("node:2");
@@ -275,7 +275,7 @@ TEST(one_request_finds_out_whether_a_node_lives)
     passed_ns += 200 * MS;
     assert_false(sl_host_is_dead(host));
     assert_true(sl_host_is_dead(host));
-    passed_ns += 25000 * MS; /* that one was canceled */
+    passed_ns += 25000 * MS; /* the earlier one was canceled */
     assert_false(sl_host_is_dead(host));
     assert_true(sl_host_enter(host, &waiter));
     end_good(host, 1 * MS, 0);
@@ -292,7 +292,7 @@ TEST(dead_nodes)
     sl_host_found_dead(host);
     assert_true(sl_host_is_dead(host));
     assert_true(sl_host_enter(host, &waiter));
-    end_good(host, 1 * MS, 0); /* it answers */
+    end_good(host, 1 * MS, 0); /* it responds */
     assert_false(sl_host_is_dead(host));
 }
 
@@ -317,7 +317,7 @@ TEST(open_files)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* From the 256th on all share one. */
+/* From the 256th on, all share one entry. */
 TEST(too_many_hosts)
 {
     char name[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages of listings: S3's XML, the hub's JSON, entries by name, and where ranges of keys are cut.
- */
+/* Tests pages of listings: S3's XML, the hub's JSON, entries by name, and the cuts of key
+ * ranges. */
 #include "entries.h"
 #include "json_answer.h"
 #include "key_ranges.h"
@@ -213,7 +213,7 @@ TEST(entries_are_sorted_and_doubles_dropped)
     sl_entries_close(&entries);
 }
 
-/* Any cut is between its ends, has no slash and stays ASCII. */
+/* Any cut lies between its ends, contains no slash and stays ASCII. */
 TEST(cuts_are_between_their_ends)
 {
     enum { KEYS = 400 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owners of slices: the same at each client, spread evenly, and moved only where they must be. */
+/* Tests the owners of slices: the same at each client, evenly spread, and moved only when
+ * necessary. */
 #include "memory.h"
 #include "nodes.h"
 #include "philox.h"
@@ -27,7 +28,7 @@ static const char *owner_name(const sl_nodes *nodes, uint64_t slice, int which)
     return sl_nodes_name(nodes, owners[which]);
 }
 
-/* "n0:80,n3:80,..." of the nodes in `order`, without node `without`. */
+/* Lists "n0:80,n3:80,..." of the nodes in `order`, without node `without`. */
 static void write_list(char list[LIST_BYTES], const uint32_t *order, uint32_t without)
 {
     size_t length = 0;
@@ -119,7 +120,7 @@ TEST(one_node_is_both_owners)
     sl_nodes_close(nodes);
 }
 
-/* What is signed into a query, or said there, changes no owner; another path or slice may. */
+/* Signatures and values in the query change no owner; another path or slice may. */
 TEST(the_query_does_not_count)
 {
     sl_nodes *nodes = open_nodes("a:1,b:1,c:1,d:1");
@@ -138,8 +139,8 @@ TEST(the_query_does_not_count)
     sl_nodes_close(nodes);
 }
 
-/* Against the definition: the two highest scores, found by taking nodes away. The first owner of
- * a list without the first owner is the second owner. */
+/* Against the definition: the two highest scores, found by removing nodes. The first owner in a
+ * list without the first owner is the second owner. */
 TEST(the_second_owner_is_the_first_without_the_first)
 {
     uint32_t order[NODES] = {0, 1, 2, 3, 4, 5, 6};
@@ -156,7 +157,7 @@ TEST(the_second_owner_is_the_first_without_the_first)
         sl_nodes_owners(all, "/bucket/train-000.tar", slice, owners);
         assert_int_not_equal(owners[0], owners[1]);
         for (uint32_t i = 0; i < NODES; i++) {
-            /* Only the slices of the removed node move, and they move to the second owner. */
+            /* Only the slices of the removed node move, each to its second owner. */
             const char *expected = sl_nodes_name(all, i == owners[0] ? owners[1] : owners[0]);
             assert_string_equal(owner_name(without[i], slice, 0), expected);
         }
@@ -192,8 +193,8 @@ TEST(the_order_of_the_list_does_not_count)
     sl_nodes_close(sorted);
 }
 
-/* Each node has its share within 5 standard deviations, first and second; and the slices of one
- * that is gone spread over all others. */
+/* Each node's number of first and second slices is within 5 standard deviations of its share, and
+ * the slices of a removed node spread over all others. */
 TEST(slices_spread_evenly)
 {
     sl_nodes *nodes = open_nodes("n0:80,n1:80,n2:80,n3:80,n4:80,n5:80,n6:80");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads of objects from a server that misbehaves: the right bytes, or an error. */
+/* Tests reads of objects from a misbehaving server: they return the right bytes or an error. */
 #include "curl_library.h"
 #include "hosts.h"
 #include "http_server.h"
@@ -24,7 +24,7 @@ enum { OBJECT_BYTES = 9 << 20, SMALL_BYTES = 5000, MANY = 100 };
 static http_server *server;
 static uint8_t *object_bytes;
 
-/* Names without a trace of earlier tests in hosts.h: each server has a port of its own. */
+/* Names that earlier tests left no trace of in hosts.h: each server has its own port. */
 static void serve(http_server **at, const char *script)
 {
     *at = http_server_start(&(http_server_config){.script = script});
@@ -81,7 +81,8 @@ static sl_object *open_object(const char *name)
     return object;
 }
 
-/* One read of a fresh object; the result. Its bytes are right, and none is behind them. */
+/* Reads once from a fresh object and returns the result. Checks the bytes, and that none follow
+ * them. */
 static int64_t read_once(const char *name, sl_remote_read read)
 {
     enum { BEHIND = 16 };
@@ -119,7 +120,7 @@ TEST_WITH(ranges, begin_server, end_server)
     assert_int_equal(http_server_counts(server).kinds[HTTP_HEAD], 0);
 }
 
-/* Its size is known from the first answer on. */
+/* Its size is known from the first response on. */
 TEST_WITH(size_is_learned, begin_server, end_server)
 {
     sl_object *object = open_object("small");
@@ -150,8 +151,8 @@ TEST_WITH(replaced, begin_server, end_server)
     sl_object_release(object);
 }
 
-/* An answer that is consistent, but shorter than the object is known to be. */
-/* By an answer that does not say how long the object is, of a server that ignores If-Match. */
+/* A consistent response that is shorter than the known size of the object. */
+/* A response without the object's length, from a server that ignores If-Match. */
 TEST_WITH(replaced_by_one_of_unknown_size, begin_server, end_server)
 {
     for (int sized = 0; sized < 2; sized++) {
@@ -166,7 +167,7 @@ TEST_WITH(replaced_by_one_of_unknown_size, begin_server, end_server)
     }
 }
 
-/* More bytes come than the answer says, and than there is space for. */
+/* More bytes arrive than the response announces, and than the buffer holds. */
 TEST_WITH(more_than_the_length_says, begin_server, end_server)
 {
     http_server_script(server, "chunked claim=50\n");
@@ -190,7 +191,7 @@ TEST_WITH(shortened, begin_server, end_server)
 
 static const struct {
     const char *fault;
-    int64_t always; /* the result where each request is struck */
+    int64_t always; /* the result if every request is affected */
 } faults[] = {
     {"truncate=100", -ECONNRESET},
     {"reset=100", -ECONNRESET},
@@ -211,7 +212,7 @@ static const struct {
     {"status=429 retry-after=1", -EBUSY},
 };
 
-/* A read ends about when it would be stalled, whatever the server does. */
+/* A read ends at about its stall limit, whatever the server does. */
 TEST_WITH(faults_for_ever, begin_server, end_server)
 {
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
@@ -220,14 +221,14 @@ TEST_WITH(faults_for_ever, begin_server, end_server)
         http_server_script(server, script);
         const int64_t result =
             read_once("small", (sl_remote_read){.offset = 50, .bytes = 1000, .stall_ns = 200 * MS});
-        /* on a busy machine, any of them may be slower than the limit */
+        /* on a busy machine, any of them may exceed the limit */
         if (result != faults[i].always && result != -ETIMEDOUT) {
             fail_msg("%s: %lld", faults[i].fault, (long long)result);
         }
     }
 }
 
-/* Those that may pass do. */
+/* Transient faults are retried. */
 TEST_WITH(faults_that_pass, begin_server, end_server)
 {
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
@@ -281,9 +282,9 @@ TEST_WITH(redirects, begin_server, end_server)
         const sl_remote_read read = {.object = object, .offset = MIB, .bytes = 100};
         assert_int_equal(read_once("", read), 100);
     }
-    assert_int_equal(http_server_counts(server).requests, 4); /* it is asked once where it is */
+    assert_int_equal(http_server_counts(server).requests, 4); /* the location is requested once */
 
-    /* where its target does not hold any more, the server is asked again */
+    /* when its target is no longer valid, the server is asked again */
     (void)snprintf(script + strlen(script), sizeof(script) - strlen(script),
                    "path=signature count=1 status=403 code=AccessDenied\n");
     http_server_script(server, script);
@@ -308,7 +309,7 @@ static sl_object *open_address(const char *address)
     return object;
 }
 
-/* The hub redirects to an address that holds for a second, then the hub is asked again. */
+/* The hub redirects to an address that is valid for a second; then the hub is asked again. */
 TEST(hub)
 {
     server = http_server_start(&(http_server_config){.link_seconds = 1});
@@ -320,7 +321,8 @@ TEST(hub)
     assert_int_equal(read_once("", read), 100);
     assert_int_equal(read_once("", read), 100);
     http_counts counts = http_server_counts(server);
-    assert_in_range(counts.kinds[HTTP_RESOLVE], 1, 2);                /* 2: the second has passed */
+    assert_in_range(counts.kinds[HTTP_RESOLVE], 1, 2);                /* 2: the second has
+                                                                       * elapsed */
     assert_int_equal(counts.signed_ones, counts.kinds[HTTP_RESOLVE]); /* the target gets no token */
     while (counts.kinds[HTTP_RESOLVE] < 2) {
         assert_int_equal(read_once("", read), 100);
@@ -341,7 +343,7 @@ static void use_s3(void)
     assert_int_equal(sl_remote_settings_choose(&choice, NULL), SLUICE_OK);
 }
 
-/* A clock that is 20 minutes off costs one request, once. */
+/* A clock that is off by 20 minutes costs one request, once. */
 TEST_WITH(clock_of_the_server, begin_server, end_server)
 {
     use_s3();
@@ -364,7 +366,7 @@ TEST_WITH(credentials_expire, begin_server, end_server)
     const sl_remote_read read = {.object = object, .offset = 5, .bytes = 100};
     assert_int_equal(read_once("", read), 100);
     assert_int_equal(http_server_counts(server).requests, 2);
-    http_server_script(server, "status=400 code=ExpiredToken\n"); /* for ever */
+    http_server_script(server, "status=400 code=ExpiredToken\n"); /* forever */
     assert_int_equal(read_once("", read), -EACCES);
     assert_int_equal(http_server_counts(server).requests, 4);
     sl_object_release(object);
@@ -456,7 +458,7 @@ static int begin_hub(void **state)
     return 0;
 }
 
-/* The hub limits requests: the first of many reads asks where the object is, the others wait. */
+/* The hub limits requests: of many reads, the first resolves the location and the others wait. */
 TEST_WITH(one_read_asks_for_the_redirect, begin_hub, end_server)
 {
     many_reads many;
@@ -469,7 +471,7 @@ TEST_WITH(one_read_asks_for_the_redirect, begin_hub, end_server)
     sl_object_release(object);
     assert_int_equal(http_server_counts(server).kinds[HTTP_RESOLVE], 1);
     http_server_script(server, "");
-    /* the hub serves small files itself: only the first read is waited for */
+    /* the hub serves small files itself: the others wait only for the first read */
     object = open_address("hf://datasets/owner/name/small");
     for (uint32_t i = 0; i < 3; i++) {
         const sl_remote_read read = {.object = object, .offset = i, .bytes = 100};
@@ -479,7 +481,7 @@ TEST_WITH(one_read_asks_for_the_redirect, begin_hub, end_server)
     sl_object_release(object);
 }
 
-/* The first read is canceled, or held up: the others ask themselves. */
+/* The first read is canceled or delayed: the others resolve the location themselves. */
 TEST_WITH(a_read_that_asks_for_the_redirect_holds_up_none, begin_hub, end_server)
 {
     for (int cancels = 0; cancels < 2; cancels++) {
@@ -525,7 +527,7 @@ TEST_WITH(connections_are_limited, begin_server, end_server)
     sl_object_release(object);
 }
 
-/* A storm: a third of all requests is answered 503. The window shrinks, and every read succeeds. */
+/* A storm: a third of all requests gets a 503. The window shrinks, and every read succeeds. */
 TEST_WITH(storm, begin_server, end_server)
 {
     many_reads many;
@@ -539,12 +541,12 @@ TEST_WITH(storm, begin_server, end_server)
     const sl_host_stats stats = stats_of_server();
     assert_true(stats.window < before);
     assert_in_range(stats.busy, MANY / 3, MANY);
-    assert_in_range(stats.retried, MANY / 4, stats.busy); /* a hedge is not tried again */
+    assert_in_range(stats.retried, MANY / 4, stats.busy); /* hedges are not retried */
     assert_int_equal(stats.flying, 0);
     sl_object_release(object);
 }
 
-/* All kinds of faults at once never bring a wrong byte. */
+/* All kinds of faults at once never yield a wrong byte. */
 TEST_WITH(weather, begin_server, end_server)
 {
     many_reads many;
@@ -564,7 +566,7 @@ TEST_WITH(weather, begin_server, end_server)
     sl_object_release(object);
 }
 
-/* A few late answers are asked for a second time, within a twentieth of the requests. */
+/* A few late responses are requested a second time, for at most a twentieth of the requests. */
 TEST_WITH(hedges, begin_server, end_server)
 {
     sl_object *object = open_object("large");
@@ -589,7 +591,7 @@ TEST_WITH(hedges, begin_server, end_server)
 TEST_WITH(cancel, begin_server, end_server)
 {
     many_reads many;
-    const sl_remote_choice choice = {.connections = 10}; /* most wait for a place */
+    const sl_remote_choice choice = {.connections = 10}; /* most wait for a slot */
     sl_object *object = open_object("large");
     assert_int_equal(sl_remote_settings_choose(&choice, NULL), SLUICE_OK);
     http_server_script(server, "every=2 stall-head\nevery=3 status=503\n");
@@ -601,7 +603,7 @@ TEST_WITH(cancel, begin_server, end_server)
     for (uint32_t i = 0; i < MANY; i++) {
         const sl_remote_read *read = &many.reads[i];
         assert_true(read->result == -ECANCELED || read->result == 1000);
-        sl_remote_read_cancel(&many.reads[i]); /* nothing comes of it */
+        sl_remote_read_cancel(&many.reads[i]); /* has no effect */
     }
     many_end(&many);
     assert_int_equal(stats_of_server().flying, 0);
@@ -663,7 +665,7 @@ static uint64_t requests_of_nodes(void)
     return requests_of(nodes[0]) + requests_of(nodes[1]) + requests_of(nodes[2]);
 }
 
-/* The node that was asked. */
+/* Returns the node that got the request. */
 static uint32_t node_asked(void)
 {
     uint32_t node = 0;
@@ -684,12 +686,12 @@ static void reset_nodes(void)
     }
 }
 
-/* As nodes have it: the ETags of all servers have to be those of the store. */
+/* As with nodes: the ETags of all servers must be those of the store. */
 static sl_object *open_known(void)
 {
     sl_object *object = open_object("large");
     assert_int_equal(read_once("", (sl_remote_read){.object = object, .bytes = 100}), 100);
-    assert_int_equal(requests_of(server), 1); /* whose ETag is not known yet */
+    assert_int_equal(requests_of(server), 1); /* its ETag is not known yet */
     assert_int_equal(requests_of_nodes(), 0);
     reset_nodes();
     return object;
@@ -701,7 +703,7 @@ TEST_WITH(nodes_serve, begin_nodes, end_nodes)
     const sl_remote_read across = {.object = object, .offset = 7 * MIB, .bytes = 2 * MIB};
     assert_int_equal(read_once("", across), 2 * MIB);
     assert_int_equal(requests_of(server), 0);
-    assert_int_equal(requests_of_nodes(), 2); /* one for each slice */
+    assert_int_equal(requests_of_nodes(), 2); /* one per slice */
     sl_remote_read past = across;
     past.from_store = true;
     assert_int_equal(read_once("", past), 2 * MIB);
@@ -710,7 +712,7 @@ TEST_WITH(nodes_serve, begin_nodes, end_nodes)
     sl_object_release(object);
 }
 
-/* A dead node: the second owner; both: the store. */
+/* One dead node: the second owner serves; two dead nodes: the store does. */
 TEST_WITH(nodes_die, begin_nodes, end_nodes)
 {
     sl_object *object = open_known();
@@ -730,7 +732,7 @@ TEST_WITH(nodes_die, begin_nodes, end_nodes)
     sl_object_release(object);
 }
 
-/* Nodes that are wrong in all ways, or have another object. */
+/* Nodes with every fault, or with another object. */
 TEST_WITH(nodes_lie, begin_nodes, end_nodes)
 {
     static const char *const scripts[] = {"etag=\"other\"\n", "status=404\n",  "status=502\n",

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In place of the library's (ld --wrap). */
+/* Replaces the library's function (ld --wrap). */
 void __wrap_sl_remote_read_start(sl_remote_read *read);
 void __wrap_sl_remote_read_cancel(sl_remote_read *read);
 uint32_t __wrap_sl_hosts_get_stats(sl_host_stats *stats, uint32_t capacity);
@@ -273,7 +273,7 @@ static int fake_facts(const sl_handle *handle, sl_store_facts *facts)
 
 static ssize_t fake_read_at(const sl_handle *handle, void *to, size_t bytes, uint64_t offset)
 {
-    abort(); /* threads that block must not be used */
+    abort(); /* blocking threads must not be used */
 }
 
 static void fake_close(sl_handle *handle)

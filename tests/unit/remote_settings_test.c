@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Settings of remote reading: choice over environment over profile, and what is refused. With
- * --values it prints profiles for remote_profile.py, which compares them with botocore's.
- */
+/* Tests the settings of remote reading: options override the environment, which overrides the
+ * profile; invalid values fail. With --values, prints profiles for remote_profile.py, which
+ * compares them with botocore's. */
 #include "aws_profile.h"
 #include "error.h"
 #include "settings.h"
@@ -29,7 +28,7 @@ static const char *const variables[] = {"AWS_ENDPOINT_URL_S3",
                                         "SLUICE_REMOTE_CACHE_BYTES",
                                         "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"};
 
-/* No variable is set, and the profile's files are of the test's folder. */
+/* Clears all variables and uses profile files in the test's folder. */
 static int begin(void **state)
 {
     const int made = test_folder_make(state);
@@ -67,7 +66,7 @@ static void choose(const sl_remote_choice *choice)
     }
 }
 
-/* The environment is read again. */
+/* Makes the library read the environment again. */
 static void choose_nothing(void)
 {
     choose(&(sl_remote_choice){.endpoint = NULL});
@@ -122,7 +121,7 @@ TEST_WITH(a_thread_that_stops_leaves_the_cache_to_others, begin, test_folder_rem
     sl_remote_settings_release(settings);
 }
 
-/* Keeps one chunk in the cache that the settings name now. */
+/* Keeps one chunk in the cache that the settings now name. */
 static bool keeps_a_chunk(sl_chunk_cache *parents, const char *address)
 {
     static const uint8_t bytes[100];
@@ -138,11 +137,11 @@ static bool keeps_a_chunk(sl_chunk_cache *parents, const char *address)
            sl_chunk_look(object, 0) == SL_CHUNK_HERE;
     sl_cached_object_close(object);
     sl_remote_settings_release(settings);
-    choose_nothing(); /* closes it */
+    choose_nothing(); /* closes the cache */
     return good;
 }
 
-/* The parent's cache, and its locks, stay as they are. */
+/* The parent's cache and its locks stay unchanged. */
 TEST_WITH(a_child_has_a_cache_of_its_own, begin, test_folder_remove)
 {
     int status;
@@ -197,7 +196,7 @@ TEST_WITH(the_choice_counts_before_the_environment, begin, test_folder_remove)
                                .stall_ns = 50000000});
     const sl_remote_settings *second = settings_now();
     assert_ptr_not_equal(first, second);
-    assert_string_equal(first->endpoint, "https://two.example"); /* held: it stays as it was */
+    assert_string_equal(first->endpoint, "https://two.example"); /* held: stays unchanged */
     assert_string_equal(second->endpoint, "http://one.example");
     assert_string_equal(second->region, "auto");
     assert_string_equal(second->cache, "");
@@ -261,7 +260,7 @@ TEST_WITH(the_profile_says_the_rest, begin, test_folder_remove)
     sl_remote_settings_release(settings);
 }
 
-/* A broken profile is told, and hinders nobody who does not need it. */
+/* A broken profile is reported, and only affects settings that need it. */
 static void check_profile_error(const char *config, sluice_status status, const char *text)
 {
     write_text("config", config);
@@ -364,8 +363,7 @@ TEST_WITH(refusals_name_the_variable, begin, test_folder_remove)
 
 /* ---- for remote_profile.py ---- */
 
-/* Prints the values of each profile that the lines of the input name: "NUMBER VALUE", then "end".
- */
+/* Prints the values of each profile that the input lines name: "NUMBER VALUE", then "end". */
 static int print_values(void)
 {
     char *line = NULL;

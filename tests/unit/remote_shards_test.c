@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many requests it takes to open a packed dataset of 1,000 shards from a store. */
+/* Counts the requests needed to open a packed dataset of 1,000 shards from a store. */
 #include "curl_library.h"
 #include "http_server.h"
 #include "packed.h"
@@ -17,7 +17,7 @@ enum { SHARDS = 1000 };
 
 static http_server *server;
 
-/* 1,000 shards are 1,000 files to sync, of which nothing is tested. */
+/* Skips syncing: 1,000 shards are 1,000 files, and no test here depends on it. */
 int __wrap_fsync(int fd); // NOLINT: names are ld's
 int __wrap_fsync(int fd)  // NOLINT
 {
@@ -42,7 +42,7 @@ static int begin(void **state)
     }
     assert_int_equal(test_folder_make(state), 0);
     assert_int_equal(mkdir(test_path("bucket"), 0700), 0);
-    /* the least that a shard can have is one sample */
+    /* a shard has at least one sample */
     packed_make(test_path("bucket/packed"),
                 &(packed_options){.samples = SHARDS, .classes = 3, .shard_bytes = 1});
     server = http_server_start(&(http_server_config){.folder = test_folder()});

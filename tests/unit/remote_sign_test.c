@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Signatures of requests: AWS's published examples, and limits. With --lines it signs the requests
- * of its input for remote_sign.py, which compares them with botocore's.
- */
+/* Tests request signatures: AWS's published examples, and limits. With --lines, signs the requests
+ * of its input for remote_sign.py, which compares them with botocore's. */
 #include "curl_library.h"
 #include "error.h"
 #include "sign.h"
@@ -106,7 +104,7 @@ TEST(refuses_what_does_not_fit)
 
 enum { FIELDS = 11 };
 
-/* Turns hexadecimal digits into bytes, in place; returns how many. */
+/* Converts hexadecimal digits to bytes in place. Returns the number of bytes. */
 static size_t bytes_of(char *field)
 {
     size_t bytes = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of object stores, over a server in this process: what an address is and how few requests
- * say it, listings by several requests, keys with odd names, and reads in few pieces. */
+/* Tests the table of object stores against a server in this process: the kinds of addresses and how
+ * few requests determine them, listings by several requests, keys with odd names, and reads in few
+ * pieces. */
 #include "checksum.h"
 #include "chunk_cache.h"
 #include "curl_library.h"
@@ -109,7 +110,7 @@ TEST(an_address_is_found_by_one_request)
     expect_requests(0, 1);
     assert_int_equal(kind_of("s3://b/set/"), SL_ENTRY_FOLDER);
     expect_requests(0, 0);
-    /* of a folder, its listing is asked for, which answers for all of its names */
+    /* for a folder, its listing is requested, which covers all its names */
     assert_int_equal(kind_of("s3://b/set/a.tar"), SL_ENTRY_FILE);
     expect_requests(0, 1);
     assert_int_equal(kind_of("s3://b/set/a.tar/"), SL_ENTRY_UNKNOWN);
@@ -177,7 +178,7 @@ TEST(a_large_folder_is_listed_by_several_requests)
     }
     const http_counts counts = http_server_counts(server);
     assert_true(counts.most_at_once > 1);
-    /* 20 pages are needed; cuts that miss cost some more */
+    /* 20 pages are needed; misplaced cuts cost some more */
     assert_in_range(counts.kinds[HTTP_LIST], 20, 60);
     http_server_reset_counts(server);
     list("s3://many/class00001/", &n);
@@ -186,7 +187,7 @@ TEST(a_large_folder_is_listed_by_several_requests)
     sl_store_scope_end();
 }
 
-/* Names that are expected are listed at once, unless that takes more pages than they are worth. */
+/* Expected names are listed together, unless that takes more pages than it saves. */
 TEST(expected_names_take_few_pages)
 {
     sl_store_scope_begin();
@@ -200,7 +201,7 @@ TEST(expected_names_take_few_pages)
     sl_store_scope_end();
 
     static const char *const prefixes[] = {"s3://many/class00001/000", "s3://many/class00001/"};
-    for (size_t i = 0; i < 2; i++) { /* of which there are 20 pages */
+    for (size_t i = 0; i < 2; i++) { /* in a listing of 20 pages */
         sl_store_scope_begin();
         sl_store_expect(prefixes[i], 100);
         assert_in_range(requests_of(HTTP_LIST), 2, 20 - 1);
@@ -294,14 +295,14 @@ TEST(a_listing_without_end_ends)
         if (status != SLUICE_IO || strstr(error.text, cases[i].says) == NULL) {
             fail_msg("%s: %d, %s", cases[i].script, status, error.text);
         }
-        /* 16 ranges may be listed at once */
+        /* up to 16 ranges may be listed at once */
         assert_in_range(http_server_counts(server).requests, 2, 16 * 100);
     }
     (void)unsetenv("HF_ENDPOINT");
     http_server_script(server, "");
 }
 
-/* A store may answer with an empty page and name the next one. */
+/* A store may return an empty page that names the next one. */
 TEST(empty_pages_are_passed_over)
 {
     static names n;
@@ -357,7 +358,7 @@ TEST(dots_and_slashes_are_parts_of_keys)
     assert_int_equal(facts.identity.bytes, 21);
     assert_int_equal(sl_store_stat("s3://dots/a//y.bin", &facts), 0);
     assert_int_equal(facts.identity.bytes, 22);
-    /* no such key: then it is a path that somebody wrote */
+    /* without such a key, it is a path that the user wrote */
     assert_int_equal(sl_store_stat("s3://dots/a/../z.bin", &facts), 0);
     assert_int_equal(facts.identity.bytes, 23);
     sluice_error error;
@@ -469,7 +470,7 @@ TEST(a_known_object_is_opened_without_a_request)
     sl_handle_close(&handle);
 }
 
-/* Reads the end of an object as a format does that keeps an index there. */
+/* Reads the end of an object, like a format that keeps its index there. */
 static void read_end(const char *path, const sl_file_identity *identity)
 {
     const sl_open_how how = {.known = identity};
@@ -522,7 +523,7 @@ TEST(what_opening_read_is_kept_by_its_etag)
     assert_int_equal(chmod(kept, 0600), 0);
     read_end(path, &identity);
     expect_requests(0, 0);
-    /* damaged: read again, and kept again */
+    /* damaged: read and cached again */
     write_byte(kept, -20, 'x');
     read_end(path, &identity);
     expect_requests(1, 0);
@@ -536,7 +537,7 @@ TEST(what_opening_read_is_kept_by_its_etag)
     (void)unsetenv("SLUICE_CACHE_DIR");
 }
 
-/* The hub's first page has folders beyond the names of files that come later. */
+/* The hub's first page has folders that sort after files on later pages. */
 TEST(a_name_on_a_later_page_of_the_hub_is_found)
 {
     http_server *hub = http_server_start(&(http_server_config){.tree_page = 3});
@@ -576,7 +577,7 @@ static void *ask_on(void *argument)
     return NULL;
 }
 
-/* A thread of the parent that holds a mutex at the fork does not exist in the child. */
+/* A parent's thread that holds a mutex at the fork does not exist in the child. */
 TEST(a_forked_child_waits_for_no_thread_of_its_parent)
 {
     pthread_t threads[2];
@@ -624,7 +625,7 @@ TEST(an_end_behind_a_kept_chunk_is_read)
     config.cache = folder;
     assert_int_equal(sluice_remote_configure(&config, &error), SLUICE_OK);
     open_object(&handle, path, &identity);
-    sl_cached_object *kept = sl_object_cached(handle.own); /* the handle's */
+    sl_cached_object *kept = sl_object_cached(handle.own); /* the handle's object */
     assert_non_null(kept);
     assert_int_equal(sl_chunk_begin(kept, 0, &part, &error), SLUICE_OK);
     assert_int_equal(sl_chunk_keep(part, all, SL_CHUNK_BYTES, &error), SLUICE_OK);

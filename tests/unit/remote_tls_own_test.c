@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that has an OpenSSL in itself, of which this is one function: libcurl calls it, too. */
+/* A program with its own OpenSSL, here a single function that libcurl calls, too. */
 #include "curl_calls.h"
 #include "test.h"
 

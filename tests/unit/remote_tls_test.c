@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over TLS: which certificates it takes. The server is openssl's. */
+/* Tests which certificates the engine accepts over TLS. The server is openssl's. */
 #include "curl_library.h"
 #include "engine.h"
 #include "memory.h"
@@ -42,7 +42,7 @@ static void make_certificate(void)
     }
 }
 
-/* A server whose only certificate is for "localhost"; its port. */
+/* Starts a server whose only certificate is for "localhost". Returns its port. */
 static unsigned start_server(void)
 {
     int pipes[2];
@@ -79,7 +79,7 @@ static void count_answer(sl_exchange *exchange)
     atomic_fetch_add(&answered, 1);
 }
 
-/* The program as a child: it exits after so many answers, with others on their way. */
+/* Runs the program as a child: it exits after this many responses, with others in flight. */
 static void exit_amid_requests(const char *address, uint32_t answers)
 {
     static sl_exchange exchanges[10];
@@ -139,7 +139,7 @@ static int end(void **state)
 
 static uint8_t buffer[100];
 
-/* All of it by libcurl; a range on a connection that the engine uses itself. */
+/* Fetches everything through libcurl, or a range on a connection that the engine uses itself. */
 static int fetch_as(const char *address, bool is_range, int *status)
 {
     sl_exchange exchange = {.url = address,
@@ -179,15 +179,15 @@ TEST(certificates)
     assert_int_equal(fetch(url, &status), 0);
     assert_int_equal(status, 200);
     assert_memory_equal(buffer, "hello", 5);
-    assert_int_equal(fetch(other_url, &status), -EKEYREJECTED); /* another name */
-    trust(NULL); /* handles and sessions of before do not count */
+    assert_int_equal(fetch(other_url, &status), -EKEYREJECTED); /* a certificate for another name */
+    trust(NULL); /* earlier handles and sessions do not count */
     assert_int_equal(fetch(url, &status), -EKEYREJECTED);
 }
 
-/* A body of many TLS records, of which several are received at once. */
+/* A body of many TLS records, several of which arrive at once. */
 TEST(many_records)
 {
-    enum { BYTES = 588895 }; /* of the numbers to 100,000 */
+    enum { BYTES = 588895 }; /* the numbers up to 100,000 */
     char *body = sl_malloc(BYTES + 1);
     assert_non_null(body);
     trust(certificate);
@@ -210,7 +210,7 @@ TEST(many_records)
     sl_free(body);
 }
 
-/* Bytes that the process has read from files. */
+/* Returns the bytes that the process has read from files. */
 static uint64_t bytes_read(void)
 {
     unsigned long long bytes = 0;
@@ -221,7 +221,7 @@ static uint64_t bytes_read(void)
     return bytes;
 }
 
-/* Those of the system are hundreds of KB. */
+/* The system's certificates are hundreds of KB. */
 TEST(certificates_are_read_once)
 {
     enum { CONNECTIONS = 12, THREADS = 1 };
@@ -245,11 +245,11 @@ enum { CHILDREN = 1 }; /* ThreadSanitizer takes seconds for each */
 enum { CHILDREN = 4 };
 #endif
 
-/* OpenSSL frees what it has when a process exits, whatever engine threads are doing. */
+/* OpenSSL frees its memory when a process exits, whatever engine threads are doing. */
 TEST(a_process_exits_with_connections)
 {
     (void)setenv("CURL_CA_BUNDLE", certificate, 1);
-    (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* nothing is freed in order */
+    (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* nothing is freed in an orderly way */
     (void)setenv("TLS_TEST_URL", url, 1);
     for (int i = 0; i < CHILDREN; i++) {
         char answers[8];

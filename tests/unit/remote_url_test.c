@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of remote objects: parsed, refused, printed without secrets, escaped and resolved. */
+/* Tests addresses of remote objects: parsing, errors, printing without secrets, escaping and
+ * resolving. */
 #include "error.h"
 #include "philox.h"
 #include "test.h"
@@ -60,7 +61,7 @@ TEST(parses_addresses)
     assert_false(sl_url_is(""));
 }
 
-/* No refusal repeats a user, a password or a query. */
+/* No error message repeats a user, a password or a query. */
 TEST(refuses_addresses_without_their_secrets)
 {
     static const char *const bad[] = {
@@ -193,10 +194,10 @@ TEST(unescaping_reverses_escaping)
 }
 
 typedef struct resolved {
-    const char *base, *location, *result; /* NULL: refused */
+    const char *base, *location, *result; /* NULL: invalid */
 } resolved;
 
-/* The examples of RFC 3986, 5.4, and what must not be followed. */
+/* The examples of RFC 3986, 5.4, and redirects that must not be followed. */
 static const resolved redirects[] = {
     {"http://a/b/c/d;p?q", "g", "http://a/b/c/g"},
     {"http://a/b/c/d;p?q", "./g", "http://a/b/c/g"},
