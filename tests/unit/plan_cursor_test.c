@@ -378,8 +378,7 @@ TEST(parts_name_what_differs)
     }
     /* A part with its usual value is 0, as if the table lacked that part. */
     assert_true(sl_order_parts_make(&table, (uint64_t[]){0, 0, 1}) == 9);
-    for (uint64_t value = 0; value < 1000; value++) { /* other values never are, however far
-                                                       * apart */
+    for (uint64_t value = 0; value < 1000; value++) { /* others never are, however far apart */
         const uint64_t far = value * 0x9E3779B97F4A7C15U + 1;
         assert_true(sl_order_parts_make(&table, (uint64_t[]){far, 0, 1}) != 9);
     }

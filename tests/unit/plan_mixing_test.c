@@ -377,8 +377,7 @@ TEST(test_weights_for_the_last_epoch)
     w.epoch_samples = 0;
     assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_mix_recount(&again, mix, more, &error), SLUICE_INVALID); /* more per
-                                                                                  * epoch */
+    assert_int_equal(sl_mix_recount(&again, mix, more, &error), SLUICE_INVALID); /* more */
     assert_null(again);
     assert_non_null(strstr(error.text, "92233720368547758 epochs"));
     sl_mix_close(mix);

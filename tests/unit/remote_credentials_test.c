@@ -262,8 +262,7 @@ static void write_answer(const char *key, int64_t lasts_s)
         text, sizeof(text),
         "{\"Version\":1,\"AccessKeyId\":\"%s\",\"SecretAccessKey\":\"SECRET\"%s}", key, ends);
     write_file(test_path("next"), text, (uint32_t)length);
-    assert_int_equal(rename(test_path("next"), test_path("answer")), 0); /* a program may be
-                                                                          * reading */
+    assert_int_equal(rename(test_path("next"), test_path("answer")), 0); /* may be being read */
 }
 
 static int count_runs(void)

@@ -321,8 +321,7 @@ TEST(hub)
     assert_int_equal(read_once("", read), 100);
     assert_int_equal(read_once("", read), 100);
     http_counts counts = http_server_counts(server);
-    assert_in_range(counts.kinds[HTTP_RESOLVE], 1, 2);                /* 2: the second has
-                                                                       * elapsed */
+    assert_in_range(counts.kinds[HTTP_RESOLVE], 1, 2);                /* 2: 1 s has elapsed */
     assert_int_equal(counts.signed_ones, counts.kinds[HTTP_RESOLVE]); /* the target gets no token */
     while (counts.kinds[HTTP_RESOLVE] < 2) {
         assert_int_equal(read_once("", read), 100);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes that are moved: drawn as if they had been made there, and boxes of what is seen of them.
- */
+/* Tests moved shapes: drawn as if they had been made in place, and the boxes of their visible
+ * parts. */
 #include "instances.h"
 #include "polygon_cases.h"
 #include "test.h"
@@ -60,7 +60,7 @@ static void find_box(const sl_instance *instance, const double matrix[9], double
 
 /* ---- polygons ---- */
 
-/* Moved here, by the same matrix, point by point. */
+/* Moves the points one by one with the same matrix. */
 static void move_here(const double m[9])
 {
     for (uint32_t i = 0; i < c.parts; i++) {
@@ -98,7 +98,7 @@ TEST_WITH(polygons_are_moved_and_then_drawn, open_scratch, close_scratch)
     assert_true(some > 500);
 }
 
-/* A perspective has the picture's plane end at a line; what is behind it is not to be seen. */
+/* Under a perspective, the image plane ends at a line; nothing behind the line is visible. */
 TEST_WITH(what_is_behind_the_camera_is_cut_off, open_scratch, close_scratch)
 {
     static const double view[9] = {1, 0, 50, 0, 1, 0, .01, 0, 1}; /* the line is at x = -100 */
@@ -107,7 +107,8 @@ TEST_WITH(what_is_behind_the_camera_is_cut_off, open_scratch, close_scratch)
     sl_instance instance = {.polygons = 1};
     parts[0] = (sl_polygon){across, 4};
     draw(&instance, view, drawn);
-    /* x = 50 is at (50 + 50) / 1.5; at 10 are rows 10 / .556 to 40 / .556, at 0 rows 20 to 80 */
+    /* x = 50 maps to (50 + 50) / 1.5; at x = 10, the rows are 10 / .556 to 40 / .556; at x = 0,
+     * rows 20 to 80 */
     assert_int_equal(drawn[15 * SIDE + 60], 1);
     assert_int_equal(drawn[15 * SIDE + 68], 0);
     assert_int_equal(drawn[40 * SIDE + 10], 1);
@@ -202,11 +203,11 @@ static void is_box(const double box[4], double left, double top, double right, d
 
 TEST_WITH(boxes_of_what_a_convex_part_shows, open_scratch, close_scratch)
 {
-    /* a square on its tip, about (50, 50), in both directions */
+    /* a square on its tip around (50, 50), in both directions */
     static const double tip[][2] = {{50, 10}, {90, 50}, {50, 90}, {10, 50}};
     static const double turned[][2] = {{10, 50}, {50, 90}, {90, 50}, {50, 10}};
     static const double square[] = {0,  0,  40, 0,
-                                    40, 40, 0,  40}; /* its corner is in by 20 / sqrt 2 */
+                                    40, 40, 0,  40}; /* its corner is inside by 20 / sqrt 2 */
     static const double around[] = {-5, -5, 105, -5, 105, 105, -5, 105};
     static const double beside[] = {0, 0, 20, 0, 0, 20};
     const sl_instance instance = {.polygons = 1};
@@ -224,7 +225,7 @@ TEST_WITH(boxes_of_what_a_convex_part_shows, open_scratch, close_scratch)
         box = box_seen(&instance, identity, seen, 4);
         is_box(box.seen, 0, 0, 0, 0);
         is_box(box.whole, 0, 0, 20, 20);
-        is_box(box_seen(&instance, identity, seen, 0).seen, 0, 0, 0, 0); /* nothing is shown */
+        is_box(box_seen(&instance, identity, seen, 0).seen, 0, 0, 0, 0); /* nothing is visible */
     }
 }
 
@@ -248,7 +249,7 @@ static void widen_sides(double to[4], const double box[4])
         to[side] = side < 2 ? fmin(to[side], box[side]) : fmax(to[side], box[side]);
 }
 
-/* Each covered pixel is a square: moved, it is a polygon, whose box is looked at by itself. */
+/* Each covered pixel is a square: moved, it is a polygon, whose box is computed separately. */
 static sl_shape_box box_of_pixels(const uint32_t *ends, uint32_t count, const double view[9],
                                   const double (*part)[2], uint32_t corners)
 {
@@ -310,8 +311,8 @@ static void widen(double box[4], double x, double y)
     }
 }
 
-/* Of many points of the moved boundary that are inside, and the middles of pixels that are drawn.
- */
+/* Computes the box of many points of the moved boundary that are inside, and of the centres of
+ * drawn pixels. */
 static bool box_of_points(double box[4])
 {
     enum { STEPS = 1000 };
@@ -358,7 +359,7 @@ TEST_WITH(boxes_are_those_of_what_is_seen, open_scratch, close_scratch)
 TEST_WITH(boxes_are_exact, open_scratch, close_scratch)
 {
     static const double around[] = {-500, -500, 700, -500, 700, 700, -500, 700};
-    static const double corner[] = {-10, 90, 40, 140, -10, 140}; /* from (0, 100) on */
+    static const double corner[] = {-10, 90, 40, 140, -10, 140}; /* starts at (0, 100) */
     static const double tip[] = {50, 50, 150, 0, 150, 100};
     static const double hole[] = {-50, -50, 150, -50, 150, 150, -50, 150, -50, -50,
                                   20,  20,  20,  150, 150, 150, 150, 20,  20,  20};
@@ -382,7 +383,7 @@ TEST_WITH(boxes_are_exact, open_scratch, close_scratch)
                 fail_msg("%zu: side %d is at %.17g", i, k, box[k]);
         }
     }
-    /* of two parts one that has both */
+    /* of two parts, one contains both */
     static const double left[] = {10, 10, 20, 10, 20, 20};
     static const double right[] = {60, 40, 70, 40, 70, 55};
     const sl_instance two = {.polygons = 2};

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Polygons against what COCO's own tool made of the same ones (tests/data/shapes), and against a
- * walk along the whole boundary; then what is hostile.
+/* Compares polygons with the output of COCO's own tool (tests/data/shapes) and with a walk along
+ * the whole boundary; then tests hostile input.
  *
- *   shapes_polygon_test FILE     FILE: tests/data/shapes/coco_masks.txt
- */
+ *   shapes_polygon_test FILE     FILE: tests/data/shapes/coco_masks.txt */
 #include "polygon.h"
 #include "polygon_cases.h"
 #include "test.h"
@@ -104,7 +102,7 @@ typedef struct fifths {
     long u, v;
 } fifths;
 
-/* The boundary as the header tells it: all of its steps, one after the other. */
+/* The boundary as the header describes it: all of its steps in order. */
 static void note_crossing(uint8_t *crossed, fifths a, fifths b)
 {
     const long low = a.u < b.u ? a.u : b.u;
@@ -237,7 +235,7 @@ TEST_WITH(many_points_take_bounded_time, open_scratch, close_scratch)
     free(points);
 }
 
-/* Each part is small, all of them together are not. */
+/* Each part is small, but together they are not. */
 TEST_WITH(many_parts_take_bounded_time, open_scratch, close_scratch)
 {
     enum { PARTS = TEST_AMOUNT(1 << 18, 1 << 16) };

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Run lengths against what COCO's own tool wrote (tests/data/shapes), against an encoder that
- * counts pixels, and what is hostile.
+/* Compares run lengths with the output of COCO's own tool (tests/data/shapes) and with an encoder
+ * that counts pixels; then tests hostile input.
  *
- *   shapes_run_lengths_test FILE     FILE: tests/data/shapes/coco_masks.txt
- */
+ *   shapes_run_lengths_test FILE     FILE: tests/data/shapes/coco_masks.txt */
 #include "polygon_cases.h"
 #include "run_lengths.h"
 #include "test.h"
@@ -20,7 +18,7 @@ static const char *coco;
 static uint32_t ends[PIXELS];
 static uint8_t drawn[PIXELS], wanted[PIXELS];
 
-/* NULL, or why they are none. */
+/* Returns NULL, or why they are invalid. */
 static const char *read_text(const char *text, double width, double height, sl_run_lengths *runs)
 {
     sl_run_reader reader = {.ends = ends};
@@ -88,7 +86,7 @@ TEST(texts_are_read_as_cocos_tool_wrote_them)
 
 /* ---- masks that are encoded here ---- */
 
-/* A text by COCO's rule, of the lengths of runs. */
+/* Writes the lengths of runs as text by COCO's rule. */
 static void encode(const uint32_t *lengths, uint32_t count, char *text)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -171,7 +169,7 @@ TEST(masks_come_back)
     }
 }
 
-/* Runs of 0 pixels, which COCO's tool does not write but for the first. */
+/* Runs of 0 pixels, which COCO's tool writes only at the beginning. */
 TEST(runs_may_be_empty)
 {
     static const double lengths[] = {0, 0, 2, 0, 1, 2, 0, 0, 1};
@@ -243,7 +241,7 @@ TEST(samples_are_those_of_the_decoded_mask)
 
 enum { BOX_SIDE = 200, BOX_WIDTH = 90, BOX_HEIGHT = 70, BOX_COLUMNS = 8 };
 
-/* A small thing in a large mask: runs in eight columns from `left` on. */
+/* A small object in a large mask: runs in eight columns from `left` on. */
 static void make_runs(uint64_t *random, uint32_t left, uint32_t top, uint32_t *behind)
 {
     for (size_t k = 0; k < BOX_COLUMNS; k++) {
@@ -253,7 +251,7 @@ static void make_runs(uint64_t *random, uint32_t left, uint32_t top, uint32_t *b
     behind[(size_t)2 * BOX_COLUMNS] = BOX_SIDE * BOX_SIDE;
 }
 
-/* Every third one is affine; the middle of the output is at (left, top). */
+/* Every third matrix is affine; the centre of the output is at (left, top). */
 static void make_matrix(uint64_t *random, bool affine, uint32_t left, uint32_t top,
                         double matrix[9])
 {
@@ -266,7 +264,7 @@ static void make_matrix(uint64_t *random, bool affine, uint32_t left, uint32_t t
     matrix[5] = top - matrix[3] * BOX_WIDTH / 2 - matrix[4] * BOX_HEIGHT / 2;
 }
 
-/* Whether the middle of pixel (x, y) of the output falls into a run. */
+/* True if the centre of output pixel (x, y) falls into a run. */
 static bool is_covered(const double matrix[9], const uint32_t *behind, uint32_t left, uint32_t k)
 {
     const double x = k % BOX_WIDTH + .5;
@@ -283,8 +281,9 @@ static bool is_covered(const double matrix[9], const uint32_t *behind, uint32_t 
     return at >= behind[2 * column] && at < behind[2 * column + 1];
 }
 
-/* A small thing in a large mask: by where it is, turned, enlarged, and under perspectives whose
- * horizon is near; borders of its pixels fall on middles of the output's now and then. */
+/* A small object in a large mask, found by its position: rotated, enlarged, and under perspectives
+ * whose horizon is near. Now and then, borders of its pixels fall on pixel centres of the
+ * output. */
 TEST(samples_of_a_box_are_all_that_there_are)
 {
     enum { MASKS = 300 };
@@ -311,7 +310,7 @@ TEST(samples_of_a_box_are_all_that_there_are)
     assert_true(covered > 10 * MASKS);
 }
 
-/* What a mask takes is charged: by its box, and not by what it is drawn to. */
+/* The budget is charged for the mask's box, not for the size it is drawn at. */
 TEST(samples_are_charged)
 {
     enum { SIDE = 1000 };
@@ -381,7 +380,7 @@ TEST(bad_lengths_are_refused)
     assert_non_null(sl_run_reader_add(&reader, 1));
 }
 
-/* The largest mask that there can be, of which nothing is decoded. */
+/* The largest possible mask, of which nothing is decoded. */
 TEST(a_claim_costs_nothing)
 {
     sl_run_lengths runs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of shapes: what they are read as, numbers against strtod, and what is refused. */
+/* Tests texts of shapes: how they are parsed, numbers against strtod, and invalid texts. */
 #include "polygon_cases.h"
 #include "segmentation.h"
 #include "test.h"
@@ -24,7 +24,7 @@ static int close_scratch(void **state)
     return 0;
 }
 
-/* From a copy that ends where it ends, so that sanitizers see a byte too many. */
+/* Parses a copy that ends with its text, so that sanitizers detect an overread byte. */
 static sluice_status read_bytes(const char *text, size_t bytes, sluice_error *error)
 {
     uint8_t *copy = malloc(bytes + (bytes == 0));
@@ -73,7 +73,7 @@ TEST_WITH(polygons_masks_and_nothing, open_scratch, close_scratch)
     assert_int_equal(found.count, 0);
 }
 
-/* As JSON writes a backslash that is one of the characters of run lengths, '0' + 44. */
+/* Escapes the backslash, '0' + 44 in run lengths, as JSON does. */
 TEST_WITH(backslashes_are_escaped, open_scratch, close_scratch)
 {
     read_good("[{\"counts\":\"\\\\10\\u005C1\",\"size\":[44,2]}]");
@@ -83,7 +83,7 @@ TEST_WITH(backslashes_are_escaped, open_scratch, close_scratch)
     assert_memory_equal(runs->ends, ends, sizeof(ends));
 }
 
-/* The nearest number of 64 bits, as strtod has it. */
+/* The nearest 64-bit number, as strtod finds it. */
 TEST_WITH(numbers_are_exact, open_scratch, close_scratch)
 {
     uint64_t random = 3;
@@ -185,7 +185,7 @@ TEST_WITH(bad_ones_are_refused, open_scratch, close_scratch)
     assert_int_equal(read_bytes("[]\0", 3, NULL), SLUICE_CORRUPT);
 }
 
-/* Each beginning of a text, but for itself, is refused. */
+/* Every proper prefix of a text is invalid. */
 TEST_WITH(texts_that_end_early_are_refused, open_scratch, close_scratch)
 {
     static const char text[] = "[[[1.5,2,3e1,-4]],null,{\"size\":[2,3],\"counts\":[1,2,3]},"

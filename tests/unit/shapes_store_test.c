@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of shapes: drawn, they are what they were, whatever was read since. */
+/* Tests copies of shapes: they draw the same, whatever was read since. */
 #include "segmentation.h"
 #include "shape_store.h"
 #include "test.h"
@@ -56,7 +56,7 @@ static void draw(const sl_instances *shapes, uint32_t number, uint8_t pixels[PIX
                      SLUICE_OK);
 }
 
-/* Twice, since a store that was cleared has memory of another row's. */
+/* Twice, since a cleared store has memory of another row. */
 TEST_WITH(copies_are_drawn_as_the_shapes, open_all, close_all)
 {
     static uint8_t wanted[TEXTS][SHAPES][PIXELS];

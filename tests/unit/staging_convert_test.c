@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Batches of bytes that the device converts: contents, the order of copy, conversion and consumer,
- * the caller's own outputs, and every call of the device failing once.
- */
+/* Tests byte batches that the device converts: contents, the order of copy, conversion and
+ * consumer, the caller's own outputs, and a failure of every device call. */
 #include "clock.h"
 #include "convert_emulation.h"
 #include "memory.h"
@@ -76,7 +74,7 @@ static const rig_options usual = {.host_slots = 4,
                                   .batch = BATCH,
                                   .fake = {.seed = 1, .delay_us = 300}};
 
-/* A config that converts; it points into itself. */
+/* A config with conversion; it points into itself. */
 typedef struct converting {
     rig_part_list parts;
     sl_staging_conversion conversion;
@@ -128,7 +126,7 @@ static bool try_step(rig *r, uint64_t step, uint32_t rows)
     return slot >= 0;
 }
 
-/* false when no slot becomes empty, as when the device has failed. */
+/* Returns false if no slot becomes empty, as when the device has failed. */
 static bool fill_step(rig *r, uint64_t step, uint32_t rows, uint64_t patience_ns)
 {
     const uint64_t deadline = sl_now_ns() + patience_ns;
@@ -155,7 +153,7 @@ static void read_batch(void *ctx)
     this->runs++;
 }
 
-/* Takes the next batch, queues a kernel that reads it and releases it behind that. */
+/* Takes the next batch, queues a kernel that reads it and releases the batch after the kernel. */
 static void consume(rig *r, const sl_conversion *c, reader *this)
 {
     sluice_batch *batch = NULL;
@@ -261,8 +259,7 @@ static void take_and_drop(rig *r)
     assert_int_equal(sl_staging_release(batch, false, NULL), SLUICE_OK);
 }
 
-/* Nobody looks at the first batches: the copies of the next ones must wait for conversions all the
- * same. */
+/* Nobody reads the first batches: the copies of the next ones must still wait for conversions. */
 TEST(batches_that_nobody_looks_at)
 {
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
@@ -303,7 +300,7 @@ TEST(the_host_runs_ahead_of_the_device)
         assert_true(fill_step(&r, step, BATCH, PATIENCE));
         consume(&r, &c, &readers[step]);
     }
-    if (r.kind != RIG_CUDA) {                 /* which cannot be held */
+    if (r.kind != RIG_CUDA) {                 /* CUDA streams cannot be held */
         assert_false(try_step(&r, 4, BATCH)); /* every host slot waits for its copy */
     }
     rig_hold(&r, false);
@@ -332,7 +329,7 @@ TEST(what_is_dropped_is_not_in_the_way)
     assert_int_equal(rig_close(&r), 0);
 }
 
-/* Consumers of every kind, one after the other, with all streams late by chance. */
+/* Consumers of every kind in turn, with all streams randomly late. */
 TEST(a_long_run)
 {
     enum { STEPS = 300 };
@@ -375,7 +372,7 @@ TEST(a_conversion_that_waits_for_no_copy_is_caught)
     const sl_conversion c = conversion_to(SLUICE_F32, SLUICE_NHWC);
     rig r;
     if (rig_late() != RIG_FAKE) {
-        return; /* has a test of its own */
+        return; /* has its own test */
     }
     rig_options options = usual;
     options.fake = (fake_options){.seed = 1, .ignore_copies = true};
@@ -383,7 +380,7 @@ TEST(a_conversion_that_waits_for_no_copy_is_caught)
     rig_hold(&r, true);
     assert_true(fill_step(&r, 0, BATCH, PATIENCE));
     take_and_drop(&r);
-    /* the urgent stream is the library's last one */
+    /* the urgent stream is the library's last stream */
     fake_hold_urgent(r.fake, false);
     while (fake_conversions(r.fake) == 0) {
         sl_sleep_until_ns(sl_now_ns() + 1000000);
@@ -436,7 +433,7 @@ TEST(pictures_go_to_the_callers_memory)
     made.config.outputs = outputs;
     assert_int_equal(sl_staging_open(&r.staging, device, &made.config, NULL), SLUICE_OK);
     memset(&made, 0, sizeof(made));
-    memset(outputs, 0, sizeof(outputs)); /* only read by open */
+    memset(outputs, 0, sizeof(outputs)); /* open only reads it */
     reader readers[8];
     uint8_t *seen[8];
     for (uint64_t step = 0; step < 8; step++) {
@@ -455,12 +452,12 @@ TEST(pictures_go_to_the_callers_memory)
         different += same == 0;
     }
     assert_true(different <= SLOTS);
-    assert_int_equal(rig_close(&r), 0); /* among the misuses: memory of the test's closed */
+    assert_int_equal(rig_close(&r), 0); /* the misuses include the test's closed memory */
 }
 
 /* ---- every call fails once ---- */
 
-/* Three steps, as far as they get. */
+/* Runs three steps, as far as possible. */
 static void go_through(rig *r, const sl_conversion *c)
 {
     reader readers[3];

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Ten thousand batches through the CUDA device and a fake driver whose streams are late at random:
- * one thread fills, one takes; batches are held, read late on one of two streams, and released in
- * any order, half of them converted on the device. The driver sees no misuse, every byte is
- * right, and the consumer's thread never waits for the device.
- */
+/* Sends ten thousand batches through the CUDA device and a fake driver with randomly late streams.
+ * One thread fills, one takes; batches are held, read late on one of two streams, and released in
+ * any order. The device converts half of them. The driver must see no misuse, every byte must be
+ * right, and the consumer's thread must never wait for the device. */
 #include "clock.h"
 #include "fake_cuda_client.h"
 #include "staging.h"
@@ -23,7 +21,7 @@
 #define STREAMS  2
 #define SLOTS    4
 #define DELAY_US 80
-#define READERS  512 /* more than can be in flight: a slot each, and its stream's queue */
+#define READERS  512 /* more than can be in flight: one per slot, plus its stream's queue */
 #define LONG     INT64_C(30000000000)
 
 typedef struct reader {
@@ -59,7 +57,7 @@ static void fill(void *ctx)
     sl_staging_set_end(s->rig.staging, HALF);
 }
 
-/* What the conversion to planes makes of a row; compared with the row as it was filled. */
+/* Applies the conversion to planes to a row, for comparison with the row as it was filled. */
 static uint32_t bad_planes(const reader *r)
 {
     uint8_t images[BATCH * IMAGE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that can be refused is refused once: the answer is clean, nothing leaks or hangs. */
+/* Makes every call that can fail do so once: the error is clean, and nothing leaks or hangs. */
 #include "clock.h"
 #include "error.h"
 #include "staging_rig.h"
@@ -93,7 +93,7 @@ static sl_staging_config config_of(rig_part_list *parts, uint64_t image_bytes, s
     return config;
 }
 
-/* Opens with the nth refusal; returns whether that was none. */
+/* Opens with the nth call failing. True if no call failed. */
 static bool open_refused(rig_device kind, long nth)
 {
     sl_budget budget;
@@ -108,7 +108,7 @@ static bool open_refused(rig_device kind, long nth)
     const sluice_status status = sl_staging_open(&staging, device, &config, &error);
     const bool refused = atomic_load_explicit(&countdown, memory_order_relaxed) <= 0;
     atomic_store_explicit(&countdown, 0, memory_order_relaxed);
-    if (!refused || status == SLUICE_OK) { /* threads that only make memory present are no loss */
+    if (!refused || status == SLUICE_OK) { /* threads that only populate memory are optional */
         assert_int_equal(status, SLUICE_OK);
         sl_staging_close(staging);
         return !refused;
@@ -226,7 +226,7 @@ static sluice_status use(run *it, sluice_batch *batch)
     return waited != SLUICE_OK ? waited : released;
 }
 
-/* Waits for a slot as long as the staging is well. */
+/* Waits for a slot while staging has not failed. */
 static sluice_status fill(rig *r, uint64_t step)
 {
     while (rig_try_fill(r, 1, step, BATCH) < 0) {
@@ -254,7 +254,7 @@ static sluice_status one_step(run *it, uint64_t step, sluice_error *error)
     return status == SLUICE_OK ? use(it, batch) : status;
 }
 
-/* The device has failed: everybody hears of it, nobody waits for it. */
+/* The device has failed: every caller gets the error, and none waits for the device. */
 static void expect_broken(rig *r)
 {
     for (int i = 0; i < 2; i++) {
@@ -271,7 +271,7 @@ static void expect_broken(rig *r)
     sl_staging_drain(r->staging);
 }
 
-/* A whole life with the nth device call failing. Returns whether none failed. */
+/* Runs a whole lifetime with the nth device call failing. True if no call failed. */
 static bool live(uint64_t nth, bool sticky)
 {
     const rig_options options = {.host_slots = 3,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the filler and the consumer may rely on, over every device. */
+/* Tests what the filler and the consumer may rely on, over every device. */
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
@@ -16,7 +16,7 @@
 #define BATCH 4
 #define IMAGE 300
 #define MS    INT64_C(1000000)
-#define LONG  TEST_PATIENCE_NS /* only ever reached when something is broken */
+#define LONG  TEST_PATIENCE_NS /* only reached if something is broken */
 
 static const rig_options usual = {.host_slots = 3,
                                   .device_slots = 2,
@@ -64,7 +64,7 @@ TEST(batches_arrive_whole_and_in_order)
     rig_on_each(pass_batches, &usual);
 }
 
-/* Slots become full in reverse order; batches come out in the order of begin all the same. */
+/* Slots fill in reverse order; batches still arrive in the order of begin. */
 static void complete_backwards(rig *r)
 {
     int slots[3];
@@ -123,7 +123,7 @@ static void hold_all(rig *r)
         rig_fill(r, 1, step, BATCH);
         held[step] = next_ok(r);
     }
-    if (r->kind != RIG_SHARED) { /* there, no slot is left to fill */
+    if (r->kind != RIG_SHARED) { /* a shared device has no slot left to fill */
         rig_fill(r, 1, slots, BATCH);
     }
     assert_int_equal(sl_staging_next(r->staging, 20 * MS, &batch, NULL), SLUICE_AGAIN);
@@ -185,7 +185,7 @@ TEST(a_captured_stream_is_refused_and_breaks_nothing)
 {
     rig r;
     if (rig_late() == RIG_DEVICES) {
-        return; /* nothing here can capture */
+        return; /* this device cannot capture */
     }
     rig_must_open(&r, rig_late(), &usual);
     rig_fill(&r, 1, 0, BATCH);
@@ -243,7 +243,7 @@ static void follow_the_descriptor(rig *r)
     sl_staging_cancel(r->staging, true); /* before anything else */
     expect_next(r, SLUICE_CANCELED);
     sl_staging_cancel(r->staging, false);
-    sl_staging_set_end(r->staging, 0); /* the batch is of the next epoch */
+    sl_staging_set_end(r->staging, 0); /* the batch belongs to the next epoch */
     expect_next(r, SLUICE_END);
     sl_staging_set_end(r->staging, 1);
     expect_next(r, SLUICE_OK);
@@ -268,9 +268,9 @@ static void fail_steps(rig *r)
     const int two = rig_begin(r, 2, BATCH);
     sl_staging_fail(r->staging, (uint32_t)two, &second);
     sl_staging_fail(r->staging, (uint32_t)one, &first);
-    sl_staging_fail(r->staging, (uint32_t)one, &second); /* too late: the first counts */
+    sl_staging_fail(r->staging, (uint32_t)one, &second); /* too late: the first error counts */
     wait_readable(r);
-    expect_next(r, SLUICE_OK); /* what is before it arrives */
+    expect_next(r, SLUICE_OK); /* earlier batches still arrive */
     expect_next(r, SLUICE_CORRUPT);
     rig_complete(r, one, BATCH);
     rig_complete(r, two, BATCH);
@@ -282,7 +282,7 @@ static void fail_steps(rig *r)
     assert_int_equal(error.sample, 77);
     expect_next(r, SLUICE_CORRUPT); /* not consumed */
     sl_staging_set_end(r->staging, 1);
-    expect_next(r, SLUICE_END); /* it is of the next epoch */
+    expect_next(r, SLUICE_END); /* it belongs to the next epoch */
     sl_staging_set_end(r->staging, UINT64_MAX);
     sl_staging_drain(r->staging);
     expect_next(r, SLUICE_AGAIN);
@@ -293,7 +293,7 @@ static void fail_steps(rig *r)
         sl_sleep_until_ns(sl_now_ns() + MS / 10);
     }
     sl_staging_fail(r->staging, (uint32_t)slot, &second);
-    expect_next(r, SLUICE_IO); /* the old failure is forgotten, a new one is not */
+    expect_next(r, SLUICE_IO); /* the old failure is forgotten, the new one is not */
     rig_complete(r, slot, BATCH);
 }
 
@@ -319,7 +319,7 @@ static void time_out(rig *r)
     assert_int_equal(stats.host_wait_max_ns, 0); /* no batch has come */
     assert_int_equal(stats.ready_depth[0], 0);
     assert_int_equal(stats.uploads, 0);
-    /* 30 ms fall into [16384, 32768) us, or a little behind it */
+    /* 30 ms fall into [16384, 32768) us, or slightly above */
     rig_fill(r, 1, 0, BATCH);
     wait_readable(r);
     sl_staging_release(next_ok(r), false, NULL);
@@ -353,7 +353,7 @@ static void count_everything(rig *r)
     sl_staging_get_stats(r->staging, &stats);
     const uint64_t *depth = stats.ready_depth;
     assert_int_equal(depth[0] + depth[1] + depth[2], 2);
-    assert_true(depth[0] <= 1); /* at the first, one was ready */
+    assert_true(depth[0] <= 1); /* one was ready at the first call */
     for (size_t i = 0; i < SL_DEPTH_BINS; i++) {
         samples += stats.upload_depth[i];
     }
@@ -478,14 +478,14 @@ static void drain_all(rig *r)
     assert_int_equal(sl_staging_begun(r->staging), 3);
     assert_int_equal(rig_taken(r), 3);
     expect_next(r, SLUICE_AGAIN);
-    assert_int_equal(rig_read(r, held), 0); /* not touched by it */
+    assert_int_equal(rig_read(r, held), 0); /* not affected */
     for (uint64_t step = 3; step < 8; step++) {
         assert_true(rig_fill(r, 2, step, BATCH) >= 0);
         sluice_batch *batch = next_ok(r);
         assert_int_equal(batch->facts.step, step);
         assert_int_equal(rig_read(r, batch), 0);
         assert_int_equal(sl_staging_release(batch, true, r->stream), SLUICE_OK);
-        sl_staging_drain(r->staging); /* of nothing */
+        sl_staging_drain(r->staging); /* nothing to drain */
     }
     assert_int_equal(sl_staging_release(held, false, NULL), SLUICE_OK);
 }
@@ -495,7 +495,7 @@ TEST(drain_drops_what_was_not_taken)
     rig_on_each(drain_all, &usual);
 }
 
-/* A slot that is drained may be filled at once: its copy is done. */
+/* A drained slot may be filled immediately: its copy is done. */
 static void drain_under_copies(rig *r)
 {
     rig_hold(r, true);
@@ -590,7 +590,7 @@ typedef struct empties {
     rig *rig;
 } empties;
 
-/* Begins from inside the callback, as the loader does: no lock may be held. */
+/* Begins a batch inside the callback, as the loader does: no lock may be held. */
 static void begin_again(void *ctx)
 {
     empties *e = ctx;
@@ -629,7 +629,7 @@ TEST(emptied_slots_are_told)
         }
 }
 
-/* A callback that takes its time. */
+/* A slow callback. */
 static void dawdle(void *ctx)
 {
     _Atomic int *state = ctx;

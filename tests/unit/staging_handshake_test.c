@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The handshake with the device: what the fake device finds nothing wrong with when all is in
- * order, and finds when one of the three waits is left out. Late streams are forced by holding
- * them, so nothing here depends on luck.
- */
+/* Tests the handshake with the device: the fake device finds no fault when all waits are present,
+ * and finds one when any of the three waits is missing. Streams are made late by holding them, so
+ * nothing depends on luck. */
 #include "clock.h"
 #include "staging_rig.h"
 #include "test.h"
@@ -39,7 +37,7 @@ static void open_rig(rig *r, fake_options fake, uint32_t host_slots, uint32_t de
     assert_int_equal(rig_open(r, rig_late(), &options, NULL), SLUICE_OK);
 }
 
-/* Takes the next batch, queues a kernel that reads it and releases it behind that kernel. */
+/* Takes the next batch, queues a kernel that reads it and releases the batch after the kernel. */
 static void consume(rig *r, late_reader *reader)
 {
     sluice_batch *batch = NULL;
@@ -59,8 +57,8 @@ static void expect_violation(rig *r, const char *expected)
     assert_non_null(strstr(first, expected));
 }
 
-/* One device slot, three host slots: the consumer and the copier run far ahead of streams that do
- * nothing for a while; everything is right in the end. */
+/* With one device slot and three host slots, the consumer and the copier run far ahead of streams
+ * that pause for a while; the final contents are right. */
 TEST(the_host_runs_ahead_of_the_device)
 {
     rig r;

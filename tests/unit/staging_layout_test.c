@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where parts are, against plain arithmetic. */
+/* Checks the positions of parts with plain arithmetic. */
 #include "error.h"
 #include "layout.h"
 #include "test.h"
@@ -13,7 +13,8 @@ typedef struct span {
 
 enum { TEXT, IMAGE, KEPT, OFFSETS, LABEL, BLOB, FLAGS, PARTS };
 
-/* Two ragged parts among others go behind those of a fixed length, what stays here to the end. */
+/* Makes parts, two of them ragged: these follow the fixed-length parts, and host-only parts come
+ * last. */
 static void make_parts(sl_part parts[PARTS], uint64_t image_bytes)
 {
     memset(parts, 0, PARTS * sizeof(*parts));
@@ -88,7 +89,7 @@ TEST(what_cannot_be_addressed_is_refused)
             sl_layout_make(&layout, parts, PARTS, cases[i].rows, cases[i].slots, &error),
             cases[i].status);
         assert_int_equal(error.status, cases[i].status);
-        parts[TEXT].row_bytes = cases[i].bytes; /* and by the ragged one */
+        parts[TEXT].row_bytes = cases[i].bytes; /* the ragged part, too */
         parts[IMAGE].row_bytes = 1;
         assert_int_equal(sl_layout_make(&layout, parts, PARTS, cases[i].rows, cases[i].slots, NULL),
                          cases[i].status);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several holders of one batch: its slot waits for all of them, and for all of their streams. */
+/* Tests several holders of one batch: its slot waits for all of them and for all of their
+ * streams. */
 #include "clock.h"
 #include "error.h"
 #include "staging_rig.h"
@@ -13,10 +14,10 @@
 #define BATCH   4U
 #define IMAGE   200U
 #define MS      INT64_C(1000000)
-#define LONG    (20000 * MS) /* only ever reached when something is broken */
-#define STREAMS 6U           /* more than a slot has events for */
+#define LONG    (20000 * MS) /* only reached if something is broken */
+#define STREAMS 6U           /* more than a slot's events */
 
-/* One slot, so that whoever needs another waits for it. */
+/* One slot, so that a caller who needs another waits for it. */
 static const rig_options narrow = {.host_slots = 1,
                                    .device_slots = 1,
                                    .batch = BATCH,
@@ -51,7 +52,7 @@ static void hold_thrice(rig *r)
         sluice_batch *batch = next_ok(r, step);
         assert_int_equal(sl_staging_retain(batch), SLUICE_OK);
         assert_int_equal(sl_staging_retain(batch), SLUICE_OK);
-        if (r->kind != RIG_SHARED) { /* there the slot itself is what is held */
+        if (r->kind != RIG_SHARED) { /* a shared device holds the slot itself */
             rig_fill(r, 1, step + 1, BATCH);
         }
         for (int holder = 0; holder < 3; holder++) {
@@ -118,7 +119,7 @@ TEST(holders_outlive_the_loader)
 
 /* ---- streams ---- */
 
-/* What one stream does with the batch. */
+/* Reads the batch on one stream. */
 typedef struct reader {
     struct CUstream_st *stream;
     rig_view view;
@@ -141,8 +142,8 @@ static void begin_reading(rig *r, sluice_batch *batch, reader *this)
     rig_kernel(r, this->stream, &this->view, read_batch, this);
 }
 
-/* Each stream is held back with its kernel still to run, and let go of one after the other: the
- * next copy comes after the last of them, whichever that is. */
+/* Every stream is held with its kernel pending, then released one after the other: the next copy
+ * follows the last of them, whichever it is. */
 static void wait_for_all_streams(rig *r, reader *readers, uint32_t count, uint32_t first)
 {
     sluice_batch *batch = next_ok(r, 0);
@@ -155,7 +156,7 @@ static void wait_for_all_streams(rig *r, reader *readers, uint32_t count, uint32
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(sl_staging_release(batch, true, readers[i].stream), SLUICE_OK);
     }
-    rig_fill(r, 1, 1, BATCH); /* the copier has queued it as soon as it is taken */
+    rig_fill(r, 1, 1, BATCH); /* once it is taken, the copier has queued it */
     assert_int_equal(sl_staging_next(r->staging, LONG, &batch, NULL), SLUICE_OK);
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(rig_copies(r), 1);
@@ -191,7 +192,7 @@ TEST(the_next_copy_waits_for_every_stream)
 typedef struct late_streams {
     rig *rig;
     const reader *readers;
-    uint32_t first; /* to be let go of */
+    uint32_t first; /* to be released */
 } late_streams;
 
 static void let_go_in_turn(void *argument)
@@ -203,7 +204,7 @@ static void let_go_in_turn(void *argument)
     }
 }
 
-/* The same at the end, when memory goes and not a copy comes: the last release waits. */
+/* The same at close, where memory is freed instead of copied to: the last release waits. */
 static void release_last(rig *r, reader *readers, uint32_t first)
 {
     late_streams late = {.rig = r, .readers = readers, .first = first};
@@ -241,7 +242,7 @@ TEST(memory_waits_for_every_stream)
     }
 }
 
-/* With any number of releases before it: a stream that is refused releases nothing. */
+/* After any number of releases, a stream that fails releases nothing. */
 TEST(a_refused_stream_keeps_its_hold)
 {
     for (uint32_t before = 0; before < STREAMS && rig_late() != RIG_DEVICES; before++) {
@@ -292,13 +293,13 @@ TEST(a_device_that_fails_releases_all_the_same)
             assert_int_equal(sl_staging_next(r.staging, 0, &batch, NULL), SLUICE_DEVICE);
         }
         rig_fail(&r, 0, false);
-        (void)rig_close(&r); /* a lost device gives nothing back */
+        (void)rig_close(&r); /* a lost device returns nothing */
     }
 }
 
 /* ---- times ---- */
 
-/* A step ends with the last holder's release, and is counted once. */
+/* A step ends with its last holder's release and is counted once. */
 TEST(steps_of_several_holders_are_timed)
 {
     enum { STEPS = 8 };
@@ -359,7 +360,7 @@ static void hold_once(holder *h, uint64_t round)
     own->view = rig_view_of(batch->parts);
     own->step = batch->facts.step;
     own->bad = BATCH;
-    count(c, sl_staging_retain(batch) != SLUICE_OK); /* its other hold is the main thread's gift */
+    count(c, sl_staging_retain(batch) != SLUICE_OK); /* the main thread gave it another hold */
     count(c, sl_staging_wait(batch, own->stream) != SLUICE_OK);
     rig_kernel(&c->rig, own->stream, &own->view, read_batch, own);
     if (!on_stream) {
@@ -380,7 +381,7 @@ static void hold_again_and_again(void *argument)
     }
 }
 
-/* All release at once; the main thread asks for the next batch meanwhile. */
+/* All release concurrently, while the main thread requests the next batch. */
 static void release_at_once(rig_device kind)
 {
     static crowd c;

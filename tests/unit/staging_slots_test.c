@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Every interleaving of the slot machine at small depths: all reachable states are visited, every
- * action is tried in each, and the outcome is compared with what the slots' life should be.
- */
+/* Tests every interleaving of the slot machine at small depths: visits all reachable states, tries
+ * every action in each, and compares the outcome with the intended life of the slots. */
 #include "slots.h"
 #include "slots_valid.h"
 #include "test.h"
@@ -13,7 +11,7 @@
 
 #define DEPTH_MAX 3
 
-/* A state without the slots that are never used: some 100 bytes instead of 2 KiB. */
+/* A state without the unused slots: about 100 bytes instead of 2 KiB. */
 typedef struct small {
     uint64_t begun, copied, taken, discard_below;
     sl_host_slot host[DEPTH_MAX];
@@ -21,7 +19,7 @@ typedef struct small {
 } small;
 
 typedef struct walk {
-    sl_slots shape; /* counts and shared; expanded states start from it */
+    sl_slots shape; /* counts and `shared`; expanded states start from it */
     uint64_t *seen; /* open addressing; 0: free */
     size_t seen_capacity;
     small *stack;
@@ -65,14 +63,14 @@ static void expand(const walk *w, const small *from, sl_slots *slots)
 
 /* ---- visited states ---- */
 
-/* Tickets count from `taken`; those below are alike: a held, discarded or copied one is not
- * compared with any other. */
+/* Tickets count from `taken`. All lower ones are equivalent: the ticket of a held, discarded or
+ * copied slot is never compared with another. */
 static uint64_t ticket_key(const sl_slots *slots, uint64_t ticket)
 {
     return ticket < slots->taken ? 0 : ticket - slots->taken + 1;
 }
 
-/* Exact: states with the same key behave alike. */
+/* Exact: states with the same key behave identically. */
 static uint64_t key_of(const sl_slots *slots)
 {
     uint64_t key = 1; /* never 0 */
@@ -136,7 +134,7 @@ static void visit(walk *w, const sl_slots *slots)
 
 /* ---- what should happen, told from the slots alone ---- */
 
-/* The lowest ticket that was begun and not handed out or dropped; UINT64_MAX: none. */
+/* Returns the lowest ticket that was begun and neither taken nor dropped, or UINT64_MAX. */
 static uint64_t oldest_untaken(const sl_slots *slots)
 {
     uint64_t oldest = UINT64_MAX;
@@ -334,7 +332,7 @@ static void check_filled(const sl_slots *before, const sl_slots *after, uint32_t
     assert_int_equal(after->host[host].state, dropped ? SL_HOST_EMPTY : SL_HOST_FULL);
 }
 
-/* The slots named in `where` have made the step of their life that the action stands for. */
+/* Checks that the slots named in `where` have made the transition of the action. */
 static void check_outcome(const sl_slots *before, const sl_slots *after, action what, touched where)
 {
     const uint32_t host = (uint32_t)where.host;
@@ -346,7 +344,7 @@ static void check_outcome(const sl_slots *before, const sl_slots *after, action 
     case FILLED:
         check_filled(before, after, host);
         break;
-    case COPY_BEGIN: /* the oldest, and into a slot that nobody uses */
+    case COPY_BEGIN: /* the oldest, into an unused slot */
         assert_int_equal(before->host[host].ticket, oldest_uncopied(before));
         assert_int_equal(before->device[device].state, SL_DEVICE_FREE);
         assert_int_equal(after->device[device].ticket, before->host[host].ticket);
@@ -360,7 +358,7 @@ static void check_outcome(const sl_slots *before, const sl_slots *after, action 
     case COPY_DONE:
         assert_int_equal(after->host[host].state, SL_HOST_EMPTY);
         break;
-    case TAKE: /* order: never past an older one */
+    case TAKE: /* in order: never before an older one */
         assert_int_equal(before->device[device].ticket, oldest_untaken(before));
         assert_int_equal(after->device[device].state, SL_DEVICE_HELD);
         break;
@@ -374,7 +372,8 @@ static void check_outcome(const sl_slots *before, const sl_slots *after, action 
     }
 }
 
-/* Falls with every action but begin and discard, so those cannot go on for ever. */
+/* Decreases with every action except begin and discard, so that the others cannot continue
+ * forever. */
 static uint32_t work_left(const sl_slots *slots)
 {
     static const uint32_t of_host[] = {0, 20, 10, 1};
@@ -389,7 +388,7 @@ static uint32_t work_left(const sl_slots *slots)
     return work;
 }
 
-/* Tries one action in one state. Returns whether it was legal. */
+/* Tries one action in one state. True if it was legal. */
 static bool try_action(walk *w, const sl_slots *before, action what, uint32_t slot)
 {
     sl_slots after = *before;
@@ -443,7 +442,7 @@ static void check_state(walk *w, const sl_slots *slots)
         }
     }
     try_action(w, slots, DISCARD, 0);
-    /* No deadlock: whoever is in use can move on. */
+    /* No deadlock: every slot in use can advance. */
     assert_true(progress || work_left(slots) == 0);
     check_drains(slots);
 }
@@ -511,7 +510,7 @@ static void break_host(const sl_slots *slots, uint32_t i)
     if (wanted) { /* a batch is lost */
         memset(&broken.host[i], 0, sizeof(broken.host[i]));
         must_be_invalid(&broken);
-        broken = *slots; /* its copy begins and the order of copies is not told */
+        broken = *slots; /* its copy begins, but the order of copies is not updated */
         broken.host[i].state = SL_HOST_COPYING;
         must_be_invalid(&broken);
     }
@@ -532,16 +531,16 @@ static void break_device(const sl_slots *slots, uint32_t i)
     const sl_device_slot *device = &slots->device[i];
     sl_slots broken = *slots;
     if (device->state == SL_DEVICE_READY) {
-        broken.device[i].state = SL_DEVICE_HELD; /* taken, and the order not told */
+        broken.device[i].state = SL_DEVICE_HELD; /* taken, but the order is not updated */
         must_be_invalid(&broken);
         memset(&broken.device[i], 0, sizeof(broken.device[i])); /* lost */
         must_be_invalid(&broken);
     }
-    if (device->state == SL_DEVICE_HELD) { /* handed out twice */
+    if (device->state == SL_DEVICE_HELD) { /* taken twice */
         broken.device[i].state = SL_DEVICE_READY;
         must_be_invalid(&broken);
     }
-    if (device->state == SL_DEVICE_COPYING) { /* of a slot that is none */
+    if (device->state == SL_DEVICE_COPYING) { /* of a slot that does not exist */
         broken.device[i].host = SL_SLOTS_MAX;
         must_be_invalid(&broken);
     }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Everything at once, with random delays: fillers, a consumer that holds batches and releases them
+/* Combines everything with random delays: fillers, a consumer that holds batches and releases them
  * out of order on several streams, failing steps, cancels and drains. Every row is verified, on the
- * fake device by kernels that run late.
- */
+ * fake device by kernels that run late. */
 #include "clock.h"
 #include "error.h"
 #include "queue.h"
@@ -24,7 +22,7 @@
 #define READERS     64
 #define US          UINT64_C(1000)
 #define LONG        INT64_C(30000000000)
-#define FAILED_RUNS 12 /* one run in so many has a failing row */
+#define FAILED_RUNS 12 /* one in this many runs has a failing row */
 
 typedef struct job {
     rig_view view;
@@ -90,7 +88,7 @@ static bool begin_step_locked(stress *s)
     s->step++;
     j.fails = j.step == s->failing_step;
     for (j.row = 0; j.row < facts.rows; j.row++) {
-        sl_queue_push(&s->jobs, &j, 1); /* has space for all slots' rows */
+        sl_queue_push(&s->jobs, &j, 1); /* has capacity for all slots' rows */
     }
     return true;
 }
@@ -161,7 +159,7 @@ static late_reader *free_reader(stress *s)
     }
 }
 
-/* Looks at the batch the way its device does; returns the stream that was used. */
+/* Reads the batch the way its device does. Returns the stream that was used. */
 static struct CUstream_st *look(stress *s, sluice_batch *batch)
 {
     struct CUstream_st *stream = s->streams[draw(&s->random, STREAMS)];
@@ -223,7 +221,7 @@ static void start(stress *s, uint64_t steps, bool fails)
     begin_steps(s);
 }
 
-/* One run to its end, its failure, its cancellation or a drain out of the blue. */
+/* Runs once to its end, to a failure, to its cancellation or to a random drain. */
 static sluice_status consume_run(stress *s)
 {
     const uint64_t steps = 1 + draw(&s->random, STEPS_MAX);
@@ -283,7 +281,7 @@ static void close_stress(stress *s)
         sl_thread_join(&s->fillers[i]);
     }
     sl_queue_destroy(&s->jobs);
-    sl_staging_close(s->rig.staging); /* with batches held: they outlive it */
+    sl_staging_close(s->rig.staging); /* held batches outlive it */
     s->rig.staging = NULL;
     while (s->held_count > 0) {
         release_one(s);

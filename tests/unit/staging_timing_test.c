@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The consumer's stream by the device's clock: stalls where the copy is late, work where the
- * kernel is long, nothing lost and nothing waited for. Late streams are forced by holding them.
- */
+/* Tests the consumer's stream by the device's clock: stalls where the copy is late, work where the
+ * kernel is long, nothing lost and no waiting. Streams are made late by holding them. */
 #include "clock.h"
 #include "staging_rig.h"
 #include "test.h"
@@ -46,7 +44,7 @@ static void work_for(void *ctx)
     sl_sleep_until_ns(sl_now_ns() + (uint64_t)*ns);
 }
 
-/* One step whose kernel takes `ns`. */
+/* Runs one step whose kernel takes `ns`. */
 static void do_step(rig *r, uint64_t step, int64_t *ns)
 {
     sluice_batch *batch = next(r, step);
@@ -60,7 +58,8 @@ static void close_rig(rig *r)
     assert_int_equal(rig_close(r), 0);
 }
 
-/* Steps are read when the consumer waits for a later batch; the first gives only the beginning. */
+/* Steps are read when the consumer waits for a later batch; the first step only provides the
+ * start. */
 TEST(work_is_measured)
 {
     enum { STEPS = 8 };
@@ -102,7 +101,8 @@ TEST(stalls_are_measured)
     close_rig(&r);
 }
 
-/* As far ahead as the host can be: every step gets its times, and no call waits for the device. */
+/* The host runs as far ahead as possible: every step gets its times, and no call waits for the
+ * device. */
 TEST(steps_far_behind_are_all_counted)
 {
     enum { HOST = 16, DEVICE = 2, ROUNDS = 3 };
@@ -137,7 +137,7 @@ TEST(steps_without_streams_are_not_timed)
     const sl_staging_stats stats = stats_of(&r);
     assert_int_equal(stats.stream.steps, 0);
     assert_int_equal(stats.stream.span_ns, 0);
-    /* the marks have all been given back */
+    /* all marks have been returned */
     int64_t took = 0;
     for (uint64_t step = 60; step < 64; step++) {
         do_step(&r, step, &took);
@@ -183,7 +183,7 @@ TEST(a_captured_stream_costs_nothing)
     close_rig(&r);
 }
 
-/* All else works without. */
+/* Everything else works without measurements. */
 TEST(a_device_that_measures_nothing)
 {
     rig r;
@@ -223,6 +223,6 @@ TEST(host_memory_has_no_stream)
         waits += stats.host_waits[i];
     }
     assert_int_equal(waits, 5);
-    assert_int_equal(stats.host_waits[0], 5); /* all were there already */
+    assert_int_equal(stats.host_waits[0], 5); /* all were ready */
     assert_int_equal(rig_close(&r), 0);
 }

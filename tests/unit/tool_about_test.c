@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tool says of left-out files, warnings and meanings, as text and as JSON. */
+/* Tests the tool's reports of left-out files, warnings and meanings, as text and as JSON. */
 #include "dataset.h"
 #include "dataset_checks.h"
 #include "photo_folder.h"
@@ -37,7 +37,7 @@ static sl_dataset *inside(void)
     return (sl_dataset *)(void *)dataset;
 }
 
-/* Runs `print` with the stream in a file, whose text `said` has then. */
+/* Runs `print` with the stream in a file, and stores the text in `said`. */
 static void listen_to(FILE *stream, void (*print)(void))
 {
     char path[300];

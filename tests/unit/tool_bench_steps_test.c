@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of an arm, and of arms against each other, on made-up times. */
+/* Tests the statistics of one arm, and of several arms compared, on made-up times. */
 #include "test.h"
 
 #include "../../tools/sluice/bench/compare.h"
@@ -31,7 +31,7 @@ static struct bench_step_figures figures_of(const struct bench_step *at, size_t 
 
 TEST(test_nothing_to_count)
 {
-    const struct bench_step only = {.begin = 5, .end = 5.1}; /* the first step is left out */
+    const struct bench_step only = {.begin = 5, .end = 5.1}; /* the first step is excluded */
     struct bench_step_figures figures = figures_of(&only, 1, &emulated);
     assert_int_equal(figures.steps, 0);
     assert_true(isnan(figures.au_strict) && isnan(figures.wait_max_ms) && isnan(figures.idle));
@@ -64,19 +64,20 @@ TEST(test_formulas)
     assert_true(near(figures.idle, 1 - 0.33 / 0.7));
 }
 
-/* A wait that is over before the accelerator comes to the batch costs nothing; a stall on the
- * stream does; what is both is counted once; idleness of the host's own making is not data's. */
+/* A wait that ends before the accelerator reaches the batch costs nothing. A stall on the stream
+ * does. Time that is both is counted once. Idle time caused by the host itself does not count as
+ * data. */
 TEST(test_who_is_to_blame)
 {
     struct bench_step at[2] = {{0, 0, 0, 0, 10}, {.end = 12}};
     const struct {
         double asked, got, reached, begin, blamed;
     } cases[] = {
-        {9, 9.5, 10, 10, 0},            /* hidden behind the step before */
-        {9, 10.25, 10.25, 10.25, 0.25}, /* the host came too late with the batch */
+        {9, 9.5, 10, 10, 0},            /* hidden behind the previous step */
+        {9, 10.25, 10.25, 10.25, 0.25}, /* the host delivered the batch too late */
         {9, 9.5, 10, 10.5, 0.5},        /* queued in time, its copy was late */
         {9, 10.25, 10.25, 10.5, 0.5},   /* both, one after the other */
-        {10.5, 10.5, 10.5, 10.5, 0},    /* the host slept; the data were there */
+        {10.5, 10.5, 10.5, 10.5, 0},    /* the host slept; the data were ready */
         {10.5, 10.75, 10.75, 10.75, 0.25},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sentence of `sluice bench` from recorded statistics. */
+/* Tests the verdict of `sluice bench` on recorded statistics. */
 #include "test.h"
 
 #include "../../tools/sluice/bench/bottleneck.h"
@@ -76,12 +76,12 @@ TEST(test_workers_limit)
     expect(&run, BOTTLENECK_DECODE, "reads in flight 40 % of the time");
     stats = stats_of(8, 10);
     expect(&run, BOTTLENECK_AUGMENT, "augment-bound");
-    run.packing = ""; /* no help with what is not decoding */
+    run.packing = ""; /* packing only helps decoding */
     run.processors = 2;
     expect(&run, BOTTLENECK_AUGMENT, "only more cores would help");
 }
 
-/* Whatever the shares are: of so few they are those of a pipeline that fills. */
+/* Regardless of the shares: those of so few steps belong to a pipeline that is still filling. */
 TEST(test_few_batches_are_no_verdict)
 {
     struct recorded stats = stats_of(15, 4);
@@ -97,7 +97,7 @@ TEST(test_few_batches_are_no_verdict)
     expect(&run, BOTTLENECK_CONSUMER, "accelerator-bound");
 }
 
-/* 19 s of work for 1900 rows: 10 ms a row; 510 rows/s would take 5.1 cores. */
+/* 19 s of work for 1900 rows: 10 ms per row; 510 rows/s would take 5.1 cores. */
 TEST(test_cores_missing)
 {
     struct recorded stats = stats_of(15, 4);
@@ -230,10 +230,10 @@ TEST(test_consumer_limits)
     expect(&run, BOTTLENECK_CONSUMER, "GPU-bound: data-caused idle 0.4 % (workers busy 35 %)");
     run.consumer = CONSUMER_EMULATED;
     expect(&run, BOTTLENECK_CONSUMER, "accelerator-bound (emulated): data-caused idle 0.4 %");
-    /* One that waits is not the limit, however long its step is. */
+    /* A consumer that waits is not the limit, however long its step is. */
     run.data_idle = 0.3;
     expect(&run, BOTTLENECK_NONE, "no stage is busy");
-    /* Without steps nothing can be the consumer's fault. */
+    /* Without steps, the consumer cannot be the cause. */
     run.consumer = CONSUMER_FREE;
     run.data_idle = 0;
     expect(&run, BOTTLENECK_NONE, "workers 35 %");

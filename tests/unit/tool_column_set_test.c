@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The columns that the tool says a dataset has by nature are those that a loader gives, and what is
- * asked for is what comes.
- */
+/* Checks that the default columns the tool reports for a dataset are those of a loader, and that
+ * requested columns are delivered. */
 #include "../../tools/sluice/common/column_set.h"
 #include "../../tools/sluice/common/exit_code.h"
 #include "loader_setup.h"
@@ -20,7 +18,7 @@ PHOTO_GROUP(photos, 3, SAMPLES / 3)
 static const struct column_look look = {
     .shape = {.kind = PIPELINE_EVAL, .size = 20, .area_min = 0.08, .area_max = 1}};
 
-/* The first batch of a loader that was given what `set` is. */
+/* Returns the first batch of a loader configured with `set`. */
 static sluice_batch *first_batch(sluice_dataset *dataset, struct column_set *set,
                                  sluice_loader **loader)
 {
@@ -73,7 +71,7 @@ TEST(test_natural)
     expect_natural(setup_dataset(photos.path), "image");
 }
 
-/* Fields called like what every batch has; the last two have no column. */
+/* Fields named like the columns of every batch; the last two have no column. */
 TEST(test_natural_of_any_name)
 {
     static const char *const names[] = {"index", "mask", "field.index", "status", "field.mask"};
@@ -143,7 +141,7 @@ TEST(test_asked)
     free(set);
 }
 
-/* The mixed label is what the picture's weight and partner say. */
+/* The mixed label follows from the image's weight and partner row. */
 TEST(test_mixed_labels)
 {
     const struct option_list texts = {

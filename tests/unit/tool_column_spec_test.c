@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns as text: what each kind takes, and a sentence for what is wrong. */
+/* Tests columns as text: the options of each kind, and the message for each error. */
 #include "test.h"
 
 #include "../../tools/sluice/common/column_spec.h"
@@ -110,7 +110,7 @@ TEST(test_others)
     }
 }
 
-/* What follows a picture is as sluice_column has it; 0 is the library's default. */
+/* Options that follow an image are as in sluice_column; 0 is the library's default. */
 TEST(test_followers)
 {
     struct column_spec spec = good("seg=mask:mask,follows=image,fill=255,interpolation=bilinear,"
@@ -173,7 +173,7 @@ static const char *any_value(const sluice_option *option)
     return option->type == SLUICE_OPTION_TEXT ? "image" : option->least == 2 ? "2" : "1";
 }
 
-/* The key that an option of the library's is taken by, in Python's word. */
+/* Returns the key for one of the library's options, in Python's spelling. */
 static void try_key(const char *kind, const sluice_option *option)
 {
     char key[32];
@@ -196,8 +196,8 @@ static bool is_refused(const char *kind, const char *name)
              strcmp(kind, "instances") == 0));
 }
 
-/* All that the library's table has, for each kind, with no word of it here. */
-/* Ids are given, also where they are 0. */
+/* For each kind, everything in the library's table, with no name spelled out here. */
+/* Ids are set even if they are 0. */
 TEST(test_ids_of_packed_columns)
 {
     struct column_spec spec = good("tokens:packed,length=8");
@@ -212,7 +212,7 @@ TEST(test_ids_of_packed_columns)
     assert_int_equal(spec.column.ids, SLUICE_ID_BOS | SLUICE_ID_FIM_PREFIX | SLUICE_ID_FIM_MIDDLE |
                                           SLUICE_ID_FIM_SUFFIX);
     assert_true(spec.column.fim_rate == 0.5 && spec.column.fim_spm > 0);
-    assert_true(spec.column.fim_spm < 1e-300); /* 0 is meant */
+    assert_true(spec.column.fim_spm < 1e-300); /* stands for 0 */
 }
 
 TEST(test_every_key)

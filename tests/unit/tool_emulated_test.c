@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The emulated accelerator: how long its steps take, and who waits for whom. */
+/* Tests the emulated accelerator: how long its steps take, and which side waits. */
 #include "test.h"
 
 #include "../../tools/sluice/bench/emulated.h"
@@ -8,7 +8,7 @@
 enum { STEPS = 6 };
 static const double step_s = 0.004;
 
-/* STEPS steps, each asked for `late_s` after the one before could be given. */
+/* Runs STEPS steps, each requested `late_s` after the previous one allowed it. */
 static struct bench_steps run(uint32_t ahead, double late_s)
 {
     struct accelerator *accelerator = emulated_open(step_s, ahead);
@@ -28,7 +28,7 @@ static struct bench_steps run(uint32_t ahead, double late_s)
     return steps;
 }
 
-/* Ahead: a step begins when the one before is over, to the bit, however late the host wakes. */
+/* Ahead: a step begins exactly when the previous one ends, however late the host wakes. */
 TEST(test_ahead_steps_touch)
 {
     struct bench_steps steps = run(2, 0);
@@ -41,7 +41,7 @@ TEST(test_ahead_steps_touch)
     bench_steps_free(&steps);
 }
 
-/* No more than `ahead` steps are under way when another is asked for. */
+/* At most `ahead` steps are in flight when another is requested. */
 TEST(test_ahead_is_bounded)
 {
     for (uint32_t ahead = 0; ahead <= 3; ahead++) {
@@ -53,7 +53,7 @@ TEST(test_ahead_is_bounded)
     }
 }
 
-/* Not ahead: the host sleeps through the step, and what it oversleeps is the step's. */
+/* Not ahead: the host sleeps through the step, and its oversleeping counts as part of the step. */
 TEST(test_not_ahead_counts_the_sleep)
 {
     struct bench_steps steps = run(0, 0);
@@ -64,7 +64,7 @@ TEST(test_not_ahead_counts_the_sleep)
     bench_steps_free(&steps);
 }
 
-/* Data that comes late makes the accelerator wait. */
+/* Late data make the accelerator wait. */
 TEST(test_late_data)
 {
     struct bench_steps steps = run(1, 2 * step_s);

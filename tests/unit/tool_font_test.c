@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text on pixels: how it is measured and broken, and that it stays in its tile. */
+/* Tests text on pixels: how it is measured and wrapped, and that it stays in its tile. */
 #include "test.h"
 
 #include "../../tools/sluice/view/font.h"
@@ -25,7 +25,7 @@ static bool is_paper(int x, int y)
     return memcmp(pixels[y + AROUND][x + AROUND], paper, 3) == 0;
 }
 
-/* All that is drawn is in [left, right) x [top, bottom), and something is. */
+/* Checks that everything drawn is in [left, right) x [top, bottom), and that something is. */
 static void expect_drawn_in(int left, int top, int right, int bottom)
 {
     size_t drawn = 0;
@@ -58,7 +58,7 @@ TEST(widths_add_up)
 
 TEST(a_letter_is_where_its_pixels_are)
 {
-    /* A vertical bar: one column or two, higher than a letter; a full stop: low. */
+    /* A vertical bar has one or two columns and is higher than a letter; a full stop is low. */
     struct overlay tile = tile_of(SIDE, SIDE);
     font_draw(&tile, (struct font_place){50, 60}, FONT_SMALL, font_text("|"), ink);
     expect_drawn_in(50, 60, 54, 60 + (int)font_line(FONT_SMALL));
@@ -109,7 +109,7 @@ TEST(text_is_broken_at_blanks)
     assert_true(is_text(font_rest(text, line), "three"));
     assert_true(is_text(font_break(FONT_SMALL, text, width - 1), "one"));
     assert_true(is_text(font_break(FONT_SMALL, text, 1000), "one two three"));
-    /* Within a word where there is no blank, and never without a letter. */
+    /* Wraps within a word if there is no blank, and never leaves a line without a letter. */
     assert_true(is_text(
         font_break(FONT_SMALL, font_text("mmmm"), font_width(FONT_SMALL, font_text("mm"))), "mm"));
     assert_true(is_text(font_break(FONT_SMALL, font_text("mmmm"), 0), "m"));
@@ -135,7 +135,7 @@ TEST(a_tag_stands_above_its_box_or_in_it)
     tile = tile_of(SIDE, SIDE);
     tag_draw(&tile, (double[]){-40, 5, 120, 90}, "dog", red);
     expect_drawn_in(0, 5, right - 30, 5 + high);
-    /* In the tile also at its right and lower ends, and with a word that is wider. */
+    /* Stays in the tile at its right and lower edges, even with a word that is wider. */
     tile = tile_of(SIDE, SIDE);
     tag_draw(&tile, (double[]){195, 199, 260, 300}, "dog", red);
     expect_drawn_in(SIDE - (right - 30), 199 - high, SIDE, 199);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks, as processes, that meet through files: also where an earlier run left its own. */
+/* Tests ranks, as processes, that meet through files, also where an earlier run left its own. */
 #include "../../tools/sluice/bench/gather.h"
 #include "../../tools/sluice/bench/rank_figures.h"
 #include "../../tools/sluice/common/clock.h"
@@ -24,7 +24,7 @@ static sluice_ranks ranks_of(uint32_t rank, uint32_t world_size)
     return ranks;
 }
 
-/* What one rank does; 0: it went as it should. Runs in a process of its own. */
+/* Runs one rank in a process of its own. Returns 0 on success. */
 typedef int (*rank_work)(struct gather *gather, uint32_t rank);
 
 static pid_t start(uint32_t rank, double wait_s, rank_work work)
@@ -99,7 +99,7 @@ static void expect_all_meet(void)
         assert_int_equal(end_of(children[i]), TOOL_FINE);
     }
     path_of("", path);
-    assert_int_not_equal(stat(path, &status), 0); /* nothing is left */
+    assert_int_not_equal(stat(path, &status), 0); /* nothing remains */
 }
 
 TEST(ranks_meet)
@@ -144,9 +144,9 @@ TEST(a_missing_rank_ends_the_wait)
     const pid_t second = start(1, 300, meet);
     const pid_t first = start(0, 0.2, meet);
     assert_int_equal(end_of(first), TOOL_FAILED);
-    assert_int_equal(end_of(second), TOOL_FAILED); /* as it is told, long before its own time */
+    assert_int_equal(end_of(second), TOOL_FAILED); /* reported by the other, long before */
     assert_true(clock_seconds() - begin < 120);
-    assert_int_equal(end_of(start(2, 0.1, meet)), TOOL_FAILED); /* alone, with what they left */
+    assert_int_equal(end_of(start(2, 0.1, meet)), TOOL_FAILED); /* alone, with their files */
     path_of("", path);
     remove_tree(path);
 }

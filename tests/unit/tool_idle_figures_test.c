@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle figures against a count of single nanoseconds, and cases worked out by hand. */
+/* Compares the idle statistics with a count of single nanoseconds and with cases worked out by
+ * hand. */
 #include "test.h"
 
 #include "../../tools/sluice/idle/figures.h"
@@ -34,7 +35,8 @@ static void near(double found, double expected)
     assert_true(fabs(found - expected) <= 1e-9);
 }
 
-/* Each nanosecond of the window by itself: what is on then, and which figures it counts for. */
+/* Classifies each nanosecond of the window: the work active then, and the statistics it counts
+ * for. */
 static void expect_counted(bool on[KINDS][SPAN], const struct idle_window *window,
                            const struct idle_figures *figures)
 {
@@ -100,10 +102,8 @@ TEST(test_against_counting)
     }
 }
 
-/*
- * A step of 100 ns, ten times: 60 ns of kernel, then the host waits 30 ns for data while a kernel
- * of sluice runs 5 ns and a copy the last 20 ns of the wait; 10 ns nothing.
- */
+/* A step of 100 ns, ten times: 60 ns of kernel, then the host waits 30 ns for data, while a kernel
+ * of sluice runs for 5 ns and a copy for the last 20 ns of the wait; then 10 ns of nothing. */
 static void make_steps(struct idle_trace *trace, int64_t origin)
 {
     for (int64_t i = 0; i < 10; i++) {
@@ -187,7 +187,7 @@ TEST(test_window_by_time)
         intervals_add(&trace.program, i * second, i * second + second / 2);
     }
     assert_true(idle_trace_finish(&trace));
-    assert_true(idle_choose_window(&trace, &choose, &window)); /* a quarter is more than 10 s */
+    assert_true(idle_choose_window(&trace, &choose, &window)); /* a quarter exceeds 10 s */
     assert_int_equal(window.start, 10 * second);
     assert_int_equal(window.end, 99 * second + second / 2);
     struct idle_window_options part = {.skip_s = 20, .length_s = 30};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Record files and marks that are wrong in every way that comes to mind, and in random ways. */
+/* Tests record files and marks with every foreseeable fault and with random ones. */
 #include "test.h"
 
 #include "../../tools/sluice/idle/records.h"
@@ -102,7 +102,7 @@ TEST_WITH(test_good, setup, teardown)
     const struct idle_trace *trace = &run.devices[0].trace;
     assert_int_equal(trace->kernels, 4);
     assert_int_equal(trace->memory_operations, 8);
-    assert_int_equal(trace->program.items[0].start, 0); /* the clock's offset is off */
+    assert_int_equal(trace->program.items[0].start, 0); /* the clock's offset is subtracted */
     assert_int_equal(trace->program.count + trace->sluice.count, 4);
     assert_int_equal(trace->copies_in.count + trace->copies.count, 4);
     assert_int_equal(trace->fills.count, 4);
@@ -140,7 +140,7 @@ TEST_WITH(test_wrong_headers, setup, teardown)
     file.header.records = UINT64_MAX;
     expect_problem(&file, sizeof file, "truncated", RECORDS);
     file = good_file();
-    memset(file.header.reason, 'x', sizeof file.header.reason); /* no end */
+    memset(file.header.reason, 'x', sizeof file.header.reason); /* unterminated */
     memset(file.header.visible_devices, '7', sizeof file.header.visible_devices);
     expect_problem(&file, sizeof file, "", RECORDS);
 }
@@ -195,7 +195,7 @@ TEST_WITH(test_random_damage, setup, teardown)
     }
 }
 
-/* Two processes that see the GPUs in another order share a device. */
+/* Two processes that enumerate the GPUs in different orders share a device. */
 TEST_WITH(test_devices_by_name, setup, teardown)
 {
     struct record_file file = good_file();
@@ -216,7 +216,7 @@ TEST_WITH(test_devices_by_name, setup, teardown)
     idle_run_free(&run);
 }
 
-/* Where the processes say where their devices are, numbers do not matter; nonsense is left out. */
+/* If the processes report their devices' addresses, numbers do not matter; nonsense is ignored. */
 TEST_WITH(test_devices_by_address, setup, teardown)
 {
     struct record_file file = good_file();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interval sets against a grid of single nanoseconds, and by hand at the borders. */
+/* Compares interval sets with a grid of single nanoseconds, and by hand at the borders. */
 #include "test.h"
 
 #include "../../tools/sluice/idle/intervals.h"
@@ -29,7 +29,7 @@ static void add(struct interval_set *set, struct grid *grid, int64_t start, int6
     }
 }
 
-/* Nested, touching, empty and reversed ones come up by themselves. */
+/* Nested, touching, empty and reversed intervals occur by chance. */
 static void fill(struct interval_set *set, struct grid *grid)
 {
     *set = (struct interval_set){0};
@@ -138,7 +138,7 @@ TEST(test_by_hand)
     intervals_free(&set);
 }
 
-/* The far ends of the clock are times like any other. */
+/* The extremes of the clock are times like any other. */
 TEST(test_extremes)
 {
     struct interval_set early = {0};

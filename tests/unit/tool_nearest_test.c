@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The word that was probably meant: distances against their definition, and what people mistype. */
+/* Tests the suggestion for a mistyped word: distances against their definition, and common typing
+ * errors. */
 #include "test.h"
 
 #include "../../tools/sluice/common/nearest.h"
@@ -13,7 +14,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* As it is defined, of the last letters of both. */
+/* Follows the definition, from the last letters of both. */
 static unsigned defined(const char *a, size_t i, const char *b, size_t k)
 {
     if (i == 0 || k == 0) {
@@ -27,7 +28,7 @@ static unsigned defined(const char *a, size_t i, const char *b, size_t k)
     return steps;
 }
 
-/* All words of up to four letters out of three. */
+/* All words of up to four letters from an alphabet of three. */
 static void test_steps(void **state)
 {
     enum { WORDS = 1 + 3 + 9 + 27 + 81 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monitor over a fake NVML (argv[1]): figures, and a reason for each that is missing. */
+/* Tests the monitor over a fake NVML (argv[1]): its statistics, and a reason for each that is
+ * missing. */
 #include "test.h"
 
 #include "../../tools/sluice/common/clock.h"
@@ -114,7 +115,7 @@ TEST(test_reasons)
     assert_string_not_equal(summary.reason, "");
 }
 
-/* Only samples inside the time asked for count. */
+/* Only samples inside the requested time count. */
 TEST(test_window)
 {
     struct nvml_summary summary;
@@ -146,7 +147,7 @@ TEST(test_device_names)
     expect_name("", 1, "1");
     expect_name("4,7", 0, "4");
     expect_name("4, 7", 1, "7");
-    expect_name("4,7", 2, "2"); /* there is none; the driver will say so */
+    expect_name("4,7", 2, "2"); /* does not exist; the driver reports it */
     expect_name("GPU-abc,GPU-def", 1, "GPU-def");
 }
 
@@ -157,7 +158,7 @@ static void expect_name_at(const char *visible, const char *address, const char 
     assert_string_equal(name, expected);
 }
 
-/* Numbers of CUDA are not NVML's: addresses are, but for instances, which share one. */
+/* CUDA's numbers are not NVML's. Addresses match, except for instances, which share one. */
 TEST(test_addresses)
 {
     struct nvml_summary summary;

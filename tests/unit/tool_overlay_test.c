@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines and colours over a tile, against what each pixel has to be, looked at one by one. */
+/* Checks lines and colours over a tile pixel by pixel. */
 #include "test.h"
 
 #include "../../tools/sluice/view/overlay.h"
@@ -13,7 +13,7 @@ enum { SIDE = 160, AROUND = 8, WIDE = SIDE + 2 * AROUND, PAPER = 100 };
 static const uint8_t red[3] = {200, 10, 20};
 static uint8_t pixels[WIDE][WIDE][3];
 
-/* A tile with other pixels around it, which stay what they are. */
+/* A tile surrounded by other pixels, which must not change. */
 static struct overlay tile_of(uint32_t width, uint32_t height)
 {
     memset(pixels, PAPER, sizeof pixels);
@@ -31,7 +31,8 @@ static bool is_black(int x, int y)
     return pixel[0] == 0 && pixel[1] == 0 && pixel[2] == 0;
 }
 
-/* In a box of whole pixels and not in the one that is `line` smaller on each side; in the tile. */
+/* Checks the outline: pixels inside the box and outside the box that is `line` smaller on each
+ * side, within the tile. */
 static void expect_outline(const struct overlay *tile, const int box[4], int line)
 {
     for (int y = -AROUND; y < SIDE + AROUND; y++) {
@@ -71,7 +72,7 @@ TEST(test_boxes)
 
 TEST(test_lines)
 {
-    /* Of pixels about the line: for each column one, within half a pixel of it. */
+    /* Each column has one pixel, within half a pixel of the line. */
     struct overlay tile = tile_of(40, 30);
     overlay_line(&tile, (double[]){4, 5}, (double[]){24, 15}, red);
     for (int x = 5; x < 23; x++) {
@@ -82,13 +83,13 @@ TEST(test_lines)
         }
         assert_in_range(drawn, 1, 2);
     }
-    /* Of a long one what is in the tile. */
+    /* Of a long line, the part in the tile is drawn. */
     tile = tile_of(40, 30);
     overlay_line(&tile, (double[]){-1e9, 10}, (double[]){1e9, 10}, red);
     for (int x = 0; x < 40; x++) {
         assert_true(is_red(x, 9) || is_red(x, 10));
     }
-    /* Of others nothing. */
+    /* Lines outside the tile draw nothing. */
     tile = tile_of(40, 30);
     overlay_line(&tile, (double[]){-5, 0}, (double[]){-5, 30}, red);
     overlay_line(&tile, (double[]){0, 70}, (double[]){90, 40}, red);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long the arms of a benchmark take, and what fits in a time. */
+/* Tests how long the arms of a benchmark take, and how many fit into a given time. */
 #include "test.h"
 
 #include "../../tools/sluice/bench/pace.h"
 
 #include <math.h>
 
-/* Starved: a batch takes five times the step. */
+/* Starved: a batch takes five times as long as the step. */
 static const struct bench_pace starved = {.step_s = 0.02, .batch_s = 0.1, .skip = {2, 18, 2}};
 
 static bool near(double a, double b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a spread is written: no range of one, and no sign without a figure. */
+/* Tests how a spread is written: no range for a single value, and no sign without a number. */
 #include "test.h"
 
 #include "../../tools/sluice/bench/spread.h"
@@ -18,7 +18,7 @@ static void test_spreads(void **state)
 {
     expect(0.5, 0.25, 0.75, "50.00 (25.00..75.00)");
     expect(0.5, 0.5, 0.5, "50.00");
-    expect(0.5, 0.499999, 0.500001, "50.00"); /* they print alike */
+    expect(0.5, 0.499999, 0.500001, "50.00"); /* they print the same */
     expect(-0.00001, -0.00002, 0.00001, "0.00");
     expect(-0.0, -0.0, 0.01, "0.00 (0.00..1.00)");
     expect(-0.01, -0.02, 0, "-1.00 (-2.00..0.00)");
@@ -26,7 +26,7 @@ static void test_spreads(void **state)
     char text[8];
     const struct bench_spread spread = {1, 0, 2};
     bench_spread_format(text, sizeof text, &spread, 1, 2);
-    assert_string_equal(text, "1.00 (0"); /* cut, and no further */
+    assert_string_equal(text, "1.00 (0"); /* cut off there */
 }
 
 int main(void)

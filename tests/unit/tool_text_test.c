@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that is safe for a terminal, and lines of progress. */
+/* Tests terminal-safe text and progress lines. */
 #include "test.h"
 
 #include "../../tools/sluice/common/progress.h"
@@ -16,17 +16,17 @@ TEST(test_safe)
         {"plain ~", "plain ~"},
         {"\x1b[2J\n\t\x7f", "\\x1b[2J\\x0a\\x09\\x7f"},
         {"\xc3\xbc \xe6\x97\xa5 \xf0\x9f\x98\x80", "\xc3\xbc \xe6\x97\xa5 \xf0\x9f\x98\x80"},
-        {"\xc2\x9b\xc2\xa0", "\\xc2\\x9b\xc2\xa0"},            /* CSI of eight bits */
-        {"\x9b\xff", "\\x9b\\xff"},                            /* no UTF-8 */
+        {"\xc2\x9b\xc2\xa0", "\\xc2\\x9b\xc2\xa0"},            /* 8-bit CSI */
+        {"\x9b\xff", "\\x9b\\xff"},                            /* not UTF-8 */
         {"\xc0\x9b\xe0\x80\x9b", "\\xc0\\x9b\\xe0\\x80\\x9b"}, /* overlong */
         {"\xed\xa0\x80", "\\xed\\xa0\\x80"},                   /* a surrogate */
-        {"a\xe6\x97", "a\\xe6\\x97"},                          /* cut */
+        {"a\xe6\x97", "a\\xe6\\x97"},                          /* truncated */
     };
     char safe[64];
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         assert_string_equal(safe_text(safe, sizeof safe, pairs[i].text), pairs[i].safe);
     }
-    assert_string_equal(safe_text(safe, 6, "ab\x1b"), "ab"); /* no part of an escape */
+    assert_string_equal(safe_text(safe, 6, "ab\x1b"), "ab"); /* never part of an escape */
     assert_string_equal(safe_text(safe, 7, "ab\x1b"), "ab\\x1b");
     assert_string_equal(safe_text(safe, 3, "a\xc3\xbc"), "a");
 }
@@ -41,12 +41,12 @@ static const char *described(double elapsed, uint64_t first, uint64_t done, uint
 
 TEST(test_progress)
 {
-    /* One slow first sample of many says nothing about the rest. */
+    /* One slow first sample among many does not predict the rest. */
     assert_string_equal(described(0.5, 0, 1, 3000), "  0% 1/3000 samples");
     assert_string_equal(described(2, 0, 4, 3000), "  0% 4/3000 samples, 2/s");
     assert_string_equal(described(2, 0, 1000, 3000), " 33% 1000/3000 samples, 500/s, 4.0 s left");
     assert_string_equal(described(6, 0, 60, 3000), "  2% 60/3000 samples, 10/s, 4:54 left");
-    /* What an earlier run did is no part of the rate. */
+    /* An earlier run's work does not count towards the rate. */
     assert_string_equal(described(0, 2000, 2000, 3000), " 67% 2000/3000 samples");
     assert_string_equal(described(2, 2000, 2200, 3000),
                         " 73% 2200/3000 samples, 100/s, 8.0 s left");

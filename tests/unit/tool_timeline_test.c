@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The timeline of a page: every lane goes to the end of what is drawn, however much there is, and
- * what is drawn was recorded whole.
- */
+/* Tests the timeline of a page: every lane extends to the end of the drawing, regardless of the
+ * amount of data, and everything drawn was recorded completely. */
 #include "test.h"
 
 #include "../../tools/sluice/bench/trace_file.h"
@@ -13,16 +11,15 @@
 
 enum { THREADS = 5, SPANS_MAX = 40000, LANES = 64 };
 
-/* Of a page. */
+/* Values of a page. */
 static struct {
     double ms;
     size_t count;
-    double first[LANES],
-        last[LANES]; /* of each thread: where its first span begins, its last ends */
+    double first[LANES], last[LANES]; /* per thread: first begin, last end */
     size_t of[LANES];
 } page;
 
-/* All of the events are of work on threads. */
+/* All events are work on threads. */
 static void read_page(const char *text)
 {
     memset(&page, 0, sizeof page);
@@ -63,7 +60,7 @@ static void draw(const struct trace_capture *capture)
     free(text);
 }
 
-/* Threads that work without a pause, each piece as long as `piece_us`, from 0 to `ms`. */
+/* Threads that work without a pause from 0 to `ms`, in pieces of `piece_us`. */
 static struct trace_capture busy(uint64_t ms, uint64_t piece_us)
 {
     struct trace_capture capture = {.name = "test", .thread_count = THREADS};
@@ -105,7 +102,7 @@ TEST(lanes_go_to_the_end_however_many_spans_there_are)
     }
 }
 
-/* Shorter than what a page draws otherwise: nothing is drawn behind the end. */
+/* Shorter than a page usually draws: nothing is drawn past the end. */
 TEST(the_window_ends_with_the_recording)
 {
     struct trace_capture capture = busy(100, 1000);

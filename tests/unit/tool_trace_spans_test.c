@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings as intervals: lives of slots, with and without device memory, whole and cut. */
+/* Tests recordings as intervals: the lives of slots, with and without device memory, complete and
+ * cut off. */
 #include "test.h"
 
 #include "../../tools/sluice/bench/trace_spans.h"
@@ -38,7 +39,7 @@ static struct trace_spans spans_of(sluice_trace_event *events, size_t count)
     return spans;
 }
 
-/* There is one such span, with these ends in milliseconds. */
+/* Checks that there is one such span, with these ends in milliseconds. */
 static void expect(const struct trace_spans *spans, enum trace_group group,
                    enum trace_span_kind kind, uint64_t number, double begin, double end)
 {
@@ -63,7 +64,7 @@ static size_t count_kind(const struct trace_spans *spans, enum trace_span_kind k
     return count;
 }
 
-/* Two batches through slot 0; as threads write them, out of order. */
+/* Two batches through slot 0, out of order, as threads write them. */
 TEST(test_host_memory)
 {
     sluice_trace_event events[] = {
@@ -73,7 +74,7 @@ TEST(test_host_memory)
         work(SLUICE_TRACE_DECODE, 12, 20, 0), work(SLUICE_TRACE_AUGMENT, 20, 22, 0),
         work(SLUICE_TRACE_READ, 5, 120, 0),
     };
-    /* Freed and filled again within the resolution of the clock does not happen: the lock. */
+    /* The lock prevents a slot from being freed and refilled within the clock's resolution. */
     events[2].begin_ns++;
     events[2].end_ns++;
     struct trace_spans spans = spans_of(events, sizeof events / sizeof *events);
@@ -81,7 +82,7 @@ TEST(test_host_memory)
     expect(&spans, GROUP_HOST_SLOTS, SPAN_FILL, 0, 10, 30);
     expect(&spans, GROUP_HOST_SLOTS, SPAN_READY, 0, 30, 50);
     expect(&spans, GROUP_HOST_SLOTS, SPAN_HELD, 0, 50, 90);
-    expect(&spans, GROUP_HOST_SLOTS, SPAN_BATCH, 4, 90.000001, 120); /* cut by the end */
+    expect(&spans, GROUP_HOST_SLOTS, SPAN_BATCH, 4, 90.000001, 120); /* cut off by the end */
     expect(&spans, GROUP_HOST_SLOTS, SPAN_FILL, 4, 90.000001, 120);
     expect(&spans, GROUP_THREADS, SPAN_DECODE, 0, 12, 20);
     expect(&spans, GROUP_THREADS, SPAN_AUGMENT, 0, 20, 22);
@@ -110,7 +111,7 @@ TEST(test_device_memory)
     trace_spans_free(&spans);
 }
 
-/* The ring kept the newest events only; a cancelled batch has no end of its own. */
+/* The ring kept only the newest events; a cancelled batch has no end of its own. */
 TEST(test_cut_and_dropped)
 {
     sluice_trace_event events[] = {
@@ -127,7 +128,7 @@ TEST(test_cut_and_dropped)
     trace_spans_free(&spans);
 }
 
-/* In the order of the file: by group, track and begin, and what encloses before what is inside. */
+/* In file order: by group, track and start, with the enclosing span before the enclosed one. */
 TEST(test_order)
 {
     sluice_trace_event events[] = {
@@ -155,7 +156,7 @@ TEST(test_order)
     trace_spans_free(&spans);
 }
 
-/* The last step is over after the last thing that the library did: the batch is held until then. */
+/* The last step ends after the library's last event: the batch is held until then. */
 TEST(test_lives_go_on_to_the_last_step)
 {
     sluice_trace_event events[] = {

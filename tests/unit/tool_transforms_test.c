@@ -2,14 +2,14 @@
 /*
  * Compares docs/transforms.md with the library: the page lists each step with its arguments and
  * defaults, its examples in C equal those of the command line, and their pixels are those of the
- * committed sheet tests/data/steps.png: the picture, then a tile for each example.
+ * committed sheet tests/data/steps.png: the image, then a tile for each example.
  *
  *     tool_transforms_test SCENES PAGE SHEET [write]
  *
- * SCENES is tests/data/scenes: two of what bench/photos paints (--count 48 --classes 12, the
- * classes' eighth and third), cut to 224 x 224 and paler, 24 + 0.75 v. The second is there for what
- * mixes pictures. "write" renews the sheet.
- */
+ * SCENES is tests/data/scenes: two images painted by bench/photos (--count 48 --classes 12, from
+ * the eighth and third class), cropped to 224 x 224 and paler, 24 + 0.75 v. The second is for steps
+ * that mix images. "write" renews the sheet.
+ * */
 #include "test.h"
 
 #include "../../tools/sluice/common/augment_text.h"
@@ -25,13 +25,13 @@
 #include <string.h>
 
 enum {
-    FRAME = 240, /* what is shown of a picture, about its middle; the sheet has it at a third */
+    FRAME = 240, /* size of the central part shown; the sheet has it at a third */
     TILE = 80,
     TILE_BYTES = TILE * TILE * 3,
     COLUMNS = 7,
     GAP = 8,
     CELL = TILE + GAP,
-    EPOCH = 5, /* in whose draws most can be seen */
+    EPOCH = 5, /* the epoch whose draws show the most */
     EXAMPLES_MAX = 64,
     NAME_BYTES = 48,
     TEXT_BYTES = 256
@@ -39,8 +39,8 @@ enum {
 
 typedef struct example {
     char name[NAME_BYTES];
-    char command[TEXT_BYTES]; /* as behind --augment */
-    char code[TEXT_BYTES];    /* "name", numbers; or more than that */
+    char command[TEXT_BYTES]; /* as after --augment */
+    char code[TEXT_BYTES];    /* "name", numbers; or more */
     uint8_t tile[TILE_BYTES];
 } example;
 
@@ -64,7 +64,7 @@ static char *read_page(const char *path)
     return text;
 }
 
-/* Cell `number` of a table's row, without its backquotes. */
+/* Returns cell `number` of a table row, without its backquotes. */
 static bool take_cell(const char *row, size_t number, char *cell, size_t bytes)
 {
     for (size_t i = 0; i < number; i++) {
@@ -119,13 +119,14 @@ static void add(sluice_augment *recipe, const char *name, double width, double h
     assert_int_equal(sluice_augment_add(recipe, name, size, 2), SLUICE_OK);
 }
 
-/* Floats of normalised pixels, -2.12 to 2.64 at most, as bytes. */
+/* Converts normalised float pixels, between -2.12 and 2.64, to bytes. */
 static uint8_t byte_of(float value)
 {
     return (uint8_t)lrintf(fminf(fmaxf(53.5F * (value + 2.12F), 0), 255));
 }
 
-/* Row 0 of a batch of both scenes, by the recipe and then the frame. Destroys the recipe. */
+/* Computes row 0 of a batch of both scenes with the recipe and then the frame. Destroys the
+ * recipe. */
 static void draw(sluice_augment *recipe, bool floats, uint8_t tile[TILE_BYTES])
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -268,7 +269,8 @@ static size_t put_argument(char *text, size_t bytes, const sluice_augment_argume
                : (size_t)snprintf(text, bytes, "%s=%g", name, a->preset);
 }
 
-/* "width, height, interpolation=bilinear": fill_r, _g and _b as one; "weights...=1": a list. */
+/* Writes "width, height, interpolation=bilinear": fill_r, _g and _b as one argument, "weights...=1"
+ * for a list. */
 static void describe(uint32_t number, const sluice_augment_step *step, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -287,8 +289,8 @@ static void describe(uint32_t number, const sluice_augment_step *step, char *tex
 
 /* ---- the tests ---- */
 
-/* What needs more than a picture: the sizes of a loader's buckets (docs/buckets.md), the shapes of
- * objects (docs/several.md). */
+/* True for steps that need more than an image: the sizes of a loader's buckets (docs/buckets.md) or
+ * the shapes of objects (docs/several.md). */
 static bool has_no_example(const char *name)
 {
     return strcmp(name, "bucket_crop") == 0 || strcmp(name, "copy_paste") == 0;
@@ -317,7 +319,7 @@ TEST(each_step_is_on_the_page_with_its_arguments)
     assert_int_equal(example_count + without, count);
 }
 
-/* The scenes have none: it shows the picture as it is. */
+/* Without boxes, the step leaves the image of the scene unchanged. */
 static bool looks_at_boxes(const example *e)
 {
     return strcmp(e->name, "random_iou_crop") == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers with units, and the JSON writer. */
+/* Tests numbers with units, and the JSON writer. */
 #include "test.h"
 
 #include "../../tools/sluice/common/json.h"

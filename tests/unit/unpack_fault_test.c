@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Each call by which an unpack writes, failing once: the error says so and names the file, nothing
- * has the folder's name that is not whole, nothing else is left, and the next unpack is whole.
- */
+/* Makes each writing call of an unpack fail once: the error says so and names the file, the
+ * folder's final name only ever holds a complete result, nothing else remains, and the next unpack
+ * is complete. */
 #include "pack_setup.h"
 #include "test.h"
 #include "unpack.h"
@@ -55,7 +54,7 @@ int __wrap_syncfs(int fd)
     return fails() ? -1 : __real_syncfs(fd);
 }
 
-/* Not there at all, as on file systems that cannot exchange. */
+/* Fails as on file systems that cannot exchange names. */
 int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigned flags)
 {
     (void)from;
@@ -109,7 +108,7 @@ TEST(each_call_fails_once)
             memset(&error, 0, sizeof(error));
             countdown = ++calls;
             status = sl_unpack(setup.dataset, path, &options, &result, &error);
-            /* but for the last of all, the folder above: by then it is whole */
+            /* except for the last call, on the folder above: by then the result is complete */
             if (status < 0 && is_there("out")) {
                 assert_non_null(strstr(error.text, "folder above"));
                 assert_int_equal(result.samples, 6);
@@ -125,7 +124,7 @@ TEST(each_call_fails_once)
         assert_true(countdown > 0);
         countdown = 0;
         assert_int_equal(result.samples, 6);
-        assert_int_equal(count_names(path, NULL), 3); /* two archives, or classes; the mark */
+        assert_int_equal(count_names(path, NULL), 3); /* two archives or classes, and the mark */
         remove_tree(path);
     }
     pack_setup_remove(&setup);

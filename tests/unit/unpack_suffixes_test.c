@@ -85,7 +85,7 @@ static const named sets[][FIELDS_HERE] = {
      {"score", SLUICE_FIELD_FLOAT, "score.txt", "score.json"},
      {"clip", SLUICE_FIELD_TENSOR, "clip.npy", "clip.npy"},
      {"caption", SLUICE_FIELD_TEXT, "caption", "caption"}},
-    /* several fields want the suffix of the first one */
+    /* several fields claim the suffix of the first one */
     {{"a b", SLUICE_FIELD_BYTES, "a_b", "a_b"},
      {"a:b", SLUICE_FIELD_BYTES, "a_b-2.bin", "a_b-2.bin"},
      {"a?b", SLUICE_FIELD_BYTES, "a_b-3.bin", "a_b-3.bin"}},
