@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Datasets with other classes through the public interface: joined and mixed by the names of their
- * classes, added to a packed one, by a list, by renaming, by a file; and what is refused. All
- * formats, orders and joins of joins are tried in python/tests/test_labels.py.
- */
+/* Tests changes of classes through the public interface: joining and mixing by class name, adding
+ * to a packed dataset, by a list, by renaming and by a file; and errors.
+ * python/tests/test_labels.py covers all formats, orders and joins of joins. */
 #include "dataset_checks.h"
 #include "loader_setup.h"
 #include "test_folder.h"
@@ -78,7 +76,7 @@ static void expect_refused(const sluice_label_options *labels, sluice_status sta
     }
 }
 
-/* Classes, then labels; closes the dataset. */
+/* Reads the classes, then the labels. Closes the dataset. */
 static void expect(sluice_dataset *dataset, const char *const *classes, uint32_t count,
                    const int64_t *labels, uint32_t samples)
 {
@@ -138,7 +136,7 @@ TEST(test_a_list_and_new_names)
     labels.rename_count = 2;
     assert_int_equal(join(&joined, &labels, NULL), SLUICE_OK);
     expect(joined, left, 1, renamed, ALL);
-    labels.classes = all_names; /* both: what is renamed, in this order */
+    labels.classes = all_names; /* both: the renamed classes, in this order */
     labels.class_count = 3;
     static const int64_t both[ALL] = {1, 1, -1, 1, 1, -1, -1};
     assert_int_equal(join(&joined, &labels, NULL), SLUICE_OK);
@@ -232,7 +230,7 @@ TEST(test_others_are_added_to_what_is_packed)
     assert_int_equal(sluice_pack(parts[1], packed, &options, &result, &error), SLUICE_OK);
     assert_int_equal(result.complete, 1);
     expect(dataset_opened(packed), all_names, 3, all_labels, ALL);
-    /* Nothing of it that was damaged goes unnoticed. */
+    /* Any damage to it is noticed. */
     sluice_dataset *whole = dataset_opened(packed);
     sluice_verify_result verified = SLUICE_VERIFY_RESULT_INIT;
     assert_int_equal(sluice_dataset_verify(whole, NULL, &verified, &error), SLUICE_OK);

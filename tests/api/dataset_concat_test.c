@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Joined datasets through the public interface: each sample is that of its part, wherever it is
- * read; order, ranks and cursors are those of any dataset; what does not agree is refused by name.
- * The parts are a folder of pictures, shards of the same pictures, and shards of tensors.
- */
+/* Tests joined datasets through the public interface: each sample is its part's, however it is
+ * read; order, ranks and cursors behave as for any dataset; mismatching parts fail with their
+ * names. The parts are an image folder, shards of the same images, and shards of tensors. */
 #include "batches.h"
 #include "dataset_checks.h"
 #include "loader_setup.h"
@@ -19,7 +17,7 @@ enum { FIELD_MAX = 1 << 16 };
 static photo_folder folder;
 static char root[200], packed[256];
 
-/* Folder, shards, folder. */
+/* Joins folder, shards and folder. */
 static void open_parts(sluice_dataset *parts[PARTS])
 {
     parts[0] = dataset_opened(folder.path);
@@ -43,7 +41,7 @@ static sluice_dataset *join_all(void)
     open_parts(parts);
     sluice_dataset *joined = join(parts, PARTS);
     for (size_t i = 0; i < PARTS; i++) {
-        sluice_dataset_close(parts[i]); /* the joined one keeps them */
+        sluice_dataset_close(parts[i]); /* the joined dataset keeps them */
     }
     return joined;
 }
@@ -129,7 +127,7 @@ static uint64_t fingerprint_of(const sluice_dataset *dataset)
     return info.fingerprint;
 }
 
-/* (a + b) + c is a + b + c, and no other order of them is. */
+/* (a + b) + c equals a + b + c and no other order of the parts. */
 TEST(test_parts_are_taken_apart)
 {
     sluice_dataset *parts[PARTS];
@@ -203,7 +201,7 @@ static void collect(batches *all, const sluice_loader_options *options, uint64_t
     sluice_loader_close(loader);
 }
 
-/* Whatever the number of workers and the way of reading: each sample once, the same bytes. */
+/* Regardless of the number of workers and the reading method: each sample once, the same bytes. */
 TEST(test_batches_do_not_depend_on_workers)
 {
     batches first = {0};
@@ -319,7 +317,7 @@ typedef struct tensor_set {
     int turned;     /* the label comes first */
 } tensor_set;
 
-/* Sample i: label i and a tensor of i's. */
+/* Sample i has label i and a tensor filled with i. */
 static sluice_dataset *write_tensors(const char *where, const tensor_set *set)
 {
     char path[300];
@@ -365,7 +363,7 @@ static const void *column_of(const sluice_batch *batch, const char *name)
     return tensor.data;
 }
 
-/* An epoch, which is one batch, of two sets of 20. */
+/* An epoch, here one batch, of two sets of 20 samples. */
 static void expect_rows(sluice_dataset *two)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -386,7 +384,7 @@ static void expect_rows(sluice_dataset *two)
     sluice_loader_close(loader);
 }
 
-/* Another order of fields, and lengths that differ: values are the parts' all the same. */
+/* With another field order and differing lengths, the values are still those of the parts. */
 TEST(test_fields_are_found_by_name)
 {
     const tensor_set sets[] = {
@@ -488,7 +486,7 @@ TEST(test_wrong_calls)
     sluice_dataset_close(photos);
 }
 
-/* The same picture many times over in a folder, which is read as whole files. */
+/* Many copies of one image in a folder, read as whole files. */
 TEST(test_the_same_one_several_times)
 {
     enum { TIMES = 40 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One picture of one sample, decoded: sizes first, then pixels, those that Pillow decodes; raw ones
- * as they were written; what is refused, and what a damaged one says.
- */
+/* Tests decoding one image of one sample: sizes first, then pixels, which equal Pillow's; raw
+ * pixels as written; errors, and the report of a damaged image. */
 #include "dataset_checks.h"
 #include "photo_folder.h"
 #include "pillow.h"
@@ -18,7 +16,7 @@ enum { CLASSES = 2, PER_CLASS = 3, PHOTOS = CLASSES * PER_CLASS };
 
 static photo_folder photos;
 
-/* The pixels, malloc'd, by asking for their size first. */
+/* Returns the pixels, malloc'd, after asking for their size. */
 static uint8_t *decode(const sluice_dataset *dataset, uint64_t index, sluice_pixels *pixels)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -99,7 +97,7 @@ static void add(sluice_writer *writer, const uint8_t *image, size_t bytes, uint3
     assert_int_equal(sluice_writer_add_values(writer, values, 2, NULL), SLUICE_OK);
 }
 
-/* A picture of 2 x 3 raw pixels, and a sample without one. */
+/* An image of 2 x 3 raw pixels, and a sample without one. */
 static void write_raw(const char *path, const uint8_t pixels[18])
 {
     sluice_field fields[2] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};

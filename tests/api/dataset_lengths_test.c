@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lengths of tensors, from an index and from samples; what packing them gives; stops and refusals.
- */
+/* Tests lengths of tensors, from an index and from samples; the result of packing them; stops and
+ * errors. */
 #include "test.h"
 #include "test_folder.h"
 
@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLES = 5000, LONGEST = 50 }; /* more than the samples that a thread looks up at once */
+enum { SAMPLES = 5000, LONGEST = 50 }; /* more samples than a thread looks up at once */
 
 static uint64_t length_of(uint32_t number)
 {
     return number % 7 == 3 ? 0 : number * 13 % LONGEST;
 }
 
-/* Tokens, or beside them a table of two columns that every fifth sample lacks. */
+/* Writes tokens and, with two fields, a table of two columns that every fifth sample lacks. */
 static sluice_dataset *write_tokens(const char *name, uint32_t field_count)
 {
     static const uint16_t zeros[LONGEST * 2] = {0};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Mixes through the public interface: shares of every prefix of a run, the same batches for any
- * number of workers, ranks that share an epoch, cursors that go on at any step. The schedule itself
- * is tested in tests/unit/plan_mixing_test.c, other formats in python/tests/test_datasets.py.
- */
+/* Tests mixes through the public interface: the shares in every prefix of a run, the same batches
+ * for any number of workers, ranks that share an epoch, and cursors that resume at any step.
+ * tests/unit/plan_mixing_test.c tests the schedule itself, python/tests/test_datasets.py other
+ * formats. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "test.h"
@@ -124,8 +123,8 @@ TEST(test_workers_make_no_difference)
     batches_free(&four);
 }
 
-/* Stops after `stop` steps; what follows, as two ranks with other batches, in the order of steps.
- */
+/* Stops after `stop` steps and resumes as two ranks with another batch size. Their rows in step
+ * order must be the rest. */
 static void check_resume(const batches *whole, uint64_t stop)
 {
     uint8_t cursor[SLUICE_CURSOR_BYTES];
@@ -177,8 +176,7 @@ TEST(test_a_cursor_goes_on_anywhere)
     batches_free(&whole);
 }
 
-/* The last epoch of 61 samples that a mix has, and the next one, which is refused and harms
- * nothing. */
+/* The last epoch of 61 samples that a mix has. The next one fails without harm. */
 TEST(test_epochs_have_an_end)
 {
     const uint64_t epochs = (UINT64_C(1) << 63) / EPOCH;

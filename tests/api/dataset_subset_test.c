@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Subsets through the public interface, against brute force over what they are made of: by ranges,
- * numbers, files and conditions; subsets of subsets and of joined datasets; wrong choices.
- */
+/* Tests subsets through the public interface, by brute force over their sources: by ranges,
+ * numbers, files and conditions; subsets of subsets and of joined datasets; invalid choices. */
 #include "loader_setup.h"
 #include "test.h"
 
@@ -16,7 +14,7 @@ static char root[200];
 static sluice_dataset *all;
 static int64_t chosen[CHOSEN_MAX];
 
-/* Sample i: label i % 10, or none where i % 11 == 0, and score i / 100 - 2. */
+/* Sample i has label i % 10, or none where i % 11 == 0, and score i / 100 - 2. */
 static int64_t label_of(int64_t i)
 {
     return i % 10;
@@ -103,7 +101,7 @@ static int64_t id_at(const sluice_dataset *dataset, uint64_t index)
     return id;
 }
 
-/* Of the ids alone, since a label may be missing. */
+/* Compares only the ids, since a label may be missing. */
 static sluice_loader *open_loader(sluice_dataset *dataset)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -122,7 +120,7 @@ static sluice_loader *open_loader(sluice_dataset *dataset)
     return loader;
 }
 
-/* The subset is `chosen`, `count` of them, in any way that it can be read. */
+/* The subset has the `count` samples of `chosen`, by every reading method. */
 static void expect_chosen(sluice_dataset *subset, uint64_t count)
 {
     int64_t ids[CHOSEN_MAX / 8];
@@ -176,7 +174,7 @@ TEST(test_ranges)
     sluice_dataset_close(subset);
 }
 
-/* Numbers in an order that no run describes, more than are kept as runs, some of them twice. */
+/* Numbers in an irregular order, more than are kept as runs, some of them twice. */
 TEST(test_numbers_in_any_order)
 {
     enum { LONG = 20000 };
@@ -192,7 +190,7 @@ TEST(test_numbers_in_any_order)
     expect_chosen(few, 700);
     options.index_count = LONG;
     sluice_dataset *many = choose(all, &options);
-    memset(numbers, 0, sizeof(numbers)); /* they were copied */
+    memset(numbers, 0, sizeof(numbers)); /* the dataset has a copy */
     assert_int_equal(samples_of(many), LONG);
     for (uint64_t i = 0; i < LONG; i += 17) {
         assert_int_equal(id_at(many, i), chosen[i]);
@@ -216,7 +214,7 @@ TEST(test_subsets_of_subsets)
     options.ranges = "290:300,0:10,105";
     sluice_dataset *same = choose(all, &options);
     assert_int_equal(fingerprint_of(same), fingerprint_of(inner));
-    for (int i = 0; i < 100; i++) { /* which is flat */
+    for (int i = 0; i < 100; i++) { /* stays flat */
         options.ranges = "0:";
         sluice_dataset *next = choose(inner, &options);
         sluice_dataset_close(inner);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad samples under each policy, and options that are refused. */
+/* Tests bad samples under each policy, and invalid options. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "packed.h"
@@ -19,7 +19,7 @@
 
 static photo_folder photos;
 
-/* What is wrong with some of the photos. */
+/* The faults of some photos. */
 static const struct {
     uint32_t index;
     const char *what;
@@ -54,7 +54,7 @@ static void spoil(void)
     }
 }
 
-/* The folder is listed while all photos are there; then some go bad. */
+/* The folder is listed while all photos are intact; then some are damaged. */
 static sluice_loader *open_spoiled(const sluice_loader_options *options)
 {
     photo_folder_make(&photos, CLASSES, PER_CLASS);
@@ -122,7 +122,7 @@ TEST(replace_is_deterministic)
     batches_free(&runs[1]);
 }
 
-/* next fails at the batch of the first bad sample, says which, and stays failed. */
+/* next fails at the batch of the first bad sample, names the sample, and keeps failing. */
 TEST(fail_says_which)
 {
     sluice_loader_options options = setup_options();
@@ -181,7 +181,7 @@ TEST(quarantine_lists_them)
     photo_folder_remove(&photos);
 }
 
-/* Every sample bad: replace gives up and masks; the run still has all its batches. */
+/* Every sample is bad: replace gives up and masks, and the run still has all its batches. */
 TEST(nothing_but_bad_samples)
 {
     photo_folder_make(&photos, 2, 4);
@@ -245,8 +245,7 @@ TEST(options_are_checked)
     photo_folder_remove(&photos);
 }
 
-/* A program that looks at no call's status still gets no loader over another recipe than it wants.
- */
+/* A program that ignores the status of every call still gets no loader with a wrong recipe. */
 TEST(refused_recipes_are_refused)
 {
     photo_folder_make(&photos, 1, 2);
@@ -266,7 +265,7 @@ TEST(refused_recipes_are_refused)
     photo_folder_remove(&photos);
 }
 
-/* A header older or newer than the library: sizes from nothing to twice the struct. */
+/* A header older or newer than the library: sizes from zero to twice the struct. */
 TEST(struct_sizes)
 {
     photo_folder_make(&photos, 2, 4);
@@ -282,7 +281,7 @@ TEST(struct_sizes)
         sluice_loader *loader;
         const sluice_status status =
             setup_loader_status(&loader, photos.path, &given.options, &error);
-        /* Without batch_size it is the default of 256, more than there is. */
+        /* Without batch_size, the default is 256, more than the dataset's samples. */
         assert_int_equal(status, size < 8 ? SLUICE_INVALID : SLUICE_OK);
         sluice_loader_close(loader);
         if (size > sizeof(given.options)) {
@@ -294,10 +293,10 @@ TEST(struct_sizes)
     photo_folder_remove(&photos);
 }
 
-/* Of a sample with the fields image, label and key. */
+/* Offsets in a sample with the fields image, label and key. */
 enum { LABEL_CELL = 32, FEW = 6, FEW_CLASSES = 3, WITHOUT_CLASS = 4 };
 
-/* A label that is none of the classes. */
+/* A label outside the classes. */
 TEST(rows_without_a_class_are_bad_samples)
 {
     char folder[256];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The batches themselves: which samples, in which order, with which pixels, and that nothing but
- * the seed decides it. */
+/* Tests batches: their samples, order and pixels, and that only the seed determines them. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "test_folder.h"
@@ -64,7 +63,7 @@ TEST(workers_do_not_matter)
     one.workers = 1;
     for (uint32_t workers = 2; workers <= 9; workers += 3) {
         sluice_loader_options many = setup_options();
-        many.workers = workers; /* more than this machine has cores, too */
+        many.workers = workers; /* also more than this machine's cores */
         many.prefetch = 2 + workers % 5;
         many.io_threads = workers;
         many.io_depth = 1 + workers * 7;
@@ -90,7 +89,7 @@ TEST(seeds_and_epochs_matter)
     batches_free(&c);
 }
 
-/* Epochs one after another in one loader (read ahead) equal epochs of fresh loaders. */
+/* Consecutive epochs in one loader (read ahead) equal epochs of fresh loaders. */
 TEST(epochs_follow_each_other)
 {
     sluice_loader_options options = setup_options();
@@ -163,7 +162,7 @@ static void run_rank(uint32_t rank, uint32_t world, unsigned *seen)
     batches_free(&all);
 }
 
-/* Every rank's rows together are the epoch; padding is marked and empty. */
+/* The ranks' rows together are the epoch; padding is marked and empty. */
 TEST(ranks_share_an_epoch)
 {
     for (uint32_t world = 1; world <= 4; world++) {
@@ -177,7 +176,8 @@ TEST(ranks_share_an_epoch)
     }
 }
 
-/* Three epochs of one of eight ranks over few samples; counts those of the first in `seen`. */
+/* Runs three epochs of one of eight ranks over few samples. Counts those of the first epoch in
+ * `seen`. */
 static void run_sparse_rank(const char *path, uint32_t rank, int32_t last, unsigned *seen)
 {
     sluice_loader_options options = setup_options();
@@ -198,8 +198,8 @@ static void run_sparse_rank(const char *path, uint32_t rank, int32_t last, unsig
     sluice_loader_close(loader);
 }
 
-/* Three samples, eight ranks: most ranks have no row, and must neither hang nor run ahead for ever.
- */
+/* Three samples, eight ranks: most ranks have no row, and must neither hang nor run ahead
+ * forever. */
 TEST(more_ranks_than_samples)
 {
     photo_folder few;
@@ -230,7 +230,7 @@ static void expect_position(sluice_loader *loader, uint64_t samples, uint64_t st
     assert_int_equal(at.step, step);
 }
 
-/* Consumes `steps` of epoch 4 and saves the cursor. */
+/* Consumes `steps` steps of epoch 4 and saves the cursor. */
 static saved save_after(uint64_t steps, const sluice_loader_options *options, batches *begin)
 {
     saved cursor = {.size = sizeof(cursor.bytes)};
@@ -244,7 +244,7 @@ static saved save_after(uint64_t steps, const sluice_loader_options *options, ba
     return cursor;
 }
 
-/* Restores; the epoch's other rows must be those of `whole` from `first` on. */
+/* Restores the cursor. The epoch's remaining rows must be those of `whole` from `first` on. */
 static void expect_rest(const saved *cursor, const sluice_loader_options *options,
                         const batches *whole, uint64_t first)
 {
@@ -256,7 +256,7 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
     batches_collect(&rest, loader, epoch);
     const uint64_t in_step = options->batch_size;
     // NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): small
-    const uint64_t start = rest.steps > 0 ? first : SAMPLES; /* with what the epoch dropped */
+    const uint64_t start = rest.steps > 0 ? first : SAMPLES; /* includes dropped samples */
     expect_position(loader, start + rest.steps * in_step,
                     (start + in_step - 1) / in_step + rest.steps);
     assert_int_equal(rest.end, SLUICE_END);
@@ -268,7 +268,7 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
     sluice_loader_close(loader);
 }
 
-/* A cursor saved after every possible batch continues with exactly the rest, with other workers and
+/* A cursor saved after any batch resumes with exactly the remaining rows, with other workers and
  * another batch size. */
 TEST(cursor_resumes)
 {
@@ -288,7 +288,7 @@ TEST(cursor_resumes)
     batches_free(&whole);
 }
 
-/* Another epoch in between does not use the cursor up. */
+/* An epoch in between does not use up the cursor. */
 TEST(cursor_waits_for_its_epoch)
 {
     const sluice_loader_options options = setup_options();
@@ -316,7 +316,7 @@ TEST(cursor_waits_for_its_epoch)
     sluice_loader_close(loader);
 }
 
-/* What a finished epoch dropped does not come back with a smaller batch. */
+/* Samples that a finished epoch dropped do not come back with a smaller batch. */
 TEST(finished_epoch_stays_finished)
 {
     sluice_loader_options options = setup_options(); /* drops 55 % 8 samples */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches of a small image folder and of shards that the first version of the format holds, in all
- * dtypes and layouts, against checksums of what they were: no change of the house may change them.
+ * Compares batches of a small image folder and of shards in the format's first version, in all
+ * dtypes and layouts, with their original checksums: no change to the library may change them.
  *
  *   loader_before_test FOLDER           the test; FOLDER: tests/data/before
- *   loader_before_test FOLDER --print   what the table below would have to be
+ *   loader_before_test FOLDER --print   prints the table below for this build
  */
 #include "test.h"
 
@@ -23,7 +23,7 @@ enum { SIDE = 40, EPOCHS = 2, DTYPES = 4, LAYOUTS = 2, RECIPES = 3, DATASETS = 3
 static const char *root;
 static const char *const datasets[DATASETS] = {"photos", "packed", "pixels"};
 
-/* By dataset, recipe (train, evaluation, padded crop), dtype, layout. */
+/* By dataset, recipe (train, evaluation, padded crop), dtype and layout. */
 static const uint64_t expected[DATASETS][RECIPES][DTYPES][LAYOUTS] = {
     {{{0xb37917781e563b72, 0x5b2b0df49ec27a37},
       {0x210df1d2d46e6fe4, 0x8ae6da65e274cd90},
@@ -127,7 +127,7 @@ static void add_epoch(XXH3_state_t *hash, sluice_loader *loader, uint64_t epoch)
     must(status);
 }
 
-/* Everything that EPOCHS epochs give. */
+/* All batches of EPOCHS epochs. */
 static uint64_t hash_of(int data, int kind, int32_t dtype, int32_t layout, uint32_t workers)
 {
     sluice_dataset *dataset = open_dataset(datasets[data]);
@@ -140,7 +140,7 @@ static uint64_t hash_of(int data, int kind, int32_t dtype, int32_t layout, uint3
     options.dtype = dtype;
     options.layout = layout;
     options.last_batch = SLUICE_LAST_PAD;
-    options.on_bad_sample = SLUICE_BAD_MASK; /* small pictures hold no padded crop */
+    options.on_bad_sample = SLUICE_BAD_MASK; /* small images have no padded crop */
     sluice_loader *loader = NULL;
     must(sluice_loader_open(&loader, dataset, recipe, &options, NULL));
     XXH3_state_t hash;

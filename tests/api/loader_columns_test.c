@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Batches of the columns that were asked for, from a folder and from shards, on the host and on a
- * device (a fake CUDA driver): pictures as a loader with that recipe alone gives them, labels and
- * texts as the dataset says, rows without a sample blank; and what open refuses.
- */
+/* Tests batches of requested columns, from a folder and from shards, on the host and on a device (a
+ * fake CUDA driver): images equal those of a loader with that recipe alone, labels and texts those
+ * of the dataset, and rows without a sample are blank. Also tests the errors of open. */
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
 #include "test.h"
@@ -84,12 +82,12 @@ static sluice_loader *open_asked(const char *path, sluice_loader_options options
     if (sluice_loader_open(&loader, dataset, NULL, &options, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
     }
-    sluice_columns_destroy(columns); /* it was copied */
+    sluice_columns_destroy(columns); /* the loader has a copy */
     sluice_dataset_close(dataset);
     return loader;
 }
 
-/* A loader of the field "image" alone, through `recipe`, which it takes over. */
+/* Opens a loader of the field "image" alone, through `recipe`, which it takes over. */
 static sluice_loader *open_natural(const char *path, sluice_loader_options options,
                                    sluice_augment *recipe)
 {
@@ -138,7 +136,7 @@ static void check_blank(const sluice_batch *batch, uint32_t row, uint32_t rows)
     assert_int_equal(((const int32_t *)column_of(batch, "label", (uint64_t)rows * 4))[row], -1);
 }
 
-/* The text of row `row`, in both columns of it. */
+/* Checks the text of row `row` in both of its columns. */
 static void check_key(const sluice_batch *batch, uint32_t row, const char *key)
 {
     const uint32_t rows = sluice_batch_rows(batch);
@@ -274,7 +272,7 @@ TEST(columns_on_a_device)
     compare(packed, "cuda:0", BATCH - (SAMPLES - 1) % BATCH);
 }
 
-/* Every column is there by number too, in the order in which it was asked for. */
+/* Every column is also available by number, in the order of the requests. */
 TEST(columns_are_counted)
 {
     static const char *const names[] = {"image", "small",       "label", "target",
@@ -391,7 +389,7 @@ TEST(columns_that_are_not_there_are_refused)
     sluice_columns_destroy(columns);
 }
 
-/* The first call that was refused is what open says. */
+/* open reports the first failed call. */
 TEST(a_refused_call_is_remembered)
 {
     sluice_columns *columns = NULL;
@@ -404,7 +402,7 @@ TEST(a_refused_call_is_remembered)
     sluice_columns_destroy(columns);
 }
 
-/* A text that is longer than its space: the loader's policy, and a report that says which. */
+/* A text longer than its slot: the loader's policy applies, and the report names the text. */
 TEST(a_text_too_long_is_a_bad_sample)
 {
     sluice_columns *columns = NULL;
@@ -439,7 +437,7 @@ static uint8_t *first_rows(sluice_loader_options options, const sluice_augment *
     assert_int_equal(sluice_loader_open(&loader, dataset, recipe, &options, NULL), SLUICE_OK);
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
-    assert_int_equal(sluice_batch_columns(batch), 5); /* image, label, and the three of all */
+    assert_int_equal(sluice_batch_columns(batch), 5); /* image, label, and three of every batch */
     assert_int_equal(sluice_batch_tensor(batch, "image", &tensor), SLUICE_OK);
     uint8_t *rows = malloc(tensor.size_bytes);
     memcpy(rows, tensor.data, tensor.size_bytes);
@@ -450,7 +448,7 @@ static uint8_t *first_rows(sluice_loader_options options, const sluice_augment *
     return rows;
 }
 
-/* The columns that are described, and added, give the batch of a loader without columns. */
+/* Described and added columns give the batch of a loader without columns. */
 TEST(natural_columns_are_described)
 {
     sluice_dataset *dataset = setup_dataset(packed);
@@ -463,7 +461,7 @@ TEST(natural_columns_are_described)
     uint32_t ended = 0;
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     for (uint32_t i = 0; (status = sluice_dataset_natural_column(dataset, i, &column)) >= 0; i++) {
-        ended += status == SLUICE_END; /* a text: the key */
+        ended += status == SLUICE_END; /* text: the key */
         if (status == SLUICE_OK) {
             column.recipe = column.kind == SLUICE_COLUMN_IMAGE ? recipe : NULL;
             ask(columns, &column);

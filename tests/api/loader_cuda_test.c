@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The whole loader over a CUDA device (a fake driver's): what arrives there is what a loader over
- * host memory gives, bit for bit, converted by a reference of the fake's own; and it is used as a
- * CUDA device wants to be.
- */
+/* Runs the whole loader over a CUDA device (with a fake driver): batches there equal those of a
+ * loader over host memory, bit for bit, converted by the fake's own reference, and the driver is
+ * called correctly. */
 #include "batches.h"
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
@@ -48,7 +46,7 @@ static sluice_loader_options options_for(const char *device)
 /* ---- a consumer on a stream: everything is read late ---- */
 
 typedef struct piece {
-    const void *from; /* the host's address of device memory */
+    const void *from; /* host address of the device memory */
     void *to;
     size_t bytes;
 } piece;
@@ -104,7 +102,7 @@ static void collect(collected *all, sluice_loader *loader, struct CUstream_st *s
         all->steps++;
         assert_int_equal(sluice_batch_release_on(batch, stream), SLUICE_OK);
     }
-    /* The consumer's thread never waits for the device, and is left as it was. */
+    /* The consumer's thread never waits for the device, and its context stays unchanged. */
     assert_int_equal(fake->host_waits(), waits);
     assert_int_equal(fake->context_depth(), 0);
     assert_int_equal(fake->capture_mode(), 0);
@@ -212,7 +210,7 @@ TEST(a_lost_byte_is_seen)
 
 /* ---- memory ---- */
 
-/* One epoch; what its slots are pinned as, and what is told of it. */
+/* Runs one epoch. Checks how its slots are pinned and what is reported about it. */
 static void run_pinned(const char *pinning, const char *reason, const fake_cuda_options *options,
                        const fake_cuda_fault *fault)
 {
@@ -271,7 +269,7 @@ TEST(too_little_device_memory_is_told)
 
 /* ---- every call of opening fails once ---- */
 
-/* Who cannot get into the context cannot give anything back. */
+/* A caller that cannot enter the context cannot free anything. */
 static bool entry_failed(void)
 {
     const char *failed = fake->failed_call();
@@ -279,7 +277,7 @@ static bool entry_failed(void)
                               strcmp(failed, "cuThreadExchangeStreamCaptureMode") == 0);
 }
 
-/* Whether the nth call was one of opening. */
+/* True if the nth call was part of opening. */
 static bool open_failing(uint64_t nth, bool sticky)
 {
     sluice_loader_options options = options_for("cuda:0");
@@ -292,7 +290,7 @@ static bool open_failing(uint64_t nth, bool sticky)
     const sluice_status status = setup_loader_status(&loader, photos.path, &options, &error);
     const bool failed = fake->failed_call() != NULL;
     if (status == SLUICE_OK) {
-        /* It does without, or nobody has noticed yet. */
+        /* The loader works without this call, or the failure is still unnoticed. */
         sluice_batch *batch = NULL;
         assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
         const sluice_status next = sluice_loader_next(loader, &batch, -1);
@@ -349,8 +347,9 @@ TEST(close_at_any_time)
     }
 }
 
-/* A consumer whose stream is gone, or never was the device's, is told so and loses nothing: it goes
- * on with another stream. More batches than there are slots, so that a lost one would be missed. */
+/* If the consumer's stream is gone, or never belonged to the device, the call fails and loses
+ * nothing: the consumer can continue with another stream. There are more batches than slots, so
+ * that a lost one would be noticed. */
 static void a_bad_stream_costs_nothing(fake_cuda_home home, bool ended, const char *words)
 {
     const sluice_loader_options options = options_for("cuda:0");
@@ -427,7 +426,7 @@ static int exit_code_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Everything that a child may do to what its parent opened. */
+/* Everything that a child may do with its parent's objects. */
 static int use_in_child(sluice_loader *loader, sluice_batch *batch)
 {
     sluice_batch *other;
@@ -487,7 +486,7 @@ static int end_with_loader(const char *path, const char *ending)
     if (strcmp(ending, endings[0]) != 0) {
         sluice_batch_release(batch);
         if (strcmp(ending, endings[2]) == 0) {
-            (void)atexit(close_last); /* after the driver has gone */
+            (void)atexit(close_last); /* after the driver is gone */
         }
         (void)atexit(end_driver);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches of recipes against digests that every processor must produce: x86-64 with each
+ * Compares batches of recipes with digests that every processor must produce: x86-64 with each
  * instruction set, and AArch64. A line of photos.txt or boxes.txt is a recipe:
  *
  *   NAME DIGEST DTYPE LAYOUT EXACT STEP;STEP;...
@@ -46,7 +46,7 @@ static void must(sluice_status status, const sluice_error *error, const char *na
 
 /* ---- the lines ---- */
 
-/* Cuts the next word of `text` off. */
+/* Cuts off the next word of `text`. */
 static char *next_word(char **text)
 {
     char *word = strsep(text, " ");
@@ -151,7 +151,7 @@ static sluice_dataset *open_boxes(void)
     return dataset;
 }
 
-/* The image, and every column that follows it. */
+/* The image and every column that follows it. */
 static sluice_columns *columns_of_boxes(const recipe_line *line, const sluice_augment *recipe)
 {
     const sluice_column columns[] = {
@@ -253,7 +253,7 @@ static uint64_t digest_of(sluice_dataset *dataset, const recipe_line *line, bool
     return digest;
 }
 
-/* Compares the lines of `file`, or prints them. Returns how many differ. */
+/* Compares the lines of `file`, or prints them. Returns the number of differences. */
 static uint32_t walk(const char *file, uint32_t lines, bool boxes, bool print)
 {
     char path[LINE_MOST];

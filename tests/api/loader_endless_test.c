@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epochs without an end between them: the same batches, and cursors, ends and empty ranks. */
+/* Tests epochs that follow one another without an end: batches, cursors, ends and empty ranks. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "test_folder.h"
@@ -26,7 +26,7 @@ static sluice_loader_options short_last(void)
     return options;
 }
 
-/* Epochs first .. first+count-1, each by itself, one behind the other. */
+/* Collects epochs first .. first+count-1 one by one, and appends their batches. */
 static void collect_epochs(batches *all, const sluice_loader_options *options, uint64_t first,
                            uint64_t count)
 {
@@ -74,7 +74,7 @@ TEST(epochs_follow_one_another)
     batches_continue(&all, loader, expected.steps);
     expect_equal(&all, &expected);
     assert_int_equal(sluice_loader_steps(loader), expected.steps / EPOCHS);
-    assert_int_equal(sluice_loader_start_endless(loader, 2), SLUICE_OK); /* from elsewhere */
+    assert_int_equal(sluice_loader_start_endless(loader, 2), SLUICE_OK); /* from another epoch */
     follow(loader, 2);
     assert_int_equal(sluice_loader_start_endless(NULL, 0), SLUICE_INVALID);
     assert_int_equal(sluice_loader_start_endless(loader, UINT64_MAX), SLUICE_INVALID);
@@ -83,7 +83,7 @@ TEST(epochs_follow_one_another)
     batches_free(&expected);
 }
 
-/* The descriptor never tells of an end, and next with no time never answers it. */
+/* The descriptor never signals an end, and next with a timeout of 0 never returns it. */
 TEST(there_is_no_end_to_be_seen)
 {
     const sluice_loader_options options = short_last();
@@ -99,7 +99,7 @@ TEST(there_is_no_end_to_be_seen)
     sluice_loader_close(loader);
 }
 
-/* Any change between the two kinds of run, at the end of an epoch and inside it. */
+/* Any switch between the two kinds of run, at the end of an epoch and within it. */
 TEST(runs_of_both_kinds_take_turns)
 {
     const sluice_loader_options options = short_last();
@@ -112,7 +112,7 @@ TEST(runs_of_both_kinds_take_turns)
         batches all;
         assert_int_equal(sluice_loader_start_endless(loader, 7), SLUICE_OK);
         batches_continue(&before, loader, taken);
-        batches_collect(&all, loader, 7 + (taken + steps - 1) / steps); /* the next one */
+        batches_collect(&all, loader, 7 + (taken + steps - 1) / steps); /* the next epoch */
         assert_int_equal(all.end, SLUICE_END);
         assert_int_equal(all.steps, steps);
         batches_free(&all);
@@ -128,7 +128,7 @@ TEST(runs_of_both_kinds_take_turns)
     batches_free(&expected);
 }
 
-/* It counts for epochs that end, and not for those that do not. */
+/* The limit counts for epochs that end, not for endless runs. */
 TEST(end_epoch_does_not_count)
 {
     sluice_loader_options options = short_last();
@@ -141,7 +141,7 @@ TEST(end_epoch_does_not_count)
     batches_continue(&all, loader, expected.steps);
     expect_equal(&all, &expected);
     batches_free(&all);
-    for (uint64_t epoch = 0; epoch < 4; epoch++) { /* past the end, too */
+    for (uint64_t epoch = 0; epoch < 4; epoch++) { /* also past the end */
         batches_collect(&all, loader, epoch);
         assert_int_equal(all.end, SLUICE_END);
         assert_int_equal(all.steps, expected.steps / EPOCHS);
@@ -190,7 +190,7 @@ static saved save_after(const sluice_loader_options *options, uint64_t taken)
     return cursor;
 }
 
-/* What comes after `taken` batches of epochs 3, 4, ... */
+/* Checks the batches that follow the first `taken` batches of epochs 3, 4, ... */
 static void expect_rest(const saved *cursor, const sluice_loader_options *options, uint64_t taken,
                         const batches *whole)
 {
@@ -211,8 +211,8 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
     sluice_loader_close(loader);
 }
 
-/* Saved after every batch of two epochs, and continued without an end; by start_epoch, the rest of
- * the one epoch comes, which is nothing when it was just finished. */
+/* Saved after every batch of two epochs and resumed endlessly. start_epoch returns the rest of that
+ * one epoch, which is empty if the epoch was just finished. */
 TEST(cursors_continue_it)
 {
     const sluice_loader_options options = short_last();
@@ -236,7 +236,7 @@ TEST(cursors_continue_it)
     batches_free(&whole);
 }
 
-/* A cursor for an epoch that the run comes to by itself waits for a start. */
+/* A cursor for an epoch that an endless run reaches on its own stays unused until a start. */
 TEST(a_cursor_is_not_used_in_passing)
 {
     const sluice_loader_options options = short_last();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Consumers that stop early, hold everything, cancel, close from elsewhere, poll, or fork. */
+/* Tests consumers that stop early, hold every batch, cancel, close from another thread, poll, or
+ * fork. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "test_folder.h"
@@ -29,7 +30,7 @@ static sluice_loader *open_loader(void)
     return setup_loader(photos.path, &options);
 }
 
-/* Close at every possible moment of an epoch, and before it. */
+/* Closes at every possible moment of an epoch, and before it. */
 TEST(close_early)
 {
     sluice_loader_close(open_loader());
@@ -44,7 +45,7 @@ TEST(close_early)
     }
 }
 
-/* What the loader says of the latest failure. */
+/* Checks the loader's report of the latest failure. */
 static void expect_text(sluice_loader *loader, sluice_status status, const char *words)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -75,7 +76,7 @@ TEST(next_before_start)
     sluice_loader_close(loader);
 }
 
-/* Every refusal has a text, which goes with the next start. */
+/* Every error has a text, which the next start clears. */
 TEST(refusals_are_told)
 {
     sluice_loader *loader = open_loader();
@@ -127,7 +128,7 @@ static uint64_t sum_of(const sluice_batch *batch)
     return sum;
 }
 
-/* All slots in the consumer's hands: next times out, and goes on when one comes back. Batches stay
+/* The consumer holds all slots: next times out, and succeeds when a slot comes back. Batches stay
  * readable after close. */
 TEST(holds_every_batch)
 {
@@ -191,7 +192,7 @@ TEST(tensors_have_shapes)
     sluice_loader_close(loader);
 }
 
-/* By number as by name, in the promised order. */
+/* Columns by number equal those by name, in the promised order. */
 TEST(columns_are_counted)
 {
     static const char *const names[] = {"image", "label", "index", "mask", "status"};
@@ -259,7 +260,7 @@ static void *next_once(void *argument)
     return NULL;
 }
 
-/* A next that blocks, since the consumer holds every batch, is ended by cancel and by close. */
+/* A next that blocks because the consumer holds every batch is ended by cancel and by close. */
 static void unblock(bool by_close)
 {
     sluice_loader *loader = open_loader();
@@ -349,7 +350,7 @@ TEST(descriptor_tells)
 
 /* ---- fork ---- */
 
-/* What the child finds: STATE everywhere, the pixels, and a close that returns. */
+/* In the child: STATE from every call, readable pixels, and a close that returns. */
 static int child_checks(sluice_loader *loader, sluice_batch *batch, const sluice_tensor *image)
 {
     sluice_batch *other;
@@ -385,7 +386,7 @@ TEST(fork_leaves_the_parent_alone)
     memset(image.data, 0xEE, image.size_bytes);
     const pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) { /* which has a copy of what the parent held */
+    if (child == 0) { /* has a copy of the parent's held batch */
         _exit(child_checks(loader, batch, &image));
     }
     int status;
@@ -408,7 +409,7 @@ TEST(few_descriptors)
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     sluice_loader *loader = open_loader();
-    const int used = dup(0); /* the lowest free one */
+    const int used = dup(0); /* the lowest free descriptor */
     assert_true(used >= 0);
     close(used);
     const struct rlimit tiny = {.rlim_cur = (rlim_t)used + 2, .rlim_max = limit.rlim_max};

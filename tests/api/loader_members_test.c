@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Rows of several samples of which some are bad, in read buffers that hold a fraction of the rows
- * on their way: whatever the number of members, the share of bad samples, the buffer, the order and
- * the policy, an epoch ends soon, and its rows are of good samples; also in episodes, whose rows
- * may wait for one another.
- */
+/* Tests rows of several samples, some of them bad, with read buffers that hold a fraction of the
+ * rows in flight. Regardless of the number of members, the fraction of bad samples, the buffer, the
+ * order and the policy, an epoch ends soon and its rows have good samples; also in episodes, whose
+ * rows may wait for one another. */
 #include "loader_setup.h"
 #include "test.h"
 
@@ -18,8 +16,8 @@ enum { SAMPLES = 120, BATCH = 16, NUMBER_BITS = 16, MEMBERS_MAX = 9 };
 enum { BYTES = 32 << 10, BUFFER = 32 * BYTES };
 #define DEADLINE_NS INT64_C(20000000000)
 
-/* A tensor of bools begins with the bits of its sample's number; that of a bad one ends in no
- * bool. */
+/* A tensor of bools begins with the bits of its sample's number. In a bad sample, the last value is
+ * not a bool. */
 static void fill(uint8_t *bytes, uint64_t sample, bool bad)
 {
     memset(bytes, 1, BYTES);
@@ -162,7 +160,7 @@ static uint32_t good_of_class(uint32_t class, uint32_t percent)
     return good;
 }
 
-/* A class with as many good samples as an episode wants has no sample in it twice. */
+/* In a class with as many good samples as an episode needs, no sample comes twice. */
 static void check_episodes(const sluice_batch *batch, const variant *v, uint32_t *full)
 {
     const int64_t *index = (const int64_t *)(const void *)column_of(batch, "index");
@@ -184,7 +182,7 @@ static void check_episodes(const sluice_batch *batch, const variant *v, uint32_t
     }
 }
 
-/* An epoch, each batch of which comes before the deadline. */
+/* Runs an epoch; each batch must arrive before the deadline. */
 static void run(const char *path, const variant *v)
 {
     sluice_loader *loader = open_loader(path, v);
@@ -214,12 +212,13 @@ static void run(const char *path, const variant *v)
     }
     assert_true(fails || rows == (v->episodes ? EPISODES * K * N : SAMPLES));
     assert_true(!v->episodes || full > EPISODES);
-    /* Eight tries of one in ten bad find a good one. */
+    /* Eight attempts find a good sample if one in ten is bad. */
     assert_true(v->policy != SLUICE_BAD_REPLACE || v->bad_percent > 10 || good == rows);
     sluice_loader_close(loader);
 }
 
-/* Every share of bad samples with every policy, the rest in turns that meet each other. */
+/* Every fraction of bad samples with every policy; the other settings vary in a cycle that combines
+ * them. */
 static void run_all(const char *path, uint32_t bad_percent)
 {
     static const uint32_t members[] = {9, 4, 2};
@@ -276,7 +275,7 @@ TEST(epochs_with_mostly_bad_samples_end)
     run_percent(60);
 }
 
-/* Rows of several episodes of a batch wait for one another, and loaders are closed meanwhile. */
+/* Rows of several episodes of a batch wait for one another, while loaders are closed. */
 TEST(episodes_have_no_sample_twice)
 {
     char folder[200];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steady state allocates nothing: not through the library's counter, and not behind its back
- * (libjpeg, zstd, libc), since this program replaces malloc and counts. And what a loader takes of
- * the machine: it works in little address space, and small files that are, or claim to be, large
- * pictures do not make it take more memory than it was given. */
+/* Checks that the steady state allocates nothing, neither through the library's counter nor
+ * elsewhere (libjpeg, zstd, libc): this program replaces malloc and counts. Also checks a loader's
+ * use of the machine: it works in little address space, and small files that are, or claim to be,
+ * large images do not make it exceed its memory. */
 #include "jpeg_make.h"
 #include "loader_setup.h"
 #include "png_make.h"
@@ -145,7 +145,7 @@ static void shards_allocate_nothing(void **state)
     remove_tree(packed);
 }
 
-/* Depth maps and masks with a palette, interlaced and not, larger than their columns. */
+/* Depth maps and masks with a palette, interlaced or not, larger than their columns. */
 static void masks_allocate_nothing(void **state)
 {
     enum { MASKS = 24, SIDE = 90 };
@@ -186,7 +186,8 @@ static void masks_allocate_nothing(void **state)
     remove_tree(folder);
 }
 
-/* What a loader of `batch` rows a slot says that it takes, and what it asked of the heap. */
+/* Returns the memory that a loader with `batch` rows per slot reports, and the memory it requested
+ * from the heap. */
 static void open_rows(const char *path, uint32_t batch, uint64_t *told, uint64_t *heap)
 {
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
@@ -218,7 +219,7 @@ static void open_rows(const char *path, uint32_t batch, uint64_t *told, uint64_t
     sluice_dataset_close(dataset);
 }
 
-/* All that grows with the rows is in memory_bytes. */
+/* Everything that grows with the rows is included in memory_bytes. */
 static void tables_of_rows_are_counted(void **state)
 {
     static const uint8_t data[ROWS_MANY];
@@ -231,7 +232,8 @@ static void tables_of_rows_are_counted(void **state)
     write_file(path, data, sizeof(data));
     open_rows(path, ROWS_FEW, &told[0], &heap[0]);
     open_rows(path, ROWS_MANY, &told[1], &heap[1]);
-    /* A row is a byte of the tensor, index, mask and status; slabs are rounded up to 2 MiB. */
+    /* A row is one byte each of the tensor, index, mask and status; slabs are rounded up to 2
+     * MiB. */
     const uint64_t slots = (uint64_t)(ROWS_MANY - ROWS_FEW) * ROW_SLOTS * (1 + 8 + 1 + 1);
     const uint64_t rounding = (uint64_t)4 << 20;
     assert_in_range(told[1] - told[0] - slots, heap[1] - heap[0] - rounding,
@@ -242,16 +244,17 @@ static void tables_of_rows_are_counted(void **state)
 /* ---- of the machine ---- */
 
 #define MIB (UINT64_C(1) << 20)
-/* As include/sluice/loader.h has it: enough for two workers, and what is not in memory_bytes. */
+/* As include/sluice/loader.h states: enough for two workers, plus the memory not counted in
+ * memory_bytes. */
 #define ADDRESSES   (1024 * MIB)
 #define NOT_COUNTED (8 * MIB)
-/* What the pictures below would take more than. */
+/* The images below would need more than this. */
 #define UNBOUNDED (48 * MIB)
 
 enum { CROP = 224, SIDE = 3000, CLAIMED = 9000, KINDS = 7 };
 enum { LESS, MORE, BROKEN };
 
-/* Exit code of a child that runs `run`. */
+/* Returns the exit code of a child that runs `run`. */
 static int in_child(int (*run)(const char *path), const char *path)
 {
     int result = 0;
@@ -276,7 +279,7 @@ static sluice_augment *whole_pictures(uint32_t size)
     return recipe;
 }
 
-/* Two epochs. The number of rows that are no pictures; -1: it does not work. */
+/* Runs two epochs. Returns the number of rows that are not images, or -1 on failure. */
 static int run_loader(const char *path, const sluice_loader_options *options, uint32_t size)
 {
     int bad = 0;
@@ -334,7 +337,7 @@ static uint64_t peak_bytes(void)
     return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-/* One colour, so that a large picture is a small file. */
+/* One colour, so that a large image is a small file. */
 static jpeg_file make_plain(const jpeg_options *how)
 {
     const size_t bytes = (size_t)SIDE * SIDE * jpeg_channels(how);
@@ -348,7 +351,7 @@ static jpeg_file make_plain(const jpeg_options *how)
     return file;
 }
 
-/* A small picture whose header says that it is a large one. */
+/* A small image whose header claims a large one. */
 static jpeg_file make_claim(const jpeg_options *how)
 {
     jpeg_file file = jpeg_make_pattern(200, 160, 1, how);
@@ -391,7 +394,7 @@ static void make_hostile(char folder[256])
     }
 }
 
-static uint64_t given; /* memory_bytes of the next run; 0: as much as there is */
+static uint64_t given; /* memory_bytes of the next run; 0: all available */
 
 static int run_with_limit(const char *path)
 {
@@ -417,7 +420,7 @@ static void pictures_do_not_pass_the_limit(void **state)
         given = limits[i];
         assert_int_equal(in_child(run_with_limit, hostile), LESS);
     }
-    given = 0; /* they would, if they could */
+    given = 0; /* without a limit, they use more */
     assert_int_equal(in_child(run_with_limit, hostile), MORE);
     remove_tree(hostile);
 }
@@ -429,7 +432,7 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        /* first: address space that malloc reserved for threads of other tests stays taken */
+        /* first: address space that malloc reserved for threads of other tests stays in use */
         cmocka_unit_test(a_gibibyte_of_addresses_is_enough),
         cmocka_unit_test(folder_allocates_nothing),
         cmocka_unit_test(shards_allocate_nothing),

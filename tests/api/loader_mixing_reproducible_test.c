@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Rows that are mixed are the same by any number of workers, from memory, on any device, and
- * wherever in an epoch they begin. What they are is in loader_mixing_test.
- */
+/* Checks that mixed rows are the same for any number of workers, from memory, on any device, and
+ * from any starting point in an epoch. loader_mixing_test checks their contents. */
 #include "loader_setup.h"
 #include "mixed_epochs.h"
 #include "test.h"
@@ -38,7 +36,7 @@ static uint64_t reads_of(sluice_loader *loader)
     return stats.reads;
 }
 
-/* Of a dataset in memory workers find the samples themselves. */
+/* With a dataset in memory, workers find the samples themselves. */
 TEST_WITH(datasets_in_memory, mixed_data_make, mixed_data_remove)
 {
     for (size_t i = 0; i < MIXED_STEPS; i++) {
@@ -48,7 +46,7 @@ TEST_WITH(datasets_in_memory, mixed_data_make, mixed_data_remove)
         options.last_batch = SLUICE_LAST_SHORT;
         uint64_t reads = 0;
         sluice_loader *kept = mixed_open(mixed_packed(), &options, &mixed_steps[i], &how);
-        options.page_cache = SLUICE_CACHE_BUFFERED; /* which keeps nothing */
+        options.page_cache = SLUICE_CACHE_BUFFERED; /* keeps nothing */
         for (uint64_t epoch = 0; epoch < 4; epoch++) {
             mixed_epoch here = {.rows = 0};
             mixed_epoch there = mixed_run(mixed_packed(), &options, &mixed_steps[i], &how, epoch);
@@ -93,7 +91,7 @@ TEST_WITH(an_epoch_goes_on, mixed_data_make, mixed_data_remove)
     }
 }
 
-/* Two heights: lines that are whole groups of the kernels, and lines that are not. */
+/* Two heights: rows of pixels that fill the kernels' groups, and rows that do not. */
 TEST_WITH(devices_make_the_same, mixed_data_make, mixed_data_remove)
 {
     const fake_cuda_control *fake = mixed_fake();

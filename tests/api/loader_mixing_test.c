@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Rows of a batch that are mixed: against a model that knows nothing but the unmixed batches of a
- * loader without the step, and the parts that tell of partner and weight; and what is refused. That
- * they are the same however they are made is in loader_mixing_reproducible_test.
- */
+/* Tests mixed rows of a batch: against a model that knows only the unmixed batches of a loader
+ * without the step and the parts with partner and weight; and errors.
+ * loader_mixing_reproducible_test checks that they are reproducible. */
 #include "loader_setup.h"
 #include "mixed_epochs.h"
 #include "test.h"
@@ -19,7 +17,8 @@ static const mixed_step unmixed = {.name = NULL};
 
 /* ---- the model ---- */
 
-/* A number rounded to `bits` of fraction, with that least exponent, by arithmetic in binary64. */
+/* Encodes a number rounded to `bits` bits of fraction, with that least exponent, by arithmetic in
+ * binary64. */
 static uint16_t encode(float value, int bits, int least)
 {
     const int width = bits == 10 ? 5 : 8;
@@ -50,7 +49,7 @@ static bool element_is(const mixed_form *how, const uint8_t *row, size_t i, floa
     }
 }
 
-/* An epoch of mixed rows, and the rows that they are made of: bytes, or numbers in binary32. */
+/* An epoch of mixed rows and the rows they are made from: bytes, or binary32 numbers. */
 typedef struct comparison {
     const mixed_form *how;
     const mixed_epoch *mixed, *plain;
@@ -87,14 +86,14 @@ static bool is_shares(const comparison *c, uint64_t row, uint64_t other, float w
     return true;
 }
 
-/* Element number i is of this pixel. */
+/* Returns the pixel of element number i. */
 static size_t pixel_of(const mixed_form *how, size_t i)
 {
     return how->layout == SLUICE_NCHW ? i % PIXELS : i / 3;
 }
 
-/* The picture is the own one outside of a rectangle, and the other one in it: how many pixels that
- * has; -1: it is not. */
+/* Returns the number of pixels of a rectangle in which the image is the other one, if outside it is
+ * its own; -1 if there is no such rectangle. */
 static int box_pixels(const comparison *c, uint64_t row, uint64_t other)
 {
     bool changed[PIXELS] = {false};
@@ -140,7 +139,7 @@ static void expect_label(const comparison *c, uint64_t row, uint64_t other, doub
     }
 }
 
-/* Row `first` + `i` of a batch. */
+/* Returns row `first` + `i` of a batch. */
 static void expect_row(comparison *c, uint64_t first, uint64_t i, uint32_t filled)
 {
     const uint64_t row = first + i;
@@ -170,7 +169,7 @@ static void expect_row(comparison *c, uint64_t first, uint64_t i, uint32_t fille
     c->cuts++;
 }
 
-/* Of all rows; `filled` of a batch have a sample, or should have one. */
+/* Compares all rows; `filled` rows of a batch have a sample, or should have one. */
 static comparison expect_mixed(const mixed_epoch *mixed, const mixed_epoch *plain,
                                const mixed_form *how)
 {
@@ -236,7 +235,7 @@ TEST_WITH(rows_are_the_models, mixed_data_make, mixed_data_remove)
     }
 }
 
-/* What ends an epoch, and odd numbers of rows. */
+/* Ends of an epoch, and odd numbers of rows. */
 TEST_WITH(last_batches, mixed_data_make, mixed_data_remove)
 {
     static const uint32_t sizes[] = {2, 3, 5, 7, 43, 44, 64};
@@ -264,7 +263,7 @@ static void spoil(void)
     }
 }
 
-/* Nothing is mixed into the partner of a bad row, which is zero. */
+/* The partner of a bad row, which is zero, stays unmixed. */
 TEST_WITH(bad_rows_are_no_partners, mixed_data_make, mixed_data_remove)
 {
     spoil();
@@ -289,7 +288,7 @@ TEST_WITH(bad_rows_are_no_partners, mixed_data_make, mixed_data_remove)
     mixed_free(&failed);
 }
 
-/* Each mixes the rows of its own batches, by draws of its own. */
+/* Each rank mixes the rows of its own batches, by its own draws. */
 TEST_WITH(ranks, mixed_data_make, mixed_data_remove)
 {
     const mixed_form how = {.dtype = SLUICE_F32, .layout = SLUICE_NHWC};
@@ -365,7 +364,7 @@ TEST_WITH(what_is_refused, mixed_data_make, mixed_data_remove)
     refuse(&narrow, NULL, 0, SLUICE_F32, 8, "no whole number of pixels");
 }
 
-/* What mixing took, among what operations did. */
+/* Returns the time of mixing, from the operation statistics. */
 static uint64_t mixing_ns(sluice_loader *loader)
 {
     sluice_operation_stats stats = SLUICE_OPERATION_STATS_INIT;
@@ -377,7 +376,7 @@ static uint64_t mixing_ns(sluice_loader *loader)
     return 0;
 }
 
-/* Without columns that were asked for, too. */
+/* Also without requested columns. */
 TEST_WITH(natural_columns, mixed_data_make, mixed_data_remove)
 {
     sluice_loader_options options = setup_options();

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Native steps. The oracle is random_invert, a step of the library: a native function that inverts
- * makes the same batches in its place, bit for bit, wherever it stands. Also seeds, errors, and how
- * long the user data lives.
- */
+/* Tests native steps. The oracle is random_invert, a step of the library: a native function that
+ * inverts gives the same batches in its place, bit for bit, at any position. Also tests seeds,
+ * errors, and the lifetime of the user data. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "test.h"
@@ -48,7 +46,7 @@ static int invert(uint8_t *pixels, uint32_t width, uint32_t height, size_t strid
     return 0;
 }
 
-/* The seed, at the place of the first pixels that *user_data names. */
+/* Writes the seed at the offset that *user_data gives. */
 static int write_seed(uint8_t *pixels, uint32_t width, uint32_t height, size_t stride,
                       uint64_t seed, void *user_data)
 {
@@ -59,7 +57,7 @@ static int write_seed(uint8_t *pixels, uint32_t width, uint32_t height, size_t s
     return 0;
 }
 
-/* Refuses every other image, by its seed, with 7. */
+/* Fails with 7 for every other image, by its seed. */
 // NOLINTNEXTLINE(readability-non-const-parameter): of sluice_native_function
 static int refuse_some(uint8_t *pixels, uint32_t width, uint32_t height, size_t stride,
                        uint64_t seed, void *user_data)
@@ -74,7 +72,7 @@ static int refuse_some(uint8_t *pixels, uint32_t width, uint32_t height, size_t 
 
 /* ---- recipes ---- */
 
-/* '!' inverts: native functions, or the library's step. */
+/* '!' inverts, with a native function or with the library's step. */
 static void add_invert(sluice_augment *recipe, bool native)
 {
     assert_int_equal(native ? sluice_augment_native(recipe, invert, NULL, NULL, NULL)
@@ -274,7 +272,7 @@ TEST(each_row_and_step_has_a_seed_of_its_own)
             assert_true(seed_of(runs, i / STEPS, i % STEPS) != seed_of(runs, k / STEPS, k % STEPS));
         }
     }
-    for (uint64_t row = 0; row < plain.rows; row++) { /* nothing else changes */
+    for (uint64_t row = 0; row < plain.rows; row++) { /* everything else is unchanged */
         const size_t head = STEPS * sizeof(uint64_t);
         assert_memory_equal(plain.images + row * plain.row_bytes + head,
                             runs[0].images + row * plain.row_bytes + head, plain.row_bytes - head);
@@ -368,7 +366,7 @@ TEST(user_data_lives_until_the_last_of_its_users_is_gone)
     assert_int_equal(freed, 1);
     freed = 0;
     sluice_loader *loader = open_loader(recipe_of(&freed), &options);
-    assert_int_equal(freed, 0); /* the recipe is gone */
+    assert_int_equal(freed, 0); /* the recipe is already destroyed */
     batches all;
     batches_collect(&all, loader, 0);
     assert_int_equal(all.end, SLUICE_END);
@@ -402,7 +400,7 @@ TEST(views_share_user_data)
     assert_int_equal(freed, 0);
     sluice_loader_close(loader);
     assert_int_equal(freed, 0);
-    options.batch_size = 0; /* refused, and nothing is lost or freed twice */
+    options.batch_size = 0; /* fails without losing anything or freeing it twice */
     assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, &error), SLUICE_INVALID);
     sluice_dataset_close(dataset);
     assert_int_equal(freed, 0);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Loaders of the orders that go by a number per sample, weights and lengths, with several threads:
- * what their rows are, alike with any number of workers, over ranks, from arrays and fields, after
- * a restart, and what is refused.
- */
+/* Tests loaders with orders by a number per sample (weights or lengths) with several threads: their
+ * rows, which are the same for any number of workers, over ranks, from arrays and fields, and after
+ * a restart; and errors. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "test_folder.h"
@@ -20,7 +18,7 @@ PHOTO_GROUP(photos, CLASSES, PER_CLASS)
 static double numbers[SAMPLES];
 static uint32_t labels[SAMPLES];
 
-/* Those of `label`: 0, 1 and 2, sample after sample. */
+/* Weights by `label`: 0, 1 and 2, sample after sample. */
 static void fill_labels(void)
 {
     for (uint32_t i = 0; i < SAMPLES; i++) {
@@ -90,7 +88,7 @@ TEST(threads_and_sources_make_no_difference)
     }
 }
 
-/* The numbers of samples of an epoch, as batches give them. */
+/* Returns the sample numbers of an epoch, in the order of the batches. */
 static uint32_t indexes_of(const sluice_loader_options *options, const void *cursor, size_t bytes,
                            int64_t *indexes)
 {
@@ -132,7 +130,7 @@ TEST(rows_are_of_the_order)
     }
 }
 
-/* The same with several threads; which pixels they have is compared in Python. */
+/* The same with several threads; a Python test compares the pixels. */
 TEST(each_sample_comes_three_times)
 {
     sluice_loader_options options = by_lengths();
@@ -163,7 +161,7 @@ static void check_save_at(sluice_loader *loader, const uint8_t *cursor, size_t b
     assert_memory_equal(at, cursor, bytes);
 }
 
-/* A cursor after three batches; the rest of the epoch, on two ranks of half the batch. */
+/* A cursor after three batches; two ranks with half the batch size run the rest of the epoch. */
 TEST(a_cursor_goes_on)
 {
     const sluice_loader_options orders[] = {by_weights(), by_lengths()};
@@ -254,7 +252,8 @@ static sluice_loader_options with_repeats(void)
     return options;
 }
 
-/* Of `other`, restored to a loader of `options`. The cursor's last `without` bytes are cut off. */
+/* Restores a cursor of `other` to a loader of `options`. The cursor's last `without` bytes are cut
+ * off. */
 static void expect_misfit(const sluice_loader_options *options, const sluice_loader_options *other,
                           size_t without, const char *what)
 {
@@ -284,7 +283,7 @@ TEST(a_cursor_of_other_weights)
     expect_misfit(&own, &other, 0, "order by weight: number of samples in an epoch");
     other.seed = own.seed + 1;
     expect_misfit(&own, &other, 0, "order by weight: number of samples in an epoch, seed");
-    expect_misfit(&own, &other, 12, "order by weight: seed"); /* no note, as of before */
+    expect_misfit(&own, &other, 12, "order by weight: seed"); /* no note, like older cursors */
     other = own;
     memcpy(others, numbers, sizeof(others));
     others[3] = 5;

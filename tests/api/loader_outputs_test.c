@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Options about device memory, and rows without a picture on a device that converts: as on the
- * host. The device is a fake CUDA driver (SLUICE_CUDA_DRIVER).
- */
+/* Tests options for device memory, and rows without an image on a device that converts: the same as
+ * on the host. The device is a fake CUDA driver (SLUICE_CUDA_DRIVER). */
 #include "batches.h"
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
@@ -49,7 +47,7 @@ TEST(device_slots_have_a_range)
         assert_int_equal(try_open(&options, "device_slots"), SLUICE_INVALID);
     }
     options.device_slots = 64;
-    assert_int_equal(try_open(&options, ""), SLUICE_OK); /* of no use, and no harm */
+    assert_int_equal(try_open(&options, ""), SLUICE_OK); /* useless but harmless */
 }
 
 TEST(outputs_are_checked)
@@ -101,7 +99,7 @@ TEST(outputs_need_finite_results)
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sluice_loader_open(&loader, dataset, recipe, &options, &error),
                      SLUICE_UNSUPPORTED);
-    /* in memory of the library's they are converted on the host instead */
+    /* in the library's own memory, they are converted on the host instead */
     options.outputs = NULL;
     options.output_count = 0;
     assert_int_equal(sluice_loader_open(&loader, dataset, recipe, &options, &error), SLUICE_OK);
@@ -174,9 +172,9 @@ TEST(stages_are_counted)
     const sluice_stage_stats upload = stage_of(loader, SLUICE_STAGE_UPLOAD);
     assert_int_equal(read.items, stats.reads);
     assert_int_equal(read.items, depths(&read));
-    assert_int_equal(decode.items, all.rows);               /* a bad one is tried as well */
-    assert_in_range(depths(&decode), 1, decode.items);      /* rows are handed over together */
-    assert_in_range(augment.items, all.rows - 1, all.rows); /* without it */
+    assert_int_equal(decode.items, all.rows);               /* bad samples are tried, too */
+    assert_in_range(depths(&decode), 1, decode.items);      /* rows are passed on together */
+    assert_in_range(augment.items, all.rows - 1, all.rows); /* without the bad sample */
     assert_int_equal(depths(&augment), 0);
     assert_int_equal(upload.items, all.steps);
     assert_true(read.busy_ns > 0 && decode.busy_ns > 0 && augment.busy_ns > 0);
@@ -239,7 +237,7 @@ static void compare_epoch(sluice_loader *here, sluice_loader *there, uint64_t ep
         assert_int_equal(sluice_batch_release_on(b, stream), SLUICE_OK);
     }
     assert_int_equal(sluice_loader_next(there, &b, -1), SLUICE_END);
-    assert_int_equal(masked, 1 + 8 - CLASSES * PER_CLASS % 8); /* the bad one, and padding */
+    assert_int_equal(masked, 1 + 8 - CLASSES * PER_CLASS % 8); /* the bad sample and the padding */
 }
 
 static void compare(sluice_loader_options *options, struct CUstream_st *stream)
@@ -254,7 +252,7 @@ static void compare(sluice_loader_options *options, struct CUstream_st *stream)
     options->outputs = outputs;
     options->output_count = count;
     sluice_loader *there = setup_loader(photos.path, options);
-    for (uint64_t epoch = 0; epoch < 3; epoch++) { /* slots are used again */
+    for (uint64_t epoch = 0; epoch < 3; epoch++) { /* slots are reused */
         compare_epoch(here, there, epoch, stream);
     }
     sluice_loader_stats stats = {.struct_size = sizeof(stats)};
@@ -314,7 +312,7 @@ TEST(the_callers_memory_is_used)
     }
 }
 
-/* Memory that a kernel must not write to: told which of the addresses, and what it is. */
+/* Memory that a kernel must not write to: the error names the address and what it is. */
 TEST(memory_of_others_is_refused)
 {
     if (fake == NULL || !has_kernels()) {
@@ -322,11 +320,11 @@ TEST(memory_of_others_is_refused)
         return; /* not reached */
     }
     _Alignas(256) static uint8_t host[8 * SETUP_SIZE * SETUP_SIZE * 3];
-    /* in the middle of so much that the others are not too close, wherever they are; none is
-       allocated behind it, where maps grow down */
+    /* in the middle of so much memory that the others are not too close, wherever they are; none is
+     * allocated past it, where maps grow down */
     const size_t apart = (size_t)1 << 20;
     uint8_t *ours = fake_cuda_memory_new(apart + sizeof(host) + apart);
-    void *small = ours + apart + sizeof(host) + apart - 4096; /* that is left of it */
+    void *small = ours + apart + sizeof(host) + apart - 4096; /* too little remains after it */
     fake->set(&(fake_cuda_options){.memory_device = 2});
     void *theirs = fake_cuda_memory_new(sizeof(host));
     fake->set(&(fake_cuda_options){.seed = 1});

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Parts of large tensors, read by themselves: the batches are those that whole samples give, bit
- * for bit, in every epoch, on every rank, and when a run is continued, of flat files, .npy, .npz
- * and shards; what is read is what is needed; and files that are not what they were are told.
- */
+/* Tests reading parts of large tensors separately: the batches equal those of whole samples, bit
+ * for bit, in every epoch, on every rank and after resuming, for flat files, .npy, .npz and shards.
+ * Only the needed bytes are read, and files that have changed are reported. */
 #include "loader_setup.h"
 #include "test.h"
 
@@ -32,7 +30,7 @@ static uint8_t *mask, *content;
 
 enum { FLAT, NPY, NPZ, SHARDS };
 
-/* Of .npz files each has another shape. */
+/* Each .npz file has another shape. */
 static void shape_of(uint64_t sample, int64_t *shape)
 {
     shape[0] = D + (int64_t)sample * 3;
@@ -104,7 +102,7 @@ typedef struct zip {
     uint16_t members;
 } zip;
 
-/* `bytes` of `content`, as a deflate stream of blocks that are not compressed, or stored. */
+/* Wraps `bytes` bytes of `content` in a deflate stream of uncompressed blocks, or stores them. */
 static void add(zip *z, const char *name, size_t bytes, bool deflated)
 {
     enum { BLOCK = 65535, EXTRA = 20 };
@@ -307,7 +305,7 @@ static void same_batch(const sluice_batch *a, const sluice_batch *b)
     }
 }
 
-/* The rest of both epochs, or so many steps. */
+/* Compares the remaining steps of both epochs, or `steps` of them. */
 static void same_steps(sluice_loader *a, sluice_loader *b, uint64_t steps)
 {
     for (; steps > 0; steps--) {
@@ -325,7 +323,7 @@ static void same_steps(sluice_loader *a, sluice_loader *b, uint64_t steps)
     }
 }
 
-/* Reads, and bytes for each. */
+/* Returns the mean number of bytes per read. */
 static uint64_t mean_read(sluice_loader *loader)
 {
     sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
@@ -375,7 +373,7 @@ TEST(every_format)
     }
 }
 
-/* Parts that are as wide as the tensor, nearly so, or flat: runs are planes, ranges, rows. */
+/* Parts as wide as the tensor, nearly as wide, or flat: runs are planes, ranges, rows. */
 TEST(every_form)
 {
     static const int64_t forms[][3] = {{9, H, W},     {9, 17, W}, {9, 17, W - 6},
@@ -388,7 +386,7 @@ TEST(every_form)
     }
 }
 
-/* Against the formula, without a loader that reads whole samples. */
+/* Compared with the formula, without a loader that reads whole samples. */
 TEST(the_middle)
 {
     asked a = crop_of(FLAT);
@@ -416,7 +414,7 @@ TEST(the_middle)
     sluice_loader_close(loader);
 }
 
-/* A cursor of one way is good for the other. */
+/* A cursor from one reading method is valid for the other. */
 TEST(ranks_and_cursors)
 {
     const asked a = crop_of(NPZ);
@@ -451,7 +449,7 @@ TEST(ranks_and_cursors)
     }
 }
 
-/* By io_uring, past the page cache, from memory: as by whole samples. */
+/* By io_uring, past the page cache, and from memory: equal to whole samples. */
 TEST(every_way)
 {
     const asked a = crop_of(NPY);
@@ -475,7 +473,7 @@ TEST(every_way)
     }
 }
 
-/* Of one file an array is compressed: that one is read whole. */
+/* One file's array is compressed: it is read whole. */
 TEST(some_are_compressed)
 {
     write_npz(2, true);
@@ -486,7 +484,7 @@ TEST(some_are_compressed)
 
 /* ---- files that are not what they were ---- */
 
-/* The rows of an epoch that were masked, and the words of the last one. */
+/* Returns the number of masked rows of an epoch, and the message for the last one. */
 static int count_bad(sluice_loader *loader)
 {
     int bad = 0;
@@ -545,7 +543,7 @@ TEST(a_file_that_shrinks)
     write_rows(paths[FLAT], false);
 }
 
-/* As a copy that keeps the times: nothing but the file's bytes tells then. */
+/* Writes like a copy that keeps the times: only the file's bytes show the change. */
 static void overwrite(const char *path, long at, const char *byte)
 {
     struct stat before;
@@ -564,7 +562,7 @@ TEST(an_array_that_was_replaced)
     char path[400];
     const asked a = crop_of(NPZ);
     npz_path(3, path, sizeof(path));
-    /* where the shape is said; the number of dimensions; the name in the zip header */
+    /* the place of the shape; the number of dimensions; the name in the zip header */
     static const struct {
         long at;
         const char *from, *to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dataset that is kept in memory: the same batches as without that, good or bad, wherever in an
- * epoch it begins, and nothing read any more. */
+/* Tests a dataset kept in memory: the same batches as without, good or bad, from any point of an
+ * epoch, and no further reads. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "test.h"
@@ -68,7 +68,7 @@ static sluice_loader_stats stats_of(sluice_loader *loader)
     return stats;
 }
 
-/* Epoch after epoch of both; the last ones must not have read anything. */
+/* Epoch after epoch of both; the last ones must not read anything. */
 static void compare(const char *path, sluice_loader_options options)
 {
     options.page_cache = SLUICE_CACHE_BUFFERED;
@@ -135,7 +135,7 @@ TEST(the_same_bad_samples)
     }
 }
 
-/* Runs that are given up at every place of an epoch, and continued. */
+/* Runs abandoned at every position of an epoch, and resumed. */
 TEST(given_up_and_continued)
 {
     sluice_loader_options options = setup_options();
@@ -166,7 +166,7 @@ TEST(given_up_and_continued)
     sluice_loader_close(kept);
 }
 
-/* Nothing is kept where it is not wanted, or there is no space; that is no error. */
+/* Nothing is kept if it is turned off or memory is short; neither is an error. */
 TEST(not_kept)
 {
     sluice_loader_options options = setup_options();
@@ -176,13 +176,13 @@ TEST(not_kept)
         uint64_t reads = 0;
         for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
             batches all;
-            batches_collect(&all, loader, epoch * 7); /* not what was read ahead */
+            batches_collect(&all, loader, epoch * 7); /* not the epoch that was read ahead */
             assert_int_equal(all.end, SLUICE_END);
             batches_free(&all);
             assert_true(stats_of(loader).reads > reads);
             reads = stats_of(loader).reads;
         }
-        options.resident_bytes = 0; /* and as much memory as this one took */
+        options.resident_bytes = 0; /* with only the memory this one took */
         options.memory_bytes = stats_of(loader).memory_bytes;
         sluice_loader_close(loader);
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Very many shards, and more samples than 32 bits count: what opening asks of the file system, how
- * often files are opened afterwards, and that far positions give what is there. The shards are
- * holes but for a page at each end: windows of a long tensor come unchecked, so holes are zeros.
- */
+/* Tests very many shards, and more samples than 32 bits can count: the file system calls of
+ * opening, how often files are opened later, and that far positions return the right bytes. The
+ * shards are sparse except for a page at each end: windows of a long tensor are not checksummed, so
+ * holes are zeros. */
 #include "loader_setup.h"
 #include "shard_bytes.h"
 #include "test.h"
@@ -18,14 +17,14 @@
 #include <unistd.h>
 
 #define PAGE    4096U
-#define RECORD  0x7fffffffU /* bytes of a sample, the most that it can have */
+#define RECORD  0x7fffffffU /* bytes of a sample, the maximum */
 #define ROW     64U
 #define ROWS_AT 4096U
 
 enum { MANY = 2000, FEW = 3, SAMPLES = 2, LENGTH = 4, SMALL = 100, BATCH = 64 };
 
 static char many[300], few[300];
-static uint64_t each; /* windows of a sample */
+static uint64_t each; /* windows per sample */
 static uint32_t head; /* bytes of a sample before its tensor */
 
 /* ---- what is asked of the file system ---- */
@@ -120,7 +119,7 @@ static void write_at(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
     assert_int_equal(pwrite(fd, bytes, size, (off_t)offset), size);
 }
 
-/* The template, as shard `number`; `metadata` are its own. */
+/* Writes the template as shard `number`; `metadata` belong to this shard. */
 static void write_shard(const char *folder, file_bytes *shard, uint32_t number,
                         const uint8_t *metadata)
 {
@@ -183,7 +182,7 @@ static void make_shards(char folder[300], uint32_t count)
     file_free(&shard);
 }
 
-/* Makes window `number` and those behind it begin with 1, 2, 3, ... */
+/* Makes window `number` and the following ones begin with 1, 2, 3, ... */
 static void mark(uint64_t number, uint32_t count)
 {
     uint8_t bytes[256];
@@ -227,7 +226,7 @@ static sluice_loader_options window_options(sluice_shuffle shuffle)
     return options;
 }
 
-/* The first bytes of the windows of the next batch, and their numbers. */
+/* Returns the first bytes of the windows of the next batch, and their numbers. */
 static void next_batch(sluice_loader *loader, uint8_t first[BATCH], int64_t numbers[BATCH])
 {
     sluice_batch *batch = NULL;
@@ -262,7 +261,7 @@ TEST(opening_reads_the_manifest_alone)
     assert_int_equal(opened, 1);
     assert_int_equal(listed, 0);
     assert_true(reads < 16);
-    assert_true(allocations(other) - before < 40); /* not one for each shard */
+    assert_true(allocations(other) - before < 40); /* not one per shard */
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
     assert_int_equal(info.shards, MANY);
@@ -271,7 +270,7 @@ TEST(opening_reads_the_manifest_alone)
     sluice_loader_close(other);
 }
 
-/* How many windows there are is known from the manifest. */
+/* The manifest gives the number of windows. */
 TEST(windows_are_counted_without_the_shards)
 {
     forget();
@@ -283,7 +282,7 @@ TEST(windows_are_counted_without_the_shards)
     sluice_loader_close(loader);
 }
 
-/* One for a shard's header and what is read behind it. */
+/* One open for a shard's header and the bytes read after it. */
 TEST(a_sample_costs_one_open)
 {
     enum { STEPS = 20, ON_THEIR_WAY = 64 };
@@ -300,12 +299,12 @@ TEST(a_sample_costs_one_open)
     const uint32_t opens = opened;
     assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
     sluice_loader_close(loader);
-    if (stats.io_direct) { /* else what cannot be opened so is opened again */
+    if (stats.io_direct) { /* otherwise such files are opened a second time */
         assert_true(opens <= stats.bytes_wanted / LENGTH + ON_THEIR_WAY);
     }
 }
 
-/* Rows 2^32 and on, of the rank that has them; their bytes, and where a cursor goes on. */
+/* Rows 2^32 and on, on their rank: their bytes, and the position at which a cursor resumes. */
 TEST(far_positions_give_what_lies_there)
 {
     uint8_t first[BATCH];
@@ -322,7 +321,7 @@ TEST(far_positions_give_what_lies_there)
     sluice_loader_options options = window_options(SLUICE_SHUFFLE_NONE);
     options.world_size = (uint32_t)world;
     options.batch_size = batch;
-    options.last_batch = SLUICE_LAST_SHORT; /* there is another step */
+    options.last_batch = SLUICE_LAST_SHORT; /* another step follows */
     options.rank = (uint32_t)(at / batch);
     sluice_loader *loader = open_windows(few, options);
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);

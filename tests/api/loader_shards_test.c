@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loader over packed shards: the same batches as from the folder, over every backend, healthy
- * or not, and damage that stays where it is. */
+/* Tests the loader over packed shards: the same batches as from the folder, over every backend,
+ * with good or bad samples, and damage that stays local. */
 #include "batches.h"
 #include "loader_setup.h"
 #include "packed.h"
@@ -17,7 +17,7 @@
 #define CLASSES   5
 #define PER_CLASS 40
 #define SAMPLES   (CLASSES * PER_CLASS)
-/* An index block tells where this many samples are (docs/format.md). */
+/* Number of samples that an index block locates (docs/format.md). */
 #define BLOCK_SAMPLES 503
 
 static photo_folder photos;
@@ -69,7 +69,8 @@ static void expect_equal_to_folder(const sluice_loader_options *options)
     batches_free(&shards);
 }
 
-/* Each shuffle with each way of reading; under a sanitizer some of them, with each of both. */
+/* Each shuffle with each reading method; under a sanitizer, a selection that covers each of
+ * both. */
 TEST(equal_to_folder)
 {
     enum { SHUFFLES = SLUICE_SHUFFLE_NONE + 1, CACHES = SLUICE_CACHE_DROP, BACKENDS = 2 };
@@ -84,7 +85,8 @@ TEST(equal_to_folder)
     }
 }
 
-/* A read buffer of the least size holds a fraction of the read-ahead: slower, but the same. */
+/* A read buffer of the minimum size holds a fraction of the read-ahead: slower, but the same
+ * batches. */
 TEST(tiny_read_buffer)
 {
     sluice_loader_options options = setup_options();
@@ -159,7 +161,7 @@ TEST(index_damage_costs_one_block)
     remove_tree(damaged);
 }
 
-/* One flipped byte in the data: one sample, found by its checksum. */
+/* One flipped byte in the data: one bad sample, found by its checksum. */
 TEST(data_damage_costs_one_sample)
 {
     make_damaged();

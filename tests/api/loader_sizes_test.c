@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Images of several sizes without max_width and max_height: a row has space for the dataset's
- * largest image, as with the same numbers, and what is refused.
- */
+/* Tests images of several sizes without max_width and max_height: a row has space for the dataset's
+ * largest image, as if its size had been given; and errors. */
 #include "dataset_checks.h"
 #include "shard_bytes.h"
 #include "test.h"
@@ -104,7 +102,7 @@ static void expect_batch(sluice_loader *loader)
     sluice_batch_release(batch);
 }
 
-/* Bytes of a row, which the error of a loader names that has too little memory for its slots. */
+/* Returns the bytes of a row, from the error of a loader with too little memory for its slots. */
 static uint64_t row_bytes_of(sluice_dataset *dataset, const sluice_column *column, int32_t exif)
 {
     sluice_loader *loader = NULL;
@@ -123,7 +121,7 @@ TEST(space_is_what_the_dataset_needs)
     const asked_loader asked = {.batch = SAMPLES};
     const sluice_column open = padded_images(0, 0);
     const sluice_column exact = padded_images(WIDTH, HEIGHT);
-    const sluice_column turned = padded_images(HEIGHT, HEIGHT); /* as EXIF might turn them */
+    const sluice_column turned = padded_images(HEIGHT, HEIGHT); /* as EXIF might rotate them */
     const uint64_t stored = row_bytes_of(dataset, &exact, SLUICE_EXIF_IGNORE);
     const uint64_t upright = row_bytes_of(dataset, &turned, SLUICE_EXIF_APPLY);
     assert_int_equal(row_bytes_of(dataset, &open, SLUICE_EXIF_IGNORE), stored);
@@ -160,7 +158,7 @@ TEST(no_sample_can_be_read)
         assert_int_equal(open_loader(dataset, &column, &asked, &loader, &error), SLUICE_OK);
         expect_batch(loader);
         sluice_loader_close(loader);
-        sluice_dataset_close(dataset); /* which keeps the sizes */
+        sluice_dataset_close(dataset); /* the dataset keeps the sizes */
         dataset = packed_images();
     }
     free(sound);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Compressed tars through the public interface: every sample once over all ranks and epochs, each
- * byte unpacked once, and cancels, new epochs, cursors and ends anywhere in them. Which order it
- * is, and what bytes, is tested in Python (test_tar_stream.py).
- */
+/* Tests compressed tars through the public interface: every sample once over all ranks and epochs,
+ * each byte unpacked once, and cancels, new epochs, cursors and ends at any point.
+ * test_tar_stream.py tests the order and the bytes. */
 #include "photo_folder.h"
 #include "tar_make.h"
 #include "test.h"
@@ -39,7 +37,7 @@ static void write_gzip(const char *path, const uint8_t *data, size_t bytes)
     assert_int_equal(deflateEnd(&z), Z_OK);
 }
 
-/* Sample i of all has the label i, and up to 30 kB more. */
+/* Overall sample i has label i and up to 30 kB of other data. */
 static int setup(void **state)
 {
     static uint8_t archive[2 << 20];
@@ -112,7 +110,7 @@ static sluice_loader *open_loader(const sluice_loader_options *given)
     return loader;
 }
 
-/* Labels of at most `count` batches; how many there were. */
+/* Stores the labels of at most `count` batches. Returns the number of rows. */
 static uint32_t take(sluice_loader *loader, uint32_t count, int64_t *labels)
 {
     sluice_batch *batch = NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tensors as they are stored, small and large, from memory and from files: bit for bit what was
- * written, and one that was damaged is told from its neighbours.
- */
+/* Tests unconverted tensors, small and large, from memory and from files: they equal the written
+ * ones bit for bit, and only a damaged one is bad, not its neighbours. */
 #include "loader_setup.h"
 #include "test.h"
 
@@ -150,7 +148,7 @@ static void as_they_were_written(void **state)
     }
 }
 
-/* A byte that is no bool is told by its value alone, on every road that copies it. */
+/* A byte that is not a bool is detected by its value alone, on every code path that copies it. */
 static void bools_are_0_or_1(void **state)
 {
     static const int64_t rows[] = {1, 300};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Windows of long tensors: each window of an epoch once, with the elements that brute force finds
- * there, whatever the lengths of the samples, the order, the rank, and where the bytes come from.
- */
+/* Tests windows of long tensors: each window of an epoch comes once, with the elements that brute
+ * force finds there, regardless of the lengths of the samples, the order, the rank and the source
+ * of the bytes. */
 #include "loader_setup.h"
 #include "test.h"
 
@@ -129,7 +128,7 @@ static void check_row(const int32_t *tokens, const int64_t *targets, const windo
     }
 }
 
-/* Takes what is left of an epoch; counts how often each window came. */
+/* Takes the rest of an epoch. Counts how often each window came. */
 static uint64_t run(sluice_loader *loader, uint64_t steps, uint8_t *seen)
 {
     uint64_t rows = 0;
@@ -255,7 +254,7 @@ TEST(impossible_windows)
     sluice_columns_destroy(columns);
 }
 
-/* Another cut is another dataset: its cursors do not fit. */
+/* A different cut is a different dataset: its cursors do not fit. */
 TEST(cursors_of_another_cut)
 {
     uint8_t cursor[SLUICE_CURSOR_BYTES];

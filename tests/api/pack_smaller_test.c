@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packs that make images smaller, by several workers: sizes and colours of flat images. What
- * Pillow makes of photos is compared in python/tests/test_packing.py. */
+/* Tests packs that downscale images, with several workers: sizes and colours of flat images.
+ * python/tests/test_packing.py compares photos with Pillow's output. */
 #include "dataset_checks.h"
 #include "png_make.h"
 #include "test_folder.h"
@@ -13,7 +13,7 @@
 
 enum { COUNT = 20, WIDTH = 40, HEIGHT = 20, SMALLER = 8, WORKERS = 4, OFF_MOST = 2 };
 
-/* Image n is all 10 n. */
+/* Every pixel of image n is 10 n. */
 static void put_flat(uint32_t number)
 {
     static uint8_t rows[HEIGHT * (1 + 3 * WIDTH)];
@@ -58,7 +58,7 @@ TEST_WITH(images_become_smaller, test_folder_make, test_folder_remove)
         assert_int_equal(pixels.width, SMALLER);
         assert_int_equal(pixels.height, SMALLER * HEIGHT / WIDTH);
         for (uint32_t j = 0; j < pixels.width * pixels.height * 3; j++) {
-            assert_true(abs(buffer[j] - (int)(10 * i)) <= OFF_MOST); /* they are JPEGs */
+            assert_true(abs(buffer[j] - (int)(10 * i)) <= OFF_MOST); /* JPEG is lossy */
         }
     }
     sluice_dataset_close(packed);

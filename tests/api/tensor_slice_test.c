@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Slices of tensors: k micro-batches of a batch are its rows in order, without a copy, also of a
- * ragged column; what is out of range is refused and nothing is written.
- */
+/* Tests slices of tensors: k micro-batches of a batch are its rows in order, without a copy, also
+ * for a ragged column; an invalid range fails and writes nothing. */
 #include "loader_setup.h"
 #include "test_folder.h"
 
@@ -26,7 +24,7 @@ static sluice_tensor slice_of(const sluice_tensor *tensor, int64_t first, int64_
     return slice;
 }
 
-/* A batch of all there is: pictures, their labels and keys. */
+/* A batch of every kind of column: images, labels and keys. */
 static sluice_batch *take_batch(sluice_loader **loader)
 {
     sluice_columns *columns = NULL;
@@ -82,7 +80,7 @@ TEST(rows_of_every_column)
     sluice_loader_close(loader);
 }
 
-/* As the header says it: offsets are sliced, values stay whole. */
+/* As the header states: offsets are sliced, values stay whole. */
 TEST(texts_of_a_micro_batch)
 {
     sluice_loader *loader = NULL;
@@ -185,7 +183,7 @@ TEST(what_is_out_of_range_is_refused)
     untagged.struct_size = 0;
     assert_int_equal(sluice_tensor_slice(&tensor, 0, 1, &untagged), SLUICE_INVALID);
     assert_int_equal(untagged.shape[0], 6);
-    /* one that is too short to say its shape */
+    /* a slice too short for its shape */
     tensor.struct_size = offsetof(sluice_tensor, shape);
     expect_refused(&tensor, 0, 1);
 }

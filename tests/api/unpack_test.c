@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Unpacking through the public interface: what comes back is what was packed; options that are
- * refused, being stopped, progress. What files are called, and whether others read them, is tested
- * against tarfile, Pillow and numpy (python/tests/test_unpack.py).
- */
+/* Tests unpacking through the public interface: the result equals the packed data; invalid options,
+ * stopping and progress. python/tests/test_unpack.py compares file names and other readers' output
+ * with tarfile, Pillow and numpy. */
 #include "dataset_checks.h"
 #include "photo_folder.h"
 #include "snapshot.h"
@@ -112,7 +110,7 @@ TEST(tars_hold_the_same)
 
 enum { PIXELS_BYTES = 1 << 20 };
 
-/* The whole image of a sample, as RGB. */
+/* Returns the whole image of a sample as RGB. */
 static sluice_pixels decode(const sluice_dataset *dataset, uint64_t index, uint8_t *buffer)
 {
     sluice_pixels pixels = SLUICE_PIXELS_INIT;
@@ -122,7 +120,7 @@ static sluice_pixels decode(const sluice_dataset *dataset, uint64_t index, uint8
     return pixels;
 }
 
-/* What is packed as pixels, or re-tiled, unpacks to images of the same pixels. */
+/* Images packed as pixels, or re-tiled, unpack to images with the same pixels. */
 static void expect_pixels(uint32_t raw, const char *ending)
 {
     static uint8_t buffers[2][PIXELS_BYTES];
@@ -141,7 +139,7 @@ static void expect_pixels(uint32_t raw, const char *ending)
     assert_int_equal(unpack(packed, back + strlen(root) + 1, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.samples, ALL);
     sluice_dataset *images = dataset_opened(back);
-    for (uint64_t i = 0; i < ALL; i++) { /* both in the order of their names */
+    for (uint64_t i = 0; i < ALL; i++) { /* both in name order */
         sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
         const sluice_pixels wanted = decode(photo_dataset, i, buffers[0]);
         const sluice_pixels got = decode(images, i, buffers[1]);
@@ -243,13 +241,13 @@ static void put_gzip(const char *path)
         size += tar_put(bytes + size, name, zeros, sizeof(zeros));
     }
     size += tar_put_end(bytes + size);
-    gzFile file = gzopen(path, "wb0"); /* stored: a changed bit is one, and a wrong sum */
+    gzFile file = gzopen(path, "wb0"); /* stored: a changed bit stays one, with a wrong sum */
     assert_non_null(file);
     assert_int_equal(gzwrite(file, bytes, (unsigned)size), size);
     assert_int_equal(gzclose(file), Z_OK);
 }
 
-/* As bits rot: the file's times stay as they are. */
+/* Changes bits and keeps the file's times, as bit rot does. */
 static void flip(const char *path, off_t at)
 {
     uint8_t byte;
@@ -263,7 +261,8 @@ static void flip(const char *path, off_t at)
     assert_int_equal(close(fd), 0);
 }
 
-/* An archive whose index is kept, so that nothing but its sum, behind all samples, tells. */
+/* An archive whose index is kept, so that only its checksum, after all samples, reveals the
+ * damage. */
 TEST(a_rotten_archive_is_not_unpacked)
 {
     char path[300];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writers in forked children: what they are refused, and that they leave the parent's files alone.
- */
+/* Tests writers in forked children: their errors, and that they leave the parent's files
+ * untouched. */
 #include "snapshot.h"
 #include "test_folder.h"
 
@@ -20,8 +20,8 @@ static void path_of(char path[300], const char *what)
     (void)snprintf(path, 300, "%s/%s", test_folder(), what);
 }
 
-/* Of an int and bytes. As many samples as this test adds are kept in memory until the end, unless
- * zstd is off. */
+/* Fields are an int and bytes. Unless zstd is off, all samples that this test adds stay in memory
+ * until the end. */
 static sluice_status open_writer(sluice_writer **writer, const char *what, int32_t zstd_level,
                                  sluice_error *error)
 {
@@ -77,7 +77,7 @@ static int is_refused(sluice_status status, const sluice_error *error)
     return status == SLUICE_STATE && strstr(error->text, "not to a fork") != NULL;
 }
 
-/* What a child does with its parent's writer; 0: as it should be. */
+/* What a child does with its parent's writer. Returns 0 if everything is as expected. */
 typedef int (*child_work)(sluice_writer *writer);
 
 static int adds_and_finishes(sluice_writer *writer)
@@ -126,7 +126,7 @@ static void check_children(int32_t zstd_level)
     assert_int_equal(open_writer(&writer, "packed", zstd_level, NULL), SLUICE_OK);
     for (int64_t i = 0; i < SAMPLES; i++) {
         assert_int_equal(add(writer, i, NULL), SLUICE_OK);
-        if (i % 13 == 5) { /* in the first shard, and in the second */
+        if (i % 13 == 5) { /* in the first shard and in the second */
             assert_int_equal(in_child(works[i / 13], writer), 0);
         }
     }
@@ -164,7 +164,7 @@ static void *add_samples(void *argument)
     return NULL;
 }
 
-/* Whatever the thread was at, of which the child has a half-way copy. */
+/* The thread may be interrupted anywhere, and the child has the half-finished copy. */
 static void children_of_a_process_that_adds(void **state)
 {
     pthread_t thread;
@@ -184,7 +184,7 @@ static void children_of_a_process_that_adds(void **state)
 
 /* ---- the folder's lock ---- */
 
-/* A child that has all that its parent has open, until end_sleeper. */
+/* A child that inherits everything its parent has open, until end_sleeper. */
 static pid_t sleeper;
 static int gate[2];
 
@@ -259,7 +259,7 @@ static void a_pack_may_follow_where_a_child_lives(void **state)
     for (int run = 0; run < 2; run++) {
         status[run] = sluice_pack(dataset, to, &options, NULL, NULL);
         options.overwrite = 1;
-        options.keep_order = 1; /* another pack: of the same one all is there */
+        options.keep_order = 1; /* makes another pack: the same one is already complete */
     }
     end_sleeper();
     assert_int_equal(status[0], SLUICE_OK);

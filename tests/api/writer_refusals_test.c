@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a writer with fields of its own refuses, and callers whose structs have other sizes. */
+/* Tests errors of a writer with custom fields, and callers whose structs have other sizes. */
 #include "jpeg_make.h"
 #include "test_folder.h"
 
@@ -87,7 +87,7 @@ static void expect_no_value(sluice_writer *writer, const sluice_value *value, ui
     }
 }
 
-/* Adds the good one, and reads its bytes. */
+/* Adds the good sample and reads its bytes. */
 static void expect_one(sluice_writer *writer, const sluice_value *good)
 {
     uint8_t got[64];
@@ -135,7 +135,7 @@ TEST(tensors_have_the_shape_they_say)
     value.absent = 0;
     expect_one(writer, &value);
 
-    field.shape[0] = 0; /* then the bytes tell */
+    field.shape[0] = 0; /* the bytes determine it */
     writer = open_writer(&field, 1);
     value.shape[1] = 0;
     value.bytes = 15;
@@ -150,7 +150,7 @@ TEST(tensors_have_the_shape_they_say)
     value.shape[0] = 0;
     expect_one(writer, &value);
 
-    field.shape[1] = 0; /* with two that vary they must be given */
+    field.shape[1] = 0; /* two variable ones must be given */
     writer = open_writer(&field, 1);
     expect_no_value(writer, &value, 1, "the tensor's shape");
     value.shape[0] = 12;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Samples of any fields through the public interface: written, read back bit for bit, and as
- * columns of batches.
- */
+/* Tests samples with any fields through the public interface: written, read back bit for bit, and
+ * as columns of batches. */
 #include "dataset_checks.h"
 #include "jpeg_make.h"
 #include "loader_setup.h"
@@ -47,7 +45,7 @@ static void make_fields(sluice_field *fields)
     }
 }
 
-/* What sample `number` holds; the same each time. */
+/* Generates the contents of sample `number`; the same each time. */
 typedef struct content {
     jpeg_file left;
     uint8_t right[SIDE * SIDE * 3];
@@ -205,7 +203,8 @@ static void expect_fields(const sluice_dataset *dataset, const int32_t *compress
 
 enum { NEVER = SLUICE_COMPRESSION_NEVER, ALWAYS = SLUICE_COMPRESSION_ALWAYS };
 
-/* Plain, at a level, and by what pays: the blobs, each of one value, do. */
+/* Without compression, at a fixed level, and automatically: the blobs, each of one value, compress
+ * well. */
 TEST(everything_comes_back)
 {
     static const struct {
@@ -231,7 +230,7 @@ TEST(everything_comes_back)
     remove_tree(folder);
 }
 
-/* Packed again, in another order, with pictures re-tiled or not. */
+/* Packed again in another order, with and without re-tiling images. */
 TEST(packs_carry_all_fields_over)
 {
     char folder[256];
@@ -281,7 +280,7 @@ static void expect_row(sluice_batch *batch, const char *name, uint32_t row, cons
     assert_memory_equal((const uint8_t *)tensor.data + row * bytes, expected, bytes);
 }
 
-/* Of a ragged column: its elements have `element` bytes. */
+/* Checks a row of a ragged column; an element has `element` bytes. */
 static void expect_ragged(sluice_batch *batch, const char *name, uint32_t row, const void *expected,
                           size_t bytes)
 {
@@ -410,7 +409,7 @@ static void write_rows(const char *folder, uint32_t rows)
     assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
 }
 
-/* No index: files are their samples, a page before and the metadata behind. */
+/* Without an index, files consist of their samples, after one page and before the metadata. */
 TEST(samples_of_one_size_need_no_index)
 {
     char folder[256];
@@ -444,7 +443,7 @@ TEST(samples_of_one_size_need_no_index)
 
 /* ---- damage ---- */
 
-/* Few samples, of each kind of shard: with an index and without. */
+/* Few samples in each kind of shard: with and without an index. */
 static void write_few(const char *folder, bool same_size)
 {
     if (same_size) {
@@ -483,7 +482,7 @@ static bool is_found(const char *folder)
 
 enum { APART = TEST_AMOUNT(1, 17) };
 
-/* All bytes that say something, and of the zeros between them some. */
+/* Flips all significant bytes, and some of the zeros between them. */
 static void flip_bytes(const char *folder, const char *name)
 {
     file_bytes file;

@@ -9,7 +9,7 @@
  * SCENES is tests/data/scenes: two images painted by bench/photos (--count 48 --classes 12, from
  * the eighth and third class), cropped to 224 x 224 and paler, 24 + 0.75 v. The second is for steps
  * that mix images. "write" renews the sheet.
- * */
+ */
 #include "test.h"
 
 #include "../../tools/sluice/common/augment_text.h"
