@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * COCO's annotations through the public interface: what is wanted of them and what is passed over,
- * a file that is cut at every byte, and one whose every byte comes to lie at a window's end. What
- * Python's json writes is read in python/tests/test_coco.py.
- */
+/* Tests COCO annotations through the public interface: the parts that are used and those that are
+ * skipped, a file cut at every byte, and one of which every byte lies at a window's end in turn.
+ * python/tests/test_coco.py reads files written by Python's json. */
 #include "dataset_checks.h"
 #include "test_folder.h"
 
@@ -66,8 +64,7 @@ TEST(what_is_wanted_is_read)
         fail_msg("%s", error.text);
     check(dataset);
     sluice_dataset_close(dataset);
-    dataset =
-        open_text("index.json", annotations, bytes, &error); /* a name of MDS's and LitData's */
+    dataset = open_text("index.json", annotations, bytes, &error); /* name of MDS, LitData */
     check(dataset);
     sluice_dataset_close(dataset);
     assert_int_equal(unlink(test_path("index.json")), 0);
@@ -85,7 +82,7 @@ TEST(it_is_cut_short)
     }
 }
 
-/* Every way in which a window's end can cut it. */
+/* Every position at which a window's end can cut it. */
 TEST(it_crosses_the_window)
 {
     const size_t bytes = sizeof(annotations) - 1;
@@ -196,7 +193,7 @@ TEST(bad_shapes_are_refused)
     }
 }
 
-/* Of no annotation: there is no such field. */
+/* No annotation has shapes: there is no such field. */
 TEST(shapes_are_a_field_if_there_are_any)
 {
     static const char none[] = "{\"images\":[{\"id\":1,\"file_name\":\"ab\"}],\"annotations\":["
@@ -255,7 +252,7 @@ TEST(bad_ones_are_refused)
         expect_refusal(bad[i].text, bad[i].status, bad[i].words);
 }
 
-/* What is passed over may be deep, but not without end. */
+/* Skipped values may be deep, but not without limit. */
 TEST(depth_has_a_limit)
 {
     for (size_t depth = DEEP; depth <= DEEP + 1; depth++) {
@@ -285,7 +282,7 @@ TEST(what_is_wanted_has_a_limit)
     free(text);
 }
 
-/* Of the annotations of one split those of instances are opened; the others are counted. */
+/* Of one split's annotation files, those of instances are opened; the others are counted. */
 TEST(a_split_has_instances)
 {
     const char *path;

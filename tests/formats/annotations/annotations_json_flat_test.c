@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees of the fast parser are those of jansson, which is the oracle. */
+/* Compares the trees of the fast parser with those of jansson. */
 #include "json_flat.h"
 #include "philox.h"
 #include "test.h"
@@ -17,7 +17,7 @@ static json_t *by_flat(const char *text, size_t bytes)
     return sl_json_flat_parse((sl_bytes){(const uint8_t *)text, bytes});
 }
 
-/* The bits of numbers, too: json_equal compares reals by their values. */
+/* Compares the bits of numbers, too: json_equal compares reals by value. */
 static bool has_same_bits(const json_t *a, const json_t *b)
 {
     char of_a[8192];
@@ -27,7 +27,7 @@ static bool has_same_bits(const json_t *a, const json_t *b)
            bytes < sizeof(of_a) && memcmp(of_a, of_b, bytes) == 0;
 }
 
-/* Whether the fast parser took the text. */
+/* True if the fast parser accepted the text. */
 static bool takes(const char *text, size_t bytes)
 {
     json_t *flat = by_flat(text, bytes);
@@ -57,7 +57,7 @@ TEST(usual_elements_are_taken)
     }
 }
 
-/* What jansson refuses, or reads by rules of its own. */
+/* Texts that jansson rejects, or reads by rules of its own. */
 static const char *const others[] = {
     "",
     "{",
@@ -122,7 +122,7 @@ TEST(numbers_are_rounded_alike)
     }
 }
 
-/* Bytes of the usual elements are replaced: whatever is taken is what jansson makes of it. */
+/* Replaces bytes of typical elements: any accepted text is parsed as by jansson. */
 TEST(damaged_elements_are_read_alike)
 {
     static const char bytes[] = "{}[]\",:. \\-+eE0123456789tfn\x01\x7f\x80";
@@ -142,7 +142,7 @@ TEST(damaged_elements_are_read_alike)
 
 TEST(long_texts_are_left)
 {
-    char text[SL_JSON_FLAT_BYTES_MAX + 2]; /* and its end */
+    char text[SL_JSON_FLAT_BYTES_MAX + 2]; /* and its terminator */
     for (size_t size = SL_JSON_FLAT_BYTES_MAX; size <= SL_JSON_FLAT_BYTES_MAX + 1; size++) {
         const int length = (int)size - 8;
         (void)snprintf(text, sizeof(text), "{\"a\":\"%0*d\"}", length, 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Datasets that are known by their folders (YOLO's labels, masks beside images, splits of class
- * folders and of tables), loaded by several workers. Other readers are compared in python/tests.
- */
+/* Tests datasets that are recognized by their folders (YOLO's labels, masks beside images, splits
+ * of class folders and of tables), loaded by several workers. python/tests compares them with other
+ * readers. */
 #include "png_make.h"
 #include "test_folder.h"
 
@@ -32,7 +31,7 @@ static void put_text(const char *path, const char *text)
     write_file(test_path("%s", path), text, (uint32_t)strlen(text));
 }
 
-/* All bytes of its pixels are `value`. */
+/* Writes an image; all bytes of its pixels are `value`. */
 static void put_png(const char *path, uint32_t colour, uint8_t value)
 {
     uint8_t rows[HEIGHT][1 + 3 * WIDTH];
@@ -49,7 +48,7 @@ static void put_png(const char *path, uint32_t colour, uint8_t value)
     png_make_free(&file);
 }
 
-/* The path "FOLDER/NUMBER.ENDING"; valid until the next call but one. */
+/* Returns the path "FOLDER/NUMBER.ENDING", valid until the second call after this one. */
 static const char *numbered(const char *folder, uint32_t number, const char *ending)
 {
     static char paths[2][64];
@@ -93,8 +92,8 @@ static const void *layouts_data(const sluice_batch *batch, const char *name)
     return tensor.data;
 }
 
-/* An epoch of the image, whose pixels are the sample's number, and `count` columns that `check`
- * looks at. Closes the dataset. */
+/* Loads an epoch of the image, whose pixels are the sample's number, and of `count` columns that
+ * `check` compares. Closes the dataset. */
 static void load(sluice_dataset *dataset, const sluice_column *more, size_t count,
                  layouts_check *check)
 {
@@ -175,7 +174,7 @@ TEST_WITH(labels_of_yolo, test_folder_make, test_folder_remove)
     load(open_split("yolo/images/train", NULL, "yolo"), columns, 2, check_yolo);
 }
 
-/* A data.yaml that was not downloaded is missed only where YOLO's folders are. */
+/* A missing data.yaml matters only where YOLO's folders exist. */
 TEST_WITH(pointers_in_the_place_of_a_yaml, test_folder_make, test_folder_remove)
 {
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\n"
@@ -223,7 +222,7 @@ TEST_WITH(masks_beside_images, test_folder_make, test_folder_remove)
     load(open_split("set", NULL, "masks"), columns, 2, check_mask);
 }
 
-/* Of the classes a, b, and c of all splits. */
+/* The classes of all splits are a, b and c. */
 static void check_label(const sluice_batch *batch, uint32_t row, uint32_t sample)
 {
     const int64_t *labels = layouts_data(batch, "label");

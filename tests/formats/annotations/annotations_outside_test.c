@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Lists that name files outside of their folder, through the public interface: tables, COCO's and
- * VOC's annotations. Each names "a.jpg" in some way; what is read tells which file that was.
- */
+/* Tests lists that name files outside their folder, through the public interface: tables, COCO and
+ * VOC annotations. Each names "a.jpg" in some way; the contents show which file was read. */
 #include "test_folder.h"
 
 #include <sluice/sluice.h>
@@ -31,7 +29,7 @@ static sluice_dataset *open_path(const char *name, bool outside, sluice_error *e
     return dataset;
 }
 
-/* The list opens, and its sample number `sample` is that file. */
+/* Checks that the list opens, and that sample number `sample` is this file. */
 static void expect_file(const char *list, bool outside, uint64_t sample, const char *wanted)
 {
     char value[ROOM];
@@ -61,7 +59,7 @@ static void expect_refusal(const char *list, const char *words)
     expect_words(&error, SLUICE_INVALID, words);
 }
 
-/* It opens, and says so when the sample is read. */
+/* Checks that the list opens, and that reading the sample reports the error. */
 static void expect_bad_sample(const char *list, uint64_t sample, const char *file)
 {
     char value[ROOM];
@@ -114,7 +112,7 @@ TEST(names_that_stay)
         }
         write_list(i, "in.jpg", test_path("set/in.jpg"));
         expect_file(lists[i].path, false, 1, "in");
-        write_list(i, test_path("other/in.jpg"), "in.jpg"); /* the folder, by another name */
+        write_list(i, test_path("other/in.jpg"), "in.jpg"); /* the folder under another name */
         expect_file(lists[i].path, false, 0, "in");
     }
 }
@@ -148,7 +146,7 @@ TEST(links_that_lead_out)
         expect_bad_sample(lists[i].path, 1, "set/out.jpg");
         expect_file(lists[i].path, false, 0, "in");
         expect_file(lists[i].path, true, 1, "secret");
-        write_list(i, "in.jpg", "folder/../secret.jpg"); /* by its text it stays */
+        write_list(i, "in.jpg", "folder/../secret.jpg"); /* textually inside */
         expect_bad_sample(lists[i].path, 1, "set/folder/../secret.jpg");
         expect_file(lists[i].path, true, 1, "secret");
         write_list(i, "out.jpg", "in.jpg"); /* the first one is looked at */
@@ -191,7 +189,8 @@ TEST(annotations_and_pictures_beside_each_other)
     write_coco("coco/annotations/x_train.json", "../../secret.jpg");
     expect_refusal("coco/annotations/x_train.json", "/coco\"");
     expect_file("coco/annotations/x_train.json", true, 0, "secret");
-    /* what is beside other folders is somebody else's, unless it is called as pictures are */
+    /* files beside other folders belong to someone else, unless the folder is named like an image
+     * folder */
     write_coco("coco/labels/x_train.json", "a.jpg");
     expect_file("coco/labels/x_train.json", false, 0, "a");
     assert_int_equal(rename(test_path("coco/images"), test_path("coco/away")), 0);
@@ -200,7 +199,7 @@ TEST(annotations_and_pictures_beside_each_other)
     write_coco("coco/labels/x_train.json", "away/a.jpg");
     expect_refusal("coco/labels/x_train.json", "/coco/labels\"");
     expect_file("coco/labels/x_train.json", true, 0, "a");
-    /* a link is another folder */
+    /* a link leads to another folder */
     assert_int_equal(symlink("../private", test_path("coco/images")), 0);
     write_coco("coco/labels/x.json", "b.jpg");
     expect_refusal("coco/labels/x.json", "which a symbolic link leads outside");
@@ -233,7 +232,7 @@ TEST(annotations_of_voc)
         skip();
     sluice_error error = SLUICE_ERROR_INIT;
     expect_file("voc", false, 0, "a");
-    write_page("voc/Annotations/b.xml", "../../secret.jpg"); /* there is no b.jpg */
+    write_page("voc/Annotations/b.xml", "../../secret.jpg"); /* b.jpg does not exist */
     sluice_dataset *dataset = open_path("voc", false, &error);
     char value[ROOM];
     size_t size = 0;

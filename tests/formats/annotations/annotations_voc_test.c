@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Pascal VOC's annotations through the public interface: what an annotation says, hostile ones, and
- * one cut at every byte. What other readers make of them is compared in python/tests/test_voc.py.
- */
+/* Tests Pascal VOC annotations through the public interface: the contents of an annotation, hostile
+ * ones, and one cut at every byte. python/tests/test_voc.py compares with other readers. */
 #include "dataset_checks.h"
 #include "test_folder.h"
 
@@ -101,7 +99,7 @@ TEST(a_picture_of_one_pixel)
     sluice_dataset_close(dataset);
 }
 
-/* Without a filename: any extension of pictures in folders, in small letters before capitals. */
+/* Without a filename: any image extension in the folders, lower case before upper case. */
 TEST(pictures_are_found_by_any_extension)
 {
     static const char *const keys[] = {"a.PPM", "a.BMP", "a.webp", "a.pgm", "a.jpeg"};
@@ -204,7 +202,7 @@ TEST(bad_ones_are_refused)
     }
 }
 
-/* Two annotations, of which the second has a part so many times. */
+/* Two annotations; the second repeats a part this often. */
 static void put_many(const char *head, const char *part, int times, const char *tail)
 {
     char text[ROOM];
@@ -286,7 +284,7 @@ TEST(a_picture_is_missing)
                      SLUICE_IO);
     assert_non_null(strstr(error.file, "/JPEGImages/b.jpg"));
     sluice_dataset_close(dataset);
-    put("two/JPEGImages/c.jpg", "c"); /* what filename says is the next best */
+    put("two/JPEGImages/c.jpg", "c"); /* the filename element is the next best */
     dataset = open_path("two", &error);
     dataset_expect_bytes(dataset, 1, "image", "c", 1);
     dataset_expect_bytes(dataset, 1, "key", "c.jpg", 5);
@@ -331,7 +329,7 @@ TEST(lists_choose)
     expect_refusal("two/ImageSets/Main/val.txt", SLUICE_CORRUPT, "not a text");
 }
 
-/* Beside their pictures, by several threads, in the order of names. */
+/* Annotations beside their images, read by several threads, in name order. */
 TEST(many_lie_beside_their_pictures)
 {
     sluice_error error = SLUICE_ERROR_INIT;

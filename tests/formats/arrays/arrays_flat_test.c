@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of tensors and nothing else: cut into records, read, and fed to a loader. */
+/* Tests headerless tensor files: cut into records, read, and fed to a loader. */
 #include "loader_setup.h"
 #include "test.h"
 
@@ -16,7 +16,7 @@ typedef struct fixture {
     const char *list[FILES];
 } fixture;
 
-/* Files of u16: 2500, 7 and 1000 of them, counting on from one to the next. */
+/* Files with 2500, 7 and 1000 u16 values, numbered consecutively across the files. */
 static void fixture_make(fixture *f)
 {
     static const uint32_t counts[FILES] = {2500, 7, 1000};
@@ -69,7 +69,7 @@ static void expect_record(const sluice_dataset *dataset, uint64_t index, uint16_
     }
 }
 
-/* 1000 at a time: 1000, 1000, 500; 7; 1000. */
+/* Records of 1000: 1000, 1000, 500; 7; 1000. */
 TEST(files_are_cut_into_records)
 {
     fixture f;
@@ -103,7 +103,7 @@ TEST(files_are_cut_into_records)
     assert_int_equal(result.samples, 5);
     sluice_dataset_close(dataset);
 
-    field = tensor(2, 50, 10); /* fits the first and the last, and the shape stays */
+    field = tensor(2, 50, 10); /* fits the first and the last, and keeps the shape */
     f.list[1] = f.paths[2];
     assert_int_equal(open_flat(&f, 2, &field, &dataset, NULL), SLUICE_OK);
     assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
@@ -160,7 +160,7 @@ TEST(what_does_not_fit_is_refused)
     fixture_remove(&f);
 }
 
-/* It would be cut in other places: an error, not other records. */
+/* It would be cut at other places: an error rather than other records. */
 TEST(a_file_that_changes_is_an_error)
 {
     fixture f;
@@ -177,7 +177,7 @@ TEST(a_file_that_changes_is_an_error)
     fixture_remove(&f);
 }
 
-/* Through the page cache or past it: the end of a file is no multiple of a page. */
+/* Through the page cache or past it: the end of a file is not a multiple of a page. */
 static void load(const fixture *f, int32_t page_cache)
 {
     sluice_dataset *dataset;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Megatron-LM's indexed datasets, of files whose bytes are put together here: sequences by either
- * of the two files, empty ones, which are no samples, and indexes that are cut short or say what is
- * not there.
- */
+/* Tests Megatron-LM's indexed datasets with files assembled here: sequences opened by either of the
+ * two files, empty sequences, which are not samples, and indexes that are truncated or refer to
+ * missing data. */
 #include "dataset_checks.h"
 #include "test_folder.h"
 
@@ -15,7 +13,7 @@
 
 enum { HEAD = 34, SEQUENCES = 4, TOKENS = 9, INDEX = HEAD + SEQUENCES * 12 + (SEQUENCES + 1) * 8 };
 
-/* Elements of each sequence of i32; token t of all is 1000 t. */
+/* Elements of each i32 sequence; token t overall is 1000 t. */
 static const uint32_t lengths[SEQUENCES] = {3, 0, 5, 1};
 
 static uint8_t idx[INDEX];
@@ -72,8 +70,8 @@ TEST(sequences_by_either_file)
     }
 }
 
-/* All files of a folder, also where they are more than are looked into to find out what it holds;
- * and one whose name alone is of the format is left out. */
+/* All files of a folder are used, even if there are more than are examined to recognize the format.
+ * A file that has only the format's name is left out. */
 TEST(folders_of_many_files)
 {
     enum { FILES = 70 };
@@ -94,8 +92,8 @@ TEST(folders_of_many_files)
     sluice_dataset_close(dataset);
 }
 
-/* Sequences back to back, whose places follow from their lengths, and with gaps, in files of more
- * than a block: each sequence is found, and has the length that packing asks for. */
+/* Sequences back to back, whose positions follow from their lengths, and with gaps, in files larger
+ * than a block: each sequence is found and has the length that packing requests. */
 TEST(sequences_with_and_without_gaps)
 {
     enum { MANY = 300, ROOM = 4096 };

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * numpy's .npy files, of bytes that numpy's documentation gives: rows of one file and of several,
- * all versions, cut short, and headers that are refused. What numpy itself writes is read in Python
- * (test_arrays.py).
- */
+/* Tests numpy's .npy files with bytes from numpy's documentation: rows of one file and of several,
+ * all versions, truncated files, and invalid headers. test_arrays.py (Python) reads files written
+ * by numpy. */
 #include "dataset_checks.h"
 #include "test_folder.h"
 
@@ -16,7 +14,8 @@ enum { ROWS = 3, COLUMNS = 2, BYTES = ROWS * COLUMNS * 2 };
 
 static uint8_t file[4096];
 
-/* A file of this version and header, with an array of i16 that begins at `first`; its size. */
+/* Makes a file of this version and header, with an i16 array that begins at `first`. Returns its
+ * size. */
 static size_t make(unsigned version, const char *header, int first)
 {
     const size_t length_bytes = version == 1 ? 2 : 4;

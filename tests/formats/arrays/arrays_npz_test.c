@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zip directories and the arrays of .npz files, of archives that are written here byte by byte as
+/* Tests zip directories and the arrays of .npz files, with archives written here byte by byte as
  * PKWARE's APPNOTE describes them. */
 #include "crc32.h"
 #include "inflate.h"
@@ -46,14 +46,14 @@ static size_t put_npy(uint8_t *to, const char *shape, const uint8_t *data, size_
     return HEADER + bytes;
 }
 
-/* What a member holds, and how it is there. */
+/* The contents of a member, and how they are stored. */
 typedef struct stuff {
     const char *name;
     uint16_t method;
     sl_bytes packed, plain;
 } stuff;
 
-/* A local header's and an entry's common part, from the version on. */
+/* The common part of a local header and an entry, from the version on. */
 static void put_facts(uint8_t *to, const stuff *m)
 {
     sl_store16(to, 20);
@@ -73,7 +73,7 @@ static void add(archive *a, const stuff *m)
     memset(entry, 0, ENTRY);
     sl_store32(local, 0x04034b50);
     put_facts(local + 4, m);
-    sl_store16(local + 28, EXTRA); /* a field of its own: nobody's, and empty */
+    sl_store16(local + 28, EXTRA); /* an extra field of an unknown kind, empty */
     put_text(local + LOCAL, m->name, length);
     put_text(local + LOCAL + length, "\xfe\xca\0\0", EXTRA);
     memcpy(local + LOCAL + length + EXTRA, m->packed.data, m->packed.size);
@@ -105,7 +105,7 @@ static void finish(archive *a)
     a->size += a->directory_bytes + SL_ZIP_END_BYTES;
 }
 
-/* A deflate stream of one block that is not compressed (RFC 1951, 3.2.4). */
+/* A deflate stream of one uncompressed block (RFC 1951, 3.2.4). */
 static size_t put_deflate(uint8_t *to, const uint8_t *content, size_t bytes)
 {
     to[0] = 1;
@@ -146,7 +146,7 @@ static void name_fields(sl_npz_fields *fields)
     fields->fields[2].type = SLUICE_FIELD_INT;
 }
 
-/* Whether "y" comes out; its bytes are as many as its shape says. */
+/* True if "y" can be unpacked; it must have as many bytes as its shape requires. */
 static bool inflates(const sl_value *y)
 {
     uint8_t to[ROOM] = {0};
@@ -202,7 +202,7 @@ TEST(the_directory_is_walked)
     sl_zip_member members[3];
     bool found;
     make(&a);
-    /* by the end alone, as far as the archive has no comment */
+    /* from the end alone, if the archive has no comment */
     const sl_bytes tail = {a.bytes + a.size - SL_ZIP_END_BYTES, SL_ZIP_END_BYTES};
     assert_null(sl_zip_find_end(&end, tail, a.size).text);
     assert_int_equal(end.members, 3);
@@ -223,7 +223,7 @@ TEST(the_directory_is_walked)
     assert_false(found);
 }
 
-/* Of 2^32 bytes and more only the directory is made. */
+/* For sizes of 2^32 bytes and more, only the directory is made. */
 TEST(numbers_of_zip64)
 {
     uint8_t entry[ENTRY + 1 + 4 + 24] = {0};
@@ -246,7 +246,7 @@ TEST(numbers_of_zip64)
     sl_zip_begin(&walk, &end, (sl_bytes){entry, sizeof(entry)});
     assert_null(sl_zip_next(&walk, &member, &found).text);
     assert_true(member.packed == big && member.bytes == big && member.header == big + 7);
-    sl_store64(entry + ENTRY + 21, UINT64_MAX - 3); /* sums would wrap */
+    sl_store64(entry + ENTRY + 21, UINT64_MAX - 3); /* sums would wrap around */
     sl_zip_begin(&walk, &end, (sl_bytes){entry, sizeof(entry)});
     assert_non_null(sl_zip_next(&walk, &member, &found).text);
     sl_store16(entry + ENTRY + 3, 16); /* a number is missing */
@@ -255,7 +255,7 @@ TEST(numbers_of_zip64)
     assert_non_null(sl_zip_next(&walk, &member, &found).text);
 }
 
-/* Nothing but the whole archive, and no byte that counts changed, gives the arrays. */
+/* Only the whole archive, with no relevant byte changed, gives the arrays. */
 TEST(damage_is_found)
 {
     static archive good;
@@ -290,7 +290,7 @@ TEST(members_that_overlap)
     uint8_t outer[ROOM];
     uint8_t inner[ROOM];
     memset(&a, 0, sizeof(a));
-    /* "n" is in "x"'s array */
+    /* "n" lies in the array of "x" */
     static archive hidden;
     memset(&hidden, 0, sizeof(hidden));
     size_t bytes = put_npy(inner, "()", data, 1);

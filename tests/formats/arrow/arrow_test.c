@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Arrow streams and files, of one file and of several, with a table of row numbers, cut short
- * anywhere; and flatbuffers by themselves. What files may look like is tested against other writers
- * (python/tests/test_arrow.py).
- */
+/* Tests Arrow streams and files: one or several, with a table of row numbers, truncated anywhere;
+ * and flatbuffers on their own. python/tests/test_arrow.py tests files of other writers. */
 #include "arrow_columns.h"
 #include "arrow_file.h"
 #include "arrow_make.h"
@@ -70,7 +67,7 @@ TEST(one_file_of_each_kind)
     assert_int_equal(unlink(test_path("one.arrow")), 0);
 }
 
-/* The same numbers, in other files, are other samples. */
+/* The same numbers in other files are other samples. */
 TEST(several_files_by_several_threads)
 {
     assert_int_equal(mkdir(test_path("set"), 0700), 0);
@@ -107,7 +104,7 @@ TEST(several_files_by_several_threads)
     sl_dataset_close(dataset);
 }
 
-/* A sample's place is its picture's; locating and unpacking allocate nothing. */
+/* A sample's position is its image's; locating and unpacking allocate nothing. */
 TEST(a_sample_is_one_read)
 {
     static sl_values values;
@@ -144,7 +141,7 @@ TEST(cut_short)
             sl_error_clear(&error);
             assert_int_equal(truncate(test_path("bad.arrow"), (off_t)i), 0);
             if (sl_arrow_file_open(&file, test_path("bad.arrow"), &error) == SLUICE_OK) {
-                assert_true(kind != 1); /* a stream can just end */
+                assert_true(kind != 1); /* a stream may simply end */
                 assert_true(file.rows == 0 || file.rows == 3);
                 sl_arrow_file_close(&file);
             } else {
@@ -155,7 +152,8 @@ TEST(cut_short)
     }
 }
 
-/* Where an offset lies, no row of the batch is believed: whose bytes they are is not known. */
+/* If an offset is wrong, no row of the batch is trusted, since the owner of the bytes is
+ * unknown. */
 TEST(offsets_that_fall)
 {
     enum { ROWS_HERE = 3, OFFSETS = ROWS_HERE + 1 };
@@ -165,7 +163,7 @@ TEST(offsets_that_fall)
     for (size_t i = 0; i + OFFSETS * sizeof(uint32_t) <= size; i += 8) {
         uint32_t offsets[OFFSETS];
         memcpy(offsets, capacity + i, sizeof(offsets));
-        /* those of the images: each is a byte longer than the one before */
+        /* the offsets of the images: each image is one byte longer than the previous one */
         if (offsets[0] != 0 || offsets[1] != ROW_IMAGE || offsets[2] != 2 * ROW_IMAGE + 1 ||
             offsets[3] != 3 * ROW_IMAGE + 3) {
             continue;
@@ -202,7 +200,7 @@ TEST(a_column_of_another_length)
     for (size_t i = 0; i + sizeof(uint64_t) <= size; i += 4) {
         uint64_t number;
         memcpy(&number, capacity + i, sizeof(number));
-        if (number != COUNT) { /* else a length: the batch's, or the column's */
+        if (number != COUNT) { /* otherwise a length: the batch's or the column's */
             continue;
         }
         sluice_error error = SLUICE_ERROR_INIT;
@@ -231,7 +229,7 @@ typedef struct member {
     bool coded;
 } member;
 
-/* The schema of a structure "s" and its members, up to the first one without a name. */
+/* Writes the schema of a structure "s" and its members, up to the first one without a name. */
 static sl_arrow_schema make_structure(sl_arrow_node nodes[MEMBERS + 1], const member *members)
 {
     sl_arrow_schema schema = {.nodes = nodes, .count = 1, .columns = 1};
@@ -258,8 +256,8 @@ static sl_arrow_schema make_structure(sl_arrow_node nodes[MEMBERS + 1], const me
     return schema;
 }
 
-/* Hugging Face stores an image as a structure of exactly "bytes" and "path". Each member of another
- * structure is a column. */
+/* Hugging Face stores an image as a structure of exactly "bytes" and "path". In any other
+ * structure, each member is a column. */
 TEST(structures_of_bytes_and_path_are_images)
 {
     static const struct {
@@ -319,7 +317,7 @@ TEST(flatbuffers_that_lie)
     sl_flat_table table = sl_flat_root(&flat);
     assert_int_equal(sl_flat_number(&table, 0, 4, 1), 7);
     assert_int_equal(sl_flat_number(&table, 1, 4, 1), 0);
-    assert_int_equal(sl_flat_number(&table, 2, 4, 1), 1); /* there is no such slot */
+    assert_int_equal(sl_flat_number(&table, 2, 4, 1), 1); /* no such slot */
     assert_false(flat.damaged);
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         const uint8_t before = sound[lies[i].at];
@@ -340,7 +338,7 @@ TEST(flatbuffers_that_lie)
     }
     flat = sl_flatbuffer_of((sl_bytes){sound, sizeof(sound)});
     table = sl_flat_root(&flat);
-    assert_int_equal(sl_flat_vector_of(&table, 0, 1).count, 0); /* 7 is behind the end */
+    assert_int_equal(sl_flat_vector_of(&table, 0, 1).count, 0); /* 7 is past the end */
     assert_true(flat.damaged);
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * FFCV's .beton files through the public interface, of a file whose bytes are put together here:
- * what a sample has, every sample once in an epoch, files that are cut short. Kinds of fields,
- * layouts of rows and damage are tested more widely in Python (test_beton.py).
- */
+/* Tests FFCV's .beton files through the public interface, with a file assembled here: the contents
+ * of a sample, every sample once per epoch, and truncated files. test_beton.py (Python) covers more
+ * kinds of fields, row layouts and damage. */
 #include "epochs.h"
 #include "photo_folder.h"
 #include "test.h"
@@ -12,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row: int at 0, picture at 8, int at 24 (21 rounded up), text at 32, array at 48. */
+/* A row: int at 0, image at 8, int at 24 (21 rounded up), text at 32, array at 48. */
 enum { FIELDS = 5, FIELD = 1041, ROWS = 24 + FIELDS * FIELD, ROW = 56, SAMPLES = 9 };
 enum { PAGE = 1024, START = 6 * PAGE, TABLE = 8 * PAGE, ALLOCATIONS = 3 * SAMPLES };
 enum { WIDTH = 3, HEIGHT = 2, PIXELS = WIDTH * HEIGHT * 3, FILE_BYTES = TABLE + 24 * ALLOCATIONS };
@@ -33,20 +31,20 @@ static void put_field(unsigned number, uint8_t kind, const char *name)
     uint8_t *field = file + 24 + (size_t)number * FIELD;
     field[0] = kind;
     for (size_t i = 0; name[i] != '\0'; i++) {
-        field[1 + i] = (uint8_t)name[i]; /* 16 bytes have no NUL */
+        field[1 + i] = (uint8_t)name[i]; /* a name of 16 bytes has no NUL */
     }
 }
 
 static void allocate(uint64_t sample, uint64_t at, uint64_t bytes)
 {
-    /* From the last one to the first: the table is in no order. */
+    /* From last to first: the table may have any order. */
     uint8_t *row = file + TABLE + 24 * (ALLOCATIONS - 1 - allocations++);
     put(row, sample, 8);
     put(row + 8, at, 8);
     put(row + 16, bytes, 8);
 }
 
-/* Sample i: the label 10 i, pixels of i, the number -i, the text of i letters, (i, i + 1). */
+/* Sample i has label 10 i, pixels of i, the number -i, a text of i letters, and (i, i + 1). */
 static uint64_t put_sample(unsigned i, uint64_t at)
 {
     uint8_t *row = file + ROWS + (size_t)i * ROW;
@@ -193,7 +191,7 @@ TEST(pointers_that_lead_elsewhere)
     }
 }
 
-/* The next thing in the page would be read along: the allocation table knows better. */
+/* The size would include the next object in the page: the allocation table shows the error. */
 TEST(sizes_that_are_not_those_of_the_table)
 {
     enum { DIGIT = 9 }; /* in [["", "<u2"]] */
@@ -201,7 +199,7 @@ TEST(sizes_that_are_not_those_of_the_table)
     uint8_t *text_bytes = file + ROWS + (size_t)2 * ROW + 40;
     const struct {
         uint8_t *at, value;
-        size_t row; /* of the table: the first that does not fit */
+        size_t row; /* first row of the table that does not fit */
     } wrong[] = {
         {arguments + 264 + DIGIT, '4', 0},
         {arguments + 264 + DIGIT, '8', 0},

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Image folders: torchvision's rules, compared with torchvision's own code on random trees, and
- * what sluice adds to them.
- */
+/* Tests image folders: torchvision's rules, compared with torchvision's own code on random trees,
+ * and sluice's additions. */
 #include "dataset.h"
 #include "formats.h"
 #include "photo_folder.h"
@@ -86,7 +84,7 @@ static void tree_link(const tree *t, const char *target, const char *name)
         }                                                             \
     } while (0)
 
-/* {target, name} ... */
+/* Makes links: {target, name} ... */
 #define LINK(t, ...)                                                  \
     do {                                                              \
         const char *const links[][2] = {__VA_ARGS__};                 \
@@ -105,7 +103,7 @@ static sluice_status tree_open(const tree *t, sl_dataset **dataset, uint32_t all
     return sl_dataset_open(dataset, &path, 1, &options, error);
 }
 
-/* Label (-1: there is none) and key of a sample, without its picture being read. */
+/* Returns the label (-1: none) and key of a sample, without reading its image. */
 static int64_t facts_of(const sl_dataset *dataset, uint64_t index, char key[SL_KEY_MAX + 1])
 {
     sl_sample sample;
@@ -116,7 +114,7 @@ static int64_t facts_of(const sl_dataset *dataset, uint64_t index, char key[SL_K
     return label != SL_FIELD_NONE ? values.of[label].integer : -1;
 }
 
-/* The dataset's samples are exactly these, "label key", in this order. */
+/* Checks that the dataset's samples are exactly these, as "label key", in this order. */
 static void expect(const tree *t, const char *const *wanted, size_t count)
 {
     sl_dataset *dataset;
@@ -138,7 +136,7 @@ static void expect(const tree *t, const char *const *wanted, size_t count)
         expect((t), wanted, sizeof(wanted) / sizeof(*wanted)); \
     } while (0)
 
-/* The example of torchvision's documentation: root/dog/xxx.png, root/dog/[...]/xxz.png ... */
+/* The example in torchvision's documentation: root/dog/xxx.png, root/dog/[...]/xxz.png ... */
 static void the_documented_example(void **state)
 {
     tree *t = *state;
@@ -176,7 +174,7 @@ static void links_are_followed_and_loops_are_not(void **state)
 
 enum { MUTUAL = 12, SIDE = 17 };
 
-/* `folder` or, in it, the folder of number i, and its picture. */
+/* Makes `folder`, or the folder of number i within it, and its image. */
 static void add_mutual(const tree *t, const char *folder, int i)
 {
     char name[64];
@@ -192,7 +190,7 @@ static void add_mutual(const tree *t, const char *folder, int i)
     }
 }
 
-/* Folders that all link to each other: the ways are as many as their orders. */
+/* Folders that all link to each other: there is a path for each order of the folders. */
 static void mutual_links_end(void **state)
 {
     tree *t = *state;
@@ -225,7 +223,7 @@ static void mutual_links_end(void **state)
     sl_dataset_close(dataset);
 }
 
-/* In a circle the way with the fewest links counts, whatever order a directory is read in. */
+/* In a circle, the path with the fewest links counts, whatever order a directory is read in. */
 static void a_folder_of_a_circle_counts_once(void **state)
 {
     tree *t = *state;
@@ -236,7 +234,7 @@ static void a_folder_of_a_circle_counts_once(void **state)
            "1 y/in/back/1.jpg");
 }
 
-/* Links side by side, level below level, without a circle. */
+/* Links side by side on every level, without a circle. */
 static void links_that_multiply_are_refused(void **state)
 {
     tree *t = *state;
@@ -279,7 +277,7 @@ static void add_large(const tree *t, const char *folder)
     tree_add(t, name);
 }
 
-/* A few links, and a folder that is not small: below each other, and as classes. */
+/* A few links and a folder that is not small: nested, and as classes. */
 static void links_that_multiply_files_are_refused(void **state)
 {
     tree *t = *state;
@@ -331,7 +329,7 @@ static void pictures_without_classes_have_no_label(void **state)
     sl_dataset_close(dataset);
 }
 
-/* Those folders were counted as classes before the picture beside them was found. */
+/* These folders were counted as classes before the image beside them was found. */
 static void folders_without_a_picture_are_no_classes(void **state)
 {
     tree *t = *state;
@@ -376,7 +374,7 @@ static void names_that_differ_in_case_only_are_refused(void **state)
         (void)snprintf(name, sizeof(name), "%s/1.jpg", pairs[i][0]);
         tree_add(&t, name);
         (void)snprintf(name, sizeof(name), "%s/", pairs[i][1]);
-        tree_add(&t, name); /* an empty one would be merged as well */
+        tree_add(&t, name); /* an empty folder would be merged, too */
         tree_add(&t, "dog/1.jpg");
         sl_dataset *dataset;
         sluice_error error = SLUICE_ERROR_INIT;
@@ -429,7 +427,7 @@ static void other_names_are_not_folded_together(void **state)
     }
 }
 
-/* In a child without privileges: root may read everything. */
+/* Runs in a child without privileges: root may read everything. */
 static int list_unreadable(const tree *t)
 {
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
@@ -505,7 +503,7 @@ static uint32_t next_random(uint64_t *seed)
     return (uint32_t)(*seed >> 33);
 }
 
-/* A path of 1..4 short parts from an alphabet that sorts around '/'. */
+/* Draws a path of 1..4 short parts from an alphabet that sorts around '/'. */
 static void random_name(uint64_t *seed, char name[128])
 {
     static const char *const parts[] = {"a", "a-b", "a.b", "a b", "A",  "b", "b0",  "\xC3\xA9",
@@ -532,7 +530,7 @@ static void add_random(const tree *t, uint64_t *seed)
     if (path[length - 1] == '/') {
         path[length - 1] = '\0';
     }
-    /* A file may stand where a directory is wanted, and the other way round: leave those out. */
+    /* A file may exist where a directory is needed, and vice versa: these are skipped. */
     for (char *slash = strchr(path + strlen(t->root) + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -596,7 +594,7 @@ static void random_trees_are_as_torchvision_sees_them(void **state)
     }
 }
 
-/* Folders that several links lead to, in a class and from others. */
+/* Folders that several links lead to, within a class and from others. */
 static void shared_folders_are_as_torchvision_sees_them(void **state)
 {
     tree *t = *state;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * LMDB files made by hand, sound and damaged. That what liblmdb writes is read as liblmdb reads it
- * is tested in Python (python/tests/test_lmdb.py).
- */
+/* Tests LMDB files made by hand, sound and damaged. python/tests/test_lmdb.py checks that files
+ * written by liblmdb are read as liblmdb reads them. */
 #include "dataset_checks.h"
 #include "datum.h"
 #include "lmdb_make.h"
@@ -25,7 +23,7 @@ static char path[300];
 static int memory = -1;
 static uint8_t value[ROOM], read_back[ROOM];
 
-/* A file that is in no folder: there are thousands of them, one after the other. */
+/* A file that is in no folder, since the test writes thousands of them in turn. */
 static void save(const lmdb_file *file, size_t bytes)
 {
     assert_int_equal(ftruncate(memory, 0), 0);
@@ -33,7 +31,7 @@ static void save(const lmdb_file *file, size_t bytes)
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
 }
 
-/* Opening is refused, and why. */
+/* Checks that opening fails, and why. */
 static void expect_refused(const lmdb_file *file, size_t bytes, sluice_status status,
                            const char *words)
 {
@@ -64,8 +62,8 @@ static void expect_key(const sluice_dataset *dataset, uint64_t index, const char
 }
 
 /*
- * Page 2 a branch, 3 and 4 leaves: a of 5 bytes, b of BIG from page 5 on, c of none, d of 9. The
- * last page is free.
+ * Page 2 is a branch, 3 and 4 are leaves: a has 5 bytes, b has BIG from page 5 on, c has none, d
+ * has 9. The last page is free.
  */
 static void make_two_leaves(lmdb_file *file, uint32_t page_bytes)
 {
@@ -112,7 +110,7 @@ TEST(entries_in_the_order_of_keys)
     }
 }
 
-/* A folder whose path has no room for the name of its file. */
+/* A folder whose path leaves no space for its file's name. */
 TEST(a_path_that_is_too_long)
 {
     enum { PATH_MOST = 4095 };
@@ -135,7 +133,7 @@ TEST(a_path_that_is_too_long)
     }
 }
 
-/* The file may be shorter than it says, if what is missing is free. */
+/* The file may be shorter than it claims if the missing pages are free. */
 TEST(every_truncation)
 {
     lmdb_file file;
@@ -152,14 +150,14 @@ TEST(every_truncation)
         if (status == SLUICE_OK) {
             check_two_leaves(dataset);
             sluice_dataset_close(dataset);
-        } else if (bytes >= 152) { /* known by its first page */
+        } else if (bytes >= 152) { /* recognized by its first page */
             assert_int_equal(status, SLUICE_CORRUPT);
         }
     }
     lmdb_free(&file);
 }
 
-/* What is read of it is refused, or is in the file. */
+/* Reading the damaged file fails or returns bytes of the file. */
 static void read_damaged(const lmdb_file *file)
 {
     sluice_dataset *dataset = NULL;
@@ -175,7 +173,7 @@ static void read_damaged(const lmdb_file *file)
         const sluice_status status =
             sluice_dataset_read(dataset, k, "data", read_back, sizeof(read_back), &bytes, NULL);
         assert_true(status <= SLUICE_OK);
-        assert_true(bytes <= 2 * 512 - 16); /* of the pages that its value has */
+        assert_true(bytes <= 2 * 512 - 16); /* within the pages of its value */
     }
     sluice_dataset_close(dataset);
 }
@@ -220,7 +218,7 @@ TEST(pages_that_are_wrong)
     expect_corrupt(&file, "node table");
     put16(lmdb_at(&file, 4) + 14, 513);
     expect_corrupt(&file, "node table");
-    put16(lmdb_at(&file, 4) + 16, 505); /* a node's head is 8 bytes */
+    put16(lmdb_at(&file, 4) + 16, 505); /* a node's head has 8 bytes */
     expect_corrupt(&file, "outside its page");
     put16(lmdb_at(&file, 4) + 16, 12);
     expect_corrupt(&file, "outside its page");
@@ -262,7 +260,7 @@ TEST(trees_that_are_wrong)
     expect_corrupt(&file, "depth or size");
     lmdb_meta(&file, 1, 7, &(lmdb_tree){.depth = 2, .entries = UINT64_MAX, .root = 2});
     expect_corrupt(&file, "it has 4 entries");
-    /* values in pages that are not there */
+    /* values in pages that do not exist */
     lmdb_claim(&file, 4, lmdb_node(&file, 4, LMDB_NODE_APART, "e", "\5\0\0\0\0\0\0", 8), 5000);
     expect_corrupt(&file, "beyond the end of the file");
     lmdb_node(&file, 4, LMDB_NODE_APART, "e", "\0\0\0\0\0\0\0\x80", 8);
@@ -273,7 +271,7 @@ TEST(trees_that_are_wrong)
     lmdb_free(&file);
 }
 
-/* The last page that both meta pages tell of. */
+/* Sets the last page number in both meta pages. */
 static void claim_last_page(lmdb_file *file, uint64_t number)
 {
     for (uint32_t meta = 0; meta < 2; meta++) {
@@ -283,8 +281,8 @@ static void claim_last_page(lmdb_file *file, uint64_t number)
     }
 }
 
-/* A tree whose branches lead to one another 2^31 times: a page is looked at once, however many
- * pages the file says that it has. */
+/* A tree whose branches refer to one another 2^31 times: each page is read once, however many pages
+ * the file claims to have. */
 TEST(a_tree_that_has_no_end)
 {
     static const uint64_t claims[] = {39, UINT64_C(1) << 50, UINT64_MAX - 1};
@@ -372,7 +370,7 @@ TEST(named_databases)
     lmdb_free(&file);
 }
 
-/* What was an entry when the file was opened. */
+/* Nodes that were entries when the file was opened. */
 TEST(files_that_change)
 {
     lmdb_file file;
@@ -384,7 +382,7 @@ TEST(files_that_change)
     check_two_leaves(dataset);
     lmdb_page(&file, 3, LMDB_LEAF); /* another leaf in its place */
     lmdb_put(&file, 3, "abc", value, 30);
-    lmdb_page(&file, 5, LMDB_LEAF); /* and in that of the value */
+    lmdb_page(&file, 5, LMDB_LEAF); /* and one in place of the value */
     save(&file, lmdb_size(&file));
     for (uint64_t i = 0; i < 2; i++) {
         assert_int_equal(
@@ -400,7 +398,7 @@ TEST(files_that_change)
     lmdb_free(&file);
 }
 
-/* Its pages say how many they are, too. */
+/* The value's pages state their number, too. */
 TEST(a_value_longer_than_its_pages)
 {
     lmdb_file file;
@@ -444,7 +442,7 @@ static void make_texts(lmdb_file *file, const char *const *labels, uint32_t coun
     lmdb_put(file, 2, "num-samples", "4", 1);
 }
 
-/* Above 2^31 - 1 bytes: no sample, and no memory is asked for. */
+/* More than 2^31 - 1 bytes: not a sample, and no memory is allocated. */
 TEST(a_value_that_is_too_large)
 {
     lmdb_file file;
@@ -457,7 +455,7 @@ TEST(a_value_that_is_too_large)
     lmdb_claim(&file, 2, lmdb_put_apart(&file, 2, "b", 3, value, 4000), 1U << 31);
     claim_last_page(&file, 1U << 20);
     save(&file, lmdb_size(&file));
-    assert_int_equal(ftruncate(memory, INT64_C(3) << 30), 0); /* of holes */
+    assert_int_equal(ftruncate(memory, INT64_C(3) << 30), 0); /* sparse */
     sluice_dataset *dataset = dataset_opened(path);
     assert_int_equal(samples_of(dataset), 2);
     dataset_expect_bytes(dataset, 0, "data", value, 5);
@@ -481,7 +479,7 @@ TEST(images_with_their_texts)
     assert_non_null(strstr(sluice_dataset_describe(dataset), "1 other entries"));
     dataset_expect_bytes(dataset, 1, "image", jpeg, sizeof(jpeg));
     dataset_expect_bytes(dataset, 0, "label", "01", 2);
-    dataset_expect_bytes(dataset, 1, "label", "", 0); /* it has none */
+    dataset_expect_bytes(dataset, 1, "label", "", 0); /* it has no label */
     dataset_expect_bytes(dataset, 2, "label", "04", 2);
     expect_key(dataset, 2, "image-000000004");
     sluice_dataset_close(dataset);
@@ -554,7 +552,7 @@ TEST(datums)
     assert_false(datum.pixels || datum.labelled);
     assert_null(PARSE(&datum, "\x22\x04\xff\xd8\xff\xe0").text); /* a file, by its bytes */
     assert_true(datum.encoded);
-    /* sizes whose product is that of the bytes by its last 64 bits only */
+    /* sizes whose product only matches the bytes modulo 2^64 */
     assert_null(PARSE(&datum, "\x08\x80\x80\x80\x80\x04\x10\x80\x80\x80\x80\x04\x18\x10\x22\x01"
                               "a")
                     .text);
@@ -584,7 +582,7 @@ TEST(datums_of_pixels)
     lmdb_page(&file, 2, LMDB_LEAF);
     for (uint32_t i = 0; i < 66; i++) {
         char key[4];
-        /* the one that is not looked at has other pixels than its shape says */
+        /* the image that is not examined has other pixels than its shape implies */
         static const char good[] = "\x08\x01\x10\x01\x18\x02\x22\x02"
                                    "ab\x28\x03";
         static const char bad[] = "\x08\x01\x10\x01\x18\x02\x22\x03"

@@ -14,7 +14,7 @@ enum { SLOTS_MAX = 64, ITEMS_MAX = 6 };
 
 typedef struct row {
     const char *json;
-    const char *refusal; /* a word of it; NULL: none */
+    const char *refusal; /* a word of the message; NULL: valid */
     int32_t items[ITEMS_MAX];
     uint32_t count;
     bool absent;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snappy: blocks that google/snappy 1.1.9 made (snappy_compress), each kind of element, and what
- * is damaged. */
+/* Tests Snappy: blocks compressed by google/snappy 1.1.9 (snappy_compress), each kind of element,
+ * and damaged blocks. */
 #include "snappy.h"
 #include "test.h"
 
@@ -11,7 +11,7 @@ enum { LARGE = (1 << 24) + 77 };
 
 #define BYTES(text) ((sl_bytes){(const uint8_t *)(text), sizeof(text) - 1})
 
-/* Into memory of exactly that size, so that a sanitizer sees a byte too many. */
+/* Unpacks into memory of exactly that size, so that a sanitizer detects an extra byte. */
 static bool unpack(sl_bytes packed, uint8_t **to, size_t size)
 {
     uint8_t *copy = malloc(packed.size + 1);
@@ -80,7 +80,7 @@ TEST(blocks_of_the_library)
            text, sizeof(text) - 1);
 }
 
-/* One after the other: "abcd", a copy of each kind. */
+/* In order: "abcd", then a copy of each kind. */
 TEST(elements)
 {
     expect(BYTES("\x04\x0c"
@@ -104,7 +104,7 @@ TEST(elements)
            "abcdef", 6);
 }
 
-/* The upper bits of a distance stand in the tag, in the second byte, in the fourth. */
+/* The upper bits of a distance are in the tag, the second byte or the fourth byte. */
 TEST(far_copies)
 {
     static const struct {
@@ -127,7 +127,7 @@ TEST(far_copies)
         for (uint32_t left = size; left > 0; left >>= 7) {
             block[at++] = (uint8_t)((left & 0x7f) | (left >= 0x80 ? 0x80 : 0));
         }
-        block[at++] = 63 << 2; /* a literal of all, its length in 4 bytes */
+        block[at++] = 63 << 2; /* one literal, its length in 4 bytes */
         for (int byte = 0; byte < 4; byte++) {
             block[at++] = (uint8_t)((distance - 1) >> (8 * byte));
         }
@@ -144,7 +144,7 @@ TEST(far_copies)
     free(block);
 }
 
-/* Lengths of a literal in the tag, and in 1 to 4 bytes behind it, also where fewer would do. */
+/* Literal lengths in the tag and in the 1 to 4 bytes after it, even where fewer would do. */
 TEST(literals)
 {
     static const uint32_t lengths[] = {1, 59, 60, 61, 256, 257, 65536, 65537};
@@ -208,6 +208,6 @@ TEST(what_is_damaged)
                          "abcd"), /* 2^32 bytes */
                    4);
     expect_refused(BYTES("\x04\x10"
-                         "abcd"), /* longer than what is left */
+                         "abcd"), /* longer than the rest */
                    4);
 }

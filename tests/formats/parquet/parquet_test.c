@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parquet files through the public interface: encodings, codecs and layouts of pages, of files that
- * are put together here and of another library's; several files; what is read from the disk;
- * damage. Kinds of columns and lists of pictures are tested more widely in Python
- * (test_parquet.py).
+ * Tests Parquet files through the public interface, from files assembled here and from another
+ * library: encodings, codecs and layouts of pages; several files; which bytes are read from disk;
+ * damage. test_parquet.py (Python) covers more kinds of columns and lists of images.
  *
  *   parquet_test FOLDER   python/tests/foreign, whose README.md says what made the files
  */
@@ -89,7 +88,7 @@ static void check_info(const sluice_dataset *dataset, uint64_t samples)
         .groups = GROUPS, .rows = ROWS, __VA_ARGS__ \
     }
 
-/* From the first row to the last, and back: pages that were unpacked before may be kept. */
+/* Reads from first row to last, then back: unpacked pages may be kept. */
 static void every_row_is_read(void **state)
 {
     write_rows("a.parquet", *state);
@@ -149,7 +148,8 @@ static void several_files_in_an_epoch(void **state)
 
 enum { LARGE = 40000 };
 
-/* The pictures stay in the file: a sample is its place there, of a page's bytes, or the page. */
+/* The images stay in the file: a sample is a position there, either of a page's bytes or of the
+ * page. */
 static void a_large_column_is_read_from_disk(void **state)
 {
     parquet_options options = **(parquet_options **)state;
@@ -178,7 +178,7 @@ static void a_large_column_is_read_from_disk(void **state)
 
 /* ---- files of another library ---- */
 
-/* A value of the JSON that says what is in the files: {"hex": ...}, a text, null. */
+/* Converts a value of the JSON that describes the files: {"hex": ...}, a text, or null. */
 static size_t bytes_of(const json_t *value, uint8_t *to, size_t capacity)
 {
     const char *hex = json_is_object(value) ? sl_json_text(value, "hex") : NULL;
@@ -196,7 +196,7 @@ static size_t bytes_of(const json_t *value, uint8_t *to, size_t capacity)
     return strlen(hex) / 2;
 }
 
-/* Bytes, a number or nothing; "ratio" has numbers that are not whole. */
+/* Bytes, a number or nothing; "ratio" has fractional numbers. */
 static void expect_field(const sluice_dataset *dataset, uint64_t row, const char *field,
                          const json_t *wanted)
 {
@@ -273,7 +273,7 @@ static const parquet_options small = {.groups = 2,
                                       .encoding = PARQUET_PLAIN,
                                       .crc = true};
 
-/* A file that is in no folder: there are thousands of them, one after the other. */
+/* A file that is in no folder, since the test writes thousands of them in turn. */
 static const char *bad_file(const uint8_t *data, size_t size)
 {
     static int memory = -1;
@@ -288,10 +288,10 @@ static const char *bad_file(const uint8_t *data, size_t size)
     return path;
 }
 
-/* Opening it says CORRUPT, and where in this file. */
+/* Checks that opening returns CORRUPT and names a position in this file. */
 static void expect_corrupt(const uint8_t *data, size_t size)
 {
-    const char *path = test_path("bad.parquet"); /* known by its name, if not by its bytes */
+    const char *path = test_path("bad.parquet"); /* recognized by its name, if not by its bytes */
     if (size < 4) {
         write_file(path, data, (uint32_t)size);
     } else {
@@ -332,7 +332,8 @@ static void footers_that_are_not_there(void **state)
     parquet_free(&file);
 }
 
-/* Reads all there is. What can be read is of its row; the rest has a reason. The errors. */
+/* Reads everything: readable values must belong to their row, the others need a reason. Returns the
+ * number of errors. */
 static unsigned read_all(const char *path)
 {
     static const char *const fields[] = {"image", "label", "word", "list", "pair"};
@@ -371,8 +372,8 @@ static void flip_and_read(parquet_made *file, const parquet_page *page)
     }
 }
 
-/* Every byte of the pages is under a checksum, which verify, if nobody else, goes by. Not those of
- * the paths, which are no field. */
+/* Every byte of the pages is covered by a checksum; at the latest, verify checks it. The paths'
+ * pages are excluded: they are not a field. */
 static void every_flipped_byte_of_a_page_is_noticed(void **state)
 {
     parquet_made file;
@@ -386,7 +387,7 @@ static void every_flipped_byte_of_a_page_is_noticed(void **state)
     parquet_free(&file);
 }
 
-/* Headers and the footer are under none: what they say is an error, or does no harm. */
+/* Headers and the footer have no checksum: a change there is an error or harmless. */
 static void flips_elsewhere_do_no_harm(void **state)
 {
     parquet_made file;
@@ -409,7 +410,7 @@ static void a_checksum_that_is_wrong_is_found(void **state)
     parquet_make(&file, &small);
     const parquet_page *page = &file.pages[0];
     assert_int_equal(page->leaf, PARQUET_IMAGE);
-    file.data[page->at + page->header + page->bytes - 1] ^= 1; /* a byte of a picture */
+    file.data[page->at + page->header + page->bytes - 1] ^= 1; /* a byte of an image */
     sluice_dataset *dataset = dataset_opened(bad_file(file.data, file.size));
     const found all = findings_of(dataset);
     assert_int_equal(all.count, 1);
@@ -421,7 +422,8 @@ static void a_checksum_that_is_wrong_is_found(void **state)
     parquet_free(&file);
 }
 
-/* What reading all costs in memory, and whether something was wrong: in a process of its own. */
+/* Reads everything in a process of its own. True if an error was found and little memory was
+ * used. */
 static bool is_noticed_for_little(const char *path)
 {
     enum { KIB_MOST = 48 << 10 };
@@ -440,7 +442,7 @@ static bool is_noticed_for_little(const char *path)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Numbers of things that are not there: of bytes, values, rows, groups. */
+/* Counts of bytes, values, rows and groups that do not exist. */
 static void claims_are_noticed_for_little(void **state)
 {
     static const int64_t claims[] = {0, 1, 1000, 100000000, INT32_MAX, -1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values out of an unpacked page of Parquet: gone through, and looked up in its table, against a
+/* Tests values in an unpacked Parquet page, read in sequence and looked up in its table, against a
  * model that made the page. */
 #include "little_endian.h"
 #include "parquet_table.h"
@@ -10,11 +10,11 @@
 
 enum { SLOTS_MAX = 40000, PAGE_MAX = 1 << 20 };
 
-/* What a page was made of. */
+/* The parts that a page was made of. */
 typedef struct model {
     uint32_t slots, max_level;
     uint8_t level[SLOTS_MAX];
-    uint32_t offset[SLOTS_MAX], bytes[SLOTS_MAX]; /* of those of the highest level */
+    uint32_t offset[SLOTS_MAX], bytes[SLOTS_MAX]; /* of slots at the highest level */
     uint8_t page[PAGE_MAX];
     size_t size;
     sl_page_pick pick;
@@ -43,7 +43,7 @@ static void put_varint(model *m, uint64_t number)
     put(m, number, 1);
 }
 
-/* `count` of them, in groups of eight, the last of which may be of fewer. */
+/* Writes `count` levels in groups of eight; the last group may have fewer. */
 static void put_packed(model *m, const uint8_t *from, uint32_t count, uint32_t width)
 {
     const size_t begin = m->size + 5;
@@ -58,7 +58,8 @@ static void put_packed(model *m, const uint8_t *from, uint32_t count, uint32_t w
     m->size += (size_t)((count + 7) / 8) * width;
 }
 
-/* As writers do: runs where there are some, else groups; `runs` 0: groups only. */
+/* Writes levels like a typical writer: runs where possible, otherwise groups; `runs` false: groups
+ * only. */
 static void put_levels(model *m, bool runs)
 {
     const uint32_t width = sl_levels_width(m->max_level);
@@ -80,14 +81,14 @@ static void put_levels(model *m, bool runs)
     }
 }
 
-/* `kind` 1: levels with their size in front; 2: as it is told beside the page. */
+/* `kind` 1: levels preceded by their size; 2: the size is stored outside the page. */
 static void make_page(model *m, int kind, bool runs, uint32_t nulls)
 {
     m->size = 0;
     m->pick = (sl_page_pick){.max_level = (uint8_t)m->max_level, .sized_levels = kind == 1};
     uint32_t left = 0;
     for (uint32_t i = 0; i < m->slots; i++) {
-        left = left > 0 ? left - 1 : draw(40) == 0 ? draw(900) : 0; /* some the same */
+        left = left > 0 ? left - 1 : draw(40) == 0 ? draw(900) : 0; /* some equal */
         m->level[i] = left > 0 && i > 0   ? m->level[i - 1]
                       : draw(100) < nulls ? (uint8_t)draw(m->max_level + 1)
                                           : (uint8_t)m->max_level;
@@ -167,7 +168,7 @@ TEST(tables_find_what_walking_does)
     }
 }
 
-/* Of runs and packed ones, from any place, over any number. */
+/* Runs and packed levels, from any position, over any number. */
 TEST(skipping_is_counting)
 {
     static model m;
@@ -197,8 +198,8 @@ TEST(skipping_is_counting)
     }
 }
 
-/* Pages that were cut, or changed: what one way refuses, the other does; what both find is in the
- * page, and is the same. */
+/* Truncated or changed pages: both methods fail alike. Values that both find are in the page and
+ * equal. */
 TEST(damage_is_the_same)
 {
     static model m;
@@ -207,7 +208,7 @@ TEST(damage_is_the_same)
         m.slots = 1 + draw(300);
         make_page(&m, 1 + i % 2, i % 3 != 0, 20);
         const size_t size = draw(2) == 0 ? draw((uint32_t)m.size + 1) : m.size;
-        uint8_t *copy = malloc(size + 1); /* its end is the sanitizer's */
+        uint8_t *copy = malloc(size + 1); /* the sanitizer guards its end */
         memcpy(copy, m.page, size);
         if (size > 0) {
             copy[draw((uint32_t)size)] ^= (uint8_t)(1U << draw(8));

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * RecordIO files through the public interface: walked, by MXNet's index, and by one that is kept;
- * records in parts; every sample once in an epoch, whichever file it is in; damage. What records
- * may look like is tested more widely in Python (test_recordio.py).
- */
+/* Tests RecordIO files through the public interface: scanned, by MXNet's index, and by a cached
+ * index; records in parts; every sample once per epoch from whichever file; damage.
+ * test_recordio.py (Python) covers more kinds of records. */
 #include "record_files.h"
 #include "test_folder.h"
 
@@ -26,7 +24,7 @@ static size_t put_part(uint8_t *to, unsigned kind, const uint8_t *bytes, size_t 
     return 8 + (size + 3) / 4 * 4;
 }
 
-/* The payload of sample `number`: `number` letters, magic numbers between them. */
+/* The payload of sample `number`: `number` letters with magic numbers between them. */
 static size_t make_payload(uint8_t *to, unsigned number)
 {
     size_t size = 0;
@@ -40,7 +38,7 @@ static size_t make_payload(uint8_t *to, unsigned number)
     return size;
 }
 
-/* IRHeader: the label is the number, the id 1000 more. Split as dmlc-core does it. */
+/* IRHeader: the label is the number, the id is 1000 more. Splits records as dmlc-core does. */
 static size_t put_record(uint8_t *to, unsigned number)
 {
     uint8_t all[4096] = {0};
@@ -70,7 +68,7 @@ static void check_id(const sluice_dataset *dataset, uint64_t index, unsigned lab
     assert_int_equal(id, 1000 + label);
 }
 
-/* 0: walked, 1: as kept or walked anew, 2: MXNet's indexes. */
+/* 0: scanned, 1: cached or scanned again, 2: MXNet's indexes. */
 static void write_indexes(unsigned round)
 {
     static uint8_t record[RECORD_MOST];
@@ -97,7 +95,7 @@ static record_files files = {.format = "recordio",
                              .check = check_id,
                              .round = write_indexes};
 
-/* Lists of labels of several lengths are counted, record by record. */
+/* Label lists of several lengths are counted record by record. */
 static void labels_of_several_lengths(void **state)
 {
     enum { RECORDS = 3 };
@@ -127,7 +125,7 @@ static void labels_of_several_lengths(void **state)
     remove_tree(test_path("lists"));
 }
 
-/* Records that are images and nothing else. */
+/* Records that are only images. */
 static void images_without_headers(void **state)
 {
     static const uint8_t jpeg[64] = {0xff, 0xd8, 0xff, 0xe0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The codec numbers of shards: what is written, and one that nobody knows. */
+/* Tests the codec numbers of shards: the written ones, and an unknown one. */
 #include "batches.h"
 #include "codecs.h"
 #include "loader_setup.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* docs/format.md: behind checksum and presence the cell of the image, whose sixth byte it is. */
+/* docs/format.md: the image's cell follows checksum and presence; the codec is its sixth byte. */
 enum { CODEC_AT = 16 + 5, SAMPLES = 8, STRANGE = 5, UNKNOWN = 201 };
 
 typedef struct fixture {
@@ -99,7 +99,7 @@ TEST(whoever_decodes_names_an_unknown_one)
     clean(&f);
 }
 
-/* Number 0 is that of a picture in a file of its own. */
+/* Number 0 belongs to an image in a separate file. */
 TEST(none_is_not_a_codec)
 {
     fixture f;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Damaged and hostile shards: every flipped byte, many truncations, wrong versions, shards in the
- * wrong place, and numbers that are with checksums that are right. Nothing may crash, and no sample
- * may ever be another one without a word.
- */
+/* Tests damaged and hostile shards: every flipped byte, many truncations, wrong versions, shards in
+ * the wrong place, and false numbers with correct checksums. Nothing may crash, and no sample may
+ * silently be another one. */
 #include "dataset.h"
 #include "packed.h"
 #include "photo_folder.h"
@@ -26,9 +24,9 @@ enum { IMAGE_CELL = 16, LABEL_CELL = 32, KEY_CELL = 40, BLOBS = 48 };
 
 typedef struct fixture {
     char folder[256];
-    char shard[300]; /* path of the first one */
+    char shard[300]; /* path of the first shard */
     snapshot samples;
-    file_bytes file, manifest; /* that shard's */
+    file_bytes file, manifest; /* that shard's bytes */
 } fixture;
 
 static void fixture_make(fixture *f, const packed_options *options)
@@ -73,7 +71,7 @@ static int teardown(void **state)
         }                                                                                   \
     }
 
-/* What became of a damaged dataset. Samples that cannot be looked at are one finding more. */
+/* The outcome for a damaged dataset. Unreadable samples add one finding. */
 typedef struct outcome {
     sluice_status open;
     uint64_t errors, silent, missing, findings;
@@ -139,7 +137,7 @@ static void every_flipped_byte_is_noticed(void **state)
     assert_int_equal(look(f, f->folder).findings, 0);
 }
 
-/* The zeros behind the samples too: they are in no checksum. */
+/* The zeros after the samples, too, although no checksum covers them. */
 static void every_flipped_byte_of_data_is_noticed(void **state)
 {
     fixture *f = *state;
@@ -153,7 +151,7 @@ static void every_flipped_byte_of_data_is_noticed(void **state)
     assert_true(tested > 100);
 }
 
-/* Damage in the second block hurts only what the second block tells. */
+/* Damage in the second block affects only the samples of that block. */
 static void damage_in_a_block_hurts_its_samples_only(void **state)
 {
     fixture *f = *state;
@@ -230,7 +228,7 @@ static void every_truncation_is_refused(void **state)
             truncate_and_look(f, &file, bytes);
         }
         truncate_and_look(f, &file, file.size - 1);
-        /* Longer is wrong as well. */
+        /* Too long is wrong as well. */
         file.data = realloc(file.data, file.size + 1);
         file.data[file.size] = 0;
         truncate_and_look(f, &file, file.size + 1);
@@ -240,7 +238,7 @@ static void every_truncation_is_refused(void **state)
     assert_int_equal(look(f, f->folder).findings, 0);
 }
 
-/* While it is open: the reader must notice at the next read, and stay alive. */
+/* While the dataset is open: the reader must notice at the next read and survive. */
 static void a_shard_that_shrinks_while_open_is_an_error(void **state)
 {
     fixture *f = *state;
@@ -289,7 +287,7 @@ static void other_versions_are_unsupported(void **state)
     }
 }
 
-/* What a newer library may write, under checksums that are right: told apart from damage. */
+/* Contents that a newer library may write, with correct checksums: distinguished from damage. */
 static void what_is_not_known_is_unsupported(void **state)
 {
     fixture *f = *state;
@@ -365,7 +363,7 @@ static void a_shard_in_the_place_of_another_is_refused(void **state)
     fixture_remove(&f);
 }
 
-/* A whole shard, sound in itself, that differs from the one packed in one label only. */
+/* A whole shard, itself sound, that differs from the packed one in a single label. */
 static void a_sound_shard_with_another_label_is_refused(void **state)
 {
     fixture *f = *state;
@@ -381,7 +379,7 @@ static void a_sound_shard_with_another_label_is_refused(void **state)
     assert_int_equal(whole.findings, 2);
 }
 
-/* With as many samples, so that only the shard's identity tells. */
+/* It has as many samples, so that only the shard's identity differs. */
 static void an_index_block_of_another_dataset_is_refused(void **state)
 {
     fixture f;
@@ -400,7 +398,7 @@ static void an_index_block_of_another_dataset_is_refused(void **state)
     const outcome seen = look(&f, f.folder);
     assert_int_equal(seen.errors, 3);
     assert_int_equal(seen.silent, 0);
-    /* Its labels must not get out either. */
+    /* Its labels must not be returned either. */
     sluice_dataset *dataset;
     sluice_sample_info info = {.struct_size = sizeof(info)};
     const char *path = f.folder;
@@ -425,8 +423,8 @@ static const uint64_t lies[] = {0,          1,
                                 1ULL << 63, UINT64_MAX - 4095,
                                 UINT64_MAX};
 
-/* Header numbers that are, with checksums that do not. Some is are harmless; none may crash, and
- * where the dataset still opens, it holds the same samples or errors. */
+/* False header numbers with correct checksums. Some are harmless; none may crash, and if the
+ * dataset still opens, it has the same samples or errors. */
 static void header_lies_are_harmless(void **state)
 {
     fixture *f = *state;
@@ -462,7 +460,7 @@ static uint64_t next_random(uint64_t *seed)
     return *seed >> 33;
 }
 
-/* A few bytes or a number anywhere in the part of the file that is not samples. */
+/* Changes a few bytes or a number anywhere in the part of the file without samples. */
 static void mutate(file_bytes *file, size_t from, size_t to, uint64_t *seed)
 {
     const size_t at = from + next_random(seed) % (to - from);
@@ -534,7 +532,7 @@ static void random_lies_with_right_checksums_do_not_crash(void **state)
     free(good);
 }
 
-/* Sample 1 of a lone shard is refused by name, at a byte of [from, to). */
+/* Sample 1 of a lone shard fails and is named, with an offset in [from, to). */
 static void expect_corrupt(const fixture *f, int64_t from, int64_t to)
 {
     sluice_dataset *dataset;
@@ -550,7 +548,7 @@ static void expect_corrupt(const fixture *f, int64_t from, int64_t to)
     sluice_dataset_close(dataset);
 }
 
-/* Fences that point outside, or the wrong way round, or make a sample too short or too long. */
+/* Fences that point outside, are reversed, or make a sample too short or too long. */
 static void fence_lies_are_corrupt(void **state)
 {
     fixture *f = *state;
@@ -569,7 +567,7 @@ static void fence_lies_are_corrupt(void **state)
     put64(shard, fence, good);
 }
 
-/* Cells that are, in samples whose checksums are right. */
+/* False cells in samples with correct checksums. */
 static void cell_lies_are_corrupt(void **state)
 {
     fixture *f = *state;
@@ -605,13 +603,13 @@ static void cell_lies_are_corrupt(void **state)
     }
 }
 
-/* Two sound samples of one size, in each other's place: only the identity tells. */
+/* Two sound samples of one size are swapped: only their identity differs. */
 static void samples_in_the_place_of_others_are_noticed(void **state)
 {
     fixture *f = *state;
     file_bytes *shard = &f->file;
     uint8_t first[512];
-    /* packed.h: what is 15 samples apart has one size, but for the keys' */
+    /* packed.h: samples 15 apart have equal sizes, apart from their keys */
     const uint64_t a = sample_at(shard, 10);
     const uint64_t b = sample_at(shard, 25);
     const size_t bytes = sample_at(shard, 11) - a;
@@ -627,7 +625,7 @@ static void samples_in_the_place_of_others_are_noticed(void **state)
     assert_int_equal(seen.findings, 1);
 }
 
-/* Bytes that this version does not use must be zero, so that a later one can use them. */
+/* Bytes unused by this version must be zero, so that a later one can use them. */
 static void reserved_bytes_must_be_zero(void **state)
 {
     fixture *f = *state;
@@ -668,7 +666,7 @@ static void reserved_bytes_must_be_zero(void **state)
     }
 }
 
-/* By the header alone, before anything is read for as many samples. */
+/* Checked in the header alone, before anything is read for that many samples. */
 static void numbers_of_samples_out_of_range_are_refused(void **state)
 {
     enum { SAMPLES_AT = 32, SOURCE_AT = 96, MOST = 62 };
@@ -677,7 +675,7 @@ static void numbers_of_samples_out_of_range_are_refused(void **state)
     } numbers[] = {
         {0, 3}, /* fewer than shards */
         {(UINT64_C(1) << MOST) + 1, (UINT64_C(1) << MOST) + 1},
-        {3, 2}, /* more than there were to choose from */
+        {3, 2}, /* more than the source has */
         {3, (UINT64_C(1) << MOST) + 1},
     };
     fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels that are none of the classes: a sample that has one is bad for whoever asks for labels. */
+/* Tests labels outside the classes: a sample with one is bad for a loader that requests labels. */
 #include "dataset_checks.h"
 #include "jpeg_make.h"
 #include "packed.h"
@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a sample with the fields image, label and key. */
+/* Offsets in a sample with the fields image, label and key. */
 enum { LABEL_CELL = 32, SAMPLES = 6, CLASSES = 3, BAD = 4 };
 
 static char folder[256];
 static file_bytes shard;
 
-/* Sample BAD of the shard has this label, under checksums that are right. */
+/* Gives sample BAD of the shard this label, with correct checksums. */
 static void give_label(int64_t label)
 {
     put64(&shard, sample_at(&shard, BAD) + LABEL_CELL, (uint64_t)label);
@@ -40,7 +40,7 @@ static void tear_down(void)
     remove_tree(folder);
 }
 
-/* What a finding says, and how many there are. */
+/* The last finding, and the number of findings. */
 static sluice_error finding;
 static uint64_t findings;
 
@@ -85,7 +85,7 @@ TEST(labels_beyond_the_classes_are_refused)
             sluice_dataset_read(dataset, BAD, "label", bytes, sizeof(bytes), &size, &error),
             SLUICE_CORRUPT);
         expect_refused(&error);
-        /* The picture is sound. */
+        /* The image is sound. */
         assert_int_equal(
             sluice_dataset_read(dataset, BAD, "image", bytes, sizeof(bytes), &size, &error),
             SLUICE_OK);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What fields mean is stored with them, and read again; bytes that cannot be a meaning are refused;
- * datasets that mean something else cannot be added. The bytes are those of docs/format.md.
- */
+/* Tests that the meanings of fields are stored and read back, that invalid bytes of a meaning fail,
+ * and that datasets with other meanings cannot be added. The bytes follow docs/format.md. */
 #include "dataset.h"
 #include "dataset_checks.h"
 #include "meaning.h"
@@ -57,7 +55,7 @@ static void describe(sluice_field fields[FIELDS])
     fields[KEY] = named("key", SLUICE_FIELD_TEXT);
 }
 
-/* A dataset of two samples of different sizes, without an image. */
+/* Writes a dataset of two samples of different sizes, without an image. */
 static void write_dataset(const char *folder, const sluice_field *fields)
 {
     static const uint8_t data[64];
@@ -143,7 +141,7 @@ TEST_WITH(meaning_is_read_as_it_was_written, set_up, tear_down)
     sluice_dataset_close(dataset);
 }
 
-/* docs/format.md, section 7; a row without a meaning is as it was before there was one. */
+/* docs/format.md, section 7; a row without a meaning is unchanged from earlier versions. */
 TEST_WITH(bytes_of_a_row, set_up, tear_down)
 {
     static const uint8_t wanted[FIELDS][16] = {
@@ -163,7 +161,8 @@ TEST_WITH(bytes_of_a_row, set_up, tear_down)
     file_free(&shard);
 }
 
-/* Each byte of the meanings, with each value: read as it is, or refused, and never another one. */
+/* Each byte of the meanings with each value: read exactly or rejected, never read as another
+ * meaning. */
 TEST_WITH(no_byte_is_misread, set_up, tear_down)
 {
     file_bytes shard;
@@ -217,8 +216,8 @@ static void expect_damage(size_t field, size_t at, uint8_t value, sluice_status 
 
 TEST_WITH(damage_is_told_by_name, set_up, tear_down)
 {
-    expect_damage(BOXES, MEANING_AT, 7, SLUICE_UNSUPPORTED);        /* a later version's */
-    expect_damage(BOXES, MEANING_AT, 3, SLUICE_CORRUPT);            /* boxes that are shapes */
+    expect_damage(BOXES, MEANING_AT, 7, SLUICE_UNSUPPORTED);        /* a later version */
+    expect_damage(BOXES, MEANING_AT, 3, SLUICE_CORRUPT);            /* boxes declared as shapes */
     expect_damage(LABELS, MEANING_AT + 5, KEY + 1, SLUICE_CORRUPT); /* of boxes that are a text */
 }
 
@@ -249,8 +248,7 @@ TEST_WITH(other_meanings_are_not_added, set_up, tear_down)
     assert_int_equal(pack_to(source, f.packed, true, &error), SLUICE_OK);
 }
 
-/* The same samples, of which more is known now, are another pack; the same call again adds nothing.
- */
+/* The same samples with additional meanings are another pack; repeating the call adds nothing. */
 TEST_WITH(a_pack_is_done_again_where_more_is_known, set_up, tear_down)
 {
     sluice_error error = SLUICE_ERROR_INIT;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Records of version 2 of the shards: encoded and decoded, and cells that are, with checksums that
- * do not. The bytes are changed by docs/format.md.
- */
+/* Tests records of version 2 of the shards: encoded and decoded, and false cells with correct
+ * checksums. The bytes are changed according to docs/format.md. */
 #include "checksum.h"
 #include "clock.h"
 #include "little_endian.h"
@@ -17,7 +15,7 @@
 
 enum { INT, FLOAT, BYTES, TEXT, FIXED, OPEN, PIXELS, FIELDS };
 
-/* Bytes of their cells: 16, then one after the other. */
+/* Byte offsets of the cells: 16, then consecutive. */
 enum {
     INT_CELL = 16,
     FLOAT_CELL = 24,
@@ -131,7 +129,7 @@ TEST(values_come_back)
     free(f.bytes);
 }
 
-/* Every set of fields may be missing. */
+/* Every subset of the fields may be missing. */
 TEST(absent_fields_stay_absent)
 {
     fixture f;
@@ -166,7 +164,7 @@ TEST(damage_is_noticed)
         f.bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
     }
     for (size_t size = 0; size < f.size; size++) {
-        uint8_t *copy = malloc(size + 1); /* of just that size, for the sanitizer */
+        uint8_t *copy = malloc(size + 1); /* of exactly that size, for the sanitizer */
         memcpy(copy, f.bytes, size);
         assert_non_null(sl_record_decode(&f.schema, (sl_bytes){copy, size}, &f.values).text);
         free(copy);
@@ -203,7 +201,7 @@ TEST(lies_are_refused_by_name)
         {12, 1, NULL, SLUICE_CORRUPT},
         {8, 0x7e, "int", SLUICE_CORRUPT},
         {8, 0x3f, "pixels", SLUICE_CORRUPT},
-        {BYTES_CELL, 1, "pixels", SLUICE_CORRUPT}, /* all others move, the last does not fit */
+        {BYTES_CELL, 1, "pixels", SLUICE_CORRUPT}, /* all others move, the last no longer fits */
         {BYTES_CELL, 0xffffffff, "bytes", SLUICE_CORRUPT},
         {BYTES_CELL + 4, 2, "bytes", SLUICE_UNSUPPORTED},
         {BYTES_CELL + 4, 0x100, "bytes", SLUICE_CORRUPT},
@@ -236,7 +234,7 @@ TEST(lies_are_refused_by_name)
     free(f.bytes);
 }
 
-/* Bytes that no field claims. */
+/* Bytes that belong to no field. */
 TEST(records_have_no_tail)
 {
     fixture f;
@@ -250,7 +248,7 @@ TEST(records_have_no_tail)
     free(f.bytes);
 }
 
-/* The field whose bytes are all that is behind the head, in each record. */
+/* For each record, the field whose bytes are everything after the head. */
 TEST(tails_of_schemas)
 {
     static const struct {
@@ -263,7 +261,7 @@ TEST(tails_of_schemas)
         {{INT, FLOAT}, 2, SL_FIELD_NONE},
         {{INT, FIXED, TEXT}, 3, SL_FIELD_NONE},
         {{TEXT, INT, FIXED}, 3, SL_FIELD_NONE},
-        {{INT, OPEN}, 2, SL_FIELD_NONE}, /* which may be compressed */
+        {{INT, OPEN}, 2, SL_FIELD_NONE}, /* OPEN may be compressed */
         {{INT, PIXELS}, 2, SL_FIELD_NONE},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -277,8 +275,7 @@ TEST(tails_of_schemas)
     }
 }
 
-/* Frames: where a tensor's size is not known before it is unpacked, its shape still cannot are
- * without bound. */
+/* Frames: even if a tensor's size is unknown before unpacking, its shape is bounded. */
 TEST(frames_are_kept_where_smaller)
 {
     static const uint8_t flat[4000];
@@ -357,7 +354,7 @@ TEST(fields_that_cannot_be_are_refused)
     }
 }
 
-/* What 64 tensors with 8 open dimensions need: the largest head there is. */
+/* Space for 64 tensors with 8 open dimensions: the largest possible head. */
 TEST(the_largest_head)
 {
     static sl_field many[SL_FIELDS_MAX];
@@ -389,7 +386,7 @@ TEST(the_largest_head)
     free(f.bytes);
 }
 
-/* A small sample must not cost much more than its checksum. */
+/* A small sample must cost little more than its checksum. */
 TEST(what_a_small_tensor_costs)
 {
     enum { ROUNDS = 200000, BYTES_OF_IT = 4096 };

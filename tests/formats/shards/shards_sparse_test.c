@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are large and take no space on the disk: what they claim to hold costs no memory. */
+/* Tests files that are large but take no disk space: the contents they claim cost no memory. */
 #include "packed.h"
 #include "photo_folder.h"
 #include "shard_bytes.h"
@@ -29,7 +29,7 @@ static uint64_t rss_kib(void)
     return (uint64_t)usage.ru_maxrss;
 }
 
-/* What a child that runs `look` says; how much memory it took at most is looked at. */
+/* Returns the result of `look`, run in a child; checks the child's peak memory. */
 static int in_child(int (*look)(const char *path), const char *path)
 {
     int result = 0;
@@ -45,7 +45,7 @@ static int in_child(int (*look)(const char *path), const char *path)
     return WEXITSTATUS(result);
 }
 
-/* The status of open, without its sign. */
+/* Returns the status of open, without its sign. */
 static int look_at_dataset(const char *path)
 {
     sluice_dataset *dataset;
@@ -79,7 +79,7 @@ static void make_long(const char *path, uint64_t bytes)
     assert_int_equal(truncate(path, (off_t)bytes), 0);
 }
 
-/* The metadata's fields stay, and as many classes follow as there is space: without names. */
+/* Keeps the metadata's fields and appends as many classes without names as fit. */
 static void give_empty_classes(file_bytes *shard, uint64_t meta_bytes)
 {
     const size_t meta = get64(shard, SHARD_META_OFFSET_AT);
@@ -106,11 +106,11 @@ TEST(names_that_are_not_there_cost_nothing)
     file_bytes shard;
     make(folder);
     file_load(&shard, folder, "shard-000000.sluice");
-    give_empty_classes(&shard, META_MOST); /* more classes than there can be */
+    give_empty_classes(&shard, META_MOST); /* more classes than allowed */
     assert_int_equal(in_child(look_at_dataset, shard.path), -SLUICE_UNSUPPORTED);
-    give_empty_classes(&shard, META_MOST / 32); /* more that have no name */
+    give_empty_classes(&shard, META_MOST / 32); /* more classes without a name */
     assert_int_equal(in_child(look_at_dataset, shard.path), -SLUICE_UNSUPPORTED);
-    give_empty_classes(&shard, META_HEAD + FIELDS * FIELD_ROW + 1000); /* labels not used */
+    give_empty_classes(&shard, META_HEAD + FIELDS * FIELD_ROW + 1000); /* unused labels */
     assert_int_equal(in_child(look_at_dataset, shard.path), SLUICE_OK);
     file_free(&shard);
     remove_tree(folder);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Packed shards that are as they should be: what goes in comes out, however the dataset is opened,
- * from however many threads, with few descriptors, and fast.
- */
+/* Tests intact packed shards: reading returns the packed data, however the dataset is opened, from
+ * any number of threads, with few descriptors, and fast. */
 #include "clock.h"
 #include "dataset.h"
 #include "dataset_checks.h"
@@ -21,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Of a sample with the fields image, label and key, before its blobs. */
+/* Bytes before the blobs of a sample with the fields image, label and key. */
 enum { HEAD_BYTES = 48 };
 
 static sluice_dataset_info info_of(const sluice_dataset *dataset)
@@ -44,7 +42,7 @@ static sluice_status add_pixels(sluice_writer *writer, const uint8_t *pixels, co
     return sluice_writer_add(writer, &sample, NULL);
 }
 
-/* Raw pixels that shrink, and some that do not, at each zstd level. */
+/* Raw pixels, some compressible and some not, at each zstd level. */
 TEST(what_is_written_is_read)
 {
     static const int32_t levels[] = {SLUICE_ZSTD_OFF, 1, 3, 19};
@@ -150,7 +148,7 @@ TEST(fields_and_classes)
 
 enum { SHARDS_MAX = 16 };
 
-/* Opens each shard alone; their samples add up. Gives the number of samples of shard 1 back. */
+/* Opens each shard alone; their samples add up. Returns the number of samples of shard 1. */
 static uint64_t open_one_by_one(const char *folder, uint32_t count, char paths[SHARDS_MAX][300])
 {
     uint64_t samples[SHARDS_MAX] = {0};
@@ -176,7 +174,7 @@ static void expect_same(const snapshot *all, const sluice_dataset *dataset)
     assert_int_equal(difference.errors + difference.silent + difference.missing, 0);
 }
 
-/* The folder, its manifest, its shards one by one, its shards joined, the folder and a shard. */
+/* The folder, its manifest, each shard, the shards joined, the folder and a shard. */
 TEST(every_way_to_open_gives_the_same_samples)
 {
     char folder[256];
@@ -306,7 +304,7 @@ static rlim_t used_descriptors(void)
     return (rlim_t)fd;
 }
 
-/* Many shards and six threads share first all descriptors, then three, then one. */
+/* Many shards and six threads that share first all descriptors, then three, then one. */
 TEST(few_descriptors_are_enough)
 {
     char folder[256];
@@ -318,7 +316,7 @@ TEST(few_descriptors_are_enough)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     const rlim_t limits[] = {before.rlim_cur, used_descriptors() + 3, used_descriptors() + 1};
     for (size_t i = 0; i < 3; i++) {
-        /* Opened with the usual limit too: it may sink later. */
+        /* Also opened with the usual limit, which may drop later. */
         for (int opened_first = 0; opened_first < 2; opened_first++) {
             struct rlimit limit = {limits[i], before.rlim_max};
             sluice_dataset *dataset = opened_first ? dataset_opened(folder) : NULL;
@@ -355,7 +353,7 @@ TEST(no_descriptor_at_all_is_an_error)
     remove_tree(folder);
 }
 
-/* A manifest of many shards, of which only the first is there. */
+/* A manifest of many shards, of which only the first exists. */
 static void make_many_shards(const char *folder, uint64_t count)
 {
     file_bytes old;
@@ -476,7 +474,7 @@ TEST(index_blocks_are_read_once)
     remove_tree(folder);
 }
 
-/* The blocks of two million samples have a place each; more have to share. */
+/* For two million samples, each block has a slot of its own; beyond that, blocks share slots. */
 TEST(the_index_cache_has_space)
 {
     static const uint64_t counts[] = {1, 16, 17, 1000, 4096, 5000};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Shards of version 1 of the format, which nothing writes any more: still read, bit for bit, still
- * verified, and damage in them is still found.
+/* Tests shards of version 1 of the format, which is no longer written: they are still read bit for
+ * bit and verified, and damage in them is still found.
  *
  *   shards_version1_test FOLDER           the test; FOLDER: tests/data/before
- *   shards_version1_test FOLDER --print   what the table below would have to be
+ *   shards_version1_test FOLDER --print   prints the table below for this build
  */
 #include "photo_folder.h"
 #include "shard_bytes.h"
@@ -25,7 +24,7 @@ static const char *const names[FILES] = {"manifest.sluice", "shard-000000.sluice
 
 static char before[1024];
 
-/* What the samples held when they were written. */
+/* The samples' contents when they were written. */
 static const struct {
     uint64_t image;
     uint32_t bytes, width, height;
@@ -88,8 +87,8 @@ TEST(samples_are_as_they_were)
     snapshot_free(&all);
 }
 
-/* Opened as a folder, or the file alone: refused, or read with errors, or verified with findings;
- * and never other samples without a word. */
+/* Opened as a folder or as a single file, it fails, reads with errors or verifies with findings,
+ * but never silently returns other samples. */
 static void expect_noticed(const snapshot *all, const file_bytes *file, size_t at, const char *path)
 {
     sluice_dataset *dataset;
@@ -127,7 +126,8 @@ TEST(every_flipped_byte_is_noticed)
     remove_tree(folder);
 }
 
-/* Sample 0 of the dataset at `path`, or opening it, is refused at byte `at` of the first shard. */
+/* Checks that sample 0 of the dataset at `path`, or opening it, fails at byte `at` of the first
+ * shard. */
 static void expect_corrupt(const char *path, const file_bytes *shard, int64_t at, const char *why)
 {
     sluice_dataset *dataset;
@@ -145,8 +145,8 @@ static void expect_corrupt(const char *path, const file_bytes *shard, int64_t at
     assert_non_null(strstr(error.text, why));
 }
 
-/* An index in which all is where it must, with entries of another size than its fields have: in
- * a lone shard, and in one that the manifest stands for. */
+/* An index in which everything is in place, but whose entries have another size than their fields
+ * require: in a lone shard, and in one that the manifest replaces. */
 TEST(an_entry_has_the_size_of_its_fields)
 {
     char folder[256];
@@ -185,7 +185,7 @@ TEST(a_label_is_one_of_the_classes)
     remove_tree(folder);
 }
 
-/* Into version 2, which holds the same samples; the two do not join. */
+/* Repacked into version 2, which holds the same samples; the two cannot be joined. */
 TEST(they_can_be_packed_again)
 {
     char folder[256];

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * LitData, from bytes that are written here by its description: a chunk of items and one of tokens
- * with their index.json, and the same damaged at every byte. What other leaves come to is tested
- * against another writer (python/tests/test_litdata.py).
- */
+/* Tests LitData with bytes written here according to its description: a chunk of items and one of
+ * tokens with their index.json, and the same damaged at every byte. python/tests/test_litdata.py
+ * tests other leaves against another writer. */
 #include "little_endian.h"
 #include "test_folder.h"
 
@@ -14,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a chunk, before its items. */
+/* Bytes of a chunk before its items. */
 #define HEAD_OF(items) ((size_t)4 * ((items) + 2))
 
 enum { ITEMS = 3, ROOM = 4096 };
@@ -24,7 +22,7 @@ static void write_to(const char *name, const void *data, size_t size)
     write_file(test_path("%s", name), data, (uint32_t)size);
 }
 
-/* Leaves "label" (int) and "text" (str): item i has the label i and i letters. */
+/* Leaves "label" (int) and "text" (str): item i has label i and i letters. */
 static size_t make_chunk(uint8_t *to)
 {
     size_t at = HEAD_OF(ITEMS);
@@ -41,7 +39,7 @@ static size_t make_chunk(uint8_t *to)
     return at;
 }
 
-/* 10 tokens of 16 bits, of which text i has i + 2, and one none. */
+/* 10 tokens of 16 bits; text i has i + 2 of them, and one text has none. */
 static size_t make_tokens(uint8_t *to)
 {
     size_t at = HEAD_OF(ITEMS + 1);
@@ -58,7 +56,7 @@ static size_t make_tokens(uint8_t *to)
     return at;
 }
 
-/* As Python's json.dumps writes them: a text in a text in a text. */
+/* As Python's json.dumps writes them: a text nested in a text nested in a text. */
 static const char items_config[] =
     "{\"compression\": null, \"data_format\": [\"int\", \"str\"], \"data_spec\": "
     "\"[1, {\\\"type\\\": \\\"builtins.dict\\\", \\\"context\\\": "
@@ -121,7 +119,7 @@ TEST_WITH(items_are_read, test_folder_make, test_folder_remove)
 TEST_WITH(trees_of_leaves, test_folder_make, test_folder_remove)
 {
     static const struct {
-        const char *leaf; /* the second one of a list */
+        const char *leaf; /* the second leaf of a list */
         bool good;
     } trees[] = {
         {"{\\\"type\\\": null, \\\"context\\\": null, \\\"children_spec\\\": []}", true},

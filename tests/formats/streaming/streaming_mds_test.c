@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * MDS, from bytes that are written here by its description: heads of arrays, a shard with its
- * index.json, hashes, and the same damaged at every byte. What other encodings come to is tested
- * against another writer (python/tests/test_mds.py).
- */
+/* Tests MDS with bytes written here according to its description: heads of arrays, a shard with its
+ * index.json, hashes, and the same damaged at every byte. python/tests/test_mds.py tests other
+ * encodings against another writer. */
 #include "array_head.h"
 #include "checksum.h"
 #include "index_json.h"
@@ -25,7 +23,7 @@ enum { SAMPLES = 3, ROOM = 4096, PATH = 512 };
 
 static sl_refusal parse(sl_array *array, sl_array_head head, const void *bytes, size_t size)
 {
-    /* exactly as long as it is: a byte too far is seen by a sanitizer */
+    /* exactly that size: a sanitizer detects an extra byte */
     uint8_t *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
     if (size > 0) {
@@ -36,7 +34,7 @@ static sl_refusal parse(sl_array *array, sl_array_head head, const void *bytes, 
     return refusal;
 }
 
-/* 2 x 3 of int16: what each kind of head has before the same 12 bytes. */
+/* 2 x 3 of int16: the head of each kind, before the same 12 bytes. */
 static const struct {
     sl_array_head head;
     const char *bytes;
@@ -75,7 +73,7 @@ TEST(heads_are_parsed)
 TEST(heads_of_no_sense_are_refused)
 {
     sl_array array = {.dtype = SLUICE_U8};
-    /* products that wrap around, to 0 and to what is there */
+    /* products that wrap around, to 0 and to the actual size */
     assert_non_null(
         parse(&array, SL_ARRAY_MDS_SHAPE, "\x0b\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0", 17).text);
     assert_non_null(
@@ -85,7 +83,7 @@ TEST(heads_of_no_sense_are_refused)
     assert_non_null(parse(&array, SL_ARRAY_TORCH, "\0\0\0\x04\0\0\0\0", 8).text);
     assert_non_null(parse(&array, SL_ARRAY_TORCH, "\0\0\0\x0b\xff\xff\xff\xff", 8).text);
     assert_non_null(parse(&array, SL_ARRAY_MDS, "\x07\x04\x01x", 4).text);
-    /* none at all, and one */
+    /* no dimensions, and one */
     assert_null(parse(&array, SL_ARRAY_NUMPY, "\x04\0\0\0\x01\0\0\0\0\0\0\0", 12).text);
     assert_int_equal(array.shape[0], 0);
     assert_null(parse(&array, SL_ARRAY_TORCH, "\0\0\0\0\0\0\0\0abcd", 12).text);
@@ -115,12 +113,12 @@ TEST(dtypes_have_their_numbers)
 
 /* ---- a shard ---- */
 
-/* Columns "label" (int) and "text" (str): sample i has the label i and i letters. */
+/* Columns "label" (int) and "text" (str): sample i has label i and i letters. */
 static size_t make_shard(uint8_t *to)
 {
     size_t at = HEAD;
     sl_store32(to, SAMPLES);
-    to[at++] = '{'; /* settings, which nobody reads */
+    to[at++] = '{'; /* settings, which are not read */
     to[at++] = '}';
     for (uint32_t i = 0; i < SAMPLES; i++) {
         sl_store32(to + 4 + (size_t)4 * i, (uint32_t)at);
@@ -193,7 +191,7 @@ static uint64_t bad_by_verify(const sluice_dataset *dataset)
     return result.bad;
 }
 
-/* The hash covers what no sample does: another label is nothing that a sample could notice. */
+/* The hash covers bytes that no sample checks: a changed label is invisible to its sample. */
 TEST_WITH(hashes_are_verified, test_folder_make, test_folder_remove)
 {
     uint8_t shard[ROOM];
@@ -208,7 +206,7 @@ TEST_WITH(hashes_are_verified, test_folder_make, test_folder_remove)
         assert_int_equal(bad_by_verify(dataset), damaged);
         sluice_dataset_close(dataset);
     }
-    write_index(bytes, 0); /* one as any other */
+    write_index(bytes, 0); /* a hash like any other */
     sluice_dataset *dataset = open_root(NULL);
     assert_int_equal(bad_by_verify(dataset), 1);
     sluice_dataset_close(dataset);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tables that list pictures: cells, rows across the window's end, and a table cut at every byte.
- * What Python's csv and json write is read in python/tests/test_table.py.
- */
+/* Tests tables that list images: cells, rows across the window's end, and a table cut at every
+ * byte. python/tests/test_table.py reads tables written by Python's csv and json. */
 #include "error.h"
 #include "table_columns.h"
 #include "test_folder.h"
@@ -89,7 +87,7 @@ TEST(cells_become_values)
     sl_cell_buffer_close(&buffer);
 }
 
-/* Every way in which the window's end can cut a row. */
+/* Every position at which the window's end can cut a row. */
 TEST(rows_cross_the_window)
 {
     static const char row[] = "x.png,\"a\"\"b\r\nc\",12\r\n";
@@ -97,7 +95,7 @@ TEST(rows_cross_the_window)
     char *text = malloc(WINDOW + 4096);
     assert_non_null(text);
     for (size_t shift = 0; shift <= ROW; shift++) {
-        /* a row of padding, so that the window ends within the second row behind it */
+        /* a row of padding, so that the window ends within the second row after it */
         size_t used = (size_t)sprintf(text, "path,t,n\n");
         const size_t padding = WINDOW - shift - used - 5 - ROW;
         used += (size_t)sprintf(text + used, "p,");
@@ -200,7 +198,7 @@ TEST(labels_come_first)
     sluice_dataset_close(dataset);
 }
 
-/* The error lists the columns, as many as it has room for. */
+/* The error lists as many columns as fit. */
 TEST(columns_are_listed_if_none_names_images)
 {
     char text[1024];
@@ -219,7 +217,7 @@ TEST(columns_are_listed_if_none_names_images)
     assert_non_null(strstr(error.text, "\"column00\", \"column01\", \"column02\", \"column03\""));
 }
 
-/* Lists of im2rec's: several labels are numbers, or the line is damaged. */
+/* Lists of im2rec: several labels are numbers, or the line is damaged. */
 TEST(labels_of_a_list)
 {
     static const struct {
@@ -245,7 +243,7 @@ TEST(labels_of_a_list)
     }
 }
 
-/* Each folder beside the table is looked into, in whatever order they are listed. */
+/* Every folder beside the table is searched, whatever order they are listed in. */
 TEST(images_are_in_any_folder_beside_the_table)
 {
     static const char *const folders[] = {"few", "more", "most"};

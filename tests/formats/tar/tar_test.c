@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tar archives through the public interface, opened by several threads, with and without indexes
- * that are kept: every sample once in an epoch, whichever archive it is in. What archives may look
- * like is tested against other people's (python/tests/test_tar.py).
- */
+/* Tests tar archives through the public interface, opened by several threads, with and without
+ * cached indexes: every sample once per epoch, from whichever archive. python/tests/test_tar.py
+ * tests archives of other writers. */
 #include "record_files.h"
 #include "tar_make.h"
 #include "test.h"
@@ -132,7 +130,7 @@ static void links_stand_for_files(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* The checksum is of all bytes of the header, taken as signed or not. */
+/* The checksum covers all bytes of the header, taken as signed or unsigned. */
 static void sums_of_whole_headers(void **state)
 {
     static const struct {
@@ -141,7 +139,7 @@ static void sums_of_whole_headers(void **state)
         bool is_signed, good;
     } cases[] = {
         {500, 1, false, true},  {511, 1, false, true},  {511, 200, false, true},
-        {511, 200, true, true}, {511, 100, true, true}, /* the same both ways */
+        {511, 200, true, true}, {511, 100, true, true}, /* the same either way */
         {511, 1, false, false},
     };
     (void)state;
@@ -197,7 +195,7 @@ static void numbers_of_headers(void **state)
         size_t size = tar_put(file, "a.txt", "abc", 3);
         size += tar_put_end(file + size);
         memcpy(file + SIZE, cases[i].size, SIZE_BYTES);
-        file[SIZE + SIZE_BYTES] = '1'; /* of the time, which is behind it */
+        file[SIZE + SIZE_BYTES] = '1'; /* of the time, which follows */
         memset(file + 148, ' ', 8);
         for (size_t k = 0; k < TAR_BLOCK; k++) {
             sum += file[k];
@@ -217,7 +215,7 @@ static void numbers_of_headers(void **state)
     remove_tree(test_path("numbers"));
 }
 
-/* POSIX: a name in a header of its own, whose lines say how long they are. */
+/* POSIX: a name in a separate header, whose records state their length. */
 static void names_of_extended_headers(void **state)
 {
     static const char line[] = "17 path=long.txt\n";

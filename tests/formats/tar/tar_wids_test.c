@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Lists of tar archives in JSON, as WebDataset's widsindex makes them: the archives in the list's
- * order, and what is refused.
- */
+/* Tests JSON lists of tar archives, as WebDataset's widsindex writes them: the archives in the
+ * list's order, and invalid lists. */
 #include "dataset_checks.h"
 #include "tar_make.h"
 #include "test_folder.h"
@@ -13,7 +11,7 @@
 
 enum { ARCHIVES = 3, SAMPLES = 4 };
 
-/* The list, of `shards`, which `more` may follow. */
+/* Writes the list of `shards`, followed by `more`. */
 static const char *list_of(const char *shards, const char *more)
 {
     char text[1024];
@@ -46,7 +44,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Samples of the archives `order`, a digit each. */
+/* Checks the samples of the archives in `order`, one digit each. */
 static void expect_archives(const char *list, const char *order)
 {
     sluice_dataset *dataset = dataset_opened(list);

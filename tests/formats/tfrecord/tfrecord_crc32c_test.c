@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRC-32C against RFC 3720's published answers and a model that goes bit by bit. */
+/* Compares CRC-32C with RFC 3720's published values and with a bit-by-bit model. */
 #include "crc32c.h"
 #include "philox.h"
 #include "test.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The polynomial as the RFC writes it, highest power first: the checksum's and each byte's bits are
- * turned around instead. */
+/* The polynomial as the RFC writes it, highest power first: the bits of the checksum and of each
+ * byte are reversed instead. */
 static uint32_t reversed(uint32_t value, int bits)
 {
     uint32_t turned = 0;
@@ -32,7 +32,7 @@ static uint32_t model(const uint8_t *data, size_t bytes)
 
 TEST(known_answers)
 {
-    /* RFC 3720, B.4: of 32 bytes, the last of an iSCSI read command. */
+    /* RFC 3720, B.4: 32 bytes each; the last case is an iSCSI read command. */
     uint8_t data[48];
     static const uint8_t command[48] = {0x01, 0xc0, 0, 0,    0,    0, 0, 0,    0,    0, 0,    0,
                                         0,    0,    0, 0,    0x14, 0, 0, 0,    0,    0, 0x04, 0,
@@ -61,7 +61,7 @@ TEST(known_answers)
     assert_int_equal(sl_crc32c_mask(0xd9963a56), 0x17309e04);
 }
 
-/* Of every length about a lane's, three lanes', and at every alignment. */
+/* Lengths around one lane and three lanes, at every alignment. */
 TEST(twins_are_the_model)
 {
     enum { MOST = 3 * 1024 * 4 };

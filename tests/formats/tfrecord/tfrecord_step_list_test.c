@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of steps, written by hand from the messages' specification. */
+/* Tests lists of steps, written by hand from the messages' specification. */
 #include "step_list.h"
 
 #include "error.h"
@@ -22,7 +22,7 @@
 #define TEXTS_AB     "\x0a\x08\x0a\x06\x0a\x01\x61\x0a\x01\x62"
 #define UNKNOWN      "\x10\x05\x1a\x01x"
 
-/* Of exactly as many bytes as are promised, so that a sanitizer sees one too many. */
+/* Reads exactly as many bytes as promised, so that a sanitizer detects an extra one. */
 static void expect(sl_steps_kind kind, sl_bytes list, const void *meant, size_t bytes)
 {
     sl_step_facts facts;
@@ -94,9 +94,9 @@ TEST(cut_short_anywhere)
 TEST(damaged)
 {
     refuse(SL_STEPS_I64, LIST("\x08\x01"), "damaged");             /* a step that is a number */
-    refuse(SL_STEPS_I64, LIST(LOOSE_5 "\x0a\x7f"), "damaged");     /* longer than there is */
-    refuse(SL_STEPS_I64, LIST("\x0a\x02\x1a\x7f"), "tf.train");    /* its list is */
-    refuse(SL_STEPS_I64, LIST("\x0a\x04\x1a\x02\x0a\x7f"), "dam"); /* its values are */
+    refuse(SL_STEPS_I64, LIST(LOOSE_5 "\x0a\x7f"), "damaged");     /* longer than the rest */
+    refuse(SL_STEPS_I64, LIST("\x0a\x02\x1a\x7f"), "tf.train");    /* its list is longer */
+    refuse(SL_STEPS_I64, LIST("\x0a\x04\x1a\x02\x0a\x7f"), "dam"); /* its values are longer */
     refuse(SL_STEPS_I64, LIST("\x0a\x04\x1a\x00\x12\x00"), "two lists");
     refuse(SL_STEPS_F32,
            LIST("\x0a\x07\x12\x05\x0a\x03"

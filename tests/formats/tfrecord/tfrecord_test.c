@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * TFRecords through the public interface, opened by several threads, with and without indexes that
- * are kept: every sample once in an epoch, whichever file it is in. What records may look like is
- * tested against other writers (python/tests/test_tfrecord.py).
- */
+/* Tests TFRecords through the public interface, opened by several threads, with and without cached
+ * indexes: every sample once per epoch, from whichever file. python/tests/test_tfrecord.py tests
+ * records of other writers. */
 #include "record_files.h"
 #include "test_folder.h"
 
@@ -13,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bit by bit: nothing of the library's. */
+/* Bit by bit, without the library's code. */
 static uint32_t masked_crc(const uint8_t *data, size_t bytes)
 {
     uint32_t crc = UINT32_MAX;
@@ -29,13 +27,13 @@ static uint32_t masked_crc(const uint8_t *data, size_t bytes)
 static size_t put_message(uint8_t *to, uint8_t tag, const uint8_t *bytes, size_t size)
 {
     to[0] = tag;
-    to[1] = (uint8_t)(size % 128 | 0x80); /* two bytes, also where one would do */
+    to[1] = (uint8_t)(size % 128 | 0x80); /* two bytes, even where one would do */
     to[2] = (uint8_t)(size / 128);
     memcpy(to + 3, bytes, size);
     return 3 + size;
 }
 
-/* A feature: a list of the kind `kind` with the values `values`, packed or the one there is. */
+/* A feature: a list of kind `kind` with the values `values`, packed or with a single value. */
 static size_t put_feature(uint8_t *to, const char *key, uint8_t kind, const uint8_t *values,
                           size_t size)
 {
@@ -49,7 +47,7 @@ static size_t put_feature(uint8_t *to, const char *key, uint8_t kind, const uint
     return put_message(to, 0x0a, entry, at);
 }
 
-/* The lengths and checksums about the `bytes` of a message that stand at to + 12. */
+/* Adds lengths and checksums around the `bytes` bytes of a message at to + 12. */
 static size_t put_frame(uint8_t *to, size_t bytes)
 {
     (void)record_little_endian(to, bytes, 8);
@@ -58,7 +56,7 @@ static size_t put_frame(uint8_t *to, size_t bytes)
     return bytes + 16;
 }
 
-/* A label, as many letters of text, and as many numbers, all of them the label. */
+/* A label, that many letters of text, and that many numbers, all equal to the label. */
 static size_t put_record(uint8_t *to, unsigned label)
 {
     static uint8_t features[8192];
@@ -163,7 +161,7 @@ static void check_sequences(const sluice_batch *batch)
     }
 }
 
-/* A list is chosen by its key, alone or behind the name of all lists, and by nothing like it. */
+/* A list is chosen by its key, with or without the prefix for lists, but not by similar names. */
 static void choose_lists(void)
 {
     static const struct {
@@ -187,7 +185,7 @@ static void choose_lists(void)
     }
 }
 
-/* Steps of sequences, by several workers. */
+/* Steps of sequences, read by several workers. */
 static void steps_of_sequences(void **state)
 {
     static uint8_t bytes[SEQUENCES * 1024];
@@ -224,7 +222,7 @@ static void steps_of_sequences(void **state)
     remove_tree(test_path("sequences"));
 }
 
-/* Samples without a field, between those that have it, by one thread. */
+/* Samples without a field among samples with it, read by one thread. */
 static void fields_that_are_missing(void **state)
 {
     enum { RECORDS = 6 };
@@ -256,7 +254,7 @@ static void fields_that_are_missing(void **state)
     remove_tree(test_path("missing"));
 }
 
-/* A key that is a number here and bytes there is no field. */
+/* A key with numbers in one record and bytes in another is not a field. */
 static void keys_of_several_kinds(void **state)
 {
     static const uint8_t value = 5;
