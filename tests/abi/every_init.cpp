@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every _INIT in C++, and that it sets the size and nothing else but what "not known" is. */
+/* Compiles every _INIT as C++. It must set only the size and the values for "not known". */
 #include <sluice/sluice.h>
 
 #include <cstdio>
@@ -116,7 +116,7 @@ static void check_all()
     expect(sample_info.label == -1 && writer_sample.label == -1, "no label");
 }
 
-/* The function of the header, over what was there before. */
+/* Calls the header's function on the previous contents. */
 static void check_function()
 {
     const sluice_loader_options expected = SLUICE_LOADER_OPTIONS_INIT;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Callers whose structs are smaller or larger than the library's: for every function that fills
- * one, at every size, what fits is filled and nothing behind it is touched; a size that is not set
- * is refused before anything is done.
- */
+/* Tests callers whose structs are smaller or larger than the library's. For every function that
+ * fills a struct, at every size: the members that fit are filled and nothing past them is touched;
+ * an unset size fails before anything is done. */
 #include "loader_setup.h"
 #include "test.h"
 
@@ -14,7 +12,7 @@
 
 enum { CLASSES = 2, PER_CLASS = 3, GUARD = 0xC3, BEHIND = 64 };
 
-/* What the functions work on. */
+/* The objects that the functions work on. */
 static struct {
     photo_folder photos;
     sluice_dataset *dataset;
@@ -72,7 +70,7 @@ static sluice_status fill_field(void *tagged)
 
 static sluice_status fill_left_out(void *tagged)
 {
-    return sluice_dataset_get_left_out(f.dataset, 0, tagged); /* of a folder nothing */
+    return sluice_dataset_get_left_out(f.dataset, 0, tagged); /* a folder leaves nothing out */
 }
 
 static sluice_status fill_format(void *tagged)
@@ -127,7 +125,7 @@ static sluice_status fill_operation(void *tagged)
 
 static sluice_status fill_cache_verified(void *tagged)
 {
-    return sluice_cache_verify(f.folder, NULL, tagged, NULL); /* which has no cache */
+    return sluice_cache_verify(f.folder, NULL, tagged, NULL); /* the folder has no cache */
 }
 
 static sluice_status fill_cache_emptied(void *tagged)
@@ -137,7 +135,7 @@ static sluice_status fill_cache_emptied(void *tagged)
 
 static sluice_status fail_cache_fill(void *tagged)
 {
-    return sluice_cache_fill(f.dataset, NULL, NULL, tagged); /* which is local */
+    return sluice_cache_fill(f.dataset, NULL, NULL, tagged); /* a local dataset */
 }
 
 static sluice_status fill_cache(void *tagged)
@@ -249,7 +247,7 @@ static sluice_status fail_add(void *tagged)
     return status;
 }
 
-/* Of a writer whose folder is gone. With an error that cannot be filled it is not freed. */
+/* A writer whose folder is gone. If its error cannot be filled, the writer is not freed. */
 static sluice_status fail_finish(void *tagged)
 {
     uint32_t capacity;
@@ -356,7 +354,7 @@ static const struct filler {
     sluice_status (*fill)(void *tagged);
     size_t size;
     sluice_status status;
-    uint32_t step; /* from one size to the next; those that take long are tried at fewer */
+    uint32_t step; /* step between sizes; slow functions are tried at fewer */
 } fillers[] = {
     {"system_get_info", fill_system, sizeof(sluice_system), SLUICE_OK, 20},
     {"option_get", fill_option, sizeof(sluice_option), SLUICE_OK, 4},
@@ -419,7 +417,7 @@ static void *make_tagged(size_t size, uint32_t struct_size)
     return made;
 }
 
-/* From `from` on nothing has been written. */
+/* Checks that nothing was written from `from` on. */
 static void expect_untouched(const struct filler *filler, const uint8_t *bytes, size_t from)
 {
     for (size_t i = from; i < filler->size + BEHIND; i++) {
@@ -436,7 +434,7 @@ static void check_size(const struct filler *filler, const uint8_t *whole, uint32
     uint32_t left;
     assert_int_equal(filler->fill(bytes), filler->status);
     memcpy(&left, bytes, sizeof(left));
-    assert_int_equal(left, struct_size); /* it stays the caller's */
+    assert_int_equal(left, struct_size); /* the caller's value stays */
     if (memcmp(bytes + 4, whole + 4, capacity - 4) != 0) {
         fail_msg("%s does not fill a struct of %d as a whole one", filler->name, (int)struct_size);
     }
@@ -479,7 +477,7 @@ TEST(a_size_that_is_not_set_is_refused)
     }
 }
 
-/* Hours of packing, and then nowhere to put the result. */
+/* Hours of packing, and then no struct for the result. */
 TEST(nothing_is_done_before)
 {
     sluice_verify_result verified = SLUICE_VERIFY_RESULT_INIT;
@@ -498,13 +496,12 @@ TEST(nothing_is_done_before)
     assert_int_equal(f.calls_back, 0);
     verified.struct_size = sizeof(verified);
     assert_int_equal(fill_verified(&verified), SLUICE_OK);
-    assert_true(f.calls_back > 0); /* it would have been noticed */
+    assert_true(f.calls_back > 0); /* a call would have been noticed */
     assert_int_equal(sluice_dataset_verify(f.dataset, NULL, NULL, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, "sluice_verify_result"));
 }
 
-/* An error of an older header, formatted: no byte behind it is read (under a sanitizer this shows).
- */
+/* Formats an error of an older header: no byte past it is read (a sanitizer would report it). */
 TEST(errors_of_any_size_are_formatted)
 {
     char text[64];
@@ -533,7 +530,7 @@ static int setup(void **state)
     f.refused = setup_recipe(false);
     (void)sluice_augment_random_flip(f.refused, 2);
     options.batch_size = CLASSES * PER_CLASS;
-    options.end_epoch = 1; /* so that nothing goes on being counted */
+    options.end_epoch = 1; /* so that counting stops */
     sluice_batch *none;
     return sluice_loader_open(&f.loader, f.dataset, f.recipe, &options, &error) != SLUICE_OK ||
            sluice_loader_start_epoch(f.loader, 0) != SLUICE_OK ||

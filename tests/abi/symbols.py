@@ -10,12 +10,12 @@ import sys
 
 
 def declared(include):
-    """Functions of the public headers: (marked SLUICE_API, all)."""
+    """Returns the functions of the public headers: (marked SLUICE_API, all)."""
     marked, everything = set(), set()
     for header in sorted(pathlib.Path(include, "sluice").glob("*.h")):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
         text = re.sub(r"^\s*#.*?[^\\]$", "", text, flags=re.M | re.S)
-        # Part of the program that includes it, not of the library.
+        # Part of the including program, not of the library.
         text = re.sub(r"^static inline [^;{]*\{.*?^\}", "", text, flags=re.M | re.S)
         marked |= set(re.findall(r"SLUICE_API\b[^;(]*?\b(sluice_\w+)\s*\(", text))
         everything |= set(re.findall(r"^[\w\s*]*?\b(sluice_\w+)\s*\([^*]", text, re.M))
@@ -23,7 +23,7 @@ def declared(include):
 
 
 def symbols(nm, library, *options):
-    """(name, type) of the defined, external symbols."""
+    """Returns (name, type) of the defined, external symbols."""
     output = subprocess.run([nm, "--defined-only", "--extern-only", *options, library], check=True,
                             capture_output=True, text=True).stdout
     rows = (line.split() for line in output.splitlines())
@@ -45,7 +45,7 @@ def main():
     findings += [f"{name}: exported, not declared" for name in sorted(plain - marked)]
     findings += [f"{name}: exported without a version" for name in sorted(plain - versioned)]
 
-    # What the compiler itself adds is not ours to name: names reserved to it begin with an underscore.
+    # Ignores symbols added by the compiler: reserved names begin with an underscore.
     findings += [f"{name}: neither sl_ nor sluice_" for name, _ in sorted(symbols(nm, static))
                  if not re.match(r"(sl|sluice)_|_", name)]
     print("\n".join(findings) or f"symbols: {len(marked)} exported")

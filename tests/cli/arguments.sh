@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Wrong arguments: exit code 2, a message that names the argument and what to do.
+# Wrong arguments: exit code 2, and a message that names the argument and the remedy.
 . "$(dirname "$0")/lib.sh"
 
 for command in synth pack verify bench view; do
@@ -60,7 +60,7 @@ refuses 2 "DATASET, --system or --formats" info x --system
 refuses 2 "too large" view . --samples 256 --draws 64 --size 1024
 refuses 2 "a number from" synth x --size-scale 0
 
-# A path that is no dataset.
+# A path that is not a dataset.
 mkdir empty
 echo text > file
 for command in "info" "verify" "bench" "view"; do
@@ -74,7 +74,7 @@ done
 refuses 1 "there-is-none" pack there-is-none packed
 [ ! -e packed ] || fail "pack made a folder for nothing"
 
-# With --json every end is one object.
+# With --json, every outcome is one object.
 for command in "info" "verify" "bench" "view" "pack x" "bench --batch 0" "pack" "info --system" \
     "verify --nonsense" "synth --count 0"; do
     code=0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bad samples and damaged shards: exit code 3 and the place; or what the policy says.
+# Bad samples and damaged shards: exit code 3 and the place, or the behaviour of the policy.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -29,7 +29,8 @@ json '.samples == 19 and .rejected == 1'
 grep -q "_3.JPEG" packed/rejected.tsv || fail "rejected.tsv does not name the sample"
 run 0 verify packed
 
-# A photo cut in its middle has a good header: re-tiling reads it to the end, --keep-bytes does not.
+# A photo truncated in the middle has a good header: re-tiling reads it to the end, --keep-bytes
+# does not.
 cp -r photos cut
 victim=$(find cut -name '*_5.JPEG' | sort | head -1)
 truncate -s "$(($(stat -c %s "$victim") / 2))" "$victim"
@@ -68,7 +69,8 @@ refuses 1 "cannot be written" bench worse --quarantine nowhere/list
 run 0 view broken --samples 20 --draws 1 --size 32 -o sheet.png --json
 json '.samples | map(select(.bad)) | length == 1'
 
-# What nobody can read may be good: it is not left out with the bad ones. sysfs has files that not even root can read.
+# An unreadable file may be good: it is not skipped with the bad ones. sysfs has files that not even
+# root can read.
 locked=$(find /sys/bus /sys/module /sys/kernel -maxdepth 4 -perm 0200 -type f 2> /dev/null | head -1)
 if [ -n "$locked" ] && ! cat "$locked" > /dev/null 2>&1; then
     cp -r broken locked
@@ -95,7 +97,7 @@ printf "%b" "\\x$(printf %02x $((byte ^ 255)))" | dd of="$shard" bs=1 seek="$mid
 run 3 verify packed
 says out "$(basename "$shard")"
 
-# Samples that nobody can look at are no good news.
+# Unreadable samples make a dataset fail.
 rm "$shard"
 run 3 verify packed
 says out "samples could not be checked"
@@ -117,7 +119,7 @@ says err "--allow-case-duplicates"
 run 0 info twins --allow-case-duplicates --json
 json '.classes == 2 and .samples == 2'
 
-# A folder without a picture would move the labels of those behind it.
+# Without images, a folder would shift the labels of the folders after it.
 mkdir -p holes/a holes/c holes/.trash holes/_trash holes/b/deep
 cp "$photo" holes/a/a.jpg
 cp "$photo" holes/c/c.jpg
@@ -130,7 +132,7 @@ done
 run 0 info holes --allow-empty-classes --json
 json '.classes == 4 and .samples == 2'
 
-# What is no dataset is told what lies there, and what to open instead.
+# For a path that is not a dataset, the error lists its contents and suggests what to open instead.
 mkdir -p none/ckpt splits/train/a splits/val/a around/photos
 touch none/a.log none/b.yaml none/model.pt
 cp "$photo" splits/train/a/1.jpg

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The page of `sluice bench --report` in a real browser: it draws everything and reports no error.
+# Opens the page of `sluice bench --report` in a real browser: it draws everything and reports no
+# error.
 . "$(dirname "$0")/lib.sh"
 
 browser=
@@ -13,13 +14,12 @@ need timeout
 run 0 bench photos --size 64 --batch 8 --step-ms 8 --steps 12 --repeats 2 --report steps.html
 run 0 bench photos --size 64 --batch 8 --epochs 2 --report delivery.html
 
-# look PAGE: the document as it is after its script ran, in `dom` and, without
-# scripts, in `drawn`.
+# look PAGE: stores the document after its script ran in `dom` and, without scripts, in `drawn`.
 look() {
     timeout 300 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/profile" \
         --enable-logging=stderr --dump-dom "file://$PWD/$1" > dom 2> log ||
         skip "the browser does not run here: $(tail -1 log)"
-    sed '/<script/,$d' dom > drawn # what was made of the page, without the program
+    sed '/<script/,$d' dom > drawn # the resulting page without the program
     if grep -q 'CONSOLE' log; then fail "$1: $(grep CONSOLE log | head -3)"; fi
     says dom 'data-drawn="yes"'
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a benchmark leaves: --trace is a trace whose events fit together, --report a page that is
-# whole and asks nobody for anything.
+# Checks the output files of a benchmark: --trace is a trace whose events are consistent, --report a
+# complete page that loads nothing else.
 . "$(dirname "$0")/lib.sh"
 need jq
 python=/usr/bin/python3
@@ -22,14 +22,14 @@ cp out delivery.figures
 "$python" "$tests/check_page.py" delivery.html delivery.figures || fail "delivery.html"
 
 for option in --trace --report; do
-    # Before the run, not after it.
+    # The check comes before the run, not after it.
     refuses 1 "nowhere/file: cannot be written: No such file" \
         bench photos --size 64 --batch 8 --epochs 1 $option nowhere/file
     refuses 1 "photos: cannot be written: Is a directory" bench photos $option photos
     refuses 1 "there-is-none" bench there-is-none $option unwritten
     [ ! -e unwritten ] || fail "$option left a file of a run that was none"
 
-    # A link is followed, a FIFO and a device are written to, and stay what they are.
+    # A link is followed; a FIFO and a device are written to and not replaced.
     ln -s target link && : > target
     mkfifo pipe
     timeout 300 cat pipe > drained &

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench_gpu.sh SLUICE DRIVER NVML: steps on a GPU that a fake driver pretends to be. What is shown is
-# that every road is taken and cleaned up, not how fast a GPU is.
+# bench_gpu.sh SLUICE DRIVER NVML: steps on a GPU simulated by a fake driver. Tests that every code
+# path is taken and cleaned up, not a GPU's speed.
 . "$(dirname "$0")/lib.sh"
 need jq
 export SLUICE_CUDA_DRIVER SLUICE_NVML
 SLUICE_CUDA_DRIVER=$(realpath "$2")
 SLUICE_NVML=$(realpath "$3")
 
-# The fake GPU is a thread: on a busy machine a step takes longer than it was calibrated for.
+# The fake GPU is a thread: on a busy machine, a step takes longer than calibrated.
 run_calibrated() {
     for _ in {1..20}; do
         ! "$sluice" "$@" > out 2> err || return 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the page of `sluice bench --report` says, its program run by node: lanes to their end, no sign without a figure,
-# no ranges of one, and a verdict from enough steps only.
+# Checks the page of `sluice bench --report`, with its program run by node: lanes reach their end,
+# no sign without a number, no ranges for a single value, and a verdict only from enough steps.
 here=$(realpath "$(dirname "$0")")
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +12,7 @@ lacks() { ! grep -qE -e "$2" "$1" || fail "$(grep -oE -e "$2" "$1" | head -n 1) 
 
 run 0 synth photos --count 40 --classes 4 --size-scale 0.3 --seed 3
 
-# One repeat: no ranges, and a verdict of as many steps as there are.
+# One repeat: no ranges, and a verdict from its steps.
 run 0 bench photos --size 64 --batch 8 --step-ms 4 --steps 12 --repeats 1 --report one.html
 says out "12 steps an arm counted"
 lacks out '[0-9]\.\.-?[0-9]'
@@ -24,7 +24,7 @@ lacks drawn '-0(\.0*)?([^0-9.]|$)'
 lacks drawn 'NaN|undefined'
 lacks drawn 'too few steps'
 
-# Several: ranges, but where both ends are one.
+# Several repeats: ranges, except where both ends are equal.
 run 0 bench photos --size 64 --batch 8 --step-ms 4 --steps 4 --repeats 3 --report three.html
 drawn three.html 'const small = { median: -1e-9, min: -2e-9, max: 1e-9 };
     figures.comparison.idle_points = small;
@@ -37,7 +37,7 @@ says drawn "<td>2.000</td>"
 says drawn "<td>0.00 <small>(-50.00..0.00)</small></td>"
 lacks drawn '-0(\.0*)?([^0-9.]|$)'
 
-# Too few steps: said on the page, in words and in JSON.
+# Too few steps: reported on the page, in the text and in JSON.
 run 0 bench photos --size 64 --batch 8 --step-ms 4 --steps 4 --repeats 2 --report few.html --json
 json '.verdict == "too few steps for a verdict: 8 of 10" and .verdict_steps == 8 and .verdict_steps_least == 10'
 drawn few.html
@@ -49,8 +49,9 @@ json '.verdict == "too few steps for a verdict: 4 of 10"'
 run 0 bench photos --size 64 --batch 4 --epochs 2 --json
 json '.verdict_steps == 20 and (.verdict | test("too few") | not)'
 
-# Lanes go to their end: what threads do, and what slots hold, is drawn up to the last tenth. One lane alone may honestly
-# be over before that: which thread gets a processor is not for a test to say. Nor when reads are made: in bursts.
+# Lanes reach their end: the work of threads and the contents of slots are drawn up to the last
+# tenth. A single lane may rightly end before, since the test cannot control which thread gets a
+# CPU. Nor can it control when reads happen: they come in bursts.
 run 0 bench photos --size 32 --batch 40 --epochs 300 --workers 2 --report many.html
 drawn many.html
 node -e '

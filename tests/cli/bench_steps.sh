@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Steps on an emulated accelerator: three arms, their figures within what they can be.
+# Steps on an emulated accelerator: three arms, with plausible statistics.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -31,24 +31,25 @@ says out "emulated"
 says out "synchronous"
 says out "recovered share"
 says err " steps each; Ctrl-C ends it and shows what was measured"
-# The verdict is the first line, which says what to do; the table is next.
+# The verdict is the first line and says what to do; the table follows.
 [ "$(sed -n 1p out | cut -c 1-14)" = "verdict       " ] || fail "the verdict is not the first line"
 grep -n -m 1 synchronous out | grep -q '^[3-5]:' || fail "the table is not at the top"
 says out "bottleneck    "
 if grep -q predicted out; then fail "a prediction without --supply"; fi
 
-# The step that the supply is so many times of.
+# The step from which the supply ratio follows.
 run 0 bench packed --size 64 --batch 8 --supply-ratio 0.5 --steps 10 --repeats 1 --json
 json '.accelerator.step_ms > 0 and .comparison.supply_ratio.median > 0'
 json '.accelerator.au_asked == null'
 run 0 bench packed --size 64 --batch 8 --step-ms 0.01 --steps 30 --repeats 1
 grep -qE '^verdict       the accelerator would wait for data [0-9.]+ % of the time; .' out || fail "no advice"
-# No loader feeds a step of 10 us, least of all with one worker: it is seen, and not taken for the accelerator's fault.
+# No loader can feed a step of 10 us, least of all with one worker: this is detected and not blamed
+# on the accelerator.
 run 0 bench packed --size 224 --batch 20 --workers 1 --step-ms 0.01 --steps 30 --repeats 1 --json
 json '.arms.sluice.au_strict.median < 0.5 and .arms.sluice.data_idle.median > 0'
 json '.verdict | test("accelerator-bound") | not'
 
-# A preset is a pace; the length of an arm in other ways.
+# A preset sets a pace; the length of an arm is set in other ways.
 run 0 bench packed --size 32 --accelerator cosmoflow-h100 --scale 0.5 --epochs 1 --repeats 1 --json
 json '.accelerator.preset == "cosmoflow-h100" and .accelerator.step_ms == 7 and .batch == 1'
 json '.arms.sluice.steps == 40'
@@ -62,13 +63,15 @@ says out "not an MLPerf result"
 says out "repeats       1, 10 steps an arm"
 if grep -q "makes it shorter" err; then fail "--seconds was given"; fi
 
-# --seconds is the time of all arms and repeats, also where steps wait for data; it is said before.
+# --seconds covers all arms and repeats, even if steps wait for data; the expected time is printed
+# first.
 start=$(date +%s%N)
 run 0 bench packed --size 224 --batch 16 --workers 1 --step-ms 3 --seconds 2 --json
 past=$((($(date +%s%N) - start) / 1000000))
 said=$(sed -n 's/^sluice bench: about \([0-9.]*\) s: .*/\1/p' err)
 said=${said:-60} # in minutes
-# Ten steps an arm, once, are the least: on a busy machine they take as long as they take, and it is said.
+# At least ten steps per arm and one repeat: on a busy machine they may take longer, which is
+# reported.
 least='.arms.synchronous.steps == 10 and (.repeats | length) == 1'
 awk -v s="$said" 'BEGIN { exit !(s >= 1.5) }' || fail "--seconds 2: about $said s"
 awk -v s="$said" 'BEGIN { exit !(s <= 3) }' || json "$least"
@@ -79,7 +82,7 @@ grep -q "sluice bench: about .* s: [1-5] repeats\? of three arms, [0-9]* steps e
 steps=$(sed -n 's/^sluice bench: about .* arms, \([0-9]*\) steps each.*/\1/p' err)
 json "[.arms.synchronous, .arms.sluice, .arms.resident] | all(.steps == $steps)"
 
-# Wrong from the start: no device, fewer images than a batch.
+# Wrong from the start: no device, or fewer images than a batch.
 if ! "$sluice" devices | grep -q '^cuda:'; then
     refuses 1 "sluice devices" bench packed --device cuda:0 --step-ms 5
     run 0 bench packed --size 32 --batch 8 --device auto --step-ms 2 --steps 3 --repeats 1 --json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `sluice cache`: what a cache of remote data holds, over files that another program wrote.
+# Tests `sluice cache`: lists the contents of a cache of remote data, made of files that another
+# program wrote.
 . "$(dirname "$0")/lib.sh"
 need jq
 need python3
@@ -15,7 +16,7 @@ refuses 2 "no cache folder is set" cache list
 refuses 1 "cannot open the cache folder" cache list --remote-cache nowhere
 refuses 1 "cannot open the cache folder" cache empty -c nowhere
 
-# Nothing is kept, and nothing is made.
+# Without a cache, nothing is listed and nothing is created.
 mkdir cache
 for action in list verify empty; do
     run 0 cache "$action" -c cache
@@ -24,7 +25,7 @@ done
 run 0 cache list -c cache --json
 json '. == {objects: [], chunks: 0, bytes: 0}'
 
-# A local dataset has nothing to keep.
+# A local dataset caches nothing.
 run 0 synth photos --count 4 --classes 2
 refuses 2 "no cache folder is set" cache fill photos
 refuses 2 "no file of the dataset can be kept" cache fill photos -c cache
@@ -50,7 +51,7 @@ json '.chunks == 4 and .bytes == 17388908'
 
 run 0 cache verify
 says out "4 chunks, 16.6 MiB: all good"
-# One byte, and one file that is too short.
+# One wrong byte, and one file that is too short.
 damaged=$(tail -n 1 names)
 printf 'x' | dd of="$damaged" bs=1 seek=4711 conv=notrunc status=none
 python3 "$chunks" cache s3://b/three 5000 > names
@@ -71,6 +72,6 @@ run 0 cache list
 says out "0 objects, 0 chunks, 0 B"
 [ -e cache/README ] && [ -e cache/chunks-1/README ] || fail "what is not the cache's is left alone"
 
-# Bytes that somebody else may write are not trusted.
+# Bytes that others may write are not trusted.
 chmod 0777 cache/chunks-1
 refuses 1 "other users may write to the folder of chunks" cache list

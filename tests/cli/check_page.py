@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_page.py PAGE FIGURES: a page of `sluice bench --report` is well-formed, names no other place,
-and holds the figures that --json printed, and a timeline.
-"""
+"""check_page.py PAGE FIGURES: checks that a page of `sluice bench --report` is well-formed, refers
+to no other location, and has the statistics that --json printed and a timeline. """
 import html.parser
 import json
 import re
@@ -16,7 +15,7 @@ def fail(message):
 
 
 class Page(html.parser.HTMLParser):
-    """Tags match; scripts by their id."""
+    """Checks that tags match, and collects scripts by their id."""
 
     def __init__(self):
         super().__init__()

@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_trace.py FILE ARM ...: a trace of `sluice bench --trace` fits together.
+"""check_trace.py FILE ARM ...: checks that a trace of `sluice bench --trace` is consistent.
 
-Every event has its fields, nothing lasts less than no time, events of a track are nested or apart,
-asynchronous ones come in pairs, every sample is decoded while its batch is being filled, and a batch
-is worked on only while its slot holds it.
-"""
+Every event has its fields, no duration is negative, events of a track are nested or disjoint,
+asynchronous ones come in pairs, every sample is decoded while its batch is being filled, and a
+batch is worked on only while its slot holds it. """
 import collections
 import json
 import sys

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# --column: what a batch holds is what was asked for, in bench and view, or a sentence says why not.
+# --column: a batch has the requested columns, in bench and view, or a message says why not.
 . "$(dirname "$0")/lib.sh"
 need jq
 
 run 0 synth photos --count 24 --classes 4 --size-scale 0.3
 run 0 pack photos packed
 
-# info: what is stored, and what a loader gives when nothing is asked for.
+# info: the stored fields and a loader's default columns.
 for dataset in photos packed; do
     run 0 info "$dataset" --json
     json '.fields | map([.name, .type, .dtype, .shape]) | index([["image", "image", "u8", [null, null, 3]]]) != null'
@@ -24,7 +24,7 @@ bench --column 'image:image,size=32,crop=random,padding=4,dtype=f16,layout=nchw'
     --column 'key:padded,length=64'
 json '.columns | map(.name) == ["image", "label", "target", "key"]'
 json '.columns[2] | .field == "label" and .kind == "one_hot"'
-# A row: the picture, i32, 4 x f32, 64 letters and their length; index, mask, status.
+# A row: the image, i32, 4 x f32, 64 letters and their length; index, mask, status.
 json '.delivered_bytes == 48 * (3 * 32 * 32 * 2 + 4 + 16 + 64 + 8 + 10)'
 json '.images == 48 and .samples == 48 and .images_per_s == .samples_per_s and .images_per_s > 0'
 json '.delivered_bytes_per_s > .images_per_s and .full_decode_cpu_ms_per_image > 0'
@@ -35,14 +35,14 @@ json '.samples == 48'
 run 1 bench packed --epochs 1 --memory 1MiB
 says err "memory"
 
-# The recipe of the general options, unless the column says otherwise.
+# The recipe of the general options, unless the column overrides it.
 bench --size 40 --dtype f32 --pipeline eval --column a=image:image --column b=image:image,size=16,dtype=u8
 json '.delivered_bytes == 48 * (40 * 40 * 3 * 4 + 16 * 16 * 3 + 10)'
 bench --size 24 --pipeline crop --padding 2
 json '.columns | map(.kind) == ["image", "number"]'
 json '.delivered_bytes == 48 * (24 * 24 * 3 + 8 + 10)'
 
-# Without pictures nothing counts images.
+# Without images, no statistic counts images.
 bench --column label:number
 json '.samples == 48 and .samples_per_s > 0 and .cpu_ms_per_sample > 0 and .delivered_bytes == 48 * 18'
 json '[.images, .images_per_s, .cpu_ms_per_image, .full_decode_cpu_ms_per_image, .decode_ratio] | all(. == null)'
@@ -57,7 +57,7 @@ json '.comparison | .supply_samples_per_s.median > 0 and .supply_images_per_s.me
 run 0 bench packed --batch 8 --epochs 1 --column label:number --report page.html
 says page.html "samples/s"
 
-# view: all pictures of a row side by side, what else it holds below.
+# view: all images of a row side by side, its other columns below.
 run 0 view packed --samples 3 --draws 2 --column 'a=image:image,size=96' \
     --column 'b=image:image,size=48,crop=center,dtype=f16,layout=nchw' --column key:ragged,length=99 \
     --column 't=label:one_hot,length=4,dtype=f32' --column path=key:padded,length=30 -o a.png --json
@@ -73,7 +73,8 @@ run 0 view packed --samples 3 --draws 2 --size 64 --pipeline crop --padding 8 -o
 run 0 view packed --samples 3 --draws 2 --size 64 --column image:image,crop=random,padding=8 -o crop2.png
 cmp -s crop.png crop2.png || fail "--pipeline crop and crop=random differ"
 if cmp -s crop.png natural.png; then fail "--pipeline crop changes nothing"; fi
-# A flip that is always made mirrors all; of a column as of the command. An operation works on pixels.
+# A flip with probability 1 mirrors every image, for a column as for the command. An operation works
+# on pixels.
 run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip:0 -o unflipped.png
 run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip:1 -o flipped.png
 run 0 view packed --samples 3 --draws 2 --size 64 --column image:image,augment=random_flip:1 -o flipped2.png
@@ -85,7 +86,7 @@ run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip+color_ji
 if cmp -s jitter.png natural.png; then fail "color_jitter changes nothing"; fi
 refuses 2 "nothing to draw" view packed --column label:number
 
-# What is wrong is named; nothing is done.
+# Errors are named, and nothing is done.
 for command in bench view; do
     refuses 2 "NAME:KIND" "$command" packed --column label
     refuses 2 '"numbr" is not a kind' "$command" packed --column label:numbr
@@ -125,21 +126,21 @@ for command in bench view; do
     refuses 2 'an argument of random_flip is empty' "$command" packed --augment random_flip:
     refuses 2 'an argument of pad is empty' "$command" packed --augment 'random_choice(pad::8+random_flip)'
 done
-# A group is as long as it has to be; of all text together there is a limit, which is said.
+# A group may have any length; the whole text has a limit, which the error states.
 long=$(seq 9 23 | sed "s|.*|random_affine:-&:&:translate_x=0.1:translate_y=0.1|" | paste -sd+)
 [ ${#long} -gt 750 ] || fail "a short group"
 run 0 view packed --samples 1 --draws 1 --size 32 --augment "random_choice($long)" -o long.png
 run 0 view packed --samples 1 --draws 1 --size 32 --augment "random_apply(random_choice($long))" -o long.png
 refuses 2 "16383 characters" view packed --augment "random_choice($(yes "$long" | head -30 | paste -sd+))"
 refuses 2 '...": expected STEP' view packed --augment "random_choice($long"
-# Labels in the shares of the pictures, as docs/transforms.md has them.
+# Labels with the shares of the images, as docs/transforms.md describes.
 bench --column image:image,size=32,augment=mixup:0.2 --column l=label:one_hot,length=4,dtype=f32,mixes=image,smoothing=0.1
 json '.delivered_bytes == 48 * (3 * 32 * 32 + 8 + 4 + 16 + 10)'
-# A second geometry step has the last word about the size.
+# A second geometry step determines the size.
 run 0 bench packed --batch 8 --epochs 1 --json --augment center_crop:8:8
 json '.samples > 0 and .delivered_bytes > 8 * 8 * 3 * .samples and .delivered_bytes < 400 * .samples'
 
-# Datasets without a picture: tensors as they are, tokens in windows.
+# Datasets without images: unconverted tensors, tokens in windows.
 need python3
 python3 - << 'END'
 import array
@@ -161,7 +162,8 @@ run 0 pack --tensor ids=u16:1000 tokens.bin tokens --zstd off
 run 0 bench tokens --batch 4 --epochs 1 --json --column ids:window,length=101,stride=100,dtype=i32
 json '.samples == 27 and .delivered_bytes == 27 * (101 * 4 + 10)'
 
-# Rows of several samples: a mosaic is the first step, wherever it stands; a partner's columns beside the row's own.
+# Rows of several samples: a mosaic is the first step, wherever it is listed; a partner's columns
+# appear beside the row's own.
 run 0 bench packed --batch 8 --column 'image:image,augment=mosaic:32+center_crop:32:32' --column label:number --epochs 1
 run 0 bench packed --batch 8 --column label:number --column 'other=label:number,partner=1' --epochs 1
 run 0 bench packed --batch 8 --column label:number --column 'other=label:number,partner=1' --partners same_class --epochs 1

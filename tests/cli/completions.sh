@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# completions.sh SLUICE FOLDER: each shell completes the commands of SLUICE, and every option of its --help-all, by the
-# scripts in FOLDER. zsh and fish are asked where they are.
+# completions.sh SLUICE FOLDER: each shell completes the commands of SLUICE and every option of its
+# --help-all, using the scripts in FOLDER. zsh and fish are tested if they are installed.
 . "$(dirname "$0")/lib.sh"
 scripts=$2
 PATH=$(dirname "$sluice"):$PATH
@@ -9,8 +9,8 @@ mkdir home data data/folder
 touch data/file.tar
 export HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home XDG_DATA_HOME=$PWD/home TERM=dumb LC_ALL=C.UTF-8
 
-# Each shell: asks_SHELL LINE prints what the last word of LINE can become, one a line.
-# As bash does it: _sluice is called with the words, = being one of its own. Files are left to bash.
+# For each shell, asks_SHELL LINE prints the completions of the last word of LINE, one per line. As
+# in bash, _sluice is called with the words, = being a separate one. Files are left to bash.
 # shellcheck disable=SC2016 # the inner bash's
 asks_bash() {
     bash --norc -c '
@@ -28,7 +28,7 @@ asks_fish() {
     (cd data && fish --no-config -c 'source $argv[1]/sluice.fish; complete -C $argv[2]' "$scripts" "$1") |
         sed 's/\t.*//' | grep -vx -e '' -e -- || true
 }
-# In a terminal of its own, where Tab has what matches printed, and ends the shell.
+# Runs in a terminal of its own, where Tab prints the matches and ends the shell.
 asks_zsh() { (cd data && zsh -f "$scratch/ask.zsh" "$scratch/prepare.zsh" "$scripts" "$1" | sort -u); }
 cat > ask.zsh << 'ZSH'
 zmodload zsh/zpty
@@ -66,7 +66,8 @@ compadd() {
 print 'PREP''ARED'
 ZSH
 
-# offers SHELL LINE WORD ...: these words, whatever the order. offers_files: what lies in `data`.
+# offers SHELL LINE WORD ...: expects these words in any order. offers_files: expects the contents
+# of `data`.
 offers() {
     local shell=$1 line=$2
     shift 2
@@ -95,7 +96,7 @@ check() {
     offers "$shell" 'sluice pack --tar'
 }
 
-# Each option is in each script once for its command.
+# Each script has each option of a command once.
 for command in "${commands[@]}"; do
     options_of "$command" | sort > expected
     sed -n "/^    $command)/,/esac/s/.*options=\"\(.*\)\"/\1/p" "$scripts/sluice" | tr ' ' '\n' | sort > out
@@ -110,7 +111,7 @@ check bash
 offers bash 'sluice ' "${commands[@]}" help --help --version
 offers bash 'sluice bench --dtype=b' bf16
 offers bash 'sluice bench --dtype=' u8 f32 f16 bf16
-offers bash 'sluice bench -- --dt' # behind --
+offers bash 'sluice bench -- --dt' # after --
 offers bash 'sluice bench --batch '
 offers bash 'sluice idle ' --
 offers bash 'sluice idle --json -- sluic' sluice

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `sluice devices`: host memory is always there; CUDA, or the reason why it is not.
+# `sluice devices`: lists host memory always, and CUDA or the reason why it is unavailable.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -14,7 +14,7 @@ json '.devices[1].device | startswith("cuda")'
 json 'all(.devices[]; .usable == true or .usable == false)'
 json 'all(.devices[]; .text | length > 0)'
 
-# No driver, for certain.
+# With no driver for certain.
 export SLUICE_CUDA_DRIVER=$PWD/no-such-driver.so
 run 0 devices
 [ "$(wc -l < out)" -eq 2 ] || fail "one line for the host and one for CUDA"

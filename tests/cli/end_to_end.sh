@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The main road: synth, info, pack, verify, bench, view; the JSON of every command.
+# The main workflow: synth, info, pack, verify, bench, view; the JSON of every command.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -32,7 +32,7 @@ run 0 info photos --sample 0
 says out "class"
 refuses 2 "60" info packed --sample 60
 
-# The same input gives the same bytes; a folder that is not empty is left alone.
+# The same input gives the same bytes; a folder that is not empty is left untouched.
 run 0 pack photos again --shard-size 1MiB --workers 1
 says out "60 JPEGs re-tiled without loss"
 for file in packed/*.sluice; do
@@ -48,7 +48,7 @@ run 0 pack photos packed --shard-size 2MiB --overwrite --keep-order --no-verify 
 run 0 info packed --sample 0 --json
 json '.label == 0'
 
-# Small pictures take the form that is decoded fastest, and keep it.
+# Small images take the form that is decoded fastest, and keep it.
 run 0 synth small --count 20 --classes 2 --size-scale 0.05
 run 0 pack small small-packed --json
 json '.jpegs.retiled + .jpegs.kept == 20 and .jpegs.retiled > 0'
@@ -89,7 +89,7 @@ for dataset in photos packed; do
     says out "bottleneck"
 done
 
-# What packing saves is known of photos, and is no advice of shards, or of small files.
+# The savings of packing are known for photos; they are not recommended for shards or small files.
 (cd photos && find . -type f | sed "s/^..//" | sort | tar -cf ../photos.tar -T -)
 for dataset in photos photos.tar packed small; do
     for seconds in 1s 5s 25s; do # a busy machine may make no batch in a second

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Batches of whole episodes: classes are the samples' labels.
+# Batches of whole episodes; the classes are the samples' labels.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Masks, boxes and points that follow a picture: asked for with --column, drawn by view, counted by bench.
+# Masks, boxes and points that follow an image: requested with --column, drawn by view, counted by
+# bench.
 . "$(dirname "$0")/lib.sh"
 need jq
 need python3
@@ -10,7 +11,7 @@ run 0 pack scenes.tfrecord scenes --keep-order --field image=image:image --field
 image=(--column image:image,size=64,crop=center)
 boxes=(--column boxes:boxes,length=9,format=xywh --column labels:ragged,length=9,follows=boxes)
 
-# What a batch holds: resized to 73, the middle 64.
+# The contents of a batch: resized to 73, the middle 64.
 run 0 view scenes --samples 4 --draws 1 "${image[@]}" "${boxes[@]}" --column seg:mask,fill=9 --column points:points,length=9 \
     --column 'r=boxes:boxes,length=9,format=xywh,padded=1,out-format=cxcywh,out-relative=1' --column where:geometry,follows=image \
     -o a.png --json
@@ -22,11 +23,11 @@ json 'def near(want): [., want] | transpose | all((.[0] - .[1]) | fabs < 1e-3);
 cp a.png plain.png
 cp out plain.json
 run 0 view scenes --samples 4 --draws 1 "${image[@]}" --column seg:mask -o filled.png
-# Without anything that follows, nothing is drawn over the picture.
+# Without columns that follow, nothing is drawn over the image.
 run 0 view scenes --samples 4 --draws 1 "${image[@]}" -o bare.png --json
 cp out bare.json
 ! cmp -s plain.png bare.png || fail "nothing is drawn"
-# The page says what the boxes of each draw are, in their colours.
+# The page lists the boxes of each draw, in their colours.
 run 0 view scenes --samples 2 --draws 2 "${image[@]}" "${boxes[@]}" --column seg:mask -o page.html
 mark='<li><span class="mark" style="background:'
 [ "$(grep -c "^$mark#e6194b\"></span>7</li>" page.html)" -eq 4 ] || fail "label 7 of each draw"
@@ -38,7 +39,7 @@ done
 ! grep -q '<dt>' page.html || fail "what is drawn or in a legend is text, too"
 run 0 view scenes --samples 2 --draws 1 "${image[@]}" --column boxes:boxes,length=9,format=xywh -o page.html
 says page.html "$mark#3cb44b\"></span>1</li>"
-# Two crops, each with what follows it; and after each step.
+# Two crops, each with the columns that follow it; and after each step.
 run 0 view scenes --samples 2 --draws 1 "${image[@]}" --column large=image:image,size=96,crop=random,padding=0,augment=random_flip:0 \
     --column b=boxes:boxes,length=9,format=xywh,follows=large --column p=points:points,length=9,follows=large \
     --column m=seg:mask,follows=large -o two.png --json
@@ -58,18 +59,19 @@ refuses 2 "shows the steps of one image" view scenes --each-step --column labels
 run 0 view scenes --samples 1 --draws 1 --column image:image,size=192,crop=none,augment=resize:192:192 "${boxes[@]}" --column seg:mask \
     --column points:points,length=9 -o double.png --json
 cp out double.json
-# Whole pictures, with the part that each draw shows: the middle, and one that is turned by 45 degrees.
+# Whole images with the part that each draw shows: the middle, and one rotated by 45 degrees.
 run 0 view scenes --samples 2 --draws 1 --source --column image:image,size=192,crop=none,augment=center_crop:48:48 -o middle.png --json
 cp out middle.json
 run 0 view scenes --samples 1 --draws 1 --source --column image:image,size=192,crop=none,augment=resize:192:192+random_rotation:45:45 -o turned.png --json
 cp out turned.json
-# A picture of another size than its tile.
+# An image of another size than its tile.
 run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:8:8 -o small.png --json
 cp out small.json
 run 0 view scenes --samples 1 --draws 1 --size 64 --column image:image --augment center_crop:90:80 -o large.png --json
 cp out large.json
 
-# Boxes that are made anew of shapes, and a map of classes out of them: of a triangle that fills half of a smaller box.
+# Boxes rebuilt from shapes, and a class map made from shapes: of a triangle that fills half of a
+# smaller box.
 run 0 synth annotated --count 1 --size-scale 0.1
 find annotated -type f -name '*.JPEG' -exec cp {} a.jpg \;
 cat > instances.json << 'JSON'
@@ -85,7 +87,7 @@ json '.samples[0].values | [(.g | split(" ") | map(tonumber)), (.boxes | split("
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" --column map=segmentation:mask,labels=labels -o map.png
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" -o unmapped.png
 ! cmp -s map.png unmapped.png || fail "a map of classes is drawn"
-# Instances are drawn as well, and not written; of pictures of several sizes as of those of one.
+# Instances are drawn but not written as text, for images of several sizes as for one size.
 instances=(--column m=segmentation:instances,length=9)
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 "${image[@]}" "${instances[@]}" -o drawn.png --json
 json '.samples[0].values == {}'
@@ -98,10 +100,10 @@ done
 ! cmp -s one.png drawn.png || fail "two draws are as one"
 cmp one.png padded.png || fail "padded pictures are drawn otherwise"
 cmp one.png ragged.png || fail "ragged pictures are drawn otherwise"
-# Objects of one picture over another: by the shapes of its boxes.
+# Objects pasted from one image over another, using the shapes of its boxes.
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --column image:image,size=64,augment=resize:64:64+copy_paste:1:1 \
     --column boxes:boxes,length=9,format=xywh,shapes=segmentation --column labels:ragged,length=9,follows=boxes -o pasted.png --json
-json '.samples[0].values.labels == "3 3"' # over itself, at another place
+json '.samples[0].values.labels == "3 3"' # over itself, at another position
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 2 --size 64 -o lsj.png --json \
     --column image:image,crop=none,augment=scale_jitter:64:64+fixed_size_crop:64:64:fill_r=105+random_flip+copy_paste \
     --column boxes:boxes,length=9,format=xywh,shapes=segmentation
@@ -110,7 +112,7 @@ refuses 2 "has no fixed output size" view instances.json "${chosen[@]}" --pipeli
 refuses 2 "the pipeline has no step" view instances.json "${chosen[@]}" --pipeline none --each-step
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 --size 200 -o whole.png \
     --column image:image,crop=none,sizes=padded,max-width=900,max-height=900
-# Space for images of any size: by a step's limit, or as it is asked for.
+# Space for images of any size: by a step's limit, or as requested.
 run 0 view instances.json "${chosen[@]}" --samples 1 --draws 1 -o limited.png --column image:image,crop=none,sizes=padded,augment=resize_shorter:32:64
 refuses 2 'needs --column NAME:image,max_height=H,max_width=W, the largest image of a batch: the dataset does not say' \
     view instances.json "${chosen[@]}" --column image:image,crop=none,sizes=padded
@@ -150,7 +152,8 @@ def quarters(middle, mirrored=False, unclear=()):
             return None
         return (tints[1] if left else grey) if y < middle else (tints[2] if left else tints[3])
     return classes
-# x is 73 / 96 x - 4 there, by hand, and 48 in the middle of pixel 32; 255 has the colour of 3, as there are 12.
+# By hand: x is 73 / 96 x - 4 there, and 48 in the middle of pixel 32; 255 has the colour of 3, as
+# there are 12 colours.
 for row in range(4):
     check(tile("plain", 0, row), [(14, 14, 51, 42), (42, 42, 64, 64)], [(19, 19), (57, 7)], quarters(32, unclear=(32,)))
 stored, points = [(24, 24, 72, 60), (60, 60, 90, 90)], [(30, 30), (80, 14)]
@@ -171,7 +174,7 @@ for row in range(2):
             if not (x in tag[0] and y in tag[1]):
                 assert middle.getpixel((x, y)) == (palette[0] if line else grey), (x, y)
 turned = source("turned")
-# |x - 96| + |y - 96| = 192 / sqrt(2): four edges, each cut off by the picture.
+# |x - 96| + |y - 96| = 192 / sqrt(2): four edges, each cut off by the image.
 line = [(x, y) for x in range(192) for y in range(192) if y > 20 and turned.getpixel((x, y)) == palette[0]]
 assert all(abs(abs(x + 0.5 - 96) + abs(y + 0.5 - 96) - 135.76) < 3 for x, y in line)
 for corner in ((0, 192), (192, 192), (192, 20)):
@@ -194,7 +197,7 @@ assert large.size == (64, 64) and all(large.getpixel((x, y)) == (grey if x >= 13
 PY
 fi
 
-# bench counts what is left.
+# bench counts what remains.
 run 0 bench scenes --batch 3 --epochs 3 --json "${image[@]}" "${boxes[@]}" --column 'b=boxes:boxes,length=9,format=xywh,padded=1,min-size=23'
 json '.samples == 12 and (.boxes | map([.column, .boxes, .boxes_per_sample]) == [["boxes", 24, 2], ["b", 12, 1]])'
 json '.seconds as $s | .boxes | all((.boxes_per_s * $s / .boxes - 1 | fabs) < 1e-4)'
@@ -203,7 +206,7 @@ run 0 bench scenes --batch 3 --epochs 3 "${image[@]}" "${boxes[@]}" --column whe
 says out '(24 kept in "boxes")'
 run 0 bench scenes --epochs 2 --json --column image:image --column where:geometry
 json '.boxes == [] and .columns[1] == {"name": "where", "field": null, "kind": "geometry"}'
-# info says how to ask for the boxes of annotations, and what it says works.
+# info shows how to request the boxes of annotations, and its suggestion works.
 run 0 synth photos --count 3 --classes 1 --size-scale 0.3
 python3 - << 'END'
 import glob, json, os
@@ -223,7 +226,7 @@ says coco.html '</span>3 &lt;cat&gt;</li>'
 run 0 info scenes
 ! grep -q '^boxes' out || fail "boxes where there are none"
 
-# What is wrong is named.
+# Errors are named.
 for command in bench view; do
     refuses 2 'it follows "photo", but no column of that name' "$command" scenes "${image[@]}" --column seg:mask,follows=photo
     refuses 2 "no image column is before it" "$command" scenes --column seg:mask "${image[@]}"
@@ -237,7 +240,7 @@ for command in bench view; do
     refuses 2 "needs a length" "$command" scenes "${image[@]}" --column boxes:boxes,padded=1
     refuses 2 "a permutation" "$command" scenes "${image[@]}" --column points:points,length=9,mirror=0:0
 done
-# Masks in a folder beside the pictures are told of, and YOLO's boxes.
+# info reports masks in a folder beside the images, and YOLO's boxes.
 mkdir -p pairs/images pairs/masks yolo/images yolo/labels
 run 0 synth photo --count 1 --size-scale 0.1
 find photo -type f -name '*.JPEG' -exec cp {} pairs/images/a.jpg \; -exec cp {} yolo/images/a.jpg \;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every command explains itself: --help in a screen, --help-all with each option in one line, docs/cli.md with more.
+# Every command explains itself: --help fits a screen, --help-all has each option in one line,
+# docs/cli.md has more.
 . "$(dirname "$0")/lib.sh"
 manual=$(dirname "$0")/../../docs/cli.md
 
@@ -9,7 +10,8 @@ fits() {
     ! LC_ALL=C.UTF-8 grep -E -e ".{$(($3 + 1))}" "$1" > err || fail "$1 has lines of more than $3 columns"
 }
 
-# The tool: in 80 x 24 with a prompt below. Every command with its purpose, three examples, which come first.
+# The tool's help fits 80 x 24 with a prompt below: three examples first, then every command with
+# its purpose.
 run 0 --help
 cp out tool
 fits tool 23 80
@@ -21,10 +23,10 @@ mapfile -t commands < <(sed -nE 's/^  ([a-z]+)  +[a-z].*/\1/p' tool)
 run 0 help
 cmp -s out tool || fail "'help' and '--help' differ"
 
-# options FILE: "-b --batch", or "--size", of each line that explains one.
+# options FILE: prints "-b --batch" or "--size" for each line that explains an option.
 options() { sed '/^Examples:/,$d' "$1" | sed -nE 's/^  (-[a-zA-Z]), (--[a-z-]+) .*/\1 \2/p; s/^      (--[a-z-]+) .*/\1/p'; }
 
-# documented HEADING: the options in the tables of docs/cli.md below that heading.
+# documented HEADING: prints the options in the tables of docs/cli.md below that heading.
 documented() {
     awk -v heading="## $1" '/^## / { inside = $0 == heading } /^\| option / { table = 1 } /^$/ { table = 0 } inside && table' "$manual" |
         cut -d '|' -f 2 | grep -oE -e '--[a-z][a-z-]*' || true
@@ -50,13 +52,13 @@ for command in "${commands[@]}"; do
     [ "$(wc -l < common)" -le 15 ] || fail "$command --help has $(wc -l < common) options"
     [ -z "$(sort every | uniq -d)" ] || fail "$command --help-all explains twice: $(sort every | uniq -d)"
     [ -z "$(sort common | comm -23 - <(sort every))" ] || fail "$command --help-all lacks an option of --help"
-    # A line for each option, and nothing else between the headings.
+    # One line per option, and nothing else between the headings.
     sed '/^Examples:/,$d' all | grep -E '^ +-' > lines
     [ "$(wc -l < lines)" -eq "$(wc -l < every)" ] || fail "$command: a line is no option"
     ! grep -vE '^  (-[a-zA-Z],|   ) --[a-z-]+( [^ ]+)?  +[^ ].*' lines > err || fail "$command: an option without a text"
     ! grep -E '[.;,]$|picture|  [A-Z][a-z]' lines > err || fail "$command: a text is no phrase"
 
-    # Each is in docs/cli.md, once; and nothing else is.
+    # Each option is in docs/cli.md once, and nothing else is.
     grep -oE -e '--[a-z-]+' every | grep -vxE -e '--help(-all)?' | sort > expected
     {
         documented "$command"
@@ -73,7 +75,8 @@ for command in "${commands[@]}"; do
     fi
     refuses 2 "--json takes no value" "$command" --json=1
 
-    # The table for programs has the same options, and numbers and words in brackets are what an option is without it.
+    # The machine-readable table has the same options; numbers and words in brackets are an option's
+    # default.
     run 0 "$command" --help-table
     cut -f 2 out | sed 's/^/--/' > found
     sed 's/^-. //' every | cmp -s - found || fail "$command: --help-table and --help-all differ"
@@ -103,7 +106,7 @@ run 2
 says err "Usage: sluice COMMAND"
 says err "sluice: COMMAND is missing: "
 
-# What can be read is told by the formats themselves, and each is described.
+# The formats themselves describe the readable files, and docs/formats.md has each of them.
 run 0 info --formats
 says out "tar          tar archives"
 says out "parquet      Parquet files, of which --field chooses"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# sluice idle, end to end, over a fake CUPTI and a fake NVML: idle.sh SLUICE CUPTI NVML PROGRAM.
+# Tests sluice idle end to end, over a fake CUPTI and a fake NVML: idle.sh SLUICE CUPTI NVML
+# PROGRAM.
 . "$(dirname "$0")/lib.sh"
 need jq
 export SLUICE_CUPTI=$2 SLUICE_NVML=$3
@@ -8,7 +9,7 @@ unset CUDA_VISIBLE_DEVICES SLUICE_IDLE_DIR CUDA_INJECTION64_PATH
 
 near() { json "$1 | . > $2 - 0.0001 and . < $2 + 0.0001"; }
 
-# Figures of a program whose steps are known (injected_program.c).
+# Statistics of a program whose steps are known (injected_program.c).
 run 0 idle --interval 20ms --json -- "$program" cuda marks steps=60 sleep=700 print=hello
 says err hello
 near '.devices[0].sm_idle' 0.33
@@ -25,7 +26,7 @@ json '.processes[0] | .bytes == 301 * 32 and .setup_s > 0 and .callback_cpu_s > 
 json '.nvml | .device == "Fake GPU 0" and .power_watts.mean == 250.5 and .sm_percent.mean == 62.5'
 json '.nvml.gpu_percent | .min == 50 and .max == 70'
 
-# The same for people; what is not known without marks is not claimed.
+# The same as text; it states nothing that is unknown without marks.
 run 0 idle -- "$program" cuda marks steps=60 print=hello
 says out hello
 says out "data-caused     30.00 %"
@@ -34,12 +35,13 @@ run 0 idle --skip-seconds 0 -- "$program" cuda steps=20
 says out "in 20.00 % of the time a copy"
 says out "cannot be seen from the GPU alone"
 
-# An older CUPTI stamps with the wall clock; marks are on another, and must meet.
+# An older CUPTI uses the wall clock for timestamps; marks use another clock, and the two must be
+# aligned.
 export FAKE_CUPTI_FAIL=register_clock=27
 run 0 idle --json -- "$program" cuda marks steps=60
 json '.devices[0] | .data_idle > 0.297 and .data_idle < 0.303'
 
-# Whatever CUPTI answers, the program runs on, and the reason is told.
+# However CUPTI responds, the program continues and the reason is reported.
 refused() { # CALL=CODE TEXT
     FAKE_CUPTI_FAIL=$1 run 1 idle --json -- "$program" cuda steps=5 print=on
     says err on
@@ -69,7 +71,7 @@ near '.devices[0].window_s' 0.05
 run 1 idle --skip-seconds 1h -- "$program" cuda steps=20
 says out "in the window"
 
-# The program's exit code and end are the tool's.
+# The tool passes on the program's exit code and termination.
 run 9 idle -- "$program" cuda steps=20 exit=9
 run 137 idle -- "$program" cuda steps=20 signal=9
 says out "ended by signal 9"
@@ -84,14 +86,14 @@ refuses 2 "unknown option --nope" idle --nope -- true
 refuses 2 "a duration" idle --window 0 -- true
 SLUICE_INJECT=/nowhere/x.so refuses 1 "/nowhere/x.so" idle -- "$program" print=never
 
-# A program that is killed, or leaves by _exit, has told all that was written before.
+# For a program that is killed or leaves by _exit, everything written before counts.
 run 137 idle --json -- "$program" cuda marks steps=60 written=301 signal=9
 json '.measured and (.processes[0].ended_with_exit | not) and .processes[0].records == 301'
 run 0 idle -- "$program" cuda steps=60 written=301 _exit=0
 says out "ended without exit()"
 
-# A fork is no second process; two processes are two, on one GPU or two. LeakSanitizer looks in the child
-# for a lock that a thread of the parent may have held, and then waits for ever.
+# A fork is not a second process; two processes count as two, on one GPU or two. In the child,
+# LeakSanitizer takes a lock that a thread of the parent may have held, and would then wait forever.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 run 0 idle --json -- "$program" cuda steps=20 fork steps=20
 json '(.processes | length) == 1 and .processes[0].records == 202 and .processes[0].ended_with_exit'
 two="$program cuda steps=20 & CUDA_VISIBLE_DEVICES=3,0 $program cuda device=1 steps=20; wait"
@@ -101,7 +103,7 @@ CUDA_VISIBLE_DEVICES=1 run 0 idle --json -- sh -c "$two"
 json '[.devices[].device] | sort == ["0", "1"]'
 json '.nvml_device == "1" and .nvml.device == "Fake GPU 1"'
 
-# CUDA's first device is NVML's second: the records say where it is, however short the run.
+# CUDA's first device is NVML's second: the records say which one, however short the run.
 export SLUICE_CUDA_DRIVER=$5
 for run in '' sleep=1200; do
     run 0 idle --interval 20ms --json -- "$program" driver cuda steps=20 $run
@@ -118,7 +120,7 @@ json '.nvml_device == "0" and .nvml.device == "Fake GPU 0"'
 json '.device_nvml[0].nvml.reason | contains("not watched")'
 unset SLUICE_CUDA_DRIVER
 
-# Many records, through all the buffers; odd and dropped ones are counted.
+# Many records, filling all buffers; invalid and dropped ones are counted.
 run 0 idle --json --skip-seconds 0 -- "$program" cuda rows=200000
 json '.processes[0] | .records == 200000 and .lost == 0 and .dropped == 0'
 json '.devices[0].compute_idle | . > 0.4999 and . < 0.5001'
@@ -129,7 +131,7 @@ says out "5 dropped by CUPTI"
 run 0 idle -- "$program" cuda marks bad_marks steps=20
 says out "6 lines of its marks file are wrong"
 
-# A file that cannot grow: what fitted is measured, the rest is counted and named.
+# A file that cannot grow: records that fit are measured, the rest is counted and named.
 (
     trap '' XFSZ
     ulimit -f 100 # KiB
@@ -140,7 +142,7 @@ says out "6 lines of its marks file are wrong"
     says out "could not be written: File too large"
 ) || exit 1
 
-# Records are kept on request, and never mixed with others.
+# Records are kept on request and never mixed with others.
 run 0 idle --records kept -- "$program" cuda steps=20
 [ "$(find kept -name 'records.*' | wc -l)" -eq 1 ] || fail "the records were not kept"
 refuses 1 "another run" idle --records kept -- "$program" print=never
@@ -152,15 +154,15 @@ run 0 idle --compare --json -- "$program" cuda steps=20 sleep=50
 json '.run_without_tracing.wall_s >= 0.05 and .run.wall_s >= 0.05 and .measured'
 says err "not injected"
 
-# A signal for the tool is one for the program.
+# A signal to the tool is passed on to the program.
 stop() { # SIGNAL
     local code=0 process
-    : > err # of the run before
-    set -m # a job of its own, to which SIGINT comes: it is ignored in others
+    : > err # from the previous run
+    set -m # a separate job, which receives SIGINT: other background jobs ignore it
     "$sluice" idle --json -- "$program" cuda steps=20 wait_term > out 2> err &
     process=$!
     set +m
-    wait_for 'grep -q waiting err' # the program's handlers are there
+    wait_for 'grep -q waiting err' # the program's handlers are installed
     kill -s "$1" $process
     wait $process || code=$?
     [ "$code" -eq 7 ] || fail "exit code $code instead of the program's 7"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# sluice idle with the CUDA toolkit's own CUPTI and no driver: the refusal is told, the program runs
-# on. idle_real_cupti.sh SLUICE PROGRAM. Skipped where there is no CUPTI, or a driver.
+# Tests sluice idle with the CUDA toolkit's own CUPTI and no driver: the error is reported, the
+# program continues. idle_real_cupti.sh SLUICE PROGRAM. Skipped without a CUPTI or with a driver.
 . "$(dirname "$0")/lib.sh"
 need jq
 unset SLUICE_CUPTI CUDA_INJECTION64_PATH

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Datasets with other classes, joined, mixed and added to a packed one by the names of classes.
+# Datasets with other classes, joined, mixed and added to a packed one by class name.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -25,7 +25,7 @@ json '.samples == 8'
 run 0 verify pets --with birds --labels union
 run 0 bench pets --mix birds=0.5 --labels union --batch 4 --size 32 --epochs 1
 
-# What a file says.
+# Names given by a file.
 echo '["emu", "cat", "dog"]' > order.json
 echo '{"Cat": "cat", "emu": null}' > names.json
 run 0 info pets --with birds --labels order.json
@@ -40,13 +40,13 @@ refuses 1 "nothing.json" info pets --with birds --labels nothing.json
 echo '["cat", 1]' > wrong.json
 refuses 2 "not a file of class names" info pets --with birds --labels wrong.json
 
-# Names that differ in case only.
+# Names that differ only in case.
 refuses 2 "differ only in case" info pets --with cases --labels union
 says err "--allow-case-duplicates"
 run 0 info pets --with cases --labels union --allow-case-duplicates --json
 json '.classes == 3'
 
-# Added to what is packed.
+# Added to a packed dataset.
 run 0 pack pets packed
 refuses 1 "the classes must be the same" pack birds packed --append
 says err "--labels union"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Helpers of the command-line tests. A test is `bash NAME.sh PATH-OF-SLUICE`; it sources this file,
-# works in a scratch folder of its own, and ends at the first thing that is not as it should be.
-# Exit code 77: skipped, the reason is printed.
+# works in a scratch folder of its own, and ends at the first failed check. Exit code 77: skipped,
+# the reason is printed.
 set -u -o pipefail
 
 sluice=$(realpath "$1")
@@ -16,11 +16,11 @@ fail() {
     [ ! -s err ] || { echo "--- stderr"; head -c 4000 err; } >&2
     exit 1
 }
-# How many rounds, or how far apart: PLAIN, or with a sanitizer SANITIZED.
+# amount PLAIN SANITIZED: the number of rounds, or their spacing, without or with a sanitizer.
 amount() { if [ -n "${SLUICE_TEST_SANITIZED-}" ]; then echo "$2"; else echo "$1"; fi; }
 need() { command -v "$1" > /dev/null || skip "$1 is not installed"; }
 
-# wait_for CONDITION: until the command succeeds, which a busy machine may take minutes for.
+# wait_for CONDITION: waits until the command succeeds, which may take minutes on a busy machine.
 wait_for() {
     local naps=0
     until eval "$1"; do
@@ -30,7 +30,8 @@ wait_for() {
     done
 }
 
-# run CODE ARGUMENT ...: runs sluice; its exit code must be CODE. Output lies in `out` and `err`.
+# run CODE ARGUMENT ...: runs sluice; its exit code must be CODE. The output goes to `out` and
+# `err`.
 run() {
     local expected=$1 code=0
     shift
@@ -38,16 +39,17 @@ run() {
     [ "$code" -eq "$expected" ] || fail "sluice $*: exit code $code instead of $expected"
 }
 
-# says FILE TEXT: the file holds the text.
+# says FILE TEXT: checks that the file contains the text.
 says() { grep -qF -e "$2" "$1" || fail "'$2' is missing in $1"; }
 
-# json EXPRESSION: `out` is JSON and the jq expression is true of it.
+# json EXPRESSION: checks that `out` is JSON and that the jq expression is true.
 json() {
     [ -s out ] || fail "no JSON for $1"
     jq -e "$1" out > /dev/null 2> jq.err || fail "not so: $1 $(cat jq.err)"
 }
 
-# refuses CODE TEXT ARGUMENT ...: the exit code, one line on stderr with the text, nothing on stdout.
+# refuses CODE TEXT ARGUMENT ...: checks for the exit code, one line on stderr with the text, and
+# nothing on stdout.
 refuses() {
     local code=$1 text=$2
     shift 2

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_scenes.py: scenes.tfrecord, four grey pictures, 96 pixels wide and high, with boxes, points, labels and a mask each."""
+"""make_scenes.py: writes scenes.tfrecord, four grey images of 96 x 96 pixels, each with boxes,
+points, labels and a mask."""
 import struct
 import zlib
 

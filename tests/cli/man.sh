@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# man.sh SLUICE [FOLDER]: each command has a man page in FOLDER with the text of its --help-all.
+# man.sh SLUICE [FOLDER]: checks that each command has a man page in FOLDER with the text of its
+# --help-all.
 . "$(dirname "$0")/lib.sh"
 need groff
 pages=$2
 
-# render NAME: the page as text, one blank between words, one line for each of the source's that is
-# typed as it stands.
+# render NAME: prints the page as text, with one blank between words and each preformatted line
+# unchanged.
 render() {
     groff -man -ww -Tascii -P-cbou -rLL=400n -rHY=0 "$pages/$1.1" > text 2> err ||
         fail "groff cannot read $1.1"
     [ ! -s err ] || fail "groff warns of $1.1"
     tr -s ' ' < text > page
-    # What apropos knows of it.
+    # The page's entry for apropos.
     ! command -v lexgrog > /dev/null || lexgrog "$pages/$1.1" | grep -qF ": \"$1 - " || fail "lexgrog: $1.1 has no name"
 }
 
-# heads FILE LINE: a line of FILE is LINE and nothing else.
+# heads FILE LINE: FILE has a line that is exactly LINE.
 heads() { grep -qxF -e "$2" "$1" || fail "$pages/$name.1: no line '$2'"; }
 
 run 0 --help
@@ -42,7 +43,8 @@ for command in "${commands[@]}"; do
         heads page " $usage"
     done < <(sed -nE 's/^(Usage|  or):  ?(.*)/\2/p' out)
 
-    # Options: a line that begins with the option in the help is a tag in the page, once; groups are sub-sections.
+    # Options: a line that begins with an option in the help is a tag in the page, once; groups are
+    # subsections.
     sed '/^Examples:/,$d' out | sed -nE 's/^ {2,6}(-[a-z], )?(--[a-z-]+) ?([^ ]*).*/\1\2 \3/p' | sed 's/ $//' > options
     [ "$(wc -l < options)" -ge 3 ] || fail "$command --help-all has no options"
     sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$pages/$name.1" | sed -E 's/\\(f.|:)//g; s/\\-/-/g' > tags
@@ -56,7 +58,7 @@ for command in "${commands[@]}"; do
     while IFS= read -r example; do heads page " $example"; done < examples
 done
 
-# The same input gives the same bytes, whenever; and no folder of the build is named.
+# The same input gives the same bytes at any time, and no build folder is named.
 SOURCE_DATE_EPOCH=1000000000 "$(dirname "$0")/../../cmake/make-man" "$sluice" first 2> err || fail "make-man"
 mkdir elsewhere
 cp "$sluice" elsewhere/sluice

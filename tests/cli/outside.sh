@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Lists that name files outside of their folder: refused unless --allow-outside, by every command.
+# Lists that name files outside their folder: every command fails without --allow-outside.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -29,7 +29,7 @@ done
 run 0 pack set/out.csv packed --allow-outside --json
 json '.samples == 6'
 
-# A link is seen when it is read.
+# A link is noticed when it is read.
 { cat set/inside.csv; echo link.jpg; } > set/link.csv
 ln -s ../secret.jpg set/link.jpg
 run 0 info set/link.csv

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `sluice pack` of other things than photos as they are: pixels, flat files, frames.
+# Tests `sluice pack` with input and output other than unchanged photos: pixels, flat files, frames.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -8,7 +8,7 @@ need python3
 run 0 synth photos --count 12 --seed 3
 run 0 pack photos packed --keep-order
 
-# Pixels: the same pictures, larger, and nothing left to decode.
+# Pixels: the same images, larger, with no decoding left.
 run 0 pack photos pixels --keep-order --raw --zstd off
 says out "12 images stored as pixels"
 says out "times as much"
@@ -17,7 +17,7 @@ run 0 info pixels --json
 json '.fields[0] | .name == "image" and .type == "image" and .stored == "plain"'
 json '[.fields[].name] == ["image", "label", "key"] and .samples == 12'
 run 0 view packed --samples 4 --draws 2 --size 32 --exact -o packed.png
-mv packed packed.jpegs && mv pixels packed # a sheet is headed by the name of its dataset
+mv packed packed.jpegs && mv pixels packed # a sheet's title is the name of its dataset
 run 0 view packed --samples 4 --draws 2 --size 32 --exact -o pixels.png
 mv packed pixels && mv packed.jpegs packed
 cmp -s packed.png pixels.png || fail "pixels are not what the JPEGs decode to"
@@ -34,7 +34,7 @@ for wrong in 0 20 -1 3x fast ''; do
 done
 refuses 2 "too many arguments" pack photos packed x
 
-# Smaller pictures, and pixels of a share: what was done is said, here and by info.
+# Smaller images, and pixels for a fraction of them: pack and info report what was done.
 run 0 pack photos small --max-side 64 --quality 80 --raw-share 0.25
 says out "images downscaled, to at most 64 pixels"
 says out "their pixels are not those of the source"
@@ -72,7 +72,8 @@ for wrong in "--max-side 0" "--max-side 65501" "--quality 0" "--quality 101" "--
     run 2 pack photos x $wrong
 done
 
-# Into its own source: that would get another class, or become shards. Whatever the spelling is.
+# Into its own source: the output would become another class, or shards. Regardless of the path's
+# spelling.
 listing=$(find photos | sort)
 ln -s photos linked
 ln -s "$PWD/photos/$(ls photos | head -1)" class
@@ -97,13 +98,13 @@ for made in "" "--subset 0:2" "--with photos" "--mix packed=1"; do
     refuses 2 "holds the dataset that is to be packed" pack packed ./packed/. --overwrite $made
 done
 run 0 verify packed
-# A class that is a link to elsewhere is part of it as well.
+# A class that is a link to another folder is part of it as well.
 mkdir -p joined elsewhere && cp -r "photos/$(ls photos | head -1)" elsewhere/cats
 ln -s ../elsewhere/cats joined/cats
 refuses 2 "is in" pack joined elsewhere/cats/packed
 run 0 pack joined elsewhere/packed
 
-# Going on is promised only where there is something to go on from.
+# The error promises resuming only if there is something to resume.
 run 1 pack photos nowhere/packed
 ! grep -q "resumes" err || fail "there is nothing to go on from"
 (trap '' XFSZ && ulimit -f 256 && run 1 pack photos cut-off) || exit 1
@@ -111,7 +112,7 @@ says err "the same command resumes the pack"
 run 0 pack photos cut-off
 run 0 verify cut-off
 
-# Flat files: records of one shape, and tokens, of which the last record of a file may be shorter.
+# Flat files: records of one shape, and tokens; the last record of a token file may be shorter.
 python3 - << 'END'
 import array, random
 random.seed(5)

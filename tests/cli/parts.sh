@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `sluice pack` and `sluice verify` by several processes: as options say, as launchers say.
+# Tests `sluice pack` and `sluice verify` with several processes, set by options or by launchers.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -35,7 +35,7 @@ run 3 verify parts --part 0/2
 run 0 verify parts --part 1/2
 rm -r parts
 
-# As a launcher says; whoever is told otherwise does not believe it.
+# As set by a launcher. Contradicting launchers are an error.
 RANK=0 WORLD_SIZE=2 run 0 pack photos parts "${size[@]}"
 says out "part 0 of 2: "
 refuses 1 "of 2 parts, counted from 0, 1 is missing: 1" pack --join parts
@@ -52,7 +52,7 @@ says err "OMPI_COMM_WORLD_RANK"
 [ ! -e parts ] || fail "a contradiction must not begin anything"
 unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
 
-# As the jobs of an array: Slurm says how many, Kubernetes does not.
+# As the jobs of an array: Slurm gives their number, Kubernetes does not.
 slurm() { # slurm ID ...: a job of --array=1-3
     local id=$1
     shift
@@ -74,7 +74,7 @@ rm -r parts
 JOB_COMPLETION_INDEX=0 run 0 pack photos parts --part auto/2 "${size[@]}"
 says out "part 0 of 2: "
 rm -r parts
-# A launcher's processes are the jobs, and share the work; Slurm's are those of one job.
+# A launcher's processes are the jobs and share the work; Slurm's belong to one job.
 JOB_COMPLETION_INDEX=0 RANK=0 WORLD_SIZE=2 run 0 pack photos parts "${size[@]}"
 says out "part 0 of 2: "
 [ ! -s err ] || fail "the processes share the work: $(cat err)"
@@ -92,7 +92,7 @@ RANK=1 WORLD_SIZE=4 slurm 2 refuses 2 "a launcher started 4 processes (torchrun)
 refuses 2 "this is not a job of an array" pack photos parts --part auto
 [ ! -e parts ] || fail "a refusal must not begin anything"
 
-# What does not go together.
+# Invalid combinations.
 for wrong in 3/3 1 /2 1/ -1/2 a/b 1/2/3 1/65536 '1 /2' '' auto auto/3 auto/ auto/0 auto/x auto/65536 autos; do
     run 2 pack photos parts --part "$wrong"
 done
@@ -106,7 +106,7 @@ refuses 1 "seed=" pack photos parts --part 1/2 "${size[@]}" --seed 1
 refuses 1 "shard_bytes=" pack photos parts --part 1/2 --on-bad skip
 run 0 synth others --count 41 --seed 4
 refuses 1 "dataset=" pack others parts --part 1/2 "${size[@]}"
-# One process can go on with what parts have begun, and finish it.
+# A single process can resume parts and finish them.
 run 0 pack photos parts "${size[@]}"
 says out "were taken over from an interrupted run"
 same "gone on by one"
@@ -130,7 +130,7 @@ refuses 1 "no packed dataset here" pack photos none --append
 refuses 2 "leave out --overwrite" pack photos parts --append --overwrite
 rm -r parts more
 
-# A disk that is full, and then is not.
+# A full disk that later has space again.
 if (ulimit -f 700) 2> /dev/null; then
     code=0
     (trap '' XFSZ; ulimit -f 700; "$sluice" pack photos parts --part 0/2 "${size[@]}") > out 2> err || code=$?
@@ -143,7 +143,8 @@ if (ulimit -f 700) 2> /dev/null; then
     rm -r parts
 fi
 
-# Without a size there is a shard for each, wherever they begin. Where shards end the first one says, to whoever goes on.
+# Without a size, each process writes one shard, wherever they begin. The first pack settles where
+# shards end, even if other numbers of processes resume it.
 run 0 pack photos one --on-bad skip --json
 json '.shards == 1 and .idle_parts == 0 and (.cut_for_parts | not)'
 for order in "0 1 2 3" "3 1 0 2"; do

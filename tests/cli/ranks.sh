@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which of several processes this is, as the environment and options say, and a benchmark that
-# several of them run. No launcher is needed: their variables are set by hand.
+# Tests the rank of a process as set by the environment and options, and a benchmark run by several
+# processes. No launcher is needed: the tests set the launchers' variables.
 . "$(dirname "$0")/lib.sh"
 need jq
 for name in $(compgen -e | grep -E '^(RANK|WORLD_SIZE|LOCAL_|GROUP_|OMPI_|PMI_|PALS_|SLURM_|TORCHELASTIC_)'); do
@@ -27,7 +27,7 @@ run 2 info --system --json
 json '.ranks == null and .exit_code == 2 and (.error.text | contains("disagree")) and .cpus > 0'
 refuses 2 "the options are --rank and --world-size" bench photos
 
-# What is said wins; all of it is checked before the dataset is opened.
+# Options win; all of them are checked before the dataset is opened.
 refuses 2 "--rank and --world-size need each other" bench nowhere --rank 1
 refuses 2 "--rank and --world-size need each other" bench nowhere --world-size 2
 refuses 2 "--rank 2 of --world-size 2: ranks count from 0" bench nowhere --rank 2 --world-size 2
@@ -40,7 +40,7 @@ json '.samples == 40'
 unset RANK WORLD_SIZE OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
 unset SLURM_JOB_ID SLURM_STEP_ID SLURM_PROCID SLURM_NTASKS SLURM_LOCALID
 
-# start RANK OPTION ...: one of three ranks, in the background.
+# start RANK OPTION ...: starts one of three ranks in the background.
 start() {
     local rank=$1
     shift
@@ -54,7 +54,7 @@ ended() { # ended CODE RANK
     [ "$code" -eq "$1" ] || { cat "err.$2"; fail "rank $2 ended with $code instead of $1"; }
 }
 
-# Left by a run that was killed.
+# Files left by a killed run.
 mkdir sluice-bench-run
 echo 00000000000000aa > sluice-bench-run/run
 printf '00000000000000aa\n0 1 1 1 1 1 1 1\nold\nold\n' | tee sluice-bench-run/figures.1 > sluice-bench-run/figures.2
@@ -79,7 +79,7 @@ for rank in 0 1 2; do ended 0 $rank; done
 says out.0 "the sum of 3 ranks on 1 machine (80 images"
 grep -qE '^slowest rank  [012] on .*% of the fastest' out.0 || fail "the slowest rank is not named"
 
-# Who does not come is named, and who waits is told.
+# A missing rank is named to the waiting ranks.
 start 0 --rank-wait 500ms --json
 start 1
 ended 1 0
@@ -91,7 +91,7 @@ json '.exit_code == 1'
 [ ! -s out.1 ] || fail "rank 1 wrote to standard output"
 
 
-# One whose share has a damaged picture says so, and rank 0 learns of it without waiting long.
+# A rank whose share has a damaged image reports it, and rank 0 learns of it without a long wait.
 victim=$(find photos -type f | sort | tail -n 1)
 head -c 300 "$victim" > cut && mv cut "$victim"
 for rank in 0 1 2; do start $rank; done

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Lengths of token sequences, and what packing them into rows gives.
+# Tests lengths of token sequences, and the result of packing them into rows.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq
 need python3
 
-# Megatron's files: documents of 10, 20, ..., 1000 tokens.
+# Megatron files: documents of 10, 20, ..., 1000 tokens.
 python3 - << 'END'
 import struct
 sizes = [10 * n for n in range(1, 101)]
@@ -19,7 +19,7 @@ says out "lengths      of tokens: median 500, p99 990, longest 1000, 50500 in al
 run 0 info web.bin --json
 json '.lengths == {field: "tokens", source: "index", samples: 100, empty: 0, tokens: 50500, median: 500, p99: 990, longest: 1000, packing: []}'
 
-# All rows are full but for the last of the only window: 25 of 2,048 would be 51,200.
+# All rows are full except the last one of the only window: 25 of 2,048 would be 51,200.
 run 0 info web.bin --pack-length 2048,50500 --max-documents 100 --json
 json '.lengths.packing | map(.length) == [2048, 50500]'
 json '.lengths.packing[0] | .rows == 25 and .end_padding == 700 and .align_padding == 0 and .documents_cut == 0 and .rows_closed == 0'
@@ -42,7 +42,7 @@ run 0 synth photos --count 4 --classes 2
 refuses 2 "no field of the dataset looks like tokens" info photos --pack-length 2048
 refuses 2 'field "image" has no length of its own in each sample' info photos --lengths image
 
-# Whole samples are read only where that was asked for: those of zstd frames have no index of fields.
+# Whole samples are read only on request: those of zstd frames have no index of fields.
 run 0 pack web.bin packed --keep-order
 run 0 info packed
 says out "lengths      of tokens: shown by --lengths tokens, which reads every sample"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is no regular file, named like a dataset or lying in one, is refused at once: nobody writes to
-# these FIFOs, so whoever waits for one waits for ever.
+# Files that are not regular, named like a dataset or inside one, fail at once: nobody writes to
+# these FIFOs, so a reader would wait forever.
 . "$(dirname "$0")/lib.sh"
 
-# at_once ARGUMENT ...: sluice ends by itself, with an exit code of its own that is not 0.
+# at_once ARGUMENT ...: checks that sluice ends by itself, with a nonzero exit code of its own.
 at_once() {
     local code=0
     timeout -k 5 300 "$sluice" "$@" > out 2> err || code=$?
@@ -16,7 +16,8 @@ names="a.tar a.tar.gz a.tar.zst a.json index.json a.tfrecord a-00000-of-00001 a.
     a.feather state.json dataset_info.json dataset_dict.json a.beton data.mdb a.mdb a.csv a.tsv a.jsonl
     a.ndjson a.lst metadata.csv metadata.jsonl a.xml a.txt a.npz a.npy a.bin manifest.sluice
     shard-000000.sluice a.jpg a.jpeg a.png plain"
-# Each name in three ways; with a sanitizer in one of them, in turn: none gets as far as a format that reads.
+# Each name in three ways; with a sanitizer, in one of them, in rotation: none reaches a format that
+# reads.
 apart=$(amount 1 3)
 turn=0
 for name in $names; do
@@ -28,7 +29,7 @@ for name in $names; do
     rm -r alone "$name"
 done
 
-# Beside what is good.
+# Beside valid files.
 run 0 synth photos --count 8 --classes 2 --size-scale 0.2
 tar -cf good.tar -C photos .
 mkfifo good.tar.sluice-index good.idx

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# synth: the same seed gives the same bytes whatever the workers, and the photos are what it says.
+# Tests synth: the same seed gives the same bytes regardless of the number of workers, and the
+# photos match its description.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -19,20 +20,20 @@ hashes other | cut -c -64 | sort > b
 [ "$(find one -type f ! -name '*.JPEG' | wc -l)" -eq 0 ] || fail "stray files"
 [ "$(find one -mindepth 1 -maxdepth 1 -type d -name 'n[0-9]*' | wc -l)" -eq 7 ] || fail "classes"
 
-# A folder with something in it is not touched without --force.
+# A folder that is not empty is not touched without --force.
 refuses 1 "--force" synth one --count 3
 hashes one > after
 [ "$(cat after)" = "$(hashes three)" ] || fail "a refused synth changed the folder"
 run 0 synth one --count 40 --classes 7 --seed 1 --size-scale 0.4 --force
 [ "$(hashes one)" = "$(hashes other)" ] || fail "--force does not replace"
 
-# A smaller set is a part of a larger one with as many classes.
+# A smaller set is part of a larger one with as many classes.
 run 0 synth few --count 10 --classes 7 --size-scale 0.4
 (cd few && find . -type f) | while read -r file; do
     cmp "few/$file" "three/$file" || exit 1
 done || fail "photos depend on how many there are"
 
-# Folders above it are made, too; a file in their place is not replaced.
+# Parent folders are created, too; a file in their place is not replaced.
 run 0 synth new/folders/photos --count 3 --size-scale 0.2
 [ "$(find new/folders/photos -type f | wc -l)" -eq 3 ] || fail "folders above the photos"
 echo text > file

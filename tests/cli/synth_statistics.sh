@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# synth: sizes, sampling and colour kinds resemble ImageNet's.
+# Tests that synth's sizes, chroma sampling and colour kinds resemble ImageNet's.
 . "$(dirname "$0")/lib.sh"
 need jq
 need python3

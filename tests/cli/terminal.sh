@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# What comes from data reaches no terminal raw: names of files, classes and folders, findings.
+# Text from data never reaches a terminal raw: names of files, classes and folders, and findings.
 . "$(dirname "$0")/lib.sh"
 need jq
 
 esc=$(printf '\033')
-c1=$(printf '\302\233') # U+009B: CSI of eight bits
+c1=$(printf '\302\233') # U+009B: 8-bit CSI
 class="evil$esc[2Jü$c1"
 name="a
 b$esc]0;x.JPEG"
@@ -15,7 +15,8 @@ cp "$photo" "data$esc[m/$class/$name"
 echo "no picture" > "data$esc[m/$class/z${esc}c.JPEG"
 printf 'x' > "$(printf 'data\033[m/evil\033[2J\303\274\302\233/raw\377.JPEG')"
 
-# harmless: neither `out` nor `err` holds a control but newlines, nor bytes that are no UTF-8.
+# harmless: checks that `out` and `err` have no control characters except newlines, and only valid
+# UTF-8.
 harmless() {
     local file
     for file in out err; do
@@ -67,7 +68,7 @@ harmless bench
 run 0 view "data$esc[m" -o "s$esc.png" --size 32 --draws 1
 harmless view
 
-# Progress on a terminal: within its width, without escapes where TERM takes none.
+# Progress on a terminal: within its width, without escapes if TERM supports none.
 python=/usr/bin/python3
 [ -x "$python" ] || skip "$python is not installed"
 cat > on_terminal.py <<'PY'

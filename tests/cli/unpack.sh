@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# `sluice unpack`: folders and tars, there and back; full disks, interruptions, folders in the way.
+# Tests `sluice unpack`: round trips of folders and tars; full disks, interruptions, existing
+# folders.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq
 export SLUICE_CACHE_DIR="$scratch/cache"
 
-# sums FOLDER: its visible files and what is in them.
+# sums FOLDER: prints checksums of its visible files.
 sums() { (cd "$1" && find . -type f ! -name '.*' -print0 | sort -z | xargs -0 sha256sum); }
 
 run 0 synth photos --count 40 --classes 4 --size-scale 0.3
@@ -25,7 +26,8 @@ run 0 info tars2 --json
 json '.format == "tar" and .samples == 40'
 run 0 verify tars2 --decode
 
-# Compressed, and fed as they are: shards are shuffled unless it is said otherwise, and shown in their order.
+# Compressed archives, packed directly: shards are shuffled unless set otherwise, and displayed in
+# their order.
 mkdir gz && for tar in tars/*.tar; do gzip -c "$tar" > "gz/$(basename "$tar").gz"; done
 run 0 info gz
 says out "shuffle \"shards\""
@@ -38,7 +40,8 @@ run 0 view gz --samples 3 --draws 1 --size 32 --seed 1 -o first.png
 [ -s first.png ] || fail "no sheet"
 rm -r gz
 
-# The same, whatever the workers; what an unpack made can be replaced, nothing else.
+# The same regardless of the number of workers; an unpack's output can be replaced, other folders
+# cannot.
 run 0 unpack packed one --tar --workers 1
 run 0 unpack packed seven --tar --workers 7
 [ "$(sums one)" = "$(sums seven)" ] || fail "the tars depend on the workers"
@@ -55,7 +58,7 @@ run 2 unpack packed
 refuses 1 "parent folder" unpack packed no/where
 [ ! -e x ] && [ ! -e photos/new ] || fail "a refused unpack made a folder"
 
-# A disk that is full: the file is named, and nothing is left.
+# A full disk: the file is named, and nothing is left behind.
 for how in "--tar" ""; do
     # shellcheck disable=SC2086
     (trap '' XFSZ && ulimit -f 4 && run 1 unpack packed full $how) || exit 1
@@ -71,7 +74,7 @@ run 0 unpack packed bad --on-bad skip
 says out "1 bad samples were left out"
 [ "$(wc -l < bad/rejected.tsv)" -eq 2 ] || fail "rejected.tsv"
 
-# Killed and interrupted: no folder of the name, and the next one begins anew.
+# Killed or interrupted: no folder of that name exists, and the next unpack starts over.
 mkdir -p many/class
 photo=$(find photos -name '*.JPEG' | head -1)
 for i in $(seq 200); do ln "$photo" "many/class/$i.jpg"; done
@@ -84,7 +87,7 @@ for signal in INT KILL; do
     kill -$signal $process
     wait $process
     code=$?
-    if [ -e all ]; then # whole, or it would not have its name
+    if [ -e all ]; then # complete: otherwise it would not have its name
         [ "$(find all -name '*.jpg' | wc -l)" -eq 6200 ] || fail "SIG$signal: the folder is not whole"
         echo "the machine was faster than SIG$signal"
         rm -r all

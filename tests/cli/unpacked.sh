@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A compressed archive: packed as it lies, and loaded from a folder where it is kept unpacked (--unpacked-dir).
+# A compressed archive: packed directly, and loaded from a folder that keeps it unpacked
+# (--unpacked-dir).
 . "$(dirname "$0")/lib.sh"
 need jq tar gzip
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# view: the contact sheet is a PNG of the right size, or a page with the same pictures and the text;
-# deterministic, and does what its options say.
+# Tests view: the contact sheet is a PNG of the right size, or a page with the same images and text;
+# it is deterministic and follows its options.
 . "$(dirname "$0")/lib.sh"
 need jq
 
-# view_as NAME DATASET ARGUMENT ...: the same under another name, which stands above the pictures.
+# view_as NAME DATASET ARGUMENT ...: shows the dataset under another name, which appears above the
+# images.
 view_as() {
     mkdir -p links
     ln -sfn "../$2" "links/$1"
@@ -31,7 +32,7 @@ run 0 view photos --samples 99 --draws 1 --size 32 --pipeline eval -o e.png --js
 json '.samples | length == 30'
 refuses 1 "none/x.png" view photos --samples 2 --draws 1 --size 32 -o none/x.png
 
-# What stands there and is no regular file is written to and stays; a link is followed.
+# An existing file that is not regular is written to and not replaced; a link is followed.
 sheet=(view photos --samples 2 --draws 1 --size 32)
 run 0 "${sheet[@]}" -o plain.png
 mkfifo pipe
@@ -56,7 +57,8 @@ if mknod device c 1 3 2> /dev/null && (: > device) 2> /dev/null; then # the null
 fi
 refuses 1 "far: Is a directory" "${sheet[@]}" -o far
 
-# What takes two pictures of a batch is left out, and said once; it has to be right all the same.
+# A step that takes two images of a batch is skipped, with one note; its arguments must still be
+# valid.
 run 0 "${sheet[@]}" -o alone.png
 [ ! -s err ] || fail "a note about nothing"
 for mixing in mixup cutmix:0.5 timm_mix:0.8:1; do
@@ -82,12 +84,13 @@ refuses 2 "expected STEP" "${sheet[@]}" --column l=label:one_hot,length=5,dtype=
 refuses 2 "mixes nothing" "${sheet[@]}" --column image:image \
     --column l=label:one_hot,length=5,dtype=f32,mixes=image
 
-# Packed shards hold the same pictures, so in the same order they draw the same sheet.
+# Packed shards hold the same images, so in the same order they draw the same sheet.
 run 0 pack photos packed --keep-order
 view_as photos packed --samples 4 --draws 3 --size 64 -o ../packed.png
 cmp -s a.png packed.png || fail "folder and shards differ"
 
-# A sheet is a PNG, so a folder of them is a dataset: seen, packed as it is and as pixels, checked.
+# A sheet is a PNG, so a folder of sheets is a dataset: viewed, packed as files and as pixels,
+# verified.
 mkdir -p sheets/class
 cp a.png sheets/class/1.png
 cp c.png sheets/class/2.png
@@ -100,7 +103,7 @@ for packed in sheets_packed sheets_pixels; do
     cmp -s of_files.png of_$packed.png || fail "$packed holds other pictures"
 done
 
-# Bad rows say why.
+# Bad rows show the reason.
 cp -r photos spoiled
 victim=$(find spoiled -name '*.JPEG' | sort | head -1)
 newline=${victim%.JPEG}$(printf '\nx').JPEG
@@ -114,7 +117,7 @@ json '[.samples[] | select(.bad)] | length == 1 and (.[0].error | .status == "co
 json '[.samples[] | select(.bad)][0].error.file | endswith("\nx.JPEG")'
 json '[.samples[] | select(.bad | not)] | all(.error == null)'
 
-# More samples than ranks can be, 2^20 for each row: a thousand classes that are one folder.
+# More samples than ranks allow, 2^20 for each row: a thousand classes that are one folder.
 mkdir -p many shared
 photo=$(find photos -name '*.JPEG' | sort | head -1)
 for i in $(seq 1100); do ln "$photo" shared/$i.jpg; done
@@ -122,7 +125,7 @@ for i in $(seq 1100); do ln -s ../shared many/$((10000 + i)); done
 run 0 view many --samples 1 --draws 1 --size 32 -o many.png --json
 json '.samples[0] | .sample == 0 and (.bad | not)'
 
-# The text: on stdout beside a PNG, and on a page, where a name is data and no markup.
+# The text: on stdout beside a PNG, and on a page, where a name is data and not markup.
 run 0 view photos --samples 4 --draws 3 --size 64 -o a.png --json
 cp out a.json
 run 0 view photos --samples 4 --draws 3 --size 64 --source -o source.png --json
@@ -164,7 +167,7 @@ assert all(len({tile.tobytes() for tile in row}) == 3 for row in rows), "the dra
 with_source, others = load("source")
 assert [[with_source.crop(box).tobytes() for box in row] for row in others] == [[tile.tobytes() for tile in row] for row in rows], "--source changes draws"
 
-# Tiles lie apart and inside of the sheet, with text above each row: pixels that are not paper.
+# Tiles are separate and inside the sheet, with text above each row: pixels that are not background.
 for name in ("a", "wide", "views", "source"):
     whole, all_places = load(name)
     boxes = sorted(itertools.chain(*all_places))
@@ -175,7 +178,7 @@ for name in ("a", "wide", "views", "source"):
     for row in all_places:
         left, top = 20, row[0][1]
         assert max(whole.crop((left, top - 24, left + 60, top - 1)).convert("L").getdata()) > 200
-# The title has the letters of DejaVu Sans, as Pillow draws them.
+# The title has the letters of DejaVu Sans as Pillow draws them.
 font = "/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf"
 if os.path.exists(font):
     font, x, wanted = ImageFont.truetype(font, 14), 20, Image.new("RGB", sheet.size, (32, 32, 32))
@@ -186,7 +189,7 @@ if os.path.exists(font):
     apart = [abs(a - b) for a, b in zip(sheet.crop(area).convert("L").getdata(), wanted.crop(area).convert("L").getdata())]
     assert max(apart) < 16, max(apart)
 
-# The page: its pictures are the tiles; its text is that of the rows, as data.
+# The page's images are the tiles; its text is that of the rows, as data.
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Names that are not there: the message says which one was probably meant, or which there are.
+# Names that do not exist: the message suggests the likely name, or lists the existing ones.
 . "$(dirname "$0")/lib.sh"
 
 run 0 synth photos --count 4 --classes 2 --size-scale 0.1
@@ -38,7 +38,7 @@ refuses 2 'it takes dtype, partner, missing' bench photos --column x=label:numbe
 refuses 2 'did you mean dtype?' bench photos --column x=label:number,dtyp=i32
 refuses 2 'did you mean random?' view photos --column x=image:image,crop=randm
 
-# Arguments that are missing or too many: each is named, with an example to go by.
+# Missing or extra arguments: each is named, with an example.
 example='write for example `sluice'
 refuses 2 "DATASET is missing: $example bench photos\`; \`sluice bench --help\` shows more" bench
 refuses 2 "DATASET and OUT are missing: $example pack photos packed\`" pack

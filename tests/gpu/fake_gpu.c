@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_gpu: the fake driver (tests/support/fake_cuda.h) with what the checks of this folder and
- * examples/cuda_training.c need besides: kernels known by name, copies on the device, graphs of one
- * kernel. So these programs run where there is no GPU; what a chip does, they cannot show here.
- * Kernels work on host memory, in the order of their stream, after the fake's own checks.
+ * fake_gpu: extends the fake driver (tests/support/fake_cuda.h) for the checks of this folder and
+ * examples/cuda_training.c: kernels known by name, copies on the device, graphs of one kernel.
+ * These programs then run without a GPU, but cannot show a chip's behaviour. Kernels work on host
+ * memory, in the order of their stream, after the fake's own checks.
  *
- * The fake's functions that are replaced here are renamed by the build: fake_cuLaunchKernel is the
+ * The build renames the fake's functions that this file replaces: fake_cuLaunchKernel is the
  * fake's, cuLaunchKernel is this file's.
  */
 #include "cuda_driver.h"
@@ -23,12 +23,12 @@ enum { PARAMETERS = 7, ILLEGAL_ADDRESS = 700 };
 /* A device address, as a pointer. */
 #define AT(address) ((void *)(uintptr_t)(address)) /* NOLINT(performance-no-int-to-ptr) */
 
-/* One piece of work: a kernel with its parameters, or a copy. */
+/* A unit of work: a kernel with its parameters, or a copy. */
 typedef struct work {
     const struct kernel *kernel;
     uint64_t parameters[PARAMETERS];
     uint32_t rows;
-    void *memory[PARAMETERS]; /* where the bytes of the first of them are */
+    void *memory[PARAMETERS]; /* host memory of the leading pointers */
     struct work *next;
 } work;
 
@@ -36,7 +36,8 @@ typedef struct kernel {
     const char *name;
     uint8_t bytes[PARAMETERS]; /* of each parameter */
     void (*run)(const work *w);
-    /* What it reads, in two of its parameters: number and bytes for each unit. */
+    /* The memory that the kernel reads, from two of its parameters: a count and the bytes per
+     * unit. */
     fake_cuda_reader (*reads)(const work *w);
 } kernel;
 
@@ -144,8 +145,7 @@ static const kernel filling = {"fill", {0}, run_fill, reads_nothing};
 
 /* ---- work for streams ---- */
 
-/* All work ever given: the fake leaves out what comes in the wrong order, so nobody could free it.
- */
+/* All work ever given: the fake skips work in the wrong order, so nothing else could free it. */
 static _Atomic(work *) given;
 
 static void run_work(void *ctx)
@@ -157,7 +157,7 @@ static void run_work(void *ctx)
 static void keep(work *w)
 {
     w->next = atomic_load_explicit(&given, memory_order_relaxed);
-    /* Nothing is read through it: relaxed. */
+    /* Relaxed: nothing is read through the pointer. */
     while (!atomic_compare_exchange_weak_explicit(&given, &w->next, w, memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
@@ -262,7 +262,7 @@ sl_cu_result cuGraphExecDestroy(graph *made)
 
 /* ---- modules: PTX is ours, anything else the fake's ---- */
 
-/* Whether kernels were loaded since the last launch of one: that one will take long. */
+/* True if kernels were loaded since the last launch: the next launch will take long. */
 static atomic_bool loaded;
 static uint32_t first_launch_us;
 
@@ -283,7 +283,7 @@ EXPORT sl_cu_result cuLaunchKernel(sl_cu_function function, unsigned grid_x, uns
                                    unsigned block_z, unsigned shared_bytes, sl_cu_stream stream,
                                    void **parameters, void **extra);
 
-/* The fake's. */
+/* The fake's functions. */
 sl_cu_result fake_cuModuleLoadData(sl_cu_module *module, const void *image);
 sl_cu_result fake_cuModuleUnload(sl_cu_module module);
 sl_cu_result fake_cuModuleGetFunction(sl_cu_function *function, sl_cu_module module,
@@ -300,9 +300,9 @@ sl_cu_result cuModuleLoadData(sl_cu_module *module, const void *image)
         return SL_CU_UNSUPPORTED_PTX_VERSION;
     }
     if (strncmp(image, ".version", 8) == 0) {
-        /* Relaxed: nothing else follows from it. */
+        /* Relaxed: nothing else depends on it. */
         atomic_store_explicit(&loaded, true, memory_order_relaxed);
-        *module = (sl_cu_module)AT(kernels); /* a handle: whatever it points to */
+        *module = (sl_cu_module)AT(kernels); /* a handle, never dereferenced */
         return SL_CU_SUCCESS;
     }
     return fake_cuModuleLoadData(module, image);
@@ -392,8 +392,8 @@ static uint32_t number_of(const char *name)
     return text != NULL ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
-/* SLUICE_FAKE_DELAY_US: pieces of work are late by up to that. SLUICE_FAKE_FIRST_LAUNCH_US: so long
- * the first launch after kernels were loaded holds the context. */
+/* SLUICE_FAKE_DELAY_US: maximum random delay of a unit of work. SLUICE_FAKE_FIRST_LAUNCH_US: how
+ * long the first launch after loading kernels holds the context. */
 __attribute__((constructor)) static void begin(void)
 {
     const fake_cuda_options options = {

@@ -87,7 +87,7 @@ bool gpu_is_there(void)
     return true;
 }
 
-/* The library that sluice has open already. */
+/* The library that sluice has already opened. */
 void gpu_symbol(const char *name, void *place)
 {
     const char *given = getenv("SLUICE_CUDA_DRIVER");

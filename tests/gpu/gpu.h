@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu: what the checks of this folder share: a CUDA device, driver functions beyond the library's
- * own, kernels, and how results are told.
+ * gpu: shared by the checks of this folder: a CUDA device, driver functions beyond the library's
+ * own, kernels, and the reporting of results.
  *
- * Each check is a program of one main thread. It prints `figure NAME VALUE UNIT` for everything
- * that it measured and `FAIL: reason` for everything that is not as it should be; scripts/gpu-check
- * reads both. Exit code 77, with a reason: there is no GPU. A failed driver call ends the program.
+ * Each check is a program with one main thread. It prints `figure NAME VALUE UNIT` for each
+ * measurement and `FAIL: reason` for each failed check; scripts/gpu-check reads both. Exit code 77,
+ * with a reason: no GPU. A failed driver call ends the program.
  */
 #ifndef GPU_H
 #define GPU_H
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(field, symbol, parameters): what tests need and the library does not. */
+/* X(field, symbol, parameters): driver functions that only tests need. */
 #define GPU_EXTRA(X)                                                             \
     X(set_current, cuCtxSetCurrent, (sl_cu_context context))                     \
     X(copy_to_host, cuMemcpyDtoHAsync_v2,                                        \
@@ -32,31 +32,31 @@ typedef enum gpu_kernel {
     GPU_SPIN,     /* (u64 ns) */
     GPU_CHECKSUM, /* (u64 words, u32 count, u64 spin_ns, u64 sum): spins, then adds word i x (2i+1)
                    */
-    GPU_WRITE,    /* (u64 address): stores to it, whatever it is */
+    GPU_WRITE,    /* (u64 address): stores to it, valid or not */
     GPU_KERNELS
 } gpu_kernel;
 
 typedef struct gpu {
-    sl_device *device; /* cuda:0, as the library has it */
+    sl_device *device; /* cuda:0 as the library opens it */
     const sl_cuda_driver *cu;
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a name and a list, not values. */
 #define GPU_FIELD(field, symbol, parameters) sl_cu_result(*field) parameters;
     GPU_EXTRA(GPU_FIELD)
 #undef GPU_FIELD
-    sl_cu_context context; /* the primary one, current in the opening thread */
+    sl_cu_context context; /* the primary context, current in the opening thread */
     sl_cu_stream stream;
     sl_cu_module module;
     sl_cu_function kernels[GPU_KERNELS];
 } gpu;
 
-/* Opens cuda:0. Ends the program with 77 and the reason when there is none. */
+/* Opens cuda:0. Without a GPU, ends the program with 77 and the reason. */
 void gpu_open(gpu *g);
 void gpu_close(gpu *g);
-/* Whether cuda:0 can be used; if not, says why. */
+/* True if cuda:0 can be used; otherwise prints the reason. */
 bool gpu_is_there(void);
-/* Another function of the driver; `place` is of a pointer to it. */
+/* Looks up another driver function; `place` points to a function pointer. */
 void gpu_symbol(const char *name, void *place);
-/* Ends the program when `code` is not 0. */
+/* Ends the program if `code` is not 0. */
 void gpu_must(const gpu *g, const char *call, sl_cu_result code);
 #define GPU_MUST(g, field, ...) gpu_must((g), #field, (g)->cu->field(__VA_ARGS__))
 #define GPU_DO(g, field, ...)   gpu_must((g), #field, (g)->field(__VA_ARGS__))
@@ -74,10 +74,10 @@ void gpu_warm_up(const gpu *g);
 void gpu_checksum(const gpu *g, const void *words, uint32_t count, uint64_t spin_ns,
                   sl_cu_address sum);
 void gpu_write(const gpu *g, sl_cu_address address);
-/* What GPU_CHECKSUM adds. */
+/* Returns the sum that GPU_CHECKSUM adds. */
 uint32_t gpu_checksum_expected(const uint32_t *words, uint32_t count);
 
-/* Times work on g->stream: between begin and end is what was queued there. Seconds. */
+/* Times the work queued on g->stream between begin and end. Returns seconds. */
 typedef struct gpu_timer {
     sl_cu_event begin, end;
 } gpu_timer;
@@ -89,13 +89,13 @@ double gpu_timer_end(const gpu *g, const gpu_timer *timer);
 /* ---- results ---- */
 
 void gpu_figure(const char *name, double value, const char *unit);
-/* Prints a FAIL line, and remembers it, unless it holds. */
+/* Unless the condition holds, prints a FAIL line and remembers the failure. */
 __attribute__((format(printf, 2, 3))) void gpu_expect(bool holds, const char *format, ...);
-/* 0, or 1 when something did not hold. */
+/* Returns 0, or 1 if a check failed. */
 int gpu_result(void);
 __attribute__((format(printf, 1, 2))) _Noreturn void gpu_die(const char *format, ...);
 
-/* A generator of numbers that is enough for tests. */
+/* A random generator that is good enough for tests. */
 uint64_t gpu_random(uint64_t *state);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_calls [--held-ms N]: how long the copier's driver calls take while another thread of the
- * program loads kernels and launches them for the first time. The driver loads a kernel lazily, at
- * its first launch, and may hold the context meanwhile: every call of the loader's would wait, and
- * a ring that runs empty is idle time that nobody accounts for.
+ * gpu_calls [--held-ms N]: measures the copier's driver calls while another thread of the program
+ * loads kernels and launches them for the first time. The driver loads a kernel lazily, at its
+ * first launch, and may hold the context meanwhile: every call of the loader would wait, and an
+ * empty ring is idle time that no statistic accounts for.
  *
- * Batches run through staging as fast as they go, converted where the device can; a layer between
- * the library and the driver times what the copier calls. Figures, not a limit: how long the driver
- * takes is not ours. With --held-ms the driver is known to hold the context for N ms at a first
- * launch, as the fake does when asked: then a call must be seen to take that long, while kernels
- * are loaded and not otherwise. Kernels are loaded until one was seen: where conversions are slow,
- * the copier mostly waits for them and calls nothing.
+ * Batches run through staging at full speed, converted if the device can; a layer between the
+ * library and the driver times the copier's calls. The results have no limit, since the driver's
+ * times are not under our control. --held-ms means that the driver holds the context for N ms at a
+ * first launch, as the fake can: then a call must take that long while kernels are loaded, and none
+ * otherwise. Kernels are loaded until such a call was seen: if conversions are slow, the copier
+ * mostly waits for them and makes no calls.
  */
 #include "clock.h"
 #include "gpu.h"
@@ -31,15 +31,15 @@ enum { SIDE = 16, ROWS = 4, CALLS_MAX = 1 << 20, LAPS = 32, LAPS_MAX = 640, LINE
 typedef enum phase { QUIET, LOADING, PHASES } phase;
 
 typedef struct calls {
-    uint64_t count; /* may be more than there is space for */
+    uint64_t count; /* may exceed the capacity */
     uint32_t *ns;
 } calls;
 
-static calls made[PHASES]; /* the copier's; read when it has been joined */
-/* Odd while kernels are loaded. Relaxed: that a call misses an edge by a little is no matter. */
+static calls made[PHASES]; /* written by the copier; read after joining it */
+/* Odd while kernels are loaded. Relaxed: a call may miss an edge by a little. */
 static atomic_uint edges;
-static uint64_t held_ns; /* set before there are threads */
-/* Whether a call took half of that: it may begin when a part of the time is over. Relaxed. */
+static uint64_t held_ns; /* set before threads start */
+/* True if a call took half of that: it may begin when part of the time has passed. Relaxed. */
 static atomic_bool held_seen;
 static _Thread_local bool is_copier;
 static sl_cuda_driver timed;
@@ -58,7 +58,7 @@ static void edge(void)
     atomic_fetch_add_explicit(&edges, 1, memory_order_relaxed);
 }
 
-/* A call that was held up until the loading was over belongs to it. */
+/* A call delayed until the loading ended counts as during it. */
 static void note(uint64_t begin, unsigned at_begin)
 {
     if (!is_copier) {
@@ -104,7 +104,7 @@ TIMED(launch,
 static sl_cu_result copy_to_device(sl_cu_address to, const void *from, size_t bytes,
                                    sl_cu_stream stream)
 {
-    is_copier = true; /* nobody else copies */
+    is_copier = true; /* only the copier copies */
     const unsigned at_begin = edges_so_far();
     const uint64_t begin = sl_now_ns();
     const sl_cu_result code = real->copy_to_device(to, from, bytes, stream);
@@ -118,7 +118,7 @@ const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error)
     if (driver == NULL) {
         return NULL;
     }
-    if (real == NULL) { /* the first call is main's, before there are threads */
+    if (real == NULL) { /* main makes the first call, before threads start */
         timed = *driver;
         timed.capture_mode = capture_mode;
         timed.context_push = context_push;
@@ -144,7 +144,7 @@ typedef struct loading {
     atomic_bool done;            /* release: all of the above; main's load acquires it */
 } loading;
 
-/* A kernel of LINES instructions, another one for each number: none is in a cache. */
+/* A kernel of LINES instructions, different for each number: none is in a cache. */
 static char *make_ptx(unsigned number)
 {
     static const char head[] =
@@ -202,7 +202,7 @@ static void *load_all(void *ctx)
     for (unsigned i = 0; i < LAPS || (held_ns > 0 && i < LAPS_MAX &&
                                       !atomic_load_explicit(&held_seen, memory_order_relaxed));
          i++) {
-        sl_sleep_until_ns(sl_now_ns() + 50 * MS); /* how it is otherwise */
+        sl_sleep_until_ns(sl_now_ns() + 50 * MS); /* calls without loading */
         load_one(l, i);
     }
     atomic_store_explicit(&l->done, true, memory_order_release);
@@ -245,7 +245,7 @@ static sl_staging *open_staging(const gpu *g)
     return staging;
 }
 
-/* Nobody fills the slots and nobody reads the batches. */
+/* The slots are never filled and the batches never read. */
 static uint64_t run(const gpu *g, sl_staging *staging, const atomic_bool *done)
 {
     uint64_t begun = 0;
@@ -283,7 +283,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts them; the one that `share` of them are below, in ns. */
+/* Sorts the values. Returns the one that a fraction `share` of them is below, in ns. */
 static uint32_t quantile(const calls *c, double share)
 {
     const size_t count = c->count < CALLS_MAX ? c->count : CALLS_MAX;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_convert: the conversion kernels, on the chip. All eight, over random sizes, pixels and flags,
- * must give what the arithmetic of device/conversion.h gives on the host, bit for bit, and must
- * write nothing else. Then the bandwidth of each, also of mirrored rows, against that of a copy on
- * the device: those that training takes, f16 and bf16 NCHW, must come near it.
- * --exact-only: without that. --ptx: of the kernels that the driver compiles.
+ * gpu_convert: tests the conversion kernels on the chip. For random sizes, pixels and flags, all
+ * eight must equal the arithmetic of device/conversion.h on the host, bit for bit, and must write
+ * nothing else. Then measures the bandwidth of each, also with mirrored rows, against a copy on the
+ * device: f16 and bf16 NCHW, which training uses, must come close. --exact-only: no bandwidth.
+ * --ptx: the kernels that the driver compiles.
  */
 #include "apply.h"
 #include "conversion.h"
@@ -76,8 +76,8 @@ typedef struct job {
     uint8_t *in, *flags, *expected, *got;
 } job;
 
-/* Every fourth time results that 16 bits can just hold, or just not: subnormal ones, halves between
- * two of them, finite ones that are rounded to infinity. */
+/* Every fourth case has results at the limits of 16 bits: subnormal ones, halves between two
+ * values, finite ones that round to infinity. */
 static void choose_factors(sl_conversion *c, uint64_t *seed)
 {
     static const float extremes[][2] = {
@@ -99,7 +99,7 @@ static void *capacity(size_t bytes)
     return memory;
 }
 
-/* The width is a multiple of `step`: what kernels read and write at once depends on it. */
+/* The width is a multiple of `step`, which determines how much kernels read and write at once. */
 static void job_make(job *j, uint32_t step, uint64_t *seed)
 {
     sl_conversion *c = &j->conversion;
@@ -158,7 +158,7 @@ static void job_run(const gpu *g, const job *j)
     gpu_free(g, out);
 }
 
-/* The number of wrong bytes in CASES cases. */
+/* Returns the number of wrong bytes in CASES cases. */
 static uint64_t check_variant(const gpu *g, sluice_dtype dtype, sluice_layout layout)
 {
     static const uint32_t steps[] = {1, 4, 8, 16};
@@ -224,8 +224,8 @@ static double copy_seconds(const gpu *g, const sl_cu_address *buffers, size_t by
     return best;
 }
 
-/* Bytes read and written per second, of the conversion and of a copy. Several buffers, so that they
- * do not stay in the device's cache. */
+/* Measures bytes read and written per second, for the conversion and for a copy. Uses several
+ * buffers, so that they do not stay in the device's cache. */
 static void measure(const gpu *g, sluice_dtype dtype, sluice_layout layout, bool mirrored)
 {
     const bool judged =
@@ -288,7 +288,8 @@ static bool refuse_fatbin;
 sluice_status __real_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error);
 sluice_status __wrap_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error);
 
-/* With --ptx: in place of the fatbin, if there is one, what every driver refuses as too new. */
+/* With --ptx, replaces the fatbin, if there is one, by an image that every driver rejects as too
+ * new. */
 sluice_status __wrap_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *error)
 {
     static const char newer[] = ".version 99.0\n.target sm_75\n.address_size 64\n";
@@ -299,7 +300,7 @@ sluice_status __wrap_sl_conversion_unpack_fatbin(void **fatbin, sluice_error *er
     return status;
 }
 
-/* Ends the program where there are no kernels: it is a failure, unless they were not built. */
+/* Without kernels, ends the program: a failure, unless they were not built. */
 static void expect_kernels(gpu *g)
 {
     char text[1024];

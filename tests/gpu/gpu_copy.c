@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_copy: copies from the host to the device: by size, from memory that is registered, from the
- * driver's own and from pageable memory; what one call costs; two streams; beside a busy device.
- * Then the loader's road: batches through staging, against the best copy of the same size.
+ * gpu_copy: measures copies from the host to the device: by size, from registered memory, from the
+ * driver's own and from pageable memory; the cost of one call; two streams; beside a busy device.
+ * Then the loader's path: batches through staging, compared with the best copy of the same size.
  */
 #include "clock.h"
 #include "gpu.h"
@@ -23,14 +23,14 @@ typedef struct source {
 
 typedef struct bench {
     gpu g;
-    bool smoke; /* whether it works at all, not how fast */
+    bool smoke; /* only checks that it works, not its speed */
     size_t largest;
     sl_slab slab;
     source registered, driver, pageable;
     sl_cu_address device;
 } bench;
 
-/* The best of three, each long enough to be timed. Bytes per second. */
+/* Returns the best of three, each long enough to be timed, in bytes per second. */
 static double copy_rate(const bench *b, const uint8_t *from, size_t bytes)
 {
     const gpu *g = &b->g;
@@ -71,7 +71,7 @@ static void measure_calls(const bench *b)
 {
     const gpu *g = &b->g;
     enum { CALLS = 256 };
-    const size_t piece = 148 * KIB; /* a picture */
+    const size_t piece = 148 * KIB; /* an image */
     const uint64_t begin = sl_now_ns();
     for (size_t i = 0; i < CALLS; i++) {
         GPU_MUST(g, copy_to_device, b->device + i * piece, b->registered.memory + i * piece, piece,
@@ -137,7 +137,8 @@ static void fill_all(sl_staging *staging, uint64_t *begun, uint32_t rows)
     }
 }
 
-/* Nobody fills the slots and nobody reads the batches: all that is left is copying. Bytes per s. */
+/* The slots are never filled and the batches never read, so only copying is left. Bytes per
+ * second. */
 static double staging_rate(const gpu *g, uint32_t rows, uint64_t row_bytes)
 {
     const sl_part part = {.name = "image", .row_bytes = row_bytes};

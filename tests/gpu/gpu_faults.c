@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gpu_faults [CASE|all]: what happens when things end badly on a real device. Each case runs in a
- * process of its own, because a device error is for ever; the parent never touches CUDA, because
- * that would not survive the fork, and ends a case that hangs.
- */
+/* gpu_faults [CASE|all]: tests failures on a real device. Each case runs in its own process,
+ * because a device error is permanent. The parent never touches CUDA, which would not survive the
+ * fork, and kills a case that hangs. */
 #include "clock.h"
 #include "gpu.h"
 #include "loader_setup.h"
@@ -42,7 +40,7 @@ static sluice_batch *take(sluice_loader *loader)
     return batch;
 }
 
-/* Goes on through epochs until next does not give a batch. */
+/* Continues through epochs until next returns no batch. */
 static sluice_status next_failure(const gpu *g, sluice_loader *loader)
 {
     for (uint64_t epoch = 1;; epoch++) {
@@ -62,7 +60,8 @@ static sluice_status next_failure(const gpu *g, sluice_loader *loader)
 
 /* ---- cases ---- */
 
-/* The consumer's kernel writes where it must not: next says so within a second, and close ends. */
+/* The consumer's kernel writes to an invalid address: next reports it within a second, and close
+ * returns. */
 static void consumer_fault(void)
 {
     gpu g;
@@ -73,7 +72,7 @@ static void consumer_fault(void)
     const uint64_t begin = sl_now_ns();
     gpu_write(&g, 64);
     if (sluice_batch_release_on(batch, g.stream) != SLUICE_OK) {
-        sluice_batch_release(batch); /* the error may be there already */
+        sluice_batch_release(batch); /* the error may have been reported already */
     }
     const sluice_status status = next_failure(&g, loader);
     const uint64_t told = sl_now_ns();
@@ -89,7 +88,7 @@ static void consumer_fault(void)
     sl_device_close(g.device); /* the rest is lost with the device */
 }
 
-/* A program that ends without closing anything, with a batch in its hands and work in flight. */
+/* A program that exits without closing anything, with a held batch and work in flight. */
 static void exit_with_loader(void)
 {
     static gpu g; /* static: not leaked, but in use until the end */
@@ -103,7 +102,7 @@ static void exit_with_loader(void)
     }
 }
 
-/* A forked child gets an answer, and the parent goes on. */
+/* A forked child gets an answer, and the parent continues. */
 static void fork_with_loader(void)
 {
     gpu g;
@@ -133,7 +132,7 @@ static void fork_with_loader(void)
     gpu_close(&g);
 }
 
-/* Closed while the device still works on a batch that is held. */
+/* Closed while the device still works on a held batch. */
 static void close_at_work(void)
 {
     gpu g;
@@ -157,7 +156,8 @@ typedef struct capture {
     sl_cu_result (*destroy)(void *graph);
 } capture;
 
-/* In global mode, the strictest: it forbids unsafe calls in all threads that are not relaxed. */
+/* In global mode, the strictest: it forbids unsafe calls in all threads that are not in relaxed
+ * mode. */
 static capture begin_capture(const gpu *g)
 {
     capture c;
@@ -168,7 +168,7 @@ static capture begin_capture(const gpu *g)
     return c;
 }
 
-/* An unsafe call anywhere would have invalidated it. */
+/* An unsafe call in any thread would have invalidated it. */
 static void end_capture(const gpu *g, const capture *c)
 {
     void *graph = NULL;
@@ -176,7 +176,7 @@ static void end_capture(const gpu *g, const capture *c)
     gpu_must(g, "cuGraphDestroy", c->destroy(graph));
 }
 
-/* Handshakes do not belong into a graph, and a capture elsewhere does not disturb the loader. */
+/* Handshakes do not belong in a graph, and a capture elsewhere does not disturb the loader. */
 static void stream_capture(void)
 {
     gpu g;
@@ -186,18 +186,18 @@ static void stream_capture(void)
     const capture c = begin_capture(&g);
     gpu_expect(sluice_batch_wait(batch, g.stream) == SLUICE_STATE, "wait is captured");
     gpu_expect(sluice_batch_release_on(batch, g.stream) == SLUICE_STATE, "release is captured");
-    sluice_batch_release(take(loader)); /* the copies go on meanwhile */
+    sluice_batch_release(take(loader)); /* the copies continue meanwhile */
     sl_sleep_until_ns(sl_now_ns() + 50000000);
     end_capture(&g, &c);
     gpu_expect(sluice_batch_release_on(batch, g.stream) == SLUICE_OK, "release fails afterwards");
-    /* No failure: the latest call that was refused. */
+    /* Not a failure: the latest rejected call. */
     const sluice_status status = sluice_loader_get_error(loader, NULL);
     gpu_expect(status == SLUICE_STATE, "the refusal is told as %s", sluice_status_name(status));
     sluice_loader_close(loader);
     gpu_close(&g);
 }
 
-/* Opening, an epoch and closing, all of it in the thread that captures, beside another loader. */
+/* Opening, an epoch and closing, all in the capturing thread, beside another loader. */
 static void open_in_capture(void)
 {
     gpu g;
@@ -240,7 +240,7 @@ static const fault_case cases[] = {
     {"stream_capture", stream_capture},     {"open_in_capture", open_in_capture},
 };
 
-/* The exit status of a process that runs it; a process that hangs is killed. */
+/* Returns the exit status of a process that runs the case; a process that hangs is killed. */
 static int run_apart(void (*run)(void), const char *name)
 {
     int status = 0;

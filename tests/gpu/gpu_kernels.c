@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gpu_kernels: the kernels of this folder, which are written by hand, run by the executor of
- * tests/support/ptx.h: where there is no GPU they would be known to the assembler only.
- */
+/* gpu_kernels: runs the hand-written kernels of this folder with the executor of
+ * tests/support/ptx.h. Without a GPU, only the assembler would check them otherwise. */
 #include "kernels.h"
 #include "ptx.h"
 #include "test.h"
@@ -78,7 +76,7 @@ TEST(the_one_that_spins_ends)
     assert_true(launch("gpu_spin", NULL, 0, parameters, &failure));
 }
 
-/* It is there to fail: a context with an illegal address is lost. */
+/* This kernel exists to fail: a context with an illegal address is lost. */
 TEST(the_one_that_writes_is_caught)
 {
     uint64_t to = 0;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gpu_loader: whole epochs through a loader whose batches live on the device. Every batch of every
- * dtype and layout must be, byte for byte, what a loader with host memory gives; also in memory of
- * the caller's own, and while a second loader, of another order and dtype, uses the same device.
- * Counts, by standing between the library and the driver, how often the
- * consumer's calls wait for the device: never.
- */
+/* gpu_loader: runs whole epochs through a loader with batches on the device. Every batch of every
+ * dtype and layout must equal that of a loader with host memory, byte for byte, also in the
+ * caller's own memory, and while a second loader with another order and dtype uses the same device.
+ * An interposed layer counts how often the consumer's driver calls wait for the device: never. */
 #include "gpu.h"
 #include "loader_setup.h"
 
@@ -45,7 +42,7 @@ static sl_cu_result event_synchronize(sl_cu_event event)
     return real->event_synchronize(event);
 }
 
-/* These wait for the device, or may. */
+/* These calls wait for the device, or may. */
 static sl_cu_result memory_alloc(sl_cu_address *memory, size_t bytes)
 {
     count();
@@ -76,7 +73,7 @@ const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error)
     if (driver == NULL) {
         return NULL;
     }
-    if (real == NULL) { /* the first call is main's, before there are threads */
+    if (real == NULL) { /* main makes the first call, before threads start */
         counted = *driver;
         counted.stream_synchronize = stream_synchronize;
         counted.event_synchronize = event_synchronize;
@@ -165,7 +162,7 @@ static bool compare_next(const gpu *g, pair *p)
     return true;
 }
 
-/* Two loaders of the same options, one on the device. */
+/* Two loaders with the same options, one of them on the device. */
 static void pair_open(pair *p, const char *path, sluice_loader_options *options)
 {
     void *blocks[OUTPUTS];
@@ -212,7 +209,7 @@ static void compare(const gpu *g, const char *path, sluice_loader_options *optio
     pair_close(&p, options, outputs != NULL ? ", own memory" : "");
 }
 
-/* Each gives what it gives alone, which is what the host's gives. */
+/* Each loader gives the same as alone, which equals the host's. */
 static void compare_two(const gpu *g, const char *path)
 {
     sluice_loader_options options[2] = {setup_options(), setup_options()};

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_order [--batches N] [--broken wait|release]: the handshake between loader and consumer, on a
- * real device.
+ * gpu_order [--batches N] [--broken wait|release]: tests the handshake between loader and consumer
+ * on a real device.
  *
- * A producer fills slots whose every word follows from the step; the consumer's kernel waits for a
- * random time and then adds up its batch; all sums are compared at the end. Runs over the depths of
- * both rings. Some copies are held back behind a kernel in the copies' own stream, which stands
- * between the library and the driver: so batches come late as well as early.
+ * A producer fills slots with words computed from the step. The consumer's kernel waits for a
+ * random time and then sums its batch; all sums are compared at the end. Runs over the depths of
+ * both rings. A layer between the library and the driver holds some copies back behind a kernel in
+ * their own stream, so that batches come late as well as early.
  *
- * --broken leaves one half of the handshake out, and must find broken batches: it is the proof that
- * the check can fail. Neither depends on how fast the chip is:
- * `wait`: the kernel does not wait for the batch. 98 KB are copied in 2 us, before the consumer has
- * woken up, so every copy is held back for HOLD_NS; the consumer is told of a batch when its copy
- * is queued, and reads what was there before. `release`: the batch is given back at once, though
- * the kernel has still to read. Every 16th kernel waits LONG_NS before it reads; the producer fills
- * all slots again in less than a tenth of that.
+ * --broken omits one half of the handshake and must find broken batches, which proves that the
+ * check can fail. Neither half depends on the chip's speed. `wait`: the kernel does not wait for
+ * the batch. Copying 98 KB takes 2 us, less than waking the consumer, so every copy is held back
+ * for HOLD_NS; the consumer gets a batch when its copy is queued, and reads the old contents.
+ * `release`: the batch is released at once, before the kernel has read it. Every 16th kernel waits
+ * LONG_NS before it reads; the producer refills all slots in less than a tenth of that time.
  */
 #include "gpu.h"
 #include "staging.h"
@@ -67,9 +66,9 @@ const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error);
 
 static const sl_cuda_driver *real;
 static sl_cuda_driver late;
-static const gpu *device;    /* NULL: no copy is held back; set while there is no copier */
-static uint64_t held_one_in; /* of the copies */
-static uint64_t copies;      /* the copier's */
+static const gpu *device;    /* NULL: holds no copy back; set while no copier runs */
+static uint64_t held_one_in; /* one copy in this many */
+static uint64_t copies;      /* the copier's count */
 
 static sl_cu_result copy_late(sl_cu_address to, const void *from, size_t bytes, sl_cu_stream stream)
 {
@@ -91,7 +90,7 @@ const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error)
     if (driver == NULL) {
         return NULL;
     }
-    if (real == NULL) { /* the first call is main's, before there are threads */
+    if (real == NULL) { /* main makes the first call, before threads start */
         late = *driver;
         late.copy_to_device = copy_late;
         real = driver;
@@ -163,19 +162,19 @@ static void *produce(void *ctx)
 
 /* ---- consumer ---- */
 
-/* How long the kernel of this step waits before it reads. */
+/* Returns how long the kernel of this step waits before it reads. */
 static uint64_t spin_of(order *o, uint64_t step)
 {
     const uint64_t draw = gpu_random(&o->seed);
     switch (o->broken) {
     case BROKEN_WAIT:
-        return 0; /* a slow consumer gives the copies time to arrive */
+        return 0; /* a slow consumer gives copies time to arrive */
     case BROKEN_RELEASE:
         return step % LONG_ONE_IN == 0 ? LONG_NS : draw % 60000;
     case BROKEN_NOT:
         break;
     }
-    /* Mostly short, sometimes long enough for the whole ring to run full behind it. */
+    /* Usually short, sometimes long enough for the whole ring to fill behind it. */
     return draw % 64 == 0 ? 1000000 : draw % 60000;
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gpu_pinning: memory that both the device and the kernel's I/O can use. A slab of ours is
- * registered with CUDA, then with io_uring; a file is read into it by a fixed-buffer read, copied
- * to the device and back, and compared. The same for the driver's own memory, which io_uring may
- * refuse: that is a figure, not a failure; so is a limit of locked memory. Prints what pinning
- * costs.
- */
+/* gpu_pinning: tests memory for both the device and the kernel's I/O. A slab of ours is registered
+ * with CUDA, then with io_uring; a file is read into it by a fixed-buffer read, copied to the
+ * device and back, and compared. The same for the driver's own memory, which io_uring may reject:
+ * that is reported, not a failure, and so is a limit of locked memory. Prints the cost of
+ * pinning. */
 #include "clock.h"
 #include "gpu.h"
 #include "slab.h"
@@ -21,7 +19,7 @@
 
 enum { READ_BYTES = 1 << 20, PART_BYTES = 4 << 20 };
 
-/* A file of random bytes, open and without a name; its contents. */
+/* Opens an unnamed file of random bytes, and stores them in `contents`. */
 static int make_file(uint8_t *contents)
 {
     uint64_t seed = 5;
@@ -40,7 +38,7 @@ static int make_file(uint8_t *contents)
     return file;
 }
 
-/* 0, or an errno: reads the file into `memory`, which is registered with the ring first. */
+/* Registers `memory` with the ring and reads the file into it. Returns 0 or an errno. */
 static int read_fixed(struct io_uring *ring, int file, uint8_t *memory, size_t bytes)
 {
     const struct iovec range = {memory, bytes};
@@ -63,7 +61,7 @@ static int read_fixed(struct io_uring *ring, int file, uint8_t *memory, size_t b
     return -code;
 }
 
-/* Whether the device sees what the ring read. */
+/* True if the device sees the data that the ring read. */
 static bool device_agrees(const gpu *g, const uint8_t *memory, const uint8_t *contents)
 {
     uint8_t *back = malloc(READ_BYTES);
@@ -82,12 +80,12 @@ static bool device_agrees(const gpu *g, const uint8_t *memory, const uint8_t *co
 typedef struct reading {
     struct io_uring ring;
     bool ready;
-    int refusal; /* the latest, an errno */
+    int refusal; /* the latest errno */
     int file;
     uint8_t *contents;
 } reading;
 
-/* 1: works, 0: refused; whatever was read is compared on the device. */
+/* 1: works, 0: rejected; any data read is compared on the device. */
 static int try_reading(const gpu *g, reading *r, uint8_t *memory, size_t bytes, const char *what)
 {
     if (!r->ready) {
@@ -104,7 +102,7 @@ static int try_reading(const gpu *g, reading *r, uint8_t *memory, size_t bytes, 
     return 1;
 }
 
-/* A time as ms for each GiB. */
+/* Reports a time as ms per GiB. */
 static double ms_per_gib(uint64_t ns, size_t bytes)
 {
     return (double)ns * 1e-6 * 1024 * (double)MIB / (double)bytes;
@@ -128,7 +126,7 @@ static void check_slab(const gpu *g, reading *r, size_t bytes)
     gpu_figure("slab_register_per_GiB", ms_per_gib(registered - touched, bytes), "ms");
     const bool ours = strcmp(g->device->pinning, "registered") == 0;
     gpu_figure("slab_is_registered", ours, "yes/no");
-    /* A part first: how much may be registered is the user's limit, not the memory's nature. */
+    /* Registers a part first: the limit on registered memory is the user's, not the memory's. */
     const int works = try_reading(g, r, slab.base, PART_BYTES, "the slab");
     const bool limited = r->refusal == ENOMEM; /* RLIMIT_MEMLOCK */
     gpu_figure("slab_in_io_uring", works, "yes/no");

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gpu_ptx: the kernels that are written as PTX, of a GPU step and of the checks of this folder, are
- * what the toolkit's assembler accepts, in a version that every driver takes. `gpu_ptx PTXAS`;
- * without an assembler that is skipped.
- */
+/* gpu_ptx PTXAS: checks that the toolkit's assembler accepts the PTX kernels (of a GPU step and of
+ * this folder's checks), in a version that every driver accepts. Skipped without an assembler. */
 #include "../../tools/sluice/bench/gpu_kernel.h"
 #include "kernels.h"
 
@@ -27,7 +24,7 @@ static int assemble(const char *ptxas, const char *file, const char *architectur
     return status;
 }
 
-/* Of CUDA 12.0, the oldest driver that the library takes. */
+/* From CUDA 12.0, the oldest driver that the library accepts. */
 static bool is_old(const char *ptx)
 {
     static const char word[] = ".version ";

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * kernels: device code of the checks, as PTX, so that neither building nor running them needs a
- * CUDA toolkit; the driver compiles it. Kernels wait by the device's nanosecond clock.
- */
+/* kernels: device code of the checks as PTX, so that neither building nor running them needs a CUDA
+ * toolkit; the driver compiles it. Kernels wait by the device's nanosecond clock. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -22,7 +20,7 @@ static const char gpu_kernels_ptx[] =
     "  ret;\n"
     "}\n"
 
-    /* Loads are volatile: a cached value would hide that the memory was written to meanwhile. */
+    /* Loads are volatile: a cached value would hide a concurrent write to the memory. */
     ".visible .entry gpu_checksum(.param .u64 words, .param .u32 count, .param .u64 ns,\n"
     "                             .param .u64 sum)\n"
     "{\n"
