@@ -21,10 +21,10 @@ typedef struct work {
     size_t bytes;
     uint64_t digest; /* of `from` when the work was queued */
     sl_event *event;
-    uint64_t record; /* number of the event's record that is meant */
+    uint64_t record; /* number of the event's record to wait for */
 } work;
 
-/* Counted: a destroyed event lives on until no work names it. */
+/* Reference-counted: a destroyed event lives until no work refers to it. */
 struct sl_event {
     uint64_t queued, done; /* records */
     uint64_t done_ns;
@@ -33,9 +33,9 @@ struct sl_event {
 };
 
 struct CUstream_st {
-    struct CUstream_st *next; /* of all */
+    struct CUstream_st *next; /* next of all streams */
     sim_fiber *fiber;
-    work *first, *last; /* the first is being done */
+    work *first, *last; /* the first is running */
     bool closing;
     sim_queue filled, emptied;
 };
@@ -62,7 +62,7 @@ static void lose(void)
     }
 }
 
-/* Counts a call of the library's: OK, or DEVICE once the device is lost. */
+/* Counts a call by the library. Returns OK, or DEVICE once the device is lost. */
 static sluice_status call(sluice_error *error)
 {
     sim_point();
@@ -266,7 +266,7 @@ void sim_accelerator_read(struct CUstream_st *stream, const void *from, size_t b
 
 /* ---- the library's side ---- */
 
-/* Memory of the device: its size, then its bytes. */
+/* An allocation of device memory: its size, then its bytes. */
 typedef struct memory_head {
     _Alignas(64) size_t bytes;
 } memory_head;

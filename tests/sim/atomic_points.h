@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * atomic_points: included in front of files of the library that hand work over without a lock
- * (CMakeLists.txt names them), so that another fiber may go on before each atomic operation of
- * theirs. They are stdatomic.h's own, sequentially consistent between fibers as everything here.
- */
+/* atomic_points: included before library files that hand work over without a lock (CMakeLists.txt
+ * lists them), so that another fiber may run before each of their atomic operations. The operations
+ * are stdatomic.h's own; between fibers they are sequentially consistent, like everything here. */
 #ifndef SIM_ATOMIC_POINTS_H
 #define SIM_ATOMIC_POINTS_H
 
 #include <stdatomic.h>
 
-#if !defined(__clang__) /* which only reads them */
+#if !defined(__clang__) /* clang only parses them */
 void sim_point(void);
 
 #    undef atomic_load_explicit

@@ -24,7 +24,7 @@ static uint32_t samples_of(const sim_case *of, uint32_t bucket)
     return count;
 }
 
-/* Rows of a step, which bucket has them without a shuffle, and how many of it come before. */
+/* A step: its rows, its bucket without a shuffle, and the bucket's rows before it. */
 typedef struct bucket_step {
     uint32_t bucket, before, rows;
 } bucket_step;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * buckets: which samples are together where batches are of one aspect ratio.
+/* buckets: which samples come together when the images of a batch have one aspect ratio.
  *
- * Purpose: the rules of option `buckets`, written again for three of them: by which steps an epoch
- * has, and which rows each. Whole batches come first, then the rest of each bucket. Threads:
- * fibers.
- */
+ * Purpose: reimplements the rules of option `buckets` for three buckets: the steps of an epoch and
+ * the rows of each. Whole batches come first, then the remainder of each bucket. Threads:
+ * fibers. */
 #ifndef SIM_BUCKETS_H
 #define SIM_BUCKETS_H
 
@@ -17,11 +15,11 @@ enum { SIM_BUCKETS = 3 };
 
 uint32_t sim_bucket_of(const sim_case *of, uint32_t sample);
 sluice_size sim_bucket_size(uint32_t bucket);
-/* Of an epoch, in all. */
+/* Total number of steps in an epoch. */
 uint32_t sim_bucket_steps(const sim_case *of);
 /* Samples of a step, on all ranks. */
 uint32_t sim_bucket_rows(const sim_case *of, uint32_t step);
-/* Without a shuffle: the sample that row `number` of the step has. */
+/* Without a shuffle: the sample of the step's row `number`. */
 uint32_t sim_bucket_sample(const sim_case *of, uint32_t step, uint32_t number);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define KIB ((uint64_t)1 << 10)
-/* What cannot be read is whole ones of these. */
+/* Unreadable byte ranges are whole blocks of this size. */
 #define BLOCK ((uint64_t)4096)
 #define MS    UINT64_C(1000000)
 
@@ -25,8 +25,8 @@ static void draw_partners(sim_draw *draw, sim_case *of)
     }
 }
 
-/* Storage fails in blocks, and readers read whole ones: what else is in one is lost, too. False:
- * something that is no sample is. */
+/* Storage fails in blocks, and readers read whole blocks: other samples in a block are lost, too.
+ * Returns false if the block contains anything besides samples. */
 static bool find_dead(const sim_data *data, uint32_t sample, sim_dead *dead)
 {
     sim_data_place(data, sample, dead);
@@ -43,13 +43,13 @@ static bool find_dead(const sim_data *data, uint32_t sample, sim_dead *dead)
     return covered == dead->end - dead->begin;
 }
 
-/* Where the unit's bytes are; of packed rows, which are marked later, those of a sample. */
+/* Finds the unit's bytes. For packed rows, which are marked later: those of a sample. */
 static void unit_place(const sim_case *of, uint32_t unit, sim_dead *place)
 {
     uint32_t first = 0;
     const uint32_t sample = of->kind == SIM_WINDOWS ? sim_window_find(of, unit, &first) : unit;
     sim_data_place(of->data, sample, place);
-    if (of->kind != SIM_SAMPLES) { /* no more than their elements is read */
+    if (of->kind != SIM_SAMPLES) { /* only their elements are read */
         place->begin += of->data->inside[sample] + first;
         place->end =
             place->begin + (of->kind == SIM_WINDOWS ? of->length : of->data->sizes[sample]);
@@ -97,7 +97,7 @@ static void draw_bad(sim_draw *draw, sim_case *of)
     }
 }
 
-/* Which of the datasets; plain ones as they were drawn. */
+/* Chooses the dataset; for cases without features it stays as drawn. */
 static void draw_data(sim_draw *features, sim_case *of)
 {
     if (sim_chance(features, 500)) {
@@ -147,7 +147,7 @@ static void draw_windows(sim_draw *features, sim_case *of)
     const uint32_t largest = of->data->largest;
     of->length = largest / 4;
     of->stride = of->data->fixed || sim_chance(features, 500) ? of->length : largest / 6;
-    if (of->mixed) { /* each part has some, and none many */
+    if (of->mixed) { /* each part has a few */
         of->length = sim_datas[SIM_SMALL].largest / 2;
         of->stride = largest * 5 / 18;
     }
@@ -159,7 +159,7 @@ static void draw_packed(sim_draw *features, sim_case *of)
     of->length = of->cut == SLUICE_CUT_NONE ? of->data->largest : of->data->largest / 3;
 }
 
-/* What rows are, of data without pictures. */
+/* Draws the kind of rows for data without images. */
 static void draw_kind(sim_draw *features, sim_case *of)
 {
     if (of->picture == SIM_NO_PICTURE && sim_chance(features, 250)) {
@@ -173,7 +173,7 @@ static void draw_kind(sim_draw *features, sim_case *of)
     count_units(of);
 }
 
-/* Rows of windows and packed rows are of no others, and packed ones are not replaced. */
+/* Rows that are windows or packed have no partners, and packed rows are not replaced. */
 static void keep_to_kind(sim_case *of)
 {
     if (of->kind == SIM_SAMPLES) {
@@ -181,7 +181,7 @@ static void keep_to_kind(sim_case *of)
     }
     of->members = 1;
     of->partners[0] = '\0';
-    /* Of a mix's rows an epoch has some, and where documents were cut is not known. */
+    /* An epoch of a mix has only some of its rows, and the cuts of documents are unknown. */
     if (of->kind == SIM_PACKED && (of->mixed || of->cut != SLUICE_CUT_NONE)) {
         of->bad_count = of->dead_count = 0;
         memset(of->bad, 0, sizeof(of->bad));
@@ -195,7 +195,7 @@ static void keep_to_kind(sim_case *of)
     }
 }
 
-/* Samples of a row, besides those of columns that name a partner. */
+/* Adds the members that the image needs to those of columns with a partner. */
 static void draw_picture(sim_case *of)
 {
     const uint32_t members = of->picture == SIM_MOSAIC  ? SIM_MOSAIC_MEMBERS
@@ -203,7 +203,7 @@ static void draw_picture(sim_case *of)
                                                         : 1;
     of->members = of->members > members ? of->members : members;
     if (of->picture == SIM_BLEND && of->global == 1) {
-        of->global = 2; /* one row is mixed with none */
+        of->global = 2; /* a single row has no partner */
     }
 }
 
@@ -218,7 +218,7 @@ static void draw_order(sim_draw *draw, sim_case *of)
     for (uint32_t i = 0; i < of->data->samples; i++) {
         of->numbers[i] = sim_below(draw, 5);
     }
-    of->numbers[0] = 1; /* not all of them are 0 */
+    of->numbers[0] = 1; /* at least one is not 0 */
     of->rows = of->data->samples;
     if (of->order == SIM_EPISODES) {
         of->global = SIM_ONE_OF(draw, 4, 8, 12, 16);
@@ -230,7 +230,7 @@ static void draw_order(sim_draw *draw, sim_case *of)
 
 sim_case sim_draw_case(sim_draw *draw)
 {
-    /* Apart, so that cases without features stay those of their seeds. */
+    /* A separate generator, so that cases without features keep the draws of their seeds. */
     sim_draw features = {sim_mix(draw->state)};
     sim_case of = {.data = &sim_datas[sim_below(draw, SIM_DATA_PLAIN)],
                    .seed = sim_below(draw, 1000),

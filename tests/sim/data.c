@@ -125,7 +125,7 @@ static void remove_folder(const char *folder)
     }
 }
 
-/* `mix`: NULL: they follow one another. */
+/* `mix` NULL: the parts follow one another. */
 static sluice_dataset *open_parts(const sim_data *data, const sluice_mix_options *mix)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -164,7 +164,7 @@ sluice_dataset *sim_data_open_one(const sim_data *data)
     return dataset;
 }
 
-/* The samples of two others. */
+/* Copies the samples of two other datasets. */
 static void join_samples(sim_data *joined)
 {
     for (uint32_t i = 0; i < SIM_SOURCES; i++) {

@@ -13,7 +13,7 @@
 
 enum { FILES_MAX = 64, PATH_MAX_BYTES = 128 };
 
-/* What the library waits before it tries again, at most (retry.h). */
+/* Longest wait of the library before a retry (retry.h). */
 #define MOMENT_NS UINT64_C(64000000)
 #define DEVICE_NS UINT64_C(1000000000)
 
@@ -135,7 +135,7 @@ static void take_time(uint64_t most_ns)
     }
 }
 
-/* 0, or -errno. */
+/* Returns 0 or -errno. */
 static int draw_failure(void)
 {
     static const int moments[] = {EAGAIN, EINTR, EBUSY, ENOMEM};
@@ -160,7 +160,7 @@ static int draw_failure(void)
     return 0;
 }
 
-/* How much of a read comes before the first dead byte; 0 with `*failed`: nothing. */
+/* Returns how many bytes of a read precede the first dead byte; 0 with `*failed`: none. */
 static uint64_t before_dead(const disk_file *file, uint64_t offset, uint64_t bytes, int *failed)
 {
     uint64_t end = offset + bytes;
@@ -176,7 +176,7 @@ static uint64_t before_dead(const disk_file *file, uint64_t offset, uint64_t byt
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-/* What waits for a read that hangs is never freed: LeakSanitizer, another library, asks here. */
+/* Memory held by a hanging read is never freed: LeakSanitizer, a separate library, calls this. */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 
 int __lsan_is_turned_off(void)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * disk: the files that datasets of the simulation are in, and what goes wrong with them.
+/* disk: the files of the simulated datasets, and their faults.
  *
- * Purpose: a store (src/io/store.h) of files in memory, whose addresses begin with "sim:". What it
- * does takes time of the world (world.h), and fails as sim_disk_how says. What can be mended by
- * trying again is limited to what the library tries (retry.h): it never makes a sample bad.
- * Threads: fibers.
- */
+ * Purpose: a store (src/io/store.h) of files in memory, with addresses that begin with "sim:". Its
+ * operations take simulated time (world.h) and fail as sim_disk_how describes. Transient faults are
+ * limited to the library's number of retries (retry.h): they never make a sample bad. Threads:
+ * fibers. */
 #ifndef SIM_DISK_H
 #define SIM_DISK_H
 
@@ -18,7 +16,7 @@
 
 #define SIM_SCHEME "sim:"
 
-/* Bytes that cannot be read, ever. */
+/* A byte range that can never be read. */
 typedef struct sim_dead {
     const char *path;
     uint64_t begin, end;
@@ -28,27 +26,27 @@ typedef struct sim_dead {
 enum { SIM_DEAD_MAX = 64 };
 
 typedef struct sim_disk_how {
-    uint64_t delay_ns;                 /* of a read, at most */
-    uint64_t open_ns;                  /* of an open, at most */
-    uint32_t short_permille;           /* reads that get less than there is */
-    uint32_t moment_permille, moments; /* fail with EAGAIN, EINTR, EBUSY; so many at most */
+    uint64_t delay_ns;                 /* longest read */
+    uint64_t open_ns;                  /* longest open */
+    uint32_t short_permille;           /* reads that return too few bytes */
+    uint32_t moment_permille, moments; /* fail with EAGAIN, EINTR, EBUSY; maximum number */
     uint32_t device_permille, devices; /* fail with EIO, ESTALE, ETIMEDOUT */
-    uint32_t hang_permille, hangs;     /* come back after `hang_ns` */
+    uint32_t hang_permille, hangs;     /* return after `hang_ns` */
     uint64_t hang_ns;
     bool refuses_direct;
     uint32_t dead_count;
     const sim_dead *dead;
 } sim_disk_how;
 
-/* Copies all files of a folder of this machine to SIM_SCHEME/NAME. */
+/* Copies all files of a real folder to SIM_SCHEME/NAME. */
 void sim_disk_load(const char *folder, const char *name);
-/* From now on. */
+/* Sets the faults from now on. */
 void sim_disk_set(const sim_disk_how *how);
-/* The bytes of a file, to spoil them and to mend them. */
+/* Returns the bytes of a file, to damage or restore them. */
 uint8_t *sim_disk_bytes(const char *path, uint64_t *bytes);
-/* Reads that hung since sim_disk_set. */
+/* Returns the number of reads that hung since sim_disk_set. */
 uint32_t sim_disk_hung(void);
-/* Objects that are open. */
+/* Returns the number of open objects. */
 uint32_t sim_disk_handles(void);
 
 #endif

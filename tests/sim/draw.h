@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draw: random numbers of a seed (splitmix64). One owner each. */
+/* draw: random numbers from a seed (splitmix64). Each generator has one owner. */
 #ifndef SIM_DRAW_H
 #define SIM_DRAW_H
 
@@ -23,7 +23,7 @@ static inline uint64_t sim_draw_next(sim_draw *draw)
     return sim_mix(draw->state);
 }
 
-/* 0 .. below - 1; 0 for 0. */
+/* Returns a number in 0 .. below - 1; 0 for 0. */
 static inline uint32_t sim_below(sim_draw *draw, uint32_t below)
 {
     return (uint32_t)((sim_draw_next(draw) >> 32) * below >> 32);
@@ -34,7 +34,7 @@ static inline bool sim_chance(sim_draw *draw, uint32_t permille)
     return sim_below(draw, 1000) < permille;
 }
 
-/* One of the numbers. */
+/* Returns one of the numbers. */
 #define SIM_ONE_OF(draw, ...)                     \
     (((const uint32_t[]){__VA_ARGS__})[sim_below( \
         draw, (uint32_t)(sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)))])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks and thread-local variables of fibers, and going from one to another. */
+/* Stacks and thread-local variables of fibers, and switching between fibers. */
 #include "world_state.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int find_tls(struct dl_phdr_info *info, size_t size, void *ctx)
             world.tls_image_bytes = info->dlpi_phdr[i].p_filesz;
         }
     }
-    return 1; /* the program itself comes first */
+    return 1; /* the program itself is listed first */
 }
 
 void sim_open_fibers(void)
@@ -57,7 +57,7 @@ void sim_open_fibers(void)
 static void free_left(void)
 {
     if (world.left != NULL) {
-        world.left->state = FIBER_FREE; /* its stack and variables stay for the next one */
+        world.left->state = FIBER_FREE; /* the next fiber reuses its stack and variables */
         world.left = NULL;
     }
 }
@@ -89,7 +89,7 @@ static void fiber_main(void)
         world.left = self;
     }
     sim_point();
-    abort(); /* nobody comes back to one that has ended */
+    abort(); /* no fiber switches back to an ended one */
 }
 
 static void leave_for(sim_fiber *from, sim_fiber *to)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the library asks this machine for, which would make runs differ; and what a loader asks its
- * parts for, made smaller than options can (ld --wrap). */
+/* Replaces the library's queries of the machine, which would make runs differ, and makes parts of a
+ * loader smaller than options allow (ld --wrap). */
 #include "limits.h"
 
 #include "cpu.h"
@@ -48,7 +48,7 @@ uint64_t __wrap_sl_memory_available(void)
     return (uint64_t)8 << 30;
 }
 
-/* Pages come one by one as they are touched: the simulation uses few of a slab. */
+/* Maps pages one by one when they are touched: the simulation uses little of a slab. */
 int __wrap_madvise(void *address, size_t bytes, int advice)
 {
     (void)address;

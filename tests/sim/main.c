@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sim: the library's loader, simulated.
+/* sim: simulates the library's loader.
  *
  *     sim [--seed N] [--seeds FILE] [--from N] [--epochs N] [--seconds S] [--verbose]
  *
- * --verbose: what each run is like; twice: each switch of fibers.
- * Without --seed cases begin with --from (0), until so many epochs or seconds have passed.
- * --seeds: those that once failed, a number in each line. A case that fails ends the program with
- * status 1, and its seed; the same seed does the same again.
- */
+ * --verbose: describes each run; given twice: each fiber switch, too. Without --seed, cases start
+ * at --from (0) and continue until the given number of epochs or seconds. --seeds: runs seeds that
+ * once failed, one per line. A failing case ends the program with status 1 and its seed; the same
+ * seed reproduces it. */
 #include "cases.h"
 #include "data.h"
 #include "rows.h"
@@ -38,7 +36,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Epochs of cases that have it. */
+/* A feature, and the epochs of cases that have it. */
 typedef struct feature {
     const char *name;
     bool (*is_in)(const sim_case *of);
@@ -209,7 +207,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20); /* freed memory is used again, not mapped again */
+    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20); /* freed memory is reused, not mapped again */
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
     sim_data_open();
     sim_set_verbose(how.verbose);

@@ -3,17 +3,17 @@
 
 #include "world.h"
 
-/* A source, and what of it has come. */
+/* A source and its samples so far. */
 typedef struct source {
     uint64_t share, taken;
     uint32_t first, size;
-    bool came[SIM_UNITS_MAX]; /* since all have */
+    bool came[SIM_UNITS_MAX]; /* since every sample had come */
 } source;
 
 typedef struct walk {
     const sim_case *of;
     source sources[SIM_SOURCES];
-    uint64_t period, position; /* of the whole run */
+    uint64_t period, position; /* position: in the whole run */
 } walk;
 
 static walk begin_walk(const sim_case *of)
@@ -29,7 +29,7 @@ static walk begin_walk(const sim_case *of)
     return all;
 }
 
-/* Of those that may come by now, the one that has to come first. */
+/* Returns, of the sources that may come next, the one with the earliest deadline. */
 static source *choose_source(walk *all)
 {
     source *chosen = NULL;

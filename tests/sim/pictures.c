@@ -31,7 +31,7 @@ static const void *picture_column(const sluice_batch *batch, const char *name)
     return tensor.data;
 }
 
-/* What of the row's own picture is in it. */
+/* Returns the share of the row's own image. */
 static float share_of(const sim_case *of, const sluice_batch *batch, uint32_t row)
 {
     if (of->picture == SIM_MIXUP) {
@@ -41,7 +41,7 @@ static float share_of(const sim_case *of, const sluice_batch *batch, uint32_t ro
                                     : 1;
 }
 
-/* The sample of the row that was mixed in. */
+/* Returns the sample of the row that was mixed in. */
 static int64_t mixed_in(const sluice_batch *batch, uint32_t row)
 {
     const int64_t other = ((const int64_t *)picture_column(batch, "image.mixed_with"))[row];
@@ -55,7 +55,7 @@ static int64_t mixed_in(const sluice_batch *batch, uint32_t row)
     return ((const int64_t *)picture_column(batch, "index"))[other];
 }
 
-/* Where there are buckets: which one the batch is of. */
+/* Returns the batch's bucket, if there are buckets. */
 static uint32_t bucket_of_batch(const pixels *all)
 {
     uint32_t bucket = 0;

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * pictures: whether a row's picture is made of what it should be.
+/* pictures: checks the origin of a row's image.
  *
- * Purpose: pictures are of one colour each (data.h), so each pixel of a row must be one of its
- * samples', the fill, or a blend of two in the share that the batch says. Where tiles meet is
- * drawn, and not known here: rows.c compares runs. Any difference ends the program (sim_fail).
- * Threads: fibers.
- */
+ * Purpose: each image has one colour (data.h), so each pixel of a row must be the colour of one of
+ * its samples, the fill, or a blend of two with the batch's share. The borders between tiles are
+ * drawn at random and unknown here: rows.c compares runs. Any difference ends the program
+ * (sim_fail). Threads: fibers. */
 #ifndef SIM_PICTURES_H
 #define SIM_PICTURES_H
 
 #include "cases.h"
 
-/* `samples`: those of the row, as many as it has members; NULL: it has none. */
+/* `samples`: the row's samples, one per member; NULL: it has none. */
 void sim_picture_check(const sim_case *of, const sluice_batch *batch, uint32_t row,
                        const int64_t *samples);
-/* Of the row's pixels; 0 where the case has no pictures. */
+/* Returns a digest of the row's pixels; 0 if the case has no images. */
 uint64_t sim_picture_digest(const sim_case *of, const sluice_batch *batch, uint32_t row);
 
 #endif

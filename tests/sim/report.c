@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the world prints. */
+/* Prints the world's reports. */
 #include "world_state.h"
 
 #include <link.h>
@@ -29,7 +29,7 @@ void sim_note(const char *format, ...)
     va_end(arguments);
 }
 
-/* The file that the program is, and where it begins. */
+/* The program's own file, and its load address. */
 static int find_base(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     (void)size;
@@ -37,7 +37,7 @@ static int find_base(struct dl_phdr_info *info, size_t size, void *ctx)
     return 1;
 }
 
-/* Functions of the places, by addr2line where there is one. */
+/* Prints the functions at these addresses, using addr2line if it is installed. */
 static void print_places(void)
 {
     char command[8192];
@@ -90,7 +90,7 @@ void sim_fail(const char *format, ...)
     _exit(1);
 }
 
-/* A crash says which seed it is of. */
+/* A crash reports the seed of its case. */
 static void on_signal(int number)
 {
     char text[512];
@@ -113,7 +113,7 @@ void sim_watch_signals(void)
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
     (void)sigaltstack(&own, NULL);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (!SIM_ASAN || numbers[i] == SIGABRT) { /* ASan says more */
+        if (!SIM_ASAN || numbers[i] == SIGABRT) { /* ASan's report is better */
             (void)sigaction(numbers[i], &action, NULL);
         }
     }

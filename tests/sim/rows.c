@@ -11,16 +11,16 @@
 #include <string.h>
 
 typedef struct row {
-    bool known, seen; /* in some run; in this one */
+    bool known, seen; /* seen in some run; seen in this run */
     uint8_t status;
-    int64_t ids[SIM_MEMBERS_MAX]; /* what it is made of */
+    int64_t ids[SIM_MEMBERS_MAX]; /* samples of its members */
     int64_t index;
     uint64_t picture; /* its digest */
 } row;
 
 static struct {
     const sim_case *of;
-    bool lossy; /* this run */
+    bool lossy; /* in this run */
     row rows[SIM_EPOCHS][SIM_ROWS_MAX];
 } model;
 
@@ -30,7 +30,7 @@ typedef struct taken {
     const int64_t *index, *ids[SIM_MEMBERS_MAX];
     const uint8_t *mask, *status;
     const uint8_t *payload[SIM_MEMBERS_MAX];
-    const int64_t *offsets[SIM_MEMBERS_MAX]; /* NULL: all are as long */
+    const int64_t *offsets[SIM_MEMBERS_MAX]; /* NULL: all have one length */
 } taken;
 
 void sim_rows_begin(const sim_case *of)
@@ -54,7 +54,7 @@ void sim_rows_let_fail(void)
     model.lossy = true;
 }
 
-/* Whether there are samples that a row cannot have. */
+/* True if a row may lack its samples. */
 static bool has_bad(void)
 {
     return model.of->bad_count > 0 || model.lossy;
@@ -72,17 +72,17 @@ uint32_t sim_rows_steps(const sim_place *at)
     return left / model.of->global + (rest > 0 && model.of->last_batch != SLUICE_LAST_DROP);
 }
 
-/* The rank's part of a step: places [first, first + own) of the list, and rows in all. */
+/* The rank's part of a step: places [first, first + own) of the list, and its number of rows. */
 typedef struct part {
     uint32_t first, own, rows;
     bool whole; /* all ranks have their batch */
 } part;
 
-/* Of the step that begins at this place, places that have a sample, on all ranks. */
+/* Returns the places with a sample in the step that begins at this place, on all ranks. */
 static uint32_t step_rows(uint32_t place)
 {
     const sim_case *of = model.of;
-    if (of->picture == SIM_BUCKET) { /* a step that is not whole ends with places that are none */
+    if (of->picture == SIM_BUCKET) { /* a partial step ends with places that do not exist */
         return sim_bucket_rows(of, place / of->global);
     }
     return place + of->global <= of->rows ? of->global : of->rows - place;
@@ -109,7 +109,7 @@ static part part_of(const sim_place *at)
                   model.of->last_batch == SLUICE_LAST_SHORT ? end - begin : batch, false};
 }
 
-/* Repetitions go round the ranks. */
+/* Repetitions are dealt to the ranks in turn. */
 static uint32_t entry_of(const sim_place *at, const part *of, uint32_t number)
 {
     if (model.of->repeats == 1 || !of->whole) {
@@ -184,7 +184,7 @@ static void check_payload(const taken *columns, uint32_t number, uint32_t member
     }
 }
 
-/* Whether there is another sample of the class for it to be. */
+/* True if the class has no other sample. */
 static bool is_alone(uint32_t class)
 {
     uint32_t count = 0;
@@ -264,7 +264,7 @@ static void check_row(const taken *columns, uint32_t number, uint8_t status)
     }
 }
 
-/* `own`: the epoch has not counted it before. */
+/* `own`: true if the epoch has not counted it before. */
 static void check_mask(const taken *columns, uint32_t number, bool own)
 {
     const uint8_t status = columns->status[number];
@@ -274,7 +274,7 @@ static void check_mask(const taken *columns, uint32_t number, bool own)
     }
 }
 
-/* A row that fills a last batch up. */
+/* Checks a row that fills up a last batch. */
 static void check_surplus(uint32_t number, uint8_t status)
 {
     const sim_case *of = model.of;
@@ -311,7 +311,7 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
     const uint32_t entry = (uint32_t)(known - model.rows[0]) % SIM_ROWS_MAX;
     row now = {.known = true, .seen = true, .status = status, .index = columns->index[number]};
     now.picture =
-        model.of->picture == SIM_BLEND /* by batches, which are other ones with other ranks */
+        model.of->picture == SIM_BLEND /* depends on the batch, and so on the number of ranks */
             ? 0
             : sim_picture_digest(model.of, columns->batch, number);
     check_status(entry, status, columns->index[number]);
@@ -325,7 +325,7 @@ static void compare_place(const taken *columns, uint32_t number, row *known, uin
         known->seen = true;
         return;
     }
-    /* What stands in goes by the position, which is another with as many ranks. */
+    /* A replacement follows the position, which changes with the number of ranks. */
     const bool moves = model.of->repeats > 1 && status != SLUICE_ROW_OK;
     if (known->known && !moves &&
         (known->status != now.status || known->index != now.index ||
@@ -351,7 +351,7 @@ uint64_t sim_rows_digest(const sluice_batch *batch)
     return digest;
 }
 
-/* The rows of an episode, from `first` on. */
+/* Checks the rows of an episode, from `first` on. */
 static void check_episode(const taken *columns, uint32_t first)
 {
     int64_t classes[SIM_EPISODE_CLASSES];
@@ -375,7 +375,7 @@ static void check_episode(const taken *columns, uint32_t first)
     }
 }
 
-/* Good samples of a class. */
+/* Counts the good samples of a class. */
 static uint32_t count_good(uint32_t class)
 {
     uint32_t count = 0;
@@ -385,8 +385,8 @@ static uint32_t count_good(uint32_t class)
     return count;
 }
 
-/* No sample is in an episode twice, as long as there are others; those that are the row's partners
- * are left to these, of each row another one. */
+/* No sample comes twice in an episode as long as there are others. Enough others must remain for
+ * the partners of the same class, which differ for each row. */
 static void check_different(const taken *columns, uint32_t first)
 {
     uint32_t needed = SIM_EPISODE_SAMPLES;
@@ -435,7 +435,7 @@ bool sim_rows_may_fail(const sim_place *at, int64_t sample)
     const sim_case *of = model.of;
     (void)at;
     const bool names = sample >= 0 && sample < SIM_UNITS_MAX;
-    /* Of a packed row the error names the document. */
+    /* For a packed row, the error names the document. */
     const bool bad = of->kind == SIM_PACKED ? of->bad_count > 0 : names && of->bad[sample];
     return of->on_bad == SLUICE_BAD_FAIL && names && (bad || model.lossy);
 }
@@ -446,7 +446,7 @@ static void check_sample(uint32_t sample, uint32_t count, uint32_t dropped)
 {
     const sim_case *of = model.of;
     if (of->bad[sample]) {
-        return; /* no row has it */
+        return; /* no row has this sample */
     }
     const uint32_t least = of->repeats > dropped ? of->repeats - dropped : 0;
     if (count < least || (of->bad_count == 0 && count > of->repeats)) {
@@ -454,7 +454,7 @@ static void check_sample(uint32_t sample, uint32_t count, uint32_t dropped)
     }
 }
 
-/* Without a shuffle. */
+/* Returns the sample at a place without a shuffle. */
 static uint32_t in_order(uint32_t place)
 {
     const sim_case *of = model.of;
@@ -507,7 +507,7 @@ void sim_rows_end_epoch(uint32_t epoch)
         return;
     }
     if (of->members > 1 || model.lossy || of->order == SIM_EPISODES || of->order == SIM_WEIGHTS) {
-        return; /* rows are replaced for their partners, too; and samples come as they are drawn */
+        return; /* bad partners replace rows, too; samples come as drawn */
     }
     if (others > of->bad_count * of->repeats) {
         sim_fail("%u rows are not their own sample's, and %u samples are bad", others,

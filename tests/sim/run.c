@@ -12,36 +12,36 @@
 
 enum { WORLD_MAX = 4, HELD_MAX = 4, SEGMENTS_MAX = 4 };
 
-/* A close waits so long for reads that hang (sluice/loader.h), and a bit. */
+/* How long a close waits for hanging reads (sluice/loader.h), plus a margin. */
 #define CLOSE_NS UINT64_C(700000000)
-/* What is late in vain, at most, where nothing else waits: less than the loader's watchdog's
- * second, which would hide a signal that is lost. */
+/* Longest wait without a cause if nothing else waits: less than the loader's watchdog, whose second
+ * would hide a lost signal. */
 #define VAIN_NS UINT64_C(900000000)
 
-/* What waiting for reads that hang, and for those that stay behind them, can take. */
+/* Longest wait for hanging reads and for the reads queued behind them. */
 #define HANGS_NS UINT64_C(60000000000)
 
 typedef enum ending {
     END_OF_EPOCH,
-    END_CLOSE,  /* with batches held, perhaps */
-    END_CANCEL, /* and start again */
-    END_SAVE    /* and go on with another number of ranks */
+    END_CLOSE,  /* possibly with held batches */
+    END_CANCEL, /* then start again */
+    END_SAVE    /* then resume with another number of ranks */
 } ending;
 
-/* Of an epoch, what is loaded with one set of loaders. */
+/* The part of an epoch that is loaded with one set of loaders. */
 typedef struct segment {
     const sim_case *of;
     sluice_dataset *dataset;
     const sim_how *how;
-    uint32_t start, steps; /* places before it; steps that are taken */
-    uint32_t epochs;       /* with END_OF_EPOCH: that are taken, one behind the other */
+    uint32_t start, steps; /* places before it; number of steps */
+    uint32_t epochs;       /* with END_OF_EPOCH: number of consecutive epochs */
     ending end;
     bool has_cursor;
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t cursor_bytes;
-    uint8_t saved[SLUICE_CURSOR_BYTES]; /* by one of the ranks, for the next part */
+    uint8_t saved[SLUICE_CURSOR_BYTES]; /* saved by one rank, for the next part */
     size_t saved_bytes;
-    bool failed; /* a step did, as it may */
+    bool failed; /* a step failed, as it may */
     uint32_t saver;
 } segment;
 
@@ -54,8 +54,8 @@ typedef struct rank {
     uint64_t digests[HELD_MAX];
     uint32_t held_count;
     sim_fiber *fiber;
-    struct CUstream_st *stream; /* on a device */
-    bool ended;                 /* it looks no more */
+    struct CUstream_st *stream; /* with a device */
+    bool ended;                 /* it takes no more batches */
     bool failed;
 } rank;
 
@@ -228,14 +228,14 @@ static sluice_loader_options options_of(const rank *r, const sluice_columns *col
     }
     if (of->picture == SIM_BUCKET) {
         options.buckets = SIM_BUCKETS_TEXT;
-        options.sizes = of->bad_count > 0 ? of->data->shapes : NULL; /* those of bad ones, too */
+        options.sizes = of->bad_count > 0 ? of->data->shapes : NULL; /* bad ones, too */
         options.size_count = of->bad_count > 0 ? of->data->samples : 0;
     }
     options.end_epoch = how->ends ? of->epoch + r->of->epochs : 0;
     return options;
 }
 
-/* False: there is not the memory, as the options allow, or the device is lost. */
+/* Returns false if memory is short under the options, or the device is lost. */
 static bool open_loader(rank *r)
 {
     const sim_case *of = r->of->of;
@@ -268,7 +268,7 @@ static void check_memory(const rank *r)
     }
 }
 
-/* Queues reads of all columns behind what the stream has to do. */
+/* Queues reads of all columns after the stream's pending work. */
 static void read_later(const rank *r, const sluice_batch *batch)
 {
     for (uint32_t i = 0; i < sluice_batch_columns(batch); i++) {
@@ -279,7 +279,7 @@ static void read_later(const rank *r, const sluice_batch *batch)
     }
 }
 
-/* At once, or behind the stream's work. `reads`: the stream still has to read the batch. */
+/* Releases the batch at once or after the stream's work. `reads`: the stream has yet to read it. */
 static void give_back(rank *r, sluice_batch *batch, bool reads)
 {
     if (r->stream == NULL || sim_chance(&r->draw, 300)) {
@@ -334,7 +334,7 @@ static void fail_of(const rank *r, sluice_status status, const char *what)
     sim_fail("rank %u, %s: %s: %s", r->number, what, sluice_status_name(status), error.text);
 }
 
-/* Whether a step may fail like this. */
+/* True if a step may fail like this. */
 static bool may_fail(const rank *r, const sim_place *at)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -345,7 +345,7 @@ static bool may_fail(const rank *r, const sim_place *at)
     return status != SLUICE_OK && error.sample >= 0 && sim_rows_may_fail(at, error.sample);
 }
 
-/* Waits until the batch is in device memory. False: the device is lost. */
+/* Waits until the batch is in device memory. Returns false if the device is lost. */
 static bool receive(const rank *r, sluice_batch *batch)
 {
     if (r->stream == NULL) {
@@ -370,7 +370,7 @@ static void take_batch(rank *r, sluice_batch *batch, const sim_place *at)
     }
 }
 
-/* Once a call has reported the loss, the loader reports it from then on. */
+/* Once a call has reported the loss, the loader keeps reporting it. */
 static void expect_lost(rank *r, sluice_batch *batch)
 {
     sluice_batch *none = NULL;
@@ -446,7 +446,7 @@ static void cancel_later(void *argument)
     sluice_loader_cancel(r->loader);
 }
 
-/* Takes batches until another thread cancels, or the epoch is over. */
+/* Takes batches until another thread cancels or the epoch ends. */
 static void take_canceled(rank *r)
 {
     sluice_status status = SLUICE_OK;
@@ -622,7 +622,7 @@ static void run_segment(segment *of, sim_draw *draw)
     }
     sim_expect_end(UINT64_C(1000000000) + 4 * how->disk.hang_ns, sim_disk_hung() > 0);
     devices_lost += sim_accelerator_is_lost();
-    /* Memory of reads that hang for longer than stall_fail_ns is left on purpose. */
+    /* Memory of reads that hang longer than stall_fail_ns is abandoned on purpose. */
     if (sim_disk_hung() == 0 && sim_slabs_open() > slabs) {
         sim_fail("%u slabs of memory are left", sim_slabs_open() - slabs);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slabs in place of src/base/slab.c: kept from loader to loader, since the kernel's part of mapping
- * them would be most of the simulation. What is in one is what another loader left there. */
+/* Replaces the slabs of src/base/slab.c. They are kept from loader to loader, since the kernel's
+ * work of mapping them would dominate the simulation. A slab contains what an earlier loader left
+ * in it. */
 #include "error.h"
 #include "limits.h"
 #include "slab.h"
@@ -27,7 +28,7 @@ uint32_t sim_slabs_open(void)
     return open_count;
 }
 
-/* One that was used before; NULL: there is none. */
+/* Returns a slab that was used before, or NULL. */
 static uint8_t *take_kept(size_t bytes)
 {
     for (uint32_t i = kept_count; i > 0; i--) {

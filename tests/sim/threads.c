@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads, locks and time of the library, in place of src/base/thread.c and clock.c. */
+/* The library's threads, locks and time, replacing src/base/thread.c and clock.c. */
 #include "clock.h"
 #include "error.h"
 #include "thread.h"

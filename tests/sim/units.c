@@ -7,7 +7,7 @@
 
 enum { DOCUMENTS_MAX = 32, NONE = -1 };
 
-/* A packed row, as it was learnt. */
+/* A packed row, as learnt. */
 typedef struct learnt {
     bool known;
     int64_t samples[DOCUMENTS_MAX];
@@ -76,7 +76,7 @@ static uint64_t digest_of(const sim_case *of, const packed *row)
     return digest;
 }
 
-/* Whether the elements stand in the sample, one behind the other, from `first` on. */
+/* True if the elements are consecutive in the sample, starting at `first`. */
 static bool is_part(const sim_data *data, uint32_t sample, uint32_t first, const int32_t *elements,
                     uint32_t count)
 {
@@ -119,7 +119,7 @@ static void learn_row(const sim_case *of, const packed *row, int64_t unit)
     rows[unit].known = true;
 }
 
-/* Sums over pieces, of what does not depend on where a sample was cut. */
+/* Sums over pieces that do not depend on where a sample was cut. */
 typedef struct sums {
     uint64_t elements, values, squares;
 } sums;
@@ -185,7 +185,7 @@ static void check_packed(const sim_case *of, const sluice_batch *batch, uint32_t
         return;
     }
     if (unit < SIM_UNITS_MAX && !rows[unit].known) {
-        learn_row(of, &row, unit); /* of a mix, whose epoch has not all */
+        learn_row(of, &row, unit); /* of a mix, whose epoch has only some rows */
     }
     if (unit >= SIM_UNITS_MAX || digest_of(of, &row) != rows[unit].digest) {
         sim_fail("packed row %u is not unit %lld as one worker made it", number, (long long)unit);

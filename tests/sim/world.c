@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time, who goes on, and what fibers wait for. */
+/* Time, the choice of fibers, and their waiting. */
 #include "world_state.h"
 
 #include <stdio.h>
 
 #define BEGIN_NS UINT64_C(1000000000)
-/* A wait that is worth a note. */
+/* A wait long enough for a note. */
 #define LONG_NS      UINT64_C(50000000)
 #define VAIN_MOST_NS UINT64_C(10000000000)
-/* A run that takes more steps is endless. */
+/* A run with more steps is considered endless. */
 #define STEPS_MAX UINT64_C(100000000)
 
 sim_world world = {.now = BEGIN_NS,
@@ -26,7 +26,7 @@ sim_fiber *sim_self(void)
 
 /* ---- time and choice ---- */
 
-/* Those whose time has come are ready. */
+/* Removes a fiber from its queue. */
 static void take_out(sim_fiber *fiber)
 {
     sim_fiber **at = &fiber->queue->first;
@@ -93,7 +93,7 @@ static bool any_ready(void)
     return any;
 }
 
-/* Which fiber ends a long wait of all. */
+/* Notes the fiber that ends a long wait of all fibers. */
 static void note_jump(void)
 {
     const uint64_t ns = world.first_deadline - world.now;
@@ -110,7 +110,7 @@ static void note_jump(void)
     }
 }
 
-/* Sooner than sim_run would notice: a wait in slices for what never comes has no end. */
+/* Fails earlier than sim_run would: a wait in slices for an event that never comes has no end. */
 static void check_vain(void)
 {
     if (world.idle > world.excused + VAIN_MOST_NS) {
@@ -120,7 +120,7 @@ static void check_vain(void)
     }
 }
 
-/* Who goes on. */
+/* Chooses the next fiber to run. */
 static sim_fiber *choose(void)
 {
     sim_fiber *ready[SIM_FIBERS_MAX];
@@ -134,7 +134,7 @@ static sim_fiber *choose(void)
         if (count > 0) {
             return count == 1 ? ready[0] : choose_of(ready, count);
         }
-        fire(); /* what was the first deadline may be nobody's any more */
+        fire(); /* the first deadline may be outdated */
         if (any_ready()) {
             continue;
         }
@@ -261,7 +261,7 @@ void sim_wake_one(sim_queue *queue)
     uint32_t count = 0;
     sim_fiber *chosen = NULL;
     for (sim_fiber *one = queue->first; one != NULL; one = one->next) {
-        chosen = sim_below(&world.draw, ++count) == 0 ? one : chosen; /* each as likely */
+        chosen = sim_below(&world.draw, ++count) == 0 ? one : chosen; /* each equally likely */
     }
     if (chosen != NULL) {
         make_ready(chosen, false);
@@ -301,7 +301,7 @@ bool sim_wait(sim_queue *queue, sim_mutex *mutex, uint64_t deadline_ns, const vo
     bool in_time = true;
     unlock_quietly(mutex);
     if (sim_chance(&world.draw, world.spurious_permille)) {
-        sim_point(); /* woken for nothing, as POSIX allows */
+        sim_point(); /* spurious wakeup, as POSIX allows */
     } else {
         in_time = deadline_ns > world.now &&
                   sim_block(queue, deadline_ns,
@@ -321,7 +321,7 @@ void sim_wait_alone(sim_queue *queue, const char *what)
 
 /* ---- runs ---- */
 
-/* But main. */
+/* Counts the fibers except main. */
 static uint32_t count_others(bool or_ended)
 {
     uint32_t count = 0;
