@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bundle_test.sh SOURCE BUILD FAKE CUPTI PROGRAM: makes the bundle, takes it elsewhere, and runs gpu-check there in
-# an empty environment: without a GPU, with a test that fails, with the fake driver FAKE, with the
-# fake CUPTI of which PROGRAM tells, and stopped half-way.
+# bundle_test.sh SOURCE BUILD FAKE CUPTI PROGRAM: makes the bundle, moves it, and runs gpu-check there in an empty
+# environment: without a GPU, with a failing test, with the fake driver FAKE, with the fake CUPTI that PROGRAM describes, and
+# stopped midway.
 set -eu
 source=$1 build=$2 fake=$3 cupti=$4 program=$5
 work=$(mktemp -d)
@@ -21,8 +21,8 @@ rm -r "$work/first"
 bundle=$work/second
 [ "$(stat -c %s "$work/first.tar.gz")" -lt $((78 << 20)) ] || fail "the archive is larger than 78 MiB, 72 with gzip's level 6"
 
-# Nothing but the C library comes from outside of the bundle, and nobody looks for more. ldd finds the same for all programs
-# of a folder that need the same libraries, so one of these is asked.
+# Only the C library comes from outside the bundle, and no other search path is used. ldd finds the same for all programs of a
+# folder with the same libraries, so one of them is checked.
 readelf -d "$bundle"/bin/* "$bundle"/tests/* "$bundle"/lib/* | awk -v OFS='|' '
     function end() { if (file != "") print file, paths, needs }
     /^File: / { end(); file = substr($0, 7); paths = needs = "" }
@@ -36,7 +36,7 @@ while IFS='|' read -r file paths needs; do
         '' | "\$ORIGIN/../lib") ;;
         *) fail "${file#"$bundle/"} looks for libraries in $paths" ;;
     esac
-    [[ $file != */lib/* ]] || continue # its own needs are met by way of the program
+    [[ $file != */lib/* ]] || continue # the program's libraries meet its needs
     [ -z "${asked["${file%/*} $paths $needs"]-}" ] || continue
     asked["${file%/*} $paths $needs"]=1
     outside=$(env -i ldd "$file" | grep -vF "=> $bundle/" |
@@ -44,7 +44,7 @@ while IFS='|' read -r file paths needs; do
     [ -z "$outside" ] || fail "${file#"$bundle/"} needs $outside"
 done < "$work/dynamic"
 
-# Where the kernel lets us, the folders that it was built from are not there any more.
+# If the kernel allows it, the folders that the bundle was built from are hidden.
 hidden=(env -i)
 # shellcheck disable=SC2016 # expanded inside
 hide='mount -t tmpfs none "$1" && mount -t tmpfs none "$2" && shift 2 && exec env -i "$@"'
@@ -62,7 +62,7 @@ check() { # check CODE COMMAND_OPTION...: gpu-check's exit code
     read_out
 }
 
-read_out() { # what came out: three files, all of them whole
+read_out() { # the output: three files, all complete
     /usr/bin/python3 -m json.tool "$work/out/gpu-check.json" > "$work/json" || fail "no JSON"
     grep -q '^step ' "$work/out/gpu-check.txt" || fail "no table"
     tar -tzf "$work/out/gpu-check.logs.tar.gz" > "$work/files" || fail "no logs"
@@ -72,8 +72,9 @@ read_out() { # what came out: three files, all of them whole
 
 row() { sed -n '/^step /,$p' "$work/log" | grep -E "^$1 +$2" > /dev/null || fail "no row '$1 ... $2' in the table"; }
 
-# Its tests have all run in the build folder, and the check above shows that each finds its libraries. So only every sixth test of
-# each module runs here, beginning with its first; none of the longest. base_cpu_test always does: it is broken below.
+# The tests have all run in the build folder, and the check above shows that each finds its libraries. So only every sixth
+# test of each module runs here, starting with its first, and none of the longest. base_cpu_test always runs: it is broken
+# below.
 awk 'NR == FNR { if ($1 ~ /^[0-9]/) longest[$2] = 1; next }
     !($1 in longest) { split($1, part, "_"); if (seen[part[1]]++ % 6 == 0 || $1 == "base_cpu_test") print }' \
     "$source/tests/costs.txt" "$bundle/tests.list" > "$work/list"
@@ -86,7 +87,7 @@ done
 for step in environment tests dataset; do row "$step" pass; done
 grep -q '^step ' <(tail -n 17 "$work/log") || fail "the table is not last"
 
-# It can fail, and says what did: with the tests of one room, all of them having passed.
+# A failure is reported, with the tests of a module that have passed.
 grep '^base_' "$bundle/tests.list" > "$work/list"
 cp "$work/list" "$bundle/tests.list"
 printf '#!/bin/sh\necho "[  ERROR   ] on purpose"\nexit 1\n' > "$bundle/tests/base_cpu_test"
@@ -94,7 +95,7 @@ check 1 "$bundle/scripts/gpu-check" --smoke --only environment,tests --out "$wor
 row tests 'fail .*base_cpu_test ended with 1: .*on purpose'
 grep -q '"failed": 1' "$work/json" || fail "the JSON does not count the failure"
 
-# With a driver, if only a fake one. It interprets kernels, which takes a training loop minutes: example_cuda_training has graphs.
+# With a fake driver. It interprets kernels, which takes minutes for a training loop: example_cuda_training covers graphs.
 mkdir "$work/driver"
 cp "$fake" "$work/driver/libcuda.so.1"
 check 0 "LD_LIBRARY_PATH=$work/driver" "$bundle/scripts/gpu-check" --smoke --out "$work/out" \
@@ -106,7 +107,7 @@ row convert "$with_kernels"
 grep -q '"order_wrong_when_broken"' "$work/json" || fail "the JSON has no figures"
 sed -n '/^step /,$p' "$work/log" > "$work/table"
 
-# Idle time: of a program that says how fast it is fed and trains, and is traced by a fake.
+# Idle time of a program that knows how fast it is fed and trains, traced by a fake.
 mkdir -p "$bundle/cupti"
 cp "$cupti" "$bundle/cupti/libcupti.so.13"
 cp "$program" "$bundle/bin/injected_program"
@@ -123,8 +124,7 @@ check 0 "LD_LIBRARY_PATH=$work/driver" "SLUICE_CUPTI=$bundle/cupti/libcupti.so.1
     --smoke --only environment,idle --out "$work/out"
 row idle 'skip .*INSUFFICIENT_PRIVILEGES'
 
-# Stopped in the middle of a step: what was there before, which a run that is killed leaves as well,
-# and what there is then.
+# Stopped in the middle of a step: the earlier results, which a killed run leaves as well, and the new ones.
 printf '#!/bin/sh\nexec sleep 600\n' > "$bundle/tests/base_cpu_test"
 rm -rf "$work/out"
 env -i "$bundle/scripts/gpu-check" --smoke --only environment,tests --out "$work/out" > "$work/log" 2>&1 &

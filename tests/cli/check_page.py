@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """check_page.py PAGE FIGURES: checks that a page of `sluice bench --report` is well-formed, refers
-to no other location, and has the statistics that --json printed and a timeline. """
+to no other location, and has the statistics that --json printed and a timeline.
+"""
 import html.parser
 import json
 import re

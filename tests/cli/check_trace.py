@@ -4,7 +4,8 @@
 
 Every event has its fields, no duration is negative, events of a track are nested or disjoint,
 asynchronous ones come in pairs, every sample is decoded while its batch is being filled, and a
-batch is worked on only while its slot holds it. """
+batch is worked on only while its slot holds it.
+"""
 import collections
 import json
 import sys

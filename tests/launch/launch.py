@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """launch.py mpirun|srun|torchrun|ddp TOOL PACKAGE MPI_TRAINING: training under a real launcher.
 
-What the ranks have of an epoch is together each sample once, in equal steps; one state serves all of them,
-and goes on with fewer and with more; who was killed goes on bit for bit; a benchmark is one table. Exits with
-77, and says why, where the launcher is not installed or does not run. MPI_TRAINING: the example, or "".
-ddp: examples/ddp_torchrun.py, which holds its ranks together by gloo, under torchrun and mpirun.
+Checks that the ranks together have each sample of an epoch once, in equal steps; that one state serves all ranks and resumes
+with fewer and with more; that a killed run resumes bit for bit; and that a benchmark prints one table. Exits with 77 and the
+reason if the launcher is not installed or does not run. MPI_TRAINING: the example, or "". ddp: examples/ddp_torchrun.py,
+which holds its ranks together by gloo, under torchrun and mpirun.
 """
 import collections
 import contextlib
@@ -30,7 +30,7 @@ OF_LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "OMPI_", "PMI", "PALS_
 
 
 def run(command, code=0, **variables):
-    """Standard output of a command, which has to end with `code` (None: any but 0)."""
+    """Returns the standard output of a command, which must exit with `code` (None: any except 0)."""
     environment = os.environ | variables
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, env=environment)
     if done.returncode != code and (code is not None or done.returncode == 0):
@@ -44,7 +44,7 @@ def expect(good, what):
 
 
 def each_json(text):
-    """The values that several processes wrote one after the other."""
+    """Returns the values that several processes wrote one after the other."""
     decoder, values = json.JSONDecoder(), []
     while text := text.lstrip():
         value, end = decoder.raw_decode(text)
@@ -75,10 +75,10 @@ class Torchrun:
 
     @classmethod
     def command(cls, ranks, *command):
-        # 9:1 is the default, no redirection, said in a way that torch 1.13 understands in Python 3.11, too.
+        # 9:1 is the default, no redirection, in a form that torch 1.13 understands in Python 3.11, too.
         options = ["--monitor_interval=0.1", "--redirects=9:1", "--tee=9:1", "--no_python"]
         counts = [f"--max_restarts={cls.restarts}", f"--nproc_per_node={ranks}", "--nnodes=1"]
-        # --standalone would be the same port for all that run on a machine.
+        # --standalone would use the same port for all runs on a machine.
         (port,) = slurm.free_ports(1)
         meeting = ["--rdzv_backend=c10d", f"--rdzv_endpoint=localhost:{port}", f"--rdzv_id={port}"]
         return [PYTHON, "-m", "torch.distributed.run", *options, *counts, *meeting, *command]
@@ -88,10 +88,10 @@ class Torchrun:
 
 
 def check_found(launcher, tool):
-    """Each process is told another rank, and knows its place on the machine."""
+    """Each process gets its own rank and knows its local rank."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        # Of their own files: processes that write to one pipe write into each other's lines.
+        # From their own files: processes that share a pipe write into each other's lines.
         script = f'exec "{tool}" info --system --json > "$(mktemp "{folder}/XXXXXX")"'
         run(launcher.command(4, "sh", "-c", script))
         for path in pathlib.Path(folder).iterdir():
@@ -115,12 +115,12 @@ def check_bench(launcher, tool, work):
 
 
 def check_pack(launcher, tool, work):
-    """Four processes make the bytes of one; each says its part."""
+    """Four processes pack the same bytes as one; each prints its part."""
     run([tool, "synth", work / "many", "--count", 50, "--classes", 3])
     run([tool, "pack", work / "many", work / "one", "--shard-size", "1MiB"])
     text = run(launcher.command(4, tool, "pack", work / "many", work / "four", "--shard-size", "1MiB"))
     expect(all(f"part {part} of 4: " in text for part in range(4)), text)
-    expect("all parts are there and joined" in text, text)  # by one, or two that ended at once
+    expect("all parts are there and joined" in text, text)  # by one process, or by two that ended at once
     files = [{path.name: path.read_bytes() for path in (work / out).iterdir()} for out in ("one", "four")]
     expect(files[0] == files[1], f"the same files: {sorted(files[0])} {sorted(files[1])}")
     text = run(launcher.command(4, tool, "verify", work / "four"))
@@ -131,7 +131,7 @@ def check_pack(launcher, tool, work):
 
 
 class Shares:
-    """What the ranks of one run wrote: a dict of steps for each rank."""
+    """Returns the output of a run's ranks: a dict of steps for each rank."""
 
     def __init__(self, folder, ranks):
         self.steps = []
@@ -146,7 +146,7 @@ class Shares:
         return [{step: line[:2] for step, line in steps.items()} for steps in self.steps]
 
     def check(self):
-        """As many steps on each rank, and one state; which is returned."""
+        """Checks that each rank has the same number of steps and the same state. Returns the state."""
         expect(len({tuple(steps) for steps in self.steps}) == 1, f"steps: {[list(steps) for steps in self.steps]}")
         for step in self.steps[0]:
             expect(len({json.dumps(steps[step][2]) for steps in self.steps}) == 1, f"states behind step {step}")
@@ -178,10 +178,10 @@ def check_shares(launcher, work):
 
 
 def check_killed(launcher, work, whole):
-    """The last rank dies in step 3; all go on from the state behind step 2."""
+    """The last rank dies in step 3; all resume from the state after step 2."""
     options = ["--save-at", 2, "--die", "--state", work / "killed" / "state"]
     if launcher is Torchrun:
-        Torchrun.restarts = 1  # it starts all ranks again by itself
+        Torchrun.restarts = 1  # it restarts all ranks by itself
         shares = share(launcher, work, 4, "killed", *options)
         Torchrun.restarts = 0
     else:
@@ -228,7 +228,7 @@ def check_mpirun(tool, example, work):
 
 
 def run_batch(out, script):
-    """What a batch script printed; sbatch --wait would look every ten seconds."""
+    """Returns the output of a batch script; sbatch --wait would poll every ten seconds."""
     run(["sbatch", "--quiet", "-n", "2", "-o", out, "--wrap", f"{script}; echo end"])
     for _ in range(3000):
         if out.exists() and out.read_text().endswith("end\n"):
@@ -270,7 +270,7 @@ def check_torchrun(tool, example, work):
 
 
 def check_ddp(work):
-    """The example itself raises where ranks differ, or a sample was had twice or never."""
+    """The example itself raises if ranks differ, or if a sample came twice or never."""
 
     def train(launcher, ranks, *options):
         example = HERE.parents[1] / "examples" / "ddp_torchrun.py"
@@ -290,7 +290,7 @@ def check_ddp(work):
 
 
 def missing_mpirun():
-    """Why the tests of mpirun cannot run, or None: those of another MPI take other options."""
+    """Returns why the mpirun tests cannot run, or None. Other MPIs have other options."""
     if shutil.which("mpirun") is None:
         return "openmpi-bin is not installed"
     done = subprocess.run(["mpirun", "--version"], capture_output=True, text=True)
@@ -315,7 +315,7 @@ def main():
         print(f"skipped: {missing}")
         return 77
     if launcher is Torchrun:
-        PYTHON = warm.python()  # importing torch would take most of the time of launchers and ranks
+        PYTHON = warm.python()  # importing torch would take most of the time
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         work = pathlib.Path(folder)
         try:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """share.py PHOTOS OUT [--state FILE] [--steps N] [--save-at N] [--die]: one rank's share of an epoch.
 
-Started by a launcher, as many times as there are ranks; nothing tells it its rank but the loader. Appends a
-line to OUT/RANK for each step: its number, samples, a checksum of the batch, and the state behind it. Goes
-on from FILE where there is one; rank 0 saves it behind step N. With --die the last rank kills itself in the
-step behind that, unless FILE was there.
+A launcher starts it once per rank; only the loader knows the rank. Appends a line to OUT/RANK for each step: its number,
+samples, a checksum of the batch, and the state after it. Resumes from FILE if it exists; rank 0 saves it after step N. With
+--die, the last rank kills itself in the step after that, unless FILE existed.
 """
 import argparse
 import hashlib
@@ -19,7 +18,7 @@ from sluice import transforms as T
 
 
 def wait_for_all(given, world_size):
-    """Training would hold ranks together; here some may be behind, or not even begun."""
+    """Training would keep ranks in step; here some may be behind or not yet started."""
     files = [given.out / f"{rank}.{world_size}" for rank in range(world_size)]
     while not all(path.exists() and path.read_text().count("\n") >= given.save_at for path in files):
         time.sleep(0.02)
@@ -48,7 +47,7 @@ def main():
             seen = hashlib.sha256(batch["image"].numpy().tobytes()).hexdigest()[:16]
             state = loader.state_dict()
             print(json.dumps([batch.index, samples, seen, state]), file=lines, flush=True)
-            if given.save_at == taken and loader.rank == 0 and not resumed:  # else others may still read it
+            if given.save_at == taken and loader.rank == 0 and not resumed:  # otherwise others may still read it
                 wait_for_all(given, loader.world_size)
                 part = given.out / "state.part"
                 part.write_text(json.dumps(state))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm of one machine: munged, slurmctld and slurmd of the distribution, in a folder of its own, as this
-user. Whatever is missing, or does not come up, is a Missing with the reason."""
+"""Runs Slurm on one machine: the distribution's munged, slurmctld and slurmd, in a separate folder, as this user.
+Raises Missing with the reason if a program is missing or does not start."""
 import contextlib
 import getpass
 import os

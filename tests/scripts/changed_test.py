@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""changed_test.py ROOT: scripts/changed.py selects the tests of a small tree, whose builds are described here, by what has changed in it."""
+"""changed_test.py ROOT: checks that scripts/changed.py selects tests by the changed files, in a small tree whose builds are
+described here."""
 import json
 import os
 import pathlib
@@ -64,7 +65,7 @@ CASES = {
     "src/plan/plan.c tests/unit/decode_test.c": ({"plan_test", "decode_test"} | USERS, set()),
     "src/base/memory.c": ({"columns_test", "decode_test", "plan_test", "formats_test", "arrow_test", "feather_test", "tar_test", "augment_mix_test"} | USERS, set()),
     "src/formats/arrow/arrow.c": ({"arrow_test", "feather_test", "fuzz_arrow", "python_arrow", "python_feather", "formats_test"}, set()),
-    "src/recipe/draws.c": ({"augment_mix_test"}, set()),  # which has the name of the module that was split
+    "src/recipe/draws.c": ({"augment_mix_test"}, set()),  # named like the split module
     "src/recipe/draws.c src/augment/draws.c": ({"augment_mix_test"}, set()),
     "src/columns/gone.c": (COLUMNS | USERS, set()),
     "include/sluice/columns.h": ({"columns_test", "batches_test"}, set()),
@@ -90,7 +91,7 @@ UNKNOWN = ("docs/other.md", "bench/speed.c", "cmake/Find.cmake", "python/tests/C
 
 
 def describe(tree, preset):
-    """What cmake and ninja leave of the tests above."""
+    """Writes the files of cmake and ninja for the tests above."""
     build = tree / "build" / preset
     units, targets = [], ["bin/sluice: C_EXECUTABLE_LINKER__sluice_tool_Debug", "python/sluice/_sluice.abi3.so: C_MODULE_LIBRARY_LINKER__sluice_python_Debug",
                           "python/CMakeFiles/install.util: CUSTOM_COMMAND", "python/all: phony"]
@@ -158,7 +159,7 @@ def main():
 
 
 def check_lines(tree):
-    """What is built and checked, what is left out, and -R."""
+    """Checks what is built and checked, what is omitted, and -R."""
     lines = select(tree, "src/columns/boxes.c src/decode/decoder.h src/columns/gone.c tests/cli/lib.sh tests/cli/pack.sh bench/speed.c")
     assert {line[1] for line in lines if line[0] == "format"} == {"src/columns/boxes.c", "src/decode/decoder.h", "bench/speed.c"}
     assert {line[1] for line in lines if line[0] == "lint"} == {"src/columns/boxes.c", "src/decode/decoder.c", "bench/speed.c"}

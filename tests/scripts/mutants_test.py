@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""mutants_test.py ROOT: scripts/mutations.py plants what it says where it may, always the same; tests/mutants/equivalent.txt is up to date."""
+"""mutants_test.py ROOT: checks that scripts/mutations.py plants the right faults in the right places, reproducibly, and that
+tests/mutants/equivalent.txt is up to date."""
 import pathlib
 import re
 import sys

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# quickstart_test.sh ROOT: what scripts/quickstart and scripts/test take for installed, and what they do about the rest:
-# dpkg is asked about a machine that is described here, and neither apt-get nor sudo nor cmake is the real one. Exit 77:
-# no Debian.
+# quickstart_test.sh ROOT: tests which packages scripts/quickstart and scripts/test consider installed, and what they do about
+# missing ones. dpkg reports a machine described here; apt-get, sudo and cmake are fakes. Exit 77: not Debian.
 set -eu -o pipefail
 export LC_ALL=C
 for tool in dpkg dpkg-query; do
@@ -22,7 +21,7 @@ fail() {
 }
 says() { grep -qF -e "$1" "$work/out" || fail "'$1' is missing in the output"; }
 
-# What is run instead: each writes down that it was called, how, and what it was told.
+# Replacements of the commands: each records its call, arguments and input.
 mkdir "$work/bin" "$work/no-sudo"
 fake() { # fake NAME SCRIPT
     printf '#!/bin/sh\necho "%s $*" >> "%s/called"\n%s\n' "$1" "$work" "$2" > "$work/bin/$1"
@@ -33,18 +32,18 @@ fake apt-get 'exit 7'
 fake sudo '[ "$1" != -n ] || { echo "a password is required"; exit 1; }; exec "$@"'
 # shellcheck disable=SC2016 # the fake's
 fake cmake '[ "$1" != --version ] || { echo "cmake version 3.25.1"; exit; }; echo "no real cmake"; exit 3'
-for user in 0 1000; do # whoever runs this
+for user in 0 1000; do # whichever user runs this
     mkdir "$work/bin-$user"
     # shellcheck disable=SC2016 # the fake's
     printf '#!/bin/sh\n[ "${1-}" = -u ] || exec /usr/bin/id "$@"\necho %s\n' "$user" > "$work/bin-$user/id"
     chmod +x "$work/bin-$user/id"
 done
-# A PATH with all that there is, but no sudo.
+# A PATH with everything except sudo.
 ln -sf /usr/bin/* "$work/no-sudo/"
 ln -sf "$work/bin/apt-get" "$work/bin/cmake" "$work/no-sudo/"
 rm -f "$work/no-sudo/sudo"
 
-# The machine: everything is installed but what is named; MORE is added.
+# The machine: everything is installed except WITHOUT; MORE is added.
 status() { # status WITHOUT MORE
     local name
     mkdir -p "$work/dpkg/info" "$work/dpkg/updates"
@@ -78,7 +77,7 @@ try() {
 runs() { grep -q "^$1" "$work/called" || fail "$1 was not run"; }
 runs_no() { ! grep -q "^$1" "$work/called" || fail "$1 was run"; }
 
-# Nothing is missing: neither apt nor sudo is called, by whoever, and it goes on to building.
+# Nothing is missing: no user calls apt or sudo, and the build begins.
 status nothing "$(stanza libzstd-dev $foreign installed; stanza libfoo $foreign installed)"
 [ "$(DPKG_ADMINDIR=$work/dpkg dpkg-query -W -f '${Status}\n' libzstd-dev | wc -l)" -eq 2 ] || fail "it is not there twice"
 for user in 0 1000; do
@@ -91,7 +90,7 @@ for user in 0 1000; do
     done
 done
 
-# Of another architecture only, removed with its configuration left, or half installed: it is missing.
+# Of another architecture only, removed with its configuration left, or half installed: counts as missing.
 for state in "$foreign installed" "$native config-files" "$native unpacked" "$foreign unpacked"; do
     # shellcheck disable=SC2086 # architecture and state
     status libzstd-dev "$(stanza libzstd-dev $state)"
@@ -104,12 +103,12 @@ for state in "$foreign installed" "$native config-files" "$native unpacked" "$fo
     says "Packages wanted: libzstd-dev"
 done
 
-# Another package serves as well, one for all architectures too.
+# Another package is accepted as well, including one for all architectures.
 status pkg-config "$(stanza pkgconf all installed)"
 try quickstart 0 1
 runs_no apt-get
 
-# A user: by sudo where there is one; else it is said what to do, and nothing is run.
+# An ordinary user: with sudo if it exists; otherwise the script says what to do and runs nothing.
 status libpng-dev ""
 try quickstart 1000 1
 runs "sudo apt-get update"
@@ -118,13 +117,13 @@ says "apt-get install --no-install-recommends libpng-dev"
 runs_no apt-get
 runs_no cmake
 
-# Launchers may be missing: the tests go on without.
+# Launchers may be missing: the tests run without them.
 status openmpi-bin ""
 path=$work/no-sudo try "test --quick" 1000 1
 says "Launchers that are not installed are not tested."
 says "no real cmake"
 runs_no apt-get
-# Servers are installed in CI only, and the tests go on without them.
+# Servers are installed in CI only, and the tests run without them.
 status radosgw ""
 CI=true try "test --quick" 0 1
 runs "apt-get update"
@@ -133,7 +132,7 @@ says "no real cmake"
 CI='' try "test --quick" 0 1
 runs_no apt-get
 says "no real cmake"
-# What only tests need is installed beside the build where nobody has to be asked, else before the tests.
+# Packages that only tests need are installed during the build if no password is needed, otherwise before the tests.
 status python3-numpy ""
 try "test --quick" 1000 1
 runs "sudo -n apt-get update"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_test.sh ROOT: what scripts/test takes for changed, how it ends, and when it fails. The builds, tests and checks of style
-# are not the real ones: they say what is written here. Exit 77: no git.
+# test_test.sh ROOT: tests what scripts/test considers changed, how it ends, and when it fails. Builds, tests and style checks
+# are fakes that print texts defined here. Exit 77: no git.
 set -eu -o pipefail
 export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-unset CI SLUICE_TEST_BUDGET_S # of the run that this is a test of
+unset CI SLUICE_TEST_BUDGET_S # from the run of this test
 export SLUICE_TEST_AARCH64=0
 command -v git > /dev/null || { echo "skipped: git is not installed"; exit 77; }
 work=$(mktemp -d)
@@ -44,7 +44,7 @@ fake() { # fake NAME SCRIPT: run instead; `called` has the arguments
     fake gcc 'cp /bin/true "$3"'
     fake ninja 'echo "tests/unit/columns_test: C_EXECUTABLE_LINKER__columns_test_Debug"'
     fake ctest '[ ! -e "'"$work"'/log" ] || { mkdir -p "$2/Testing/Temporary"; cp "'"$work"'/log" "$2/Testing/Temporary/LastTest.log"; }
-        for try in {1..1200}; do # while this runs, that is called
+        for try in {1..1200}; do # while this runs, that one is called
             [ -e "'"$work"'/until" ] && ! grep -qf "'"$work"'/until" "'"$work"'/called" || break
             [ "$try" -lt 1200 ] || exit 1
             sleep 0.1
@@ -73,7 +73,7 @@ in_git() { git -C "$tree" -c user.name=a -c user.email=a@b "$@"; }
 longest() { sed -n '/^longest:/,/^[^ l]/s/^ *\([0-9.]*\) s  \(.*\)/\1 \2/p' "$work/out"; }
 says_not() { ! grep -qF -e "$1" "$work/out" || fail "'$1' is in the output"; }
 
-# All of it: the ten longest of all presets, and no budget by hand.
+# All presets: lists the ten longest tests, and has no time budget by hand.
 CI='' SLUICE_TEST_BUDGET_S=1 try 0 --preset release --preset debug
 [ "$(longest | wc -l)" -eq 10 ] || fail "these are not ten"
 ran '--no-tests=error -LE' # ctest runs no test with -R ''
@@ -94,7 +94,7 @@ CI=true SLUICE_TEST_BUDGET_S=0 try 0 -R part --preset release
 ran '-LE tidy|fuzz|group$'
 echo 0 > "$work/seconds"
 
-# A sanitizer's preset builds what its tests need, and all is built while the first tests run.
+# A sanitizer's preset builds what its tests need, and the first tests run while everything is built.
 rm -rf "$tree/build"
 echo 'cmake --build --preset tsan' > "$work/until"
 try 0
@@ -118,12 +118,12 @@ says "FAILED: release, asan, tidy, tsan ("
 echo 0 > "$work/status"
 try 1 --preset nothing
 
-# CI compiles once: several files as one, and no kernels of CUDA that release has.
+# CI compiles once: several files as one, and no CUDA kernels that release already has.
 CI=true try 0
 ran "cmake --preset asan -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=OFF -DSLUICE_UNITY=16 -DSLUICE_CUDA_IMAGES=$tree/build/release "
 ran "cmake --preset release -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_BENCH=ON -DSLUICE_UNITY=0 -DSLUICE_CUDA_IMAGES= "
 ran_no aarch64
-# CI also builds for AArch64, beside the first tests; where that is not possible, the reason is the end of it.
+# CI also builds for AArch64, beside the first tests; if that is not possible, the reason comes last.
 SLUICE_TEST_AARCH64=1
 CI=true try 0
 ran 'test-aarch64 --quick --build-only'
@@ -150,20 +150,20 @@ says "--preset aarch64 takes no -R"
 CI=true try 0 --preset tsan --preset release
 ran "-DSLUICE_UNITY=16 -DSLUICE_CUDA_IMAGES= "
 
-# Files of one test have lines of their own, and one that crashes is named.
+# Files of one test have separate lines, and a crashing one is named.
 printf '%s\n' 'python_tar: passed in 55.25 s' 'python_mds: ended by SIGABRT in 3.00 s' > "$work/log"
 try 1 --preset asan
 says "python_mds ended by SIGABRT"
 longest | grep -qx '55.2 python_tar (asan)' || longest | grep -qx '55.3 python_tar (asan)' || fail "python_tar is not among the longest"
 rm -r "$work/log" "$tree/build"
 
-# What the longest tests take, for ctest of a fresh clone.
+# The times of the longest tests, for ctest in a fresh clone.
 echo '# seconds' > "$tree/tests/costs.txt"
 SLUICE_WRITE_COSTS=1 try 0 --preset release --preset debug
 [ "$(head -n 3 "$tree/tests/costs.txt" | tr '\n' ',')" = "# seconds,104 long_test,12 part_12_test," ] ||
     { cat "$tree/tests/costs.txt"; fail "the costs"; }
 
-# What has changed: files that differ from HEAD, new ones among them; else all since main.
+# What has changed: files that differ from HEAD, including new ones; otherwise everything since main.
 in_git init -q -b main
 for file in src/columns/boxes.c src/plan/plan.c docs/page.md; do printf '/* SPDX-License-Identifier: Apache-2.0 */\n' > "$tree/$file"; done
 for module in columns plan; do printf 'sluice_module(%s SOURCES boxes.c plan.c bad.c)\n' $module > "$tree/src/$module/CMakeLists.txt"; done
@@ -210,7 +210,7 @@ try 1 --changed HEAD~2
 ran "-R ^(columns_test|plan_test)\$"
 try 1 --changed HEAD~2 -R plan
 ran "-R ^(plan_test)\$"
-in_git checkout -q main # commits that only main has are not what changed here
+in_git checkout -q main # commits that only main has do not count as changes
 printf '/* more */\n' >> "$tree/src/columns/boxes.c"
 in_git commit -q -am four
 in_git checkout -q branch
@@ -224,7 +224,7 @@ says "'nowhere' is not a commit"
 try 1 --changed --quick
 says "leave out --quick and --preset"
 
-# A test that fails, and a style that is broken.
+# A failing test, and a style error.
 in_git checkout -q HEAD~1
 printf '/* more */\n' >> "$tree/src/columns/boxes.c"
 echo 8 > "$work/status"

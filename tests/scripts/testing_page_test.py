@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether docs/testing.md names tests that exist: testing_page_test.py CTEST BUILD PAGE"""
+"""Checks that docs/testing.md names existing tests: testing_page_test.py CTEST BUILD PAGE"""
 import json
 import re
 import subprocess
@@ -13,7 +13,7 @@ def main(ctest, build, page):
     tests = {test["name"] for test in listing["tests"]}
     with open(page, encoding="utf-8") as file:
         rows = [line.split("|") for line in file if line.startswith("|")]
-    rows = [row for row in rows if len(row) == 6][2:]  # of Promises, but its head
+    rows = [row for row in rows if len(row) == 6][2:]  # of Promises, without its header
     missing = 0
     for row in rows:
         names = re.findall(r"`([^`]+)`", row[3])

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""unity_test.py ROOT CC: cmake/unity-groups separates files that one translation unit cannot have both, and the compiler accepts its groups."""
+"""unity_test.py ROOT CC: checks that cmake/unity-groups separates files that cannot share a translation unit, and that the
+compiler accepts its groups."""
 import pathlib
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import tempfile
 ROOT, CC = pathlib.Path(sys.argv[1]), sys.argv[2]
 HEADER = "#ifndef LANES_H\n#define LANES_H\nstatic const int lanes_h = LANES;\nenum { DEEP = 1 };\n#endif\n"
 PLAIN = 'static int first(void)\n{\n    return 1;\n}\nint a_get(void);\nint a_get(void)\n{\n    return first();\n}\n'
-# What a file has beside a.c, and whether both may share a group.
+# The contents of a file besides a.c, and whether both may share a group.
 CASES = {
     "local": ("int b_get(int first);\nint b_get(int first)\n{\n    return first;\n}\n", True),
     "comment": ("/* static int first(void) */\nint b_get(void);\nint b_get(void)\n{\n    return 1;\n}\n", True),
@@ -24,7 +25,7 @@ CASES = {
     "pragma": ('#pragma GCC optimize("O2")\nint b_get(void);\nint b_get(void)\n{\n    return 1;\n}\n', False),
     "ahead": ('#define LANES 8\n#include "lanes.h"\nint b_get(void);\nint b_get(void)\n{\n    return lanes_h;\n}\n', False),
 }
-# Two files, each with a function of its own, that differ in what is written before it.
+# Two files, each with a function of its own, that differ in the text before it.
 PAIRS = {
     "the same macro": ("#define STAGE 1\n", "#define STAGE 1\n", True),
     "another macro": ("#define STAGE 1\n", "#define STAGE 2\n", False),

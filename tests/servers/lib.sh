@@ -18,12 +18,12 @@ need() { # need COMMAND PACKAGE
     PATH=$PATH:/usr/sbin command -v "$1" > /dev/null || skip "$1 is not installed (package $2)"
 }
 
-free_ports() { # free_ports COUNT: prints the first of so many free ports in a row, below those that the kernel gives out
+free_ports() { # free_ports COUNT: prints the first of COUNT consecutive free ports, below the kernel's own range
     local try port at
     for try in $(seq 100); do
         port=$((15000 + RANDOM % 15000))
         for ((at = port; at < port + $1; at++)); do
-            # A port where somebody listens accepts a connection.
+            # A connection succeeds if the port is in use.
             ! (exec 3<> "/dev/tcp/127.0.0.1/$at") 2> /dev/null || continue 2
         done
         echo "$port"
@@ -33,11 +33,11 @@ free_ports() { # free_ports COUNT: prints the first of so many free ports in a r
     return 1
 }
 
-worker_user() { # for nginx: started by root, its workers would be of a user who cannot read the tests' folders
+worker_user() { # for nginx: started by root, its workers' user could not read the tests' folders
     [ "$(id -u)" -ne 0 ] || echo 'user root;'
 }
 
-await_port() { # await_port PORT: until somebody listens there, at most two minutes
+await_port() { # await_port PORT: waits until a server listens, at most two minutes
     local try
     for try in $(seq 1200); do
         (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null && return
@@ -47,7 +47,7 @@ await_port() { # await_port PORT: until somebody listens there, at most two minu
     return 1
 }
 
-failed() { # failed STATUS DIR: what the start printed, and its status; DIR stays where it only says what is missing
+failed() { # failed STATUS DIR: prints the start's output, returns its status; keeps DIR only for a reason
     tail -n 20 "$2/start.log"
     [ "$1" -eq 77 ] || stop_all "$2"
     exit "$1"
@@ -67,7 +67,7 @@ began() { # began DIR ADDRESS: the server answers
     fi
 }
 
-has_ended() { # has_ended PID: also where its parent has not asked for its status yet
+has_ended() { # has_ended PID: true even if its parent has not yet reaped it
     local state
     state=$(sed 's/.*) //' "/proc/$1/stat" 2> /dev/null) || return 0
     [ "${state:0:1}" = Z ]

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * soak: hours of epochs over real files whose reads go wrong, for a release.
+ * soak: runs hours of epochs over real files with failing reads, for a release.
  *
  *     soak [--seconds N] [--seed N] [--report-seconds N] [PATH ...]
  *
- * Each round opens a loader with a configuration drawn from the seed, lets its reads be short,
- * late, interrupted or refused for a moment, and either takes a whole epoch, or saves half-way and
- * continues in a second loader, or cancels or closes it in the middle, or lets some places of the
- * files be dead for good. The batches must be those of the same epoch without faults: hashes of all
- * of them, or, where places are dead, of the rows that are there.
+ * Each round opens a loader with a configuration drawn from the seed and makes its reads short,
+ * late, interrupted or temporarily failing. It takes a whole epoch, saves halfway and resumes in a
+ * second loader, cancels or closes midway, or makes some byte ranges of the files permanently
+ * unreadable. The batches must equal those of the same epoch without faults: compares hashes of all
+ * batches or, with unreadable ranges, of the remaining rows.
  *
- * Between rounds no loader is open: then the number of open descriptors and of threads has to be
- * what it was after warming up, and resident memory must not grow. Prints a line for each report.
- * Exit codes: 0: all of that held; 1: it did not; 2: wrong arguments.
+ * Between rounds, no loader is open: the numbers of open descriptors and of threads must then be as
+ * after warming up, and resident memory must not grow. Prints a line for each report. Exit codes:
+ * 0: all checks passed; 1: a check failed; 2: wrong arguments.
  */
 #include "batches.h"
 #include "checksum.h"
@@ -39,11 +39,11 @@ enum {
 };
 
 #define SECOND_NS      UINT64_C(1000000000)
-#define GROWTH_KIB     1024 /* of the allocator: more over the second half is a leak */
+#define GROWTH_KIB     1024 /* allocator noise: more growth in the second half is a leak */
 #define WARM_UP_ROUNDS 8
 #define LATE_MOST_NS   UINT64_C(1000000)
 
-/* What a round is, all drawn from its number. */
+/* The settings of a round, all drawn from its number. */
 typedef enum action { WHOLE, SAVED, CANCELED, CLOSED, DEAD, ACTIONS } action;
 
 typedef struct round {
@@ -126,7 +126,7 @@ static uint64_t draw(const soak *of, uint64_t round, uint32_t question, uint64_t
     return sl_philox_u64(of->seed, round, question) % below;
 }
 
-/* Faults that pass: the loader asks again. Failures are rare enough not to come in a row. */
+/* Transient faults: the loader retries. Failures are rare enough not to come in a row. */
 static sl_fault_config passing_faults(const soak *of, uint64_t round)
 {
     return (sl_fault_config){.seed = sl_philox_u64(of->seed, round, 20),
@@ -222,7 +222,7 @@ static void run_whole(soak *of, const round_plan *plan, const batches *sound)
     batches_free(&all);
 }
 
-/* Half of the epoch, and the rest of it from another loader, which the cursor brings there. */
+/* Takes half of the epoch, and the rest from another loader with the cursor. */
 static void run_saved(soak *of, const round_plan *plan, const batches *sound)
 {
     batches all = {0};
@@ -260,7 +260,7 @@ static void *cancel_main(void *loader)
     return NULL;
 }
 
-/* Ends in the middle: what was taken until then is right, and close comes back. */
+/* Ends midway: the batches taken until then are right, and close returns. */
 static void run_part(soak *of, const round_plan *plan, const batches *sound)
 {
     batches part;
@@ -341,7 +341,7 @@ static void run_round(soak *of)
 
 static void add_report(soak *of, uint64_t begun_ns)
 {
-    (void)malloc_trim(0); /* what is free is not held */
+    (void)malloc_trim(0); /* returns free memory */
     const report now = {setup_now_ns() - begun_ns, of->rounds, rss_kib()};
     const uint32_t fds = entries_of("/proc/self/fd");
     const uint32_t threads = entries_of("/proc/self/task");
@@ -371,7 +371,7 @@ static uint64_t most_rss(const soak *of, uint32_t first, uint32_t end)
     return most;
 }
 
-/* KiB an hour, by least squares over the second half. */
+/* Returns KiB per hour, by least squares over the second half. */
 static double slope_of(const soak *of)
 {
     const uint32_t first = of->report_count / 2;
@@ -426,7 +426,7 @@ static void pack_folder(const char *from, const char *to)
     sluice_dataset_close(dataset);
 }
 
-/* What a caller gave is read as it is, and packed. */
+/* Reads each dataset of the caller directly and packed. */
 static void add_path(soak *of, const char *path, const char *folder)
 {
     if (of->path_count + 2 > PATHS_MOST) {
@@ -499,7 +499,7 @@ int main(int argc, char **argv)
     for (; at < argc; at++) {
         add_path(&of, argv[at], folder);
     }
-    /* what is made once: sound epochs, and what libraries keep */
+    /* allocations made once: sound epochs, and library caches */
     make_sound_epochs(&of);
     while (of.rounds < (uint64_t)WARM_UP_ROUNDS * of.path_count) {
         run_round(&of);

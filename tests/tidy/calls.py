@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""calls.py NM OBJECT...: function calls between the object files of a module form no cycle.
+"""calls.py NM OBJECT...: checks that function calls between the object files of a module form no cycle.
 
-An object calls another one if it names a function that the other one defines. Constant tables of functions (the kinds of
-columns) are data, so calls through them do not count. Prints each cycle as the files that are in it, with a call of each,
-and exits 1; 77 means that the objects cannot be read.
+An object calls another one if it references a function that the other one defines. Constant tables of functions (the kinds of
+columns) are data, so calls through them do not count. Prints the files of each cycle, with a call of each, and exits with 1;
+77 means that the objects cannot be read.
 """
 import os
 import subprocess
@@ -12,21 +12,21 @@ import sys
 
 
 def symbols(nm, path):
-    """Functions that an object defines, and symbols that it needs."""
+    """Returns the functions that an object defines and the symbols that it needs."""
     output = subprocess.run([nm, "--format=posix", path], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in output.splitlines()]
     return {row[0] for row in rows if row[1] == "T"}, {row[0] for row in rows if row[1] == "U"}
 
 
 def called(objects):
-    """Of each object: the others that it calls, each with a function."""
+    """Returns, for each object, the others that it calls, each with a function."""
     owner = {name: path for path, (defined, _) in objects.items() for name in defined}
     return {path: {owner[name]: name for name in sorted(needed) if name in owner}
             for path, (_, needed) in objects.items()}
 
 
 def cycles(calls):
-    """What is left when files that call nothing that is left, or are called by nothing, are taken away."""
+    """Repeatedly removes files that call no remaining file or are called by none. Returns the rest."""
     left = {path: dict(others) for path, others in calls.items()}
     while True:
         above = {other for others in left.values() for other in others}

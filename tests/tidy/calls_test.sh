@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# calls_test.sh CC NM: calls.py finds a cycle of three files, and none where one of them is called through a table.
+# calls_test.sh CC NM: checks that calls.py finds a cycle of three files, and none if one of them is called through a table.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# can_fail.sh ROOT: format.sh and lint.sh refuse a file that deserves it, and accept one that does not.
+# can_fail.sh ROOT: checks that format.sh and lint.sh reject a bad file and accept a good one.
 set -u
 root=$1
 here=$root/tests/tidy

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# format.sh ROOT: every C file is as clang-format 14 would write it. Exit 77: no clang-format 14.
+# format.sh ROOT: checks that every C file is formatted as by clang-format 14. Exit 77: no clang-format 14.
 set -eu
 cd "$1"
 for tool in clang-format-14 clang-format none; do

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""option_names.py ROOT: what the library's sentences call options, each front end has its own word for.
+"""option_names.py ROOT: checks that each front end has its own word for every option named in the library's messages.
 
-Names are marked in src (SL_OPTION). Each is in the table of options (src/options/*_table.c), or a phrase of
-src/options/spelling.c, and what it is called in Python and by the tool is there. Prints one line per finding and
-exits 1 when there is any.
+Names are marked in src (SL_OPTION). Each must be in the table of options (src/options/*_table.c) or a phrase of
+src/options/spelling.c, and its names in Python and the tool must exist. Prints one line per finding and exits with 1 if there
+is any.
 
-What is found in one text is remembered (`of_text`): option_names_test.py asks for trees that differ by a file.
+Findings in one text are cached (`of_text`): option_names_test.py checks trees that differ by a file.
 """
 import functools
 import pathlib
@@ -15,7 +15,7 @@ import sys
 
 TABLES = ("src/options/loader_table.c", "src/options/dataset_table.c", "src/options/remote_table.c")
 PHRASES = "src/options/spelling.c"
-# Sentences that are no error's: a file that unpack leaves, and another program's option.
+# Texts that are not errors: a file that unpack leaves, and another program's option.
 MAY_SAY_FLAGS = {"src/unpack/target.c": {"--overwrite"}, "src/base/unpack_stream.c": {"--long"},
                  "src/remote/credentials_aws.c": {"--profile", "--format"}}
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -41,7 +41,7 @@ def marked(sources):
 
 
 def table(text):
-    """(name, flag, keyword) of each row."""
+    """Returns (name, flag, keyword) of each row."""
     for row in re.findall(r"^    \{(.*?)\},$", text, re.M | re.S):
         name = re.match(r"(?:SL_\w+\(\s*\w+,\s*|[A-Z]+\()(\w+)", row)
         yield (name[1], *(found and found[1] for found in (re.search(rf'\.{member} = "([^"]+)"', row) for member in ("flag", "keyword"))))
@@ -68,7 +68,7 @@ def words_of_tool(text):
 
 
 def check_flags(root, rows, known):
-    """Rows of the table are options of the tool by themselves; phrases are of those, or of the tool's own."""
+    """Table rows are options of the tool; phrases may name those or the tool's own options."""
     known = {flag for _, flag, _ in known if flag}
     for text in (read(root, "tools/sluice/**/*.c") | read(root, "tools/sluice/**/*.h")).values():
         known |= {f"--{name}" for name in words_of_tool(text)}
@@ -79,7 +79,7 @@ def check_flags(root, rows, known):
 
 @of_text
 def arguments_in(text):
-    """Names with a type, and functions."""
+    """Returns names with a type, and functions."""
     return {*re.findall(r"\b(\w+): ", text), *re.findall(r"def (\w+)\(", text)}
 
 
@@ -92,21 +92,21 @@ def check_keywords(root, rows):
 
 
 def members_of(headers):
-    """What the public structs of options have."""
+    """Returns the members of the public option structs."""
     bodies = re.findall(r"^typedef struct sluice_(?:\w*options|column) \{(.*?)^\}", "\n".join(headers.values()), re.M | re.S)
     return {name for body in bodies for name in re.findall(r"\b(\w+)(?:\[\w*\])?(?:, \w+)*;", re.sub(r"/\*.*?\*/", "", body, flags=re.S))}
 
 
 @of_text
 def flags_in(text):
-    """Options of the tool, by their own words, in literals."""
+    """Finds the tool's options, by their own words, in literals."""
     found = (re.search(r"(?<![\w-])--[a-z][a-z-]+", literal) for literal in LITERAL.findall(COMMENT.sub("", text)))
     return [flag[0] for flag in found if flag]
 
 
 @of_text
 def words_of_sentences(text):
-    """Of each call that makes an error: words without a mark."""
+    """For each call that makes an error, finds words without a mark."""
     return [frozenset(re.findall(r"\w+", " ".join(LITERAL.findall(MARK.sub("", sentence))))) for sentence in SENTENCE.findall(text)]
 
 
@@ -121,7 +121,7 @@ def named_as_options(*literals):
 
 
 def check_sentences(sources, names, members):
-    """Nothing names an option without a mark. The interface's own checks of structs speak to C alone."""
+    """Checks that no text names an option without a mark. The interface's own checks of structs are for C only."""
     plain_words = {name for name in names | members if "_" in name and " " not in name}
     for path, text in sources.items():
         if path.startswith("src/options/"):

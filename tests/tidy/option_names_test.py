@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""option_names_test.py ROOT: each rule of option_names.py finds its offence, and nothing in the tree as it is."""
+"""option_names_test.py ROOT: checks that each rule of option_names.py finds its offence, and nothing in the actual tree."""
 import pathlib
 import shutil
 import sys

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """phrases.py ROOT [--write | --list PHRASE [FOLDER]]: counts phrases that read like a translation, by folder.
 
-tests/tidy/phrases.txt has the ceilings, a line each: COUNT FOLDER PHRASE. More of a phrase than its ceiling fails, and so does less: then
---write lowers the ceilings, which never rise. --list prints the places of a phrase. CONTRIBUTING.md ("Prose") says what to write instead.
+tests/tidy/phrases.txt has the ceilings, one line each: COUNT FOLDER PHRASE. A count above or below its ceiling fails; if it is below,
+--write lowers the ceiling. Ceilings never rise. --list prints the places of a phrase. CONTRIBUTING.md ("Prose") says what to write instead.
 """
 import collections
 import pathlib
@@ -36,7 +36,7 @@ TEXTS = (".c", ".h", ".cu", ".py", ".pyi", ".md", ".txt", ".sh", ".cmake", "")
 
 
 def folder_of(path):
-    """The folder below the root: include, docs, python, src, tests, ...; "root" for files of the root."""
+    """Returns the top-level folder: include, docs, python, src, tests, ...; "root" for files in the root."""
     first, _, rest = path.partition("/")
     if not rest:
         return "root"
@@ -44,7 +44,7 @@ def folder_of(path):
 
 
 def places(root):
-    """(folder, phrase, path, line number, line) of each."""
+    """Returns (folder, phrase, path, line number, line) of each occurrence."""
     listed = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True)
     if listed.returncode != 0:
         print("skipped: this is not a git checkout:", listed.stderr.strip())

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each phrase of phrases.py is found where it stands, and not in sentences that are fine; ceilings hold in both directions."""
+"""Checks that phrases.py finds each phrase, but not in good sentences, and that ceilings hold in both directions."""
 import pathlib
 import re
 import subprocess

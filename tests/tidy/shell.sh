@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# shell.sh ROOT: shellcheck has nothing to say about any shell script. Exit 77: no shellcheck.
+# shell.sh ROOT: checks that shellcheck has no findings in any shell script. Exit 77: no shellcheck.
 set -eu
 cd "$1"
 command -v shellcheck > /dev/null || { echo "skipped: shellcheck is not installed"; exit 77; }

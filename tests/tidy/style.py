@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""style.py ROOT: the rules of CONTRIBUTING.md that neither the compiler nor clang-tidy knows.
+"""style.py ROOT: checks the rules of CONTRIBUTING.md that neither the compiler nor clang-tidy knows.
 
-Prints one line per finding, `file:line: [rule] message`, and exits 1 when there is any.
+Prints one line per finding, `file:line: [rule] message`, and exits with 1 if there is any.
 """
 import functools
 import os
@@ -12,7 +12,7 @@ import sys
 CODE_FOLDERS = ("include", "src", "tools", "bench", "tests", "fuzz", "examples")
 AUGMENT = {"augment/canvas", "augment/program", "augment/recipe"}
 STAGES = ("dataset", "plan", "io", "decode", "staging")
-# The picture of docs/design.md: what each module of src/ may include besides itself.
+# The diagram in docs/design.md: the modules that each module of src/ may include besides itself.
 MAY_USE = {stage: {"base"} for stage in STAGES}
 MAY_USE["base"] = set()
 MAY_USE["jpeg"] = {"base"}
@@ -28,7 +28,7 @@ MAY_USE["cache"] = {"base", "io"}
 MAY_USE["remote"] = {"base", "cache", "io"}
 MAY_USE["dataset"] = {"base", "cache", "io"}
 MAY_USE["formats"] = {"base", "cache", "dataset", "io"}
-# A format is a room of its own, which knows no other: each folder of src/formats.
+# Formats are independent of each other: each folder of src/formats.
 FORMAT_MAY_USE = {"base", "cache", "dataset", "io"}
 FORMATS_MAY_USE_TOO = {"annotations": {"shapes"}}
 GENERATED = ("format_rows.inc", "step_rows.inc")
@@ -39,14 +39,14 @@ MAY_USE["options"] = {"base"}
 MAY_USE["loader"] = {"base", "cache", "columns", "device", "options", "remote", *AUGMENT, *STAGES}
 MAY_USE["api"] = {"base", "cache", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "options",
                   "pack", "remote", "unpack", "verify", *AUGMENT, *STAGES}
-# The same for tools/. A family of the tool (a command and its parts) knows no other family.
+# The same for tools/. A family of the tool (a command and its parts) does not know other families.
 TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
                  for family in ("bench", "idle", "info", "synth", "view")}
 TOOLS_MAY_USE["tools/sluice/idle"].add("tools/inject")
 TOOLS_MAY_USE["tools/sluice"] = {"tools/sluice/common"}
 TOOLS_MAY_USE["tools/sluice/common"] = set()
 TOOLS_MAY_USE["tools/inject"] = set()
-# Foreign libraries and the places that may include their headers.
+# External libraries and the places that may include their headers.
 FOREIGN = {
     r"mpi\.h": ("examples/mpi_training",),
     r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),
@@ -68,7 +68,7 @@ FOREIGN = {
     r"cmocka\.h": ("tests/support/test.h",),
     r"cuda.*\.h": ("tests/unit/device_cuda_header_test.c",),
     r"threads\.h": (),
-    # Stages know no loader: what they share with its options is in sluice/options.h.
+    # Stages do not know the loader: the options they share with it are in sluice/options.h.
     r"sluice/(loader|sluice)\.h": ("include/", "src/api/", "src/loader/", "src/options/", "tools/", "bench/", "tests/", "fuzz/",
                                  "examples/"),
 }
@@ -77,7 +77,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users)/\w")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|"
                   r"strdup|strndup|free)\s*\(")
-# What a dataset consists of may be a FIFO, or no file of this machine: it is opened by its store (io/store.h).
+# A dataset's files may be FIFOs or remote objects: their store opens them (io/store.h).
 OPENS = re.compile(r"(?<![\w.>])(open|openat|openat2|creat|fopen|fdopen|freopen|opendir|fdopendir|readdir|scandir|stat|lstat|"
                    r"fstat|fstatat|statx|access|faccessat|realpath|readlink|readlinkat|glob|ftw|nftw|fts_open|mmap|"
                    r"pread|preadv|posix_fadvise|sl_file_open|sl_file_read)\s*\(")
@@ -86,12 +86,12 @@ ORDER_WORDS = re.compile(r"\b(relaxed|acq_rel|seq_cst|acquires?|releases?d?|pair
 NAME = re.compile(r"\b(?:sl|sluice)_\w+")
 NUMBER = re.compile(r"(?<![\w.])\.?\d(?:[eEpP][+-]|[\w.])*")
 SMALL_SUFFIX = re.compile(r"(?<![uUlL])ll?[uU]?$")
-# What has a star without a blank behind it is a pointer: clang-format puts blanks around products.
+# A star without a blank after it marks a pointer: clang-format puts blanks around products.
 POINTER = re.compile(r"[\s(*]\*(?:const )?([a-z]\w*)\b(?!\()")
 AS_TRUTH = re.compile(r"!(\w+)\b(?![\[(.]|->)|\b(?:if|while) \((\w+)\)|"
                       r"(?:&&|\|\|) (\w+)(?= &&| \|\||\))|\((\w+)(?= &&| \|\|)|"
                       r"(?:(?<![=!<>])= |return |, |\()(\w+)(?= \? )")
-# struct sl_x {, } sl_x;, and the name of a type of functions.
+# struct sl_x {, } sl_x;, and the name of a function type.
 TYPE = re.compile(r"\b(?:struct|union|enum)\s+(sl_\w+)\s*\{|^\}\s*(sl_\w+);|"
                   r"^typedef\s[^;{}()]*\(?\*?\b(sl_\w+)\)?\(", re.M)
 STATIC = re.compile(r"^(?:[A-Z][A-Z0-9_]+ )*static\b[^;{}=]*?\b(?!sl_)([a-z]\w*)\([^;{}]*\)\n\{", re.M)
@@ -114,11 +114,11 @@ class Tree:
         self.may_use = MAY_USE | {f"formats/{name}": FORMAT_MAY_USE | FORMATS_MAY_USE_TOO.get(name, set())
                                   for name in found if os.path.isdir(os.path.join(formats, name))}
         self.findings = []
-        self.names = set()  # of ours, in code
+        self.names = set()  # our names, in code
         self.statics = {}  # (path, line) of each static function of src/, by name
         self.types = {}  # (path, line) of each definition of a type of src/, by name
-        self.called = {}  # by a header of src/, by its name: functions of the files that include it
-        self.included = {}  # by a file of src/: names of headers
+        self.called = {}  # by header of src/: functions of the files that include it
+        self.included = {}  # by file of src/: names of headers
         self.headers = {}  # headers of the same folder that a header of src/ includes
         self.mentions = []  # (path, line, name) in comments and documents
 
@@ -139,9 +139,9 @@ class Tree:
         return None if b"\0" in data else data.decode("utf-8", "replace")
 
 
-@functools.lru_cache(maxsize=1)  # several rules ask for a file's
+@functools.lru_cache(maxsize=1)  # several rules use a file's code
 def without_comments(text):
-    """The code with comments and string contents blanked, line numbers kept."""
+    """Returns the code with comments and string contents blanked; line numbers stay."""
     def blank(match):
         token = match.group(0)
         if token[0] in "\"'":
@@ -168,7 +168,7 @@ def check_text(tree, path, text):
 
 
 def check_cells(tree, path, text):
-    """A table is read across: what takes more than a line of a cell is said below it."""
+    """Tables are read across: text longer than a line of a cell belongs below the table."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("|") and max(len(cell) for cell in line.strip("|").split(" | ")) > CELL_MAX:
             tree.report(path, number, "cell", f"a table's cell has more than {CELL_MAX} characters")
@@ -214,7 +214,7 @@ def check_lengths(tree, path, text):
 
 
 def quoted_folders(tree, path):
-    """Folders that a quoted include of this file may come from, or None when any may."""
+    """Returns the folders that a quoted include of this file may come from, or None for any."""
     own = os.path.dirname(path)
     part = path.split("/")
     if part[0] == "src":
@@ -237,7 +237,7 @@ def quoted_folders(tree, path):
 
 
 def is_within(tree, name, folders):
-    """Whether a quoted include finds a file in one of the folders, and not by way of .. elsewhere."""
+    """True if a quoted include finds a file in one of the folders, without leaving it by ".."."""
     for folder in folders:
         found = os.path.normpath(os.path.join(folder, name))
         if os.path.dirname(found) in folders and os.path.exists(os.path.join(tree.root, found)):
@@ -293,7 +293,7 @@ def check_calls(tree, path, text):
 
 
 def check_orders(tree, path, text):
-    """Each order of an atomic operation is explained in its function, or right before it."""
+    """Checks that each memory order is explained in its function, or right before it."""
     lines = text.split("\n")
     explained = set()
     for match in TOKEN.finditer(text):
@@ -307,7 +307,7 @@ def check_orders(tree, path, text):
 
 
 def check_truth(tree, path, text):
-    """Pointers are compared with NULL. Only those that the function itself declares or follows are known."""
+    """Checks that pointers are compared with NULL. Only knows those that the function declares or dereferences."""
     lines = without_comments(text).split("\n")
     start = None
     for number, line in enumerate(lines):
@@ -324,7 +324,7 @@ def check_truth(tree, path, text):
 
 
 def check_usage(tree, path, text):
-    """What a bench takes, its usage text names, and the other way round."""
+    """Checks that a bench's usage text names its options, and no others."""
     if not path.startswith("bench/") or "getopt_long" not in text:
         return
     taken = set(OPTION.findall(text))
@@ -334,7 +334,7 @@ def check_usage(tree, path, text):
 
 
 def check_listed(tree, path):
-    """A source that its CMakeLists.txt does not name is never built, and nobody would notice."""
+    """Finds sources missing from their CMakeLists.txt: they are never built, unnoticed."""
     stem = os.path.splitext(os.path.basename(path))[0]
     folder = os.path.dirname(path)
     while folder and not os.path.exists(os.path.join(tree.root, folder, "CMakeLists.txt")):
@@ -346,7 +346,7 @@ def check_listed(tree, path):
 
 
 def check_uses(tree, path, text):
-    """What a CMakeLists.txt lets a folder use is what the picture lets it use."""
+    """Checks that a CMakeLists.txt lets a folder use exactly what the diagram allows."""
     own, beside = os.path.dirname(path), "tools/sluice"
     allowed = TOOLS_MAY_USE.get(own, set())
     if path.startswith("src/"):
@@ -366,7 +366,7 @@ def mention(tree, path, text, start=0, end=None):
 
 
 def collect_names(tree, path, text):
-    """Which of our names code has, and which words mention. What compiles is declared somewhere."""
+    """Collects our names in code and those mentioned in text. Compiling names are declared somewhere."""
     if path.startswith("tests/abi/frozen/"):
         return  # an older interface
     if path.endswith((".c", ".h", ".cu", ".cpp")):
@@ -381,7 +381,7 @@ def collect_names(tree, path, text):
 
 
 def check_mentions(tree):
-    """A name in a comment is that of something: `sl_x_` stands for all that begin like this."""
+    """Checks that a name in a comment exists: `sl_x_` stands for all names that begin like this."""
     families = {name[:end] for name in tree.names for end in range(4, len(name))
                 if name[end - 1] == "_"}
     for path, line, name in tree.mentions:
@@ -399,7 +399,7 @@ def collect_statics(tree, path, text):
 
 
 def is_called_by_loops(tree, path, name, seen=()):
-    """Whether a header that this file includes calls the function: a loop over what each SIMD level defines."""
+    """True if a header that this file includes calls the function: a loop over each SIMD level's definition."""
     for header in set(tree.included[path]) & set(tree.called) - set(seen):
         place, called = tree.called[header]
         if name in called or is_called_by_loops(tree, place, name, (*seen, header)):
@@ -414,7 +414,7 @@ def collect_headers(tree, path, text):
 
 
 def check_header_cycles(tree):
-    """Headers of a module stand above each other: what includes a header is not included by it, by no detour."""
+    """Checks that the headers of a module form no include cycle, directly or indirectly."""
     left = dict(tree.headers)
     while True:
         lowest = [path for path, included in left.items() if not included & left.keys()]
@@ -427,7 +427,7 @@ def check_header_cycles(tree):
 
 
 def check_statics(tree):
-    """A static function's name is the only one of its kind in src/, but for the same kernel at several levels."""
+    """Checks that static functions have unique names in src/, except for one kernel at several levels."""
     for name, places in sorted(tree.statics.items()):
         kernels = {LEVEL.sub("", os.path.splitext(path)[0]) for path, _ in places}
         own = [place for place in places if not is_called_by_loops(tree, place[0], name)] if len(kernels) > 1 else []
@@ -436,7 +436,7 @@ def check_statics(tree):
 
 
 def collect_types(tree, path, text):
-    """Definitions, not `typedef struct sl_x sl_x;`, which a header may repeat."""
+    """Only checks definitions, not `typedef struct sl_x sl_x;`, which a header may repeat."""
     code = without_comments(text)
     for match in TYPE.finditer(code):
         name = match.group(1) or match.group(2) or match.group(3)
@@ -450,7 +450,7 @@ def check_types(tree):
 
 
 def modules_of(tree):
-    """Which modules use each header of src/base: those that include it, and those of the files of base that do."""
+    """Finds the modules that use each header of src/base, directly or through files of base."""
     users = {path[len("src/base/"):-2]: set() for path in tree.included if path.startswith("src/base/") and path.endswith(".h")}
     within = []  # (the user's stem, the used one's)
     for path, headers in tree.included.items():
@@ -467,7 +467,7 @@ def modules_of(tree):
 
 
 def check_base(tree):
-    """What one module alone uses is that module's; what only tests use may stay."""
+    """Finds files that only one module uses: they belong to it. Files used only by tests may stay."""
     for stem, modules in sorted(modules_of(tree).items()):
         if len(modules) == 1:
             tree.report(f"src/base/{stem}.h", 1, "base", f"only src/{min(modules)} uses this: move it there")

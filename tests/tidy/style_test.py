@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each rule of style.py must find its offence, and nothing in a tree without one."""
+"""Checks that each rule of style.py finds its offence, and nothing in a tree without one."""
 import os
 import sys
 import tempfile
@@ -76,7 +76,7 @@ BENCH, IDLE = "tools/sluice/bench/bench.c", "tools/sluice/idle/idle.c"
 # More offences against a rule, as files to lay over the good tree.
 MORE_OFFENCES = [
     ("spdx", {"scripts/run": "#!/bin/sh\nexit 0\n"}),
-    # Two headers include each other, by way of a third one.
+    # Two headers include each other through a third one.
     ("cycle", {f"src/base/{name}.h": HEAD + f"/* {name}: x. */\n#ifndef SL_{name.upper()}_H\n#define SL_{name.upper()}_H\n"
                                             f'#include "{included}.h"\n#endif\n'
                for name, included in (("part", "piece"), ("piece", "bit"), ("bit", "part"))}),
@@ -85,7 +85,7 @@ MORE_OFFENCES = [
     ("include", {"src/plan/next.h": HEAD, "src/io/read.c": HEAD + '#include "../plan/next.h"\n'}),
     ("include", {"include/sluice/thing.h":
                  GOOD["include/sluice/thing.h"].replace("stdint", "pthread")}),
-    # The tool includes internals; one family another; what families share includes a family.
+    # The tool includes internals; one family another; shared code includes a family.
     ("include", {BENCH: HEAD + '#include "../../../src/base/part.h"\n'}),
     ("include", {IDLE: HEAD + '#include "arms.h"\n'}),
     ("include", {IDLE: HEAD + '#include "../bench/arms.h"\n'}),
@@ -97,17 +97,17 @@ MORE_OFFENCES = [
     *[("null", {"src/plan/next.c": HEAD + f"static int next(const int *at, int n)\n{{\n    {code}\n}}\n"})
       for code in ("if (!at) {", "while (at) {", "if (n > 0 && at) {", "if (at || n > 0) {",
                    "return at ? *at : 0;", "n = at ? *at : 0;")],
-    # Names in documents, in strings, of nothing that begins like this.
+    # Names in documents, in strings, and of nothing that begins like this.
     ("stale", {"docs/design.md": "see `sl_gone`\n"}),
     ("stale", {"src/plan/next.c": HEAD + '/* sl_gone */\nconst char *x = "sl_gone";\n'}),
     ("stale", {"src/plan/next.c": HEAD + "// all of sl_goods_*\n"}),
-    # A word of a header excuses no name, nor does a level of another kernel; the call of a loop does (LEVELS).
+    # A header's word excuses no name, nor does a level of another kernel; the call in a loop does (LEVELS).
     ("static", {"src/base/part.h": GOOD["src/base/part.h"].replace("#endif", "int sl_next(int next, int (*begin)(int));\n#endif"),
                 "src/base/part.c": HEAD + "TARGET static int next(int a)\n{\n    return a;\n}\n"}),
-    # Types: by tag, and types of functions.
+    # Types: by tag, and function types.
     ("type", {"src/base/part.c": HEAD + "enum sl_next {\n    A\n};\n"}),
     ("type", {"src/base/part.c": HEAD + "typedef int (*sl_f)(int);\n", "src/plan/next.c": HEAD + "typedef int sl_f(void);\n"}),
-    # Used by a file of base that one module alone uses.
+    # Used by a file of base that only one module uses.
     ("base", {"src/base/whole.h": GOOD["src/base/part.h"].replace("part:", "whole:").replace("PART", "WHOLE") + '#include "part.h"\n',
               "src/io/read.c": HEAD + '#include "whole.h"\n'}),
     # Another folder's list names the file.
