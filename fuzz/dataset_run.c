@@ -50,7 +50,7 @@ static void add_sample(sluice_writer *writer, unsigned number)
     jpeg_free(&file);
 }
 
-/* Of one or two pixels. */
+/* An image of one or two pixels. */
 static void add_tiny(sluice_writer *writer, unsigned number)
 {
     static const uint8_t pixels[6];
@@ -64,7 +64,8 @@ static void add_tiny(sluice_writer *writer, unsigned number)
 
 enum { VALUES = 5 };
 
-/* A picture, a tensor of a fixed shape and one of any, a text and a number; some are absent. */
+/* An image, a tensor of a fixed shape and one of any shape, a text and a number; some are
+ * absent. */
 static void add_values(sluice_writer *writer, unsigned number)
 {
     static const uint8_t data[4096] = {1, 2, 3};
@@ -104,8 +105,8 @@ static sluice_field make_field(const char *name, sluice_field_type type, sluice_
     return field;
 }
 
-/* What the datasets hold: pictures, plain and as zstd frames; more samples than one index block
- * tells of; fields of all kinds; samples of one size. */
+/* The contents of the datasets: images, plain and as zstd frames; more samples than one index block
+ * locates; fields of all kinds; samples of one size. */
 static const struct {
     unsigned samples, fields;
     int32_t zstd_level;
@@ -166,7 +167,7 @@ static void make_all(void)
     fuzz_expect(mkdir(suspect, 0700) == 0, "a folder can be made");
     for (unsigned index = 0; index < MADE; index++)
         make_sound(index);
-    /* and what version 1 of the format left behind */
+    /* and files of version 1 of the format */
     _Static_assert(FUZZ_DATASETS == MADE + 2, "all datasets are made or were");
     snprintf(sound[MADE], sizeof(sound[MADE]), FUZZ_BEFORE "/shards");
     snprintf(sound[MADE + 1], sizeof(sound[MADE + 1]), FUZZ_BEFORE "/pixels");
@@ -224,7 +225,7 @@ static void ask_sample(const sluice_dataset *dataset, uint64_t index)
     fuzz_expect(status != SLUICE_OK || bytes <= sizeof(image), "an image fits where it was put");
 }
 
-/* All fields, by their names. */
+/* Reads all fields by name. */
 static void ask_fields(const sluice_dataset *dataset, uint64_t index)
 {
     static uint8_t value[IMAGE_ROOM];
@@ -239,7 +240,8 @@ static void ask_fields(const sluice_dataset *dataset, uint64_t index)
     }
 }
 
-/* Where tensors are for windows, as far as the format tells: inside their files. */
+/* If the format gives the positions of tensors for windows: checks that they are inside their
+ * files. */
 static void ask_places(const sluice_dataset *dataset, uint64_t index)
 {
     const sl_dataset *own = (const sl_dataset *)(const void *)dataset;

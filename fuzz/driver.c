@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * driver: the engine for ordinary test runs. `fuzz_x` runs every seed and 200 mutations of each;
- * `fuzz_x --runs N` N of each; `fuzz_x --seeds FOLDER` writes the seeds there, as a corpus for
- * libFuzzer; `fuzz_x FILE...` runs just these inputs.
+ * `fuzz_x --runs N` runs N of each; `fuzz_x --seeds FOLDER` writes the seeds there, as a corpus for
+ * libFuzzer; `fuzz_x FILE...` runs only these inputs.
  *
- * The input at hand is kept in a mapped file, so that it survives a crash: its name is printed
- * first and the file is removed when all went well.
+ * The current input is kept in a mapped file, so that it survives a crash: the name is printed
+ * first, and the file is removed on success.
  */
 #include "guard.h"
 
@@ -18,14 +18,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A mutation may make the input this much longer. */
+/* A mutation may lengthen the input by this much. */
 #define GROWTH_MAX 64u
 
 static const uint64_t telling[] = {0,      1,          0x7f,       0x80,         0xff,
                                    0x7fff, 0x8000,     0xffff,     0x7fffffff,   0x80000000,
                                    4096,   0xfffffffe, 0xffffffff, 0x7fffffffff, UINT64_MAX};
 
-/* Overwrites 1, 2, 4 or 8 bytes with a number that parsers trip over. */
+/* Overwrites 1, 2, 4 or 8 bytes with a number that often breaks parsers. */
 static void put_number(uint8_t *data, size_t size, sl_random *random)
 {
     size_t width = (size_t)1 << sl_random_below(random, 4);
@@ -37,7 +37,7 @@ static void put_number(uint8_t *data, size_t size, sl_random *random)
         data[at + i] = (uint8_t)(value >> (8 * i));
 }
 
-/* Moves a piece of the input over another place in it. */
+/* Copies a piece of the input over another place in it. */
 static void copy_piece(uint8_t *data, size_t size, sl_random *random)
 {
     size_t bytes = 1 + sl_random_below(random, (uint32_t)size);
@@ -54,7 +54,7 @@ static size_t lengthen(uint8_t *data, size_t size, size_t most, sl_random *rando
     return size;
 }
 
-/* One change; returns the new size, at least 1. */
+/* Makes one change. Returns the new size, at least 1. */
 static size_t mutate_once(uint8_t *data, size_t size, size_t most, sl_random *random)
 {
     size_t at = sl_random_below(random, (uint32_t)size);
@@ -78,14 +78,14 @@ static size_t mutate_once(uint8_t *data, size_t size, size_t most, sl_random *ra
     }
 }
 
-static sl_random mutate_random; /* of the grammar's own calls */
+static sl_random mutate_random; /* for the grammar's own calls */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
 {
     return size == 0 ? 0 : mutate_once(data, size, most, &mutate_random);
 }
 
-/* A mutation of the format where the target knows it, else one of bytes. */
+/* Mutates by the format if the target knows it, otherwise by bytes. */
 static size_t mutate(uint8_t *data, size_t size, sl_random *random)
 {
     if (LLVMFuzzerCustomMutator == NULL)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * foreign_msan: the calls of zlib, zstd, LZ4, Brotli, jansson and expat. They also report bytes
- * without a value that an unpacker is given. Threads: any.
- */
+/* foreign_msan: wraps calls to zlib, zstd, LZ4, Brotli, jansson and expat. Also reports
+ * uninitialized bytes passed to an unpacker. Threads: any. */
 #include "foreign_msan.h"
 
 #include <brotli/decode.h>
@@ -44,7 +42,7 @@ FOREIGN_WRAPPED(_Noreturn void, longjmp, (jmp_buf where, int value))
 
 /* ---- zlib ---- */
 
-/* One of the functions that take only the stream. */
+/* Wraps a function that takes only the stream. */
 #define FOREIGN_WRAPPED_STREAM(name)          \
     FOREIGN_WRAPPED(int, name, (z_streamp z)) \
     {                                         \
@@ -135,7 +133,7 @@ FOREIGN_WRAPPED(size_t, ZSTD_decompressStream,
     const size_t from = out->pos;
     __msan_check_mem_is_initialized((const char *)in->src + in->pos, in->size - in->pos);
     const size_t result = __real_ZSTD_decompressStream(context, out, in);
-    if (!ZSTD_isError(result)) { /* else pos may count bytes that were never written */
+    if (!ZSTD_isError(result)) { /* otherwise pos may count unwritten bytes */
         __msan_unpoison((char *)out->dst + from, out->pos - from);
     }
     return result;
@@ -257,7 +255,7 @@ FOREIGN_WRAPPED(size_t, json_dumpb, (const json_t *json, char *to, size_t capaci
     return bytes;
 }
 
-static XML_Memory_Handling_Suite given; /* of the one parser of ours that brings its own */
+static XML_Memory_Handling_Suite given; /* of our one parser with its own functions */
 
 static void *take_given(size_t bytes)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * foreign_msan_images: the calls of libjpeg, libpng and libwebp. What libjpeg and libpng keep lies
- * in memory of ours, which sl_poison_foreign has marked. Threads: those of a decoder or encoder.
- */
+/* foreign_msan_images: wraps calls to libjpeg, libpng and libwebp. libjpeg and libpng store their
+ * state in our memory, which sl_poison_foreign has marked. Threads: those of a decoder or
+ * encoder. */
 #include "foreign_msan.h"
 
 #include <stdio.h>
@@ -16,7 +15,7 @@
 
 /* ---- libjpeg ---- */
 
-/* libjpeg calls functions of ours with up to so many arguments, whose shadows it does not set. */
+/* libjpeg calls our functions with at most this many arguments, whose shadows it does not set. */
 enum { ARGUMENTS = 6 };
 
 static void (*format_message)(j_common_ptr cinfo, char *text);
@@ -101,7 +100,7 @@ FOREIGN_WRAPPED(JDIMENSION, jpeg_read_scanlines,
 
 /* ---- libjpeg, of what makes seeds ---- */
 
-/* Of jpeg_mem_dest. */
+/* State of jpeg_mem_dest. */
 static unsigned char **made;
 static unsigned long *made_bytes;
 
@@ -150,7 +149,7 @@ FOREIGN_WRAPPED(void, jpeg_finish_compress, (j_compress_ptr cinfo))
 
 /* ---- libpng ---- */
 
-static _Thread_local size_t row_bytes; /* of the picture that is read, at most */
+static _Thread_local size_t row_bytes; /* maximum row size of the image being read */
 static _Thread_local png_error_ptr own_error;
 static _Thread_local png_error_ptr own_warning;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_annotations: any bytes as annotations. What begins with '<' is one of Pascal VOC's, what
- * begins with 'L' a list of those behind it, anything else COCO's. Their pictures are there.
- */
+/* fuzz_annotations: any bytes as annotations. Input that begins with '<' is a Pascal VOC
+ * annotation, with 'L' a list of such annotations, anything else COCO. The annotated images
+ * exist. */
 #include "dataset_run.h"
 
 #include <stdio.h>

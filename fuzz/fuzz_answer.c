@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_answer: answers to reads of ranges, as the engine receives them from a socket. Each is
- * received in one piece and in small ones: both end alike, and what is kept of an answer fits.
+/* fuzz_answer: responses to range reads, as the engine receives them from a socket. Each is
+ * received in one piece and in small pieces: both must end alike, and the stored part of a response
+ * must fit.
  *
- * The first byte of an input chooses the pieces, the rest is what the server sends before it closes
- * the connection.
- */
+ * The first byte of an input chooses the pieces; the rest is what the server sends before it closes
+ * the connection. */
 #include "fuzz.h"
 
 #include "engine_direct.h"
@@ -47,7 +46,7 @@ static CURLMcode remove_nothing(CURLM *multi, CURL *easy)
     return CURLM_OK;
 }
 
-/* What of libcurl the end of an exchange calls. */
+/* The libcurl functions that the end of an exchange calls. */
 static const sl_curl_calls calls = {.getdate = no_date,
                                     .easy_strerror = code_text,
                                     .multi_remove_handle = remove_nothing};
@@ -103,7 +102,7 @@ static void open_transfer(sl_engine_thread *thread, sl_exchange *exchange, int f
     thread->active = exchange->transfer = transfer;
 }
 
-/* Receives an answer in pieces of up to `most` bytes, whose sizes are drawn. */
+/* Receives a response in pieces of up to `most` bytes, with random sizes. */
 static void receive(const uint8_t *data, size_t size, uint32_t most, result *of)
 {
     int pair[2];
@@ -191,7 +190,7 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     if (index >= SEEDS + LONG) {
         return 0;
     }
-    /* headers at their limit, and beyond it */
+    /* headers at their limit, and past it */
     size_t at = (size_t)sprintf((char *)buffer, "\xffHTTP/1.1 200 ok\r\nX: ");
     const size_t bytes = index == SEEDS ? 65400 : 70000;
     memset(buffer + at, 'x', bytes);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_arrays: any bytes as the header of a .npy file, or as an index of Megatron's. Input: one
- * byte (which of them), then the file.
- */
+/* fuzz_arrays: any bytes as the header of a .npy file, or as a Megatron index. Input: one byte
+ * (choice of format), then the file. */
 #include "fuzz.h"
 
 #include "dtype.h"
@@ -20,7 +18,7 @@ static void run_npy(const uint8_t *file, size_t size)
     fuzz_expect(length == 0 || length >= SL_NPY_PREFIX_BYTES - 2, "a header has a length");
     if (length < SL_NPY_PREFIX_BYTES || length > size)
         return;
-    uint8_t *copy = malloc(length); /* of just that size, for the sanitizer */
+    uint8_t *copy = malloc(length); /* of exactly that size, for the sanitizer */
     fuzz_expect(copy != NULL, "memory");
     memcpy(copy, file, length);
     const sl_refusal refusal = sl_npy_parse(&npy, (sl_bytes){copy, length});

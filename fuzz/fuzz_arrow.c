@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_arrow: any bytes as an Arrow file, and as the state.json of a folder with two sound files
- * and a table of row numbers. Input: one byte (which of them), then the bytes. Whatever opens gives
- * samples that are in the file, and values as large as they say.
- */
+/* fuzz_arrow: any bytes as an Arrow file, and as the state.json of a folder with two sound files
+ * and a table of row numbers. Input: one byte (choice of format), then the bytes. Whatever opens
+ * must give samples inside the file, and values of the size they claim. */
 #include "fuzz.h"
 
 #include "arrow_make.h"
@@ -31,7 +29,7 @@ static void look_at_value(const sl_field *field, const sl_value *value)
     if (!value->present || field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT)
         return;
     for (size_t i = 0; i < value->bytes.size; i++)
-        sum = (uint8_t)(sum + value->bytes.data[i]); /* all of it is memory */
+        sum = (uint8_t)(sum + value->bytes.data[i]); /* every byte is readable */
     if (field->type != SLUICE_FIELD_TENSOR)
         return;
     uint64_t wanted = sl_dtype_bytes(field->dtype);
@@ -47,7 +45,7 @@ static void look_at_sample(const sl_dataset *dataset, uint64_t index, const sl_s
     static sl_values values;
     sluice_error error = SLUICE_ERROR_INIT;
     size_t size = 0;
-    uint8_t *bytes = malloc(sample->place.bytes); /* of just that size, for the sanitizer */
+    uint8_t *bytes = malloc(sample->place.bytes); /* of exactly that size, for the sanitizer */
     fuzz_expect(bytes != NULL, "memory");
     if (sl_dataset_read(dataset, sample, (sl_buffer){bytes, sample->place.bytes}, &size, &error) ==
         SLUICE_OK) {
@@ -73,7 +71,7 @@ static void look_at(const sl_dataset *dataset)
         sl_refusal why;
         const uint64_t index = count > 1 ? (samples - 1) * i / (count - 1) : 0;
         if (sl_dataset_locate(dataset, index, &sample, &lookup, &why) == SLUICE_UNSUPPORTED)
-            continue; /* of more than 2^32 - 1 bytes */
+            continue; /* larger than 2^32 - 1 bytes */
         const uint64_t bytes = sl_objects_bytes(dataset->objects, sample.place.object);
         fuzz_expect(sample.place.bytes > 0, "there is something to read");
         if (sample.place.bytes > SL_RECORD_BYTES_MAX)
@@ -168,7 +166,7 @@ int fuzz_run(const uint8_t *data, size_t size)
 
 /* ---- seeds ---- */
 
-/* Files that python/tests/arrows.py made. */
+/* Files made by python/tests/arrows.py. */
 static size_t file_seed(unsigned index, uint8_t *buffer)
 {
     char name[4096];

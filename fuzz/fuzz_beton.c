@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_beton: any bytes as a .beton file of FFCV: header, fields, rows, allocation table, and what
- * samples are then. Input: the file from its header on; its first byte's upper half says whether
- * the places in the header are put right, so that what follows is reached.
- */
+/* fuzz_beton: any bytes as an FFCV .beton file: header, fields, rows, allocation table, and the
+ * resulting samples. Input: the file from its header on. The upper half of its first byte selects
+ * whether the offsets in the header are corrected, so that later parts are reached. */
 #include "beton_header.h"
 #include "dataset_run.h"
 #include "little_endian.h"
@@ -12,7 +10,8 @@
 
 enum { FIELDS = 3, SAMPLES = 3, PAGE = 4096, START = PAGE, FIELD = 1041 };
 
-/* Version, table and number of samples as a file of this size can have them. */
+/* Gives the header a version, table and number of samples that are possible for a file of this
+ * size. */
 static void seal_head(uint8_t *file, size_t size)
 {
     if (size < SL_BETON_HEAD)
@@ -86,7 +85,7 @@ int fuzz_run(const uint8_t *data, size_t size)
 
 /* ---- seeds ---- */
 
-/* Pictures (raw and not), numbers, bytes and texts; arrays. */
+/* Images (raw or encoded), numbers, bytes and texts; arrays. */
 static const uint8_t kinds[][FIELDS] = {{2, 1, 3}, {5, 4, 2}, {0, 1, 6}};
 
 static size_t put_piece(uint8_t *file, uint64_t at, uint8_t kind, unsigned sample)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_boxes: any numbers as the boxes of a picture, in any format, as many as their shape claims:
- * a bad sample with a reason, or boxes that are finite, in the output, and kept by their column's
- * bounds, with a label each; never more of them than there is space for, and a good sample behind
- * them is as good as ever.
+/* fuzz_boxes: any numbers as the boxes of an image, in any format, as many as their shape claims.
+ * The result is a bad sample with a reason, or finite boxes inside the output, within their
+ * column's bounds, with a label each. There are never more boxes than the column holds, and a good
+ * sample afterwards is unaffected.
  *
- * An input is a head (the column, the recipe, and what shapes claim), then the numbers.
- */
+ * An input is a head (the column, the recipe, and the claims of shapes), then the numbers. */
 #include "fuzz.h"
 
 #include "columns.h"
@@ -19,9 +17,9 @@
 
 enum { WIDTH = 40, HEIGHT = 30, SIDE = 24, LENGTH = 6, GUARD = 64, SLACK = 1, KINDS = 64 };
 enum { FIELD_IMAGE, FIELD_BOXES, FIELD_PRECISE, FIELD_LABELS, FIELDS };
-/* Of the head. */
+/* Bytes of the head. */
 enum { AT_KIND, AT_SEED, AT_LIE, AT_COUNT, AT_LABELS = AT_COUNT + 8, HEAD = AT_LABELS + 8 };
-/* Bits of the kind: the stored format is the rest of a division by 3. */
+/* Bits of the kind: the stored format is the kind modulo 3. */
 enum { RELATIVE = 1, PADDED = 2, PRECISE = 4, STRICT = 8, TURNS = 16, TRUNCATES = 32 };
 
 static const sl_field fields[FIELDS] = {
@@ -210,7 +208,7 @@ static void check_good_sample(box_rig *rig, unsigned kind)
 
 /* ---- inputs ---- */
 
-/* What a shape claims: the number that is there, or any. */
+/* The number of boxes that a shape claims: the true one, or any. */
 static uint64_t claimed(const uint8_t *head, uint32_t at, bool lies, uint64_t there)
 {
     uint64_t claim = 0;
@@ -233,7 +231,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     const uint64_t there = claimed(data, AT_LABELS, (data[AT_LIE] & 2) != 0, bytes / box_bytes);
     const size_t kept = (data[AT_LIE] & 1) != 0 ? bytes : bytes / box_bytes * box_bytes;
     const size_t numbers = there < bytes + 2 * (size_t)LENGTH ? (size_t)there : LENGTH;
-    uint8_t *values = malloc(kept + SLACK); /* of just that size: what reads behind it is seen */
+    uint8_t *values = malloc(kept + SLACK); /* of exactly that size: overreads are detected */
     int64_t *labels = malloc((numbers + SLACK) * sizeof(*labels));
     sluice_error error = SLUICE_ERROR_INIT;
     fuzz_expect(values != NULL && labels != NULL, "memory");
@@ -275,7 +273,7 @@ static const double seed_boxes[][4] = {
 };
 enum { SEED_BOXES = sizeof(seed_boxes) / sizeof(*seed_boxes) };
 
-/* Of each kind one of good boxes, then one of all, with what shapes claim. */
+/* For each kind, a seed with good boxes, then one with all boxes, with their shapes' claims. */
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     if (index >= 2 * KINDS) {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_columns: any bytes as columns that are asked for, of any struct_size: refused with a reason,
- * or bound to the fields of a dataset with arrays of the size that their shapes say.
+/* fuzz_columns: any bytes as requested columns, of any struct_size: they fail with a reason, or are
+ * bound to the fields of a dataset, with arrays of the size that their shapes give.
  *
  * An input is records of RECORD bytes: a sluice_column, then bytes for its pointers (field, name,
- * recipe, follows and mirror, mixes and fields beside its own), which cannot come from a file.
- */
+ * recipe, follows and mirror, mixes and fields besides its own), which cannot come from a file. */
 #include "fuzz.h"
 
 #include "columns.h"
@@ -33,7 +31,7 @@ static const sl_field fields[] = {
 };
 enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 
-/* The names that a column may give; the first is the most usual. */
+/* Returns a name that a column may give; the first one is the most common. */
 static const char *name_of(uint8_t byte)
 {
     static const char *const others[] = {
@@ -43,9 +41,9 @@ static const char *name_of(uint8_t byte)
 }
 
 enum { MIRRORS = 3 };
-/* From where on the last byte is for fields beside a column's own. */
+/* From these values on, the last byte chooses fields besides a column's own. */
 enum { MEDIA = 0xD0, LABELLED = 0xE0, SHAPED = 0xF0 };
-/* Where a column that cannot have one has a mask. */
+/* The value at which a column that cannot have a mask has one. */
 enum { MASKED = 0xFF };
 static const uint32_t mirrors[MIRRORS] = {1, 0, 2};
 
@@ -67,12 +65,12 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     column.follows = name_of(pointers[3] < 0xF0 ? (uint8_t)(pointers[3] / 16) : 0);
     column.mirror = pointers[3] % 16 == 1 ? mirrors : NULL;
     if (column.mirror != NULL && column.mirror_count > MIRRORS && column.mirror_count <= 256) {
-        column.mirror_count = MIRRORS; /* nothing is there behind it */
+        column.mirror_count = MIRRORS; /* no memory follows */
     }
     if (column.struct_size > sizeof(column)) {
-        column.struct_size = sizeof(column); /* nothing is there behind it */
+        column.struct_size = sizeof(column); /* no memory follows */
     } else if (column.struct_size > _Alignof(sluice_column)) {
-        column.struct_size &= ~(uint32_t)(_Alignof(sluice_column) - 1); /* no half a pointer */
+        column.struct_size &= ~(uint32_t)(_Alignof(sluice_column) - 1); /* no partial pointer */
     }
     const uint32_t before = columns->count;
     const sluice_status status = sluice_columns_add(columns, &column);
@@ -88,7 +86,7 @@ static void check_part(const sl_part *part)
 {
     uint64_t bytes = sl_dtype_bytes(part->dtype);
     fuzz_expect(bytes > 0 && part->dims < SLUICE_TENSOR_DIMS_MAX, "a dtype, and room for rows");
-    if (part->role == SL_PART_SIZED) { /* height and width are the batch's */
+    if (part->role == SL_PART_SIZED) { /* height and width belong to the batch */
         fuzz_expect(part->element_bytes > 0 && part->row_bytes % part->element_bytes == 0, "sized");
         return;
     }
@@ -138,7 +136,7 @@ int fuzz_run(const uint8_t *data, size_t size)
         add(columns, data + i * RECORD, recipes);
     }
     bind(columns);
-    columns->first_error.status = SLUICE_OK; /* and what is there without those refused */
+    columns->first_error.status = SLUICE_OK; /* then bind without the rejected ones */
     bind(columns);
     sluice_augment_destroy(recipes[1]);
     sluice_augment_destroy(recipes[2]);
@@ -148,7 +146,7 @@ int fuzz_run(const uint8_t *data, size_t size)
 
 /* ---- seeds ---- */
 
-/* `field` is its number in the table; `recipe` as in the input. */
+/* `field`: its number in the table; `recipe`: as in the input. */
 static size_t put(uint8_t *buffer, sluice_column column, uint8_t field, uint8_t recipe)
 {
     const uint8_t pointers[] = {(uint8_t)(FIELDS * 2 - 8 + field), 0, recipe, 0, 0};
@@ -158,7 +156,7 @@ static size_t put(uint8_t *buffer, sluice_column column, uint8_t field, uint8_t 
     return RECORD;
 }
 
-/* A picture, and what follows it, with what follows that. */
+/* An image, columns that follow it, and columns that follow those. */
 static size_t put_followers(uint8_t *buffer)
 {
     enum { NOTHING = 0, THE_BOXES = 7 * 16, BOXES = 7, MAP = 8, OPEN = 6, IMAGE = 0, FOLLOWS = 2 };
@@ -181,7 +179,7 @@ static size_t put_followers(uint8_t *buffer)
     return size;
 }
 
-/* Points of a picture, and where it went. */
+/* Points of an image, and its geometry. */
 static size_t put_points(uint8_t *buffer)
 {
     enum { BOXES = 7, MIRROR = 1, NAMED = 2, PLACES = 2 };
@@ -195,12 +193,12 @@ static size_t put_points(uint8_t *buffer)
                 BOXES, 0);
     buffer[size - 2] = MIRROR;
     size += put(buffer + size, (sluice_column){.kind = SLUICE_COLUMN_GEOMETRY}, 0, 0);
-    buffer[size - 5] = (uint8_t)-8; /* of no field */
+    buffer[size - 5] = (uint8_t)-8; /* no such field */
     buffer[size - 4] = NAMED;
     return size;
 }
 
-/* A picture, a map of classes out of shapes, and boxes that are made anew of them. */
+/* An image, a class map made from shapes, and boxes rebuilt from them. */
 static size_t put_shapes(uint8_t *buffer)
 {
     enum { BOXES = 7, TEXT = 3, TOKENS_NAMED = FIELDS + 4, TEXT_NAMED = 0xF6 };

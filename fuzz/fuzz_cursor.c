@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_cursor: a cursor that is accepted is written back byte for byte. Input: one byte (1: put the
- * checksum right first, else no mutation would get past it), then the cursor.
- */
+/* fuzz_cursor: an accepted cursor is written back byte for byte. Input: one byte (1: correct the
+ * checksum first, since otherwise no mutation would pass it), then the cursor. */
 #include "fuzz.h"
 
 #include "cursor.h"
@@ -12,7 +10,7 @@
 
 #include <string.h>
 
-/* Size of a cursor as the library writes it, which its version tells; its last 8 bytes are an
+/* The size of a cursor as the library writes it follows from its version; its last 8 bytes are an
  * FNV-1a 64 of the others. */
 static size_t cursor_bytes(uint8_t version)
 {
@@ -51,7 +49,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     uint8_t again[SLUICE_CURSOR_BYTES];
     size_t written = sizeof(again);
     fuzz_expect(sl_cursor_write(&cursor, again, &written) == SLUICE_OK, "it can be written");
-    /* what follows a cursor in its buffer is no part of it */
+    /* bytes after a cursor in its buffer do not belong to it */
     fuzz_expect(written <= bytes && memcmp(again, given, written) == 0, "a cursor has one form");
     return 0;
 }

@@ -22,7 +22,7 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
                             .exif_big_endian = index / 8 % 2 == 1,
                             .exif_long = index >= 16};
     jpeg_file file = jpeg_make_pattern(8, 8, index, &options);
-    /* the rest of the file is of no interest to this parser */
+    /* the rest of the file does not matter to this parser */
     size_t size = file.size < 128 ? file.size : 128;
     memcpy(buffer, file.data, size);
     jpeg_free(&file);

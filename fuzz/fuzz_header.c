@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_header: any bytes as a picture's header. What our reader of JPEGs takes libjpeg takes too,
- * and understands the same by it; what our readers of PNG and WebP and the libraries both take has
- * the same size for both.
- */
+/* fuzz_header: any bytes as an image header. A JPEG that our reader accepts must also be accepted
+ * by libjpeg, with the same result. A PNG or WebP that both our reader and the library accept must
+ * have the same size in both. */
 #include "fuzz.h"
 
 #include "jpeg_header.h"
@@ -57,7 +55,7 @@ static void read_webp(const uint8_t *data, size_t size)
 
 int fuzz_run(const uint8_t *data, size_t size)
 {
-    /* a copy of exact size, so that a read past its end is seen */
+    /* a copy of exact size, so that an overread is detected */
     uint8_t *copy = malloc(size > 0 ? size : 1);
     fuzz_expect(copy != NULL, "a megabyte of memory");
     memcpy(copy, data, size);

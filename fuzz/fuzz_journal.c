@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_journal: a pack that goes on in a folder where an earlier part left any bytes. Input: the
+/* fuzz_journal: a pack that resumes in a folder where an earlier part left any bytes. Input: the
  * number of a file of the state (FILES), then its bytes; all other files are as part 0 of 2 left
- * them. What the pack calls a dataset verifies and has all samples; else it gives a reason. A file
- * that is not as it was left is made again or refused, never joined.
- */
+ * them. If the pack publishes a dataset, it must verify and have all samples; otherwise there must
+ * be a reason. A changed file is rebuilt or rejected, never joined. */
 #include "dataset_run.h"
 
 #include "photo_folder.h"
@@ -21,7 +19,7 @@
 
 enum { PATH_ROOM = 4096, FILES_MOST = 8, FILE_ROOM = 1 << 18, PARTS = 2 };
 
-/* What part 0 left behind. */
+/* The files that part 0 left. */
 static struct {
     char source[PATH_ROOM / 4], folder[PATH_ROOM / 4];
     uint32_t files;
@@ -102,7 +100,7 @@ static void write_file_of(const char *name, const uint8_t *data, size_t bytes)
     (void)close(fd);
 }
 
-/* What is said to be whole is. */
+/* Checks that a published dataset is complete. */
 static void expect_whole(void)
 {
     const char *path = state.folder;
@@ -111,7 +109,7 @@ static void expect_whole(void)
     char manifest[PATH_ROOM];
     (void)snprintf(manifest, sizeof(manifest), "%s/" FUZZ_MANIFEST, state.folder);
     if (access(manifest, F_OK) != 0)
-        return; /* nothing is published */
+        return; /* no dataset is published */
     fuzz_expect(sluice_dataset_open(&dataset, &path, 1, NULL, &error) == SLUICE_OK,
                 "what was packed opens");
     sluice_dataset_info info = {.struct_size = sizeof(info)};

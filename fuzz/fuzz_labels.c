@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_labels: what is said of classes in a file, and the union of datasets that it leads to. What
- * is accepted has names that are there once, and maps that lead to them. Input: one byte (which of
- * the datasets there are), then the file.
- */
+/* fuzz_labels: any bytes as a file of class names, and the resulting union of datasets. If
+ * accepted, names are unique and maps lead to them. Input: one byte (choice of datasets), then the
+ * file. */
 #include "fuzz.h"
 
 #include "class_union.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_litdata: any bytes as the index.json of LitData's chunks, as a chunk whose index fits it, of
- * items and of tokens, as an item with leaves of all kinds, and as what an index says of leaves.
- * Input: one byte (which of them), then the bytes.
- */
+/* fuzz_litdata: any bytes as the index.json of LitData chunks, as a chunk with a matching index, of
+ * items and of tokens, as an item with leaves of all kinds, and as an index's description of
+ * leaves. Input: one byte (choice of format), then the bytes. */
 #include "litdata_columns.h"
 #include "little_endian.h"
 #include "shards_run.h"
@@ -63,7 +61,7 @@ static size_t make_config(char *to, size_t capacity, const char *loader)
                             tokens ? "null" : SPEC);
 }
 
-/* An index of a chunk of `size` bytes that says of it what it says itself. */
+/* Makes an index for a chunk of `size` bytes, with the chunk's own claims. */
 static size_t make_index(char *to, size_t capacity, const char *loader, const uint8_t *chunk,
                          size_t size)
 {
@@ -99,7 +97,7 @@ static size_t make_chunk(uint8_t *to, bool tokens)
     return at;
 }
 
-/* The columns of a text, which has a config. */
+/* Returns the columns of a text, which has a config. */
 static bool find_columns(sl_sized_columns *columns, const void *text, size_t size)
 {
     sl_index_json index = {.path = "x"};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_lmdb: any bytes as an LMDB file, as a Caffe Datum, as a value that is looked at. Input: one
- * byte (which of them, and whether all is asked of the file as a dataset), then the bytes. Samples
- * are in the file, values in what is stored of them, and a Datum's data in the Datum.
- */
+/* fuzz_lmdb: any bytes as an LMDB file, as a Caffe Datum, and as a value to be examined. Input: one
+ * byte (choice of format, and whether the file is also read as a dataset), then the bytes. Samples
+ * must be in the file, values in their stored bytes, and a Datum's data in the Datum. */
 #include "dataset_run.h"
 
 #include "datum.h"
@@ -72,7 +70,7 @@ static void look_at_sample(const sl_lmdb_index *index, uint64_t number, sl_bytes
     const size_t bytes = index->places.bytes[number];
     const uint64_t offset = index->places.offsets[number];
     fuzz_expect(bytes <= file.size && offset <= file.size - bytes, "a sample lies in the file");
-    uint8_t *copy = malloc(bytes); /* of just that size, for the sanitizer */
+    uint8_t *copy = malloc(bytes); /* of exactly that size, for the sanitizer */
     fuzz_expect(copy != NULL, "memory");
     memcpy(copy, file.data + offset, bytes);
     const sl_bytes stored = {copy, bytes};
@@ -136,7 +134,7 @@ int fuzz_run(const uint8_t *data, size_t size)
         run_datum(bytes);
     } else if (mode == VALUE) {
         run_value(bytes);
-    } else { /* opening takes threads: of mutations of an input few are worth that */
+    } else { /* opening starts threads: done for few mutations only */
         run_file(bytes, mode == FILE_OPENED && data[size - 1] % 16 == 0);
     }
     free(copy);
@@ -149,7 +147,7 @@ static const char datum[] = "\x08\x01\x10\x01\x18\x02\x22\x02"
                             "ab\x28\x03\x38\x00";
 static const char photo[] = "\xff\xd8\xff\xe0 a picture";
 
-/* A branch, two leaves, a value in pages of its own, a named database. */
+/* A branch, two leaves, a value in separate pages, a named database. */
 static void make_plain(lmdb_file *file)
 {
     const lmdb_tree tree = {.depth = 2, .entries = 5, .root = 2};

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_loader: any bytes as a dataset, from opening it to the batches of an epoch. Input:
- * HEAD_BYTES that choose the kind of file and the loader's options, then the file. An epoch has the
- * rows that it said it would have, and each bad sample is a masked row, a replaced one, or an error
- * with a reason.
- */
+/* fuzz_loader: any bytes as a dataset, from opening it to the batches of an epoch. Input:
+ * HEAD_BYTES that choose the kind of file and the loader's options, then the file. An epoch must
+ * have the announced number of rows, and each bad sample is a masked row, a replaced one, or an
+ * error with a reason. */
 #include "dataset_run.h"
 
 #include "seal_shard.h"
@@ -16,12 +14,12 @@
 #include <string.h>
 
 enum { HEAD_BYTES = 3, SIDE = 8, KIND_SHARD = 0, KIND_TAR, KIND_ROWS, KINDS };
-/* More steps than any of the datasets makes of a megabyte are not asked for. */
+/* Steps beyond what any dataset makes of a megabyte are not requested. */
 enum { STEPS_MOST = 600 };
 
 static const char *const names[KINDS] = {FUZZ_SHARD, "a.tar", "rows.npy"};
 
-/* The file among nothing else: no earlier one is beside it. */
+/* Writes the file into an otherwise empty folder, without earlier files. */
 static void make_path(char path[4096], unsigned kind)
 {
     const char *folder = fuzz_suspect_folder(0);
@@ -66,7 +64,7 @@ static sluice_loader *open_loader(sluice_dataset *dataset, const sluice_loader_o
     return loader;
 }
 
-/* Reads all that a batch has, so that a sanitizer sees what is not there or was never written. */
+/* Reads a whole batch, so that a sanitizer detects missing or uninitialized memory. */
 static void read_batch(const sluice_batch *batch)
 {
     volatile uint8_t sum = 0;

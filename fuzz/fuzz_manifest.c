@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_manifest: any bytes as the manifest beside a sound shard. Input: one byte (which checksums
- * to put right, which dataset), then the file.
- */
+/* fuzz_manifest: any bytes as the manifest beside a sound shard. Input: one byte (which checksums
+ * to correct, which dataset), then the file. */
 #include "dataset_run.h"
 
 #include "little_endian.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_mds: any bytes as the index.json of MDS shards, as a shard whose index fits it, as a sample
- * with columns of all encodings, and as the name of an encoding. Input: one byte (which of them),
- * then the bytes.
- */
+/* fuzz_mds: any bytes as the index.json of MDS shards, as a shard with a matching index, as a
+ * sample with columns of all encodings, and as the name of an encoding. Input: one byte (choice of
+ * format), then the bytes. */
 #include "little_endian.h"
 #include "mds_columns.h"
 #include "shards_run.h"
@@ -35,7 +33,7 @@ static size_t put(uint8_t *to, const void *bytes, size_t size)
     return size;
 }
 
-/* An index of a shard of `size` bytes that says of it what it says itself. */
+/* Makes an index for a shard of `size` bytes, with the shard's own claims. */
 static size_t make_index(char *to, size_t capacity, const uint8_t *shard, size_t size)
 {
     int at = snprintf(to, capacity,

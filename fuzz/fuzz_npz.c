@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_npz: any bytes as an .npz file: looked at as opening does it, taken apart as a sample, and
- * as a deflate stream. Input: one byte (which of them, and whether the checksums of the directory
- * are put right), then the bytes. Members are before the directory and apart from one another; an
- * array holds what its shape says, and what two ways of reading say is the same.
- */
+/* fuzz_npz: any bytes as an .npz file: examined as when opening, unpacked as a sample, and as a
+ * deflate stream. Input: one byte (choice of format, and whether the directory's checksums are
+ * corrected), then the bytes. Members must be before the directory and must not overlap. An array
+ * holds what its shape says, and two ways of reading must agree. */
 #include "fuzz.h"
 
 #include "crc32.h"
@@ -23,7 +21,7 @@
 enum { AS_IT_IS, SEALED, STREAM, MODES };
 enum { UNPACKED_MOST = 1 << 20 };
 
-/* Where members are stored, and their sizes can be true, their checksums are put right. */
+/* Corrects the checksums of stored members with plausible sizes. */
 static void seal(uint8_t *file, size_t size)
 {
     for (size_t at = 0; at + 46 <= size; at++) {
@@ -69,7 +67,7 @@ static void look_at_value(const sl_field *field, const sl_value *value, sl_bytes
     }
 }
 
-/* The fields that the file's own arrays make. */
+/* Makes the fields of the file's own arrays. */
 static uint32_t make_fields(sl_npz_fields *fields, const sl_npz_file *file)
 {
     uint32_t refused = 0;
@@ -90,7 +88,7 @@ static uint32_t make_fields(sl_npz_fields *fields, const sl_npz_file *file)
     return refused;
 }
 
-/* Heads of arrays by their places are those that were looked at; others are not read beyond. */
+/* Array heads read by position must equal the examined ones; reads of others stay in bounds. */
 static void look_at_heads(const sl_npz_fields *fields, const sl_npz_file *file, sl_bytes bytes)
 {
     uint32_t number = 0;
@@ -146,7 +144,7 @@ static void run_file(const uint8_t *data, size_t size)
     (void)close(fd);
 }
 
-/* A file without the fields that were found when others were looked at. */
+/* A file that lacks fields found when other files were examined. */
 static void run_fields(const uint8_t *data, size_t size)
 {
     static sl_npz_fields fields;

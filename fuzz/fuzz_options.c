@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_options: any bytes as the loader's options, of any struct_size: refused with a reason, or in
- * range.
+/* fuzz_options: any bytes as the loader's options, of any struct_size: rejected with a reason, or
+ * in range.
  *
- * Pointers cannot come from a file. What stands behind the struct says what they are: a byte for
- * the device, then one for each output. What is asked for with `columns` is fuzz_columns' affair.
- */
+ * Pointers cannot come from a file. The bytes after the struct determine them: one for the device,
+ * then one for each output. fuzz_columns covers requests with `columns`. */
 #include "fuzz.h"
 
 #include "api.h"
@@ -14,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What a caller's struct may be: larger than ours. */
+/* Size of a caller's struct: it may be larger than ours. */
 enum { GIVEN = 2 * sizeof(sluice_loader_options), OUTPUTS = 64 };
 
 static const char *device_of(uint8_t byte)
@@ -23,7 +21,7 @@ static const char *device_of(uint8_t byte)
     return devices[byte % 4];
 }
 
-/* Addresses, which are only compared: most are good ones. */
+/* Sets addresses, which are only compared: most are valid. */
 static void fill_outputs(void **outputs, const uint8_t *bytes)
 {
     static _Alignas(16) uint8_t memory[OUTPUTS * 16];
@@ -50,7 +48,7 @@ static bool is_output(const void *output)
     return output != NULL && (uintptr_t)output % 16 == 0;
 }
 
-/* There is a batch for each, of memory that can be written to. */
+/* Checks that there is a batch for each output, with writable memory. */
 static void check_outputs(const sluice_loader_options *o)
 {
     fuzz_expect(o->output_count >= 2 && o->output_count <= OUTPUTS, "output_count");

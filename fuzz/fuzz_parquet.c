@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_parquet: any bytes as a Parquet file. All its rows are read as a dataset's, and each column
- * of byte arrays also as one that is too large for memory, which small files do not have, or as
- * lists of pictures.
- */
+/* fuzz_parquet: any bytes as a Parquet file. All its rows are read as a dataset, and each column of
+ * byte arrays also as one too large for memory, which small files do not have, or as lists of
+ * images. */
 #include "fuzz.h"
 
 #include "dataset.h"
@@ -22,7 +20,7 @@ enum { ROWS_ASKED = 64, ELEMENTS_ASKED = 3 };
 static int file = -1;
 static char path[64];
 static sl_handle handle;          /* the same, by its path */
-static volatile uint8_t last_sum; /* so that what was summed up has to be read */
+static volatile uint8_t last_sum; /* so that the summed bytes must be read */
 
 static void write_file(const uint8_t *data, size_t size)
 {
@@ -71,8 +69,8 @@ static void run_dataset(void)
     }
 }
 
-/* Where each row's values are said to be is in the file, and they can be taken out of it, or not;
- * what comes out is in what was read, or in the buffer. */
+/* The position given for each row's values must be inside the file. The values can be extracted
+ * from it or not; the result must be in the bytes read or in the buffer. */
 static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size)
 {
     static sl_value_buffers buffers;
@@ -107,14 +105,14 @@ static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size
     sl_value_buffers_close(&buffers);
 }
 
-/* The leaf of the paths beside that of bytes: any that is in the same lists may be asked. */
+/* The leaf of the paths beside the leaf of bytes: any leaf in the same lists may be used. */
 static uint32_t guide_of(const sl_parquet *parquet, uint32_t leaf)
 {
     const uint32_t other = leaf + 1 < parquet->leaf_count ? leaf + 1 : leaf;
     return parquet->leaves[other].max_rep == 1 ? other : leaf;
 }
 
-/* Of byte arrays any, of all else what is stored as it is meant. */
+/* Accepts any byte array; for other types, only values stored unconverted. */
 static bool fill(sl_parquet_read *read, const sl_parquet *parquet)
 {
     uint32_t longest;
@@ -176,7 +174,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Files that python/tests/parquets.py made: tests/data/parquet. */
+/* Files made by python/tests/parquets.py: tests/data/parquet. */
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     char name[4096];

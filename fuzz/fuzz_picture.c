@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_picture: any bytes, decoded as a picture, and its samples taken as stored. Input: one byte
- * of flags and the number of a codec (15: the bytes tell, and a PNG's checksums are made right),
- * one that places the rectangle, then the stored bytes.
- */
+/* fuzz_picture: any bytes decoded as an image, and its samples copied unconverted. Input: one byte
+ * with flags and the number of a codec (15: detected from the bytes, and a PNG's checksums are
+ * corrected), one byte that places the rectangle, then the stored bytes. */
 #include "codecs.h"
 #include "fuzz.h"
 
@@ -25,7 +23,7 @@ enum { RAW_WIDTH = 7, RAW_HEIGHT = 5 };
 
 static sl_decoder *shared_decoder(sluice_exif exif)
 {
-    /* live as long as the program, as libFuzzer's targets do */
+    /* live as long as the program, like libFuzzer's targets */
     static sl_decoder *decoders[FUZZ_LEVELS][2];
     sl_decoder **decoder = &decoders[fuzz_level()][exif == SLUICE_EXIF_APPLY];
     if (*decoder == NULL) {
@@ -37,7 +35,7 @@ static sl_decoder *shared_decoder(sluice_exif exif)
     return *decoder;
 }
 
-/* Reads every pixel, so that a sanitizer sees a view that is larger than its memory. */
+/* Reads every pixel, so that a sanitizer detects a view larger than its memory. */
 static void read_view(const sl_image *view)
 {
     volatile uint8_t sum = 0;
@@ -60,7 +58,7 @@ static void decode_part(sl_decoder *decoder, sl_picture picture, uint8_t place, 
     fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "an error has a text");
 }
 
-/* Some rows as stored, of codecs that have them. */
+/* Copies some rows unconverted, for codecs that support it. */
 static void take_values(sl_decoder *decoder, const sl_decoded_form *form, uint8_t place)
 {
     const uint8_t *rows = NULL;
@@ -81,7 +79,7 @@ int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < HEAD_BYTES)
         return 0;
-    /* a copy of exact size, so that a read past its end is seen */
+    /* a copy of exact size, so that an overread is detected */
     size_t bytes = size - HEAD_BYTES;
     uint8_t *copy = malloc(bytes ? bytes : 1);
     fuzz_expect(copy != NULL, "a megabyte of memory");
@@ -149,8 +147,7 @@ static size_t take(uint8_t *buffer, const void *data, size_t size)
 
 static size_t jpeg_seed(unsigned index, uint8_t *buffer)
 {
-    /* whole, a scaled-down part of the upright picture, and said to be a JPEG whatever it becomes
-     */
+    /* whole, a scaled-down part of the upright image, and always declared a JPEG */
     bool part = index >= KINDS && index < 2 * KINDS;
     buffer[0] = part ? FLAG_UPRIGHT | FLAG_SMALL : 0;
     if (index >= 2 * KINDS)
@@ -172,7 +169,7 @@ static const png_options png_kinds[] = {
 };
 enum { PNG_KINDS = sizeof(png_kinds) / sizeof(*png_kinds) };
 
-/* Sealed and whole, sealed and a part, and as it comes. */
+/* Sealed and whole, sealed and a part, and unchanged. */
 static size_t png_seed(unsigned index, uint8_t *buffer)
 {
     const unsigned way = index / PNG_KINDS;
@@ -209,7 +206,7 @@ static size_t webp_seed(unsigned index, uint8_t *buffer)
 #else
 enum { WEBP_KINDS = 1 };
 
-/* A container with nothing in it. */
+/* An empty container. */
 static size_t webp_seed(unsigned index, uint8_t *buffer)
 {
     buffer[0] = (uint8_t)(sl_codec_webp.number << CODEC_SHIFT);

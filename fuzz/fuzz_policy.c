@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_policy: timm's strings for policies. What is accepted is in range and can be drawn from;
- * what is refused is with a sentence. Input: the string.
- */
+/* fuzz_policy: timm's policy strings. If accepted, a policy is in range and can be drawn from;
+ * otherwise there is an error message. Input: the string. */
 #include "fuzz.h"
 
 #include "policy_timm.h"
@@ -42,7 +40,7 @@ static void draw(const sl_timm_policy *policy)
 
 int fuzz_run(const uint8_t *data, size_t size)
 {
-    /* a copy of exact size, so that a read past its end is seen */
+    /* a copy of exact size, so that an overread is detected */
     char *text = malloc(size + 1);
     fuzz_expect(text != NULL, "a megabyte of memory");
     if (size > 0)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_polygons: bytes are a mask's size, a matrix and vertices: polygons are refused with a
- * reason, or drawn inside of the mask; their box is inside of it, too.
- */
+/* fuzz_polygons: bytes are a mask's size, a matrix and vertices: polygons are rejected with a
+ * reason or drawn inside the mask, with their box inside it, too. */
 #include "fuzz.h"
 #include "instances.h"
 
@@ -11,7 +9,7 @@
 
 enum { SIDE_MAX = 128, GUARD = 16, PARTS = 3, HEAD = 8, SCRATCH = 1 << 22 };
 
-/* The next number: of 8 bytes as they are, of 2 in pixels and quarters of one. */
+/* Reads the next number: 8 bytes unconverted, 2 bytes in quarter pixels. */
 static double take_number(const uint8_t **at, const uint8_t *end, bool any)
 {
     const size_t bytes = any ? sizeof(double) : sizeof(int16_t);
@@ -54,7 +52,7 @@ static void find_box(const sl_instances *all, const sl_shape_view *view, sl_scra
     fuzz_expect(box[0] >= 0 && box[1] >= 0 && box[2] <= view->width && box[3] <= view->height &&
                     box[0] <= box[2] && box[1] <= box[3],
                 "the box is inside");
-    const double near = 1e-6; /* where edges are cut */
+    const double near = 1e-6; /* tolerance where edges are cut */
     fuzz_expect(box[0] == box[2] || (whole[0] <= box[0] + near && whole[1] <= box[1] + near &&
                                      whole[2] >= box[2] - near && whole[3] >= box[3] - near),
                 "the whole has it");

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_recipe: bytes choose steps, groups, arguments and a picture's size: the recipe is refused
- * with a reason; or a draw ends in an error or in a row of the size that the recipe says, the same
- * bytes by the scalar and by the best kernels, from the pixels that the draw needs.
- */
+/* fuzz_recipe: bytes choose steps, groups, arguments and an image's size. The recipe is rejected
+ * with a reason; or a draw fails or makes a row of the recipe's size, with the same bytes from the
+ * scalar and the best kernels, reading only the pixels that the draw needs. */
 #include "fuzz.h"
 
 #include "converter.h"
@@ -22,7 +20,7 @@ enum {
     CANVAS_MOST = 1 << 24
 };
 
-/* What follows the picture's and the row's sizes: as many steps as there are bytes. */
+/* The bytes after the sizes of image and row: they give as many steps as they can. */
 typedef struct input {
     const uint8_t *data;
     size_t size;
@@ -56,7 +54,7 @@ static double take_argument(input *in, const sl_argument *a)
     }
     case 4:
         return (double)take_bytes(in, 2) / 256;
-    default: /* a whole number above the least one */
+    default: /* a whole number above the minimum */
         // NOLINTNEXTLINE(bugprone-integer-division): whole numbers are wanted
         return fmin(a->least + (double)(int)(how / 8), a->most);
     }
@@ -100,7 +98,7 @@ static sluice_status take_step(sluice_augment *r, input *in)
                                       : sluice_augment_begin(r, kind->name, arguments, count);
 }
 
-/* What is refused is as if it had not been said. */
+/* A rejected step leaves the recipe unchanged. */
 static void take_steps(sluice_augment *r, input *in)
 {
     while (in->size > 0) {
@@ -117,7 +115,7 @@ static void take_steps(sluice_augment *r, input *in)
         const sluice_augment before = *r;
         if (sluice_augment_end(r) != SLUICE_OK) {
             *r = before;
-            r->count = before.groups[0]; /* without what was in it */
+            r->count = before.groups[0]; /* without its contents */
             r->depth = 0;
         }
     }
@@ -139,7 +137,7 @@ static sluice_status copy_jpeg(const sl_image *in, int quality, uint8_t *out, sl
     return SLUICE_OK;
 }
 
-/* One of two layers, blended into black where it is the second; of a view, or of tiles. */
+/* Makes one of two layers, blended into black if it is the second; from a view or from tiles. */
 static sluice_status apply_layer(const sl_converter *converter, const sl_params *params,
                                  const sl_apply_work *work, sl_layer *layer, uint8_t *row,
                                  sluice_error *error)
@@ -154,7 +152,7 @@ static sluice_status apply_layer(const sl_converter *converter, const sl_params 
     return status;
 }
 
-/* The only tile of its canvas. */
+/* Applies the only tile of a canvas. */
 static sluice_status apply_tile(const sl_converter *converter, const sl_image *view,
                                 const sl_params *params, const sl_apply_work *work, uint8_t *row,
                                 sluice_error *error)
@@ -172,7 +170,7 @@ static sluice_status apply_tile(const sl_converter *converter, const sl_image *v
     return status;
 }
 
-/* The only picture of its row, where there may be several. */
+/* Applies the only image of a row that may have several. */
 static sluice_status apply_one(const sl_converter *converter, const sl_image *view,
                                const sl_params *params, const sl_apply_work *work, uint8_t *row,
                                sluice_error *error)
@@ -203,7 +201,7 @@ static made apply(const sluice_augment *r, const sl_params *params, const sl_ima
         fuzz_expect(output % 4 == 3, "floating dtypes are for any recipe");
         return m;
     }
-    converter.width = params->width; /* the recipe's, or the batch's */
+    converter.width = params->width; /* from the recipe or the batch */
     converter.height = params->height;
     converter.tools.simd = simd;
     converter.tools.jpeg = copy_jpeg;
@@ -305,7 +303,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Each kind by itself with its presets or its least arguments; then everything in groups. */
+/* Each kind alone, with its presets or its minimum arguments; then everything in groups. */
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     static const uint8_t head[] = {99, 0, 70, 0, 1, 0, 0, 31, 23};
@@ -318,7 +316,7 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     const unsigned last = index < sl_step_kind_count ? index + 1 : sl_step_kind_count;
     for (unsigned kind = first; kind < last; kind++) {
         const uint32_t count = sl_step_argument_count(sl_step_kinds[kind]);
-        if (sl_step_kinds[kind]->layers != NULL) { /* it stands behind what gives a size */
+        if (sl_step_kinds[kind]->layers != NULL) { /* it follows a step that sets a size */
             const uint8_t resize[] = {4, 2, 8 * 6 + 5, 8 * 6 + 5};
             memcpy(buffer + size, resize, sizeof(resize));
             size += sizeof(resize);

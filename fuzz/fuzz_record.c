@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_record: any bytes as one sample of a shard of version 2. Input: one byte (whether to put the
- * checksum right, which schema), then the sample. What is accepted must lie inside the sample.
- */
+/* fuzz_record: any bytes as one sample of a version 2 shard. Input: one byte (whether to correct
+ * the checksum, which schema), then the sample. An accepted value must lie inside the sample. */
 #include "fuzz.h"
 
 #include "checksum.h"
@@ -44,7 +42,7 @@ static void make_schemas(void)
     fuzz_expect(good, "schemas are made");
 }
 
-/* Spans follow one another from the head to the end. */
+/* Checks that spans follow one another from the head to the end. */
 static void look_at(const sl_schema *schema, sl_bytes record, const sl_values *values)
 {
     size_t at = schema->head_bytes;
@@ -60,13 +58,13 @@ static void look_at(const sl_schema *schema, sl_bytes record, const sl_values *v
     fuzz_expect(at == record.size, "spans cover the record");
 }
 
-/* The head alone says of images what the record does; `whole` NULL: the record was refused. */
+/* The head alone must describe images as the record does; `whole` NULL: the record was rejected. */
 static void look_at_head(const sl_schema *schema, sl_bytes record, const sl_values *whole)
 {
     static sl_values values = {.wanted = SL_VALUES_ALL};
     const size_t size = record.size < schema->head_bytes ? record.size : schema->head_bytes;
     uint64_t sum = 0;
-    uint8_t *head = malloc(size); /* of just that size, for the sanitizer */
+    uint8_t *head = malloc(size); /* of exactly that size, for the sanitizer */
     fuzz_expect(head != NULL, "memory");
     memcpy(head, record.data, size);
     const sl_refusal refusal =
@@ -93,7 +91,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     if (size < 1 + 16)
         return 0;
     const sl_schema *schema = &schemas[data[0] / 2 % SCHEMAS];
-    uint8_t *copy = malloc(size - 1); /* of just that size, for the sanitizer */
+    uint8_t *copy = malloc(size - 1); /* of exactly that size, for the sanitizer */
     fuzz_expect(copy != NULL, "memory");
     memcpy(copy, data + 1, size - 1);
     if (data[0] & SEAL)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_recordio: any bytes as a RecordIO file, and as an index that MXNet left. Input: one byte
- * (which of them, and whether the file's parts are put one behind the other), then the bytes. What
- * a record's values are is compared with a joining of its own, part by part.
- */
+/* fuzz_recordio: any bytes as a RecordIO file, and as an MXNet index. Input: one byte (choice of
+ * format, and whether the file's parts are made consecutive), then the bytes. The values of a
+ * record are compared with a separate part-by-part joining. */
 #include "fuzz.h"
 
 #include "little_endian.h"
@@ -19,7 +17,7 @@
 
 enum { FILE_AS_IT_IS, FILE_SEALED, TEXT, MODES };
 
-/* Gives each part the magic number, and a length that the file has. */
+/* Gives each part the magic number and a length within the file. */
 static void seal_parts(uint8_t *file, size_t size)
 {
     for (size_t at = 0; at + SL_RECORDIO_HEAD <= size;) {
@@ -33,7 +31,7 @@ static void seal_parts(uint8_t *file, size_t size)
     }
 }
 
-/* A record's bytes, joined as the format says it. */
+/* Joins a record's bytes as the format describes. */
 static size_t join(const uint8_t *record, size_t size, uint8_t *to)
 {
     size_t made = 0;
@@ -128,7 +126,7 @@ static void run_records(const sl_file_index *index, const uint8_t *file, size_t 
         fuzz_expect(index->offsets[i] == end, "records follow one another");
         end += bytes;
         fuzz_expect(end <= size, "records lie in the file");
-        uint8_t *copy = malloc(bytes); /* of just that size, for the sanitizer */
+        uint8_t *copy = malloc(bytes); /* of exactly that size, for the sanitizer */
         fuzz_expect(copy != NULL, "memory");
         memcpy(copy, file + index->offsets[i], bytes);
         run_record(copy, bytes);
@@ -190,7 +188,7 @@ int fuzz_run(const uint8_t *data, size_t size)
         run_text((const char *)copy, size - 1);
     } else {
         run_file(copy, size - 1);
-        run_record(copy, size - 1); /* also where no walk would have led to it */
+        run_record(copy, size - 1); /* even if no scan would have reached it */
     }
     free(copy);
     return 0;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_region: parts of any JPEG, scaled or not. Where libjpeg decodes the whole without a warning,
- * the part must equal what it shows there (values out of range apart, jpeg_range.h). Input: one
- * byte for scale, four that place the rectangle, then the JPEG.
- */
+/* fuzz_region: parts of any JPEG, scaled or not. If libjpeg decodes the whole without a warning,
+ * the part must equal its pixels there (except values out of range, jpeg_range.h). Input: one byte
+ * for the scale, four that place the rectangle, then the JPEG. */
 #include "fuzz.h"
 
 #include "decoder.h"
@@ -18,7 +16,7 @@ enum { HEAD_BYTES = 5 };
 
 static sl_decoder *shared_decoder(void)
 {
-    /* live as long as the program, as libFuzzer's targets do */
+    /* live as long as the program, like libFuzzer's targets */
     static sl_decoder *decoders[FUZZ_LEVELS];
     sl_decoder **decoder = &decoders[fuzz_level()];
     if (*decoder == NULL) {
@@ -44,7 +42,7 @@ static void expect_row(const uint8_t *ours, const uint8_t *whole, uint32_t chann
     }
 }
 
-/* The rectangle in pixels of the view's scale. */
+/* Returns the rectangle in pixels of the view's scale. */
 static sl_rect scaled(sl_rect rect, uint32_t d)
 {
     const uint32_t right = (rect.x + rect.width + d - 1) / d;
@@ -52,7 +50,7 @@ static sl_rect scaled(sl_rect rect, uint32_t d)
     return (sl_rect){rect.x / d, rect.y / d, right - rect.x / d, bottom - rect.y / d};
 }
 
-/* The view's margin around the rectangle is not promised to be right. */
+/* Compares only the rectangle: the view's margin around it need not be right. */
 static void compare(const uint8_t *whole, uint32_t width, uint32_t channels, const sl_image *view,
                     sl_rect need)
 {
@@ -99,7 +97,7 @@ int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < HEAD_BYTES)
         return 0;
-    /* a copy of exact size, so that a read past its end is seen */
+    /* a copy of exact size, so that an overread is detected */
     const size_t bytes = size - HEAD_BYTES;
     uint8_t *copy = malloc(bytes ? bytes : 1);
     fuzz_expect(copy != NULL, "a megabyte of memory");

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_remote: texts from users, servers and programs that remote reading takes: addresses,
- * redirects, credentials in JSON and XML, dates, and AWS's files. They are taken or refused with a
- * reason; an address prints without user and query, and a redirect leads to http(s) only.
+/* fuzz_remote: texts that remote reading gets from users, servers and programs: addresses,
+ * redirects, credentials in JSON and XML, dates, and AWS's files. They are accepted or rejected
+ * with a reason; an address prints without user and query, and a redirect leads to http(s) only.
  *
- * The first byte of an input is its kind, the rest the text.
- */
+ * The first byte of an input is its kind, the rest is the text. */
 #include "fuzz.h"
 
 #include "aws_profile.h"
@@ -106,7 +104,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    char *text = malloc(size); /* of its own size: a sanitizer sees what reads behind it */
+    char *text = malloc(size); /* of exactly that size: a sanitizer detects overreads */
     fuzz_expect(text != NULL, "memory");
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_retile: any bytes, re-tiled as a JPEG. Input: one byte (1: drop metadata; 2 and 4: MCUs in
- * an interval; 8: the fastest form), then the picture. What is taken has the same pixels, and
- * re-tiled again it is the same file.
- */
+/* fuzz_retile: any bytes, re-tiled as a JPEG. Input: one byte (1: drop metadata; 2 and 4: MCUs per
+ * interval; 8: the fastest form), then the image. An accepted image keeps its pixels, and re-tiling
+ * it again gives the same file. */
 #include "fuzz.h"
 
 #include "decoder.h"
@@ -16,7 +14,7 @@
 
 enum { MAX_PIXELS = 1 << 20, MAX_BYTES = 1 << 24, DROP = 1, TILES = 4, FASTEST = 8, WAYS = 16 };
 
-/* They live as long as the program, as libFuzzer's targets do. */
+/* They live as long as the program, like libFuzzer's targets. */
 static sl_jpeg_retiler *shared_retiler(uint8_t flags)
 {
     static sl_jpeg_retiler *retilers[FUZZ_LEVELS][WAYS];
@@ -43,7 +41,7 @@ static sl_decoder *shared_decoder(void)
     return *decoder;
 }
 
-/* FNV-1a over the upright pixels and their size; 0: it does not decode. */
+/* Returns an FNV-1a hash of the upright pixels and their size; 0 if decoding fails. */
 static uint64_t pixels_of(sl_bytes jpeg)
 {
     const sl_value stored = {.bytes = jpeg};
@@ -98,7 +96,7 @@ int fuzz_run(const uint8_t *data, size_t size)
 {
     if (size < 3)
         return 0;
-    /* a copy of exact size, so that a read past its end is seen */
+    /* a copy of exact size, so that an overread is detected */
     uint8_t *copy = malloc(size - 1);
     fuzz_expect(copy != NULL, "a megabyte of memory");
     memcpy(copy, data + 1, size - 1);

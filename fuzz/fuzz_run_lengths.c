@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_run_lengths: any bytes as a text of shapes, so of run lengths among others: they are refused
- * with a reason and a place; or they are drawn, as many pixels as their area, in their box.
- */
+/* fuzz_run_lengths: any bytes as a text of shapes, including run lengths: they are rejected with a
+ * reason and a position, or drawn inside their box with as many pixels as their area. */
 #include "fuzz.h"
 #include "segmentation.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_shard: any bytes as a shard file. Input: one byte that says which checksums to put right
- * first (else no mutation would get past them), then the file.
- */
+/* fuzz_shard: any bytes as a shard file. Input: one byte that says which checksums to correct first
+ * (otherwise no mutation would pass them), then the file. */
 #include "dataset_run.h"
 
 #include "seal_shard.h"
@@ -31,7 +29,7 @@ int fuzz_run(const uint8_t *data, size_t size)
 
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
-    /* all checksums put right, or none */
+    /* all checksums corrected, or none */
     if (index >= 2 * FUZZ_DATASETS)
         return 0;
     buffer[0] = index < FUZZ_DATASETS ? FUZZ_SEALS : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_snappy: any bytes unpack to what their size says, or are refused; nothing else is written.
- * Piece by piece the same comes out. */
+/* fuzz_snappy: any bytes unpack to their stated size or fail; nothing else is written. Unpacking
+ * piece by piece gives the same. */
 #include "fuzz.h"
 
 #include "snappy.h"
@@ -11,7 +11,7 @@
 
 enum { SIZE_MAX_HERE = 4096, GUARD = 0x5a };
 
-/* The block's own size, where it has one that is small. */
+/* The block's stated size, if it has a small one. */
 static size_t size_of(const uint8_t *data, size_t size)
 {
     size_t told = size > 0 ? data[0] & 0x7fU : 0;
@@ -21,7 +21,7 @@ static size_t size_of(const uint8_t *data, size_t size)
     return told;
 }
 
-/* In pieces of up to 7 bytes each; SIZE_MAX: refused. */
+/* Unpacks in pieces of up to 7 bytes. Returns SIZE_MAX on failure. */
 static size_t run_pieces(const uint8_t *data, size_t size, uint8_t to[SIZE_MAX_HERE])
 {
     sl_snappy_stream *stream = sl_snappy_stream_open();
@@ -69,7 +69,7 @@ int fuzz_run(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* The second is of google/snappy's library. */
+/* The second block is from google/snappy's library. */
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     static const char repeats[] = "\x64\x08"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_stream: any bytes as a compressed file, read in any order, against zlib and libzstd run over
- * all of it at once. Input: a byte of chunks, READS times two of where and how much, then the file.
- */
+/* fuzz_stream: any bytes as a compressed file, read in any order, compared with zlib and libzstd
+ * run over the whole file. Input: one byte for the chunks, READS pairs of position and length, then
+ * the file. */
 #include "fuzz.h"
 
 #include "file.h"
@@ -18,14 +17,14 @@
 #include <zstd.h>
 
 enum { READS = 8, HEAD_BYTES = 1 + 2 * READS };
-/* More than comes out of what is compared: of larger ones only the beginning is read. */
+/* Most output that is compared: of larger outputs, only the beginning is read. */
 #define OUT_BYTES ((size_t)1536 << 10)
 
-/* What comes out of a file. */
+/* The unpacked contents of a file. */
 typedef struct oracle {
     size_t bytes;
     bool good, is_zstd;
-    bool large; /* there is more than space for */
+    bool large; /* more than fits */
     uint8_t out[OUT_BYTES];
 } oracle;
 
@@ -52,8 +51,8 @@ static void run_gzip(oracle *o, sl_bytes packed)
     (void)inflateEnd(&z);
 }
 
-/* Piece by piece, as the stream does: of damaged frames libzstd makes other bytes, and takes some
- * that it refuses elsewhere, where there is more space. */
+/* Unpacks piece by piece, like the stream: for damaged frames, libzstd's output depends on the
+ * output space, and it accepts some frames that it rejects with more space. */
 static void run_zstd(oracle *o, sl_bytes packed)
 {
     ZSTD_DCtx *context = ZSTD_createDCtx();
@@ -70,7 +69,7 @@ static void run_zstd(oracle *o, sl_bytes packed)
         ZSTD_outBuffer out = {o->out + o->bytes, left < most ? left : most, 0};
         taken = in.pos;
         result = ZSTD_decompressStream(context, &out, &in);
-        /* What an error says to have come out may never have been written (frames of zstd 0.5). */
+        /* After an error, libzstd may count bytes that were never written (frames of zstd 0.5). */
         came = ZSTD_isError(result) ? 0 : out.pos;
         o->bytes += came;
     } while (!ZSTD_isError(result) && (in.pos > taken || came > 0) &&
@@ -84,12 +83,12 @@ static void check_read(sl_stream *stream, const oracle *o, uint64_t offset, size
 {
     size_t got = SIZE_MAX;
     sluice_error error = SLUICE_ERROR_INIT;
-    uint8_t *to = malloc(bytes + 1); /* of just that size, for the sanitizer */
+    uint8_t *to = malloc(bytes + 1); /* of exactly that size, for the sanitizer */
     fuzz_expect(to != NULL, "memory");
     const sluice_status status = sl_stream_read_some(stream, offset, to, bytes, &got, &error);
     const size_t there = offset < o->bytes ? o->bytes - (size_t)offset : 0;
     const size_t most = bytes < there ? bytes : there;
-    /* How much of a damaged frame comes out, depends on how much there is space for. */
+    /* How much of a damaged frame is unpacked depends on the output space. */
     fuzz_expect(got <= most || (o->is_zstd && !o->good && got <= bytes),
                 "no more comes out than there is");
     const size_t known = got < most ? got : most;
@@ -108,7 +107,7 @@ static void check_read(sl_stream *stream, const oracle *o, uint64_t offset, size
 
 static void check_all(sl_stream *stream, const oracle *o, const uint8_t *reads)
 {
-    /* Of what is too large all reads are below the end of what is known. */
+    /* If the output is too large, all reads end within its known part. */
     const uint64_t end = o->large ? o->bytes : o->bytes + 300;
     for (size_t i = 0; i < READS; i++) {
         const uint64_t offset = end * reads[2 * i] / 256;

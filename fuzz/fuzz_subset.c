@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_subset: choices of samples in words and in files. What is accepted names samples that there
- * are. Input: one byte (which: ranges, a file of numbers, a condition), then the text.
- */
+/* fuzz_subset: choices of samples as text and in files. Accepted ones name existing samples. Input:
+ * one byte (ranges, a file of numbers, or a condition), then the text. */
 #include "fuzz.h"
 
 #include "condition.h"

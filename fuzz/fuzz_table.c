@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_table: any bytes as a table that lists pictures, or as a text that may. Input: one byte
- * (CSV, TSV, JSON Lines, a list, one cell, StyleGAN's pairs, or a text beside pictures), then the
- * bytes.
- */
+/* fuzz_table: any bytes as a table that lists images, or as a text that may do so. Input: one byte
+ * (CSV, TSV, JSON Lines, a list, one cell, StyleGAN's pairs, or a text beside images), then the
+ * bytes. */
 #include "dataset_run.h"
 #include "foreign.h"
 #include "list_scan.h"
@@ -16,7 +14,7 @@ enum { CSV, TSV, JSON_LINES, LIST, CELL, PAIRS, SCAN, MODES };
 static const char *const names[] = {"a.csv", "a.tsv",        "a.jsonl",   "a.lst",
                                     "",      "dataset.json", "labels.txt"};
 
-/* A text is a list of the same kind each time, and its head is something or nothing. */
+/* A text is recognized as the same kind of list each time, and its head by one table. */
 static void run_scan(const char *path, const uint8_t *data, size_t size)
 {
     const sl_list_images images = {.root = fuzz_suspect_folder(0),
@@ -31,7 +29,7 @@ static void run_scan(const char *path, const uint8_t *data, size_t size)
     fuzz_expect(kind == NULL || kind == sl_foreign_or_known_kind(data, size), "one table");
 }
 
-/* A cell that is of a type is a value of the field that it is said to be. */
+/* A cell of a type must be a valid value of the corresponding field. */
 static void run_cell(const uint8_t *data, size_t size)
 {
     static const sluice_field_type types[] = {

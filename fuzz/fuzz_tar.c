@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_tar: any bytes as a tar archive, and as an index of one that was kept. Input: one byte (an
- * index, or an archive, whose headers' checksums may be put right), then the file. Samples are
- * behind one another in the archive, and what is made of them inside them; of a compressed one only
- * the walk is run here (fuzz_stream has the rest).
- */
+/* fuzz_tar: any bytes as a tar archive, and as a cached index of one. Input: one byte (an index, or
+ * an archive whose header checksums may be corrected), then the file. Samples must be consecutive
+ * in the archive, and their values inside them; a compressed archive is only scanned here
+ * (fuzz_stream covers the rest). */
 #include "fuzz.h"
 
 #include "checksum.h"
@@ -36,7 +34,7 @@ static void seal_header(uint8_t *block)
     memcpy(block + CHECKSUM, text, 7);
 }
 
-/* Of whatever says that it is a header. */
+/* Corrects the checksums of blocks that claim to be headers. */
 static void seal_headers(uint8_t *file, size_t size)
 {
     for (size_t at = 0; at + SL_TAR_BLOCK <= size; at += SL_TAR_BLOCK) {
@@ -74,7 +72,7 @@ static void unpack_samples(const sl_file_index *index, const uint8_t *file)
         record.links = sl_file_index_links(index, i, &record.link_count);
         for (uint32_t k = 0; k < record.link_count; k++)
             size += record.links[k].bytes;
-        uint8_t *copy = malloc(size); /* of just that size, for the sanitizer */
+        uint8_t *copy = malloc(size); /* of exactly that size, for the sanitizer */
         fuzz_expect(copy != NULL, "memory");
         memcpy(copy, file + index->offsets[i], index->bytes[i]);
         uint8_t *to = copy + index->bytes[i];
@@ -120,7 +118,7 @@ static void run_index(const uint8_t *bytes, size_t size, bool seal)
     free(copy);
 }
 
-/* Of an archive that is as large as can be, and of a small one. */
+/* For archives of every size, from small to the largest possible. */
 static void run_text(const char *text, size_t size)
 {
     sl_file_index index;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_tfrecord: any bytes as a TFRecord file, as one tf.train.Example or SequenceExample, as an
- * index of tfrecord2idx, and as the words of a field that is chosen. Input: one byte (which of
- * them, and whether the file's checksums are put right), then the bytes. Records are behind one
- * another in the file, and what is made of them inside them; an array holds as many numbers as its
- * shape says.
- */
+/* fuzz_tfrecord: any bytes as a TFRecord file, as one tf.train.Example or SequenceExample, as an
+ * index of tfrecord2idx, and as the text of a chosen field. Input: one byte (choice of format, and
+ * whether the file's checksums are corrected), then the bytes. Records must be consecutive in the
+ * file, and their values inside them; an array has as many numbers as its shape says. */
 #include "fuzz.h"
 
 #include "crc32c.h"
@@ -24,7 +21,7 @@
 #include <unistd.h>
 
 enum { FILE_AS_IT_IS, FILE_SEALED, EXAMPLE, TEXT, CHOICE, MODES };
-enum { SEQUENCE = MODES, CHOICES = 10 }; /* a seed more of EXAMPLE */
+enum { SEQUENCE = MODES, CHOICES = 10 }; /* an extra seed of EXAMPLE */
 
 static void seal_records(uint8_t *file, size_t size)
 {
@@ -44,14 +41,14 @@ static uint8_t *unpack_list(const sl_value *value, uint64_t *size)
 {
     fuzz_expect(sl_packed_size(value, SL_RECORD_BYTES_MAX, size, NULL) == SLUICE_OK,
                 "a list that was taken is sound");
-    uint8_t *to = malloc(*size > 0 ? *size : 1); /* of just that size, for the sanitizer */
+    uint8_t *to = malloc(*size > 0 ? *size : 1); /* of exactly that size, for the sanitizer */
     fuzz_expect(to != NULL, "memory");
     fuzz_expect(sl_packed_unpack_to(NULL, value, to, *size, NULL) == SLUICE_OK,
                 "and can be made what is meant");
     return to;
 }
 
-/* A list of texts is a JSON array without what JSON has to escape. */
+/* A list of texts must be a JSON array without characters that JSON escapes. */
 static void look_at_text(const sl_value *value)
 {
     uint64_t size = 0;
@@ -110,7 +107,7 @@ static void unpack(const sl_example_fields *fields, sl_bytes record, sl_bytes ex
         look_at_values(fields, record, &values);
 }
 
-/* Both by what is found and by what is chosen, if that can be. */
+/* Reads the fields that are found and, if possible, those that are chosen. */
 static void run_example(sl_example_keys *keys, sl_bytes record, sl_bytes example)
 {
     static sl_example_fields fields;
@@ -140,7 +137,7 @@ static void run_records(const sl_file_index *index, const uint8_t *file, size_t 
         fuzz_expect(index->offsets[i] == end, "records follow one another");
         end += bytes;
         fuzz_expect(end <= size, "records lie in the file");
-        uint8_t *copy = malloc(bytes); /* of just that size, for the sanitizer */
+        uint8_t *copy = malloc(bytes); /* of exactly that size, for the sanitizer */
         fuzz_expect(copy != NULL, "memory");
         memcpy(copy, file + index->offsets[i], bytes);
         const sl_bytes record = {copy, bytes};
@@ -242,7 +239,7 @@ static size_t put_message(uint8_t *to, uint8_t tag, const void *bytes, size_t si
     return 3 + size;
 }
 
-/* An entry of the map, of a list of the kind `tag`, whose payload is a message already. */
+/* Writes an entry of the map: a list of kind `tag`, whose payload is already a message. */
 static size_t put_feature(uint8_t *to, const char *key, uint8_t tag, const void *list, size_t size)
 {
     uint8_t feature[600];
@@ -273,7 +270,7 @@ static size_t make_example(uint8_t *to)
     return put_message(to, 0x0a, features, at);
 }
 
-/* An entry of feature_lists with `count` steps of such a list. */
+/* Writes an entry of feature_lists with `count` steps of such a list. */
 static size_t put_steps(uint8_t *to, const char *key, uint8_t tag, const void *list, size_t size,
                         int count)
 {

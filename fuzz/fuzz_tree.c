@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_tree: a folder of any files, folders and links, opened as a dataset. Input: entries, each
- * one byte of what it is, one byte for the folder, one for the name, two for the bytes of its
- * content, and the content. Names are those that formats look for, so that one folder is taken for
- * several things, and bytes of the input.
- */
+/* fuzz_tree: a folder of any files, folders and links, opened as a dataset. Input: entries of one
+ * byte for the kind, one for the folder, one for the name, two for the size of the content, and the
+ * content. Names are those that formats look for, so that one folder matches several formats, and
+ * bytes of the input. */
 #include "dataset_run.h"
 
 #include "photo_folder.h"
@@ -81,7 +79,7 @@ static void path_of(char *path, const uint8_t *head, const char *root)
     const char *folder = folders[head[1] % COUNT(folders)];
     if (head[2] < 0xf0) {
         (void)snprintf(path, PATH_ROOM, "%s/%s/%s", root, folder, names[head[2] % COUNT(names)]);
-    } else { /* a name of no meaning, also with bytes that no text has */
+    } else { /* a meaningless name, even with bytes that are not text */
         (void)snprintf(path, PATH_ROOM, "%s/%s/%c%c.jpg", root, folder, 0x80 | head[2],
                        1 + head[3] % 46);
     }
@@ -100,12 +98,12 @@ static void make_file(const char *path, const uint8_t *data, size_t bytes)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
-        return; /* a folder or a pipe of that name */
+        return; /* a folder or a pipe has that name */
     (void)!write(fd, data, bytes);
     (void)close(fd);
 }
 
-/* Links lead to another entry, to themselves, above the root, and to nothing. */
+/* Links lead to another entry, to themselves, above the root, and nowhere. */
 static void make_link(const char *path, const uint8_t *head, const uint8_t *data, size_t bytes)
 {
     static const char *const targets[] = {".",         "..",       "a.jpg", "../cat",
@@ -197,7 +195,7 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     size_t at = 0;
     if (index >= 6)
         return 0;
-    /* folders of classes, with what is found beside them */
+    /* class folders, with the files found beside them */
     at += put_text(buffer + at, 1, "a.jpg", "\xff\xd8\xff\xe0");
     at += put_text(buffer + at, 2, "c.png", "\x89PNG\r\n\x1a\n");
     if (index == 1) {

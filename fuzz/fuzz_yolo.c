@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz_yolo: any bytes as labels of YOLO's kind. What begins with 'Y' is a data.yaml of those
- * behind it, with 'L' a list of pictures, with 'P' labels of objects with points, anything else
- * labels of boxes and polygons. Their pictures are there.
- */
+/* fuzz_yolo: any bytes as YOLO labels. Input that begins with 'Y' is a data.yaml for the labels
+ * after it, with 'L' a list of images, with 'P' labels of objects with points, anything else labels
+ * of boxes and polygons. Their images exist. */
 #include "dataset_run.h"
 
 #include <stdio.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * grammar_jpeg: mutations that know markers, segments, tables and scans of a JPEG, so that what
- * they make gets past the first checks. The JPEG begins at the first SOI of the input; half of the
- * mutations are the engine's own.
- */
+/* grammar_jpeg: mutations that know the markers, segments, tables and scans of a JPEG, so that
+ * their output passes the first checks. The JPEG begins at the first SOI of the input; half of the
+ * mutations are the engine's own. */
 #include "guard.h"
 
 #include "philox.h"
@@ -13,7 +11,7 @@
 enum { SOI = 0xd8, EOI = 0xd9, SOF0 = 0xc0, SOF2 = 0xc2, DHT = 0xc4, SOS = 0xda, DQT = 0xdb };
 enum { DRI = 0xdd, RST0 = 0xd0, SEGMENTS_MOST = 64, LENGTHS = 16 };
 
-/* One marker with all that follows until the next; the entropy-coded data belong to their scan. */
+/* One marker with everything until the next; entropy-coded data belong to their scan. */
 typedef struct segment {
     size_t at, bytes;
     uint8_t marker;
@@ -26,7 +24,7 @@ typedef struct jpeg_parts {
     uint32_t count;
 } jpeg_parts;
 
-/* The end of the entropy-coded data that begin at `at`. */
+/* Returns the end of the entropy-coded data that begin at `at`. */
 static size_t scan_end(const uint8_t *data, size_t size, size_t at)
 {
     while (at + 1 < size && (data[at] != 0xff || data[at + 1] == 0 ||
@@ -51,7 +49,7 @@ static void find_parts(jpeg_parts *parts, size_t begin)
     }
 }
 
-/* One of the segments with a marker from `first` to `last`, or NULL. */
+/* Returns one of the segments with a marker from `first` to `last`, or NULL. */
 static const segment *choose(const jpeg_parts *parts, uint8_t first, uint8_t last,
                              sl_random *random)
 {
@@ -66,7 +64,8 @@ static const segment *choose(const jpeg_parts *parts, uint8_t first, uint8_t las
     return found;
 }
 
-/* Makes `bytes` at `at` into `want`; what is new has no value. False: there is no space. */
+/* Resizes `bytes` at `at` to `want`; new bytes are uninitialized. Returns false if space is
+ * short. */
 static bool resize(jpeg_parts *parts, size_t at, size_t bytes, size_t want)
 {
     if (want > bytes && want - bytes > parts->most - parts->size)
@@ -83,7 +82,7 @@ static void drop_segment(jpeg_parts *parts, sl_random *random)
         (void)resize(parts, one->at, one->bytes, 0);
 }
 
-/* A copy of one segment in front of another: two tables of a number, a scan that comes again. */
+/* Copies one segment before another: two tables with one number, or a repeated scan. */
 static void repeat_segment(jpeg_parts *parts, sl_random *random)
 {
     static uint8_t copy[GUARD_INPUT_MAX];
@@ -96,7 +95,7 @@ static void repeat_segment(jpeg_parts *parts, sl_random *random)
         memcpy(parts->data + other->at, copy, one->bytes);
 }
 
-/* Two segments that follow one another, such as scans, in the other order. */
+/* Swaps two consecutive segments, such as scans. */
 static void swap_segments(jpeg_parts *parts, sl_random *random)
 {
     static uint8_t copy[GUARD_INPUT_MAX];
@@ -108,7 +107,7 @@ static void swap_segments(jpeg_parts *parts, sl_random *random)
     memcpy(parts->data + one->at + one[1].bytes, copy, one->bytes);
 }
 
-/* A length that is one less, one more, nothing, or all there can be. */
+/* Sets a length that is one less, one more, zero, or the maximum. */
 static void change_length(jpeg_parts *parts, sl_random *random)
 {
     const segment *one = choose(parts, 0, 0xff, random);
@@ -122,8 +121,8 @@ static void change_length(jpeg_parts *parts, sl_random *random)
     at[1] = (uint8_t)made;
 }
 
-/* The counts of a table of codes: one code goes to another length, so that their number stays; or a
- * length has as many as it can have and more. */
+/* Changes the counts of a code table: one code moves to another length, so that their number stays,
+ * or a length gets its maximum number or more. */
 static void change_codes(jpeg_parts *parts, sl_random *random)
 {
     const segment *one = choose(parts, DHT, DHT, random);
@@ -153,7 +152,8 @@ static void change_codes(jpeg_parts *parts, sl_random *random)
     }
 }
 
-/* Size, precision, number of components, their sampling and tables; the kind of the frame. */
+/* Changes size, precision, number of components, their sampling and tables, or the kind of
+ * frame. */
 static void change_frame(jpeg_parts *parts, sl_random *random)
 {
     static const uint8_t sampling[] = {0x11, 0x12, 0x21, 0x22, 0x41, 0x14, 0x44, 0x31, 0x00, 0x51};
@@ -184,7 +184,7 @@ static void change_frame(jpeg_parts *parts, sl_random *random)
     }
 }
 
-/* Which components a scan has, their tables, its band of coefficients and their bits. */
+/* Changes a scan's components, their tables, its band of coefficients or their bits. */
 static void change_scan(jpeg_parts *parts, sl_random *random)
 {
     const segment *one = choose(parts, SOS, SOS, random);
@@ -213,8 +213,8 @@ static void change_scan(jpeg_parts *parts, sl_random *random)
     }
 }
 
-/* In the entropy-coded data: a restart marker, a stuffed byte, a marker's first byte, or less of
- * them. */
+/* Changes entropy-coded data: a restart marker, a stuffed byte, a marker's first byte, or fewer
+ * bytes. */
 static void change_data(jpeg_parts *parts, sl_random *random)
 {
     const segment *one = choose(parts, SOS, SOS, random);
@@ -233,7 +233,7 @@ static void change_data(jpeg_parts *parts, sl_random *random)
     }
 }
 
-/* A restart interval, in front of a scan or in the place of one. */
+/* Inserts a restart interval before a scan, or replaces one. */
 static void change_interval(jpeg_parts *parts, sl_random *random)
 {
     const segment *one = choose(parts, DRI, DRI, random);

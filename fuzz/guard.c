@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-/* Far above what any input of a megabyte needs, far below a hang. */
+/* Far above the needs of any input of a megabyte, far below a hang. */
 #define CPU_SECONDS_MOST 20
-/* What the library may hold of an input of no bytes: pictures, batches and windows have limits of
- * their own. A claim in a file that nothing backs is larger. */
+/* Memory that the library may hold for an empty input: images, batches and windows have their own
+ * limits. An unfounded claim in a file is larger. */
 #define MEMORY_BASE     ((uint64_t)256 << 20)
 #define MEMORY_PER_BYTE 1024
 
@@ -33,14 +33,14 @@ uint32_t fuzz_avoid(void)
 }
 
 #if defined(SL_POISON_ADDRESS) || defined(SL_POISON_MEMORY)
-/* gcc does not install the header of these. */
+/* gcc does not install their header. */
 /* NOLINTBEGIN: the names are the sanitizer's */
 size_t __sanitizer_get_allocated_size(const volatile void *memory);
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
                                               void (*on_free)(const volatile void *));
 /* NOLINTEND */
 
-static _Atomic int64_t held; /* bytes that were allocated and not freed since the input began */
+static _Atomic int64_t held; /* bytes allocated and not freed since the input began */
 static _Atomic int64_t held_most = INT64_MAX;
 
 static void guard_on_malloc(const volatile void *memory, size_t bytes)
@@ -87,8 +87,8 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The clock of CPU time is a system call, longer than most inputs take. So it is read at most each
- * BASE_SECONDS, and an input is charged that much too much. */
+/* Reading the CPU clock is a system call that takes longer than most inputs. So it is read at most
+ * every BASE_SECONDS, and an input may be charged that much extra. */
 #define BASE_SECONDS 0.1
 
 static double base_wall = -BASE_SECONDS, base_cpu;
@@ -109,7 +109,7 @@ static void check_time(void)
                 "an input of a megabyte takes seconds");
 }
 
-/* The environment changes only where the level does. */
+/* Changes the environment only if the level changes. */
 static void choose_level(void)
 {
     static const char *const levels[FUZZ_LEVELS] = {"scalar", "avx2", "avx512"};
@@ -160,7 +160,7 @@ void guard_write_seeds(const char *folder)
     free(seed);
 }
 
-/* libFuzzer's engine has no option that writes the seeds. */
+/* libFuzzer has no option that writes the seeds. */
 int LLVMFuzzerInitialize(int *argc, /* NOLINT(readability-non-const-parameter): of libFuzzer */
                          char ***argv)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * guard: what stands between an engine and a target.
+/* guard: the layer between an engine and a target.
  *
  * Purpose: the first byte of an input chooses the SIMD level and the decoder's code path. The rest
- * is copied to memory of exact size, so that AddressSanitizer sees a read past its end. An input
- * may take CPU_SECONDS_MOST of CPU time, and so much memory as its size allows (where a sanitizer
- * counts it); more ends the program. Threads: one, the engine's.
- */
+ * is copied to memory of exact size, so that AddressSanitizer detects an overread. An input may
+ * take CPU_SECONDS_MOST of CPU time and an amount of memory that depends on its size (if a
+ * sanitizer counts it); exceeding either ends the program. Threads: one, the engine's. */
 #ifndef SL_FUZZ_GUARD_H
 #define SL_FUZZ_GUARD_H
 
@@ -18,22 +16,22 @@ enum { GUARD_HEAD = 1 };
 /* NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As fuzz_seed, of GUARD_INPUT_MAX bytes with the byte of paths. */
+/* Like fuzz_seed, for GUARD_INPUT_MAX bytes including the byte that chooses code paths. */
 size_t guard_seed(unsigned index, uint8_t *buffer);
 
-/* Writes them all to the folder, as a corpus: seed0, seed1, ... */
+/* Writes all seeds to the folder as a corpus: seed0, seed1, ... */
 void guard_write_seeds(const char *folder);
 
-/* The same, if the environment has a FUZZ_SEEDS; then the program ends. */
+/* Does the same if the environment has FUZZ_SEEDS, and then ends the program. */
 /* NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* Mutates by the grammar of the input's format; absent (NULL) in targets that have none. `seed`
+/* Mutates by the grammar of the input's format; absent (NULL) in targets without one. `seed`
  * chooses the mutation. */
 /* NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
     __attribute__((weak));
-/* One change that knows no format, of the engine. */
+/* Makes one of the engine's format-independent changes. */
 /* NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 

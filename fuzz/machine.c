@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * machine: what the library learns of the machine in the targets of libFuzzer (ld --wrap). Each
- * opening of a dataset would read thirty files of cgroups, longer than it takes to read an input,
- * and what an input does would differ from one machine to the next. Threads: any.
- */
+/* machine: replaces the library's queries of the machine in libFuzzer's targets (ld --wrap).
+ * Otherwise, each opening of a dataset would read thirty cgroup files, which takes longer than
+ * reading an input, and results would differ between machines. Threads: any. */
 #include "cpu.h"
 
 /* NOLINTBEGIN: the names are the linker's */

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Small datasets of all formats, damaged at random, opened, read, verified and loaded in this process.
+"""Damages small datasets of all formats at random, then opens, reads, verifies and loads them in this process.
 
     PYTHONPATH=build/release/python fuzz/mutate_files.py [--count 100000] [--seed 1] [--memory MiB] [--jobs 2] [--keep DIR]
     LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/asan/python fuzz/...
 
---memory: of addresses for each process (RLIMIT_AS), without a sanitizer. Any crash, time above 20 s, or exception that
-is no sluice.Error, is told, with its number and the folder, which is kept below DIR; exit code 1. The same seed and count
-make the same mutants. Needs numpy and Pillow; formats whose writers are missing are left out, with a word.
+--memory: address space per process (RLIMIT_AS), without a sanitizer. Reports any crash, time above 20 s, or exception that
+is not a sluice.Error, with its number and the folder, which is kept below DIR; exit code 1. The same seed and count make
+the same mutants. Needs numpy and Pillow; formats whose writers are missing are skipped with a note.
 """
 import argparse
 import collections
@@ -27,8 +27,8 @@ import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python" / "tests"))
-CPU_SECONDS, SECONDS = 60, 1800  # a hole of 4 GiB is read by ASan, on a busy machine
-AT_ONCE = 500  # mutants of a process
+CPU_SECONDS, SECONDS = 60, 1800  # ASan reads a 4 GiB hole, on a busy machine
+AT_ONCE = 500  # mutants per process
 
 
 # ---- datasets ----
@@ -312,7 +312,7 @@ def make_voc_masks(path):
 
 
 FORMATS = {name[5:]: make for name, make in list(globals().items()) if name.startswith("make_")}
-# What is opened, where it is not the folder.
+# The path to open, if it is not the folder.
 OPENED = {"shards": ("packed", "written"), "tar": ("a.tar",), "tar_gz": ("a.tar.gz",), "tar_zst": ("a.tar.zst",),
           "wids": ("a.json",), "tfrecord": ("a.tfrecord",), "parquet": ("a.parquet",), "parquet_packed": ("a.parquet",),
           "arrow": ("a.arrow",), "arrow_file": ("a.arrow",), "recordio": ("a.rec",), "beton": ("a.beton",),
@@ -322,7 +322,7 @@ OPENED = {"shards": ("packed", "written"), "tar": ("a.tar",), "tar_gz": ("a.tar.
 
 
 def make_all(root):
-    """The formats that could be made."""
+    """Returns the formats that could be made."""
     made = []
     for name, make in FORMATS.items():
         (root / name).mkdir()
@@ -344,7 +344,7 @@ def damage(chance, body, others):
     body = bytearray(body)
     for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
         at = chance.randrange(len(body) + 1)
-        # heads and tails say how the rest is to be read
+        # heads and tails determine how the rest is read
         at = min(at, chance.randrange(64)) if chance.random() < 0.25 else at
         at = max(at, len(body) - chance.randrange(1, 600)) if chance.random() < 0.2 else at
         size = chance.choice((1, 2, 4, 8, 16, 512))
@@ -378,7 +378,7 @@ def damage(chance, body, others):
 
 
 def mend(chance, name, body):
-    """Checksums hide what lies behind them: some are set right."""
+    """Corrects some checksums, which would otherwise hide the code behind them."""
     if name.endswith(".gz") and len(body) > 18 and chance.random() < 0.5:
         try:
             plain = zlib.decompressobj(31).decompress(body)
@@ -389,7 +389,7 @@ def mend(chance, name, body):
 
 
 def mend_index(chance, folder):
-    """Sizes of compressed shards, which are looked at before anything of them is."""
+    """Changes the sizes of compressed shards, which are checked before anything else of them."""
     try:
         index = json.loads(beginning(folder / "index.json"))
         for shard in index["shards"]:
@@ -415,7 +415,7 @@ def mutant(chance, seeds, name, folder):
         path.write_bytes(mend(chance, path.name, body))
         if chance.random() < 0.005:
             size = 1 << 32 if chance.random() < 0.1 else 1 << chance.choice((24, 26, 28))
-            os.truncate(path, size)  # it takes no room on the disk
+            os.truncate(path, size)  # sparse: takes no disk space
     if name.startswith("mds_"):
         mend_index(chance, folder)
 
@@ -445,7 +445,7 @@ def look(sluice, path, chance):
     except sluice.Error as error:
         return type(error).__name__
     except (TypeError, ValueError) as error:
-        return type(error).__name__  # no column for a field, no batch
+        return type(error).__name__  # no column for a field, or no batch
 
 
 def child(given):
@@ -471,7 +471,7 @@ def child(given):
 
 
 def run(given, seeds, first):
-    """Until all of these were looked at, whatever some do."""
+    """Runs until all of these have been tried, whatever some of them do."""
     bad, found, end = [], collections.Counter(), min(first + AT_ONCE, given.count)
     while first < end:
         work = pathlib.Path(tempfile.mkdtemp(prefix="sluice-mutants-"))

@@ -23,8 +23,8 @@ static void seal_index(uint8_t *data, size_t size)
     fuzz_seal(data, size, offset, bytes, INDEX_SUM);
 }
 
-/* Of version 2: as far as index or header tell where they are. Not the identity: nothing but verify
- * looks at it. */
+/* Seals the samples of version 2 as far as the index or header locates them. Not the identity,
+ * which only verify checks. */
 static void seal_samples(uint8_t *data, size_t size)
 {
     const uint64_t samples = sl_load64(data + SAMPLES);

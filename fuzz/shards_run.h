@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * shards_run: what the targets of MDS and LitData share: a folder with an index.json and one file,
- * and a look at what a sample of sized columns came to. Threads: one.
- */
+/* shards_run: shared by the targets of MDS and LitData: a folder with an index.json and one file,
+ * and a check of a sample of sized columns. Threads: one. */
 #ifndef SL_FUZZ_SHARDS_RUN_H
 #define SL_FUZZ_SHARDS_RUN_H
 
@@ -11,13 +9,13 @@
 
 /* Writes `name` to the target's folder, which is removed at exit. */
 void fuzz_shards_write(const char *name, const void *data, size_t size);
-/* Opens the folder and asks for everything. */
+/* Opens the folder and requests everything. */
 void fuzz_shards_open(void);
 
-/* A column of its own encoding behind those that there are; its source is returned. */
+/* Appends a column with its own encoding. Returns its source. */
 sl_source_column *fuzz_shards_column(sl_sized_columns *columns, const char *name);
-/* Looks at the bytes, finds the fields, takes the bytes apart, and holds what comes out against
- * them. Closes the columns. */
+/* Examines the bytes, finds the fields, unpacks the bytes, and compares the results with the
+ * fields. Closes the columns. */
 void fuzz_shards_sample(sl_sized_columns *columns, const uint8_t *data, size_t size);
 
 #endif
