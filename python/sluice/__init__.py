@@ -12,7 +12,7 @@
         for images, labels in loader:                # numpy: images.numpy(); torch: sluice.torch
             ...
 
-`sluice.torch.DataLoader` gives torch tensors. Threads of the library read, decode and augment; no
+`sluice.torch.DataLoader` returns torch tensors. Threads of the library read, decode and augment; no
 processes are started and nothing is pickled.
 """
 from ._sluice import (

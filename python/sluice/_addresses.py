@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of object stores, wherever a path may be one."""
+"""Addresses of object stores, which may replace paths."""
 from __future__ import annotations
 
 import os
@@ -9,12 +9,14 @@ _SCHEMES = (*_WEB, "s3://", "gs://", "hf://")
 
 
 def is_address(path):
-    """True if the path is an address in an object store, not of a file here."""
+    """Returns True if the path is an address in an object store rather than a local file."""
     return os.fsdecode(path).startswith(_SCHEMES)
 
 
 def shown(path):
-    """Returns the path as it may be printed: an http address without user, query and fragment, which may be secrets."""
+    """Returns the path for printing: an http address without user, query and fragment, which may be
+    secrets.
+    """
     text = os.fsdecode(path)
     if not text.startswith(_WEB):
         return path

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Assignments to attributes of loaders and datasets that would change nothing: they raise, and say what to do instead.
+"""Assignments to attributes of loaders and datasets that would have no effect: they raise, and the
+error says what to do instead.
 
-Names that begin with an underscore are free, and so are a subclass's own names, which the class of this package has neither as
-attributes nor as arguments. An attribute of the package's own is set once, by the constructor.
+Names that begin with an underscore are free. So are a subclass's own names, unless this package's
+class has them as attributes or arguments. The constructor sets each attribute of the package once.
 """
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ DATASET = {
 
 
 def check(self, owner, name, own, free=(), arguments=(), hints=None):
-    """
-    Raises AttributeError unless the assignment of `name` has an effect.
+    """Raises AttributeError unless the assignment of `name` has an effect.
 
-    owner: the class of this package, whose attributes and `arguments` a subclass cannot assign either. own: attributes that the
-    constructor sets, once. free: attributes that may be assigned at any time. hints: what to do instead, by name.
+    owner: the class of this package, whose attributes and `arguments` a subclass cannot assign
+    either. own: attributes that the constructor sets, once. free: attributes that may be assigned
+    at any time. hints: what to do instead, by name.
     """
     if name.startswith("_") or name in free or (name in own and name not in self.__dict__):
         return

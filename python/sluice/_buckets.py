@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buckets of aspect ratio: lists of sizes, as people write them and as the library has them."""
+"""Buckets of aspect ratio: lists of sizes, as users and as the library write them."""
 from __future__ import annotations
 
 import math
@@ -16,16 +16,30 @@ LIMIT, MOST = 16384, 64  # of a side; of sizes
 
 
 def buckets(area: int = 1024 * 1024, step: int = 64, max_ratio: float = 4.0) -> list[tuple[int, int]]:
-    """Sizes of about one area and many aspect ratios, for Loader(buckets=): (height, width) each, from tall to wide.
+    """Lists sizes of about one area and many aspect ratios, for Loader(buckets=).
 
-    area: pixels that no size is above. step: both sides are multiples of it, as networks want them that halve pictures
-    several times. max_ratio: of the longer side to the shorter one.
+    Follows NovelAI's aspect ratio bucketing (2022) as in make_bucket_resolutions of
+    kohya-ss/sd-scripts: for each width, the largest height within the area; the same sizes
+    transposed; and the largest square. Here `max_ratio` limits the sides. Stable Diffusion XL was
+    trained with a list of its own (arXiv 2307.01952, appendix I), which Loader(buckets=) accepts as
+    printed there.
 
-    The rule is that of NovelAI's aspect ratio bucketing (2022) as kohya-ss/sd-scripts has it (make_bucket_resolutions): for
-    each width the largest height whose area is within bounds, the same turned about, and the largest square; except that
-    the ratio bounds the sides here. buckets() has 33 sizes, from 2048 x 512 to 512 x 2048. Stable Diffusion XL was trained
-    with a list of its own (arXiv 2307.01952, appendix I), which can be given as it is printed there.
-    ValueError: there are more than 64, or none.
+    Args:
+        area: largest number of pixels of a size, 1 to 2**28 [1024 * 1024].
+        step: both sides are multiples of it, because networks halve images several times, 1 to
+            16384 [64].
+        max_ratio: largest ratio of the longer to the shorter side, at least 1 [4.0].
+
+    Returns:
+        1 to 64 pairs (height, width), from tall to wide.
+
+    Raises:
+        ValueError: there are more than 64 sizes, or none.
+
+    Example:
+        >>> sizes = sluice.buckets()
+        >>> len(sizes), sizes[0], sizes[-1]
+        (33, (2048, 512), (512, 2048))
     """
     area = _check.integer("area", area, 1, LIMIT * LIMIT)
     step = _check.integer("step", step, 1, LIMIT)
@@ -45,7 +59,7 @@ def buckets(area: int = 1024 * 1024, step: int = 64, max_ratio: float = 4.0) -> 
 
 
 def text(sizes: Sequence[Sequence[int]]) -> str:
-    """The library's option of (height, width) pairs."""
+    """Returns the library's option for (height, width) pairs."""
     wanted = "a list of (height, width)"
     pairs = [_pair("buckets", size) for size in _check.items("buckets", sizes, wanted)]
     if not pairs:
@@ -61,7 +75,7 @@ def _pair(name, size, most=LIMIT):
 
 
 def table(sizes: Any, samples: int) -> bytes:
-    """Of the samples' pictures, as the library has them: two u32 each, the width before the height."""
+    """Returns the samples' sizes in the library's form: two u32 each, the width before the height."""
     if hasattr(sizes, "detach"):
         sizes = sizes.detach().cpu().numpy()
     if hasattr(sizes, "astype"):

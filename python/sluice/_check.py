@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments, checked: one of another type than it should have is a TypeError that says which one, and what is wanted."""
+"""Checks of arguments. An argument of the wrong type is a TypeError that names the argument and what
+is expected.
+"""
 from __future__ import annotations
 
 import operator
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def near(word, words):
-    """What is said behind a word that is none of `words`: "; did you mean 'block'?", or nothing."""
+    """Returns the end of an error for a word that is not one of `words`: "; did you mean 'block'?", or
+    nothing.
+    """
     import difflib
 
     known = {known.lower(): known for known in words if isinstance(known, str)}
@@ -25,7 +29,7 @@ def near(word, words):
 
 
 def warn(text):
-    """Warns of the line of the user's program that called this package, from whatever depth."""
+    """Warns at the line of the user's program that called this package, from any depth."""
     import sys
     import warnings
 
@@ -39,12 +43,17 @@ def named(
     function: Function, *beside: Any, more: Mapping[str, Any] = MappingProxyType({}), hints: Mapping[str, str] = MappingProxyType({}),
     groups: Mapping[str, Mapping[str, str]] = MappingProxyType({}), shown: Callable[..., Any] | None = None,
 ) -> Function:  # fmt: skip
-    """The function, whose TypeError for a keyword argument that it has not says which was probably meant: of its own and of
-    those `beside`, which it passes the others on to. `more`: options of the library by name that it takes although its
-    signature has them not yet; what is given of them is in the attribute _more of its first argument. `hints`: what to write
-    instead of arguments that another function takes, by name. `groups`: arguments that may also be given together, in a dict that
-    is the argument of the group's name: of each group what its members are called in the dict, and by themselves. `shown`: a
-    function that is never called. help() and inspect.signature() show its signature and docstring instead of the function's."""
+    """Wraps a function so that its TypeError for an unknown keyword argument suggests the probable
+    one.
+
+    Known names are the function's own and those of the functions `beside`, to which it passes the
+    others on. `more`: options of the library, by name, that are accepted although the signature
+    lacks them; their values are in the attribute _more of the first argument. `hints`: advice for
+    arguments of other functions, by name. `groups`: arguments that may also be given together, in a
+    dict that is the argument of the group's name; each group maps its members' names in the dict to
+    the arguments' names. `shown`: a function that is never called; help() and inspect.signature()
+    show its signature and docstring instead of the function's.
+    """
     code = function.__code__
     names = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
     more = {name: option for name, option in more.items() if name not in names}
@@ -73,12 +82,26 @@ def named(
     if more and not shown:
         _show(call, more)
     if more:
-        call.__doc__ = "\n".join(filter(None, [call.__doc__, *(f"{name}: {option.help}" for name, option in more.items())]))
+        call.__doc__ = _described(call.__doc__ or "", more)
     return call
 
 
+def _described(text, more):
+    """Returns a docstring with an entry for each of the options `more`, as the last ones of its arguments."""
+    lines = text.rstrip().splitlines()
+    indent = next((line[: -len("Args:")] for line in lines if line.strip() == "Args:"), None)
+    if indent is None:
+        lines, indent = [*lines, "", "Args:"], ""
+    at = lines.index(f"{indent}Args:") + 1
+    while at < len(lines) and lines[at].strip():
+        at += 1
+    return "\n".join([*lines[:at], *(f"{indent}    {name}: {option.help}" for name, option in more.items()), *lines[at:], indent])
+
+
 def _ungroup(group, members, named):
-    """Replaces a group's dict by the arguments in it. A text is the argument of the group's name, if it has one."""
+    """Replaces a group's dict by the arguments in it. A text is the argument with the group's name, if
+    there is one.
+    """
     given = named.get(group)
     if given is None or (isinstance(given, str) and group in members.values()):
         return
@@ -103,7 +126,9 @@ def _show(call, more):
 
 
 def complete_signature(call: Any, beside: Any) -> Any:
-    """For inspect and completion: the signature of what named() made of a function, with all arguments of the one beside it."""
+    """Returns, for inspect and completion, the signature of a function from named(), with all
+    arguments of the one beside it.
+    """
     import inspect
 
     own = inspect.signature(call.taken).parameters
@@ -116,7 +141,7 @@ def complete_signature(call: Any, beside: Any) -> Any:
 
 
 def missing_name(module, name, words):
-    """The AttributeError of a module that has no such name."""
+    """Returns the AttributeError of a module that has no such name."""
     asked = "" if name.startswith("_") else near(name, words)  # nobody mistypes those: they are looked for
     return AttributeError(f"module {module!r} has no attribute {name!r}{asked}")
 
@@ -139,7 +164,7 @@ def texts(name, values, wanted):
 
 
 def path(name, value):
-    """As os.fspath gives it."""
+    """Returns the path, as os.fspath gives it."""
     try:
         return os.fspath(value)
     except TypeError:
@@ -147,7 +172,7 @@ def path(name, value):
 
 
 def integer(name, value, least=0, most=2**63 - 1):
-    """An int, also of numpy, in range."""
+    """Returns an int in range, also from numpy."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -160,7 +185,7 @@ def integer(name, value, least=0, most=2**63 - 1):
 
 
 def number(name, value):
-    """A float, also of numpy's numbers; not of a text, which float() reads."""
+    """Returns a float, also from numpy's numbers, but not from a text, which float() would read."""
     try:
         if hasattr(value, "__float__") or hasattr(value, "__index__"):
             return float(value)
@@ -170,7 +195,7 @@ def number(name, value):
 
 
 def flag(name, value):
-    """A bool; also 0 or 1."""
+    """Returns a bool, also from 0 or 1."""
     try:
         good = bool(value in (0, 1))
     except (TypeError, ValueError):  # arrays, whose comparison is none
@@ -188,14 +213,14 @@ def function(name, value):
 
 
 def mapping(name, value, wanted):
-    """Whose keys are names."""
+    """Returns a mapping whose keys are names."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise wrong(name, value, wanted)
     return value
 
 
 def items(name, values, wanted):
-    """A list of them. A text or bytes, which could be gone through as well, is a mistake."""
+    """Returns a list of the values. A text or bytes, which can be iterated as well, is a mistake."""
     try:
         if isinstance(values, (str, bytes, bytearray)):
             raise TypeError
@@ -206,7 +231,9 @@ def items(name, values, wanted):
 
 
 def series(name, values, wanted):
-    """A list of them, one for each sample; also of numpy or torch. A dict has keys, and a set no order: both are mistakes."""
+    """Returns a list with one value per sample, also from numpy or torch. A dict has keys, and a set
+    no order: both are mistakes.
+    """
     if isinstance(values, (dict, set, frozenset)):
         raise wrong(name, values, wanted)
     return items(name, values.tolist() if hasattr(values, "tolist") else values, wanted)
@@ -221,7 +248,7 @@ def shape(name, values):
 
 
 def zstd_level(zstd):
-    """The library's, of 'auto', 'off' or a level."""
+    """Returns the library's level for 'auto', 'off' or a level."""
     levels = {"auto": 0, "off": -1}
     if isinstance(zstd, str):
         if zstd not in levels:

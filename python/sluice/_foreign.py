@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets of torch and torchvision, opened by the library: the files that they name, in their order.
 
-Nothing here imports torch: an object of it exists only where a program imported torch. A subclass may change what a sample is,
-so only the classes themselves are taken. Each file is compared with what the object lists before the dataset is accepted; what
-differs is refused.
+This module does not import torch: a torch object exists only where a program imported torch. A
+subclass may change a sample, so only the classes themselves are accepted. Each file is compared
+with the object's list before the dataset is accepted; a difference is an error.
 """
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ GENERIC = (
 
 
 def is_foreign(value):
-    """True if the value is a dataset of torch, or a DataLoader."""
+    """Returns True if the value is a dataset of torch, or a DataLoader."""
     data = sys.modules.get("torch.utils.data")
     return data is not None and isinstance(value, (data.Dataset, data.DataLoader))
 
 
 def refuse_datasets(name, value, own, wanted, write="{}"):
-    """Raises TypeError, with the line to write, for a dataset, and for a list that has one: of class `own`, or of torch.
+    """Raises TypeError, with the line to write, for a dataset of class `own` or of torch, and for a
+    list that contains one.
 
-    wanted: what the argument is. write: the line, with {} for the sluice.Dataset that the value can become.
+    wanted: the expected argument. write: the line, with {} for the sluice.Dataset that the value
+    can become.
     """
     listed = isinstance(value, (list, tuple))
     values = list(value) if listed else [value]
@@ -40,7 +42,9 @@ def refuse_datasets(name, value, own, wanted, write="{}"):
 
 
 def opened(name, value):
-    """The sluice.Dataset of a torch dataset. Raises TypeError or ValueError with what to write instead."""
+    """Returns the sluice.Dataset of a torch dataset. Raises TypeError or ValueError with what to write
+    instead.
+    """
     for kinds, take in ((_torch_kinds, _TORCH), (_vision_kinds, _VISION)):
         made = take.get(kinds(type(value)))
         if made is not None:
@@ -49,7 +53,7 @@ def opened(name, value):
 
 
 def indices_of(subset, dataset):
-    """The indices of a torch Subset of this very sluice.Dataset; None for everything else."""
+    """Returns the indices of a torch Subset of this very sluice.Dataset; None for everything else."""
     if _torch_kinds(type(subset)) != "Subset" or subset.dataset is not dataset:
         return None
     return subset.indices
@@ -82,7 +86,7 @@ def _hint(value):
 
 
 def _part(name, value):
-    """The dataset that a Subset or a ConcatDataset has inside."""
+    """Returns the dataset inside a Subset or a ConcatDataset."""
     from .dataset import opened as any_opened
 
     if isinstance(value, (range, list, tuple)):
@@ -107,7 +111,7 @@ def _concat(name, value):
 
 
 def _check_functions(name, value, path):
-    """Refuses functions of the user's, which would be dropped."""
+    """Raises ValueError for functions of the user, which would be dropped."""
     for attribute in ("transform", "target_transform", "transforms"):
         if getattr(value, attribute, None) is not None:
             raise _refused(
@@ -118,7 +122,7 @@ def _check_functions(name, value, path):
 
 
 def _folder(name, value):
-    """torchvision's ImageFolder: the files of its `samples`, in that order, with those labels."""
+    """Opens torchvision's ImageFolder: the files of its `samples`, in that order, with those labels."""
     from .dataset import Dataset
 
     path = f"sluice.Dataset({value.root!r})"
@@ -135,7 +139,7 @@ def _folder(name, value):
 
 
 def _chosen(name, value, data, numbers, samples):
-    """The samples of these numbers. None: the dataset has no such sample."""
+    """Returns the samples of these numbers. None: the dataset has no such sample."""
     if None in numbers:
         missing = samples[numbers.index(None)]
         raise _refused(name, value, f"its sample {missing} is not in {data!r:.200}, or has another label there", ValueError)
@@ -143,7 +147,7 @@ def _chosen(name, value, data, numbers, samples):
 
 
 def _check_files(name, value, data, files):
-    """Refuses a dataset whose pictures are not these files, in this order."""
+    """Raises ValueError for a dataset whose images are not these files in this order."""
     for number, file in enumerate(files):
         found = data.sample(number)["file"]
         if os.path.abspath(file) != found and not _is_same(file, found):
@@ -195,7 +199,9 @@ def _coco(name, value):
 
 
 def _annotation_file(tree, root):
-    """The JSON that this is the content of, in the folders where annotations are kept; None if there is none."""
+    """Returns the JSON file with this content, from the folders where annotations are kept; None:
+    there is no such file.
+    """
     import glob
     import json
 

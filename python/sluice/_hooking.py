@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thread of a loader's batch_hook (batch_hook_thread=True), which runs one batch ahead of the loop.
+"""The thread of a loader's batch_hook (batch_hook_thread=True), which runs one batch ahead of the
+loop.
 
-Threads: one worker for each iteration. It makes a batch only when the loop has asked, so it owns the inner iterator, and the
-loader's place in the epoch, between `ask` and the answer; `idle` is set otherwise. The worker has no reference to the iterator
-that the loop has, so that a `break` drops that one, which joins the worker. A batch that is ahead holds a slot of the loader.
-What a state says is the place of the last batch that the loop was given. The loader and the iteration share a list of one that
-has it, `_shown`: set_epoch() of another thread gives the loader a new list, and an iteration that is over writes to the old one.
+Threads: one worker for each iteration. It makes a batch only when the loop has asked, so it owns
+the inner iterator, and the loader's place in the epoch, between `ask` and the answer; `idle` is set
+otherwise. The worker holds no reference to the loop's iterator, so that a `break` drops that
+iterator, which joins the worker. A batch that is ahead holds a slot of the loader. A state has the
+place of the last batch that the loop received. The loader and the iteration share it as the only
+member of a list, `_shown`: set_epoch() of another thread gives the loader a new list, and an
+iteration that is over writes to the old one.
 """
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _here = threading.local()  # of a worker's thread: loader
 
 
 class Worker:
-    """What the thread has: the inner iterator, and two queues."""
+    """Data of the thread: the inner iterator, and two queues."""
 
     def __init__(self, batches: Batches) -> None:
         self.batches = batches
@@ -48,7 +51,7 @@ class Worker:
         self.ready.put((STOPPED, None, None))  # for a loop that asked too late
 
     def _made(self, context):
-        """(kind, value, the loader's place after it)"""
+        """Returns (kind, value, the loader's place after it)."""
         try:
             with context:
                 return self._taken()
@@ -134,12 +137,14 @@ class Ahead:
         self._worker.wanted.put(loader._hook_context())
 
     def _is_over(self):
-        """As that of loader.Batches."""
+        """Returns True if the iteration is over, as loader.Batches does."""
         self._end_if_elsewhere(self._batches._loader)
         return self._over
 
     def _end_if_elsewhere(self, loader):
-        """Ends the iteration where set_epoch, another iteration or close() have: the batch that is ahead is of the old place."""
+        """Ends the iteration if set_epoch, another iteration or close() ended it: the batch that is
+        ahead belongs to the old place.
+        """
         if not self._over and self._batches._turn != loader._turn:
             self._end()
             self._batches._over = False
@@ -153,7 +158,9 @@ class Ahead:
         return threading.current_thread() is self._thread
 
     def settle(self) -> None:
-        """Waits until the worker has made what it was asked for, so that it does not move the loader. A forked child has none."""
+        """Waits until the worker has made the batch that was asked for, so that it does not move the
+        loader. A forked child has no worker.
+        """
         if not self._is_worker() and self._batches._loader._process == os.getpid():
             self._worker.idle.wait()
 
@@ -172,13 +179,15 @@ class Ahead:
 
 
 def refuse_worker(loader: Loader) -> None:
-    """StateError: this thread runs the loader's hook. Its iteration would have a thread that begins another one, and so on."""
+    """Raises StateError if this thread runs the loader's hook: its iteration would start a thread that
+    begins another one, and so on.
+    """
     if getattr(_here, "loader", None) is loader:
         raise _sluice.StateError("batch_hook cannot iterate its own loader: open another loader for the hook")
 
 
 @atexit.register
 def _stop_all() -> None:
-    """Before threads are stopped where they are."""
+    """Stops the workers before Python stops daemon threads at an arbitrary point."""
     for ahead in list(_running):
         ahead.stop(EXIT_SECONDS)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contents of a loader's batches: transform=, columns=, dtype= and layout=, turned into a recipe or columns of the library."""
+"""Contents of a loader's batches: turns transform=, columns=, dtype= and layout= into a recipe or
+columns of the library.
+"""
 from __future__ import annotations
 
 from . import _check, transforms as _transforms
@@ -9,7 +11,7 @@ from .functions import Functions
 
 
 def _without_images(dataset):
-    """The error of transform= over a dataset that has none."""
+    """Returns the error of transform= over a dataset without images."""
     fields = {name: of.type for name, of in dataset.fields.items()}
     said = ", ".join(f"{name!r} ({kind})" for name, kind in fields.items())
     encoded = [name for name, kind in fields.items() if kind == "bytes"]
@@ -23,7 +25,9 @@ def _without_images(dataset):
 
 
 def _check_uint8(name, column, field):
-    """The library takes uint8, which is 0, for "as it is by nature"."""
+    """Raises ValueError for uint8 where the field has another dtype: the library's number of uint8, 0,
+    means "the field's dtype".
+    """
     asked = column._values.get("dtype") == 0 and type(column).__name__ not in ("Image", "OneHot")
     natural = {"int": "int64", "float": "float64", "tensor": field and field.dtype}.get(field and field.type, "uint8")
     if asked and natural != "uint8":
@@ -31,21 +35,23 @@ def _check_uint8(name, column, field):
 
 
 def views(dataset, columns):
-    """Names of the columns that are never small."""
+    """Returns the names of the columns that are never small."""
     if isinstance(columns, dict):
         return [name for name, column in columns.items() if isinstance(column, (Image, Tensor, Window))]
     return [name for name, field in dataset.fields.items() if field.type in ("image", "tensor")]
 
 
 class Contents:
-    """What the arguments of one loader say. functions: of transforms.Python, by column."""
+    """Contents of one loader's batches, from its arguments. functions: those of transforms.Python, by
+    column.
+    """
 
     def __init__(self, dataset, natural_layout):
         self.dataset, self._natural_layout = dataset, natural_layout
         self.functions = {}
 
     def chosen(self, transform, columns, dtype, layout, options):
-        """(recipe, columns) for the library."""
+        """Returns (recipe, columns) for the library."""
         if columns is None:
             return self._of_transform(transform, dtype, layout, options)
         if not isinstance(columns, dict):
@@ -62,7 +68,9 @@ class Contents:
         return None, [column._dict(name) | self._image_defaults(column) for name, column in columns.items()]
 
     def _of_transform(self, transform, dtype, layout, options):
-        """The same, where the dataset's natural columns are taken. A recipe's dtype and layout go to `options`."""
+        """Returns (recipe, columns) for the dataset's default columns. Writes the recipe's dtype and
+        layout to `options`.
+        """
         images = [name for name, field in self.dataset.fields.items() if field.type == "image"]
         if isinstance(transform, dict):
             if any(isinstance(value, Column) for value in transform.values()):
@@ -93,12 +101,12 @@ class Contents:
         return recipe.steps, None
 
     def _image_defaults(self, column):
-        """The layout of an Image column that leaves it open."""
+        """Returns the layout of an Image column that leaves it open."""
         open_layout = isinstance(column, Image) and "layout" not in column._values
         return {"layout": layout_number(self._natural_layout)} if open_layout else {}
 
     def _soft_columns(self, transform, mixing, dtype, layout):
-        """Those that there are by nature, but that labels are shares of classes, which follow the pictures' mixing."""
+        """Returns the default columns, with labels as class weights that follow the images' mixing."""
         fields = self.dataset.fields
         natural = self.dataset._natural_columns()
         images = [name for name, field in fields.items() if field.type == "image"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of a loader, checked and turned into the library's options. No function here has state."""
+"""Checks a loader's arguments and turns them into the library's options. No function here has state."""
 from __future__ import annotations
 
 from array import array
@@ -59,7 +59,7 @@ def refuse(arguments):
 
 
 def integer(name, value, least=0, most=2**63 - 1):
-    """An int, also of numpy, in range; a ValueError whatever else it is."""
+    """Returns an int in range, also from numpy. Raises ValueError for anything else."""
     try:
         return _check.integer(name, value, least, most)
     except TypeError as error:
@@ -67,7 +67,7 @@ def integer(name, value, least=0, most=2**63 - 1):
 
 
 def choose_ranks(rank, world_size, model_parallel):
-    """(rank, world_size), checked."""
+    """Returns (rank, world_size), checked."""
     if rank is None and world_size is None:
         return ranks(model_parallel)[:2]
     if rank is None or world_size is None:
@@ -78,7 +78,7 @@ def choose_ranks(rank, world_size, model_parallel):
 
 
 def library_options(call, given, copies):
-    """The library's options, of the arguments that were given to `call` (_check.named)."""
+    """Returns the library's options for the arguments of `call` (_check.named)."""
     dropped = _check.flag("drop_last", given["drop_last"])
     if dropped and given["last_batch"] not in (None, "drop"):
         raise ValueError(f"drop_last=True and last_batch={given['last_batch']!r} contradict each other: give one")
@@ -108,7 +108,7 @@ def library_options(call, given, copies):
 
 
 def _episode(episode):
-    """(classes, samples of each), 0 where there are none."""
+    """Returns (classes, samples of each); (0, 0): no episodes."""
     if episode is None:
         return 0, 0
     numbers = _check.items("episode", episode, "(classes, samples of each)")
@@ -118,7 +118,7 @@ def _episode(episode):
 
 
 def class_numbers(classes):
-    """The classes of samples, as C takes them."""
+    """Returns the classes of samples in the form that C takes."""
     if classes is None:
         return None
     numbers = _check.series("classes", classes, "an int for each sample")
@@ -126,7 +126,9 @@ def class_numbers(classes):
 
 
 def number_arrays(given, *names):
-    """Of the arguments of these names, arrays of a number for each sample, as C takes them; one that is a text names a field, and stays."""
+    """Returns, for the arguments of these names, arrays with one number per sample in the form that C
+    takes. A text names a field, and stays in `given`.
+    """
     arrays = {}
     for name in names:
         numbers = given[name]
@@ -144,48 +146,51 @@ def shown(
     on_bad_sample: str = "fail", rank: int | None = None, world_size: int | None = None, prefetch_factor: int | None = None,
     order: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None, io: str | Mapping[str, Any] = "auto", **rare: Any,
 ) -> None:  # fmt: skip
-    """help(sluice.Loader) describes the arguments above. `rare` stands for these:
+    """Opens the loader. help(sluice.Loader) describes the arguments above; `rare` stands for these.
 
-    ignore_index: label of rows without a sample [-1].
-    quarantine: path of a file to which bad samples are written.
-    model_parallel: number of consecutive ranks that get the same batches [1].
-    device_slots: batches in GPU memory [3].
-    exact: True decodes every JPEG at its full size.
-    exif: orientation of images: 'auto' (as annotated), 'apply' or 'ignore'.
-    batch_hook: a function of a batch. What it returns replaces the batch in the loop; None keeps the
-        batch. It is called on the thread that takes the batch.
-    batch_hook_thread: True calls it on a thread of its own, one batch ahead of the loop, in the same
-        order: for tokenizers. An error is raised in the loop, at its batch [False].
-    hold, hold_timeout: for a program that keeps all batches except one: 'copy' (the next ones are
-        copies, the default), or 'wait', for hold_timeout seconds, then StateError. Small columns are
-        always copies.
+    Arguments may also be given in dicts by group: `order` chooses samples (partners to
+    window_bytes; docs/orders.md, docs/several.md, docs/buckets.md), `limits` bounds memory and time
+    (read_buffer_bytes to stall_fail), and `io` configures reading (page_cache to any_numa_node; its
+    `backend` is 'auto', 'uring' or 'pread').
 
-    order: which samples are in a batch (docs/orders.md, docs/several.md, docs/buckets.md)
-        partners, classes: rule of each partner sample ('any', 'same_class', 'other_class'), and the
-            class of each sample
+    Args:
+        ignore_index: label of rows without a sample [-1].
+        quarantine: path of a file to which bad samples are appended [none].
+        model_parallel: number of consecutive ranks that get the same batches [1].
+        device_slots: batches in GPU memory [3].
+        exact: True decodes every JPEG at its full size [False].
+        exif: orientation of images: 'auto' (as annotated), 'apply' or 'ignore' ['auto'].
+        batch_hook: function of a batch, called on the thread that takes it; its result replaces the
+            batch, None keeps it [None].
+        batch_hook_thread: True calls it on a thread of its own, one batch ahead, in order: for
+            tokenizers. Its error is raised in the loop, at that batch [False].
+        hold, hold_timeout: for a program that keeps all batches except one: 'copy' (the next ones
+            are copies), or 'wait', for hold_timeout seconds, then StateError. Small columns are
+            always copies ['copy', 30].
+        partners, classes: rule of each partner sample, 'any', 'same_class' or 'other_class'
+            ['any'], and the class of each sample.
         episode, episodes: (classes, samples of each) of a few-shot episode with classes=, and
-            episodes per epoch
-        buckets, sizes: (height, width) of batches for transforms.BucketCrop, and of all images
-        weights, num_samples: weights of samples (an array or a field) that are drawn with
-            replacement, and draws per epoch
-        lengths, length_groups: lengths of samples (an array or a field), which are similar in a
-            batch, and groups of lengths [50]
-        repeats: times that each sample comes in an epoch, with draws of its own, as of DeiT's
-            RASampler; num_samples cuts the epoch
-        level: True deals packed rows so that attention costs all ranks about the same
-        block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024]
-        window_bytes: of shuffle='shards' [256 MiB]
-    limits: read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in
-            sluice/loader.h
-        stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples
-    io: 'auto', 'uring' or 'pread', which in the dict is its backend
-        page_cache: 'auto', 'buffered', 'direct' or 'drop'
-        io_depth, io_threads: reads in flight, and threads of the pread backend
-        whole_samples: True reads whole samples also where columns take parts of tensors
-        any_numa_node: True lets threads run on any NUMA node
-
-    Arguments of torch's DataLoader: pin_memory, pin_memory_device, persistent_workers, timeout and
-    multiprocessing_context are accepted and have no effect, and so is worker_init_fn, with a
-    warning. generator gives its initial_seed(). sampler, batch_sampler and collate_fn raise a
-    TypeError that names the argument to use instead.
+            episodes per epoch.
+        buckets, sizes: (height, width) of batches for transforms.BucketCrop, and of all images.
+        weights, num_samples: weights of samples (array or field), drawn with replacement; draws per
+            epoch.
+        lengths, length_groups: lengths of samples (array or field), similar within a batch; groups
+            [50].
+        repeats: times that each sample comes per epoch, with its own draws, as in DeiT's RASampler;
+            num_samples cuts the epoch [1].
+        level: True deals packed rows so that attention costs all ranks about the same [False].
+        block_samples, window_blocks: of shuffle='block' [64, 16] and 'shards' [16, 1024].
+        window_bytes: of shuffle='shards' [256 MiB].
+        read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in
+            sluice/loader.h.
+        stall_warn, stall_fail: seconds after which a read is stalled, and fails its samples [30,
+            120].
+        page_cache: 'auto', 'buffered', 'direct' or 'drop' ['auto'].
+        io_depth, io_threads: reads in flight [32]; threads of the pread backend [8].
+        whole_samples: True reads whole samples even if columns use only parts of tensors [False].
+        any_numa_node: True lets threads run on any NUMA node [False].
+        pin_memory, pin_memory_device, persistent_workers, timeout, multiprocessing_context:
+            torch's, without effect. So is worker_init_fn, with a warning.
+        generator: torch's; its initial_seed() is the seed.
+        sampler, batch_sampler, collate_fn: torch's; a TypeError names the argument to use instead.
     """

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One chunk of a pack with `map`: its samples are read, the function is called, and its results are written to a folder.
+"""One chunk of a pack with `map`: reads its samples, calls the function, and writes the results to a
+folder.
 
-The folder of a chunk (`NNNNNN`, in the folder of the map stage) appears whole or not at all: shards of the results in `data`, in
-the order of the samples, uncompressed and unchanged, and `chunk.json`, which counts the samples and lists the rejected ones. Its
-bytes depend on the chunk, the function and the fields only. Runs in a worker process, or in the caller's with one process.
+The folder of a chunk (`NNNNNN`, in the folder of the map stage) appears whole or not at all. It has
+shards of the results in `data`, in the order of the samples, uncompressed and unchanged, and
+`chunk.json`, which counts the samples and lists the rejected ones. Its bytes depend on the chunk,
+the function and the fields only. Runs in a worker process, or in the caller's with one process.
 """
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ NAME, DATA, COUNTS = "{:06}", "data", "chunk.json"
 
 
 class Job:
-    """What a worker process needs to know. tag: in the names of unfinished chunks, so that nobody else makes such."""
+    """The job of a worker process. tag: part of the names of unfinished chunks, unique to this run."""
 
     def __init__(self, source, function, on_bad, folder, tag):
         self.source, self.function, self.on_bad, self.folder, self.tag = source, function, on_bad, folder, tag
@@ -31,7 +33,7 @@ class Job:
 
 
 def map_error(key, where, error, text=""):
-    """A MapError about a sample. error: the function's exception, or a text."""
+    """Returns a MapError about a sample. error: the function's exception, or a text."""
     reason = error if isinstance(error, str) else f"{type(error).__name__}: {_text_of(error)}".rstrip(": ")
     text = _SURROGATE.sub(_escaped, text)
     at = f"sample {where['sample']} ({key})" if where["sample"] is not None else key
@@ -50,7 +52,7 @@ def _text_of(error):
 
 
 def _own_traceback(error):
-    """As Python shows it, without the calls of this package."""
+    """Returns the traceback as Python shows it, without the calls of this package."""
     at = error.__traceback__
     while at is not None and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         at = at.tb_next
@@ -58,7 +60,9 @@ def _own_traceback(error):
 
 
 def call(job, place, sample):
-    """The results of a sample. MapError: the function raised, or returned something else."""
+    """Returns the results of a sample. Raises MapError if the function raised, or returned something
+    else.
+    """
     try:
         return results_of(job.function(sample))
     except BaseException as error:
@@ -68,13 +72,15 @@ def call(job, place, sample):
 
 
 def nothing_made(mapped, rejected):
-    """A StateError. rejected: lines of rejected samples."""
+    """Returns a StateError. rejected: lines of rejected samples."""
     bad = f", {len(rejected)} of them rejected, the first: {rejected[0]}" if rejected else ""
     return _sluice.StateError(f"map left out all {mapped} samples: nothing is packed{bad}")
 
 
 def find_fields(job, report):
-    """The fields of the results, from the first ones in the order of the source. StateError: there are none."""
+    """Returns the fields of the results, from the first ones in the order of the source. Raises
+    StateError if there are no results.
+    """
     finder, mapped, rejected = Finder(job.source.fields), 0, []
     for chunk in job.source.chunks():
         for place, units, sample, error in job.source.read(chunk):
@@ -108,7 +114,9 @@ def _look(job, finder, place, result):
 
 
 def _is_left_out(job, error):
-    """Whether `on_bad_sample` leaves the sample out. A function that ran out of memory, or exits, says nothing of the sample."""
+    """Returns True if `on_bad_sample` leaves the sample out. A function that ran out of memory, or
+    exits, says nothing about the sample.
+    """
     cause = error.__cause__ if isinstance(error, MapError) else None
     if job.on_bad == "fail" or isinstance(error, _sluice.OutOfMemoryError) or isinstance(cause, (MemoryError, SystemExit, KeyboardInterrupt)):
         return False
@@ -118,7 +126,9 @@ def _is_left_out(job, error):
 
 
 def run_chunk(job, number, chunk, report):
-    """Makes the folder of a chunk; returns its counts. report(place, units): called before each sample."""
+    """Makes the folder of a chunk and returns its counts. report(place, units): called before each
+    sample.
+    """
     name = os.path.join(job.folder, NAME.format(number))
     unfinished, bad = f"{name}.{job.tag}.tmp", {}
     while True:
@@ -138,8 +148,10 @@ def run_chunk(job, number, chunk, report):
 
 
 def _write(job, chunk, folder, bad, report):
-    """bad: errors of samples of which a result behind the first is bad, by place. If one is new, the chunk has to be made again
-    without them, for results before it are written."""
+    """Writes the results. bad: errors, by place, of samples of which a result after the first is bad.
+    If one is new, the chunk has to be made again without them, because earlier results of the
+    sample are written already.
+    """
     counts = {"mapped": 0, "left_out": 0, "samples": 0, "rejected": []}
     writer = Writer(os.path.join(folder, DATA), job.fields, classes=job.classes, keep_bytes=True, zstd="off")
     try:
@@ -184,7 +196,7 @@ def _add(job, writer, place, results, bad):
 
 
 def _refusal(job, result, error):
-    """What is wrong with a result that the writer does not take."""
+    """Returns the reason why the writer rejects a result."""
     unknown = [name for name in result if name not in job.fields]
     if unknown:
         return f"it returned a field {unknown[0]!r} that its first result has not: map_fields= names all fields and their types"
@@ -193,7 +205,9 @@ def _refusal(job, result, error):
 
 
 def _line(job, place, error):
-    """A line of the list of rejected samples, as rejected.tsv has them: key, status, offset, reason."""
+    """Returns a line of the list of rejected samples, in the format of rejected.tsv: key, status,
+    offset, reason.
+    """
     key, where = job.source.where(place)
     offset = where["offset"] if error.offset is None else error.offset
     reason = _LONE.sub(_escaped, error.reason or str(error))
@@ -215,8 +229,12 @@ def write_json(path, what, beside=None):
 
 
 def write_whole(path, text, beside=None):
-    """Writes a file that is whole, and lasts, once it has its name. Several processes may write the same one. beside: the folder
-    where it is made [that of the path]; the packer removes unfinished files from its own."""
+    """Writes a file that is complete and durable once it has its name. Several processes may write the
+    same one.
+
+    beside: the folder where it is made [that of the path]; the packer removes unfinished files from
+    its own.
+    """
     folder, name = os.path.split(path)
     unfinished = os.path.join(beside or folder, f"{name}.{os.urandom(8).hex()}.tmp")
     with open(unfinished, "w", encoding="utf-8", errors="surrogateescape") as file:

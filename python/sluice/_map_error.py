@@ -6,9 +6,14 @@ from ._sluice import Error
 class MapError(Error, RuntimeError):
     """A function given as `map` failed, returned something other than samples, or ended its process.
 
-    sample, file, offset: where the sample lies that it was called for. reason: the last line of its traceback, or what
-    is wrong with the value. traceback: the function's traceback as text; '' where there is none. The original exception is the
-    cause (`__cause__`) with one process.
+    With one process, the original exception is the cause (`__cause__`).
+
+    Attributes:
+        sample: number of the sample that the function was called for.
+        file: file of the sample.
+        offset: offset of the sample in the file.
+        reason: last line of the traceback, or the problem with the returned value.
+        traceback: the function's traceback as text, or ''.
     """
 
     traceback = ""

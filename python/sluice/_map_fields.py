@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of what a function of `map` returns: found in its first results, or given.
+"""The fields of the results of `map`: given, or found in the first results.
 
-A field that has the name of one of the source's, and a value of that one's type, is that field, with what it means. Others go by
-the value: str, int, float, bytes, a PIL image, an array (a tensor whose first dimension differs from sample to sample), a list of
-ints (int32). Types that a value does not settle are refused; None and empty lists leave the question to the next result.
+A field with the name and type of one of the source's is that field, with its meaning. The type of
+others depends on the value: str, int, float, bytes, a PIL image, an array (a tensor whose first
+dimension differs from sample to sample), a list of ints (int32). Values of unclear type are an
+error; None and empty lists leave the question to the next result.
 """
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _LETTERS = {"b": "int8", "h": "int16", "i": "int32", "l": "int64", "q": "int64",
 
 
 def results_of(made):
-    """What the function returned, as a list of dicts. TypeError: it is something else."""
+    """Returns the function's results as a list of dicts. Raises TypeError for other values."""
     if made is None:
         return []
     if isinstance(made, Mapping):
@@ -29,7 +30,9 @@ def results_of(made):
 
 
 class Finder:
-    """Fields by name, of one result after the other. `open`: names whose type is not known yet."""
+    """Finds the fields, by name, from one result after the other. `open`: names whose type is not
+    known yet.
+    """
 
     def __init__(self, source_fields):
         self._source, self._found, self._looked = source_fields, {}, 0
@@ -43,7 +46,9 @@ class Finder:
         return bool(self._found) and not self.open
 
     def look(self, result):
-        """Takes a result into account. TypeError: a value that cannot be a field's, or is not clear."""
+        """Takes a result into account. Raises TypeError for a value that cannot be a field's, or has
+        no clear type.
+        """
         self._looked += 1
         is_first = not self._found
         for name, value in result.items():
@@ -59,12 +64,12 @@ class Finder:
             self.end()
 
     def end(self):
-        """There are no more results."""
+        """Records that there are no more results."""
         if self.open:
             raise TypeError(f"map returned no value of field {self.open[0]!r} in the first {self._looked} results: {_GIVE}")
 
     def fields(self):
-        """As sluice.Writer takes them."""
+        """Returns the fields in the form that sluice.Writer takes."""
         return dict(self._found)
 
     def _field(self, name, value):
@@ -81,7 +86,7 @@ _GIVE = "name all fields and their types, as sluice.Writer has them: map_fields=
 
 
 def _array_dtype(value):
-    """The name of an array's dtype; None: the value is not an array."""
+    """Returns the name of an array's dtype; None: the value is not an array."""
     if isinstance(value, memoryview):
         return _LETTERS.get(value.format.lstrip("@=<"))
     if not hasattr(value, "shape") or not hasattr(value, "dtype"):

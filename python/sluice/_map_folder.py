@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of the map stage, `PATH.map`: who may use it, what it holds, and how it goes.
+"""The folder of the map stage, `PATH.map`: its locks, its contents and its removal.
 
-Names in it: map.json (what was asked for; the first run writes it), a folder for each chunk that is made, lock files, slots of
-workers, and *.tmp for all that is unfinished or half removed. A folder with other names is not one of these: it is never touched.
-Locks: all.lock, alone without parts and shared among parts; and one for each part. Everything here is done under them. Lock files
-are removed last and map.json before them, so a kill at any moment leaves a folder that the next run takes.
+Names in it: map.json (the arguments of the call; the first run writes it), a folder for each
+finished chunk, lock files, slots of workers, and *.tmp for everything that is unfinished or half
+removed. A folder with other names belongs to somebody else: it is never touched. Locks: all.lock,
+exclusive without parts and shared among parts; and one for each part. Everything here is done under
+them. Lock files are removed last and map.json before them, so a kill at any moment leaves a folder
+that the next run accepts.
 """
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _WORDS = {
 
 
 def read_json(path):
-    """What a file of JSON holds; None: there is none."""
+    """Returns the contents of a JSON file; None: it does not exist."""
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
@@ -40,7 +42,7 @@ def read_json(path):
 
 
 def compare(path, there, asked):
-    """StateError: another call made what the folder holds."""
+    """Raises StateError if another call made the contents of the folder."""
     for name in dict.fromkeys(("map_version", *there, *asked)):
         if there.get(name) != asked.get(name):
             what = _WORDS.get(name, f"{name}=")
@@ -52,7 +54,9 @@ def compare(path, there, asked):
 
 
 def _note_of(path):
-    """(what was asked for, whether a dataset at PATH is replaced) of a folder; (None, False): it does not say."""
+    """Returns (arguments of the call, True if a dataset at PATH is replaced) of a folder; (None,
+    False): it has no note.
+    """
     note = read_json(os.path.join(path, ASKED))
     if note is None:
         return None, False
@@ -76,7 +80,9 @@ def _check_ours(path):
 
 
 def goes_on_replacing(request):
-    """Whether an interrupted run with overwrite=True, of the same call otherwise, left its work there."""
+    """Returns True if an interrupted run with overwrite=True, otherwise of the same call, left its
+    work in the folder.
+    """
     try:
         _check_ours(request.folder)
         asked, replaces = _note_of(request.folder)
@@ -86,7 +92,9 @@ def goes_on_replacing(request):
 
 
 def remove_left(request):
-    """Removes the folder that a run of the same request left when it was killed at the end, unless one uses it."""
+    """Removes the folder that a run of the same request left when it was killed at the end, unless
+    somebody uses it.
+    """
     with contextlib.suppress(OSError, _sluice.Error):
         if os.listdir(request.folder) and _is_of(request):
             with contextlib.closing(Folder(request, alone=True, begins=False)) as folder:
@@ -99,7 +107,9 @@ def _is_of(request):
 
 
 class Folder:
-    """`PATH.map`, locked while it is in use: alone without parts, else each part for itself. begins: write the note, and empty it."""
+    """`PATH.map`, locked while it is in use: exclusively without parts, else for each part. begins:
+    write the note, and empty the folder.
+    """
 
     def __init__(self, request, alone=False, begins=True):
         self.request, self.path, self._locks = request, request.folder, []
@@ -123,7 +133,9 @@ class Folder:
             raise
 
     def _lock(self, name, alone):
-        """Takes a lock on a file that still has its name then: the one before may have removed it, and the folder."""
+        """Takes a lock on a file that still has its name then: the previous owner may have removed it,
+        and the folder.
+        """
         path = os.path.join(self.path, name)
         while True:
             if name == ALL:
@@ -153,7 +165,9 @@ class Folder:
             pass
 
     def _is_kept(self):
-        """Whether overwrite=True goes on here: an interrupted run of the same call made the chunks, not the one that finished the dataset."""
+        """Returns True if overwrite=True resumes here: an interrupted run of the same call made the
+        chunks, not the one that finished the dataset.
+        """
         try:
             asked, replaces = _note_of(self.path)
         except _sluice.StateError:
@@ -161,7 +175,9 @@ class Folder:
         return asked == self.request.asked and (replaces or not self.request.was_finished)
 
     def _note(self):
-        """What was asked for: the first run says it, and others compare. Without chunks there is nothing to go on with."""
+        """Writes the arguments of the call in the first run, and compares them in others. Without
+        chunks there is nothing to resume.
+        """
         name = os.path.join(self.path, ASKED)
         has_chunks = self._has_chunks()  # which never are without a note, in this order
         if self.is_alone and not (has_chunks and os.path.exists(name)):
@@ -183,12 +199,12 @@ class Folder:
         compare(self.path, _note_of(self.path)[0], self.request.asked)
 
     def replaced(self):
-        """The dataset at PATH is the one that was asked for: no later run replaces it."""
+        """Records that the dataset at PATH is the requested one: no later run replaces it."""
         if self.request.replaces:
             _map_chunk.write_json(os.path.join(self.path, ASKED), self.request.asked)
 
     def _tidy(self, whose):
-        """Removes what a killed run left unfinished."""
+        """Removes unfinished files of a killed run."""
         for name in os.listdir(self.path):
             if (name.endswith(".tmp") and whose in name) or (self.is_alone and name.startswith("slots.")):
                 _remove(os.path.join(self.path, name))
@@ -197,7 +213,9 @@ class Folder:
         return any(name.isdigit() for name in os.listdir(self.path))
 
     def _empty(self):
-        """Leaves nothing but lock files. A chunk goes at once, by its name; the note goes last."""
+        """Removes everything except lock files. A chunk disappears at once, by its name; the note is
+        removed last.
+        """
         for name in os.listdir(self.path):
             if name == ASKED or name.endswith(".lock") or name.startswith(".") or not _OURS.fullmatch(name):
                 continue
@@ -212,7 +230,7 @@ class Folder:
             os.remove(os.path.join(self.path, ASKED))
 
     def _rename_away(self, name):
-        """Of a chunk: it is gone at once, or is none."""
+        """Renames a chunk, so that it disappears at once."""
         unfinished = os.path.join(self.path, f"{name}.{os.urandom(8).hex()}.tmp")
         try:
             os.rename(os.path.join(self.path, name), unfinished)
@@ -221,11 +239,11 @@ class Folder:
         return unfinished
 
     def drop(self, number):
-        """Removes a chunk, which is to be made again."""
+        """Removes a chunk that has to be made again."""
         _remove(self._rename_away(NAME.format(number)))
 
     def remove(self):
-        """Removes the folder, as far as that goes."""
+        """Removes the folder, as far as possible."""
         with contextlib.suppress(OSError):
             self._empty()
             for name in os.listdir(self.path):
@@ -240,7 +258,7 @@ class Folder:
             self.remove()
 
     def counts(self, number):
-        """Of a chunk that is made; None."""
+        """Returns the counts of a finished chunk, or None."""
         return read_json(os.path.join(self.path, NAME.format(number), COUNTS))
 
     def close(self):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pack with `map` reads: samples of a dataset, or lines of JSON; both cut into chunks.
+"""Sources of a pack with `map`: samples of a dataset, or lines of JSON; both are cut into chunks.
 
-A source has `units` (its length: samples, or bytes of files), `unit` (their name), `fingerprint` (a text that changes with the
-files), `chunks()` and, of a chunk, `read(chunk)`, which yields (place, units, sample, error): a place is two integers that
-`where` describes; `units` counts those of the chunk before it; an error stands in the place of a sample that cannot be read.
-Chunks depend on the source alone, never on the number of processes. A source can be pickled; one thread at a time reads it.
+A source has `units` (its length: samples, or bytes of files), `unit` (their name), `fingerprint` (a
+text that changes with the files), `chunks()` and `read(chunk)`, which yields (place, units, sample,
+error). A place is two integers that `where` describes; `units` counts those of the chunk before it;
+an error replaces a sample that cannot be read. Chunks depend on the source alone, never on the
+number of processes. A source can be pickled; one thread at a time reads it.
 """
 from __future__ import annotations
 
@@ -63,7 +64,9 @@ class Samples:
         return chunk[1] - chunk[0]
 
     def where(self, place):
-        """(key, {"sample", "file", "offset"}) of a place; of a sample that is too damaged to say, its number stands for its key."""
+        """Returns (key, {"sample", "file", "offset"}) of a place. For a sample too damaged to have a
+        key, its number is the key.
+        """
         try:
             found = self.data.sample(place[0])
         except _sluice.Error as error:
@@ -79,16 +82,25 @@ def _opened_again(data, fingerprint):
 
 
 class JsonLines:
-    """Lines of JSON as the source of a `sluice.pack` with `map`: each line is a sample, a JSON object.
+    """Lines of JSON, as the source of a sluice.pack with `map`: each line is a sample, a JSON object.
 
-        sluice.pack(sluice.JsonLines("docs"), "packed", map=tokenize, processes=8)
+    The function gets a dict for each line. Blank lines are skipped. Other compressed files
+    (`.jsonl.zst`, ...) are an error: unpack them first. A `.gz` is read by one process. A line that
+    is not a JSON object in UTF-8, or has more than 2^31 - 1 bytes, is a bad sample (`on_bad_sample`
+    of pack). pack raises IOError if the size or time of a file changes.
 
-    path: a `*.jsonl` or `*.ndjson` file, also with `.gz`; a folder with such files, also in folders below it; or a list of those.
-        The function gets a dict for each line. Lines of nothing but blanks are no samples.
+    Args:
+        path: a `*.jsonl` or `*.ndjson` file, also with `.gz`; a folder with such files, at any
+            depth; or a list of paths.
 
-    Other compressed files (`.jsonl.zst`, ...) are refused: unpack them first. A `.gz` is read by one process.
-    A line that is not a JSON object in UTF-8, or has more than 2^31 - 1 bytes, is a bad sample (`on_bad_sample` of pack).
-    Raises IOError where files are missing, ValueError where there are none; pack raises IOError if the size or time of a file changes.
+    Raises:
+        IOError: a file cannot be read.
+        ValueError: there is no such file.
+
+    Example:
+        >>> made = sluice.pack(sluice.JsonLines("lines.jsonl"), "mapped", map=dict, progress=False)
+        >>> made.mapped, made.samples
+        (3, 3)
     """
 
     unit = " bytes"
@@ -118,7 +130,11 @@ class JsonLines:
         self.units, self.fingerprint = sum(self.sizes), found.hexdigest()
 
     def chunks(self):
-        """Lists of (number of the file, first byte, end), of which a line belongs to the one that it begins in."""
+        """Cuts the files into chunks.
+
+        A chunk is a list of (number of the file, first byte, end). A line belongs to the range in
+        which it begins.
+        """
         size = _chunk_units(self.units, BYTES)
         chunks, chunk, space = [], [], size
         for number, length in enumerate(self.sizes):
@@ -134,9 +150,19 @@ class JsonLines:
         return chunks + [chunk] if chunk else chunks
 
     def length(self, chunk):
+        """Counts the bytes of a chunk.
+
+        Args:
+            chunk: a chunk of chunks().
+        """
         return sum(end - first for _, first, end in chunk)
 
     def read(self, chunk):
+        """Yields (place, bytes of the chunk before it, sample, error) for each line.
+
+        Args:
+            chunk: a chunk of chunks().
+        """
         import json
 
         before = 0
@@ -157,7 +183,9 @@ class JsonLines:
             before += end - first
 
     def _lines(self, number, first, end):
-        """Lines that begin in the range, with the offsets at which they do; in the unpacked bytes of a .gz."""
+        """Yields (offset, line) of the lines that begin in the range; for a .gz, of its unpacked
+        bytes.
+        """
         name = self.files[number]
         try:
             with open(name, "rb") as file:
@@ -194,6 +222,11 @@ class JsonLines:
         return error
 
     def where(self, place):
+        """Names a place: (text, {"sample", "file", "offset"}).
+
+        Args:
+            place: (number of the file, offset of the line).
+        """
         file = self.files[place[0]]
         return f"{file}:{place[1]}", {"sample": None, "file": file, "offset": place[1]}
 
@@ -214,7 +247,7 @@ def _lines_of(file, at, end):
 
 
 def _skip_line(file):
-    """Reads to the end of a line, in little memory; returns how many bytes that were."""
+    """Reads to the end of a line, in little memory. Returns the number of bytes."""
     length = 0
     while True:
         line = file.readline(1 << 20)
@@ -249,7 +282,7 @@ def _raise(error):
 
 
 def failed(kind, error, file):
-    """An exception of the library for one of Python's."""
+    """Returns an exception of the library for one of Python's."""
     made = kind(f"{file}: {error.strerror if getattr(error, 'strerror', None) else error}")
     made.file, made.errno, made.reason = file, getattr(error, "errno", None), str(error)
     made.status = "io" if kind is _sluice.IOError else "corrupt"

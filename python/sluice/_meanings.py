@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words for what a field means."""
+"""Words for the meaning of a field."""
 
 # What a field means (sluice_field), by the numbers of the library; 0 is nothing.
 MEANINGS = {

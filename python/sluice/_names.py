@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users write for the library's options and numbers: its own table (sluice/describe.h), as arguments of Python."""
+"""Python's words for the library's options and numbers, from the library's own table
+(sluice/describe.h).
+"""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -20,7 +22,7 @@ class Option(namedtuple("Option", "name keyword type unit least most words help"
         return {word.replace("-", "_"): self.least + number for number, word in enumerate(self.words)}
 
     def value(self, given, choices=None, integer=_check.integer):
-        """What the library gets for what a caller gave; `choices` are more words for it."""
+        """Returns the library's value for a caller's; `choices` are additional words."""
         if self.type == WORD:
             return choice(self.keyword, given, (choices or {}) | self.choices)
         if self.type == FLAG:
@@ -40,12 +42,14 @@ TABLES = {name: {row[0]: Option(*row) for row in _sluice.options(number)} for nu
 
 
 def keywords(struct):
-    """The options of a struct that are arguments, by what they are called."""
+    """Returns the options of a struct that are arguments, by their names in Python."""
     return {option.keyword: option for option in TABLES[struct].values() if option.keyword}
 
 
 def values(call, struct, given, choices=None, integer=_check.integer):
-    """Of arguments of `call` (_check.named), those that are options of `struct`, as the library has them."""
+    """Returns those arguments of `call` (_check.named) that are options of `struct`, in the library's
+    form.
+    """
     return {
         option.name: option.value(given[keyword], (choices or {}).get(keyword), integer)
         for keyword, option in keywords(struct).items()
@@ -54,7 +58,7 @@ def values(call, struct, given, choices=None, integer=_check.integer):
 
 
 def seconds(name, given):
-    """Checked."""
+    """Returns the seconds, checked."""
     if not _check.number(name, given) > 0:
         raise ValueError(f"{name}={given!r}: expected seconds above 0")
     return given
@@ -76,7 +80,7 @@ DTYPES = {name: number for number, name in DTYPE_NAMES.items()} | TABLES["column
 
 
 def dtype_number(dtype, known=DTYPES, there_are="there are"):
-    """The library's number for 'float16', numpy.float16, torch.float16, ..."""
+    """Returns the library's number for 'float16', numpy.float16, torch.float16, ..."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.removeprefix("torch.")
     if name not in known:
@@ -86,7 +90,7 @@ def dtype_number(dtype, known=DTYPES, there_are="there are"):
 
 
 def picture_dtype_number(dtype):
-    """Of those that pictures can have."""
+    """Returns the number of a dtype that images can have."""
     of_pictures = TABLES["loader"]["dtype"].choices.values()
     return dtype_number(dtype, {name: number for name, number in DTYPES.items() if number in of_pictures}, "pictures can be")
 
@@ -97,7 +101,7 @@ def layout_number(layout):
 
 
 def choice(option, value, choices):
-    """The number that `value` stands for; what can be had is said where it is none."""
+    """Returns the number that `value` stands for. The error lists the possible values."""
     known = "one of " + ", ".join(repr(key) for key in choices)
     try:
         if value not in choices:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of batches and samples of datasets as HTML: pictures with their boxes and masks, and below them numbers and texts.
+"""Rows of batches and samples of datasets as HTML: images with their boxes and masks, and below them
+numbers and texts.
 
-For notebooks. Needs numpy. `About` is what a loader knows of its columns, and batches keep; it must not keep the loader.
+For notebooks; needs numpy. `About` has a loader's columns; batches keep it, so it must not keep the
+loader.
 """
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ WORDS = 40  # letters of a text that are shown
 
 
 class About:
-    """columns: those that the library was given, by name, or {} for a transform. recipe: that of the transform."""
+    """A loader's columns. columns: those that the library was given, by name, or {} for a transform.
+    recipe: the transform's.
+    """
 
     def __init__(self, dataset: Dataset, columns: list[dict[str, Any]] | None, recipe: Any) -> None:
         self.dataset, self.columns = dataset, {column["name"]: column for column in columns or ()}
@@ -41,7 +45,9 @@ class About:
         return self.columns[name].get("recipe") if self.columns else self.recipe
 
     def followers(self, image: str, kind: str) -> list[str]:
-        """Columns of a kind that follow an image: by `follows`, of boxes too, else the image before them."""
+        """Returns the columns of a kind that follow an image: through `follows`, also of boxes, else
+        the image before them.
+        """
         found, before = [], None
         for name, column in self.columns.items():
             before = name if column["kind"] == "image" else before
@@ -54,7 +60,7 @@ class About:
 
 
 def rows(batch: Batch, about: About) -> Iterator[str]:
-    """HTML of the first rows."""
+    """Yields HTML of the first rows."""
     host = {name: _numpy(batch[name]) for name in [*batch.keys(), *batch.parts(), "index", "status"] if name in batch}
     images = {name: made for name in batch.keys() if (made := _images(batch, host, name, about)) is not None}
     for row in range(min(batch.rows, ROWS)):
@@ -91,7 +97,7 @@ def _numpy(column):
 
 
 def _images(batch, host, name, about):
-    """The pictures of each row, uint8, height x width x 3; None: the column has none."""
+    """Returns the images of each row, uint8, height x width x 3; None: the column has no images."""
     column = host[name]
     if about.kind(name) not in (None, "image") or not hasattr(column, "shape"):
         return None
@@ -105,7 +111,7 @@ def _images(batch, host, name, about):
 
 
 def _visible(picture, recipe):
-    """8 bits, height x width x 3, before normalisation."""
+    """Returns 8-bit pixels, height x width x 3, before normalization."""
     import numpy
 
     if picture.shape[2] != 3 or (picture.shape[0] == 3 and picture.shape[1] > 3):
@@ -120,7 +126,7 @@ def _visible(picture, recipe):
 
 
 def _piece(batch, host, name, row):
-    """A row of a ragged or padded column."""
+    """Returns a row of a ragged or padded column."""
     if f"{name}.shapes" in batch:
         return _numpy(batch.pictures(name)[row])
     if f"{name}.offsets" in host:
@@ -135,7 +141,9 @@ def _boxes(batch, host, about, name, row, picture):
 
 
 def corners(boxes: numpy.ndarray[Any, Any], box_format: int, relative: Any, shape: tuple[int, ...]) -> list[tuple[float, ...]]:
-    """Left, top, right and bottom in pixels. `box_format`: 0 or 1 corners, 2 corner and size, 3 centre and size."""
+    """Returns left, top, right and bottom in pixels. `box_format`: 0 or 1 corners, 2 corner and size,
+    3 centre and size.
+    """
     made = []
     for a, b, c, d in boxes.tolist():
         a, b = (a - c / 2, b - d / 2) if box_format == 3 else (a, b)
@@ -145,7 +153,7 @@ def corners(boxes: numpy.ndarray[Any, Any], box_format: int, relative: Any, shap
 
 
 def _masks(batch, host, about, image, row):
-    """A map of classes, and each instance as one of its own."""
+    """Yields a class map, and each instance as a map of its own."""
     for name in about.followers(image, "mask"):
         mask = _numpy(batch.pictures(name)[row]) if f"{name}.sizes" in batch else host[name][row]
         if mask.ndim == 2:
@@ -173,13 +181,15 @@ def _short(data):
 
 
 def _number(dataset, name, value):
-    """A label by its class's name."""
+    """Returns a label with the name of its class."""
     classes = dataset.classes if name == "label" else []
     return f"{value} {classes[int(value)]}" if 0 <= value < len(classes) else value
 
 
 def drawn(pixels: numpy.ndarray[Any, Any], boxes: Sequence[tuple[float, ...]] = (), masks: Iterable[Any] = ()) -> str:
-    """uint8, height x width x 3, as <img>, shrunk, with boxes around it and masks over it."""
+    """Returns uint8 pixels, height x width x 3, as <img>, shrunk, with boxes around objects and masks
+    over them.
+    """
     import numpy
 
     small, down, across = shrunk(pixels)
@@ -211,7 +221,7 @@ def batch_page(batch: Batch, about: About | None) -> str:
 
 
 def dataset_page(dataset: Dataset) -> str:
-    """A dataset as HTML: what it is, and its first images."""
+    """Returns a dataset as HTML: its description and its first images."""
     cells = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{text(value)}</td></tr>" for name, value in _figures(dataset))
     return f"<div><b>Dataset</b> {text(', '.join(str(shown(path)) for path in dataset.paths))}<table>{cells}</table>{_first(dataset)}</div>"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.ranks: which of several processes this is."""
+"""sluice.ranks: the rank of this process among several."""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -13,19 +13,37 @@ if TYPE_CHECKING:
 
 if not TYPE_CHECKING:
     Ranks = namedtuple("Ranks", ["rank", "world_size", "local_rank", "local_size", "source"])
-    Ranks.__doc__ = "Which of several processes this is. Local ones: among those on this machine, None: not known; \
-`source`: 'torch.distributed', 'torchrun', 'Open MPI', 'PMI', 'PALS', 'Slurm', or '': one process."
+    Ranks.__doc__ = """Rank of this process among several.
+
+    Attributes:
+        rank: number of this process, from 0.
+        world_size: number of processes.
+        local_rank: number of this process on this machine; None: not known.
+        local_size: processes on this machine; None: not known.
+        source: 'torch.distributed', 'torchrun', 'Open MPI', 'PMI', 'PALS', 'Slurm', or '': a
+            single process.
+    """
 
 
 def ranks(model_parallel: int = 1) -> Ranks:
-    """Which of several processes this is, as a loader without rank= finds it.
+    """Finds the rank of this process, as a loader without rank= does.
 
-    torch.distributed's word if it is initialised, then the variables that launchers set: torchrun's, Open
-    MPI's, PMI's, PALS', and Slurm's inside a step of several tasks. InvalidError, a ValueError, where two
-    contradict each other, or one says only half.
+    Asks torch.distributed if it is initialised, then the variables that launchers set: torchrun's,
+    Open MPI's, PMI's, PALS', and Slurm's inside a step of several tasks.
 
-    model_parallel: this many consecutive ranks hold parts of one model and need the same batches: rank and
-    world_size are divided by it. The local ones stay.
+    Args:
+        model_parallel: number of consecutive ranks that hold parts of one model and need the same
+            batches. rank and world_size are divided by it; the local ones stay [1].
+
+    Returns:
+        Ranks.
+
+    Raises:
+        InvalidError: two sources contradict each other, or one is incomplete.
+
+    Example:
+        >>> sluice.ranks().world_size
+        1
     """
     model_parallel = integer("model_parallel", model_parallel, 1, 2**32 - 1)
     found = _of_torch() or _of_launcher()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modules for training frameworks share: a loader has one trainer, reads its process's share, and its batches go to a device."""
+"""Shared code of the modules for training frameworks: a loader has one trainer and reads its process's
+share, and its batches go to a device.
+"""
 from __future__ import annotations
 
 import copy
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 
 class Over:
-    """Base of objects that iterate a loader for a framework: what they do not define is the loader's."""
+    """Base of objects that iterate a loader for a framework. Attributes that they do not define are
+    the loader's.
+    """
 
     _made_by = ""  # name of the function that makes such an object, for errors
 
@@ -24,7 +28,7 @@ class Over:
         self.loader = loader
 
     def __len__(self) -> int:
-        """Batches of an epoch, on this rank."""
+        """Returns the number of batches of an epoch, on this rank."""
         return len(self.loader)
 
     def __getattr__(self, name: str) -> Any:
@@ -33,7 +37,7 @@ class Over:
         return getattr(self.loader, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """What is the loader's is assigned there, or refused there."""
+        """Passes assignments to the loader's attributes on to it; they may be errors there."""
         own = name in vars(self) or name.startswith("_") or name == "loader" or hasattr(type(self), name)
         if own or not hasattr(self.loader, name):
             object.__setattr__(self, name, value)
@@ -51,7 +55,9 @@ _taken: Any = WeakKeyDictionary()  # loader -> (weak reference to the object tha
 
 
 def take(function: str, loader: Any, owner: object) -> None:
-    """Notes that `owner`, made by `function`, iterates the loader. StateError: another living object does."""
+    """Records that `owner`, made by `function`, iterates the loader. Raises StateError if another
+    living object does.
+    """
     other, by = _taken.get(loader, (None, ""))
     if other is not None and other() not in (None, owner):
         gc.collect()  # frameworks leave cycles with the owner in them
@@ -61,7 +67,7 @@ def take(function: str, loader: Any, owner: object) -> None:
 
 
 def already(function: str, by: str) -> _sluice.StateError:
-    """The error of a loader that another object iterates."""
+    """Returns the error of a loader that another object iterates."""
     return _sluice.StateError(
         f"{function}: the loader was given to {by} before: use the object that it returned, or open another loader "
         "(each trainer needs one of its own)"
@@ -69,7 +75,9 @@ def already(function: str, by: str) -> _sluice.StateError:
 
 
 def loader_of(function: str, loader: Any) -> Loader:
-    """The argument, if it is an open loader. TypeError: it is something else. StateError: it is closed, or a trainer's already."""
+    """Returns the argument if it is an open loader. Raises TypeError for other types, StateError if it
+    is closed or has a trainer.
+    """
     if isinstance(loader, Over):
         raise already(function, loader._made_by)
     if not isinstance(loader, Loader):
@@ -80,7 +88,9 @@ def loader_of(function: str, loader: Any) -> Loader:
 
 
 def check_ranks(function: str, loader: Loader, rank: int, world_size: int, write: str) -> None:
-    """ValueError: the loader reads another share of the epoch than process `rank` of `world_size`."""
+    """Raises ValueError if the loader reads another share of the epoch than that of process `rank` of
+    `world_size`.
+    """
     if (loader.rank, loader.world_size) != (rank, world_size):
         raise ValueError(
             f"{function}: the loader reads the share of rank {loader.rank} of {loader.world_size}, but this process is rank "
@@ -89,12 +99,12 @@ def check_ranks(function: str, loader: Loader, rank: int, world_size: int, write
 
 
 def needed(module: str, name: str, install: str) -> ModuleNotFoundError:
-    """The error of a module without its framework."""
+    """Returns the error of a module without its framework."""
     return ModuleNotFoundError(f"{module} needs {name}: pip install {install}", name=install)
 
 
 def moved(value: Any, device: Any, non_blocking: bool = False) -> Any:
-    """A batch, or what a batch_hook made of it, on a device."""
+    """Returns a batch, or the result of a batch_hook, on a device."""
     if hasattr(value, "to"):
         try:
             return value.to(device, non_blocking=non_blocking)
@@ -112,5 +122,5 @@ def moved(value: Any, device: Any, non_blocking: bool = False) -> Any:
 
 
 def release(loader: Loader) -> None:
-    """Notes that nobody iterates the loader any more."""
+    """Records that nobody iterates the loader any more."""
     _taken.pop(loader, None)

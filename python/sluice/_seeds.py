@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seed of a loader: a number that is given, one that is derived, or the one of a state."""
+"""The seed of a loader: given, derived, or from a state."""
 from __future__ import annotations
 
 import os
@@ -14,14 +14,16 @@ said = set()  # the arguments that this process was warned of
 
 
 def note(name):
-    """Warns once a process of an argument that has less effect than in torch's DataLoader."""
+    """Warns once per process about an argument that has less effect than in torch's DataLoader."""
     if name not in said:
         said.add(name)
         _check.warn(f"{name}=: {IGNORED[name]}")
 
 
 def choose(given, derive, world_size):
-    """(seed, whether it is derived) of a loader's arguments. derive: a function that makes a seed for seed=None."""
+    """Returns (seed, True if it is derived) for a loader's arguments. derive: a function that makes a
+    seed for seed=None.
+    """
     if given["worker_init_fn"] is not None:
         _check.function("worker_init_fn", given["worker_init_fn"])
         note("worker_init_fn")
@@ -38,7 +40,7 @@ def choose(given, derive, world_size):
 
 
 def random():
-    """A seed of the operating system's."""
+    """Returns a seed from the operating system."""
     return int.from_bytes(os.urandom(8), "little") >> 1
 
 
@@ -52,7 +54,9 @@ def _of_generator(generator, seed):
 
 
 def of_state(state, seed, is_derived):
-    """The seed that a loader goes on with from a state: the state's, if both are derived. ValueError: the state has another one."""
+    """Returns the seed with which a loader resumes from a state: the state's, if both are derived.
+    Raises ValueError if they differ.
+    """
     if "seed" not in state:
         return seed
     found = state["seed"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values in the repr of a sluice.Tensor, which python/src/tensor.c asks for."""
+"""The values in the repr of a sluice.Tensor, for python/src/tensor.c."""
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -8,8 +8,9 @@ if TYPE_CHECKING:
 
 
 def shown(tensor: _sluice.Tensor) -> str | None:
-    """The values as numpy prints them, with "..." for the middle of large ones. None: without numpy, of a dtype that numpy lacks
-    (bfloat16), and in GPU memory, which is not read for it."""
+    """Returns the values as numpy prints them, with "..." in the middle of large tensors. None without
+    numpy, for a dtype that numpy lacks (bfloat16), and for GPU memory, which is not read.
+    """
     try:
         import numpy
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts of a batch's column of bytes, for Batch.texts."""
+"""The texts of a batch's byte column, for Batch.texts."""
 from __future__ import annotations
 
 from . import _sluice
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def texts(batch: Batch, name: str, errors: str) -> list[str]:
-    """As Batch.texts."""
+    """Returns the result of Batch.texts."""
     made = []
     for row, data in enumerate(_rows(batch, name)):
         try:
@@ -47,7 +47,9 @@ def _bytes(column: Any) -> bytes:
 
 
 def _explained(error: UnicodeDecodeError, batch: Batch, name: str, row: int) -> UnicodeDecodeError:
-    """The same error, which names the row and its sample. A text cut at its longest length may end inside a character."""
+    """Returns the same error, with the row and its sample. A text cut at its maximum length may end
+    inside a character.
+    """
     index = batch.get("index")
     sample = "" if index is None else f" (sample {int(index[row])})"
     is_cut = error.reason == "unexpected end of data"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of arguments, for type checkers: nothing imports this when a program runs."""
+"""Types of arguments, for type checkers. Running programs never import it."""
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol

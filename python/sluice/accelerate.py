@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hugging Face's accelerate: prepare(loader, accelerator) takes the place of accelerator.prepare(loader).
+"""Hugging Face's accelerate: prepare(loader, accelerator) replaces accelerator.prepare(loader).
 
-accelerate itself is not imported: the accelerator brings it.
+This module does not import accelerate: the accelerator brings it. docs/trainers.md has a complete
+program.
 """
 from __future__ import annotations
 
@@ -19,17 +20,30 @@ PREPARE, SKIP = "sluice.accelerate.prepare", "sluice.accelerate.skip_first_batch
 
 
 def prepare(loader: Loader, accelerator: Any, *, device_placement: bool | None = None, model_parallel: int = 1) -> Prepared:
-    """The loader as accelerate's loops need it: `accumulate`, `gather_for_metrics`, `save_state` and `load_state` work as with
-    a prepared torch DataLoader. accelerator.prepare(model, optimizer, ...) takes everything else.
+    """Prepares a loader for accelerate's loops.
 
-    loader: a sluice.torch.DataLoader with the accelerator's rank and world size, opened after the Accelerator. Several
-        processes need drop_last=True or last_batch='wrap' where the samples do not fill the last batch of all ranks.
-    accelerator: an accelerate.Accelerator, with split_batches=False and without dispatch_batches=True.
-    device_placement: True moves each batch to accelerator.device [the accelerator's device_placement].
-    model_parallel: number of consecutive processes that get the same batches, as the loader's [1].
+    `accumulate`, `gather_for_metrics`, `save_state` and `load_state` work as usual.
 
-    TypeError, ValueError: one of them does not fit; the text says what to write. StateError: the loader has a trainer
-    already, or is closed.
+    Pass everything else to accelerator.prepare(model, optimizer, ...).
+
+    Args:
+        loader: a sluice.torch.DataLoader with the accelerator's rank and world size, opened after
+            the Accelerator. Several processes need drop_last=True or last_batch='wrap' if the
+            samples do not fill the last batch of all ranks.
+        accelerator: an accelerate.Accelerator, with split_batches=False and without
+            dispatch_batches=True.
+        device_placement: True moves each batch to accelerator.device [the accelerator's
+            device_placement].
+        model_parallel: number of consecutive processes that get the same batches, as for the loader
+            [1].
+
+    Returns:
+        Prepared.
+
+    Raises:
+        TypeError: the loader or the accelerator is of another type; the text says what to write.
+        ValueError: the loader does not fit the accelerator; the text says what to write.
+        StateError: the loader has a trainer already, or is closed.
     """
     return _prepare(loader, accelerator, device_placement, model_parallel)
 
@@ -72,7 +86,7 @@ def _has_buckets(loader):
 
 
 def _check_several(loader, accelerator):
-    """What only several ranks need."""
+    """Checks what matters only with several ranks."""
     if getattr(accelerator, "split_batches", False):
         raise ValueError(
             f"{PREPARE}: split_batches=True makes batch_size that of all processes, a loader's is that of one: open the loader "
@@ -89,7 +103,9 @@ def _check_several(loader, accelerator):
 
 
 def _next(batches):
-    """(the next batch or None, its error or None). An error belongs to that batch: the one before is whole."""
+    """Returns (the next batch or None, its error or None). An error concerns that batch only: the
+    previous one is complete.
+    """
     try:
         return next(batches, None), None
     except Exception as error:
@@ -100,14 +116,25 @@ SHORT, WRAP = 2, 4  # the library's numbers of last_batch
 
 
 class Prepared(_seats.Over):
-    """A loader that an accelerator knows: iterating it keeps accelerate's GradientState. prepare() makes it.
+    """A loader that an accelerator knows: iterating it updates accelerate's GradientState.
 
-    Attributes and methods that are not listed here are the loader's. It is one batch ahead, since accelerate must know
-    the last batch of an epoch; its state_dict() counts only batches that were returned.
+    prepare() makes it.
 
-    loader: the loader. device: where batches go, None: they stay. gradient_state: the accelerator's.
-    end_of_dataloader: True with the last batch of an epoch. remainder: rows of the last global batch that are the epoch's
-        own, 0: all of them, -1: no rows can be cut off its end.
+    Other attributes and methods are the loader's. It runs one batch ahead, because accelerate must
+    know the last batch of an epoch; state_dict() counts only batches that were returned.
+
+    Args:
+        loader: the loader.
+        accelerator: the accelerator.
+        placed: True moves batches to the accelerator's device.
+
+    Attributes:
+        loader: the loader.
+        device: destination of batches; None: they are not moved.
+        gradient_state: the accelerator's GradientState.
+        end_of_dataloader: True during the last batch of an epoch.
+        remainder: own rows of the epoch in the last global batch; 0: all of them; -1: no rows can
+            be cut off its end.
     """
 
     _made_by = PREPARE
@@ -132,7 +159,7 @@ class Prepared(_seats.Over):
         return self._iterate(batches, self.loader._turn)
 
     def _iterate(self, batches, turn):
-        """The batches of one iteration, each returned once the next one is there, or is known to fail."""
+        """Yields the batches of one iteration, each once the next one is ready or known to fail."""
         loader, failure = self.loader, None
         if turn != loader._turn:  # it was ended before its first batch: the iteration that is in progress stays
             batches._is_over()  # raises where another one was begun, or the loader closed
@@ -172,7 +199,9 @@ class Prepared(_seats.Over):
         self.gradient_state._add_dataloader(self)
 
     def _own_rows(self):
-        """Rows of the last global batch of the iteration that begins, if added ones come behind them; else -1, or 0: all."""
+        """Returns the own rows of the iteration's last global batch if added ones follow them; else
+        -1, or 0: all.
+        """
         loader = self.loader
         if loader.drop_last or _has_buckets(loader):
             return -1
@@ -181,7 +210,9 @@ class Prepared(_seats.Over):
         return rows if behind or rows == 0 else -1
 
     def _end(self, turn):
-        """Also where the loop was left: the place stays that of its last batch, without the one that is ahead."""
+        """Ends the iteration, also after a `break`: the place stays that of the loop's last batch,
+        without the one that is ahead.
+        """
         if self._turn == turn:
             self._forget()
 
@@ -202,7 +233,7 @@ class Prepared(_seats.Over):
         return self._at
 
     def _is_behind(self):
-        """True if the place is that of the last batch that was returned, not the loader's own."""
+        """Returns True if the place is that of the last returned batch, not the loader's own."""
         return self._at is not None and self._turn in (self.loader._turn, self.loader._closed_turn)
 
     @property
@@ -226,27 +257,53 @@ class Prepared(_seats.Over):
         return self.loader._handle.samples
 
     def set_epoch(self, epoch: int) -> None:
-        """As the loader's."""
+        """Sets the epoch of the next iteration, as the loader does.
+
+        Args:
+            epoch: number of the epoch, from 0.
+
+        Raises:
+            StateError: the loader is closed.
+        """
         self.loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, int | str]:
-        """As the loader's: every batch that was returned counts as consumed."""
+        """Returns the loader's state, in which every batch that was returned counts as consumed.
+
+        Returns:
+            The state.
+        """
         return self.loader._state(self._place())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As the loader's."""
+        """Resumes from a state at the next iteration, as the loader does.
+
+        Args:
+            state: a state from state_dict().
+
+        Raises:
+            ValueError: the state is not from such a loader.
+        """
         self.loader.load_state_dict(state)
         self._skip = 0
 
 
 def skip_first_batches(loader: Any, num_batches: int = 0) -> Any:
-    """The loader, whose next iteration begins behind the first `num_batches` batches of its epoch. They are neither read
-    nor decoded. The iteration after that is a whole epoch.
+    """Skips the first batches of the next iteration, which are neither read nor decoded.
 
-    loader: what prepare() returned, or a loader; of a loader call set_epoch() before this function, not after it.
-    num_batches: counted from the epoch's beginning, so it does no harm that load_state() went to the same place before.
+    The iteration after it is a whole epoch.
 
-    ValueError: the epoch has fewer batches.
+    Args:
+        loader: the object that prepare() returned, or a loader; for a loader, call set_epoch()
+            before this function, not after it.
+        num_batches: number of batches, counted from the epoch's beginning, so a load_state() to the
+            same place before does no harm [0].
+
+    Returns:
+        The loader.
+
+    Raises:
+        ValueError: the epoch has fewer batches.
     """
     count = _check.integer("num_batches", num_batches, 0, 2**63 - 1)
     if not isinstance(loader, Prepared):

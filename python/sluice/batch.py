@@ -17,22 +17,34 @@ PACKED_PARTS = ("targets", "positions", "documents", "cu_seqlens", "cu_seqlens_p
 
 
 class Batch(list):
-    """A batch: a list of exactly the requested columns, which are also known by name.
+    """A batch: a list of the requested columns, which also have names.
 
-    The requested columns are the keys of columns=, in their order; without columns=, the natural columns of the dataset
-    (`image` and `label` of class folders). Iteration, len(batch), batch[i], keys(), values(), items(), dict(batch) and
-    f(**batch) have these columns and nothing else: `images, labels = batch`. `rows` is the number of rows.
+    The requested columns are the keys of columns=, in their order; without columns=, the dataset's
+    default columns (`image` and `label` of class folders). Iteration, len(batch), batch[i], keys(),
+    values(), items(), dict(batch) and f(**batch) have these columns and nothing else: `images,
+    labels = batch`. `rows` is the number of rows.
 
-    Two kinds of arrays are in the batch by name only; `name in batch` knows them:
-    'index' (the samples' numbers in the dataset), 'mask' (1: use the row) and 'status' (0 as it is, 1 replaced, 2 bad,
-        3 padding, 4 repeated), which every batch has;
-    parts of a column, batch["boxes.offsets"], which are also attributes of the column, batch["boxes"].offsets: offsets of
-        ragged columns, lengths of padded ones, sizes and shapes of images of several sizes, mixed_with and weight (MixUp,
-        CutMix), share (MixUpPartner). Results of a function on a column (transforms.Python, .to(device) of the column, a
-        slice) lack the attributes; batch.to(device) keeps them. The parts of a columns.Geometry have names only.
+    Two kinds of arrays are available by name only, and `name in batch` includes them. Every batch
+    has 'index' (the samples' numbers in the dataset), 'mask' (1: use the row) and 'status' (0
+    unchanged, 1 replaced, 2 bad, 3 padding, 4 repeated). Parts of a column, batch["boxes.offsets"],
+    are also attributes of the column, batch["boxes"].offsets: offsets of ragged columns, lengths of
+    padded ones, sizes and shapes of variable-size images, mixed_with and weight (MixUp, CutMix),
+    share (MixUpPartner). Parts of a columns.Geometry have names only. Results of a function on a
+    column (transforms.Python, .to(device), a slice) lack the attributes; batch.to(device) keeps
+    them.
 
-    Columns can be replaced (batch[0] = ...), but are always those: list(batch) is a list that can change.
-    type(batch)(columns), of a list or a dict, is a batch with the same names; a list brings no parts along.
+    Columns can be replaced (batch[0] = ...), but not added or removed: list(batch) is a list that
+    can change.
+
+    Args:
+        columns: the columns: a list or a dict. type(batch)(columns) has the names of `batch`; a
+            list brings no parts along [none].
+
+    Example:
+        >>> batch = sluice.Batch({"image": numpy.zeros((2, 4, 4, 3)), "label": [0, 1]})
+        >>> images, labels = batch
+        >>> batch.keys(), batch["label"]
+        (['image', 'label'], [0, 1])
     """
 
     __slots__ = ("_made", "_facts", "_about")
@@ -53,14 +65,14 @@ class Batch(list):
         self._made = self._about = None
 
     def _like(self, columns):
-        """Another one of the same place in the epoch, of other columns."""
+        """Returns another batch of the same place in the epoch, with other columns."""
         made = type(self)(columns)
         made._made = Told(self) if isinstance(self._made, _sluice.Batch) else self._made
         made._facts, made._about = self._all_facts(), self._about
         return made
 
     def _all_facts(self):
-        """What the batch has by name only: facts and parts."""
+        """Returns the arrays that the batch has by name only."""
         return {name: self[name] for name in FACTS if name in self} | self._facts
 
     def _attach_parts(self):
@@ -103,7 +115,7 @@ class Batch(list):
         raise KeyError(f"{key!r}: the batch has {self._said()}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
     def _part(self, key):
-        """The part of a column that has it as an attribute, or None."""
+        """Returns the part of a column that has it as an attribute, or None."""
         owner, _, part = key.rpartition(".")
         if part in PARTS and owner in self._names and len(self) == len(self._names):
             return getattr(self[owner], part, None)
@@ -134,29 +146,92 @@ class Batch(list):
         return any(column is key for column in self)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The column of that name, or `default`."""
+        """Returns the column or part of that name, or `default`.
+
+        Args:
+            key: name of a column or part.
+            default: value if there is none [None].
+
+        Returns:
+            The column, or `default`.
+
+        Example:
+            >>> batch.get("caption") is None
+            True
+        """
         return self[key] if key in self else default
 
     def keys(self) -> list[str]:
-        """Names of the requested columns, in their order, without parts."""
+        """Returns the names of the requested columns, in their order, without parts.
+
+        Returns:
+            The names.
+
+        Example:
+            >>> batch.keys()
+            ['image', 'label']
+        """
         return list(self._names)
 
     def parts(self) -> list[str]:
-        """Names of the parts of columns, as 'boxes.offsets'."""
+        """Returns the names of the columns' parts, such as 'boxes.offsets'.
+
+        Returns:
+            The names.
+
+        Example:
+            >>> batch.parts()
+            []
+        """
         return [name for name in self._facts if name not in FACTS]
 
     def values(self) -> list[Any]:
-        """The columns."""
+        """Returns the requested columns.
+
+        Returns:
+            The columns, in the order of keys().
+
+        Example:
+            >>> len(batch.values())
+            2
+        """
         return list(self)
 
     def items(self) -> list[tuple[str, Any]]:
-        """The columns as (name, column)."""
+        """Returns the requested columns with their names.
+
+        Returns:
+            Pairs (name, column).
+
+        Example:
+            >>> [name for name, column in batch.items()]
+            ['image', 'label']
+        """
         return list(zip(self._names, self))
 
     def pictures(self, name: str = "image") -> list[Any]:
-        """Of a column of pictures of several sizes (columns.Image(sizes=...)) each row's picture, height x width x 3 or
-        3 x height x width; of a Mask that follows them height x width, or x channels; of Instances n x height x width.
-        Without a copy, arrays of numpy, or tensors of torch in a batch of sluice.torch."""
+        """Returns the images of a column of variable-size images, one for each row.
+
+        Such columns are columns.Image(sizes='padded') or 'ragged'.
+
+        Args:
+            name: name of the column, also of a Mask or Instances column that follows such images
+                ['image'].
+
+        Returns:
+            Views of the column, without a copy: numpy arrays, or torch tensors in a batch of
+            sluice.torch. Images are height x width x 3 or 3 x height x width, masks height x width
+            (x channels), instances n x height x width.
+
+        Raises:
+            KeyError: the column is not one of variable-size images.
+
+        Example:
+            >>> columns = {"image": sluice.columns.Image(sizes="padded", max_size=(60, 80))}
+            >>> with sluice.Loader("photos", batch_size=2, columns=columns) as loader:
+            ...     [image.shape for image in next(iter(loader)).pictures()]
+            [(60, 80, 3), (60, 80, 3)]
+        """
         if f"{name}.shapes" in self:
             return self._shaped(self[name], self[f"{name}.offsets"], self[f"{name}.shapes"])
         if name in self and f"{name}.sizes" not in self:
@@ -178,11 +253,27 @@ class Batch(list):
         return [column[begin:end].reshape(shape) for begin, end, shape in zip(begins, begins[1:], shapes)]
 
     def texts(self, name: str, errors: str = "strict") -> list[str]:
-        """The rows of a text column as str, decoded from UTF-8: a columns.Ragged or Padded of a text or bytes field. A row
-        without a sample is "".
+        """Returns the rows of a text column as str, decoded from UTF-8, also from a GPU.
 
-        errors: as of bytes.decode, 'strict', 'replace', 'ignore', ... UnicodeDecodeError, a ValueError, names the row, its
-        sample and the byte offset in the text. TypeError: the column does not hold bytes. A copy, also from a GPU.
+        A row without a sample is "".
+
+        Args:
+            name: name of a columns.Ragged or Padded of a text or bytes field.
+            errors: as of bytes.decode: 'strict', 'replace', 'ignore', ... ['strict'].
+
+        Returns:
+            One str per row.
+
+        Raises:
+            UnicodeDecodeError: a row is not UTF-8; the error, a ValueError, names the row, its
+                sample and the byte offset in the text.
+            TypeError: the column does not hold bytes.
+
+        Example:
+            >>> columns = {"caption": sluice.columns.Ragged(length=64)}
+            >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+            ...     next(iter(loader)).texts("caption")
+            ['0 boxes', '1 boxes']
         """
         from ._texts import texts
 
@@ -207,17 +298,17 @@ class Batch(list):
 
     @property
     def epoch(self) -> int:
-        """The epoch it is of."""
+        """The number of the batch's epoch."""
         return self._told().epoch
 
     @property
     def rows(self) -> int:
-        """Rows that each column has."""
+        """The number of rows of each column."""
         return self._told().rows
 
     @property
     def device(self) -> str:
-        """Where the loader left its columns: 'cpu' or 'cuda:N'."""
+        """The device where the loader left the columns: 'cpu' or 'cuda:N'."""
         return self._told().device
 
     def _told(self):
@@ -226,8 +317,13 @@ class Batch(list):
         return self._made
 
     def release(self) -> None:
-        """Gives the batch up before it is garbage. What was taken from it stays valid, and keeps the
-        loader's memory until it is gone, too."""
+        """Releases the batch without waiting for garbage collection.
+
+        Columns already taken stay valid and keep the loader's memory until they are freed.
+
+        Example:
+            >>> batch.release()
+        """
         list.clear(self)
         self._facts = {}
         if isinstance(self._made, _sluice.Batch):
@@ -268,7 +364,7 @@ class Batch(list):
 
 
 class Told(tuple):
-    """What is known of a batch besides its columns."""
+    """The facts of a batch besides its columns: index, epoch, rows, device."""
 
     __slots__ = ()
 
@@ -282,7 +378,7 @@ class Told(tuple):
 
 
 class Released(Batch):
-    """What a batch becomes when it is released."""
+    """Class of a batch after release()."""
 
     __slots__ = ()
 
@@ -303,7 +399,9 @@ _kinds: dict[tuple[type[Batch], tuple[str, ...]], type[Batch]] = {}  # that were
 
 
 def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:
-    """The class of batches with columns of these names: one, as classes are only given back by the garbage collector."""
+    """Returns the class of batches with columns of these names, made once, because only the garbage
+    collector frees classes.
+    """
     made = _kinds.get((base, names))
     if made is None:
         made = type(base.__name__, (base,), {"__slots__": (), "__module__": base.__module__, "_names": names})
@@ -311,7 +409,7 @@ def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:
 
 
 def _shape(column):
-    """The dtype and the shape of a column, for people."""
+    """Returns the dtype and the shape of a column, for people."""
     if not hasattr(column, "dtype"):
         return type(column).__name__
     return f"{str(column.dtype).removeprefix('torch.')} {'x'.join(map(str, column.shape))}"
@@ -323,7 +421,9 @@ def _is_part(name, names):
 
 
 def attach(column: Any, part: str, value: Any) -> None:
-    """Makes `value` an attribute of a column. Arrays of numpy, which a function of the user's made, have no attributes."""
+    """Makes `value` an attribute of a column. numpy arrays, which a function of the user made, accept
+    no attributes.
+    """
     if isinstance(column, _sluice.Tensor):
         column._attach(part, value)
         return
@@ -334,8 +434,10 @@ def attach(column: Any, part: str, value: Any) -> None:
 
 
 def parts_of(names: Iterable[str], requested: tuple[str, ...]) -> list[tuple[str, int, int, str]]:
-    """For made_of: (name, place, number of the column that it belongs to or -1, part) of each array that was not requested.
-    `place`: where it is in the list of all arrays once those before it were taken out."""
+    """Returns, for made_of, (name, place, number of the owning column or -1, part) of each array that
+    was not requested. `place`: its index in the list of all arrays after the earlier ones were
+    taken out.
+    """
     found: list[tuple[str, int, int, str]] = []
     for number, name in enumerate(name for name in names if name not in FACTS):
         if name not in requested:
@@ -345,7 +447,9 @@ def parts_of(names: Iterable[str], requested: tuple[str, ...]) -> list[tuple[str
 
 
 def made_of(kind: type[Batch], made: _sluice.Batch, parts: Iterable[tuple[str, int, int, str]] = (), about: Any = None) -> Batch:
-    """The batch that a loader returns: `kind` has the names of its columns, parts_of() the rest. `about`: for its page."""
+    """Returns a loader's batch: `kind` has the names of its columns, parts_of() the rest. `about`: for
+    its page.
+    """
     batch = kind.__new__(kind)
     columns = made.asked()
     facts = {name: columns.pop(place) for name, place, _, _ in parts}
@@ -358,7 +462,7 @@ def made_of(kind: type[Batch], made: _sluice.Batch, parts: Iterable[tuple[str, i
 
 
 def _again(base, names, columns, facts, told):
-    """Of what was pickled."""
+    """Returns the batch of a pickle."""
     batch = named(base, names)(columns)
     batch._facts = facts
     batch._attach_parts()

@@ -8,7 +8,7 @@
         print(entry.address, entry.kept_bytes)
     sluice.cache.empty(prefix="s3://bucket/train/")  # after it
 
-`folder` is the cache's folder [that of sluice.remote.configure, or SLUICE_REMOTE_CACHE]. Other processes may use the cache meanwhile.
+Other processes may use the cache at the same time.
 """
 from __future__ import annotations
 
@@ -52,13 +52,40 @@ if TYPE_CHECKING:
 
 else:
     Entry = namedtuple("Entry", ["address", "object_bytes", "kept_bytes", "chunks", "used_s"])
-    Entry.__doc__ = "An object of which the cache keeps something. `used_s`: latest use, seconds since 1970."
+    Entry.__doc__ = """An object of which the cache keeps chunks.
+
+    Attributes:
+        address: address of the object.
+        object_bytes: size of the object.
+        kept_bytes: bytes that the cache keeps.
+        chunks: number of chunks.
+        used_s: latest use, seconds since 1970.
+    """
     Verified = namedtuple("Verified", ["chunks", "bytes", "damaged", "damaged_bytes"])
-    Verified.__doc__ = "Good chunks, and damaged ones, which were removed."
+    Verified.__doc__ = """Result of sluice.cache.verify.
+
+    Attributes:
+        chunks: good chunks.
+        bytes: their size.
+        damaged: damaged chunks, which were removed.
+        damaged_bytes: their size.
+    """
     Filled = namedtuple("Filled", ["chunks", "bytes", "fetched_bytes", "left_bytes"])
-    Filled.__doc__ = "What the cache has of a dataset. `fetched_bytes`: read now; `left_bytes`: not kept, because there is no space."
+    Filled.__doc__ = """Result of sluice.cache.fill: what the cache has of a dataset.
+
+    Attributes:
+        chunks: chunks in the cache.
+        bytes: their size.
+        fetched_bytes: bytes that were read now.
+        left_bytes: bytes that are not kept, because there is no space.
+    """
     Emptied = namedtuple("Emptied", ["chunks", "bytes"])
-    Emptied.__doc__ = "Chunks that were removed."
+    Emptied.__doc__ = """Result of sluice.cache.empty.
+
+    Attributes:
+        chunks: chunks that were removed.
+        bytes: their size.
+    """
 
 __all__ = ["Emptied", "Entry", "Filled", "Verified", "empty", "fill", "list", "verify"]
 
@@ -77,23 +104,74 @@ def _folder(folder):
 
 @_named
 def list(folder: str | os.PathLike[str] | None = None) -> List[Entry]:
-    """Lists the objects in the cache, in the order of their addresses. Two versions of one address are two entries."""
+    """Lists the objects in the cache, in the order of their addresses.
+
+    Two versions of one address are two entries.
+
+    Args:
+        folder: the cache's folder [that of sluice.remote.configure, or SLUICE_REMOTE_CACHE].
+
+    Returns:
+        A list of Entry.
+
+    Raises:
+        InvalidError: no cache is configured.
+
+    Example:
+        >>> sluice.cache.list("cache")
+        []
+    """
     return [Entry(*found) for found in _sluice.cache_list(_folder(folder))]
 
 
 @_named
 def verify(folder: str | os.PathLike[str] | None = None, *, progress: Progress = True) -> Verified:
-    """Checks the checksum of every chunk, and removes damaged chunks. progress: as of sluice.pack, in bytes."""
+    """Checks the checksum of every chunk, and removes damaged chunks.
+
+    Args:
+        folder: the cache's folder [that of sluice.remote.configure, or SLUICE_REMOTE_CACHE].
+        progress: True shows a bar where tqdm is installed; or a function of (done, total), in bytes
+            [True].
+
+    Returns:
+        Verified.
+
+    Raises:
+        InvalidError: no cache is configured.
+
+    Example:
+        >>> sluice.cache.verify("cache", progress=False).damaged
+        0
+    """
     with progress_of(progress, "verify", "B") as show:
         return Verified(*_sluice.cache_verify(_folder(folder), show))
 
 
 @_named
 def fill(dataset: Dataset | Source, *, progress: Progress = True) -> Filled:
-    """Reads all remote files of a dataset into the cache, as far as there is space; only what the cache lacks is read.
+    """Reads all remote files of a dataset into the cache, as far as space allows.
 
-    dataset: a sluice.Dataset, or what one is opened from. Files without an ETag are not kept. progress: as of sluice.pack, in bytes.
-    Raises InvalidError where no cache is configured, or no file of the dataset can be kept; IOError where the store or the disk fails.
+    Files that the cache has are not read again.
+
+    Files without an ETag are not kept.
+
+    Args:
+        dataset: a sluice.Dataset, or a path that one is opened from.
+        progress: True shows a bar where tqdm is installed; or a function of (done, total), in bytes
+            [True].
+
+    Returns:
+        Filled.
+
+    Raises:
+        InvalidError: no cache is configured, or no file of the dataset can be kept.
+        IOError: the store or the disk fails.
+
+    Example:
+        >>> sluice.cache.fill(data)  # files of this machine need no cache
+        Traceback (most recent call last):
+        ...
+        sluice.InvalidError: ...
     """
     found = opened("dataset", dataset)
     with progress_of(progress, "fill", "B") as show:
@@ -102,6 +180,23 @@ def fill(dataset: Dataset | Source, *, progress: Progress = True) -> Filled:
 
 @_named
 def empty(folder: str | os.PathLike[str] | None = None, *, prefix: str = "", progress: Progress = False) -> Emptied:
-    """Removes all chunks, or those of addresses that begin with `prefix`. progress: as of sluice.pack, in bytes."""
+    """Removes all chunks, or those of addresses that begin with `prefix`.
+
+    Args:
+        folder: the cache's folder [that of sluice.remote.configure, or SLUICE_REMOTE_CACHE].
+        prefix: beginning of the addresses to remove ['': all].
+        progress: True shows a bar where tqdm is installed; or a function of (done, total), in bytes
+            [False].
+
+    Returns:
+        Emptied.
+
+    Raises:
+        InvalidError: no cache is configured.
+
+    Example:
+        >>> sluice.cache.empty("cache").chunks
+        0
+    """
     with progress_of(progress, "empty", "B") as show:
         return Emptied(*_sluice.cache_empty(_folder(folder), _check.text("prefix", prefix), show))

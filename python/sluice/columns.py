@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch holds: columns, each made of a field of the dataset.
+"""Columns of a batch, each made of a field of the dataset.
 
     sluice.Loader(data, columns={
         "view1": sluice.columns.Image("image", transform=strong),
@@ -8,9 +8,9 @@
         "label": sluice.columns.OneHot(1000),
     })
 
-The key is the column's name; `field` is the dataset's, and the same name where it is not given.
+The key is the column's name; `field` names the dataset's field and defaults to the same name.
 
-Masks, boxes, points follow a picture: whatever crops, resizes, flips, pads or warps it moves them alike.
+Masks, boxes and points follow an image: every crop, resize, flip, pad or warp moves them, too.
 
     sluice.Loader(data, columns={
         "image": sluice.columns.Image(transform=recipe),
@@ -19,9 +19,9 @@ Masks, boxes, points follow a picture: whatever crops, resizes, flips, pads or w
         "labels": sluice.columns.Ragged(),
     })
 
-What the dataset knows of a field (data.fields[name].meaning) is the default: the format and the coordinates of boxes and
-points, the boxes that labels belong to, and the way up of the image that all was annotated in. An argument that
-contradicts it wins, with a warning.
+What the dataset knows of a field (data.fields[name].meaning) is the default: the format and
+coordinates of boxes and points, the boxes that labels belong to, and the orientation in which an
+image was annotated. An argument that contradicts it wins, with a warning.
 """
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ _RELATIVE = {None: "auto", True: "relative", False: "pixels"}
 
 
 def _remembered(init):
-    """A constructor that keeps its arguments; inspect sees the signature of the original."""
+    """Wraps a constructor so that the object keeps its arguments; inspect sees the signature of the
+    original.
+    """
 
     @functools.wraps(init)
     def __init__(self, *arguments, **named):
@@ -67,9 +69,15 @@ def _remembered(init):
 
 
 class Column:
-    """One column. `missing`: 'bad' (a sample without the field is a bad one) or 'blank' (its row is
-    zero, empty, or -1). `partner`: 0, of the row's own sample, or 1 to 31, of that partner of it, another sample of the
-    dataset (partners= of the loader); what follows a column is of its sample."""
+    """Base class of columns.
+
+    Args:
+        field: field of the dataset [the column's name].
+        missing: action when the field is missing: 'bad' (the sample is a bad one) or 'blank' (its
+            row is zero, empty, or -1) ['bad'].
+        partner: 0 reads the row's own sample, 1 to 31 that partner sample (`partners` of the
+            loader). Columns that follow this one read the same sample [0].
+    """
 
     _kind = ""
     _given: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the arguments, for repr
@@ -105,7 +113,9 @@ class Column:
         self._set("orientation", orientation)
 
     def _set_relative(self, relative):
-        """None: as the field says; True: shares; False: pixels; or the library's words."""
+        """Sets the coordinates. None: as the field says; True: fractions; False: pixels; or the
+        library's words.
+        """
         flag = relative is None or isinstance(relative, bool)
         self._set("relative", _RELATIVE[relative] if flag else relative)
 
@@ -119,20 +129,42 @@ class Column:
 
 
 class Image(Column):
-    """Pictures through a transform: rows x height x width x 3, or rows x 3 x height x width.
+    """Images through a transform: rows x height x width x 3, or rows x 3 x height x width.
 
-    transform: of sluice.transforms. dtype: 'uint8' unless it normalises or says otherwise, then
-    'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW' ['NHWC'; with
-    sluice.torch.DataLoader 'NCHW']. What mixes a batch (MixUp, CutMix) says
-    nothing of labels here, so no num_classes: OneHot(classes, mixes=NAME, smoothing=...) does. With MixUpPartner
-    the batch has NAME.share, of the row's own picture; of several samples (Mosaic, MixUpPartner, CopyPaste) none may be missing.
-    sizes: 'one', that of the transform; or each picture has its own, as the transform leaves it, or as it is stored
-        (transform=None): 'padded', with zeros right and below to the largest of the batch, or 'ragged', back to back with
-        NAME.offsets. NAME.sizes has height and width of each, and batch.pictures(NAME) is a list of them.
-    max_size: (height, width), or a number for both: the space of each row with sizes='padded' and 'ragged' [what the
-        transform makes of the largest image, where the transform has a limit or the dataset knows its sizes: packed
-        shards, COCO, VOC; else it has to be given]. An image that is higher or wider ('ragged': has
-        more pixels than these two make) is a bad sample. Space that images do not use takes no memory.
+    A MixUp or CutMix here mixes images only: leave its num_classes out, and mix labels with
+    OneHot(classes, mixes=NAME, smoothing=...). With MixUpPartner, the batch also has NAME.share,
+    the fraction of the row's own image. Images of several samples (Mosaic, MixUpPartner, CopyPaste)
+    must all exist.
+
+    Args:
+        field: image field of the dataset [the column's name].
+        transform: transform of sluice.transforms, or a list of them; needed unless `sizes` allows
+            variable sizes [None].
+        dtype: 'uint8', 'float32', 'float16' or 'bfloat16' [the transform's; 'float32' if it
+            normalizes, else 'uint8'].
+        layout: 'NHWC' or 'NCHW' ['NHWC'; with sluice.torch.DataLoader 'NCHW'].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        partner: 0 reads the row's own sample, 1 to 31 that partner sample [0].
+        sizes: 'one': all images have the transform's size. 'padded' or 'ragged': each image keeps
+            the size that the transform leaves, or its original size with transform=None; padded
+            with zeros on the right and below to the batch's largest, or back to back with
+            NAME.offsets. NAME.sizes has their heights and widths, and batch.pictures(NAME) lists
+            the images ['one'].
+        max_size: capacity of a row with sizes='padded' or 'ragged': (height, width), or one int for
+            both, 1 to 65535. A higher or wider image ('ragged': one with more pixels) is a bad
+            sample. Unused space takes no memory [the transform's output for the largest image, if
+            the transform has a limit or the dataset knows its sizes (packed shards, COCO, VOC);
+            otherwise required].
+
+    Raises:
+        TypeError: neither `transform` nor `sizes` says what a row is, or `max_size` has no effect.
+        ValueError: the transform has no fixed output size, or mixes labels.
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=T.CenterCrop(32), layout="NCHW")}
+        >>> with sluice.Loader(data, batch_size=4, columns=columns) as loader:
+        ...     next(iter(loader))["image"].shape
+        (4, 3, 32, 32)
     """
 
     _kind = "image"
@@ -166,13 +198,13 @@ class Image(Column):
 
 
 class MixedImage(Image):
-    """One that a loader makes together with its labels, as the transform says."""
+    """An Image that a loader makes together with its labels, as the transform says."""
 
     _is_alone = False
 
 
 def _refuse_labels(mixing):
-    """Mixing in a column is of its pictures only: what it says of labels would be passed over."""
+    """Raises ValueError if a mixing step in a column sets labels, which it would ignore."""
     classes, smoothing = mixing.num_classes, mixing._smoothing
     said = {"num_classes": classes, "label_smoothing": smoothing or None}
     wrong = [name for name, value in said.items() if value is not None]
@@ -187,7 +219,19 @@ def _refuse_labels(mixing):
 
 
 class Number(Column):
-    """An int or float field: one number a row. dtype: 'int64' ('float64' of floats), 'int32', 'float32'."""
+    """Numbers: one per row, from an int or float field.
+
+    Args:
+        field: int or float field of the dataset [the column's name].
+        dtype: 'int64', 'int32', 'float64' or 'float32' ['int64'; for float fields 'float64'].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        partner: 0 reads the row's own sample, 1 to 31 that partner sample [0].
+
+    Example:
+        >>> with sluice.Loader(data, batch_size=4, columns={"label": sluice.columns.Number()}) as loader:
+        ...     next(iter(loader))["label"].tolist()
+        [0, 0, 0, 0]
+    """
 
     _kind = "number"
 
@@ -197,13 +241,28 @@ class Number(Column):
 
 
 class Tensor(Column):
-    """A tensor field, whole, or with `shape` a part of it: part='center' or 'random' ['whole'].
+    """Tensors of one shape, whole or a part of each; or PNG images as stored.
 
-    Or an image field of PNGs, as they are stored: label masks, depth maps. shape=(height, width), or
-    (height, width, channels); with `part` a part of larger ones, the same as that of other such columns of the
-    sample. Palettes give the pixels' numbers, grey of 1, 2 and 4 bits is not spread over 0..255, grey of 16 bits is
-    whole. dtype: 'uint8' (up to 8 bits), 'uint16' (16 bits); 'int32', 'int64' and floating ones take both. Such a
-    column does not follow the crop or the flip of an Image column: a Mask does.
+    PNGs hold label masks or depth maps. PNGs with a palette give the palette indices; 1, 2 and 4-bit grey is not scaled to 0..255;
+    16-bit grey keeps all bits. The column does not follow the crop or flip of an Image column: use
+    Mask for that.
+
+    Args:
+        field: tensor field of the dataset, or image field of PNGs [the column's name].
+        shape: shape of a row, needed for PNGs, (height, width) or (height, width, channels), and
+            for a part [the field's].
+        part: 'whole', 'center' or 'random': the part of larger tensors; columns of one sample draw
+            the same part ['whole'].
+        dtype: for PNGs 'uint8' (up to 8 bits), 'uint16' (16 bits), or 'int32', 'int64' and floating
+            types (both) [as stored].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        partner: 0 reads the row's own sample, 1 to 31 that partner sample [0].
+
+    Example:
+        >>> columns = {"classes": sluice.columns.Tensor("mask", shape=(60, 80))}
+        >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["classes"].shape
+        (2, 60, 80)
     """
 
     _kind = "tensor"
@@ -221,10 +280,27 @@ class Tensor(Column):
 
 
 class Window(Column):
-    """`length` elements of a long tensor, every `stride` (default: `length`) of them.
+    """Windows of a long tensor: `length` elements, every `stride` elements.
 
-    The loader counts and shuffles windows then. `offset`: from the window's beginning to the column's
-    first element, so that targets are a second column with offset=1.
+    The loader then counts and shuffles windows instead of samples.
+
+    Args:
+        field: tensor field of any length [the column's name].
+        length: elements of a window.
+        stride: distance of windows [length].
+        offset: distance from the window's beginning to the column's first element: a second column
+            with offset=1 has the targets [0].
+        dtype: dtype of the elements [as stored].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+
+    Example:
+        >>> columns = {
+        ...     "input": sluice.columns.Window("tokens", length=4),
+        ...     "target": sluice.columns.Window("tokens", length=4, offset=1),
+        ... }
+        >>> with sluice.Loader("corpus", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["target"].tolist()
+        [[1, 2, 3, 4], [5, 6, 7, 8]]
     """
 
     _kind = "window"
@@ -240,15 +316,27 @@ class Window(Column):
 
 
 class FIM:
-    """Filling in the middle, for Packed(fim=): documents with their middle at the end, so that a model learns to fill gaps.
+    """Fill-in-the-middle for Packed(fim=): moves the middle of documents to their end.
 
-    rate: the share of documents that are transformed, 0 to 1. prefix, middle, suffix: the ids in front of each part, three
-    different ones. spm: the share of transformed documents that have the suffix first, 0 to 1.
+    A model then learns to fill gaps.
 
-    A document is split at two places into prefix P, middle M and suffix S, any of which may be empty, as Megatron-LM's
-    GPTFIMDataset does it. Rows have `prefix P suffix S middle M` (PSM) or `prefix suffix S middle P M` (SPM): three elements more.
-    Which documents are transformed is drawn by the loader's seed and the document, once for all epochs; the two places, each
-    evenly of all, and the form are drawn again in each epoch (of a mix: each time that all rows of the dataset have come). Ids that stand in documents already are not looked for.
+    A document is split at two places into prefix P, middle M and suffix S, any of which may be
+    empty, like Megatron-LM's GPTFIMDataset. Rows have `prefix P suffix S middle M` (PSM) or `prefix
+    suffix S middle P M` (SPM), three elements more. The loader's seed and the document decide, once
+    for all epochs, which documents are transformed. The two places, each uniform, and the form are
+    drawn again in each epoch (for a mix: each time all rows of the dataset have come). Ids that
+    documents already contain are not searched for.
+
+    Args:
+        rate: fraction of documents that are transformed, 0 to 1.
+        prefix: id before the prefix.
+        middle: id before the middle.
+        suffix: id before the suffix; the three must differ.
+        spm: fraction of transformed documents with the suffix first, 0 to 1 [0.5].
+
+    Example:
+        >>> sluice.columns.FIM(0.5, prefix=101, middle=102, suffix=103)
+        sluice.columns.FIM(rate=0.5, prefix=101, middle=102, suffix=103, spm=0.5)
     """
 
     def __init__(self, rate: float, prefix: int, middle: int, suffix: int, spm: float = 0.5) -> None:
@@ -271,47 +359,66 @@ class FIM:
 
 
 class Packed(Column):
-    """Documents of any length (a tensor field [any] of ints, such as tokens), packed into rows of `length` elements.
+    """Documents of any length, packed into rows of `length` elements.
 
-    The loader counts, shuffles and splits rows then, and a batch has no other columns. Every epoch has the same rows, in
-    another order; which documents share a row depends on their lengths, these arguments and the loader's seed. Best fit
-    decreasing in windows of 8192 documents. Documents of no elements stand in no row. docs/sequences.md shows a row.
-    Each dataset of a sluice.mix is packed by itself; its weights are shares of rows, and epoch_samples counts rows.
+    The loader then counts, shuffles and splits rows, and a batch has no other columns. Every epoch
+    has the same rows in another order. Which documents share a row depends on their lengths, these
+    arguments and the loader's seed: best fit decreasing in windows of 8192 documents. Empty
+    documents are in no row. A bad document masks its whole row (on_bad_sample='mask') or raises
+    ('fail'); 'replace' is an error. Each dataset of a sluice.mix is packed on its own; its weights
+    are fractions of rows, and epoch_samples counts rows. docs/sequences.md shows a row.
 
-    length: elements of a row, 1 to 2**24, a multiple of align. max_documents: the most documents of a row, up to 1024 [32].
-    align: each document begins at a multiple of it. cut: 'none' (a document longer than a row is an error when the loader
-    is opened), 'long' (such a one is cut into rows and a rest) or 'split' (documents are concatenated, and cut where a row
-    ends). unit: so many consecutive documents, such as the pairs of preference data, stay in one row; not with 'split'. pad: the element where
-    a row has no document. dtype: 'int64' or 'int32'.
+    Besides NAME (rows x length), the batch has these by name. NAME.targets (rows x length): the
+    next element of the document; ignore_index of the loader at its end and on padding.
+    NAME.loss_mask (uint8, rows x length): 1 where NAME.targets is a target. NAME.positions and
+    NAME.documents (int32, rows x length): the element's number in its piece of the document, and
+    the piece's number in the row; padding is document NAME.count, with positions from 0.
+    NAME.lengths (int32, rows x max_documents). NAME.cu_seqlens and NAME.cu_seqlens_padded (int32,
+    rows x (max_documents + 1)): sums of lengths, and of lengths rounded up to align; the last one
+    repeats. NAME.count and NAME.max_seqlen (int32, rows). NAME.samples (int64, rows x
+    max_documents): the number of each document in the dataset; -1 after the last. With media also
+    NAME.media (the patches of all rows back to back), NAME.media_offsets (int64, rows + 1: row i
+    has patches offsets[i] to offsets[i + 1]) and NAME.media_lengths (int32, rows x max_documents).
 
-    bos, eos: ids that rows have in front of each document and behind it [none]. They count like any element: a document is that
-    much longer when it is packed and cut. The target of a document's last token is eos. A document that already begins with
-    bos, or ends with eos, is a bad sample.
+    Args:
+        field: tensor field [any] of ints, such as tokens [the column's name].
+        length: elements of a row, 1 to 2**24, a multiple of `align`.
+        max_documents: most documents of a row, 1 to 1024 [32].
+        align: documents begin at multiples of it [1].
+        cut: 'none' (a document longer than a row fails when the loader is opened), 'long' (cuts
+            such a document into whole rows and a rest) or 'split' (concatenates documents and cuts
+            at the ends of rows) ['none'].
+        unit: number of consecutive documents that stay in one row, such as 2 for preference pairs;
+            not with 'split' [1].
+        pad: element on padding [0].
+        dtype: 'int64' or 'int32' ['int64'].
+        bos: id before each document [none]. `bos` and `eos` count as elements when documents are
+            packed and cut. A document that already begins with bos, or ends with eos, is a bad
+            sample.
+        eos: id after each document, the target of its last token [none].
+        mask: field that says which tokens are trained: one int or bool per token, 0 where it is
+            not; or a tensor [any, 2] of ints with ordered, separate ranges (begin, end) of trained
+            tokens. NAME.targets has ignore_index for other tokens; eos counts as the document's
+            last token. A mask of another length, wrong ranges and a missing field are bad samples.
+            Each piece of a document then reads the whole document [all are trained].
+        fim: a FIM, which transforms some documents before they are cut [none].
+        media: second tensor field [n, ...] of the same documents, n differing by sample, such as
+            the patches of their images; needs cut='none'. Documents without tokens but with patches
+            fail when the loader is opened [none].
+        per_token: number of patches that take the space of one token: a row's tokens and, for each
+            document, ceil(n / per_token) are together at most `length` [0: patches take no space,
+            because tokens have placeholders].
+        media_length: most patches of a row, which sets the memory; a row with more is a bad one
+            [length * per_token, or length].
 
-    mask: a field of the same samples that says which tokens are trained: a tensor with one int or bool for each token, 0 where
-    it is not; or a tensor [any, 2] of ints with the runs (begin, end) of tokens that are, in order and apart [all are trained].
-    NAME.targets has ignore_index in place of tokens that are not trained; eos goes by the document's last token. A mask of another
-    length, runs out of order or outside of the document, and a sample without the field are bad samples. Each piece of a
-    document reads the whole document then.
+    Raises:
+        ValueError: an argument is out of range, or media is combined with `cut`.
 
-    fim: a FIM: some documents are transformed for filling in the middle, before they are cut [none].
-
-    Besides NAME (rows x length) the batch has, by name, NAME.targets (rows x length: the next element of the document; the
-    loader's ignore_index at its end and on padding); as int32 NAME.positions and NAME.documents (rows x length: the
-    element's number in its piece of the document, and the piece's in the row; padding is document NAME.count, with positions from 0),
-    NAME.lengths (rows x max_documents), NAME.cu_seqlens and NAME.cu_seqlens_padded (rows x (max_documents + 1): sums of
-    lengths, and of lengths rounded up to align; the last one repeats), NAME.count and NAME.max_seqlen (rows); as uint8
-    NAME.loss_mask (rows x length: 1 where NAME.targets is a target, else 0); as int64 NAME.samples (rows x max_documents: the
-    number of each document in the dataset; -1 behind count).
-    A bad document masks its whole row (on_bad_sample='mask') or raises ('fail'); 'replace' is refused.
-
-    media: a second tensor field of the same documents, [n, ...], of which n differs from sample to sample, such as the patches of
-    their pictures [none]. The batch then also has NAME.media (the patches of all rows back to back, total x ..., as stored),
-    NAME.media_offsets (int64, rows + 1: row i has patches offsets[i] to offsets[i + 1]) and NAME.media_lengths (int32, rows x
-    max_documents). per_token: so many patches take the space of one token of a row [0: none do, as the tokens have placeholders].
-    A row's tokens, ids included, and, of each document, ceil(n / per_token) are at most `length` then; the arrays of tokens stay as they are.
-    media_length: the most patches of a row, which memory is set aside for; a row with more is a bad one [length * per_token, or
-    length]. With media, cut is 'none'; documents without tokens that have patches raise an error when the loader is opened.
+    Example:
+        >>> columns = {"tokens": sluice.columns.Packed(length=10, max_documents=4)}
+        >>> with sluice.Loader("tokens", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["tokens.targets"].shape
+        (2, 10)
     """
 
     _kind = "packed"
@@ -348,13 +455,28 @@ class Packed(Column):
 
 
 class Ragged(Column):
-    """Bytes, texts (as UTF-8), or tensors whose first dimension differs, back to back; NAME.offsets says where
-    each row's begin, along the first dimension. batch.texts(NAME) is a list of str.
+    """Bytes, UTF-8 texts, or tensors of variable length, back to back.
 
-    length: the most that a row may have, in the first dimension [that of the boxes that it follows; else it has to be
-    given]. too_long: 'bad', or 'truncate', which cuts texts at that byte. follows: a column of boxes, of each of which
-    the field has a value (a label, an area): those are left whose boxes are [the column of boxes before it, where the
-    dataset says that the field has a value for each box].
+    NAME.offsets has the beginning of each row along the first dimension. batch.texts(NAME) is a
+    list of str.
+
+    Args:
+        field: bytes, text or tensor field of the dataset [the column's name].
+        length: maximum size of a row along the first dimension [that of the boxes that it follows;
+            otherwise required].
+        dtype: dtype of the elements [as stored].
+        too_long: 'bad' (the sample is a bad one) or 'truncate' (cuts texts at that byte) ['bad'].
+        follows: a box column; the field has one value per box (label, area), and values of dropped
+            boxes are dropped [the box column before it, if the dataset says that the field has one
+            value per box].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        partner: 0 reads the row's own sample, 1 to 31 that partner sample [0].
+
+    Example:
+        >>> columns = {"labels": sluice.columns.Ragged(length=8)}
+        >>> with sluice.Loader("detection", batch_size=3, columns=columns) as loader:
+        ...     next(iter(loader))["labels"].offsets.tolist()
+        [0, 0, 1, 3]
     """
 
     _kind = "ragged"
@@ -371,16 +493,47 @@ class Ragged(Column):
 
 
 class Padded(Ragged):
-    """The same, each row followed by zeros: rows x length (x other dimensions), and NAME.lengths."""
+    """As Ragged, with each row padded with zeros, and NAME.lengths.
+
+    Its shape is rows x length (x other dimensions).
+
+    Args:
+        field: bytes, text or tensor field of the dataset [the column's name].
+        length: size of a row along the first dimension, as of Ragged.
+        dtype: dtype of the elements [as stored].
+        too_long: 'bad' or 'truncate' ['bad'].
+        follows: as of Ragged.
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        partner: 0 reads the row's own sample, 1 to 31 that partner sample [0].
+
+    Example:
+        >>> columns = {"labels": sluice.columns.Padded(length=3)}
+        >>> with sluice.Loader("detection", batch_size=3, columns=columns) as loader:
+        ...     next(iter(loader))["labels"].tolist()
+        [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+    """
 
     _kind = "padded"
 
 
 class OneHot(Column):
-    """An int field k as a row of `classes` numbers, 1 at k. dtype: 'uint8', 'int64', 'float32', ...
+    """An int field k as a row of `classes` numbers, 1 at position k.
 
-    mixes: the Image column of the batch whose mixing (MixUp, CutMix) it follows: shares of classes, which add to 1.
-    smoothing: s / classes is at each number, 1 - s more at k. Both need a floating dtype.
+    Args:
+        classes: number of classes.
+        field: int field of the dataset [the column's name].
+        dtype: 'uint8', 'int64', 'float32', ... ['float32'].
+        mixes: Image column whose MixUp or CutMix the labels follow; rows are then class weights
+            that sum to 1. Needs a floating dtype [none].
+        smoothing: label smoothing s: each number is s / classes, plus 1 - s at k. Needs a floating
+            dtype [0].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        partner: 0 reads the row's own sample, 1 to 31 that partner sample [0].
+
+    Example:
+        >>> with sluice.Loader(data, batch_size=2, columns={"label": sluice.columns.OneHot(3)}) as loader:
+        ...     next(iter(loader))["label"].tolist()
+        [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
 
     _kind = "one_hot"
@@ -399,23 +552,45 @@ class OneHot(Column):
 
 
 class Mask(Column):
-    """A value for each pixel of a picture, which follows it: rows x height x width (x channels) of its transform.
+    """A value for each pixel of an image, which follows the image.
 
-    field: an image field of PNGs, or a tensor [height, width] or [height, width, channels], of the picture's size.
-    interpolation: 'nearest' (classes, ids: every value is a stored one, or `fill`), or 'bilinear' between the four
-    about a place, for maps such as depth (dtype 'float32'; not antialiased). fill: what there is beside the picture;
-    255 where a loss is to leave it out. dtype: 'uint8' of PNGs, else as stored; wider ones as of Tensor. follows: the
-    Image column [the only one before it]; of one with sizes= it is as that, padded with `fill`, or ragged (batch.pictures).
+    Its shape is rows x height x width (x channels), with the size of the image's transform.
 
-    field: or a text of shapes, as Instances reads it: a map of classes. labels: the field of the class of each shape, a
-    tensor [any] of ints; what a moved shape covers has its class. background: what none covers [0]. overlap: where
-    shapes cover one another 'last' has the later one, 'ignore' the value `ignore` [255], as torchvision's reference
-    of segmentation. crowds: a field that is not 0 where a shape is a crowd (COCO's 'iscrowd'), which is `ignore` where
-    no other shape is. dtype: 'uint8', or what else all these numbers fit in.
+    The field holds PNGs or tensors [height, width (, channels)] of the image's size, or a text of
+    shapes, as Instances reads it, which becomes a class map. If the image has sizes=, the mask is
+    padded with `fill` or ragged in the same way (batch.pictures).
 
-    orientation: the way up of the image that it was annotated in, 'stored' or 'upright' [of shapes what the dataset says;
-    else its own size says it]; it is turned where the image is decoded the other way up. Where the dataset leaves it to
-    the size (a folder of masks) and the EXIF orientation keeps that (a half turn, a square), the sample is a bad one.
+    If the dataset leaves the orientation to the size (a folder of masks) and the EXIF orientation
+    keeps the size (a half turn, a square), the sample is a bad one.
+
+    Args:
+        field: image, tensor or text field of the dataset [the column's name].
+        fill: value outside the image; often 255, for a loss that ignores it [0].
+        interpolation: 'nearest' (classes, ids: every value is a stored one, or `fill`) or
+            'bilinear' (maps such as depth, with dtype 'float32'; not antialiased) ['nearest'].
+        channels: number of channels [1].
+        labels: for shapes: tensor field of ints with the class of each shape [none].
+        crowds: for shapes: field that is not 0 for crowds (COCO's 'iscrowd'), which become `ignore`
+            where no other shape is [none].
+        background: for shapes: value that no shape covers [0].
+        ignore: for shapes: value of crowds and, with overlap='ignore', of overlaps [255].
+        overlap: for shapes: 'last' (the later shape wins) or 'ignore', as in torchvision's
+            segmentation reference ['last'].
+        dtype: dtype of the values ['uint8' for PNGs; for shapes, one that fits all values; else as
+            stored].
+        follows: the Image column [the only one before it].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        orientation: orientation of the image when it was annotated: 'stored' or 'upright'; the mask
+            is rotated if the image is decoded differently ['auto': the dataset's, or by the sizes].
+
+    Example:
+        >>> columns = {
+        ...     "image": sluice.columns.Image(transform=T.RandomResizedCrop(32)),
+        ...     "classes": sluice.columns.Mask("mask"),
+        ... }
+        >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["classes"].shape
+        (2, 32, 32)
     """
 
     _kind = "mask"
@@ -451,25 +626,50 @@ _KEEPS = {
 
 
 class Boxes(Column):
-    """A tensor [any, 4] of boxes in a picture, which follow it: float32 [boxes, 4] back to back and NAME.offsets; with
-    `padded` rows x length x 4, zeros behind, and NAME.lengths.
+    """Boxes in an image, which follow the image: float32 [boxes, 4] back to back, and NAME.offsets.
 
-    length: the most that a row has, crowds that are left out too; of several samples (Mosaic, CopyPaste) all of theirs
-    [1024 for each sample of a row; with `padded` it has to be given].
-    format: as stored, 'xyxy', 'xywh', 'cxcywh', or 'auto', what the dataset says (refused where it has boxes of an unknown format), else 'xyxy'. relative: True
-    ('relative'), as shares of the image's width and height; False ('pixels'); None ('auto'), what the dataset says, else
-    pixels. orientation: the way up of the image that they were annotated in, 'stored', 'upright', or 'auto', what the
-    dataset says, else the way up that it is decoded.
-    out_format ['xyxy'], out_relative: in the batch. Boxes are moved by
-    all steps at once, then clipped once to what is seen, and dropped by one rule: kept are those at least `min_size`
-    wide and high, of `min_area`, of the share `min_visibility` of what they would be unclipped, at most `max_aspect`
-    times as long as wide. keep: the rule of 'torchvision' (1, 1, 0, any), 'coco-visible' (1, 1, 0.3, any) or 'yolo'
-    (2, 4, 0.1, 100), for what is not given. at_least_one: where a sample has boxes and none is left, its transform is
-    drawn again, up to 20 times. too_long: 'bad' or 'truncate'. follows: the Image column [the only one before it].
-    shapes: a text field of a shape for each box, as Instances reads it ('segmentation'): each box is made anew of what
-    is seen of its moved shape, and is exact, where a moved box grows; what is kept goes by that box then, and
-    `min_visibility` by the box about the whole shape. Boxes without a shape are moved [all are]. crowds: a field that is
-    not 0 where a box is about a crowd (COCO's 'iscrowd'): those are left out, as torchvision's reference of detection does.
+    All steps move a box at once; then it is clipped once to the visible image, and one rule decides
+    whether it is kept: at least `min_size` wide and high, of at least `min_area`, with at least the
+    fraction `min_visibility` of its unclipped area visible, and at most `max_aspect` times as long
+    as wide. With `padded`, rows x length x 4, zeros after the boxes, and NAME.lengths.
+
+    Args:
+        field: tensor field [any, 4] of the dataset [the column's name].
+        length: most boxes of a row, including dropped crowds, and the boxes of all samples of a
+            Mosaic or CopyPaste [1024 per sample; required with `padded`].
+        format: stored format: 'xyxy', 'xywh', 'cxcywh' or 'auto' (the dataset's, which is an error
+            if it is unknown; else 'xyxy') ['auto'].
+        relative: stored coordinates: True or 'relative' (fractions of the image's width and
+            height), False or 'pixels', None or 'auto' (the dataset's, else pixels) [None].
+        out_format: format in the batch ['xyxy'].
+        out_relative: True returns fractions of the output's width and height [False].
+        padded: True pads rows to `length` [False].
+        keep: rule for values that are not given: 'torchvision' (min_size 1, min_area 1,
+            min_visibility 0), 'coco-visible' (1, 1, 0.3) or 'yolo' (2, 4, 0.1, max_aspect 100)
+            ['torchvision'].
+        min_size: smallest width and height in pixels [by `keep`].
+        min_area: smallest area in pixels [by `keep`].
+        min_visibility: smallest visible fraction, 0 to 1 [by `keep`].
+        max_aspect: largest length over width; 0: any [by `keep`].
+        at_least_one: True draws the transform of a sample again, up to 20 times, if it has boxes
+            but none is left [False].
+        too_long: 'bad' or 'truncate' ['bad'].
+        shapes: text field with a shape per box, as Instances reads it ('segmentation'). Boxes are
+            rebuilt from the visible part of the moved shape, which is exact, whereas a moved box
+            grows; `min_visibility` then refers to the box around the whole shape. Boxes without a
+            shape are moved [none].
+        crowds: field that is not 0 for crowds (COCO's 'iscrowd'), which are dropped, as in
+            torchvision's detection reference [none].
+        follows: the Image column [the only one before it].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        orientation: orientation of the image when it was annotated: 'stored', 'upright' or 'auto'
+            (the dataset's, else as decoded) ['auto'].
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=T.Resize((30, 40))), "boxes": sluice.columns.Boxes()}
+        >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["boxes"].tolist()
+        [[5.0, 5.0, 20.0, 20.0]]
     """
 
     _kind = "boxes"
@@ -504,14 +704,32 @@ class Boxes(Column):
 
 
 class Points(Column):
-    """Points in a picture, which follow it: float32, as stored: [any, 2], [any, 3], or as COCO's keypoints [any, 3 K].
+    """Points in an image, which follow the image.
 
-    point_values: numbers of a point: 2, x and y, or 3, with COCO's visibility, which becomes 0, and with it x and y,
-    where a point is not to be seen any more [3, if rows are of threes]. mirror: for each point of a row the one whose
-    place it takes where the picture is mirrored (left and right eyes). relative: as of Boxes, or 'indices': numbers of
-    pixels, as COCO's are, which a flip makes W - 1 - x [what the dataset says, else pixels]. out_relative, padded, length,
-    orientation, too_long: as of Boxes. follows: an Image column, or a column of boxes, with which the points of one are
-    left out [the column of boxes before it, where the dataset says that the field has points for each box].
+    They are float32 in the stored layout: [any, 2], [any, 3], or COCO's keypoints [any, 3 K].
+
+    Args:
+        field: tensor field of the dataset [the column's name].
+        length: most points (rows of the tensor) of a row, as of Boxes.
+        point_values: numbers of a point: 2 (x, y), or 3 with COCO's visibility; all three become 0
+            when the point is not visible any more [3 if the field's rows have multiples of three].
+        mirror: for each point of a row, the point whose place it takes when the image is mirrored
+            (left and right eye) [none].
+        relative: as of Boxes; also 'indices': pixel numbers, as COCO's, which a flip turns into W -
+            1 - x [the dataset's, else pixels].
+        out_relative: True returns fractions of the output's width and height [False].
+        padded: True pads rows to `length` [False].
+        too_long: 'bad' or 'truncate' ['bad'].
+        follows: an Image column, or a box column, with whose boxes points are dropped [the box
+            column before it, if the dataset says that the field has points per box].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        orientation: as of Boxes ['auto'].
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=T.Resize((30, 40))), "points": sluice.columns.Points(length=8)}
+        >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["points"].tolist()
+        [[10.0, 5.0]]
     """
 
     _kind = "points"
@@ -538,15 +756,36 @@ class Points(Column):
 
 
 class Instances(Column):
-    """A mask of each shape in a picture: uint8 [instances, height, width] back to back, 1 where it is, and NAME.offsets;
-    with `padded` rows x length x height x width, zeros behind, and NAME.lengths. Of pictures of several sizes, or of
-    buckets, all pixels back to back, and NAME.shapes, int32 [rows, 3]: batch.pictures(NAME) is a list of n x height x width.
+    """A mask for each shape in an image.
 
-    field: a text of polygons and run lengths, as COCO's 'segmentation' is read. Polygons are moved point by point and
-    then drawn by the rule of COCO's tools, so that what is enlarged has sharp edges; run lengths are sampled. length:
-    the most that a sample has; the loader has memory for as many in every row. follows: a column of boxes, whose
-    instances are left where they are, or an Image column [the column of boxes before it, where the dataset says that the
-    field has a shape for each box, else the only Image]. orientation: as of Boxes. too_long: 'bad' or 'truncate'.
+    The masks are uint8 [instances, height, width], 1 inside the shape, back to back with
+    NAME.offsets.
+
+    The field is a text of polygons and run lengths, as in COCO's 'segmentation'. Polygons are moved
+    point by point and then drawn by the rule of COCO's tools, so enlarged shapes have sharp edges;
+    run lengths are sampled. For variable-size images or buckets, all pixels are back to back, and
+    NAME.shapes is int32 [rows, 3]: batch.pictures(NAME) lists arrays n x height x width. With
+    `padded`, rows x length x height x width, zeros after the instances, and NAME.lengths.
+
+    Args:
+        field: text field of the dataset [the column's name].
+        length: most instances of a sample; the loader has memory for as many in every row.
+        padded: True pads rows to `length` [False].
+        too_long: 'bad' or 'truncate' ['bad'].
+        follows: a box column, with whose boxes instances are dropped, or an Image column [the box
+            column before it, if the dataset says that the field has a shape per box, else the only
+            Image].
+        missing: action when the field is missing: 'bad' or 'blank' ['bad'].
+        orientation: as of Boxes ['auto'].
+
+    Example:
+        >>> columns = {
+        ...     "image": sluice.columns.Image(transform=T.Resize((30, 40))),
+        ...     "masks": sluice.columns.Instances("segmentation", length=4),
+        ... }
+        >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["masks"].shape
+        (1, 30, 40)
     """
 
     _kind = "instances"
@@ -563,13 +802,23 @@ class Instances(Column):
 
 
 class Geometry(Column):
-    """Where the transform took a picture, of no field.
+    """The transform's geometry for each row. Reads no field.
 
-    NAME: float64 [rows, 3, 3], takes (x, y, 1) of the picture to (x' w, y' w, w) of the output; its inverse takes
-    predictions back. NAME.size: int64 [rows, 2], the picture's height and width, as it is decoded (exif=). NAME.box: float32 [rows, 4], the part
-    of the picture that is shown, XYXY. NAME.scale: float32 [rows, 2], pixels of the output for one of the picture,
-    across and down, in the middle of that part. NAME.flip: uint8 [rows, 2], whether flips mirrored it, across and
-    down; a rotation is not a flip. follows: the Image column [the only one before it].
+    NAME: float64 [rows, 3, 3], maps (x, y, 1) of the image to (x' w, y' w, w) of the output; its
+    inverse maps predictions back. NAME.size: int64 [rows, 2], height and width of the decoded image
+    (exif=). NAME.box: float32 [rows, 4], the visible part of the image, XYXY. NAME.scale: float32
+    [rows, 2], output pixels per image pixel, across and down, in the centre of that part.
+    NAME.flip: uint8 [rows, 2], 1 if flips mirrored the image across, and down; a rotation is not a
+    flip.
+
+    Args:
+        follows: the Image column [the only one before it].
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=T.Resize((30, 40))), "map": sluice.columns.Geometry()}
+        >>> with sluice.Loader(data, batch_size=1, columns=columns) as loader:
+        ...     next(iter(loader))["map"].tolist()
+        [[[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 1.0]]]
     """
 
     _kind = "geometry"

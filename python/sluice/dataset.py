@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.Dataset."""
+"""sluice.Dataset, and datasets made of others."""
 from __future__ import annotations
 
 import array
@@ -44,14 +44,28 @@ if not TYPE_CHECKING:
 
 if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes long to import
     LeftOut = namedtuple("LeftOut", ["reason", "count", "images", "example"])
-    LeftOut.__doc__ = "Files, rows or values that opening a dataset found and left out. `example` is the first one."
+    LeftOut.__doc__ = """Files, rows or values that opening a dataset found and left out.
+
+    Attributes:
+        reason: the reason, a phrase.
+        count: number of them.
+        images: True if each of them is an image.
+        example: the first one.
+    """
 
     class Field(namedtuple("Field", ["name", "type", "dtype", "shape"])):
-        """What each sample has under a name. A 0 in `shape` differs from sample to sample.
+        """A field of a dataset's samples.
 
-        meaning: what the dataset knows of its values: role ('boxes', 'points', 'shapes', 'mask', 'width', 'height'),
-        box_format ('xyxy', 'xywh', 'cxcywh'), coordinates ('relative', 'pixels', 'indices'), orientation ('stored',
-        'upright', 'by_size'), per_box (True: an element for each box), of (the field that it belongs to).
+        Attributes:
+            name: name of the field.
+            type: 'image', 'int', 'float', 'bytes', 'text' or 'tensor'.
+            dtype: dtype of a tensor's elements.
+            shape: shape of a tensor; a dimension of 0 differs from sample to sample.
+            meaning: what the dataset knows about the values, a dict with any of: role ('boxes',
+                'points', 'shapes', 'mask', 'width', 'height'), box_format ('xyxy', 'xywh',
+                'cxcywh'), coordinates ('relative', 'pixels', 'indices'), orientation ('stored',
+                'upright', 'by_size'), per_box (True: one element for each box), of (the field that
+                it describes).
         """
 
         meaning = {}  # no member of the tuple, which has four
@@ -66,8 +80,19 @@ if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes lon
             return field
 
     class Verified(namedtuple("Verified", ["samples", "bytes", "findings", "unchecked"])):
-        """What Dataset.verify found. `undecoded`: pictures whose pixels were not read, as `decode` does. `left_out`: what is
-        not part of the dataset, and so was not looked at (Dataset.left_out)."""
+        """Result of Dataset.verify.
+
+        Attributes:
+            samples: samples that were checked.
+            bytes: bytes that were read.
+            findings: exceptions with file, sample, offset and reason, which are not raised; empty
+                if everything is good.
+            unchecked: data without a checksum, such as "tars have no checksums"; '' if every sample
+                has one.
+            undecoded: images whose pixels were not read, because verify ran without `decode`.
+            left_out: files and samples outside of the dataset, which were not checked
+                (Dataset.left_out).
+        """
 
         undecoded = 0  # no members of the tuple, which has four
         left_out = ()
@@ -79,12 +104,16 @@ if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes lon
 
 
 def argument_hints(call):
-    """What to write where arguments of a Dataset are given to a function that opens one from a path."""
+    """Returns error hints for arguments of a Dataset that are given to a function that opens one from
+    a path.
+    """
     return {name: f"it is an argument of sluice.Dataset: {call}(sluice.Dataset(path, {name}=...), ...)" for name in Dataset.__init__.names}
 
 
 def _absolute(path):
-    """So that it is found after a change of folder, too. What is not there stays as it was given."""
+    """Returns an absolute path, which stays valid when the working folder changes. A path that does
+    not exist is returned unchanged.
+    """
     if is_address(path):
         return path
     brace = b"{" if isinstance(path, bytes) else "{"
@@ -92,7 +121,7 @@ def _absolute(path):
 
 
 def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[str]:
-    """As the library takes them: "NAME=KEY" or "NAME=KEY:TYPE"."""
+    """Returns the fields in the library's form: "NAME=KEY" or "NAME=KEY:TYPE"."""
     choices = []
     wanted = "names, each with what it is called there, or with a pair of that and a type"
     for name, key in _check.mapping("fields", {} if fields is None else fields, f"a dict of {wanted}").items():
@@ -105,7 +134,9 @@ def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[st
 
 
 def opened(name, value):
-    """The dataset that an argument is, is the path of, or, if it is one of torch's, consists of."""
+    """Returns the dataset that an argument is, names by a path, or, for datasets of torch, consists
+    of.
+    """
     if isinstance(value, Dataset):
         return value
     if _foreign.is_foreign(value):
@@ -118,7 +149,9 @@ def opened(name, value):
 
 
 def _identity(path):
-    """What has to be the same where a forked child opens it again; of a folder, that it is the one."""
+    """Returns what must be unchanged when a forked child opens the path again; for a folder, only that
+    it is the same folder.
+    """
     try:
         found = os.stat(path)
     except OSError:
@@ -128,37 +161,55 @@ def _identity(path):
 
 
 class Dataset:
-    """Samples that lie in files, found and not read.
+    """Samples in files. Opening a dataset finds the samples without reading them.
 
-    path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
-    shards (`sluice pack`), or any other format of docs/formats.md (`sluice info --formats` lists them), also with ranges
-    ("train-{000..146}.tar"); or a list of those. Those that are compressed as a whole (archives, MDS, LitData) are read from front to
-    back (a Loader's shuffle='shards'), unless `unpacked_dir` is given. With `flat=("float32", (3, 32, 32))` the files hold nothing but
-    tensors of that dtype and shape, back to back. Class folders without a picture, and those whose names differ in case only, are
-    refused unless they are allowed (allow_empty_classes, allow_case_duplicates).
+    `data[i]` is a sample as stored: a dict of its fields. Images are encoded bytes, texts are str,
+    tensors are memoryviews (for 16-bit floats, bytes). A missing number or image is None; a missing
+    text or tensor is empty. Boxes of an image without objects have the shape (0, 4), COCO keypoints
+    [objects, points, 3]. `data.decode(i)` decodes the sample's image. For decoded and augmented
+    batches, use sluice.Loader. A dataset can be pickled: the other process opens the same paths.
 
-    fields: of formats with features, columns or arrays (`sluice info --formats` says of which), which are wanted and what
-    they are called here [all, by docs/formats.md]:
-    {"image": "image/encoded", "label": "image/class/label:int", "box": ("box", "f32[4]")}. What is behind the
-    colon, or in a pair, is the type: image, int, float, bytes, text, or a tensor as dtype[shape]: i64[] has as many
-    elements as there are, f32[0,4] as many rows, u8[28,28] is made of bytes.
+    Args:
+        path: a folder of class folders with images (torchvision's ImageFolder rules), a folder of
+            packed shards (`sluice pack`), or any other format of docs/formats.md (`sluice info
+            --formats` lists them); ranges such as "train-{000..146}.tar" are allowed. Or a list of
+            paths.
+        flat: (dtype, shape): the files hold nothing but tensors of that dtype and shape, back to
+            back [None].
+        fields: fields to read and their names here, for formats with features, columns or arrays:
+            {"image": "image/encoded", "label": "image/class/label:int", "box": ("box", "f32[4]")}.
+            The type follows a colon, or is the second of a pair: image, int, float, bytes, text, or
+            a tensor as dtype[shape]; i64[] has any number of elements, f32[0,4] any number of rows,
+            u8[28,28] is made of bytes [all, by docs/formats.md].
+        allow_empty_classes: True accepts class folders without an image [False].
+        allow_case_duplicates: True accepts class folders whose names differ only in case, as
+            different classes [False].
+        allow_outside: True accepts file lists (CSV, COCO, VOC, JSON) that name files outside the
+            list's own folder, also through links. Otherwise that is an error, because the author of
+            the list could have any file of this machine read [False].
+        memory_bytes: memory limit for opening, for indexes and columns that are kept [half of the
+            available memory, at most 8 GiB].
+        unpacked_dir: folder where files that are compressed as a whole (archives, MDS, LitData) are
+            kept unpacked, so that they can be read in any order; without it, they are read from
+            front to back (a Loader's shuffle='shards'). Each file is unpacked once, when first
+            opened; the ranks of a run share the work. It is removed when its source has changed.
+            You may delete the folder while nobody uses it [None].
+        split: split to open, if there are several: its name in the dataset, or 'train', 'val' or
+            'test' [None].
 
-    data[i] is a sample as it is stored: a dict of its fields (a picture's encoded bytes, a text as str,
-    numbers, a tensor as a memoryview, of 16-bit floats its bytes); a number or a picture that the sample
-    lacks is None, a text or tensor empty. Boxes of an image without objects have the shape (0, 4), COCO's keypoints
-    [objects, points, 3]. data.decode(i) its picture, decoded. For decoded and augmented
-    batches there is sluice.Loader.
+    Raises:
+        InvalidError: an argument does not fit the files, or the files match no format.
+        IOError: a file cannot be read.
+        CorruptError: a file is damaged.
+        UnsupportedError: a file uses a feature that the library lacks.
+        OutOfMemoryError: opening needs more than `memory_bytes`.
 
-    allow_outside: lists of files (CSV, COCO, VOC, JSON) may name files that do not lie below the list's own folder, also by
-    links; otherwise that is refused, since who made the list could have any file of this machine read.
-    unpacked_dir: a folder where what is compressed as a whole is kept unpacked, and read from there, in any order. Each file is
-    unpacked once, when it is opened first; the ranks of a run share the work. It is removed when its source has changed, and else
-    never; the folder may be removed while nobody uses it.
-    split: the split to open of a dataset that has several: its name there, or 'train', 'val', 'test'.
-    memory_bytes: what opening may take, for indexes and columns that are kept [half of what is available, at most 8 GiB].
-
-    Raises InvalidError, IOError, CorruptError, UnsupportedError, OutOfMemoryError. A dataset can be pickled: the other
-    process opens the same paths.
+    Example:
+        >>> data = sluice.Dataset("photos")
+        >>> len(data), data.classes
+        (12, ['bird', 'cat', 'dog'])
+        >>> sorted(data[0])
+        ['image', 'key', 'label']
     """
 
     @_check.named
@@ -200,7 +251,9 @@ class Dataset:
         self._left_out = [LeftOut(*found) for found in iter(self._counted(self._handle.left_out), None)]
 
     def _warn(self):
-        """Warns where the user opens the dataset, not where another process or a forked child opens it again."""
+        """Warns where the user opens the dataset, but not where another process or a forked child
+        opens it again.
+        """
         for text in iter(self._counted(self._handle.warning), None):
             _check.warn(f"{_shown(shown(self.paths[0]))}: {text}")
 
@@ -221,8 +274,9 @@ class Dataset:
 
     @property
     def _handle(self) -> _sluice.Dataset:
-        """The library's dataset; in a forked child one of its own: threads of the parent may have held the
-        inherited one's locks."""
+        """The library's dataset. A forked child gets its own, because threads of the parent may have
+        held locks of the inherited one.
+        """
         if self._process != os.getpid():
             inherited.append(self._opened)
             self._open()
@@ -233,19 +287,24 @@ class Dataset:
 
     @property
     def format(self) -> str:
-        """What it was read as, a word of sluice_dataset_info.format (sluice/dataset.h): 'folder', 'tar', ...; 'mixed' where
-        several formats are joined."""
+        """The format: 'folder', 'tar', ...; 'mixed' for joined datasets of several formats.
+
+        sluice/dataset.h (sluice_dataset_info.format) lists the words.
+        """
         return self._info["format"]
 
     @property
     def description(self) -> str:
-        """What the path was taken for, a sentence; behind "; " what makes it slow as it is stored."""
+        """A sentence that describes the files; after "; ", why they are slow to read as stored."""
         return self._info["description"]
 
     @property
     def front_to_back(self) -> bool:
-        """Whether files are compressed as a whole (.tar.gz): then data[i] and decode refuse it, and a Loader takes
-        shuffle='shards' or False. What sluice.pack makes of it, and it with `unpacked_dir`, can be read in any order."""
+        """True if files are compressed as a whole (.tar.gz).
+
+        Such a dataset has no random access: data[i] and decode raise an error, and a Loader accepts
+        shuffle='shards' or False. Use sluice.pack or `unpacked_dir` to read it in any order.
+        """
         return bool(self._info["front_to_back"])
 
     @property
@@ -255,7 +314,7 @@ class Dataset:
 
     @property
     def nbytes(self) -> int:
-        """Stored bytes of all samples; 0 where that is not known without reading (folders)."""
+        """Stored bytes of all samples; 0 if only reading them would tell (image folders)."""
         return self._info["bytes"]
 
     @property
@@ -264,13 +323,13 @@ class Dataset:
         return {field[0]: Field._known(*field) for field in self._fields}
 
     def _natural_columns(self):
-        """{field: (kind, name)} of the columns that a loader without columns= has."""
+        """Returns {field: (kind, name)} of the default columns, which a loader without columns= has."""
         found = {field[0]: self._handle.natural_column(i) for i, field in enumerate(self._fields)}
         return {field: column for field, column in found.items() if column is not None}
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """What opening the dataset found and left out: a (reason, count, images, example) for each reason."""
+        """Data that opening the dataset found and left out: one LeftOut for each reason."""
         return list(self._left_out)
 
     @staticmethod
@@ -280,7 +339,7 @@ class Dataset:
 
     @property
     def classes(self) -> list[str]:
-        """Class names by label."""
+        """Class names, by label."""
         return [self._handle.class_name(label) or "" for label in range(self._info["classes"])]
 
     @property
@@ -290,7 +349,10 @@ class Dataset:
 
     @property
     def targets(self) -> list[int | None]:
-        """The labels of all samples, as torchvision has them; None where one lacks it. Read once, as `numbers` does."""
+        """The labels of all samples, as torchvision has them; None for a sample without one.
+
+        They are read once, like `numbers`.
+        """
         if self._targets is None:
             if "label" not in self.fields or self.fields["label"].type != "int":
                 raise AttributeError("targets: the dataset has no field 'label' of class numbers; numbers(field) reads others")
@@ -299,7 +361,7 @@ class Dataset:
 
     @property
     def samples(self) -> list[tuple[str, int]]:
-        """Path and label of each picture of an image folder, as torchvision has them."""
+        """Path and label of each image of an image folder, as torchvision has them."""
         if self.format != "folder":
             raise AttributeError(
                 f"samples: those of {self.format!r} are no files of their own; targets has the labels, sample(i) where one lies"
@@ -309,23 +371,71 @@ class Dataset:
     imgs = samples
 
     def sample(self, index: int) -> dict[str, Any]:
-        """Where a sample lies: key, file, label, offset, bytes, width, height. The last two are 0 where they are not known
-        without reading the image; of COCO and VOC they are those of the annotations."""
+        """Locates a sample.
+
+        Args:
+            index: number of the sample; negative numbers count from the end.
+
+        Returns:
+            A dict with key, file, label, offset, bytes, width and height. Width and height are 0 if
+            they are unknown without reading the image; for COCO and VOC they are those of the
+            annotations.
+
+        Raises:
+            IndexError: the dataset has no such sample.
+
+        Example:
+            >>> found = data.sample(0)
+            >>> found["file"].endswith(".jpg"), found["label"]
+            (True, 0)
+        """
         return self._handle.sample(self._number(index), self._is_remote)
 
     def read(self, index: int, field: str) -> bytes:
-        """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
+        r"""Reads one field of a sample as stored.
+
+        Args:
+            index: number of the sample; negative numbers count from the end.
+            field: name of the field.
+
+        Returns:
+            The bytes; for an image, those of the encoded file (or raw pixels).
+
+        Raises:
+            IndexError: the dataset has no such sample.
+            InvalidError: the dataset has no such field.
+
+        Example:
+            >>> data.read(0, "image")[:2]
+            b'\xff\xd8'
+        """
         return self._handle.read(self._number(index), self._is_remote, _check.text("field", field))
 
     def decode(self, index: int, field: str | None = None, *, exif: bool | str = "auto") -> numpy.ndarray[Any, Any] | None:
-        """A picture of a sample, decoded at its full size: a writable numpy array of uint8, height x width x 3, as
-        PIL.Image.fromarray and torch.as_tensor take it (without numpy a memoryview of that shape); None where the sample
-        lacks it.
+        """Decodes an image of a sample at its full size.
 
-        field: of pictures [the first]. exif: the way up, as of a Loader: 'auto' (as the dataset annotated it), 'apply' or
-        True (upright as EXIF says), 'ignore' or False (as stored). These are the pixels that a Loader with
-        exact=True crops and resizes. It decodes on this thread, other threads run meanwhile; for training
-        there is Loader.
+        Runs on this thread, with the GIL released. The pixels are those that a Loader with
+        exact=True crops and resizes. For training, use Loader.
+
+        Args:
+            index: number of the sample; negative numbers count from the end.
+            field: image field [the first].
+            exif: orientation: 'auto' (as annotated), 'apply' or True (upright, by EXIF), 'ignore'
+                or False (as stored) ['auto'].
+
+        Returns:
+            A writable numpy array of uint8, height x width x 3, as PIL.Image.fromarray and
+            torch.as_tensor accept it; without numpy, a memoryview of that shape. None if the sample
+            lacks the image.
+
+        Raises:
+            IndexError: the dataset has no such sample.
+            ValueError: the dataset has no such image field.
+            CorruptError: the image is damaged.
+
+        Example:
+            >>> data.decode(0).shape
+            (60, 80, 3)
         """
         if field is None:
             field = next((name for name, of in self.fields.items() if of.type == "image"), None)
@@ -348,14 +458,23 @@ class Dataset:
         self, decode: bool = False, *, workers: int | None = None, progress: Progress = True,
         part: Part | None = None, max_sample_bytes: int = 0,
     ) -> Verified:  # fmt: skip
-        """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels
-        and every frame. workers: threads [one for each processor]. part: (i, n): only part i of n, from 0; 'auto' as of sluice.pack. max_sample_bytes: a larger sample is a bad one
-        [1 GiB; 2^31 - 1 at most].
+        """Reads the whole dataset and checks every checksum and header.
 
-        Returns (samples looked at, bytes read, findings, unchecked): the findings are exceptions, with file,
-        sample, offset and reason, that are not raised. Empty: all is good. unchecked: what no checksum was
-        checked of, as "tars have no checksums"; "" when it was of every sample. Its attribute `undecoded` is how many
-        pictures were looked at by their headers only, since pixels are not read without `decode`.
+        Args:
+            decode: True also decodes all pixels and frames [False].
+            workers: number of threads [available CPUs].
+            progress: True shows a bar where tqdm is installed; or a function of (done, total)
+                [True].
+            part: (i, n) checks only part i of n, from 0; 'auto' as of sluice.pack [all].
+            max_sample_bytes: largest good sample [1 GiB; at most 2^31 - 1].
+
+        Returns:
+            Verified: (samples, bytes, findings, unchecked). `findings` is empty if everything is
+            good.
+
+        Example:
+            >>> data.verify(decode=True).findings
+            []
         """
         given = locals()
         from .packing import part_options, progress_of
@@ -382,6 +501,7 @@ class Dataset:
     @overload
     def __getitem__(self, index: slice) -> Dataset: ...
     def __getitem__(self, index):
+        """Returns a sample as a dict of its fields, or, for a slice, a Dataset of some samples."""
         if isinstance(index, slice):
             return self._slice(range(*index.indices(len(self))))
         index = self._number(index)
@@ -413,10 +533,25 @@ class Dataset:
         return self.subset(numbers)
 
     def subset(self, indices: Sequence[int] | Any) -> Dataset:
-        """Some samples, by their numbers, in that order; one may come several times. Whole numbers, or as many bools as
-        there are samples: a list, a range, an array, a tensor, a Series; or the path of a file of numbers: .npy, or
-        text with one a line. Also a torch Subset of this dataset, or of range(len(data)), as random_split makes them.
-        data[10:20] is a subset, too."""
+        """Chooses samples by their numbers, in the given order. data[10:20] is a subset, too.
+
+        Args:
+            indices: numbers, some of which may repeat, or one bool per sample: a list, range,
+                array, tensor or Series. Or the path of a file of numbers: .npy, or text with one
+                number a line. Or a torch Subset of this dataset or of range(len(data)), as
+                random_split makes it.
+
+        Returns:
+            The dataset of these samples.
+
+        Raises:
+            IndexError: the dataset has no such sample.
+            ValueError: no sample is chosen, or there are more or fewer bools than samples.
+
+        Example:
+            >>> len(data.subset([3, 1, 1]))
+            3
+        """
         if isinstance(indices, (str, os.PathLike)):
             return self._subset("index_file", os.fsencode(os.path.abspath(indices)))
         chosen = _foreign.indices_of(indices, self)
@@ -434,16 +569,50 @@ class Dataset:
         return self._subset("indices", numbers.tobytes())
 
     def where(self, condition: str, *, max_sample_bytes: int = 0) -> Dataset:
-        """Those samples whose numbers meet a condition: "score > 0.5 and not label in (3, 7)",
-        'label == "dog" or width >= 640'; comparisons of fields that are numbers, `in`, and, or, not, parentheses.
-        A sample that lacks the field meets no comparison. Every sample is read once, by threads of the library,
-        but an image folder's. max_sample_bytes: a larger sample raises UnsupportedError [1 GiB; 2^31 - 1 at most]."""
+        """Chooses the samples whose fields meet a condition.
+
+        Reads every sample once, on the library's threads; an image folder is not read.
+
+        Args:
+            condition: comparisons of fields with `in`, `and`, `or`, `not` and parentheses: 'score >
+                0.5 and not label in (3, 7)', 'label == "dog" or width >= 640'. A sample without the
+                field meets no comparison.
+            max_sample_bytes: largest accepted sample; a larger one raises UnsupportedError [1 GiB;
+                at most 2^31 - 1].
+
+        Returns:
+            The dataset of these samples.
+
+        Raises:
+            InvalidError: the condition is not valid, names an unknown field, or no sample meets it.
+
+        Example:
+            >>> len(data.where('label == "cat" or label == 2'))
+            8
+        """
         from .packing import sample_limit
 
         return self._subset("where", _check.text("condition", condition).encode(), sample_limit(max_sample_bytes))
 
     def numbers(self, field: str, *, max_sample_bytes: int = 0) -> list[int | float | None]:
-        """A field that is a number, of all samples (None where one lacks it). Reads as `where` does."""
+        """Reads a number field of all samples, as `where` does.
+
+        Args:
+            field: name of an int or float field.
+            max_sample_bytes: largest accepted sample; a larger one raises UnsupportedError [1 GiB;
+                at most 2^31 - 1].
+
+        Returns:
+            One number per sample; None for a sample without the field.
+
+        Raises:
+            InvalidError: the dataset has no such field.
+            ValueError: the field is a tensor.
+
+        Example:
+            >>> data.numbers("label")[:5]
+            [0, 0, 0, 0, 1]
+        """
         from .packing import sample_limit
 
         if _check.text("field", field) in self.fields and self.fields[field].type == "tensor":
@@ -454,27 +623,72 @@ class Dataset:
         return [value if there else None for value, there in zip(found, present)] if 0 in present else found.tolist()
 
     def lengths(self, field: str, *, max_sample_bytes: int = 0) -> numpy.ndarray[Any, Any]:
-        """How many elements a tensor has in each sample (rows, of several dimensions): a numpy array of int64 (without numpy an
-        array.array); 0 where a sample lacks it. `sluice.packed_rows` takes them, and a loader's `lengths=`.
+        """Counts the elements of a tensor in each sample: its size along the first dimension.
 
-        field: of tensors, as tokens. One of a fixed shape has its first dimension in every sample; which ones lack it is not looked
-        at. Reads the index where that says
-        where the tensor lies (Megatron's does, and that of shards with only numbers beside it, written with zstd="off"), else
-        every sample, whole: `lengths_source` says which. max_sample_bytes: as of `where`. ValueError: there is no such field."""
+        sluice.packed_rows and a loader's `lengths` take the result. Reads only the index if it has
+        the tensors' positions (Megatron's does, and so do shards whose other fields are numbers,
+        written with zstd="off"); otherwise reads every sample, whole. `lengths_source` reports
+        which.
+
+        Args:
+            field: tensor field, such as tokens. If its shape is fixed, the result is the first
+                dimension for every sample, without checking which samples lack it.
+            max_sample_bytes: largest accepted sample; a larger one raises UnsupportedError [1 GiB;
+                at most 2^31 - 1].
+
+        Returns:
+            A numpy array of int64; without numpy, an array.array. 0 for a sample without the field.
+
+        Raises:
+            ValueError: the dataset has no such tensor field.
+
+        Example:
+            >>> sluice.Dataset("tokens").lengths("tokens").tolist()
+            [3, 5, 7, 2, 6, 4, 8, 5]
+        """
         from ._sequences import lengths_of
         from .packing import sample_limit
 
         return lengths_of(self, _check.text("field", field), sample_limit(max_sample_bytes))
 
     def lengths_source(self, field: str) -> str:
-        """What `lengths(field)` reads: 'known' (nothing), 'index' (the dataset's index) or 'samples' (every sample, whole);
-        'none' if the field has no lengths. Looks at the first sample, of joined datasets at that of each."""
+        """Reports what `lengths(field)` reads.
+
+        Looks at the first sample, or for joined datasets at the first of each.
+
+        Args:
+            field: name of the field.
+
+        Returns:
+            'known' (nothing), 'index' (the dataset's index), 'samples' (every sample, whole), or
+            'none' if the field has no lengths.
+
+        Example:
+            >>> sluice.Dataset("tokens").lengths_source("tokens")
+            'index'
+        """
         words = ("none", "known", "index", "samples")
         return words[_sluice.lengths_source(self._handle, _check.text("field", field))]
 
     def filter(self, keep: Callable[[dict[str, int | float | None]], Any]) -> Dataset:
-        """Those samples for which `keep` says so, of a dict of their numbers: data.filter(lambda n: n["label"] < 10).
-        Reads as `where` does, once for each such field, and calls `keep` in this thread."""
+        """Chooses the samples that a function accepts by their numbers.
+
+        Reads as `where` does, once for each number field, and calls `keep` on this thread.
+
+        Args:
+            keep: function of a dict of the sample's numbers by field; a true result keeps the
+                sample.
+
+        Returns:
+            The dataset of these samples.
+
+        Raises:
+            ValueError: the dataset has no number field, or no sample is kept.
+
+        Example:
+            >>> len(data.filter(lambda numbers: numbers["label"] < 2))
+            8
+        """
         _check.function("keep", keep)
         names = [name for name, of in self.fields.items() if of.type in ("int", "float")]
         if not names:
@@ -483,12 +697,31 @@ class Dataset:
         return self.subset([i for i, row in enumerate(rows) if keep(dict(zip(names, row)))])
 
     def having(self, field: str, *, at_least: int = 1, at_most: int | None = None, max_sample_bytes: int = 0) -> Dataset:
-        """Those samples that have so many elements in a tensor of any length, as boxes or labels are: data.having("labels")
-        leaves out images without objects.
+        """Chooses the samples by the number of elements of a variable-length tensor.
 
-        at_least, at_most: objects of a sample [1; any number]. A sample without the field has none. Reads as `where` does and
-        decodes nothing; of annotations (COCO, VOC, YOLO) no image is opened. ValueError: no sample is left, or the field is no
-        such tensor."""
+        data.having("labels") drops images without objects.
+
+        Reads as `where` does and decodes nothing; for annotations (COCO, VOC, YOLO) no image is
+        opened.
+
+        Args:
+            field: tensor field of any length, such as boxes or labels. A sample without the field
+                has 0 elements.
+            at_least: smallest number of elements [1].
+            at_most: largest number of elements [any].
+            max_sample_bytes: largest accepted sample; a larger one raises UnsupportedError [1 GiB;
+                at most 2^31 - 1].
+
+        Returns:
+            The dataset of these samples.
+
+        Raises:
+            ValueError: no sample is left, or the field is not a tensor of any length.
+
+        Example:
+            >>> len(sluice.Dataset("detection").having("boxes", at_least=1))
+            2
+        """
         from .packing import sample_limit
 
         least = _check.integer("at_least", at_least)
@@ -518,14 +751,14 @@ class Dataset:
         return dataset_page(self)
 
     def _without(self):
-        """What was left out, in a few words."""
+        """Returns a short text about the samples that were left out."""
         shown = ", ".join(f"{found.count} {_shown(found.reason)}" for found in self._left_out[:4])
         more = ", ..." if len(self._left_out) > 4 else ""
         return f", {sum(found.count for found in self._left_out)} left out ({shown}{more})" if shown else ""
 
 
 class _Made(Dataset):
-    """A dataset that is made of others: another process, or a forked child, opens them and makes it again."""
+    """A dataset made of others. Another process, or a forked child, opens those and makes it again."""
 
     def __init__(self, make, parts, arguments):
         self._make, self._parts, self._arguments = make, list(parts), arguments
@@ -545,20 +778,33 @@ def concat(
     datasets: Sequence[Dataset | Source], *, fields: Sequence[str] | None = None, labels: Labels = "same",
     allow_case_duplicates: bool = False,
 ) -> Dataset:  # fmt: skip
-    """Several datasets, of whatever formats, as one: the samples of the first, then those of the second, ...
+    """Joins several datasets of any formats, one after the other.
 
-    datasets: a list of datasets, of their paths, or of datasets of torch (a Loader's `dataset` says which).
-    Their fields must agree in names and types (sizes of tensors may differ). fields: those that all of them have
-    and the joined one is to have [all]. a + b is concat([a, b]).
+    Field names and types must agree; sizes of tensors may differ. `a + b` is concat([a, b]).
 
-    labels: 'same': names of classes, where datasets have any, must be the same in the same order. 'union': classes of
-        the same name are one, in the order in which they first appear, and `label` is renumbered: the first dataset's
-        numbers stay. A list of names: these classes in this order, and there may be no other. A dict: what classes
-        are to be called before that, {"kitty": "cat"}; several may become one, None is no class (-1), others keep their
-        names. Classes without names are called by their numbers there, {0: "cat", 1: "dog"}: without a dict, datasets of
-        such go along with 'same' ones only. Of one dataset it gives that dataset with other classes.
-    allow_case_duplicates: classes of different datasets whose names differ in case only are two; otherwise they are
-        refused.
+    Args:
+        datasets: a list of datasets, paths, or datasets of torch (as for a Loader).
+        fields: fields to keep, which all datasets have [all].
+        labels: how to join classes. 'same': class names, where datasets have any, must be equal and
+            in the same order. 'union': classes with the same name become one, in order of first
+            appearance, and `label` is renumbered; the first dataset's numbers stay. A list of
+            names: exactly these classes, in this order. A dict renames classes first, {"kitty":
+            "cat"}: several may become one, None is no class (-1), other names stay. Classes without
+            names are numbers there, {0: "cat", 1: "dog"}; without a dict, datasets with such
+            classes can only join with 'same' ones. For a single dataset, the result is that dataset
+            with other classes ['same'].
+        allow_case_duplicates: True keeps classes of different datasets apart whose names differ
+            only in case; otherwise they are an error [False].
+
+    Returns:
+        The joined dataset.
+
+    Raises:
+        InvalidError: fields or classes do not agree.
+
+    Example:
+        >>> len(sluice.concat([data, "photos"]))
+        24
     """
     return _Made("concat", _datasets(datasets), (_names(fields), labels_of(labels, allow_case_duplicates)))
 
@@ -569,15 +815,37 @@ def mix(
     *, epoch_samples: int | None = None, fields: Sequence[str] | None = None, labels: Labels = "same",
     allow_case_duplicates: bool = False,
 ) -> Dataset:  # fmt: skip
-    """Several datasets as one, whose samples come as often as weights say: mix({a: 0.7, b: 0.3}), or
-    mix([a, b], [7, 3]). After any number of samples each has come within one of its share.
+    """Joins several datasets so that their samples come in given proportions.
 
-    weights: a number for each dataset [all the same]; or {epoch: numbers}, from that epoch on, 0 being one of
-    them. epoch_samples: samples of an epoch [as many as all have together]. fields, labels,
-    allow_case_duplicates: as of concat.
-    A dataset's own samples come in the order that a Loader's `shuffle` says, another each time that they are
-    used up; none comes again before all of them have come, whatever the epochs. Of columns.Window and columns.Packed
-    windows and rows are what is counted and mixed, instead of samples.
+    Write mix({a: 0.7, b: 0.3}) or mix([a, b], [7, 3]).
+
+    At any point, the count of each dataset's samples is within one of its proportion. The samples
+    of a dataset come in the order of the Loader's `shuffle`, reshuffled when they are used up; no
+    sample repeats before all others have come, also across epochs. With columns.Window and
+    columns.Packed, windows and rows are counted and mixed instead of samples.
+
+    Args:
+        datasets: a list of datasets, or a dict of weights by dataset.
+        weights: one number for each dataset; or {epoch: numbers}, each valid from that epoch on,
+            with an entry for epoch 0 [equal].
+        epoch_samples: samples of an epoch [the sum of all datasets].
+        fields: as of concat [all].
+        labels: as of concat ['same'].
+        allow_case_duplicates: as of concat [False].
+
+    Returns:
+        The mixed dataset.
+
+    Raises:
+        TypeError: weights are given twice.
+        ValueError: there are more or fewer weights than datasets.
+
+    Example:
+        >>> cats = data.where('label == "cat"')
+        >>> mixed = sluice.mix([data, cats], [1, 3], epoch_samples=20)
+        >>> with sluice.Loader(mixed, batch_size=4, transform=T.CenterCrop(32)) as loader:
+        ...     len(loader)
+        5
     """
     if isinstance(datasets, Mapping):
         if weights is not None:
@@ -597,9 +865,28 @@ def mix(
 
 
 def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = None) -> Dataset:
-    """A mix of the classes of a dataset, all of which come equally often: of the samples that have the same
-    number in `field`. Reads every sample once, as Dataset.where does. Samples that lack it, or where it is not a
-    number (NaN), are left out."""
+    """Makes a mix in which all classes of a dataset come equally often.
+
+    A class is the set of samples with the same number in `field`. Reads every sample once, as
+    Dataset.where does. Samples without the field, or with NaN in it, are left out.
+
+    Args:
+        data: the dataset.
+        field: number field that has the class ['label'].
+        epoch_samples: samples of an epoch [as of mix].
+
+    Returns:
+        The mixed dataset.
+
+    Raises:
+        ValueError: no sample has the field.
+
+    Example:
+        >>> balanced = sluice.balance(data, epoch_samples=30)
+        >>> with sluice.Loader(balanced, batch_size=10, transform=T.CenterCrop(32)) as loader:
+        ...     len(loader)
+        3
+    """
     if not isinstance(data, Dataset):
         _foreign.refuse_datasets("data", data, Dataset, "a sluice.Dataset", "sluice.balance({})")
         path = ": for a path, write sluice.balance(sluice.Dataset(path))" if isinstance(data, (str, bytes, os.PathLike)) else ""
@@ -631,7 +918,7 @@ def _weights(row):
 
 
 def labels_of(labels, allow_case_duplicates):
-    """As the library takes them: None, or (classes, from, to, allow_case_duplicates)."""
+    """Returns labels in the library's form: None, or (classes, from, to, allow_case_duplicates)."""
     wanted = "'same', 'union', a list of names, or a dict of names (or numbers), each with a name or None"
     allowed = _check.flag("allow_case_duplicates", allow_case_duplicates)
     if isinstance(labels, str):
@@ -669,25 +956,29 @@ def _reopen(paths, arguments):
 
 
 def _shown(text):
-    """On one line, whatever files are called."""
+    """Returns a file name on one line."""
     text = os.fsdecode(text)
     return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _listed(indices):
-    """Numbers one by one: those of an array as Python's own, so that 3.0 is refused as in a list."""
+    """Returns an array's numbers as Python's own, so that 3.0 fails as it does in a list."""
     return indices.tolist() if hasattr(indices, "tolist") else indices
 
 
 def _of_points(shape, meaning):
-    """By point, where a row has three numbers for each, as COCO's keypoints have. Others may have two."""
+    """Returns the shape by points if a row has three numbers for each point, as COCO's keypoints do.
+    Other points may have two.
+    """
     role, coordinates = (MEANINGS[word].get(meaning[word]) for word in ("role", "coordinates"))
     is_coco = role == "points" and coordinates == "indices" and len(shape) == 2
     return (shape[0], shape[1] // 3, 3) if is_coco and shape[1] > 3 and shape[1] % 3 == 0 else shape
 
 
 def _view(data, format, shape):
-    """A tensor as a memoryview of its shape; flat where two dimensions differ from sample to sample."""
+    """Returns a tensor as a memoryview of its shape; flat if two dimensions differ from sample to
+    sample.
+    """
     view = memoryview(data).cast(format)
     if shape.count(0) > 1 or (0 in view.shape and shape[:1] != (0,)):
         return view

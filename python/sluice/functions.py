@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of a column before it is given out: functions of the user's (transforms.Python), and what they cost."""
+"""Functions of the user on columns (transforms.Python), and their cost."""
 import time
 import warnings
 
@@ -25,7 +25,7 @@ def _stack(rows, like):
 
 
 def _rows(array):
-    """How many there are; -1: it is nothing that has rows."""
+    """Returns the number of rows; -1: the value has no rows."""
     try:
         return -1 if isinstance(array, (str, bytes, dict)) else len(array)
     except TypeError:
@@ -78,7 +78,9 @@ class Functions:
 
 
 def called(hook, batch):
-    """What a hook makes of a batch: what it returns, or the batch itself for None. An error notes which batch it was."""
+    """Calls a hook and returns its result, or the batch itself for None. Adds a note with the batch's
+    place to an error.
+    """
     place = f"batch {batch.index} of epoch {batch.epoch}"
     try:
         made = hook(batch)
@@ -91,7 +93,9 @@ def called(hook, batch):
 
 
 class Conversion:
-    """Makes of a column what is given out. Batches keep it, so it must not keep the loader."""
+    """Converts a column before it is returned. Batches keep this object, so it must not keep the
+    loader.
+    """
 
     def __init__(self, functions):
         self.functions = functions  # Functions by column

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX: batches as global arrays, made of what each process reads."""
+"""JAX: batches as global arrays, made from the rows of each process.
+
+docs/trainers.md has a complete program.
+"""
 from __future__ import annotations
 
 from . import _check, _seats
@@ -24,16 +27,27 @@ FUNCTION = "sluice.jax.global_batches"
 
 
 def global_batches(loader: Loader, sharding: Any, *, names: Sequence[str] | None = None, model_parallel: int = 1) -> GlobalBatches:
-    """The loader, with batches of global jax.Arrays in place of each process's rows: `for images, labels in batches`.
+    """Makes batches of global jax.Arrays from each process's rows: `for images, labels in batches`.
 
-    loader: a sluice.Loader, opened after jax.distributed.initialize, with rank=jax.process_index() and
-        world_size=jax.process_count(), and with batches of one size on several processes (drop_last=True, last_batch='pad', 'repeat' or 'wrap').
-    sharding: a jax.sharding.Sharding whose first axis is the data axis, for all columns; or a dict of them by column's name.
-    names: columns of a batch, which is a dict of them then [all columns, as a tuple].
-    model_parallel: number of consecutive processes that read the same batches, as the loader's [1].
+    A batch has batch_size x world_size rows, over all devices.
 
-    A batch has batch_size x world_size rows, over all devices. ValueError: the loader has the rank of another process, a
-    last batch of fewer rows, or a column without a sharding. StateError: the loader has a trainer already, or is closed.
+    Args:
+        loader: a sluice.Loader, opened after jax.distributed.initialize, with
+            rank=jax.process_index() and world_size=jax.process_count(). With several processes, all
+            its batches must have one size (drop_last=True, last_batch='pad', 'repeat' or 'wrap').
+        sharding: a jax.sharding.Sharding whose first axis is the data axis, for all columns; or a
+            dict of them by column name.
+        names: columns of a batch, which is then a dict of them [all columns, as a tuple].
+        model_parallel: number of consecutive processes that read the same batches, as for the
+            loader [1].
+
+    Returns:
+        GlobalBatches.
+
+    Raises:
+        ValueError: the loader has the rank of another process, a last batch of fewer rows, or a
+            column without a sharding.
+        StateError: the loader has a trainer already, or is closed.
     """
     loader = _seats.loader_of(FUNCTION, loader)
     if names is not None:
@@ -59,7 +73,15 @@ SHORT = 2  # the library's number of last_batch='short'
 
 
 class GlobalBatches(_seats.Over):
-    """A loader whose batches are tuples or dicts of global arrays. global_batches() makes it. Everything else is the loader's."""
+    """A loader whose batches are tuples or dicts of global arrays.
+
+    global_batches() makes it. Everything else is the loader's.
+
+    Args:
+        loader: the loader.
+        sharding: as of global_batches.
+        names: as of global_batches.
+    """
 
     _made_by = FUNCTION
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras 3, on every backend: model.fit(sluice.keras.feed(loader, 1), epochs=9, shuffle=False)."""
+"""Keras 3, on every backend: model.fit(sluice.keras.feed(loader, 1), epochs=9, shuffle=False).
+
+docs/trainers.md has a complete program.
+"""
 from __future__ import annotations
 
 import threading
@@ -33,17 +36,28 @@ def feed(
     loader: Loader, epochs: int | None = None, *, inputs: str | Sequence[str] | None = None, targets: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
 ) -> Feed:  # fmt: skip
-    """Batches for fit, evaluate and predict: fit(feed(train, 1), validation_data=feed(val, 1), epochs=9, shuffle=False).
+    """Makes batches for fit, evaluate and predict from a loader.
 
-    loader: a sluice.Loader or sluice.torch.DataLoader. Batches become numpy arrays; torch tensors stay so on Keras's torch backend.
-    epochs: the loader's epochs in one epoch of Keras; fit needs shuffle=False then. Without it, fit needs steps_per_epoch and
-        validation_steps, and evaluate needs steps [endless].
-    inputs, targets: names of columns; a list of names makes a dict of arrays [the first column; the second].
-    sample_weight: name of a column; 'mask' gives rows without a sample of their own the weight 0 [none].
+        fit(feed(train, 1), validation_data=feed(val, 1), epochs=9, shuffle=False)
 
-    ValueError: a batch has more than two columns and nothing says which are what; Keras asks for batches in another order;
-    epochs is given and the loader stands inside an epoch.
-    KeyError: a name is not a column's. StateError: the loader belongs to another feed, or another trainer, or is closed.
+    Args:
+        loader: a sluice.Loader or sluice.torch.DataLoader. Batches become numpy arrays; torch
+            tensors stay so on Keras's torch backend.
+        epochs: the loader's epochs in one epoch of Keras; fit then needs shuffle=False. Without it,
+            fit needs steps_per_epoch and validation_steps, and evaluate needs steps [endless].
+        inputs: name of the input column; a list of names makes a dict of arrays [the first column].
+        targets: name of the target column, or a list of names [the second column].
+        sample_weight: name of a column; 'mask' gives rows without a sample of their own the weight
+            0 [none].
+
+    Returns:
+        Feed.
+
+    Raises:
+        ValueError: a batch has more than two columns and nothing names their roles; Keras asks for
+            batches in another order; `epochs` is given and the loader is inside an epoch.
+        KeyError: a name is not a column's.
+        StateError: the loader belongs to another feed, or another trainer, or is closed.
     """
     loader = _seats.loader_of(FEED, loader)
     if epochs is not None:
@@ -63,7 +77,7 @@ def feed(
 
 
 def _part(name, part):
-    """Checked."""
+    """Checks the name of a column, or a list of them."""
     return part if part is None or isinstance(part, str) else _check.texts(name, part, "the name of a column, or a list of names")
 
 
@@ -72,7 +86,7 @@ def _stands_inside(loader):
 
 
 def _check_whole(loader):
-    """ValueError: the loader stands inside an epoch."""
+    """Raises ValueError if the loader is inside an epoch."""
     if _stands_inside(loader):
         epoch = loader.epoch
         raise ValueError(
@@ -82,13 +96,19 @@ def _check_whole(loader):
 
 
 class Feed(keras.utils.PyDataset):
-    """Batches of a loader, by their index in a pass; feed() makes it.
+    """Batches of a loader, by their index in a pass. feed() makes it.
 
-    Keras begins a pass for fit and one for each evaluation, and asks for batch 0, 1, 2 and so on, on one thread at a time. Each
-    pass begins with an epoch, the next one, or where set_epoch or load_state_dict moved the loader. Where Keras left a pass after
-    its first one or two batches, which it reads to learn their shapes, the next pass has these batches again, up to two times.
-    So fit(steps_per_epoch=2) over an endless feed, called again and again, trains three times on the same batches:
-    loader.set_epoch(n) before each fit prevents that.
+    Keras begins a pass for fit and one for each evaluation, and asks for batch 0, 1, 2 and so on,
+    on one thread at a time. Each pass begins with the next epoch, or where set_epoch or
+    load_state_dict moved the loader. If Keras leaves a pass after its first one or two batches,
+    which it reads to learn their shapes, the next pass has these batches again, up to two times. So
+    repeated calls of fit(steps_per_epoch=2) over an endless feed train three times on the same
+    batches: loader.set_epoch(n) before each fit prevents that.
+
+    Args:
+        loader: the loader.
+        epochs: as of feed.
+        parts: columns of the inputs, the targets and the sample weights.
     """
 
     def __init__(self, loader: Loader, epochs: int | None, parts: list[Any]) -> None:
@@ -109,7 +129,7 @@ class Feed(keras.utils.PyDataset):
         return self._length
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
-        """Batch `index` of the pass; index 0 begins one."""
+        """Returns batch `index` of the pass; index 0 begins one."""
         with self._lock:
             try:
                 return self._batch(index)
@@ -118,7 +138,7 @@ class Feed(keras.utils.PyDataset):
                 raise
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """The batches of a pass."""
+        """Yields the batches of a pass."""
         index = 0
         while index == 0 or index != self._length:
             yield self[index]
@@ -162,11 +182,13 @@ class Feed(keras.utils.PyDataset):
         self._taken, self._repeats, self._kept = 0, 0, []
 
     def _is_moved(self):
-        """True if set_epoch, load_state_dict, close or another loop moved the loader since the last batch of this pass."""
+        """Returns True if set_epoch, load_state_dict, close or another loop moved the loader since the
+        last batch of this pass.
+        """
         return self._taken > 0 and self._turn != self.loader._turn
 
     def _take(self):
-        """The loader's next batch, of the next epoch where one ends."""
+        """Returns the loader's next batch, of the next epoch where one ends."""
         for _ in range(2):
             if self._batches is None:
                 self._batches = iter(self.loader)
@@ -184,7 +206,9 @@ class Feed(keras.utils.PyDataset):
 
 
 def _tuple(batch, parts):
-    """(inputs,), (inputs, targets) or (inputs, targets, sample_weight) of columns, each one or a dict of them."""
+    """Returns (inputs,), (inputs, targets) or (inputs, targets, sample_weight), each a column or a
+    dict of columns.
+    """
     if parts[0] is not None:
         return tuple(_named(batch, part) for part in parts if part is not None)
     if len(batch) > 2:
@@ -198,14 +222,16 @@ def _named(batch, part):
 
 
 def _converter():
-    """A function (column, copies) for Keras's backend."""
+    """Returns a function (column, copies) for Keras's backend."""
     if keras.config.backend() == "torch":
         return lambda column, copies: column.clone() if copies and hasattr(column, "clone") else _array(column, copies)
     return _array
 
 
 def _array(column, copies):
-    """A numpy array of a column; what is none, such as a list of texts, stays."""
+    """Returns a column as a numpy array. Other values, such as a list of texts, are returned
+    unchanged.
+    """
     if not hasattr(column, "numpy"):
         return column
     if hasattr(column, "clone"):  # torch's

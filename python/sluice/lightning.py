@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lightning: a DataModule of loaders, a callback that resumes them exactly, and setup() for Fabric.
 
-Works with `lightning` and with `pytorch_lightning`: with the one that the program imported, `lightning` if it imported both.
+Works with `lightning` and with `pytorch_lightning`: with the one that the program imported,
+`lightning` if it imported both. docs/trainers.md has a complete program.
 """
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ HERE = "without rank= and world_size=, in the function that DataModule or train_
 
 
 def _loaders(tree):
-    """The loaders in what a train_dataloader hook returned: one, or lists and dicts of them."""
+    """Returns the loaders in the result of a train_dataloader hook: one, or lists and dicts of them."""
     if isinstance(tree, Loader):
         return [tree]
     parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (list, tuple)) else ()
@@ -47,12 +48,16 @@ def _loaders(tree):
 
 
 class LoaderState(_lightning.Callback):  # type: ignore[misc]
-    """Trainer(callbacks=[LoaderState()]): a checkpoint has the state of the training loaders, and fit(ckpt_path=...) continues
-    behind the last batch, in the middle of an epoch, too.
+    """Callback that saves and resumes the training loaders: Trainer(callbacks=[LoaderState()]).
 
-    The loaders are what the train_dataloader hook returns: one sluice.torch.DataLoader, or a list or dict of them. The callback
-    loads their state just before the first batch, so it does not matter when Lightning asked for them
-    (`estimated_stepping_batches` asks early). ValueError: the checkpoint has the states of another number of loaders.
+    A checkpoint has the state of the training loaders, and fit(ckpt_path=...) resumes after the
+    last batch, also in the middle of an epoch. The loaders are those that the train_dataloader hook
+    returns: one sluice.torch.DataLoader, or a list or dict of them. Their state is loaded just
+    before the first batch, so it does not matter when Lightning asked for them
+    (`estimated_stepping_batches` asks early).
+
+    Raises:
+        ValueError: the checkpoint has the states of another number of loaders.
     """
 
     def __init__(self) -> None:
@@ -60,22 +65,41 @@ class LoaderState(_lightning.Callback):  # type: ignore[misc]
         self._states: list[dict[str, Any]] | None = None
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        """Keeps the trainer."""
+        """Keeps the trainer. Lightning calls it.
+
+        Args:
+            trainer: the Trainer.
+            pl_module: not used.
+            stage: not used.
+        """
         self._trainer = trainer
 
     def _training(self):
         return _loaders(self._trainer.train_dataloader) if self._trainer is not None else []
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint holds."""
+        """Returns the states of the training loaders, for a checkpoint.
+
+        Returns:
+            The states.
+        """
         return {"loaders": [loader.state_dict() for loader in self._training()]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Keeps the states until training starts."""
+        """Keeps the states until training starts.
+
+        Args:
+            state_dict: states from state_dict().
+        """
         self._states = state_dict["loaders"]
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Loads the states."""
+        """Loads the states. Lightning calls it.
+
+        Args:
+            trainer: the Trainer.
+            pl_module: not used.
+        """
         self._trainer = trainer
         loaders, states = self._training(), self._states
         for loader in loaders:
@@ -89,28 +113,42 @@ class LoaderState(_lightning.Callback):  # type: ignore[misc]
         self.on_train_epoch_start(trainer, pl_module)
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        """The loaders begin Lightning's epoch, unless they stand in it."""
+        """Moves the loaders to Lightning's epoch, unless they are in it. Lightning calls it.
+
+        Args:
+            trainer: the Trainer.
+            pl_module: not used.
+        """
         for loader in _loaders(trainer.train_dataloader):
             if loader.epoch < trainer.current_epoch:
                 loader.set_epoch(trainer.current_epoch)
 
 
 def _check_rank(trainer, loader):
-    """The loader reads this process's share."""
+    """Checks that the loader reads this process's share."""
     _seats.check_ranks("sluice.lightning", loader, trainer.global_rank, trainer.world_size, HERE)
 
 
 class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
     """Loaders for Trainer.fit(model, datamodule=...).
 
-    train, val, test, predict: functions without arguments that open a loader, or a list or dict of loaders; None: there is none.
-        Lightning calls them once the ranks are known. Without val, training goes without validation.
+    Lightning calls the functions once the ranks are known. Without `val`, training runs without
+    validation. Use it with LoaderState(), which resumes the training loaders. val, test and predict
+    may return the same loader.
 
-    Use it with LoaderState(), which resumes the training loaders. val, test and predict may return the same loader.
+    Args:
+        train: function without arguments that opens a loader, or a list or dict of loaders [None].
+        val: likewise [None].
+        test: likewise [None].
+        predict: likewise [None].
 
-    ValueError: a loader has the rank of another process; train returns a loader that another function returns, too; or
-    `overfit_batches` meets a shuffled training loader, which Lightning would try to rebuild. TypeError: a function returns a path
-    or something that cannot be iterated, alone or in a list or dict. StateError: it returns a closed loader.
+    Raises:
+        ValueError: a loader has the rank of another process; train returns the loader of another
+            function; or `overfit_batches` meets a shuffled training loader, which Lightning would
+            try to rebuild.
+        TypeError: a function returns a path or something that cannot be iterated, alone or in a
+            list or dict.
+        StateError: a function returns a closed loader.
     """
 
     def __init__(
@@ -149,19 +187,35 @@ class DataModule(_lightning.LightningDataModule):  # type: ignore[misc]
             _check_rank(self.trainer, loader)
 
     def train_dataloader(self) -> Any:
-        """Opens the training loaders."""
+        """Opens the training loaders.
+
+        Returns:
+            The result of `train`.
+        """
         return self._opened("train")
 
     def val_dataloader(self) -> Any:
-        """Opens the validation loaders."""
+        """Opens the validation loaders.
+
+        Returns:
+            The result of `val`.
+        """
         return self._opened("val")
 
     def test_dataloader(self) -> Any:
-        """Opens the test loaders."""
+        """Opens the test loaders.
+
+        Returns:
+            The result of `test`.
+        """
         return self._opened("test")
 
     def predict_dataloader(self) -> Any:
-        """Opens the loaders for predictions."""
+        """Opens the loaders for predictions.
+
+        Returns:
+            The result of `predict`.
+        """
         return self._opened("predict")
 
 
@@ -169,7 +223,9 @@ _opened_by: Any = WeakKeyDictionary()  # loader -> (weak reference to the DataMo
 
 
 def _check_tree(name, tree, inside=""):
-    """TypeError: the function returned something that Lightning cannot iterate, alone or inside a list or dict."""
+    """Raises TypeError if the function returned something that Lightning cannot iterate, alone or
+    inside a list or dict.
+    """
     if isinstance(tree, (dict, list, tuple)):
         for part in tree.values() if isinstance(tree, dict) else tree:
             _check_tree(name, part, inside or f"a {type(tree).__name__} with ")
@@ -184,7 +240,12 @@ def _is_sequential(loader):
 
 
 class Placed(_seats.Over):
-    """A loader whose batches go to a device. setup() makes it. Everything else is the loader's."""
+    """A loader whose batches go to a device. setup() makes it. Everything else is the loader's.
+
+    Args:
+        loader: the loader.
+        device: destination of batches.
+    """
 
     _made_by = SETUP
 
@@ -200,13 +261,22 @@ class Placed(_seats.Over):
 
 
 def setup(fabric: Any, loader: Loader, *, move_to_device: bool = True) -> Placed:
-    """Takes the place of fabric.setup_dataloaders(loader), which takes torch's DataLoader only.
+    """Replaces fabric.setup_dataloaders(loader), which takes only torch's DataLoader.
 
-    fabric: a launched lightning.Fabric. loader: a sluice.torch.DataLoader, opened after fabric.launch().
-    move_to_device: True moves each batch to fabric.device.
+    fabric.save and fabric.load use the state_dict() of the returned object.
 
-    fabric.save and fabric.load take the returned object by its state_dict(). ValueError: the loader has the rank of another
-    process. StateError: the loader has a trainer already, or is closed.
+    Args:
+        fabric: a launched lightning.Fabric.
+        loader: a sluice.torch.DataLoader, opened after fabric.launch().
+        move_to_device: True moves each batch to fabric.device [True].
+
+    Returns:
+        Placed.
+
+    Raises:
+        TypeError: `fabric` is not a Fabric, or batches that are not tensors would be moved.
+        ValueError: the loader has the rank of another process.
+        StateError: the loader has a trainer already, or is closed.
     """
     loader = _seats.loader_of(SETUP, loader)
     if not hasattr(fabric, "device") or not all(isinstance(getattr(fabric, name, None), int) for name in ("global_rank", "world_size")):

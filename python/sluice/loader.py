@@ -34,23 +34,27 @@ ATTRIBUTES = frozenset((
 
 
 def _warn(handle):
-    """What the library says of the columns, of the line that opened the loader."""
+    """Warns about the columns, at the user's line that opened the loader."""
     for text in iter(handle.warning, None):
         _check.warn(text)
 
 
 class Sampler:
-    """What programs look for in a DataLoader's sampler."""
+    """Stand-in for a DataLoader's sampler, which programs look for."""
 
     def __init__(self, loader):
         self._loader = loader
 
     def set_epoch(self, epoch: int) -> None:
-        """As the loader's."""
+        """Sets the loader's epoch.
+
+        Args:
+            epoch: number of the epoch.
+        """
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:
-        """Rows of an epoch on this rank, but those that fill up its last batches."""
+        """Returns the rows of an epoch on this rank, without rows that fill up its last batch."""
         return self._loader._handle.rows
 
     def __iter__(self):
@@ -58,8 +62,9 @@ class Sampler:
 
 
 class Batches:
-    """One iteration of a loader. It ends where the epoch does, and where set_epoch() or load_state_dict()
-    goes elsewhere; once another iteration was begun, or the loader closed, it raises StateError."""
+    """One iteration of a loader. Ends with the epoch, and when set_epoch() or load_state_dict() moves
+    the loader. Raises StateError once another iteration has begun or the loader is closed.
+    """
 
     def __init__(self, loader, turn):
         self._loader, self._turn, self._over = loader, turn, False
@@ -87,38 +92,50 @@ class Batches:
 
 
 class Loader:
-    """Batches of a dataset, made ahead by threads of the library.
-
-    dataset: a sluice.Dataset, or the path of one; or torch's Subset, ConcatDataset, ImageFolder,
-        CocoDetection or VOCDetection, which are opened by the files they name (docs/datasets.md).
-    batch_size: rows of this rank's batches, 1 to 65536.
-    shuffle: True or 'full' (permutes all samples in every epoch), 'block' (neighbours stay together,
-        for disks with slow random reads), 'shards' (whole files in random order and a window of
-        samples, for compressed archives), or False.
-    num_workers: decoding threads [None or 0: the processors of this process].
-    transform: sluice.transforms for the dataset's images; or a dict of them by field.
-    columns: contents of a batch, a dict of sluice.columns by name [the natural columns].
-    drop_last, last_batch: treatment of a partial last batch: 'drop', 'short' (drop_last chooses
-        between these), 'pad' (empty rows), 'repeat' or 'wrap' (the epoch's first samples; 'wrap' has
-        them behind all others where the ranks' rows are joined, as accelerate expects). The 'mask'
-        of rows that were added is 0.
-    seed: of order and augmentation [0]. The same seed, epoch and batch_size give the same batches.
-        None: a random one, with sluice.torch torch.initial_seed(); `loader.seed` and the state have
-        it. With several ranks it has to be a number, the same for all.
-    dtype, layout: of images: 'uint8' or a floating type, 'NHWC' or 'NCHW'.
-    device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU if there is one).
-    on_bad_sample: 'fail' (later batches raise, too), 'replace' (takes another sample) or 'mask' (the
-        row is zero, its mask 0).
-    rank, world_size: of data-parallel ranks [sluice.ranks()].
-    prefetch_factor: batches in memory, including those in use [4; more if they are small].
-    order, limits, io: dicts of arguments that choose samples, limit memory and time, and read files:
-        order={"weights": w, "num_samples": 1000}. io="uring" names the backend alone.
-    rare: the other arguments, and each member of these dicts by itself, as weights=w.
-        help(sluice.Loader.__init__) lists them.
+    """Batches of a dataset, made ahead of the loop by threads of the library.
 
     `for batch in loader` is one epoch; the next loop is the next epoch. set_epoch() and
     load_state_dict() choose where the next loop begins. A loader has one iteration at a time: a new
-    one ends the one before. Several threads may share an iterator.
+    one ends the previous one. Several threads may share an iterator.
+
+    Args:
+        dataset: a sluice.Dataset, or the path of one; or torch's Subset, ConcatDataset,
+            ImageFolder, CocoDetection or VOCDetection, whose files are read directly
+            (docs/datasets.md).
+        batch_size: rows of this rank's batches, 1 to 65536 [1].
+        shuffle: False, True or 'full' (permutes all samples), 'block' (keeps neighbours together,
+            for disks with slow random reads), 'shards' (whole files in random order, for compressed
+            archives) [False].
+        num_workers: decoding threads [None or 0: the available CPUs].
+        transform: sluice.transforms for the dataset's images, or a dict of them by field.
+        columns: contents of a batch: a dict of sluice.columns by name [the default columns].
+        drop_last, last_batch: handling of a partial last batch: 'drop', 'short' (drop_last chooses
+            between these), 'pad' (empty rows), 'repeat' or 'wrap' (the epoch's first samples;
+            'wrap' puts them after all ranks' rows, as accelerate expects). The 'mask' of added rows
+            is 0.
+        seed: seed of order and augmentation. The same seed, epoch and batch_size give the same
+            batches. None draws one (`loader.seed`); several ranks need the same number [0].
+        dtype, layout: of images: 'uint8' or a floating type; 'NHWC' or 'NCHW'.
+        device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU if there is one) ['cpu'].
+        on_bad_sample: 'fail' (later batches raise, too), 'replace' (takes another sample) or 'mask'
+            (a zero row, its mask 0) ['fail'].
+        rank, world_size: of data-parallel ranks [sluice.ranks()].
+        prefetch_factor: batches in memory, including those in use [4; more if they are small].
+        order, limits, io: dicts of arguments for order, memory and time, and reading:
+            order={"weights": w}. io="uring" names the backend alone.
+        rare: other arguments, and members of these dicts by themselves:
+            help(sluice.Loader.__init__) lists them.
+
+    Raises:
+        TypeError: an argument is unknown, of the wrong type, or one of torch's that has another
+            name here.
+        ValueError: an argument is out of range; InvalidError, a ValueError: the arguments
+            contradict the dataset.
+
+    Example:
+        >>> with sluice.Loader("photos", batch_size=4, transform=T.RandomResizedCrop(32)) as loader:
+        ...     for images, labels in loader:
+        ...         pass  # images.numpy(): uint8, 4 x 32 x 32 x 3
     """
 
     _more: Mapping[str, Any] = {}
@@ -219,7 +236,9 @@ class Loader:
             self._handle.copies = False
 
     def _reseed(self, seed):
-        """Opens the library's loader again if another seed is asked for. Returns (handle, what it was opened with) before that."""
+        """Opens the library's loader again if the seed differs. Returns the previous (handle,
+        options).
+        """
         before = (self._handle, self._opened)
         if seed != self.seed:
             self._opened = (self._opened[0] | {"seed": seed}, *self._opened[1:])
@@ -229,7 +248,9 @@ class Loader:
     # ---- iterating ----
 
     def __iter__(self) -> Iterator[Any]:
-        """Begins an epoch, at once: the one after the last, or where set_epoch or a state says."""
+        """Begins an epoch at once: the next one, or the one that set_epoch() or load_state_dict()
+        chose.
+        """
         self._check_process()
         return self._new_iteration()
 
@@ -250,7 +271,7 @@ class Loader:
             return self._iterator(Batches(self, self._turn))
 
     def _iterator(self, batches):
-        """What the loop gets: the batches, or those of a thread that runs ahead."""
+        """Returns what the loop gets: the batches, or those of a thread that runs ahead."""
         if not self.batch_hook_thread:
             return batches
         from weakref import ref
@@ -267,13 +288,15 @@ class Loader:
             ahead.stop()
 
     def _hook_context(self):
-        """In which the hook's thread makes a batch for the thread that calls this."""
+        """Returns the context in which the hook's thread makes a batch for the calling thread."""
         from contextlib import nullcontext
 
         return nullcontext()
 
     def _next_of(self, batches):
-        """The next batch of an iteration; None: it is over. Of threads that share a loader, one at a time."""
+        """Returns the next batch of an iteration; None at its end. Threads that share a loader take
+        turns.
+        """
         self._refuse_itself()
         with self._lock:
             batch = None if batches._is_over() else self._take()
@@ -284,7 +307,9 @@ class Loader:
             return batch
 
     def _refuse_itself(self):
-        """A thread must not wait for its own lock: handlers of signals run while it has it."""
+        """Raises StateError if this thread holds the lock: a signal handler runs while it does, and
+        would wait for itself.
+        """
         frame = sys._getframe(2) if self._lock.locked() else None
         while frame is not None:
             if frame.f_code in LOCKED and frame.f_locals.get("self") is self:
@@ -303,7 +328,7 @@ class Loader:
             self._handle.restore(None)  # raises, and says so
 
     def _begin(self):
-        """Starts the epoch in the library; at the state that was loaded, if one was."""
+        """Starts the epoch in the library, at the loaded state if there is one."""
         epoch, _, cursor = self._start
         self._handle.restore(cursor or None)
         self._handle.start(epoch)
@@ -313,8 +338,9 @@ class Loader:
         self._why = why
 
     def _leave(self):
-        """Ends an iteration in progress. One that was asked for nothing yet will begin where is gone to now: frameworks
-        (Lightning) take an iterator before they say the epoch."""
+        """Ends an iteration in progress. One that has returned no batch yet will begin at the new
+        place: frameworks (Lightning) take an iterator before they set the epoch.
+        """
         ahead = self._ahead and self._ahead()
         if ahead is not None:
             ahead.settle()
@@ -326,7 +352,7 @@ class Loader:
             self._end_iteration()
 
     def _take(self):
-        """The next batch; None: the epoch is over."""
+        """Returns the next batch; None: the epoch is over."""
         turn = self._turn
         if self._untouched:  # assigning costs a call of __setattr__, so only what changes is assigned
             self._untouched = False
@@ -343,7 +369,7 @@ class Loader:
         return batch
 
     def _given(self, batch):
-        """What is given out of a batch of the library's."""
+        """Returns the Batch of one of the library's batches."""
         if self._kind is None:
             names = batch.keys()[: -len(FACTS)]
             self._kind = named(self._batch, tuple(name for name in names if name in self._requested))
@@ -352,13 +378,15 @@ class Loader:
         return made_of(self._kind, batch, self._parts, self._about)
 
     def __len__(self) -> int:
-        """Batches of an epoch, on this rank."""
+        """Returns the number of batches of an epoch, on this rank."""
         return self._handle.steps
 
     @property
     def remaining(self) -> int:
-        """Batches that are left of the epoch in progress (one more or less where a state of another
-        batch_size or world_size goes on in the middle of a batch)."""
+        """Batches that are left of the epoch in progress.
+
+        Off by one if a state of another batch_size or world_size resumes in the middle of a batch.
+        """
         rows = self.batch_size * self.world_size
         return max(0, len(self) + -self._place()[1] // rows)
 
@@ -369,15 +397,29 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """The epoch in progress, or the next one between two. Behind close(), the one that was."""
+        """The epoch in progress; between two epochs, the next one; after close(), the last one."""
         shown = self._closed_at or self._shown[0]
         if shown is not None:
             return shown[0]
         return self._handle.epoch if self._start is None else self._start[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on). An
-        iteration in progress ends; one that has given no batch yet is of this epoch, too. StateError: the loader is closed."""
+        """Sets the epoch of the next iteration.
+
+        If load_state_dict restored the same epoch, it resumes where it was saved. Ends an iteration
+        in progress; one that has returned no batch yet moves to this epoch.
+
+        Args:
+            epoch: number of the epoch, from 0.
+
+        Raises:
+            StateError: the loader is closed.
+
+        Example:
+            >>> loader.set_epoch(3)
+            >>> next(iter(loader)).epoch
+            3
+        """
         epoch = integer("epoch", epoch)
         self._refuse_closed()
         if self._start and self._start[2] and epoch == self._start[0]:
@@ -386,7 +428,7 @@ class Loader:
         self._start = (epoch, 0, b"")
 
     def _place(self):
-        """(epoch, samples of it that were taken on all ranks, cursor)"""
+        """Returns (epoch, its samples that were taken on all ranks, cursor)."""
         shown = self._closed_at or self._shown[0]
         if shown is None:
             return self._place_made()
@@ -394,29 +436,46 @@ class Loader:
         return shown
 
     def _place_at_end(self):
-        """The place for state_dict() behind close(). A forked child cannot ask the library for it."""
+        """Returns the place for state_dict() after close(). A forked child cannot ask the library for
+        it.
+        """
         try:
             return self._with_cursor(self._place()) if self._process == os.getpid() else (self.epoch, 0, b"")
         except _sluice.Error:
             return None
 
     def _place_made(self):
-        """The same of the batches that were made; the loop may not have the last one yet."""
+        """Returns the place after the batches that were made; the loop may not have received the last
+        one.
+        """
         return self._start or self._handle.place()
 
     # ---- state ----
 
     def state_dict(self) -> dict[str, int | str]:
-        """Where this loader stands: every batch that was given out counts as consumed. Behind close(), where it stood then.
+        """Returns the loader's place, from which load_state_dict() resumes.
 
-        A dict of ints and strings, the same on every rank. It has the seed if the loader was opened with seed=None or generator=;
-        load_state_dict of a loader that was opened so takes that seed. Another loader of the same dataset, seed and
-        shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
-        number of ranks has to stay, and batch_size where samples are dropped; with buckets, batch_size times ranks; with lengths,
-        that, lengths and length_groups; with repeats, that, repeats and num_samples; with weights, weights and num_samples; with
-        episode, it, episodes and classes; with rows of several samples, how many these are, partners and classes.
-        A state saved between epochs has the same conditions; where one has changed, set_epoch(state["epoch"]) begins that epoch.
-        StateError: this process is a forked child of the loader's.
+        Every batch that was returned counts as consumed. After close(), it is the place at that time.
+
+        Another loader of the same dataset, seed and shuffle can resume from it, also with another
+        batch_size or number of ranks. These must stay the same: with shuffle='shards', the number
+        of ranks, and batch_size if samples are dropped; with buckets or lengths, batch_size times
+        ranks, and lengths and length_groups; with repeats, that product, repeats and num_samples;
+        with weights, weights and num_samples; with episode, episode, episodes and classes; with
+        several samples per row, their number, partners and classes. A state saved between epochs
+        has the same conditions; if one has changed, set_epoch(state["epoch"]) begins that epoch.
+
+        Returns:
+            A dict of ints and strings, the same on every rank. It includes the seed if the loader
+            was opened with seed=None or generator=; load_state_dict of such a loader adopts that
+            seed.
+
+        Raises:
+            StateError: this process is a forked child of the loader's process.
+
+        Example:
+            >>> sorted(loader.state_dict())
+            ['cursor', 'epoch', 'samples', 'sluice']
         """
         return self._state(self._place())
 
@@ -426,8 +485,9 @@ class Loader:
         return {"sluice": STATE_VERSION, "epoch": epoch, "samples": samples, "cursor": cursor.hex()} | derived
 
     def _with_cursor(self, place):
-        """The place; one between epochs with the cursor of its epoch's beginning, which says what loader it is of.
-        StateError: this is a forked child, which cannot ask the library for it."""
+        """Returns the place. One between epochs gets the cursor of its epoch's beginning, which
+        identifies the loader. Raises StateError in a forked child, which cannot ask the library.
+        """
         epoch, samples, cursor = place
         if cursor:
             return place
@@ -440,14 +500,45 @@ class Loader:
             return place
 
     def state_at(self, epoch: int, batches: int) -> dict[str, int | str]:
-        """What state_dict() would return after `batches` batches of an epoch: load_state_dict(state_at(3, 100)) skips 100
-        batches of epoch 3, which are neither read nor decoded. ValueError: the epoch has fewer batches."""
+        """Returns the state_dict() after `batches` batches of an epoch.
+
+        load_state_dict(state_at(3, 100)) skips 100 batches of epoch 3, which are neither read nor
+        decoded.
+
+        Args:
+            epoch: number of the epoch, from 0.
+            batches: number of batches.
+
+        Returns:
+            The state.
+
+        Raises:
+            ValueError: the epoch has fewer batches.
+
+        Example:
+            >>> loader.state_at(3, 2)["samples"]
+            8
+        """
         epoch, batches = integer("epoch", epoch), integer("batches", batches)
         return self._state((epoch, batches * self.batch_size * self.world_size, self._handle.cursor(epoch, batches)))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from there with the next iteration. An iteration in progress ends; one that has given no
-        batch yet goes on there, too. ValueError, and nothing has changed, for what is no state of such a loader."""
+        """Resumes from `state` at the next iteration.
+
+        Ends an iteration in progress; one that has returned no batch yet resumes from `state`, too.
+
+        Args:
+            state: a state from state_dict() or state_at().
+
+        Raises:
+            ValueError: the state is not from such a loader; nothing changes.
+            StateError: the loader is closed.
+
+        Example:
+            >>> loader.load_state_dict(loader.state_at(3, 2))
+            >>> next(iter(loader)).index
+            2
+        """
         if not isinstance(state, dict) or state.get("sluice") != STATE_VERSION:
             raise ValueError(f"not what state_dict() of this version gave: {str(state):.80}")
         missing = {"epoch", "samples", "cursor"} - state.keys()
@@ -477,14 +568,20 @@ class Loader:
     # ---- figures and the end ----
 
     def stats(self) -> dict[str, Any]:
-        """Figures since the loader was opened, as a dict.
+        """Returns statistics since the loader was opened.
 
-        As sluice_loader_stats of sluice/loader.h has them, times in nanoseconds: workers, slots, samples
-        (decoded, those made ahead included), batches (given out), bytes_read, reads, bad_samples,
-        replaced_samples, memory_bytes, host_wait_ns (spent in waiting for batches), first_batch_ns,
-        io_backend, device, device_slots, near_device, pinning, pinning_reason, ... "python": calls, samples and seconds of transforms.Python, by column. "operations":
-        seconds by operation on pictures, summed over threads, from a sample of rows; its names are those of operations
-        (box_blur, erase, geometry), of which steps are made, not of steps.
+        Returns:
+            A dict. The fields of sluice_loader_stats (sluice/loader.h), times in nanoseconds:
+            workers, slots, samples (decoded, including those made ahead), batches (returned),
+            bytes_read, reads, bad_samples, replaced_samples, memory_bytes, host_wait_ns (waiting
+            for batches), first_batch_ns, io_backend, device, device_slots, near_device, pinning,
+            pinning_reason, ... "python": calls, samples and seconds of transforms.Python, by
+            column. "operations": estimated seconds by image operation, summed over threads; names
+            are those of operations (box_blur, erase, geometry), of which steps are made.
+
+        Example:
+            >>> loader.stats()["bad_samples"]
+            0
         """
         return self._handle.stats() | {
             "operations": self._handle.operations(),
@@ -492,17 +589,33 @@ class Loader:
         }
 
     def describe(self) -> str:
-        """Returns one line about what the loader does now: which batch is next, and which row, queue or read it waits for.
+        """Describes what the loader is doing.
 
-        Call it from another thread, or a debugger, when a loop seems to stand still. A read in flight is named with its file, offset
-        and age. The words are for people and may change. Ctrl-C in a wait of more than a second for a batch writes it to sys.stderr.
+        The text names the next batch, and the row, queue or read that it waits for.
+
+        Call it from another thread, or a debugger, when a loop seems to hang. A read in flight is
+        named with its file, offset and age. Ctrl-C in a wait of more than a second for a batch
+        writes this text to sys.stderr.
+
+        Returns:
+            One line for people, whose words may change.
+
+        Example:
+            >>> isinstance(loader.describe(), str)
+            True
         """
         return self._handle.describe()
 
     def close(self) -> None:
-        """Ends the threads. Batches, tensors and state_dict() stay readable; everything that needs the threads raises StateError.
-        Called by `del` and `with`, too. A loop of another thread raises CanceledError if it waits for a batch, else StateError
-        at its next one."""
+        """Ends the threads.
+
+        Batches, tensors and state_dict() stay readable; everything that needs the threads raises
+        StateError. `del` and `with` close the loader, too. A loop of another thread raises
+        CanceledError if it waits for a batch, else StateError at its next one.
+
+        Example:
+            >>> loader.close()
+        """
         if self._closed_turn is None:
             self._closed_at, self._closed_turn = self._place_at_end(), self._turn
         self._end_iteration("the loader was closed")

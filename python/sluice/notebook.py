@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a Loader shows itself in a notebook: figures, and the first samples of its epoch (of all ranks), as its
-transform makes them, before normalisation and functions of Python. _pictures.py draws them with their boxes and masks.
+"""HTML of a Loader for notebooks: statistics, and the first samples of its epoch (of all ranks),
+transformed but not normalized.
 
-The samples come from a loader of their own, so that the one that is shown stays where it is. Without
-numpy there are figures only.
+_pictures.py draws the samples with their boxes and masks. Samples come from a second loader, so the
+displayed one keeps its place. Functions of Python are not applied. Without numpy, only the
+statistics are shown.
 """
 import base64
 import html
@@ -20,7 +21,7 @@ COMMON = ("index", "mask", "status")
 
 
 def page(loader):
-    """The loader as HTML."""
+    """Returns the loader as HTML."""
     title = f"<b>{text(type(loader).__name__)}</b> over {text(repr(loader.dataset))}"
     if loader._handle.closed:
         return f"<div>{title}: closed</div>"
@@ -29,7 +30,7 @@ def page(loader):
 
 
 def text(value):
-    """Safe in a page, whatever bytes a file's name has."""
+    """Returns HTML-safe text, for any bytes in a file's name."""
     return html.escape(str(value).encode("utf-8", "backslashreplace").decode())
 
 
@@ -64,7 +65,7 @@ def sheet(loader):
 
 
 def samples(loader):
-    """The first ones of the epoch, as HTML."""
+    """Yields the first samples of the epoch, as HTML."""
     from ._pictures import About, rows
 
     handle, recipe, columns = reopen(loader)
@@ -80,7 +81,9 @@ def samples(loader):
 
 
 def reopen(loader):
-    """(the library's loader over the same, of few rows, whose pictures are pixels that can be looked at, its recipe, its columns)"""
+    """Returns (a loader of the library over the same dataset with few rows and unnormalized uint8
+    images, its recipe, its columns).
+    """
     options, recipe, columns, *tables = loader._opened
     options = options | {
         "batch_size": min(loader.batch_size, SAMPLES), "workers": 1, "prefetch": 2, "dtype": 0, "layout": 0,
@@ -104,7 +107,9 @@ def visible(column):
 
 
 def shrunk(pixels):
-    """(the thumbnail of uint8, height x width x 3, pixels down and across of each of its own)"""
+    """Returns (a thumbnail of uint8 pixels, height x width x 3, and the pixels down and across for
+    each of its own).
+    """
     height, width, _ = pixels.shape
     factor = -(-max(height, width) // SIDE)
     down, across = min(factor, height), min(factor, width)
@@ -114,14 +119,14 @@ def shrunk(pixels):
 
 
 def image_tag(pixels):
-    """uint8, height x width x 3, as <img>."""
+    """Returns uint8 pixels, height x width x 3, as <img>."""
     height, width, _ = pixels.shape
     data = base64.b64encode(png(pixels)).decode()
     return f"<img width={width} height={height} src='data:image/png;base64,{data}'>"
 
 
 def png(pixels):
-    """uint8 RGB as a PNG file (ISO/IEC 15948): no filters, one IDAT chunk."""
+    """Returns uint8 RGB as a PNG file (ISO/IEC 15948): no filters, one IDAT chunk."""
     height, width, _ = pixels.shape
 
     def chunk(kind, data):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.pack, sluice.unpack, and progress."""
+"""sluice.pack, sluice.pack_join, sluice.unpack, and progress."""
 from __future__ import annotations
 
 import os
@@ -25,18 +25,50 @@ if not TYPE_CHECKING:
         "path", "samples", "rejected", "shards", "bytes", "resumed_samples", "jpegs_retiled", "jpegs_kept",
         "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "resized", "was_complete", "complete", "mapped", "left_out",
     ], defaults=(0, 0))  # fmt: skip
-    PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder. \
-`complete`: the folder is a dataset; False: other parts are not all there. `mapped`: samples of the source that `map` was called for, \
-or that could not be read; `left_out`: those of them for which it returned None."
+    PackResult.__doc__ = """Result of sluice.pack.
+
+    Attributes:
+        path: the output folder.
+        samples: samples of the dataset.
+        rejected: bad samples that were left out, listed in rejected.tsv of the folder.
+        shards: number of shards.
+        bytes: size of the shards.
+        resumed_samples: samples that an earlier, interrupted run had packed.
+        jpegs_retiled: JPEGs that were re-tiled without loss.
+        jpegs_kept: JPEGs that were stored unchanged.
+        jpeg_bytes_before: size of all JPEGs of this run in the source.
+        jpeg_bytes_after: their size in the shards.
+        decoded: images that this run stored as pixels.
+        resized: images that this run downscaled to `max_side`.
+        was_complete: True if the dataset was finished before this call.
+        complete: True if the folder is a dataset; False: other parts are missing.
+        mapped: samples of the source that `map` was called for, or that could not be read.
+        left_out: samples for which `map` returned None.
+    """
     UnpackResult = namedtuple("UnpackResult", [
         "path", "samples", "rejected", "archives", "files", "bytes", "renamed", "renamed_classes", "labels_differ",
     ])  # fmt: skip
-    UnpackResult.__doc__ = "What an unpack came to. `renamed`: samples whose files are not called by their key."
+    UnpackResult.__doc__ = """Result of sluice.unpack.
+
+    Attributes:
+        path: the output folder.
+        samples: samples that were written.
+        rejected: bad samples that were left out, listed in rejected.tsv.
+        archives: number of tars.
+        files: number of files.
+        bytes: size of the files.
+        renamed: samples whose files have other names than their keys.
+        renamed_classes: class folders whose names differ from their class.
+        labels_differ: True if ImageFolder, which numbers folders in their order, gives other
+            labels than the dataset.
+    """
 
 
 @contextmanager
 def progress_of(progress, what, unit=" samples"):
-    """A function of (done, total) for True (a bar by tqdm, where that is installed), a callable, or None."""
+    """Yields a function of (done, total) for True (a bar by tqdm, where it is installed) or a
+    callable; else None.
+    """
     if progress is not None and not isinstance(progress, bool):
         yield _check.function("progress", progress)
         return
@@ -73,42 +105,79 @@ def pack(
 ) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
 
-    source: a sluice.Dataset, or what one is opened from (a path); with `map` also sluice.JsonLines.
-    workers: threads [one for each processor].
-    overwrite: remove what an earlier pack left in the folder, instead of going on with it. With `map`, results that an interrupted
-        run of the same call left are kept (docs/mapping.md).
-    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv. What cannot be read, though it may be good
-        (an I/O error that stays after some tries, no permission), raises IOError also then; 'skip_all' leaves it out, too.
-    keep_order: the dataset's order instead of a shuffled one (`seed`); always so where archives are compressed.
-    keep_bytes: store JPEGs as they are instead of re-tiling them without loss. raw: store pixels.
-    metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs.
-    max_side: make pictures smaller whose longer side has more pixels, and code them anew, as JPEGs of `quality` [90]:
-        not without loss. raw_share: store pixels of this share of the samples, 0 to 1, drawn by their numbers.
-    zstd: as in sluice.Writer. shard_bytes: about the size of a shard [256 MiB; with `part` less, so that each has one]. verify: read back what was written.
-    max_sample_bytes: a larger sample is a bad one [2^31 - 1, which is the most].
-    append: add to the packed dataset in the folder, of the same fields and classes; it stays what it was until all is
-        added, and the same call again adds nothing.
-    labels: with append, as of sluice.concat: how classes are joined that are not the same ones. Those that are there keep
-        their numbers, new ones come behind them; a dict renames those that are added, and a list of names is refused.
-        Of versions of sluice that do not know this such a dataset is refused. allow_case_duplicates: as of concat.
-    part: (i, n): only part i of n, from 0: n processes, on machines that see the same folder, call this alike but for
-        i, in any order; the last one joins the parts (PackResult.complete). `sluice.ranks()` gives what a launcher
-        says; nothing is taken from it unasked. 'auto': the part of this job of an array, as the variables of Slurm, Kubernetes,
-        AWS Batch, LSF, SGE, PBS or Torque say; ('auto', n) where they do not say how many jobs there are (docs/distributed.md).
-        InvalidError where there is no array, they contradict each other, or a launcher started several processes.
-        Without `part`, each job of an array packs everything: a UserWarning; (0, 1) says that this is meant.
-    progress: True (a bar where tqdm is installed), or a function of (done, total).
-    map: a function that gets each sample, a dict as data[i], and returns what is packed instead: a dict of fields, a list of dicts,
-        or None to leave the sample out. Fields that it does not return are not packed. If it raises, pack raises MapError; with
-        on_bad_sample='skip' the sample is listed in map.rejected.tsv. A sample may be passed more than once (docs/mapping.md).
-    processes: number of processes that call `map` [1, this one]. The dataset is the same for any number, byte for byte. Other
-        processes are spawned: `map` must be a function of a module, or a picklable object, and the program needs
-        `if __name__ == "__main__":`.
-    map_version: an int or a text that a continued run compares to know `map` again [its name, its text, and the values bound to it].
-    map_fields: the fields that `map` returns, as in sluice.Writer [found in its first results; lists of ints become int32].
+    The same call resumes an interrupted run, also after Ctrl-C.
 
-    A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or
-    UnsupportedError for a bad sample, StateError where the folder holds something else, IOError.
+    Args:
+        source: a sluice.Dataset, or a path or torch dataset that one is opened from; with `map`
+            also sluice.JsonLines.
+        path: the output folder.
+        workers: number of threads [available CPUs].
+        overwrite: True removes an earlier pack's output in the folder instead of resuming it. With
+            `map`, results of an interrupted run of the same call are kept (docs/mapping.md)
+            [False].
+        on_bad_sample: 'fail'; 'skip' leaves a bad sample out and lists it in rejected.tsv;
+            'skip_all' also leaves out samples that cannot be read though they may be good (an I/O
+            error that persists after some retries, no permission), for which 'skip' raises IOError
+            ['fail'].
+        keep_order: True writes in the dataset's order (always, for compressed archives); False
+            shuffles [False].
+        keep_bytes: True stores JPEGs unchanged instead of re-tiling them without loss [False].
+        raw: True stores pixels [False].
+        seed: seed of the shuffle [0].
+        zstd: as of sluice.Writer ['auto'].
+        shard_bytes: approximate size of a shard [256 MiB; less with `part`, so that each part has
+            one].
+        metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs ['keep'].
+        verify: True reads back what was written [True].
+        progress: True shows a bar where tqdm is installed; or a function of (done, total) [True].
+        max_side: images whose longer side exceeds this many pixels are downscaled and re-encoded as
+            JPEGs, with loss [off].
+        quality: JPEG quality of those, 1 to 100 [90].
+        raw_share: fraction of samples that are stored as pixels, 0 to 1, drawn by their numbers
+            [0].
+        part: (i, n) packs only part i of n, from 0. The n processes, on machines that share the
+            folder, make the same call with different i, in any order; the last one joins the parts
+            (PackResult.complete). 'auto' takes the part from the job array of Slurm, Kubernetes,
+            AWS Batch, LSF, SGE, PBS or Torque; ('auto', n) if the scheduler does not say how many
+            jobs there are. Without `part`, each job of an array packs everything, with a
+            UserWarning; (0, 1) confirms that (docs/distributed.md) [None].
+        append: True adds to the packed dataset in the folder, which has the same fields and
+            classes. It stays unchanged until everything is added; repeating the call adds nothing
+            [False].
+        max_sample_bytes: largest good sample [2^31 - 1, the maximum].
+        labels: with append, how to join different classes, as of sluice.concat. Existing classes
+            keep their numbers, new ones follow. A dict renames classes of the added samples; a list
+            of names is an error. Older versions of sluice cannot read such a dataset ['same'].
+        allow_case_duplicates: as of sluice.concat [False].
+        map: function of each sample, a dict as data[i], that returns what to pack instead: a dict
+            of fields, a list of dicts, or None to leave the sample out. Fields that it does not
+            return are not packed. If it raises, pack raises MapError; with on_bad_sample='skip' the
+            sample is listed in map.rejected.tsv. A sample may be passed more than once
+            (docs/mapping.md) [None].
+        processes: number of processes that call `map`; the output is the same for any number. More
+            than one are spawned: `map` must be a function of a module, or a picklable object, and
+            the program needs `if __name__ == "__main__":` [1: this process].
+        map_version: int or text by which a resumed run recognises `map` [its name, its source, and
+            the values bound to it].
+        map_fields: fields that `map` returns, as in sluice.Writer [found in its first results;
+            lists of ints become int32].
+
+    Returns:
+        PackResult.
+
+    Raises:
+        CorruptError: a sample is damaged.
+        UnsupportedError: a sample uses a feature that the library lacks, or is too large.
+        StateError: the folder holds something else.
+        IOError: reading or writing failed.
+        InvalidError: arguments contradict each other, or 'auto' finds no array.
+        MapError: `map` failed.
+
+    Example:
+        >>> sluice.pack("photos", "packed", progress=False).samples
+        12
+        >>> sluice.Dataset("packed").classes
+        ['bird', 'cat', 'dog']
     """
     given = locals()
     path = _check.path("path", path)
@@ -134,7 +203,7 @@ def pack(
 
 
 def _pack_mapped(given, path, options):
-    """pack with `map`, of its arguments."""
+    """Packs with `map`, from the arguments of pack."""
     from ._map_pack import Request, mapped, source_of
     from ._map_workers import refuse_in_worker
 
@@ -160,7 +229,7 @@ def _pack_mapped(given, path, options):
 
 
 def sample_limit(max_sample_bytes):
-    """As the library takes it; 0: what it says of itself."""
+    """Returns the limit in the library's form; 0: the library's default."""
     return _check.integer("max_sample_bytes", max_sample_bytes, 0, 2**31 - 1)
 
 
@@ -179,7 +248,7 @@ def _warn_of_array():
 
 
 def _part_of_array(part, parts):
-    """Of the job of an array that this is; 0 parts: as many as the scheduler says."""
+    """Returns the part of this job of an array. 0 parts: as many as the scheduler says."""
     from ._ranks import ranks
 
     index, parts, variable = _sluice.find_job_array(parts)
@@ -198,7 +267,7 @@ def _part_of_array(part, parts):
 
 
 def part_options(part):
-    """Of the library: part and parts."""
+    """Returns the library's options part and parts."""
     wanted = "(i, n) with i from 0 to n - 1, 'auto', or ('auto', n)"
     if part is None:
         return {"part": 0, "parts": 1}
@@ -215,10 +284,26 @@ def part_options(part):
 
 
 def pack_join(path: str | os.PathLike[str]) -> PackResult:
-    """Joins the parts of a pack in the folder `path`: where their processes saw other folders, whose files were
-    brought together there, or the last one was killed before it did. Reads no samples; joined already: does nothing.
+    """Joins the parts of a pack in the folder `path`.
 
-    Raises StateError where a part is missing, unfinished, or of another pack.
+    Needed if the processes saw different folders whose files were then brought together, or if the
+    last process was killed before it joined them. Reads no samples. Does nothing if they are joined
+    already.
+
+    Args:
+        path: the folder with all parts.
+
+    Returns:
+        PackResult.
+
+    Raises:
+        StateError: a part is missing, unfinished, or of another pack.
+
+    Example:
+        >>> for i in (0, 1):
+        ...     result = sluice.pack("photos", "parts", part=(i, 2), progress=False)
+        >>> result.complete, sluice.pack_join("parts").samples
+        (True, 12)
     """
     path = _check.path("path", path)
     return PackResult(path=path, **_sluice.pack_join(path))
@@ -230,19 +315,33 @@ def unpack(
     shard_samples: int = 0, workers: int | None = None, overwrite: bool = False, on_bad_sample: str = "fail",
     progress: Progress = True, max_sample_bytes: int = 0,
 ) -> UnpackResult:  # fmt: skip
-    """Makes ordinary files of a dataset: a folder that torchvision's ImageFolder reads, or WebDataset's tars.
+    """Writes a dataset as files: a folder for torchvision's ImageFolder, or WebDataset's tars.
 
-    source: a sluice.Dataset, or what one is opened from (a path).
-    path: a folder, new or empty; it appears when all is there. What files are called: docs/formats.md.
-    tar: tars shard-000000.tar, ... of at most shard_bytes [256 MiB] and shard_samples [any number] each.
-    workers: threads [one for each processor].
-    overwrite: replace the folder that an earlier unpack made, with all that is in it.
-    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv. What cannot be read, though it may be good
-        (an I/O error that stays after some tries, no permission), raises IOError also then; 'skip_all' leaves it out, too.
-    progress: True (a bar where tqdm is installed), or a function of (done, total).
-    max_sample_bytes: a larger sample is a bad one [1 GiB; 2^31 - 1 at most].
+    Args:
+        source: a sluice.Dataset, or a path or torch dataset that one is opened from.
+        path: a folder, new or empty, which appears when everything is written. File names:
+            docs/formats.md.
+        tar: True writes tars shard-000000.tar, ... [False].
+        shard_bytes: largest size of a tar [256 MiB].
+        shard_samples: most samples of a tar [any].
+        workers: number of threads [available CPUs].
+        overwrite: True replaces the folder of an earlier unpack, with everything in it [False].
+        on_bad_sample: 'fail', 'skip' or 'skip_all', as of pack ['fail'].
+        progress: True shows a bar where tqdm is installed; or a function of (done, total) [True].
+        max_sample_bytes: largest good sample [1 GiB; at most 2^31 - 1].
 
-    Raises CorruptError or UnsupportedError for a bad sample, StateError where the folder holds something, IOError.
+    Returns:
+        UnpackResult.
+
+    Raises:
+        CorruptError: a sample is damaged.
+        UnsupportedError: a sample uses a feature that the library lacks, or is too large.
+        StateError: the folder holds something.
+        IOError: reading or writing failed.
+
+    Example:
+        >>> sluice.unpack("photos", "files", progress=False).files
+        12
     """
     given = locals()
     path = _check.path("path", path)

@@ -37,27 +37,32 @@ if TYPE_CHECKING:
 
 else:
     Store = namedtuple("Store", ["host", "p50", "p99", "requests", "per_epoch", "price"])
-    Store.__doc__ = """What object stores were asked for: see Profile.store.
+    Store.__doc__ = """Requests to object stores: see Profile.store.
 
-    host: the one that most bytes came from. p50, p99: seconds to the first byte of its answers, since the process began.
-    requests: sent meanwhile, of all kinds, by the whole process. per_epoch: the same for one epoch of the loader.
-    price: what those of an epoch cost, in the currency of price_get; None without one.
+    Attributes:
+        host: the host that most bytes came from.
+        p50: median seconds to the first byte of its answers, since the process began.
+        p99: 99th percentile of these.
+        requests: requests of all kinds in this time, from the whole process.
+        per_epoch: the same for one epoch of the loader.
+        price: price of an epoch's requests, in the currency of price_get; None without one.
     """
 
 
 class Profile:
-    """What the time went into, from one moment to another: see sluice.profile.
+    """How a loader spent its time between two moments.
 
-    seconds: how long. batches, samples: taken and decoded in it.
-    waiting: the part of the time that the loop spent waiting for a batch, 0 to 1.
-    workers_busy: the part of the workers' time in which they decoded or augmented.
-    reads_busy: the part of the time with a read in flight. queue_empty: how often a worker that took a
-        sample found none behind it.
-    python: the part of the time spent in functions of transforms.Python.
-    operations: seconds by operation on pictures ("gaussian_blur"), most first, summed over threads.
-    store: a profiling.Store where the dataset is in an object store, else None.
-    limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'; 'unknown' of fewer than 10 batches. str(): the
-    verdict in a sentence.
+    sluice.profile makes it; str() is the verdict in a sentence.
+
+    Args:
+        loader: the loader.
+        price_get: price of 1,000 requests to the dataset's object store [none].
+
+    Example:
+        >>> with sluice.profile(loader) as profile:
+        ...     batches = sum(1 for batch in loader)
+        >>> profile.batches == batches, profile.limit
+        (True, 'unknown')
     """
 
     def __init__(self, loader: Loader, price_get: float | None = None) -> None:
@@ -94,49 +99,59 @@ class Profile:
 
     @property
     def seconds(self):
+        """Length of the time in seconds."""
         return self._between()[0]
 
     @property
     def batches(self):
+        """Batches that were taken."""
         return self._between()[1]["batches"]
 
     @property
     def samples(self):
+        """Samples that were decoded."""
         return self._between()[1]["samples"]
 
     @property
     def waiting(self):
+        """Fraction of the time that the loop waited for a batch, 0 to 1."""
         seconds, numbers, *_ = self._between()
         return min(1.0, numbers["host_wait_ns"] / 1e9 / seconds)
 
     @property
     def workers_busy(self):
+        """Fraction of the workers' time in which they decoded or augmented."""
         seconds, _, busy, _, workers = self._between()
         return (busy[DECODE] + busy[AUGMENT]) / 1e9 / (workers * seconds)
 
     @property
     def reads_busy(self):
+        """Fraction of the time with a read in flight."""
         seconds, _, busy, *_ = self._between()
         return min(1.0, busy[READ] / 1e9 / seconds)
 
     @property
     def queue_empty(self):
+        """Fraction of the samples after which a worker found the queue empty."""
         depth = self._between()[3]
         return depth[0] / sum(depth) if sum(depth) else 0.0
 
     @property
     def python(self):
+        """Fraction of the time spent in functions of transforms.Python."""
         seconds, numbers, *_ = self._between()
         return min(1.0, numbers["python_seconds"] / seconds)
 
     @property
     def operations(self) -> dict[str, float]:
+        """Seconds by image operation ("gaussian_blur"), most first, summed over threads."""
         before, after = self._start[1]["operations"], (self._end or self._take())[1]["operations"]
         spent = {name: seconds - before.get(name, 0.0) for name, seconds in after.items()}
         return dict(sorted(spent.items(), key=lambda item: -item[1]))
 
     @property
     def store(self) -> Store | None:
+        """A profiling.Store if the dataset is in an object store, else None."""
         before, after = self._start[1].get("remote"), (self._end or self._take())[1].get("remote")
         if after is None or before is None:
             return None
@@ -147,6 +162,10 @@ class Profile:
 
     @property
     def limit(self) -> str:
+        """The limit: 'loop', 'decode', 'augment', 'copy', 'read', 'none', or 'unknown'.
+
+        'unknown': fewer than 10 batches were taken.
+        """
         seconds, numbers, busy, _, _ = self._between()
         if numbers["batches"] < LEAST:
             return "unknown"
@@ -196,22 +215,35 @@ class Profile:
 
 
 def profile(loader: Loader, *, price_get: float | None = None) -> Profile:
-    """Says why a loop waits for data, if it does.
+    """Reports why a loop waits for data, if it does.
 
         with sluice.profile(loader) as profile:
             for batch in loader:
                 step(batch)
         print(profile)          # "decoding is the limit: workers were busy 97% of the time; ..."
 
-    Without `with`, from the call on. Costs nothing: the loader counts anyway.
+    Without `with`, it measures from the call on. It costs nothing: the loader counts anyway.
 
-    price_get: price of 1,000 requests to the object store that the dataset is in (S3: 0.0004 USD), for the price of an epoch [none]
+    Args:
+        loader: the loader.
+        price_get: price of 1,000 requests to the dataset's object store (S3: 0.0004 USD), to report
+            the price of an epoch [none].
+
+    Returns:
+        Profile.
+
+    Raises:
+        TypeError: `loader` is not a sluice loader.
+
+    Example:
+        >>> print(sluice.profile(loader))
+        no batch was taken in this time
     """
     return Profile(loader, price_get)
 
 
 class Marks:
-    """Tells `sluice idle` when a program waited for data, with any loader: see sluice.marks."""
+    """Records for `sluice idle` when a program waits for data, with any loader. sluice.marks makes it."""
 
     def __init__(self):
         folder = os.environ.get("SLUICE_IDLE_DIR")
@@ -225,7 +257,16 @@ class Marks:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Around what waits for the next batch."""
+        """Marks a block that waits for the next batch.
+
+        Returns:
+            A context manager.
+
+        Example:
+            >>> batches = iter(loader)
+            >>> with sluice.marks() as marks, marks.waiting():
+            ...     batch = next(batches)
+        """
         start = time.monotonic_ns()
         try:
             yield
@@ -233,11 +274,31 @@ class Marks:
             self._mark("wait", start, time.monotonic_ns())
 
     def step(self) -> None:
-        """A step is done (as far as the host knows)."""
+        """Marks the end of a training step, as far as the host knows.
+
+        Example:
+            >>> with sluice.marks() as marks:
+            ...     marks.step()
+        """
         self._mark("step", time.monotonic_ns())
 
     def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
-        """The batches of any loader, with both marks made around them."""
+        """Returns the batches of any loader, and marks the wait and the step of each.
+
+        Args:
+            loader: a loader of sluice, torch, or anything else that can be iterated.
+
+        Returns:
+            An iterator of the batches.
+
+        Raises:
+            TypeError: `loader` cannot be iterated.
+
+        Example:
+            >>> with sluice.marks() as marks:
+            ...     for batch in marks.batches(loader):
+            ...         pass
+        """
         if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
             raise _check.wrong("loader", loader, "something that can be gone through")
         iterator = iter(loader)
@@ -251,6 +312,11 @@ class Marks:
             self.step()
 
     def close(self):
+        """Closes the file of marks.
+
+        Example:
+            >>> sluice.marks().close()
+        """
         if self._file:
             self._file.close()
             self._file = None
@@ -263,10 +329,14 @@ class Marks:
 
 
 def marks() -> Marks:
-    """Marks for `sluice idle -- python train.py`; of no effect without it.
+    """Makes marks for `sluice idle -- python train.py`; without that command they have no effect.
 
-        with sluice.marks() as marks:
-            for batch in marks.batches(loader):     # of sluice, torch, or anything that is iterated
-                step(batch)
+    Returns:
+        Marks.
+
+    Example:
+        >>> with sluice.marks() as marks:
+        ...     for batch in marks.batches(loader):
+        ...         pass
     """
     return Marks()

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets in object stores: settings of this process, and what it has read.
+"""Datasets in object stores: settings and statistics of this process.
 
     import sluice
 
     sluice.remote.configure(endpoint="https://minio.example:9000", cache="/nvme/sluice")
     data = sluice.Dataset("s3://bucket/photos")
 
-Most programs need no settings: addresses work wherever a path does, and credentials come from the places that the
-store's other programs use (docs/remote.md). Settings apply to datasets that are opened afterwards.
+Most programs need no settings: an address works wherever a path does, and credentials come from the
+places that the store's other programs use (docs/remote.md). Settings apply to datasets that are
+opened afterwards.
 """
 from __future__ import annotations
 
@@ -28,20 +29,37 @@ def configure(
     ca_file: str | os.PathLike[str] | None = None, connections: int | None = None, stall: float | None = None,
     cache: str | os.PathLike[str] | None = None, cache_bytes: int | None = None, cache_nodes: str | Sequence[str] | None = None,
 ) -> None:  # fmt: skip
-    """Sets how this process reads object stores. Replaces all earlier settings; without arguments, back to the defaults.
+    """Sets how this process reads object stores.
+
+    Replaces all earlier settings; without arguments, restores the defaults.
 
     Also reads the environment and AWS's files again, and asks for credentials again.
 
-    endpoint: server of s3 addresses, 'https://HOST[:PORT]'; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's, or Amazon's by default
-    region: region of s3 addresses; AWS_REGION, AWS_DEFAULT_REGION, the profile's, or us-east-1 by default
-    profile: profile of AWS's files, which then counts before keys in the environment; AWS_PROFILE or 'default' by default
-    anonymous: send no credentials and sign no request
-    ca_file: trusted certificates, PEM; AWS_CA_BUNDLE, CURL_CA_BUNDLE, the profile's, or the system's by default
-    connections: most connections to a host, 1 to 1024; 256 by default
-    stall: seconds without a byte after which a read fails; 30 by default
-    cache: folder on a local disk that keeps what was read; '' for none; SLUICE_REMOTE_CACHE, or none, by default
-    cache_bytes: most bytes in that folder; SLUICE_REMOTE_CACHE_BYTES, or nine tenths of its free space, by default
-    cache_nodes: HTTP caches to ask before the store, 'HOST:PORT' each; '' for none; SLUICE_CACHE_NODES, or none, by default
+    Args:
+        endpoint: server of s3 addresses, 'https://HOST[:PORT]' [AWS_ENDPOINT_URL_S3,
+            AWS_ENDPOINT_URL, the profile's, or Amazon's].
+        region: region of s3 addresses [AWS_REGION, AWS_DEFAULT_REGION, the profile's, or
+            us-east-1].
+        profile: profile of AWS's files, which then takes precedence over keys in the environment
+            [AWS_PROFILE or 'default'].
+        anonymous: True sends no credentials and signs no request [False].
+        ca_file: trusted certificates, PEM [AWS_CA_BUNDLE, CURL_CA_BUNDLE, the profile's, or the
+            system's].
+        connections: most connections to a host, 1 to 1024 [256].
+        stall: seconds without a byte after which a read fails, 0.001 to 3600 [30].
+        cache: folder on a local disk that caches remote data; '' for none [SLUICE_REMOTE_CACHE, or
+            none].
+        cache_bytes: size limit of that folder in bytes [SLUICE_REMOTE_CACHE_BYTES, or nine tenths
+            of its free space].
+        cache_nodes: HTTP caches to ask before the store, 'HOST:PORT', or a list of them; '' for
+            none [SLUICE_CACHE_NODES, or none].
+
+    Raises:
+        ValueError: a setting is not valid.
+
+    Example:
+        >>> sluice.remote.configure(connections=64, stall=10)
+        >>> sluice.remote.configure()  # the defaults again
     """
     nodes = cache_nodes if cache_nodes is None or isinstance(cache_nodes, str) else ",".join(
         text("cache_nodes", node) for node in items("cache_nodes", cache_nodes, "'HOST:PORT', or a list of them"))
@@ -65,11 +83,18 @@ def configure(
 def stats() -> dict[str, int | str]:
     """Returns what this process has read from object stores so far.
 
-    'requests' counts all requests, including 'lists' (listings), 'retried' and 'hedged' (second requests for slow ones, of which
-    'hedges_won' answered first). 'busy' answers asked to slow down; 'failed' requests had no usable answer, 'stalled' of them
-    received no byte for too long. 'bytes' are those of bodies. 'host' sent the most of them: 'p50_ns' and 'p99_ns' are its times
-    to the first byte, 'window' the requests in flight that it can serve, by estimate. 'cache_hits' to 'cache_damaged' are about the
-    cache on the local disk: hits are reads for which nothing was downloaded. 'cache_off' says why it keeps nothing more, or is ''.
+    Returns:
+        A dict. 'requests' counts all requests, including 'lists' (listings), 'retried' and 'hedged'
+        (second requests for slow ones, of which 'hedges_won' answered first). 'busy' answers asked
+        to slow down; 'failed' requests had no usable answer, 'stalled' of them received no byte for
+        too long. 'bytes' counts bodies. 'host' sent the most bytes: 'p50_ns' and 'p99_ns' are its
+        times to the first byte, 'window' estimates the requests in flight that it can serve.
+        'cache_hits' to 'cache_damaged' describe the cache on the local disk; a hit is a read
+        without a download. 'cache_off' says why the cache stores nothing more, or is ''.
+
+    Example:
+        >>> sluice.remote.stats()["requests"]
+        0
     """
     return _sluice.remote_stats()
 

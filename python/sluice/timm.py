@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""timm.data.create_loader, over a folder or shards: the same arguments, defaults and batches (not the same draws). timm is not imported."""
+"""timm.data.create_loader over a folder or shards.
+
+Arguments, defaults and batches are the same, but not the random draws. This module does not import timm.
+"""
 from __future__ import annotations
 
 import math
@@ -42,9 +45,24 @@ REFUSED = {
 
 
 class Loader(DataLoader):
-    """What create_loader returns: batches are (images, labels), normalized, on the device, as those of timm's PrefetchLoader.
+    """A loader with batches (images, labels) as of timm's PrefetchLoader.
 
-    mean, std: tensors of shape 1 x 3 x 1 x 1, of values 0..255, with the dtype and on the device of the images, as timm's. mixup_enabled: False; setting True raises ValueError.
+    Images are normalized and on the device. create_loader makes it.
+
+    Args:
+        dataset: as of sluice.torch.DataLoader.
+        batch_size: as of sluice.torch.DataLoader [1].
+        shuffle: as of sluice.torch.DataLoader [False].
+        memory_format: as of sluice.torch.DataLoader.
+        layout: as of sluice.torch.DataLoader.
+        ignore_index: as of sluice.torch.DataLoader [-100].
+        sampler: as of sluice.torch.DataLoader [None].
+        arguments: all other arguments of sluice.Loader.
+
+    Attributes:
+        mean: tensor of shape 1 x 3 x 1 x 1, values 0..255, with the dtype and on the device of the
+            images, as timm's.
+        std: likewise.
     """
 
     mean: torch.Tensor
@@ -57,6 +75,7 @@ class Loader(DataLoader):
 
     @mixup_enabled.setter
     def mixup_enabled(self, value: bool) -> None:
+        """False: this loader does not mix. Setting True raises ValueError."""
         if value:
             raise ValueError("mixup_enabled=True: this loader does not mix: " + REFUSED["collate_fn"][1])
 
@@ -73,18 +92,66 @@ def create_loader(
     use_multi_epochs_loader: bool = False, persistent_workers: bool = True, worker_seeding: Any = "all", tf_preprocessing: bool = False,
     **more: Any,
 ) -> Loader:  # fmt: skip
-    """timm's create_loader. Training shuffles and drops the last batch; evaluation is in order, in full.
+    """Opens a loader as timm's create_loader does.
 
-    dataset: a sluice.Dataset or a path, in place of timm's create_dataset(...).
-    input_size: side, (height, width) or (3, height, width).
-    num_workers: threads [1, as timm: give more]. distributed: True takes this rank's share; evaluation repeats samples to fill up.
-    img_dtype: torch.float32, float16 or bfloat16 [float32]. device: where batches go ['auto': a GPU if there is one].
-    use_prefetcher: no difference: batches are always normalized floats.
-    more: other arguments of sluice.torch.DataLoader, as seed= or drop_last=.
-    pin_memory, persistent_workers, use_multi_epochs_loader, worker_seeding: accepted, without an effect.
+    Training shuffles and drops the last batch; evaluation is in order and complete.
 
-    ValueError: an argument that is not supported has another value than its default; the text says what to write.
-    TypeError: an argument of another type, as is_training="False".
+    Args:
+        dataset: a sluice.Dataset or a path, instead of timm's create_dataset(...).
+        input_size: side, (height, width) or (3, height, width), in pixels.
+        batch_size: rows of this rank's batches.
+        is_training: True augments, shuffles and drops the last batch [False].
+        no_aug: True trains without augmentation [False].
+        re_prob: probability of random erasing, 0 to 1 [0].
+        re_mode: 'const' or 'pixel', as of T.RandomErasing.timm ['const'].
+        re_count: most erased rectangles [1].
+        re_split: not supported: must be False.
+        train_crop_mode: None or 'rrc'; others are not supported.
+        scale: (smallest, largest) area of the random crop, as a fraction of the image's [0.08, 1].
+        ratio: (lowest, highest) width over height of the random crop [3/4, 4/3].
+        hflip: probability of a horizontal flip [0.5].
+        vflip: probability of a vertical flip [0].
+        color_jitter: strength of the colour jitter, or three or four numbers; None: none. With
+            auto_augment only for '3a' [0.4].
+        color_jitter_prob: probability of the colour jitter [1].
+        grayscale_prob: probability of grey [0].
+        gaussian_blur_prob: probability of a blur [0].
+        auto_augment: timm's string of a policy, such as 'rand-m9-mstd0.5-inc1' [none].
+        num_aug_repeats: not supported: must be 0; give repeats=3 instead.
+        num_aug_splits: not supported: must be 0.
+        interpolation: 'bilinear', 'bicubic', ... or, for training, 'random' ['bilinear'].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+        num_workers: threads; the default is timm's and low: give more [1].
+        distributed: True takes this rank's share of the samples; evaluation repeats samples to fill
+            batches [False].
+        crop_pct: size of the evaluation crop over the resized side [0.875].
+        crop_mode: evaluation crop: None, 'center' or 'squash'.
+        crop_border_pixels: not supported: must be None or 0.
+        collate_fn: not supported: must be None.
+        pin_memory: accepted, without effect.
+        fp16: True makes float16 images [False].
+        img_dtype: torch.float32, float16 or bfloat16 [float32].
+        device: device of batches ['auto': a GPU if there is one].
+        use_prefetcher: accepted, without effect: batches are always normalized floats.
+        use_multi_epochs_loader: accepted, without effect.
+        persistent_workers: accepted, without effect.
+        worker_seeding: accepted, without effect.
+        tf_preprocessing: not supported: must be False.
+        more: other arguments of sluice.torch.DataLoader, such as seed= or drop_last=.
+
+    Returns:
+        Loader.
+
+    Raises:
+        ValueError: an unsupported argument differs from its default; the text says what to write.
+        TypeError: an argument has the wrong type, such as is_training="False".
+
+    Example:
+        >>> with sluice.timm.create_loader("photos", 32, batch_size=4, device="cpu") as loader:
+        ...     images, labels = next(iter(loader))
+        >>> images.shape, images.dtype
+        (torch.Size([4, 3, 32, 32]), torch.float32)
     """
     given = locals()
     for name, (allowed, words) in REFUSED.items():
@@ -109,12 +176,12 @@ def create_loader(
 
 
 def _place(loader):
-    """The device of its batches."""
+    """Returns the device of the loader's batches."""
     return torch.device(loader.stats()["device"] if loader._handle.on_device else "cpu")
 
 
 def _channels(values, dtype, device):
-    """A number for each channel, as timm's PrefetchLoader has it."""
+    """Returns one number for each channel, as timm's PrefetchLoader has them."""
     return torch.tensor([255 * x for x in values], dtype=getattr(torch, dtype), device=device).view(1, 3, 1, 1)
 
 
@@ -125,7 +192,40 @@ def create_transform(
     auto_augment: str | None = None, interpolation: str = "bilinear", mean: Sequence[float] = MEAN, std: Sequence[float] = STD,
     crop_pct: float | None = None, crop_mode: str | None = None,
 ) -> T.Compose:  # fmt: skip
-    """timm's create_transform, of sluice.transforms, with ToTensor, Normalize and erasing at the end; the arguments are create_loader's."""
+    """Makes timm's transform from sluice.transforms, with ToTensor, Normalize and erasing at the end.
+
+    Args:
+        input_size: side, (height, width) or (3, height, width), in pixels [224].
+        is_training: True augments [False].
+        no_aug: as of create_loader [False].
+        re_prob: as of create_loader [0].
+        re_mode: as of create_loader ['const'].
+        re_count: as of create_loader [1].
+        scale: as of create_loader [0.08, 1].
+        ratio: as of create_loader [3/4, 4/3].
+        hflip: as of create_loader [0.5].
+        vflip: as of create_loader [0].
+        color_jitter: as of create_loader [0.4].
+        color_jitter_prob: as of create_loader [1].
+        grayscale_prob: as of create_loader [0].
+        gaussian_blur_prob: as of create_loader [0].
+        auto_augment: as of create_loader [none].
+        interpolation: as of create_loader ['bilinear'].
+        mean: as of create_loader [ImageNet's].
+        std: as of create_loader [ImageNet's].
+        crop_pct: as of create_loader [0.875].
+        crop_mode: as of create_loader [None].
+
+    Returns:
+        The transform.
+
+    Raises:
+        ValueError: an argument is out of range or not supported.
+
+    Example:
+        >>> sluice.timm.create_transform(32)(image).shape
+        (32, 32, 3)
+    """
     size = _size(input_size)
     probabilities = {"re_prob": re_prob, "hflip": hflip, "vflip": vflip, "grayscale_prob": grayscale_prob}
     for name, p in (probabilities | {"gaussian_blur_prob": gaussian_blur_prob}).items():
@@ -152,7 +252,7 @@ def create_transform(
 
 
 def _size(input_size):
-    """(height, width)"""
+    """Returns (height, width)."""
     wanted = "a side, (height, width) or (3, height, width)"
     given = [input_size] * 2 if hasattr(input_size, "__index__") else _check.items("input_size", input_size, wanted)
     size = tuple(_check.integer("input_size", side, 1, 65535) for side in given)
@@ -164,7 +264,7 @@ def _size(input_size):
 
 
 def _pair(name, value, default):
-    """(least, most)"""
+    """Returns (lowest, highest)."""
     numbers = tuple(_check.number(name, number) for number in _check.items(name, value or default, "two numbers"))
     if len(numbers) != 2:
         raise ValueError(f"{name}={value!r}: expected two numbers")
@@ -172,7 +272,7 @@ def _pair(name, value, default):
 
 
 def _dtype(img_dtype):
-    """Its name, of a torch.dtype or a text; None: float32."""
+    """Returns the name of a torch.dtype or a text; None: float32."""
     named = "float32" if img_dtype is None else str(img_dtype).removeprefix("torch.")
     if named not in DTYPES:
         raise ValueError(f"img_dtype={img_dtype!r}: expected {', '.join(f'torch.{name}' for name in DTYPES)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch tensors: sluice.torch.DataLoader takes the place of torch.utils.data.DataLoader."""
+"""torch tensors: sluice.torch.DataLoader replaces torch.utils.data.DataLoader."""
 from __future__ import annotations
 
 try:
@@ -41,14 +41,30 @@ LAYOUTS = {
 
 
 class Batch(batch.Batch):
-    """As sluice.Batch, of torch tensors."""
+    """A sluice.Batch of torch tensors."""
 
     __slots__ = ()
 
     def to(self, device: Any, non_blocking: bool = False) -> Batch:
-        """The batch with its columns and their parts on a device, as a torch tensor's `to`; 'index', 'mask' and 'status'
-        follow when they are asked for, and columns that a program put there and that have no `to`, as lists of texts, stay
-        as they are. The loader's memory is given back once nobody has this one any more."""
+        """Returns the batch with its columns and their parts on a device.
+
+        'index', 'mask' and 'status' are copied when they are read. Columns without a `to`, such as
+        lists of texts, stay as they are. The loader's memory is released once nobody holds the
+        original batch.
+
+        Args:
+            device: device of torch.
+            non_blocking: as of torch.Tensor.to [False].
+
+        Returns:
+            The batch on the device.
+
+        Example:
+            >>> with sluice.torch.DataLoader("photos", batch_size=4, transform=T.CenterCrop(32)) as loader:
+            ...     images, labels = next(iter(loader)).to("cpu")
+            >>> images.shape
+            torch.Size([4, 3, 32, 32])
+        """
         made = self._like(
             [column.to(device, non_blocking=non_blocking) if hasattr(column, "to") else column for column in self]
         )
@@ -58,7 +74,7 @@ class Batch(batch.Batch):
 
 
 class Moved(dict):
-    """Tensors by name, which go to a device when they are asked for."""
+    """Tensors by name, which are copied to a device when they are read."""
 
     def __init__(self, tensors, device):
         super().__init__(tensors)
@@ -72,17 +88,38 @@ class Moved(dict):
 
 
 class Sequential(Sampler, torch.utils.data.SequentialSampler):
-    """The sampler of a loader that does not shuffle: programs (Lightning's overfit_batches) look for torch's class."""
+    """Sampler of a loader that does not shuffle: programs (Lightning's overfit_batches) look for
+    torch's class.
+    """
 
 
 class DataLoader(Loader):
-    """As sluice.Loader; batches hold torch tensors, pictures of shape rows x channels x height x width.
+    """A sluice.Loader whose batches hold torch tensors; images are rows x channels x height x width.
 
-    All arguments of sluice.Loader, and memory_format: of pictures, torch.contiguous_format or
-        torch.channels_last (both as torch tensors of the same shape; the second is what files have, and
-        what convolutions on a GPU like). With columns=, a columns.Image has layout='NCHW' unless it says otherwise.
-    sampler: a torch.utils.data.WeightedRandomSampler, for its weights= and num_samples=; its generator is not used.
-    ignore_index: -100 here, as cross_entropy has it, so that labels of rows without a sample count for nothing.
+    Args:
+        dataset: as of sluice.Loader.
+        batch_size: as of sluice.Loader [1].
+        shuffle: as of sluice.Loader [False].
+        memory_format: memory format of images: torch.contiguous_format or torch.channels_last; the
+            latter is how files are stored and suits convolutions on a GPU; the shape is the same
+            [contiguous_format].
+        layout: as of sluice.Loader, instead of memory_format. With columns=, a columns.Image has
+            layout='NCHW' unless it sets another ['NCHW'].
+        ignore_index: label of rows without a sample; cross_entropy ignores the default [-100].
+        sampler: a torch.utils.data.WeightedRandomSampler, for its weights and num_samples; its
+            generator is not used [None].
+        arguments: all other arguments of sluice.Loader.
+
+    Raises:
+        TypeError: an argument is unknown or of the wrong type, or a sampler draws without
+            replacement.
+        ValueError: an argument is out of range.
+
+    Example:
+        >>> with sluice.torch.DataLoader("photos", batch_size=4, transform=T.CenterCrop(32)) as loader:
+        ...     images, labels = next(iter(loader))
+        >>> images.shape, labels.tolist()
+        (torch.Size([4, 3, 32, 32]), [0, 0, 0, 0])
     """
 
     _batch = Batch
@@ -111,7 +148,9 @@ class DataLoader(Loader):
         self._convert = _ToTorch(self._functions, nhwc)
 
     def _hook_context(self):
-        """The stream of the thread that takes batches, which is that of work on them."""
+        """Returns a context with the stream of the thread that takes batches, on which work on them
+        runs.
+        """
         if not self._handle.on_device:
             return super()._hook_context()
         return torch.cuda.stream(torch.cuda.current_stream())
@@ -120,7 +159,7 @@ class DataLoader(Loader):
         return Sequential(proxy(self)) if self._is_in_order() else super()._own_sampler()
 
     def _is_in_order(self):
-        """Whether each epoch is the dataset, in its order."""
+        """Returns True if each epoch is the dataset in its order."""
         options, *_, numbers = self._opened
         others = ("weight_field", "length_field", "buckets", "episode_classes", "repeats")
         return options["shuffle"] == SHUFFLE_NONE and not numbers and not any(options.get(name) for name in others)
@@ -131,7 +170,7 @@ class DataLoader(Loader):
 
 
 def _take_weights(sampler, arguments):
-    """Adds what a sampler says to the arguments."""
+    """Adds a sampler's weights and num_samples to the arguments."""
     if not sampler.replacement:
         raise TypeError("sampler=WeightedRandomSampler(replacement=False): samples are drawn with replacement here: set replacement=True")
     in_order = arguments.get("order") if isinstance(arguments.get("order"), dict) else {}
@@ -163,13 +202,32 @@ class _ToTorch(Conversion):
 
 
 def targets(batch: Batch, *names: str) -> list[dict[str, Any]]:
-    """For each row of the batch a dict, as torchvision's detection models take them: of each of these columns
-    ['boxes', 'labels'] what belongs to the row, without a copy.
+    """Splits a batch into one dict per row, without a copy.
 
-    Ragged columns are cut at their offsets, padded ones at their lengths, pictures of several sizes at these, as
-    batch.pictures(name) has them; of others a row is as it is ('index', an Image, a Mask). A column 'keypoints' of threes is
-    [boxes, points, 3]. ValueError: a row has more elements of one column than of another, texts aside: such a column does
-    not follow the boxes.
+    torchvision's detection models take such dicts.
+
+    Ragged columns are split at their offsets, padded ones are cut to their lengths, variable-size
+    images have their own sizes, as in batch.pictures(name). Other columns ('index', an Image, a
+    Mask) give the row itself. A column 'keypoints' with multiples of three becomes [boxes, points,
+    3].
+
+    Args:
+        batch: a batch of sluice.torch.DataLoader.
+        names: columns of the dicts ['boxes', 'labels'].
+
+    Returns:
+        A list of dicts, one per row.
+
+    Raises:
+        ValueError: a row has a different number of elements in two columns (texts excepted),
+            because a column does not follow the boxes.
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=T.Resize((30, 40))), "boxes": sluice.columns.Boxes(),
+        ...            "labels": sluice.columns.Ragged()}
+        >>> with sluice.torch.DataLoader("detection", batch_size=3, columns=columns) as loader:
+        ...     [len(row["labels"]) for row in sluice.torch.targets(next(iter(loader)))]
+        [0, 1, 2]
     """
     names = names or ("boxes", "labels")
     pieces = {name: _rows_of(batch, name) for name in names}
@@ -180,7 +238,9 @@ def targets(batch: Batch, *names: str) -> list[dict[str, Any]]:
 
 
 def _check_lengths(batch, pieces):
-    """A row has as many of each column that has a length as of the first of them; texts, which are bytes, are as long as they are."""
+    """Raises ValueError if a row has more elements of one variable-length column than of the first;
+    texts are exempt.
+    """
     listed = [name for name in pieces if any(f"{name}.{part}" in batch for part in ("offsets", "lengths", "shapes"))]
     listed = [name for name in listed if f"{name}.sizes" not in batch and not _is_text(batch[name])]
     for name in listed[1:]:

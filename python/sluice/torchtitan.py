@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchtitan and torch.distributed.checkpoint: a data loader with a state (Stateful).
 
-torchtitan itself is not imported: its trainer takes any object that is iterated and has state_dict() and load_state_dict().
+This module does not import torchtitan: its trainer takes any iterable object with state_dict() and
+load_state_dict().
 """
 from __future__ import annotations
 
@@ -23,21 +24,42 @@ def dataloader(
     loader: Loader, inputs: Mapping[str, str | None] | None = None, labels: str = "target", *, dp_rank: int | None = None,
     dp_world_size: int | None = None, infinite: bool = True, flat: bool = False,
 ) -> DataLoader:  # fmt: skip
-    """What torchtitan's build_dataloader returns: batches are ({"input": tensor, ...}, labels).
+    """Makes the data loader that torchtitan's build_dataloader returns.
 
-    loader: a sluice.torch.DataLoader of this data-parallel rank, with batches of one size.
-    inputs: names of columns by the names that the model knows [{"input": "input"}].
-    labels: name of the column of labels.
-    dp_rank, dp_world_size: torchtitan's, to check the loader's [they are not checked].
-    infinite: True begins the next epoch by itself, as torchtitan's steps need.
-    flat: True for torchtitan's main branch: "input", "positions" and the labels are int64 of one dimension, rows x length, all rows
-        of the batch back to back [False: rows x length as they are, for torchtitan 0.2]. A document begins where "positions" is 0, so
-        inputs must have it: the column of positions ("tokens.positions" of a packed one), or None if each row is one document.
+    Batches are ({"input": tensor, ...}, labels).
 
-    The object is Stateful for torch.distributed.checkpoint: dcp.save({"dataloader": it}, ...). Its state is the loader's, the same on
-    every rank, so the data-parallel size may change between runs.
+    The object is Stateful for torch.distributed.checkpoint: dcp.save({"dataloader": it}, ...). Its
+    state is the loader's, the same on every rank, so the data-parallel size may change between
+    runs.
 
-    ValueError: the loader has another rank, or flat=True has no "input" or "positions". StateError: it has a trainer already, or is closed.
+    Args:
+        loader: a sluice.torch.DataLoader of this data-parallel rank, with batches of one size.
+        inputs: column names by the names that the model knows [{"input": "input"}].
+        labels: name of the label column ['target'].
+        dp_rank: torchtitan's data-parallel rank, to check the loader's [not checked].
+        dp_world_size: torchtitan's data-parallel size, likewise [not checked].
+        infinite: True begins the next epoch automatically, as torchtitan's steps need [True].
+        flat: True for torchtitan's main branch: "input", "positions" and the labels are int64 of
+            one dimension, rows x length, all rows of the batch back to back. A document begins
+            where "positions" is 0, so `inputs` must name the column of positions
+            ("tokens.positions" of a packed one), or None if each row is one document. False for
+            torchtitan 0.2: rows x length, unchanged [False].
+
+    Returns:
+        DataLoader.
+
+    Raises:
+        ValueError: the loader has another rank, or flat=True lacks "input" or "positions".
+        StateError: the loader has a trainer already, or is closed.
+
+    Example:
+        >>> columns = {"input": sluice.columns.Window("tokens", length=4),
+        ...            "target": sluice.columns.Window("tokens", length=4, offset=1)}
+        >>> loader = sluice.torch.DataLoader("corpus", batch_size=2, drop_last=True, columns=columns)
+        >>> inputs, labels = next(iter(sluice.torchtitan.dataloader(loader)))
+        >>> inputs["input"].tolist()
+        [[0, 1, 2, 3], [4, 5, 6, 7]]
+        >>> loader.close()
     """
     loader = _seats.loader_of(FUNCTION, loader)
     if (dp_rank is None) != (dp_world_size is None):
@@ -69,7 +91,15 @@ def _check_flat(inputs):
 
 
 class DataLoader(_seats.Over):
-    """Batches for torchtitan; dataloader() makes it. Everything else is the loader's."""
+    """Batches for torchtitan. dataloader() makes it. Everything else is the loader's.
+
+    Args:
+        loader: the loader.
+        inputs: as of dataloader.
+        labels: as of dataloader.
+        infinite: as of dataloader.
+        flat: as of dataloader [False].
+    """
 
     _made_by = FUNCTION
 
@@ -78,7 +108,7 @@ class DataLoader(_seats.Over):
         self.inputs, self.labels, self.infinite, self.flat = inputs, labels, infinite, flat
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Begins an epoch, as the loader does; infinite: all that follow, too."""
+        """Begins an epoch, as the loader does; if infinite, also all that follow."""
         return self._batches(iter(self.loader))
 
     def _batches(self, batches):
@@ -103,7 +133,7 @@ class DataLoader(_seats.Over):
         return {**made, "input": tokens.flatten().long(), "positions": made["positions"].flatten().long()}, labels.flatten().long()
 
     def _positions(self, batch, tokens):
-        """Of rows that are one document each."""
+        """Returns positions for rows that are one document each."""
         import torch
 
         column = self.inputs["input"]
@@ -112,10 +142,21 @@ class DataLoader(_seats.Over):
         return torch.arange(tokens.shape[-1], device=tokens.device).expand(tokens.shape)
 
     def state_dict(self) -> dict[str, Any]:
-        """The loader's."""
+        """Returns the loader's state.
+
+        Returns:
+            The state.
+        """
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The loader's. An empty state, which a checkpoint of before has, changes nothing."""
+        """Resumes from a state. An empty state, as in an older checkpoint, changes nothing.
+
+        Args:
+            state_dict: a state from state_dict().
+
+        Raises:
+            ValueError: the state is not from such a loader.
+        """
         if state_dict:
             self.loader.load_state_dict(dict(state_dict))

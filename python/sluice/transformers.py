@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hugging Face's Trainer over sluice's loaders: Trainer(train_dataset=loader, eval_dataset=loader)."""
+"""Hugging Face's Trainer over sluice's loaders: Trainer(train_dataset=loader, eval_dataset=loader).
+
+docs/trainers.md has a complete program.
+"""
 from __future__ import annotations
 
 import json
@@ -43,7 +46,9 @@ class Named(accelerate.Prepared):
         return dict(batch) if isinstance(batch, Batch) else batch
 
     def set_epoch(self, epoch: int) -> None:
-        """As the loader's. ValueError: the checkpoint that was loaded stands in another epoch."""
+        """Sets the epoch, as the loader does. Raises ValueError if the loaded checkpoint is in another
+        epoch.
+        """
         saved = self._saved
         if saved is not None and epoch != saved["epoch"]:
             behind = saved["epoch"] + (saved["samples"] >= self.total_dataset_length)
@@ -52,7 +57,7 @@ class Named(accelerate.Prepared):
         super().set_epoch(epoch)
 
     def _skip_to(self, batches):
-        """Trainer's skip_first_batches."""
+        """Skips batches for Trainer's skip_first_batches."""
         saved = self._saved  # stays for set_epoch, which Trainer 5 calls after this
         if saved is not None and saved["samples"] != batches * self.total_batch_size:
             raise self._elsewhere(saved, f"batch {batches} of an epoch")
@@ -64,7 +69,7 @@ class Named(accelerate.Prepared):
         return super().__iter__()
 
     def _elsewhere(self, saved, where):
-        """The error of a Trainer that resumes at another place than the checkpoint's."""
+        """Returns the error of a Trainer that resumes at another place than the checkpoint's."""
         advice = "use the batch size, accumulation and number of processes that the checkpoint was made with"
         if len(self) % self._accumulation and _resumes_elsewhere():
             advice = (
@@ -79,17 +84,30 @@ class Named(accelerate.Prepared):
 
 
 def _resumes_elsewhere():
-    """True before transformers 4.52: where accumulation does not divide the batches of an epoch, Trainer resumes at a wrong place.
-    Up to 4.56 it resumes at the right one, and leaves out the last step of that epoch."""
+    """Returns True before transformers 4.52: if accumulation does not divide the batches of an epoch,
+    Trainer resumes at a wrong place. From 4.52 to 4.56 it resumes at the right one, but leaves out
+    the last step of that epoch.
+    """
     major, minor = transformers.__version__.split(".")[:2]
     return (int(major), int(minor)) < (4, 52)
 
 
 class LoaderCallback(transformers.TrainerCallback):
-    """Saves the training loader's state in each checkpoint's folder, as sluice_loader.json. TrainerMixin adds it."""
+    """Saves the training loader's state in each checkpoint's folder.
+
+    The file is sluice_loader.json. TrainerMixin adds this callback.
+    """
 
     def on_save(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **more: Any) -> None:
-        """Writes the file, under another name first."""
+        """Writes the state, first to a file of another name.
+
+        Args:
+            args: the TrainingArguments.
+            state: the TrainerState.
+            control: not used.
+            train_dataloader: the training loader [None].
+            more: not used.
+        """
         if not isinstance(train_dataloader, Named) or not args.should_save:
             return
         folder = os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
@@ -103,15 +121,26 @@ class LoaderCallback(transformers.TrainerCallback):
 
 
 class TrainerMixin:
-    """For a Trainer of your own: class MyTrainer(sluice.transformers.TrainerMixin, transformers.Trainer).
+    """Mixin for your own Trainer.
 
-    train_dataset, eval_dataset (also a dict by name) and predict's test_dataset may be sluice.torch.DataLoaders, opened after
-    the TrainingArguments, with the batch size that these name. Other datasets go Trainer's own way. The columns of a
-    batch are the model's arguments, by name: columns={"pixel_values": ..., "labels": ...}. Batches are dicts.
+    Write class MyTrainer(sluice.transformers.TrainerMixin, transformers.Trainer).
 
-    A checkpoint has the loader's state; train(resume_from_checkpoint=...) continues behind the last batch, and neither reads nor
-    decodes what came before. ValueError: an argument does not fit the loader; the text says what to write. StateError: a loader
-    has another trainer, or is evaluated while it is trained on or in another loop of evaluation.
+    train_dataset, eval_dataset (also a dict by name) and predict's test_dataset may be
+    sluice.torch.DataLoaders, opened after the TrainingArguments, with the same batch size. Trainer
+    handles other datasets itself. The columns of a batch are the model's arguments, by name:
+    columns={"pixel_values": ..., "labels": ...}. Batches are dicts.
+
+    A checkpoint has the loader's state; train(resume_from_checkpoint=...) resumes after the last
+    batch, without reading or decoding the earlier ones.
+
+    Args:
+        args: arguments of Trainer.
+        more: keyword arguments of Trainer.
+
+    Raises:
+        ValueError: an argument does not fit the loader; the text says what to write.
+        StateError: a loader has another trainer, or is evaluated while it is trained on or in
+            another evaluation loop.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -121,13 +150,26 @@ class TrainerMixin:
         self.add_callback(LoaderCallback())  # type: ignore[attr-defined]
 
     def train(self, resume_from_checkpoint: Any = None, *args: Any, **more: Any) -> Any:
-        """As Trainer's."""
+        """Trains, as Trainer does.
+
+        Args:
+            resume_from_checkpoint: as of Trainer.train [None].
+            args: as of Trainer.train.
+            more: as of Trainer.train.
+
+        Returns:
+            The TrainOutput.
+        """
         self._loader_state = None if self.args.ignore_data_skip else _saved_state(resume_from_checkpoint, self.args.output_dir)  # type: ignore[attr-defined]
         with _seeks():
             return super().train(resume_from_checkpoint, *args, **more)  # type: ignore[misc]
 
     def get_train_dataloader(self) -> Any:
-        """The training loader, prepared, at the checkpoint's place."""
+        """Returns the prepared training loader, at the checkpoint's place.
+
+        Returns:
+            The loader.
+        """
         loader = self.train_dataset  # type: ignore[attr-defined]
         if not _is_loader(loader):
             return super().get_train_dataloader()  # type: ignore[misc]
@@ -140,7 +182,14 @@ class TrainerMixin:
         return prepared
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
-        """A loader for evaluation, prepared."""
+        """Returns a prepared loader for evaluation.
+
+        Args:
+            eval_dataset: the loader, or its name in the dict [Trainer's eval_dataset].
+
+        Returns:
+            The loader.
+        """
         own = self.eval_dataset  # type: ignore[attr-defined]
         loader = own[eval_dataset] if isinstance(eval_dataset, str) else own if eval_dataset is None else eval_dataset
         if not _is_loader(loader):
@@ -148,7 +197,14 @@ class TrainerMixin:
         return self._prepare_loader(loader, "eval", self.args.eval_batch_size)  # type: ignore[attr-defined]
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
-        """A loader for predictions, prepared."""
+        """Returns a prepared loader for predictions.
+
+        Args:
+            test_dataset: the loader.
+
+        Returns:
+            The loader.
+        """
         if not _is_loader(test_dataset):
             return super().get_test_dataloader(test_dataset)  # type: ignore[misc]
         return self._prepare_loader(test_dataset, "eval", self.args.eval_batch_size)  # type: ignore[attr-defined]
@@ -178,14 +234,18 @@ BUSY = {
 
 
 def _is_loader(dataset):
-    """False: Trainer goes its own way with it. StateError: it was given to another trainer."""
+    """Returns True for a loader; for other datasets, Trainer proceeds itself. Raises StateError if the
+    loader was given to another trainer.
+    """
     if isinstance(dataset, _seats.Over):
         raise _seats.already(Named._made_by, dataset._made_by)
     return isinstance(dataset, Loader)
 
 
 def _check_arguments(args, loader):
-    """What Trainer would do with a dataset, and the loader does itself."""
+    """Raises ValueError for arguments by which Trainer would change a dataset, and which the loader
+    implements itself.
+    """
     if getattr(args, "group_by_length", False):
         raise ValueError("group_by_length=True: a loader groups samples itself: open it with lengths=, and leave group_by_length out")
     if getattr(args, "auto_find_batch_size", False):
@@ -195,7 +255,7 @@ def _check_arguments(args, loader):
 
 
 def _saved_state(checkpoint, folder):
-    """The loader's state in a checkpoint. None: there is no checkpoint, or it has none."""
+    """Returns the loader's state in a checkpoint. None: there is no checkpoint, or it has no state."""
     if checkpoint is True:
         from transformers.trainer_utils import get_last_checkpoint
 
@@ -208,7 +268,7 @@ def _saved_state(checkpoint, folder):
 
 @contextmanager
 def _seeks():
-    """While it trains, Trainer's skip_first_batches seeks in loaders."""
+    """Makes Trainer's skip_first_batches seek in loaders while it trains."""
     from transformers import trainer as module
 
     skip = module.skip_first_batches
@@ -220,4 +280,4 @@ def _seeks():
 
 
 class Trainer(TrainerMixin, transformers.Trainer):  # type: ignore[misc]
-    """transformers.Trainer with loaders in place of datasets: see TrainerMixin."""
+    """transformers.Trainer with loaders instead of datasets: see TrainerMixin."""

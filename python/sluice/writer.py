@@ -20,7 +20,9 @@ COMPRESSION = {"auto": 0, "never": 1, "always": 2}
 
 
 def _meaning(name, given):
-    """What a field means as the library has it, from {"role": "boxes", "box_format": "xywh", ...}."""
+    """Returns a field's meaning in the library's form, from {"role": "boxes", "box_format": "xywh",
+    ...}.
+    """
     name = f"fields[{name!r}]"
     for key in given:
         if key not in MEANINGS and key != "of":
@@ -36,7 +38,9 @@ def _meaning(name, given):
 
 
 def _field(name, what):
-    """What a field is, from 'image', ('tensor', dtype, shape), ..., with what it means as a dict at the end."""
+    """Returns a field in the library's form, from 'image', ('tensor', dtype, shape), ..., which may
+    end with a dict of its meaning.
+    """
     meaning = getattr(what, "meaning", None)  # of another dataset's field
     if meaning is not None:
         what = (*((what.type, what.dtype, what.shape) if what.type == "tensor" else (what.type,)), meaning)
@@ -57,7 +61,7 @@ def _field(name, what):
 
 
 def _array(name, values, dtype, shape):
-    """Lists of numbers as an array; what the dtype cannot hold is refused."""
+    """Returns lists of numbers as an array. Raises ValueError for numbers that the dtype cannot hold."""
     import numpy
 
     given = numpy.asarray(values)
@@ -72,7 +76,9 @@ def _array(name, values, dtype, shape):
 
 
 def _rows_of_points(value, shape):
-    """Points [objects, points, 3] as the field has them, objects x (3 points): data[i] has the former."""
+    """Returns points [objects, points, 3], as data[i] has them, in the field's shape: objects x (3
+    points).
+    """
     given = getattr(value, "shape", ())
     if len(shape) != 2 or len(given) != 3 or given[2] != 3 or given[1] * 3 != shape[1]:
         return value
@@ -82,27 +88,37 @@ def _rows_of_points(value, shape):
 
 
 class Writer:
-    """Makes packed shards, sample by sample.
+    """Writes packed shards, sample by sample.
 
-        with sluice.Writer("packed", fields={"image": "image", "caption": "text"}) as writer:
-            for path, caption in samples:
-                writer.add(image=open(path, "rb").read(), caption=caption)
+    Leaving a `with` block finishes the dataset; an exception abandons it, without a manifest. Use
+    it on one thread at a time, in the process that opened it. In a forked child, it does nothing.
 
-    path: the folder, made when it is missing (one level).
-    fields: what samples hold, by name: 'image', 'int', 'float', 'bytes', 'text' or ('tensor', dtype,
-        shape), where a 0 in shape differs from sample to sample [image, label (an int) and key (a text)]. A dict at the
-        end says what the values mean, which columns then go by and other tools see, in the words of Field.meaning:
-        ("tensor", "float32", (0, 4), {"role": "boxes", "box_format": "xywh", "coordinates": "pixels"}),
-        ("tensor", "int64", (0,), {"per_box": True}), ("image", {"orientation": "upright"}). `fields` of a Dataset can be
-        given, too: the same fields.
-    classes: names of the classes, by label.
-    overwrite: remove the shards of an earlier dataset in the folder instead of refusing.
-    keep_bytes: store JPEGs as they are instead of re-tiling them without loss.
-    zstd: 'auto' (fields that become smaller by a quarter), 'off', or a level, 1 to 19.
-    shard_bytes: a shard is closed before it would pass this [256 MiB].
+    Args:
+        path: the folder; created if missing (one level).
+        fields: fields of a sample, by name: 'image', 'int', 'float', 'bytes', 'text' or ('tensor',
+            dtype, shape), where a dimension of 0 differs from sample to sample. A dict at the end
+            gives the values' meaning in the words of Field.meaning, which columns and tools use:
+            ("tensor", "float32", (0, 4), {"role": "boxes", "box_format": "xywh", "coordinates":
+            "pixels"}), ("tensor", "int64", (0,), {"per_box": True}), ("image", {"orientation":
+            "upright"}). Or the `fields` of a Dataset, for the same fields [image, label (an int)
+            and key (a text)].
+        classes: class names, by label [none].
+        overwrite: True removes the shards of an earlier dataset in the folder; otherwise they are
+            an error [False].
+        keep_bytes: True stores JPEGs unchanged instead of re-tiling them without loss [False].
+        zstd: compression: 'auto' (fields that shrink by a quarter), 'off', or a level, 1 to 19
+            ['auto'].
+        shard_bytes: a shard is closed before it would exceed this size [256 MiB].
 
-    Leaving the `with` block finishes the dataset; with an exception it is given up, and no manifest
-    written. One thread at a time, of the process that opened it: to a forked child it is nothing.
+    Raises:
+        ValueError: a field, type or option is not valid.
+        StateError: the folder holds another dataset.
+
+    Example:
+        >>> with sluice.Writer("written", {"image": "image", "caption": "text"}) as writer:
+        ...     writer.add(image=open("photo.jpg", "rb").read(), caption="a photo")
+        >>> sluice.Dataset("written")[0]["caption"]
+        'a photo'
     """
 
     @_check.named
@@ -124,13 +140,28 @@ class Writer:
         self._handle = _sluice.Writer(self.path, options, made, classes)
 
     def add(self, /, **values: Any) -> None:
-        """Adds a sample: a value for each field, by name; a field left out, or None, is missing in it.
+        """Adds a sample: a value for each field, by name.
 
-        image: the bytes of a JPEG, PNG or WebP, or pixels (uint8, height x width x 3), also as a PIL image. int, float:
-        numbers. text: str. bytes: anything with the buffer protocol. tensor: an array of the field's dtype
-        (numpy's, torch's on the CPU, memoryviews; bfloat16 as uint16), its bytes, or lists of numbers.
+        A field that is omitted, or None, is missing in the sample.
 
-        CorruptError and UnsupportedError are of this sample: nothing was added, and the next may follow.
+        After a CorruptError or UnsupportedError, which concern this sample, nothing was added and
+        the next sample may follow.
+
+        Args:
+            values: for an image, the bytes of a JPEG, PNG or WebP, or pixels (uint8, height x width
+                x 3), also as a PIL image; for int and float, a number; for text, a str; for bytes,
+                any buffer; for a tensor, an array of the field's dtype (numpy, torch on the CPU,
+                memoryview; bfloat16 as uint16), its bytes, or lists of numbers.
+
+        Raises:
+            TypeError: a field is unknown, or a value has the wrong type.
+            CorruptError: an image is damaged.
+            UnsupportedError: an image uses a feature that the library lacks, or the sample is too
+                large.
+
+        Example:
+            >>> with sluice.Writer("numbers", {"x": "int", "box": ("tensor", "float32", (4,))}) as writer:
+            ...     writer.add(x=3, box=[0.0, 0.0, 8.0, 8.0])
         """
         unknown = values.keys() - set(self.fields)
         if unknown:
@@ -138,7 +169,7 @@ class Writer:
         self._handle.add([_rows_of_points(self._plain(name, values.get(name)), self._kinds[name][2]) for name in self.fields])
 
     def _plain(self, name, value):
-        """The value as something with the buffer protocol, where its field takes that."""
+        """Returns the value as an object with the buffer protocol, where its field takes one."""
         kind, dtype, shape = self._kinds[name]
         if kind not in ("image", "tensor") or isinstance(value, (bytes, bytearray, memoryview)):
             return value
@@ -157,11 +188,22 @@ class Writer:
         return value
 
     def finish(self) -> None:
-        """Completes the last shard and writes the manifest."""
+        """Completes the last shard and writes the manifest.
+
+        Example:
+            >>> writer = sluice.Writer("finished", {"x": "int"})
+            >>> writer.add(x=3)
+            >>> writer.finish()
+        """
         self._handle.finish()
 
     def abort(self) -> None:
-        """Gives the unfinished shard up. Complete shards stay, without a manifest."""
+        """Abandons the unfinished shard. Complete shards stay, without a manifest.
+
+        Example:
+            >>> writer = sluice.Writer("aborted", {"x": "int"})
+            >>> writer.abort()
+        """
         self._handle.abort()
 
     def __enter__(self) -> Writer:

@@ -364,24 +364,24 @@ static PyObject *get_released(batch_object *self, void *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"keys", (PyCFunction)(void (*)(void))keys, METH_NOARGS, "Names of all columns."},
+    {"keys", (PyCFunction)(void (*)(void))keys, METH_NOARGS, "Returns the names of all columns."},
     {"asked", (PyCFunction)(void (*)(void))asked, METH_NOARGS,
-     "All columns but 'index', 'mask' and 'status'."},
+     "Returns all columns except 'index', 'mask' and 'status'."},
     {"release", (PyCFunction)(void (*)(void))release_now, METH_NOARGS,
-     "Gives the hold and the columns up."},
+     "Releases the hold and the columns."},
     {0},
 };
 
 static PyGetSetDef attributes[] = {
-    {"index", (getter)get_index, NULL, "Its number in its epoch, from 0.", NULL},
-    {"epoch", (getter)get_epoch, NULL, "The epoch it is of.", NULL},
-    {"rows", (getter)get_rows, NULL, "Rows that it has.", NULL},
-    {"device", (getter)get_device, NULL, "Where its columns are: 'cpu' or 'cuda:N'.", NULL},
-    {"released", (getter)get_released, NULL, "Whether it was.", NULL},
+    {"index", (getter)get_index, NULL, "Number in its epoch, from 0.", NULL},
+    {"epoch", (getter)get_epoch, NULL, "Number of its epoch.", NULL},
+    {"rows", (getter)get_rows, NULL, "Number of rows.", NULL},
+    {"device", (getter)get_device, NULL, "Device of its columns: 'cpu' or 'cuda:N'.", NULL},
+    {"released", (getter)get_released, NULL, "True if it was released.", NULL},
     {0},
 };
 
-static char doc[] = "A batch of the library: its columns by name. sluice.Batch stands on it.";
+static char doc[] = "A batch of the library: its columns by name. sluice.Batch uses it.";
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},   {Py_tp_traverse, traverse},

@@ -381,21 +381,24 @@ static PyObject *class_name(dataset_object *self, PyObject *label)
 }
 
 static PyMethodDef methods[] = {
-    {"info", (PyCFunction)(void (*)(void))info, METH_NOARGS, "What it is, as a dict."},
+    {"info", (PyCFunction)(void (*)(void))info, METH_NOARGS, "Returns its properties as a dict."},
     {"field", (PyCFunction)(void (*)(void))field, METH_O,
-     "(name, type, dtype, shape, meaning) of a field."},
+     "Returns (name, type, dtype, shape, meaning) of a field."},
     {"natural_column", (PyCFunction)(void (*)(void))natural_column, METH_O,
-     "(kind, name) of the column that a loader without columns has of a field, or None."},
+     "Returns (kind, name) of a field's default column, or None."},
     {"left_out", (PyCFunction)(void (*)(void))left_out, METH_O,
-     "(reason, count, images, example) of an entry that was left out, or None."},
-    {"warning", (PyCFunction)(void (*)(void))warning, METH_O, "A warning of opening it, or None."},
-    {"class_name", (PyCFunction)(void (*)(void))class_name, METH_O, "Name of a class, or None."},
+     "Returns (reason, count, images, example) of an entry that was left out, or None."},
+    {"warning", (PyCFunction)(void (*)(void))warning, METH_O,
+     "Returns a warning of opening, or None."},
+    {"class_name", (PyCFunction)(void (*)(void))class_name, METH_O,
+     "Returns the name of a class, or None."},
     {"sample", samples_sample, METH_VARARGS,
-     "sample(index, is_remote): where a sample lies, as a dict."},
-    {"read", samples_read, METH_VARARGS, "read(index, is_remote, field): the field's bytes."},
+     "sample(index, is_remote): returns the place of a sample, a dict."},
+    {"read", samples_read, METH_VARARGS,
+     "read(index, is_remote, field): returns the field's bytes."},
     {"decode", samples_decode, METH_VARARGS,
-     "decode(index, is_remote, field, exif): (height, width, RGB as a bytearray) of a picture, or "
-     "None."},
+     "decode(index, is_remote, field, exif): returns (height, width, RGB as a bytearray) of an "
+     "image, or None."},
     {0},
 };
 

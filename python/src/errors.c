@@ -17,14 +17,15 @@ typedef struct kind {
             {"sluice.StateError",                                                                 \
              "Not allowed now: before an epoch, after close(), in a forked child.",               \
              &PyExc_RuntimeError},                                                                \
-            {"sluice.OutOfMemoryError", "Memory refused by the system or by `memory_bytes`.",     \
+            {"sluice.OutOfMemoryError",                                                           \
+             "Memory is exhausted: the system's, or the limit `memory_bytes`.",                   \
              &PyExc_MemoryError},                                                                 \
-            {"sluice.IOError", "The operating system refused to open, read or write a file.",     \
+            {"sluice.IOError", "The operating system failed to open, read or write a file.",      \
              &PyExc_OSError},                                                                     \
             {"sluice.CorruptError",                                                               \
-             "Bytes that break their format or do not match their checksum.", &PyExc_ValueError}, \
-            {"sluice.UnsupportedError", "Valid, but nothing here can handle it.",                 \
-             &PyExc_RuntimeError},                                                                \
+             "Data that violates its format or does not match its checksum.", &PyExc_ValueError}, \
+            {"sluice.UnsupportedError",                                                           \
+             "Valid data or arguments that this library cannot handle.", &PyExc_RuntimeError},    \
             {"sluice.DeviceError", "The accelerator or its driver failed.", &PyExc_RuntimeError}, \
             {"sluice.CanceledError", "Another thread ended the wait.", &PyExc_RuntimeError},      \
         {                                                                                         \
@@ -33,16 +34,17 @@ typedef struct kind {
     }
 
 static const char error_doc[] =
-    "What went wrong, and where.\n\n"
-    "Each status of the library has an exception of its own, which is also the built-in one that\n"
-    "says the same (OSError, ValueError, MemoryError, RuntimeError).\n\n"
-    "status : str         the status' name, such as 'corrupt'\n"
-    "stage : str          the part of the library: 'dataset', 'io', 'decode', ...\n"
-    "file : str or None   the file concerned\n"
-    "sample : int or None the sample's number in its dataset\n"
-    "offset : int or None the byte in the file at which it was noticed\n"
-    "reason : str         what is wrong, without the place\n"
-    "errno : int or None  of the system call that failed";
+    "An error of the library, with its place.\n\n"
+    "Each status of the library has its own exception, which is also the built-in exception of\n"
+    "the same meaning (OSError, ValueError, MemoryError, RuntimeError).\n\n"
+    "Attributes:\n"
+    "    status: name of the status, such as 'corrupt'.\n"
+    "    stage: part of the library: 'dataset', 'io', 'decode', ...\n"
+    "    file: the file, or None.\n"
+    "    sample: number of the sample in its dataset, or None.\n"
+    "    offset: byte in the file where the error was noticed, or None.\n"
+    "    reason: the problem, without the place.\n"
+    "    errno: errno of the failed system call, or None.";
 
 int sluice_add_errors(extension *e, PyObject *module)
 {

@@ -145,49 +145,53 @@ static int clear(PyObject *module)
 }
 
 static PyMethodDef methods[] = {
-    {"version", version, METH_NOARGS, "version($module, /)\n--\n\nThe library's version."},
+    {"version", version, METH_NOARGS, "version($module, /)\n--\n\nReturns the library's version."},
     {"dtype_name", dtype_name, METH_O,
-     "dtype_name($module, number, /)\n--\n\nThe library's name of a dtype."},
+     "dtype_name($module, number, /)\n--\n\nReturns the library's name of a dtype."},
     {"options", options_list, METH_O,
-     "options($module, of, /)\n--\n\nThe table of a struct's options: (name, keyword, type, unit, "
-     "least, most, words, help)."},
+     "options($module, of, /)\n--\n\nReturns a struct's table of options: (name, keyword, type, "
+     "unit, least, most, words, help)."},
     {"device_text", device_text, METH_O,
-     "device_text($module, device, /)\n--\n\n(whether batches can live there, what it is or why "
-     "not)."},
+     "device_text($module, device, /)\n--\n\nReturns (True if batches can be there, its "
+     "description or the reason)."},
     {"find_ranks", find_ranks, METH_NOARGS,
-     "find_ranks($module, /)\n--\n\n(rank, world_size, local_rank or -1, local_size or 0, "
-     "launcher), as the environment says."},
+     "find_ranks($module, /)\n--\n\nReturns (rank, world_size, local_rank or -1, local_size or 0, "
+     "launcher) from the environment."},
     {"divide_ranks", divide_ranks, METH_VARARGS,
-     "divide_ranks(rank, world_size, model_parallel): (rank, world_size)"},
+     "divide_ranks(rank, world_size, model_parallel): returns (rank, world_size)."},
     {"find_job_array", find_job_array, METH_VARARGS,
-     "find_job_array(parts or 0): (part, parts, variable or \"\"), as the environment says"},
+     "find_job_array(parts or 0): returns (part, parts, variable or \"\") from the environment."},
     {"look_for_job_array", look_for_job_array, METH_NOARGS,
-     "look_for_job_array($module, /)\n--\n\n(variable or \"\", parts, or 0 where they are not "
-     "known), as the environment says."},
+     "look_for_job_array($module, /)\n--\n\nReturns (variable or \"\", parts, or 0 if not known) "
+     "from the environment."},
     {"steps", recipe_steps, METH_NOARGS,
-     "steps($module, /)\n--\n\nWhat a transform can be made of: (name, stage, text, ((argument, "
+     "steps($module, /)\n--\n\nReturns the steps of transforms: (name, stage, text, ((argument, "
      "preset or None, least, most), ...))."},
     {"check_steps", recipe_check, METH_O,
-     "check_steps($module, steps, /)\n--\n\nRaises what a loader would for a recipe of them."},
+     "check_steps($module, steps, /)\n--\n\nRaises the error of a loader with this recipe."},
     {"timm_numbers", recipe_timm_numbers, METH_O,
-     "timm_numbers($module, text, /)\n--\n\nArguments of timm_augment that a policy of timm "
-     "means."},
+     "timm_numbers($module, text, /)\n--\n\nReturns the arguments of timm_augment for a policy "
+     "of timm."},
     {"concat", datasets_concat, METH_VARARGS,
-     "concat(datasets, fields, labels): a dataset of them all"},
-    {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},
-    {"numbers", datasets_numbers, METH_VARARGS, "numbers(dataset, field): (values, present)"},
-    {"lengths", datasets_lengths, METH_VARARGS, "lengths(dataset, field): (values, zeros)"},
+     "concat(datasets, fields, labels): returns the joined dataset."},
+    {"subset", datasets_subset, METH_VARARGS,
+     "subset([dataset], how, bytes): returns a dataset of some samples."},
+    {"numbers", datasets_numbers, METH_VARARGS,
+     "numbers(dataset, field): returns (values, present)."},
+    {"lengths", datasets_lengths, METH_VARARGS,
+     "lengths(dataset, field): returns (values, zeros)."},
     {"lengths_source", datasets_lengths_source, METH_VARARGS,
-     "lengths_source(dataset, field): what lengths are read from"},
+     "lengths_source(dataset, field): returns the source of lengths."},
     {"packing_count", sequences_count, METH_VARARGS,
-     "packing_count(lengths, length, max_documents, align, unit, window, cut, seed): a dict"},
+     "packing_count(lengths, length, max_documents, align, unit, window, cut, seed): returns a "
+     "dict."},
     {"mix", datasets_mix, METH_VARARGS, "mix(datasets, weights, epochs, epoch_samples, fields)"},
     {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
     {"pack_join", whole_pack_join, METH_O, "pack_join(path)"},
     {"remote_configure", remote_configure, METH_O,
      "remote_configure($module, options, /)\n--\n\nSets how object stores are read."},
     {"remote_stats", remote_stats, METH_NOARGS,
-     "remote_stats($module, /)\n--\n\nWhat was read from object stores: a dict."},
+     "remote_stats($module, /)\n--\n\nReturns statistics of reads from object stores, a dict."},
     {"unpack", whole_unpack, METH_VARARGS, "unpack(dataset, path, options, progress)"},
     {"verify", whole_verify, METH_VARARGS, "verify(dataset, options, progress)"},
     {"cache_list", cache_list, METH_O, "cache_list(folder)"},
@@ -205,7 +209,7 @@ PyMODINIT_FUNC PyInit__sluice(void) // NOLINT
     static PyModuleDef definition = {
         PyModuleDef_HEAD_INIT,
         .m_name = "sluice._sluice",
-        .m_doc = "The library's handles; sluice is what to import.",
+        .m_doc = "The library's handles. Import sluice instead.",
         .m_size = sizeof(extension),
         .m_methods = methods,
         .m_slots = slots,

@@ -409,34 +409,41 @@ static PyObject *no_pickle(tensor_object *self, PyObject *unused)
     (void)self;
     (void)unused;
     PyErr_SetString(PyExc_TypeError,
-                    "a tensor is memory of its loader and cannot be pickled: pickle "
-                    "a copy, as .numpy().copy()");
+                    "a tensor is memory of its loader and cannot be pickled: pickle a copy, "
+                    "such as .numpy().copy()");
     return NULL;
 }
 
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "The memory as a DLPack capsule, without a copy unless `copy` is true. It stays valid as "
-     "long\n"
-     "as the importer keeps it, also after the batch, the loader and the dataset are gone."},
+     "Returns the memory as a DLPack capsule, without a copy unless `copy` is true.\n\n"
+     "The capsule stays valid while the importer keeps it, also after the batch, the loader and\n"
+     "the dataset are gone."},
     {"__dlpack_device__", (PyCFunction)(void (*)(void))tensor_dlpack_device, METH_NOARGS,
-     "__dlpack_device__($self, /)\n--\n\nWhere it is, as DLPack numbers devices: (type, number)."},
+     "__dlpack_device__($self, /)\n--\n\nReturns the device as DLPack's (type, number)."},
     {"numpy", (PyCFunction)(void (*)(void))to_numpy, METH_NOARGS,
-     "numpy($self, /)\n--\n\nA writable numpy array over the same memory. TypeError for tensors on "
-     "a GPU\n"
-     "and for bfloat16, which numpy does not have."},
+     "numpy($self, /)\n--\n\nReturns a writable numpy array over the same memory.\n\n"
+     "Returns:\n    The array.\n\n"
+     "Raises:\n    TypeError: the tensor is on a GPU, or is bfloat16, which numpy lacks.\n\n"
+     "Example:\n    >>> int(next(iter(loader))[\"label\"].numpy().sum())\n    0"},
     {"__array__", (PyCFunction)(void (*)(void))to_array, METH_VARARGS | METH_KEYWORDS,
-     "__array__($self, /, dtype=None, copy=None)\n--\n\nFor numpy: numpy(), or its TypeError."},
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nReturns numpy(), for numpy.asarray."},
     {"item", (PyCFunction)(void (*)(void))tensor_item, METH_NOARGS,
-     "item($self, /)\n--\n\nThe number in a tensor of one element."},
+     "item($self, /)\n--\n\nReturns the number in a tensor of one element.\n\n"
+     "Returns:\n    The number.\n\n"
+     "Raises:\n    TypeError: the tensor has another number of elements.\n\n"
+     "Example:\n    >>> next(iter(loader))[\"label\"][:1].item()\n    0"},
     {"tolist", (PyCFunction)(void (*)(void))tensor_to_list, METH_NOARGS,
-     "tolist($self, /)\n--\n\nThe elements as (lists of) Python's numbers."},
+     "tolist($self, /)\n--\n\nReturns the elements as Python's numbers.\n\n"
+     "Returns:\n    A list, nested by dimension.\n\n"
+     "Example:\n    >>> next(iter(loader))[\"label\"].tolist()\n    [0, 0, 0, 0]"},
     {"_attach", (PyCFunction)(void (*)(void))attach, METH_VARARGS,
      "_attach($self, name, part, /)\n--\n\nMakes `part` the attribute `name`."},
-    {"__reduce__", (PyCFunction)(void (*)(void))no_pickle, METH_NOARGS, "Refuses."},
+    {"__reduce__", (PyCFunction)(void (*)(void))no_pickle, METH_NOARGS, "Raises TypeError."},
     {"torch", (PyCFunction)(void (*)(void))to_torch, METH_NOARGS,
-     "torch($self, /)\n--\n\nA torch tensor over the same memory (torch.from_dlpack)."},
+     "torch($self, /)\n--\n\nReturns a torch tensor over the same memory (torch.from_dlpack).\n\n"
+     "Returns:\n    The torch tensor."},
     {0},
 };
 
@@ -448,7 +455,7 @@ static PyGetSetDef attributes[] = {
     {"nbytes", (getter)get_nbytes, NULL, "Bytes of all elements.", NULL},
     {"data_ptr", (getter)get_data_ptr, NULL, "Address of the first element.", NULL},
     {"offsets", (getter)get_part, NULL,
-     "Of a ragged column: where each row begins, and the end: int64, rows + 1.", "offsets"},
+     "Of a ragged column: the beginning of each row, and the end: int64, rows + 1.", "offsets"},
     {"lengths", (getter)get_part, NULL, "Of a padded column: elements of each row.", "lengths"},
     {"sizes", (getter)get_part, NULL, "Height and width of each row's image: int32, rows x 2.",
      "sizes"},
@@ -456,9 +463,10 @@ static PyGetSetDef attributes[] = {
      "Of instances: masks, height and width of each row: int32, rows x 3.", "shapes"},
     {"mixed_with", (getter)get_part, NULL, "Of MixUp and CutMix: the row that was mixed in: int64.",
      "mixed_with"},
-    {"weight", (getter)get_part, NULL, "Of MixUp and CutMix: the row's own share: float32.",
-     "weight"},
-    {"share", (getter)get_part, NULL, "Of MixUpPartner: the row's own share: float32.", "share"},
+    {"weight", (getter)get_part, NULL,
+     "Of MixUp and CutMix: the weight of the row itself: float32.", "weight"},
+    {"share", (getter)get_part, NULL, "Of MixUpPartner: the fraction of the row itself: float32.",
+     "share"},
     {"__array_interface__", (getter)get_array_interface, NULL, "For numpy.", NULL},
     {"__cuda_array_interface__", (getter)get_cuda_interface, NULL, "For CuPy, Numba and others.",
      NULL},
@@ -467,12 +475,11 @@ static PyGetSetDef attributes[] = {
 
 static char doc[] =
     "A column of a batch: a dense array in host or GPU memory.\n\n"
-    "Other libraries take it without a copy: numpy.asarray(t), torch.from_dlpack(t),\n"
+    "Other libraries read it without a copy: numpy.asarray(t), torch.from_dlpack(t),\n"
     "jax.dlpack.from_dlpack(t), cupy.from_dlpack(t), memoryview(t). t[i] and t[a:b] are rows over\n"
-    "the same memory; t[i] of one dimension is a number. It may outlive its batch, loader and "
-    "dataset; as long as it, or anything "
-    "made\n"
-    "from it, is alive, the batch's slot is not used again.";
+    "the same memory; t[i] of a tensor with one dimension is a number. A tensor may outlive its\n"
+    "batch, loader and dataset. The batch's slot is not reused while the tensor, or anything made\n"
+    "from it, is alive.";
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},

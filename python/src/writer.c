@@ -438,9 +438,9 @@ static void dealloc(writer_object *self)
 }
 
 static PyMethodDef methods[] = {
-    {"add", (PyCFunction)(void (*)(void))add, METH_O, "add(values): a sample."},
+    {"add", (PyCFunction)(void (*)(void))add, METH_O, "add(values): adds a sample."},
     {"finish", (PyCFunction)(void (*)(void))finish, METH_NOARGS, "Writes the manifest."},
-    {"abort", (PyCFunction)(void (*)(void))abort_now, METH_NOARGS, "Gives up."},
+    {"abort", (PyCFunction)(void (*)(void))abort_now, METH_NOARGS, "Abandons the dataset."},
     {0},
 };
 

@@ -71,7 +71,7 @@ def test_one_that_the_signature_has_not():
         __init__ = _check.named(lambda self, known=0, other=1: None, more={"new_one": _names.TABLES["loader"]["io_depth"]}, shown=shown)
 
     assert list(inspect.signature(Shown).parameters) == ["known", "rare"]
-    assert Shown.__init__.__doc__.startswith("The rest.\nnew_one: reads in flight") and Shown(new_one=5)._more == {"new_one": 5}
+    assert Shown.__init__.__doc__.startswith("The rest.\n\nArgs:\n    new_one: reads in flight") and Shown(new_one=5)._more == {"new_one": 5}
     assert Call(1, new_one=5)._more == {"new_one": 5} and Call(known=2)._more == {"new_one": None}
     assert "new_one" in inspect.signature(Call).parameters and "new_one: reads in flight" in Call.__init__.__doc__
     with pytest.raises(TypeError, match="did you mean 'new_one'"):

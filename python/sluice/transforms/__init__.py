@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to each picture, under the names that torchvision.transforms.v2 has for it.
+"""Image transforms, with the names and arguments of torchvision.transforms.v2.
 
-They are descriptions: the library's threads do the work, on 8-bit pixels, with torchvision's draws
-and Pillow's arithmetic, in the order in which they are listed. ToDtype and Normalize come behind all
-but RandomErasing, MixUp and CutMix behind these; an order that would mean something else is refused. presets has recipes of papers.
-A function of your own is Native(f), compiled code that the library's threads call, or Python(f): the slow way, and it says
-what it costs. transform(image, seed=0) tries one on an image.
+Transforms are descriptions: the library's threads carry them out, on 8-bit pixels, with
+torchvision's random draws and Pillow's arithmetic, in the order of the list. ToDtype and Normalize
+come after the steps on pixels; only RandomErasing, MixUp and CutMix may follow them. A list in an
+order that torchvision would read differently raises ValueError.
+
+`presets` has published recipes. Native(f) calls your own compiled function on the library's
+threads. Python(f) calls a Python function, which is slow. `transform(image, seed=0)` tries a
+transform on one image.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What transforms are, and those that are no step of the library: lists, dtypes, functions."""
+"""The base class of transforms, and those that are not steps of the library: lists, dtypes, functions."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -37,14 +37,9 @@ def one_line(step: Any) -> str:
 class Transform:
     """One step of a recipe, which a loader's threads carry out.
 
-    transform(image, seed=0) tries it on one image: the first row of a loader over that image with this seed, bit for bit.
-    image: a PIL image, a numpy array (uint8, height x width x 3), a torch tensor (uint8, 3 x height x width), or the bytes of
-        a JPEG, PNG or WebP.
-    seed: of what is drawn; the same seed gives the same result.
-    The result is a numpy array, height x width x 3; of a torch tensor a torch tensor, 3 x height x width. It is uint8, or
-    floating where the recipe normalises or has a dtype. A step alone keeps the size that it makes: nothing is padded.
-    Steps of several samples (Mosaic, MixUp, CutMix, CopyPaste) and BucketCrop are refused. A call takes tens of milliseconds, since it
-    opens a loader: for a whole dataset, give the transform to one.
+    `transform(image, seed=0)` tries the step on one image. Constructors raise TypeError for an
+    argument of the wrong type and ValueError for a value out of range; both name the argument and
+    the expected values.
     """
 
     _name: str | None = None  # of the library's step that it is
@@ -64,6 +59,31 @@ class Transform:
         return f"<pre>{escape(repr(self))}</pre>"
 
     def __call__(self, image: Any, *, seed: int = 0) -> Any:
+        """Applies the transform to one image: the first row of a loader over that image with this
+        seed, bit for bit.
+
+        Opens a loader, so a call takes tens of milliseconds. Give the transform to a loader for a
+        whole dataset. A transform without a fixed output size returns the size that it makes,
+        without padding.
+
+        Args:
+            image: PIL image, numpy array (uint8, height x width x 3), torch tensor (uint8, 3 x
+                height x width), or the bytes of a JPEG, PNG or WebP.
+            seed: seed of the random draws, 0 to 2^64 - 1; the same seed gives the same result [0].
+
+        Returns:
+            A numpy array, height x width x 3; for a torch tensor, a torch tensor, 3 x height x
+            width. Its dtype is uint8, or floating if the transform normalizes or sets a dtype.
+
+        Raises:
+            TypeError: `image` is not one of these.
+            ValueError: the image has another shape or dtype, or the transform needs more than one
+                image (Mosaic, MixUp, MixUpPartner, CutMix, CopyPaste, BucketCrop).
+
+        Example:
+            >>> T.CenterCrop(32)(image).shape
+            (32, 32, 3)
+        """
         from ._call import call
 
         return call(self, image, seed)
@@ -78,16 +98,35 @@ class Transform:
 
 
 class Compose(Transform):
-    """Steps one after another."""
+    """Applies transforms one after another.
+
+    Args:
+        transforms: one transform, or a list of them; members may be lists.
+
+    Example:
+        >>> T.Compose([T.Resize((32, 48)), T.RandomHorizontalFlip()])(image).shape
+        (32, 48, 3)
+    """
 
     def __init__(self, transforms: Steps) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else _check.items("transforms", transforms, "a list of steps")
 
 
 class ToDtype(Transform):
-    """As torchvision's: the dtype of the result; with `scale`, floating values are those / 255.
+    """Sets the dtype of the images, as torchvision's ToDtype.
 
-    The library always scales: `scale=False` is for "uint8" only.
+    Floating values are always divided by 255, so a floating dtype needs `scale=True`.
+
+    Args:
+        dtype: 'uint8', 'float32', 'float16' or 'bfloat16', or the dtype object of numpy or torch.
+        scale: True divides floating values by 255 [False].
+
+    Raises:
+        ValueError: `dtype` is floating and `scale` is False.
+
+    Example:
+        >>> T.Compose([T.Resize((32, 32)), T.ToDtype("float16", scale=True)])(image).dtype
+        dtype('float16')
     """
 
     _place = "dtype"
@@ -104,17 +143,34 @@ class ToDtype(Transform):
 
 
 class ToTensor(ToDtype):
-    """float32, [0, 1], as torchvision's."""
+    """Makes float32 images with values of 0 to 1, as torchvision's ToTensor.
+
+    Example:
+        >>> T.Compose([T.Resize((32, 32)), T.ToTensor()])(image).dtype
+        dtype('float32')
+    """
 
     def __init__(self) -> None:
         super().__init__("float32", scale=True)
 
 
 class Normalize(Transform):
-    """(value - mean) / std for each channel, value being scaled to [0, 1]; makes floating pictures.
+    """Computes (value - mean) / std for each channel; makes floating images.
 
-    Numbers are those that float32 has, and `std` is above 0. Whether results fit the pictures' dtype nobody looks: with a
-    very small `std` they become infinite, or NaN (float16 ends at 65504, so below about 1.5e-5).
+    Values are first scaled to 0 to 1.
+
+    Results are not checked against the images' dtype: a very small `std` makes them infinite or
+    NaN. In float16, which ends at 65504, this happens below a `std` of about 1.5e-5.
+
+    Args:
+        mean: three numbers, for R, G and B, that float32 can represent.
+        std: three numbers above 0, likewise.
+        inplace: for torchvision's signature; has no effect [False].
+
+    Example:
+        >>> normalize = T.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+        >>> T.Compose([T.CenterCrop(32), normalize])(image).dtype
+        dtype('float32')
     """
 
     _name = "normalize"
@@ -134,17 +190,27 @@ class Normalize(Transform):
 
 
 class Python(Transform):
-    """A function of your own, for what the library has not. It comes last, and it is the slow way.
+    """Applies your own function, for operations the library lacks. Must come last, and is slow.
 
-    function: called with the column as the loop would get it (a numpy array, rows x height x width x 3;
-        under sluice.torch a torch tensor; of batches on a device a sluice.Tensor), which it may change;
-        what it returns, of as many rows, takes the column's place.
-    per_sample: it is called with each row, and the results are stacked to a new array. Much slower
-        still; a RuntimeWarning says, once, what it cost. Native calls compiled code on the workers instead.
+    The function runs with the GIL on the thread that takes batches, when the column is first read,
+    so its time is added to every training step. `Loader.stats()["python"]` and sluice.profile
+    report that time. Masked rows of bad samples (zeros) are passed to the function, too.
 
-    It runs on the thread that takes batches, when the column is first asked for, with the GIL: all its
-    time is added to the step. Loader.stats()["python"] has that time, and sluice.profile says it. Rows
-    of bad samples that are masked (zeros) are given to it, too.
+    Args:
+        function: called with the column as the loop would get it, which it may change: a numpy
+            array, rows x height x width x 3; with sluice.torch, a torch tensor; for batches on a
+            device, a sluice.Tensor. Its result replaces the column and must have as many rows.
+        per_sample: True calls the function once per row and stacks the results in a new array. This
+            is much slower still; a RuntimeWarning reports the cost once. Native calls compiled code
+            on the workers instead [False].
+
+    Raises:
+        TypeError: `function` cannot be called, or is a transform of the library.
+
+    Example:
+        >>> invert = T.Python(lambda images: 255 - images)
+        >>> T.Compose([T.CenterCrop(32), invert])(image).shape
+        (32, 32, 3)
     """
 
     _place = "Python"

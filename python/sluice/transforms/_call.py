@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transform called on one image: a loader over a dataset of that image, so that the result has the loader's bits.
+"""Calls a transform on one image, through a loader over a dataset of that image, so the result has the
+loader's bits.
 
-The image is written to a folder of its own under the temporary directory, as a packed dataset, which is removed before the
-call returns. Pixels are stored as pixels, files byte for byte. A call takes tens of milliseconds: it is for trying a recipe out.
+The image is written to a folder of its own in the temporary directory, as a packed dataset, and
+removed before the call returns. Pixels are stored as pixels, files byte for byte. A call takes tens
+of milliseconds: it is for trying a recipe out.
 """
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def _of_array(image):
 
 
 def _stored(image):
-    """What a Writer stores: bytes of a file, or pixels."""
+    """Returns the value that a Writer stores: bytes of a file, or pixels."""
     if isinstance(image, (bytes, bytearray)) or (isinstance(image, memoryview) and image.ndim == 1):
         return bytes(image)
     if callable(getattr(image, "convert", None)):  # Pillow's
@@ -65,7 +67,7 @@ def _stored(image):
 
 
 def _refuse_several(recipe, names):
-    """Steps that one image is not enough for."""
+    """Raises ValueError for steps that need more than one image."""
     if recipe.mixing is not None:
         raise ValueError(f"{recipe.mixing!r} mixes the images of a batch, and a call has one image: leave it out here, or {LOADER}")
     for name, what in NOT_ALONE.items():
@@ -74,7 +76,7 @@ def _refuse_several(recipe, names):
 
 
 def _first(data, column, seed, is_torch, limits):
-    """The first row of a loader over the dataset, with memory of its own."""
+    """Returns the first row of a loader over the dataset, in its own memory."""
     if is_torch:
         from ..torch import DataLoader as Loader
     else:
@@ -91,7 +93,9 @@ def _copied(row):
 
 
 def _sides(shape, sized):
-    """What the columns are tried with: a result of any size needs room, which is doubled until it is enough."""
+    """Yields the values of max_size to try: a result of unknown size needs a limit, which is doubled
+    until it is enough.
+    """
     if sized:
         yield None
         return
@@ -103,7 +107,7 @@ def _sides(shape, sized):
 
 
 def call(transform, image, seed):
-    """The row that a loader with this seed makes of the image, in its first epoch."""
+    """Returns the row that a loader with this seed makes of the image, in its first epoch."""
     from ..columns import Image
     from ..dataset import Dataset
     from ..writer import Writer

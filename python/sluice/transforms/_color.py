@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations on pixels by themselves."""
+"""Operations on single pixels: colours and values."""
 from __future__ import annotations
 
 from .. import _check
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _factors(name, value):
-    """(least, most) of what ColorJitter draws."""
+    """Returns the (lowest, highest) value that ColorJitter draws."""
     hue = name == "hue"
     center = 0.0 if hue else 1.0
     least, most = _values.LIMITS["color_jitter_ranges", f"{name}_min"]
@@ -34,10 +34,19 @@ def _factors(name, value):
 
 
 class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue by random factors, in a random order.
+    """Changes brightness, contrast, saturation and hue by random factors, in a random order.
 
-    brightness, contrast, saturation: x, for factors of [max(0, 1-x), 1+x]; or (least, most) factor.
-    hue: x, 0 to 0.5, for a turn of -x to x of the circle; or (least, most), -0.5 to 0.5.
+    Args:
+        brightness: x, for factors of max(0, 1 - x) to 1 + x, or (lowest, highest) factor, 0 to 1000
+            [unchanged].
+        contrast: as `brightness` [unchanged].
+        saturation: as `brightness` [unchanged].
+        hue: x, 0 to 0.5, for a rotation of -x to x of the colour circle, or (lowest, highest), -0.5
+            to 0.5 [unchanged].
+
+    Example:
+        >>> T.ColorJitter(brightness=0.4, hue=0.1)(image).shape
+        (60, 80, 3)
     """
 
     _name = "color_jitter"
@@ -65,8 +74,24 @@ class ColorJitter(Transform):
 
 
 class RandomPhotometricDistort(Transform):
-    """What SSD trains with: each of brightness, contrast, saturation, hue and the order of channels with probability
-    `p`; contrast before or behind saturation and hue, one as often as the other."""
+    """Distorts colours as SSD's training does.
+
+    Each of brightness, contrast, saturation, hue and channel order changes with probability `p`.
+
+    Contrast comes before or after saturation and hue, equally often.
+
+    Args:
+        brightness: (lowest, highest) factor [0.875, 1.125].
+        contrast: (lowest, highest) factor [0.5, 1.5].
+        saturation: (lowest, highest) factor [0.5, 1.5].
+        hue: (lowest, highest) rotation, as a fraction of the colour circle, -0.5 to 0.5 [-0.05,
+            0.05].
+        p: probability of each change, 0 to 1 [0.5].
+
+    Example:
+        >>> T.RandomPhotometricDistort(p=0.8)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "color_jitter_ranges"
 
@@ -97,14 +122,22 @@ class RandomPhotometricDistort(Transform):
 
 
 class RandomHsv(Transform):
-    """The YOLO family's RandomHSV: hue turned, saturation and value scaled, by random parts.
+    """Rotates the hue and scales saturation and value at random: RandomHSV of the YOLO family.
 
-    hue: x, 0 to 1, for a turn of -x to x of the circle, in whole steps of 2 degrees. saturation, value: x, 0 to 1, for
-    factors of 1-x to 1+x. All three 0: nothing is changed.
+    Follows ultralytics (data/augment.py since 8.3.79, which rotates the hue instead of scaling it),
+    on OpenCV 4.6's 8-bit HSV (cv2.cvtColor). The defaults are its hsv_h, hsv_s and hsv_v. Pixels
+    equal OpenCV's, except the last ones of rows whose length is not a multiple of 32: OpenCV rounds
+    those differently, by at most 1. With all three arguments 0, nothing changes.
 
-    Source: ultralytics (data/augment.py, since 8.3.79, where hue is turned and no longer scaled), on the HSV of 8 bits of
-    OpenCV 4.6 (cv2.cvtColor). Its defaults are those of its training, hsv_h, hsv_s and hsv_v. Pixels are OpenCV's, but for
-    the last ones of rows whose length is no multiple of 32, which it rounds otherwise: by at most 1.
+    Args:
+        hue: x, 0 to 1, for a rotation of -x to x of the circle, in whole steps of 2 degrees
+            [0.015].
+        saturation: x, 0 to 1, for factors of 1 - x to 1 + x [0.7].
+        value: as `saturation` [0.4].
+
+    Example:
+        >>> T.RandomHsv(hue=0.02)(image).shape
+        (60, 80, 3)
     """
 
     _name = "random_hsv"
@@ -121,7 +154,16 @@ class RandomHsv(Transform):
 
 
 class Grayscale(Transform):
-    """Grey, in three equal channels."""
+    """Makes the image grey, in three equal channels.
+
+    Args:
+        num_output_channels: must be 3. The default, torchvision's, raises ValueError, because
+            images always have three channels [1].
+
+    Example:
+        >>> T.Grayscale(3)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_grayscale"
 
@@ -143,7 +185,15 @@ class _WithProbability(Transform):
 
 
 class RandomGrayscale(_WithProbability):
-    """Grey, in three equal channels, with probability `p`."""
+    """Makes the image grey, in three equal channels, with probability `p`.
+
+    Args:
+        p: probability, 0 to 1 [0.1].
+
+    Example:
+        >>> T.RandomGrayscale(p=0.2)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_grayscale"
 
@@ -152,25 +202,58 @@ class RandomGrayscale(_WithProbability):
 
 
 class RandomAutocontrast(_WithProbability):
-    """Each channel is spread over 0 to 255, with probability `p`."""
+    """Stretches each channel to the range 0 to 255, with probability `p`.
+
+    Args:
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> int(T.RandomAutocontrast(p=1)(image).max())
+        255
+    """
 
     _name = "random_autocontrast"
 
 
 class RandomEqualize(_WithProbability):
-    """Each channel's histogram becomes flat, with probability `p`."""
+    """Flattens each channel's histogram, with probability `p`.
+
+    Args:
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> T.RandomEqualize()(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_equalize"
 
 
 class RandomInvert(_WithProbability):
-    """255 minus each value, with probability `p`."""
+    """Replaces each value by 255 minus the value, with probability `p`.
+
+    Args:
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> bool((T.RandomInvert(p=1)(image) == 255 - numpy.asarray(image)).all())
+        True
+    """
 
     _name = "random_invert"
 
 
 class RandomPosterize(Transform):
-    """Only the upper `bits` of each value are kept, 0 to 8, with probability `p`."""
+    """Keeps only the upper bits of each value, with probability `p`.
+
+    Args:
+        bits: number of bits to keep, 0 to 8.
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> bool(T.RandomPosterize(bits=4, p=1)(image).max() <= 240)
+        True
+    """
 
     _name = "random_posterize"
 
@@ -182,7 +265,16 @@ class RandomPosterize(Transform):
 
 
 class RandomSolarize(Transform):
-    """Values from `threshold` on, 0 to 256, are inverted, with probability `p`."""
+    """Inverts values at or above a threshold, with probability `p`.
+
+    Args:
+        threshold: lowest value that is inverted, 0 to 256.
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> bool(T.RandomSolarize(threshold=128, p=1)(image).max() < 128)
+        True
+    """
 
     _name = "random_solarize"
 
@@ -196,7 +288,19 @@ class RandomSolarize(Transform):
 
 
 class RandomSolarizeAdd(Transform):
-    """`add` is added to values below `threshold`, with probability `p`: timm's, which torchvision has not."""
+    """Adds a number to values below a threshold, with probability `p`.
+
+    This is timm's operation, which torchvision lacks.
+
+    Args:
+        add: number to add, 0 to 255.
+        threshold: lowest value that stays unchanged, 0 to 256 [128].
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> T.RandomSolarizeAdd(add=40)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_solarize_add"
 
@@ -209,6 +313,11 @@ class RandomSolarizeAdd(Transform):
 
 
 class RandomChannelPermutation(Transform):
-    """The channels in a random order."""
+    """Puts the channels in a random order.
+
+    Example:
+        >>> T.RandomChannelPermutation()(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_channel_permutation"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of torchvision that change no pixels here: conversions between containers, and enums.
 
-ANSWERS has what to write instead of the names that the library lacks: __getattr__ of the package raises with it, and so does
-a recipe that holds such an object of torchvision.
+ANSWERS maps names that the library lacks to what to write instead. The package's __getattr__ and
+recipes with such torchvision objects raise errors with these texts.
 """
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 
 class InterpolationMode(enum.Enum):
-    """torchvision's enum. Every interpolation= takes its members, torchvision's own, Pillow's numbers, and the words.
+    """torchvision's enum of interpolations.
 
-    BOX and HAMMING exist so that a program which names them fails where it uses them: the library has neither.
+    Every `interpolation=` accepts its members, torchvision's own members, Pillow's numbers, and the
+    words. BOX and HAMMING exist so that a program that names them fails where it uses them: the
+    library supports neither.
     """
 
     NEAREST = "nearest"
@@ -31,7 +33,10 @@ class InterpolationMode(enum.Enum):
 
 
 class AutoAugmentPolicy(enum.Enum):
-    """torchvision's enum. AutoAugment(policy=) takes its members, torchvision's own, and the words."""
+    """torchvision's enum of policies.
+
+    AutoAugment(policy=) accepts its members, torchvision's own members, and the words.
+    """
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
@@ -39,14 +44,26 @@ class AutoAugmentPolicy(enum.Enum):
 
 
 class ConvertImageDtype(ToDtype):
-    """ToDtype(dtype, scale=True), under the name that torchvision's references use ['float32']."""
+    """Sets the images' dtype and scales: ToDtype(dtype, scale=True).
+
+    torchvision's references use this name.
+
+    Args:
+        dtype: as of ToDtype ['float32'].
+
+    Example:
+        >>> T.Compose([T.CenterCrop(32), T.ConvertImageDtype("float32")])(image).dtype
+        dtype('float32')
+    """
 
     def __init__(self, dtype: Dtype = "float32") -> None:
         super().__init__(dtype, scale=True)
 
 
 class _Unchanged(Transform):
-    """Changes nothing: the loader's images are RGB arrays of 8 bits from the beginning, and tensors under sluice.torch."""
+    """Changes nothing: a loader's images are 8-bit RGB arrays from the start, and tensors with
+    sluice.torch.
+    """
 
     _place = "anywhere"
 
@@ -55,27 +72,54 @@ class _Unchanged(Transform):
 
 
 class Identity(_Unchanged):
-    """Changes nothing: for a RandomChoice that may leave the image as it is."""
+    """Changes nothing: for a RandomChoice that may leave the image unchanged.
+
+    Example:
+        >>> T.RandomChoice([T.Identity(), T.GaussianBlur(5)])(image).shape
+        (60, 80, 3)
+    """
 
     _place = "end"
 
 
 class RGB(_Unchanged):
-    """Changes nothing: images are RGB already."""
+    """Changes nothing: images are RGB already.
+
+    Example:
+        >>> T.RGB()(image).shape
+        (60, 80, 3)
+    """
 
 
 class ToImage(_Unchanged):
-    """Changes nothing: images are arrays already. It keeps the dtype, as torchvision's does."""
+    """Changes nothing: images are arrays already. Keeps the dtype, as torchvision's ToImage does.
+
+    Example:
+        >>> T.Compose([T.ToImage(), T.CenterCrop(32)])(image).shape
+        (32, 32, 3)
+    """
 
 
 class ToPureTensor(_Unchanged):
-    """Changes nothing: under sluice.torch, batches hold plain tensors."""
+    """Changes nothing: with sluice.torch, batches hold plain tensors.
+
+    Example:
+        >>> T.Compose([T.CenterCrop(32), T.ToPureTensor()])(image).shape
+        (32, 32, 3)
+    """
 
     _place = "end"
 
 
 class PILToTensor(_Unchanged):
-    """Changes nothing: images are uint8 arrays already. After ToTensor, ToDtype or Normalize it is refused, as by torchvision."""
+    """Changes nothing: images are uint8 arrays already.
+
+    After ToTensor, ToDtype or Normalize it raises ValueError, as torchvision's does.
+
+    Example:
+        >>> T.Compose([T.PILToTensor(), T.CenterCrop(32)])(image).dtype
+        dtype('uint8')
+    """
 
     def _steps(self, walk):
         if walk.floats:
@@ -84,8 +128,18 @@ class PILToTensor(_Unchanged):
 
 
 class ToPILImage(_Unchanged):
-    """Changes nothing in front of other steps, where torchvision's recipes have it. As the last step it is refused, since a
-    batch holds arrays; after ToTensor, ToDtype or Normalize, too, where it would make 8-bit images again."""
+    """Changes nothing before other steps, where torchvision's recipes have it.
+
+    As the last step it raises ValueError, because batches hold arrays. After ToTensor, ToDtype or
+    Normalize it raises ValueError, because it would make 8-bit images again.
+
+    Args:
+        mode: None or 'RGB' [None].
+
+    Example:
+        >>> T.Compose([T.ToPILImage(), T.CenterCrop(32)])(image).shape
+        (32, 32, 3)
+    """
 
     def __init__(self, mode: str | None = None) -> None:
         if mode not in (None, "RGB"):

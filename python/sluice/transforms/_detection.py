@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes and crops of recipes for detection and segmentation, as torchvision's references and v2, and YOLO, have them."""
+"""Sizes and crops of detection and segmentation recipes: torchvision's references and v2, and YOLO."""
 from __future__ import annotations
 
 from .. import _check
@@ -20,11 +20,22 @@ POSITIONS = ("center", "top-left")
 
 
 class RandomShortestSize(Transform):
-    """The shorter side to `min_size`, or to one of several, drawn; the longer one in proportion, and at most `max_size`.
+    """Resizes the shorter side to `min_size`, the longer side in proportion and at most to `max_size`.
 
-    min_size: an int, or up to 14 of them. max_size: of the longer side, for which both become smaller; None: no limit.
-    Sides are int(side * r), r = min(min_size / shorter side, max_size / longer side). A step behind it gives pictures one
-    size: FixedSizeCrop. Source: v2.RandomShortestSize, which is that of references/detection/transforms.py.
+    Sides are int(side * r), with r = min(min_size / shorter side, max_size / longer side). A
+    FixedSizeCrop after it gives images one size. Source: v2.RandomShortestSize, which is that of
+    references/detection/transforms.py.
+
+    Args:
+        min_size: size of the shorter side in pixels, 1 to 16384, or up to 14 sizes, one of which is
+            drawn.
+        max_size: limit for the longer side, 1 to 16384, to which both sides shrink [none].
+        interpolation: as of RandomResizedCrop ['bilinear'].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> T.RandomShortestSize(30, max_size=36)(image).shape
+        (27, 36, 3)
     """
 
     _name = "random_shortest_size"
@@ -46,12 +57,22 @@ class RandomShortestSize(Transform):
 
 
 class ScaleJitter(Transform):
-    """Resized to fit into `target_size`, times a factor: large scale jitter.
+    """Resizes the image to fit into `target_size`, times a random factor: large scale jitter.
 
-    target_size: int or (height, width). scale_range: the least and the most factor, above 0 and up to 1000.
-    Sides are int(side * r), r = min(target height / height, target width / width) * U(scale_range), and at least 1.
-    FixedSizeCrop(target_size) behind it gives pictures one size. Source: "Simple Copy-Paste" (arXiv 2012.07177),
-    v2.ScaleJitter, which takes the first number of target_size for the width.
+    Sides are int(side * r), at least 1, with r = min(target height / height, target width / width)
+    * U(scale_range). A FixedSizeCrop(target_size) after it gives images one size. Source: "Simple
+    Copy-Paste" (arXiv 2012.07177) and v2.ScaleJitter, which takes the first number of target_size
+    as the width.
+
+    Args:
+        target_size: (height, width) in pixels, 1 to 16384, or one int for both.
+        scale_range: (lowest, highest) factor, above 0 and up to 1000 [0.1, 2.0].
+        interpolation: as of RandomResizedCrop ['bilinear'].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> T.Compose([T.ScaleJitter(64, (0.5, 1.5)), T.FixedSizeCrop(64)])(image).shape
+        (64, 64, 3)
     """
 
     _name = "scale_jitter"
@@ -72,10 +93,19 @@ class ScaleJitter(Transform):
 
 
 class FixedSizeCrop(Transform):
-    """A random window of `size`; what a smaller picture has not is added right and below.
+    """Crops a random window of `size`; pads an image that is smaller on the right and below.
 
-    size: int or (height, width). fill, padding_mode: as of Pad. One number is drawn for both axes: the window begins at
-    int(max(side - size, 0) * r). Source: references/detection/transforms.py of torchvision.
+    One number is drawn for both axes: the window begins at int(max(side - size, 0) * r). Source:
+    references/detection/transforms.py of torchvision.
+
+    Args:
+        size: (height, width) in pixels, 1 to 16384, or one int for both.
+        fill: value of the added pixels, 0 to 255, or three for R, G and B [0].
+        padding_mode: 'constant', 'edge', 'reflect' or 'symmetric' ['constant'].
+
+    Example:
+        >>> T.FixedSizeCrop(64)(image).shape
+        (64, 64, 3)
     """
 
     _name = "fixed_size_crop"
@@ -90,11 +120,25 @@ class FixedSizeCrop(Transform):
 
 
 class LetterBox(Transform):
-    """Resized to fit into `size`, in its proportions, with `fill` on what is left. It draws nothing: for evaluation, too.
+    """Resizes the image to fit into `size` and fills the rest.
 
-    size: int or (height, width). enlarge: whether a smaller picture becomes larger (ultralytics' scaleup). position:
-    'center', where the odd pixel is right and below, or 'top-left'. Sides are round(side * r), r = min(height of size /
-    height, width of size / width). Source: data/augment.py of ultralytics; pixels are Pillow's, not OpenCV's.
+    The aspect ratio stays. Nothing is random.
+
+    Sides are round(side * r), with r = min(height of size / height, width of size / width). Source:
+    data/augment.py of ultralytics; pixels are Pillow's, not OpenCV's.
+
+    Args:
+        size: (height, width) in pixels, 1 to 16384, or one int for both.
+        fill: value of the added pixels, 0 to 255, or three for R, G and B [114].
+        enlarge: True enlarges an image that is smaller than `size` (ultralytics' scaleup) [True].
+        position: place of the image: 'center', with an odd pixel on the right and below, or
+            'top-left' ['center'].
+        interpolation: as of RandomResizedCrop ['bilinear'].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> T.LetterBox(64)(image).shape
+        (64, 64, 3)
     """
 
     _name = "letter_box"
@@ -114,11 +158,20 @@ class LetterBox(Transform):
 
 
 class RandomZoomOut(Transform):
-    """At a random place of a canvas of `fill`, with probability `p`: small objects.
+    """Places the image at random on a larger canvas, with probability `p`, which makes objects small.
 
-    side_range: the least and the most of the canvas' sides over the picture's, 1 to 1000, drawn. With a resize behind it
-    the canvas is made in full, of 4 times the sides 16 times the pixels. A step behind it gives pictures one size.
-    Source: SSD (arXiv 1512.02325), v2.RandomZoomOut.
+    If a resize follows, the whole canvas is made: at 4 times the sides, it has 16 times the pixels.
+    A step after it must give images one size. Source: SSD (arXiv 1512.02325) and v2.RandomZoomOut.
+
+    Args:
+        fill: value of the canvas, 0 to 255, or three for R, G and B [0].
+        side_range: (smallest, largest) side of the canvas over the image's side, 1 to 1000 [1.0,
+            4.0].
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> T.Compose([T.RandomZoomOut(p=1), T.Resize((64, 64))])(image).shape
+        (64, 64, 3)
     """
 
     _name = "random_zoom_out"
@@ -135,17 +188,34 @@ class RandomZoomOut(Transform):
 
 
 class Mosaic(Transform):
-    """The pictures of 4 samples, or of 9, around a random point, on a canvas of 2 size x 2 size: the first step.
+    """Joins the images of 4 or 9 samples on a canvas of 2 size x 2 size. Must be the first step.
 
-    A row is made of its own sample and of partners of it, other samples of the dataset (partners= of the loader says
-    which; 'any' by default); boxes, masks, points and what follows them come from all of them, in their order. grid=2:
-    each is fitted into size x size (its longer side is size) and stands with a corner at a point, drawn from the middle
-    half of the canvas. grid=3: they stand in the cells of a 3 x 3 grid, next to the one in the middle; a window of it is
-    drawn. fill: what is between them. p: how often; else, and from epoch `end_epoch` on, the row's own picture is
-    letter-boxed in the middle of the canvas, and from then on no other sample is read. So
-    [Mosaic(s), RandomAffine(...), CenterCrop(s)] is YOLO's mosaic with its RandomPerspective, whose `translate` is a share
-    of s, half of which is that of the canvas. Source: data/augment.py of ultralytics; the grid of 9 is in cells, where
-    theirs goes by the sizes of the pictures.
+    A row combines its own sample with partner samples of the dataset, chosen by the loader's
+    `partners` ('any' by default). Boxes, masks, points and the columns that follow them come from
+    all samples, in their order. When the mosaic is off (by `p` or `end_epoch`), the row's own image
+    is letter-boxed in the centre of the canvas.
+
+    [Mosaic(s), RandomAffine(...), CenterCrop(s)] is YOLO's mosaic with its RandomPerspective. That
+    step's `translate` is a fraction of s; half of it is the same fraction of the canvas. Source:
+    data/augment.py of ultralytics; its grid of 9 depends on the images' sizes, whereas this one has
+    equal cells.
+
+    Args:
+        size: half of the canvas' side in pixels, 1 to 8192.
+        grid: 2 fits each image into size x size with one corner at a common point, drawn from the
+            central half of the canvas; 3 fills the cells of a 3 x 3 grid and draws a window of it
+            [2].
+        fill: value between the images, 0 to 255, or three for R, G and B [114].
+        p: probability of a mosaic, 0 to 1 [1].
+        end_epoch: first epoch without a mosaic, from which no partner samples are read [none].
+        interpolation: as of RandomResizedCrop ['bilinear'].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=[T.Mosaic(32), T.CenterCrop(48)])}
+        >>> with sluice.Loader(data, batch_size=4, columns=columns) as loader:
+        ...     next(iter(loader))["image"].shape
+        (4, 48, 48, 3)
     """
 
     _name = "mosaic"
@@ -165,14 +235,31 @@ class Mosaic(Transform):
 
 
 class RandomIoUCrop(Transform):
-    """A random window that has enough of one box of the picture; a picture without boxes stays as it is.
+    """Crops a random window that overlaps one box of the image enough.
 
-    min_scale, max_scale: parts of the sides, above 0, up to 1, drawn for each. min_aspect_ratio, max_aspect_ratio: of width
-    over height. sampler_options: up to 11 least overlaps (intersection over union of the window and a box whose centre is
-    in it), of which one is drawn; 1 and above: the picture as it is; None: (0, 0.1, 0.3, 0.5, 0.7, 0.9, 1). trials: windows
-    for each option, 1 to 500. After 50 options without a window the picture stays as it is (torchvision's goes on for
-    ever); so it does when 262144 boxes were compared. Boxes that reach outside of the window are cut off, and
-    dropped by the rule of their column, not by their centre. Source: SSD (arXiv 1512.02325), v2.RandomIoUCrop.
+    An image without boxes stays unchanged.
+
+    Boxes that reach beyond the window are clipped, then dropped by the rule of their column, not by
+    their centre. The image stays unchanged after 50 options without a window (torchvision's tries
+    forever), or after 262144 comparisons with boxes. Source: SSD (arXiv 1512.02325) and
+    v2.RandomIoUCrop.
+
+    Args:
+        min_scale: smallest side of the window, as a fraction of the image's, above 0 [0.3].
+        max_scale: largest such fraction, up to 1 [1.0].
+        min_aspect_ratio: lowest width over height, above 0 [0.5].
+        max_aspect_ratio: highest width over height [2.0].
+        sampler_options: 1 to 11 lowest overlaps, one of which is drawn: the intersection over union
+            of the window and a box whose centre is inside; 1 and above leave the image unchanged
+            [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1].
+        trials: windows tried per option, 1 to 500 [40].
+
+    Example:
+        >>> crop = T.Compose([T.RandomIoUCrop(), T.Resize((32, 32))])
+        >>> columns = {"image": sluice.columns.Image(transform=crop), "boxes": sluice.columns.Boxes()}
+        >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["image"].shape
+        (2, 32, 32, 3)
     """
 
     _name = "random_iou_crop"

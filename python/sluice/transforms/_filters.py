@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations on pixels and their neighbours, and what is put in their place."""
+"""Operations on pixels and their neighbours, and erasing."""
 from __future__ import annotations
 
 from .. import _check
@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
 
 class GaussianBlur(Transform):
-    """torchvision's: a kernel of so many pixels, odd, an int or (across, down); `sigma`, or the least and the most."""
+    """Blurs with a Gaussian kernel, as torchvision's GaussianBlur.
+
+    Args:
+        kernel_size: odd size of the kernel in pixels, 1 to 255, or (across, down).
+        sigma: standard deviation in pixels, above 0 and up to 1000, or (lowest, highest), from
+            which it is drawn [0.1, 2.0].
+
+    Example:
+        >>> T.GaussianBlur(9, sigma=(0.1, 2.0))(image).shape
+        (60, 80, 3)
+    """
 
     _name = "gaussian_blur"
 
@@ -33,7 +43,16 @@ class GaussianBlur(Transform):
 
 
 class PillowGaussianBlur(Transform):
-    """Pillow's ImageFilter.GaussianBlur (three box blurs), which DINO and DeiT III use: `radius`, or the least and the most."""
+    """Blurs as Pillow's ImageFilter.GaussianBlur (three box blurs), which DINO and DeiT III use.
+
+    Args:
+        radius: radius in pixels, 0 to 1000, or (lowest, highest), from which it is drawn [0.1,
+            2.0].
+
+    Example:
+        >>> T.PillowGaussianBlur(1.5)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "pillow_blur"
 
@@ -47,7 +66,16 @@ class PillowGaussianBlur(Transform):
 
 
 class RandomAdjustSharpness(Transform):
-    """Smoothed by a factor below 1, sharpened by one above it, with probability `p`."""
+    """Smooths with a factor below 1, or sharpens with a factor above 1, with probability `p`.
+
+    Args:
+        sharpness_factor: factor, 0 to 1000.
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> T.RandomAdjustSharpness(2)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_sharpness"
 
@@ -61,7 +89,15 @@ class RandomAdjustSharpness(Transform):
 
 
 class JPEG(Transform):
-    """Compressed as a JPEG of that quality, 1 to 100, or one of (least, most), and decoded."""
+    """Compresses the image as a JPEG and decodes it again.
+
+    Args:
+        quality: JPEG quality, 1 to 100, or (lowest, highest), from which it is drawn.
+
+    Example:
+        >>> T.JPEG((30, 90))(image).shape
+        (60, 80, 3)
+    """
 
     _name = "jpeg"
 
@@ -79,16 +115,24 @@ class JPEG(Transform):
 
 
 class RandomErasing(Transform):
-    """A random rectangle of `value`, with probability `p`.
+    """Fills a random rectangle, with probability `p`.
 
-    scale: the least and the most part of the area. ratio: of height over width.
-    value: what the rectangle becomes, one number, or three, for R, G and B; or 'random', for N(0, 1) of each pixel.
+    `value` is in the units that pixels have at this place of the list: 0 to 255; after ToDtype(...,
+    scale=True) or ToTensor(), 0 to 1; after Normalize, normalized values, where 0 is the mean
+    colour. The library erases 8-bit pixels: it takes the nearest 8-bit value, and raises ValueError
+    if none corresponds.
 
-    The numbers are those that pixels have at that place of the list: 0 to 255; behind ToDtype(..., scale=True) or
-    ToTensor() 0 to 1; behind Normalize what it makes of them: there 0 is the mean colour. The library erases 8-bit
-    pixels, so that a number becomes the nearest that they can have (as all of the picture's are), and one that
-    none of them comes to is refused. 'random' is for behind Normalize only. It has the deviation that
-    Normalize makes 1, and ends where 8 bits do.
+    Args:
+        p: probability, 0 to 1 [0.5].
+        scale: (lowest, highest) area of the rectangle, as a fraction of the image's [0.02, 0.33].
+        ratio: (lowest, highest) height over width [0.3, 3.3].
+        value: one number, or three for R, G and B; or 'random', for noise of N(0, 1) per pixel,
+            limited to the range of 8 bits; only after Normalize [0].
+        inplace: for torchvision's signature; has no effect [False].
+
+    Example:
+        >>> T.RandomErasing(p=1, value=(124, 116, 104))(image).shape
+        (60, 80, 3)
     """
 
     _name = "random_erasing"
@@ -115,8 +159,33 @@ class RandomErasing(Transform):
         max_aspect: float | None = None, mode: str = "const", min_count: int = 1, max_count: int | None = None,
         num_splits: int = 0, device: Any = None,
     ) -> RandomErasing:  # fmt: skip
-        """timm's, behind Normalize: `min_count` to `max_count` rectangles, which share the area; mode 'const' (0) or
-        'pixel' (N(0, 1) of each pixel)."""
+        """Erases as timm's RandomErasing does, after Normalize.
+
+        Args:
+            probability: probability, 0 to 1 [0.5].
+            min_area: smallest fraction of the area that all rectangles erase together, above 0
+                [0.02].
+            max_area: largest such fraction, up to 1 [1/3].
+            min_aspect: lowest height over width, above 0 [0.3].
+            max_aspect: highest height over width [1 / min_aspect].
+            mode: 'const' fills with the mean colour, 'pixel' with noise of N(0, 1) per pixel
+                ['const'].
+            min_count: least number of rectangles, 1 to 8 [1].
+            max_count: largest number of rectangles, 1 to 8 [min_count].
+            num_splits: must be 0: batches are not split [0].
+            device: for timm's signature; has no effect.
+
+        Returns:
+            The transform.
+
+        Raises:
+            ValueError: a value is out of range, or `mode` is 'rand', which the library lacks.
+
+        Example:
+            >>> normalize = T.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+            >>> T.Compose([T.CenterCrop(32), normalize, T.RandomErasing.timm(0.25, mode="pixel")])(image).shape
+            (32, 32, 3)
+        """
         _values.word("mode", mode, ("const", "pixel"), "; one random colour a rectangle, 'rand', the library has not")
         min_aspect = _check.number("min_aspect", min_aspect)
         if not min_aspect > 0:

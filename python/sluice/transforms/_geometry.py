@@ -17,12 +17,19 @@ LIMIT = 16384  # of a side
 
 
 class RandomResizedCrop(Transform):
-    """A random part of the picture, resized to `size`.
+    """Crops a random part of the image and resizes it.
 
-    size: int or (height, width) of the result.
-    scale: smallest and largest part of the area.
-    ratio: smallest and largest width over height.
-    interpolation: 'nearest', 'bilinear', 'bicubic', 'lanczos', torchvision's InterpolationMode or Pillow's number.
+    Args:
+        size: (height, width) of the result in pixels, 1 to 16384, or one int for both.
+        scale: (smallest, largest) area of the crop, as a fraction of the image's [0.08, 1.0].
+        ratio: (lowest, highest) width over height [3/4, 4/3].
+        interpolation: 'nearest', 'bilinear', 'bicubic' or 'lanczos', torchvision's
+            InterpolationMode, or Pillow's number ['bilinear'].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> T.RandomResizedCrop(32)(image, seed=1).shape
+        (32, 32, 3)
     """
 
     _name = "random_resized_crop"
@@ -41,10 +48,22 @@ class RandomResizedCrop(Transform):
 
 
 class Resize(Transform):
-    """To `size`: (height, width), or an int: the shorter side, the longer one in proportion.
+    """Resizes the image.
 
-    Pictures have one size behind the first; behind the second a CenterCrop or RandomCrop has to give them one.
-    max_size: of the longer side, when `size` is an int: the picture becomes smaller still.
+    With one int, images keep different sizes: a CenterCrop or RandomCrop after it gives them one
+    size.
+
+    Args:
+        size: (height, width) in pixels, 1 to 16384, or one int for the shorter side; the longer
+            side keeps the proportion.
+        interpolation: as of RandomResizedCrop ['bilinear'].
+        max_size: limit for the longer side, above `size`, when `size` is one int; the image shrinks
+            further to meet it [none].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> T.Resize(30)(image).shape
+        (30, 40, 3)
     """
 
     _name = "resize"
@@ -76,7 +95,18 @@ class Resize(Transform):
 
 
 class RandomResize(Transform):
-    """The shorter side to a random size, from `min_size` to below `max_size`; the longer one in proportion."""
+    """Resizes the shorter side to a random size; the longer side keeps the proportion.
+
+    Args:
+        min_size: smallest size of the shorter side in pixels, 1 to 16384.
+        max_size: upper bound, which is not reached, at least `min_size`.
+        interpolation: as of RandomResizedCrop ['bilinear'].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> min(T.RandomResize(30, 40)(image).shape[:2]) in range(30, 40)
+        True
+    """
 
     _name = "random_resize"
 
@@ -91,7 +121,15 @@ class RandomResize(Transform):
 
 
 class CenterCrop(Transform):
-    """The middle, `size` large; black around a picture that is smaller."""
+    """Crops the centre; pads an image that is smaller with black.
+
+    Args:
+        size: (height, width) in pixels, 1 to 16384, or one int for both.
+
+    Example:
+        >>> T.CenterCrop((32, 48))(image).shape
+        (32, 48, 3)
+    """
 
     _name = "center_crop"
 
@@ -104,11 +142,25 @@ class CenterCrop(Transform):
 
 
 class BucketCrop(Transform):
-    """Resized to cover the size of the batch's bucket, aspect ratio kept, then a window of that size.
+    """Resizes to cover the batch's bucket, then crops a window of its size.
 
-    For Loader(buckets=), which says what sizes there are. position: 'random', anywhere along the side that is longer than
-    the bucket's, or 'center'. One side becomes the bucket's, the other is rounded to a whole number of pixels. Where the
-    window was is in a column of sluice.columns.Geometry.
+    The aspect ratio stays.
+
+    Needs Loader(buckets=), which lists the sizes. One side becomes the bucket's, the other is
+    rounded to whole pixels. A column sluice.columns.Geometry has the position of the window.
+
+    Args:
+        position: 'random', anywhere along the side that exceeds the bucket's, or 'center'
+            ['random'].
+        interpolation: as of RandomResizedCrop ['bilinear'].
+        antialias: for torchvision's signature; reductions are always antialiased [True].
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=T.BucketCrop())}
+        >>> sizes = [(60, 80)] * len(data)
+        >>> with sluice.Loader(data, batch_size=4, columns=columns, buckets=[(30, 40), (40, 30)], sizes=sizes) as loader:
+        ...     next(iter(loader))["image"].shape
+        (4, 30, 40, 3)
     """
 
     _name = "bucket_crop"
@@ -123,10 +175,17 @@ class BucketCrop(Transform):
 
 
 class Pad(Transform):
-    """Pixels around the picture.
+    """Adds pixels around the image.
 
-    padding: of all sides, of (left and right, top and bottom), or of (left, top, right, bottom).
-    fill: a number of 0 to 255, or three. padding_mode: 'constant', 'edge', 'reflect' or 'symmetric'.
+    Args:
+        padding: pixels on every side, 0 to 16384; or (left and right, top and bottom), or (left,
+            top, right, bottom).
+        fill: value of the added pixels, 0 to 255, or three for R, G and B [0].
+        padding_mode: 'constant', 'edge', 'reflect' or 'symmetric' ['constant'].
+
+    Example:
+        >>> T.Pad((4, 2))(image).shape
+        (64, 88, 3)
     """
 
     _name = "pad"
@@ -140,10 +199,19 @@ class Pad(Transform):
 
 
 class RandomCrop(Transform):
-    """A random window of the picture, padded; nothing is resized.
+    """Crops a random window of the padded image, without resizing.
 
-    padding, fill, padding_mode: as of Pad. pad_if_needed: a picture that is smaller than the window is padded by what
-    is missing, on both sides; without it such a picture is a bad sample.
+    Args:
+        size: (height, width) in pixels, 1 to 16384, or one int for both.
+        padding: pixels added before cropping, as of Pad [none].
+        pad_if_needed: True pads an image that is smaller than the window on both sides; False makes
+            it a bad sample [False].
+        fill: value of the added pixels, 0 to 255, or three for R, G and B [0].
+        padding_mode: 'constant', 'edge', 'reflect' or 'symmetric' ['constant'].
+
+    Example:
+        >>> T.RandomCrop(32, padding=4)(image).shape
+        (32, 32, 3)
     """
 
     _name = "random_crop"
@@ -164,10 +232,21 @@ class RandomCrop(Transform):
 
 
 class RandomGridCrop(Transform):
-    """A window at a random place of a grid of `grid` pixels: DINOv3's small views, cut out of a large one on its patches.
+    """Crops a window at a random position of a grid.
 
-    Of (side - size) // grid places, one at least: 0, grid, 2 grid, ... (data/augmentations.py of facebookresearch/dinov3: the last
-    one that there would be is not drawn). A smaller picture is a bad sample.
+    DINOv3 cuts its local views out of a global one this way, on its patches.
+
+    Positions are 0, grid, 2 grid, ..., max(1, (side - size) // grid) of them: like
+    data/augmentations.py of facebookresearch/dinov3, the last possible position is never drawn. An
+    image smaller than the window is a bad sample.
+
+    Args:
+        size: (height, width) in pixels, 1 to 16384, or one int for both.
+        grid: distance of positions in pixels, 1 to 16384 [16].
+
+    Example:
+        >>> T.RandomGridCrop(32, grid=8)(image).shape
+        (32, 32, 3)
     """
 
     _name = "random_grid_crop"
@@ -181,7 +260,15 @@ class RandomGridCrop(Transform):
 
 
 class RandomHorizontalFlip(Transform):
-    """Mirrored left to right, with probability `p`."""
+    """Mirrors the image left to right, with probability `p`.
+
+    Args:
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> bool((T.RandomHorizontalFlip(p=1)(image) == numpy.asarray(image)[:, ::-1]).all())
+        True
+    """
 
     _name = "random_flip"
 
@@ -193,15 +280,34 @@ class RandomHorizontalFlip(Transform):
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
-    """Mirrored top to bottom, with probability `p`."""
+    """Mirrors the image top to bottom, with probability `p`.
+
+    Args:
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> bool((T.RandomVerticalFlip(p=1)(image) == numpy.asarray(image)[::-1]).all())
+        True
+    """
 
     _name = "random_vertical_flip"
 
 
 class RandomRotation(Transform):
-    """Turned about its middle, counterclockwise; the size stays, corners are cut off.
+    """Rotates the image counterclockwise about its centre; the size stays, so corners are cut off.
 
-    degrees: the least and the most, or x for -x to x. interpolation: 'nearest', 'bilinear' or 'bicubic'.
+    Args:
+        degrees: x for -x to x, or (lowest, highest), -360 to 360.
+        interpolation: 'nearest', 'bilinear' or 'bicubic', torchvision's InterpolationMode, or
+            Pillow's number ['nearest'].
+        expand: must be False: rows of a batch have one size. To keep the corners, Pad first
+            [False].
+        center: must be None: the image's centre [None].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [0].
+
+    Example:
+        >>> T.RandomRotation(15, "bilinear")(image).shape
+        (60, 80, 3)
     """
 
     _name = "random_rotation"
@@ -221,10 +327,22 @@ class RandomRotation(Transform):
 
 
 class RandomAffine(Transform):
-    """Turned, moved, scaled and sheared about its middle.
+    """Rotates, moves, scales and shears the image about its centre.
 
-    degrees: as of RandomRotation; 0: not turned. translate: (a, b), moved by at most a widths and b heights.
-    scale: the least and the most. shear: degrees along x, x for -x to x, or (least, most), or these of x and of y, four.
+    Args:
+        degrees: x for -x to x, or (lowest, highest), -360 to 360; 0: no rotation.
+        translate: (a, b), 0 to 1: moves by at most a widths and b heights [none].
+        scale: (lowest, highest) factor, up to 1000 [1].
+        shear: degrees along x: s for -s to s, or (lowest, highest); four numbers for x and y; -89
+            to 89 [none].
+        interpolation: 'nearest', 'bilinear' or 'bicubic', torchvision's InterpolationMode, or
+            Pillow's number ['nearest'].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [0].
+        center: must be None: the image's centre [None].
+
+    Example:
+        >>> T.RandomAffine(10, translate=(0.1, 0.1), scale=(0.8, 1.2))(image).shape
+        (60, 80, 3)
     """
 
     _name = "random_affine"
@@ -258,7 +376,20 @@ class RandomAffine(Transform):
 
 
 class RandomPerspective(Transform):
-    """Seen from a random direction, with probability `p`: corners move inwards by up to `distortion_scale` of half a side."""
+    """Views the image from a random direction, with probability `p`.
+
+    Args:
+        distortion_scale: how far corners move inwards at most, as a fraction of half a side, 0 to 1
+            [0.5].
+        p: probability, 0 to 1 [0.5].
+        interpolation: 'nearest', 'bilinear' or 'bicubic', torchvision's InterpolationMode, or
+            Pillow's number ['bilinear'].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [0].
+
+    Example:
+        >>> T.RandomPerspective(p=1)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_perspective"
 
@@ -274,15 +405,24 @@ class RandomPerspective(Transform):
 
 
 class ElasticTransform(Transform):
-    """Each pixel moved by a smooth random field, as if seen through moving water.
+    """Moves each pixel by a smooth random field, as if seen through moving water.
 
-    alpha: strength, 0 to 100000; a number, or (across, down) [50]. sigma: smoothness in pixels of the gaussian that blurs the
-        field, 0 to 100; a number, or (across, down); 0: not blurred [5].
-    interpolation: 'nearest' or 'bilinear'. fill: of pixels from outside of the image, 0 to 255, or three.
+    The displacement is torchvision's: noise of -1 to 1, blurred, times alpha / 2 pixels for a
+    square image. For other images it divides alpha across by the height and alpha down by the
+    width, so a wide image moves more across. Only masks with nearest interpolation follow. Boxes,
+    points, shapes, geometry and bilinear masks raise an error, and so do RandomIoUCrop and
+    CopyPaste after this step.
 
-    The displacement is torchvision's: noise of -1 to 1, blurred, times alpha / 2 pixels of a square image. Of others it divides
-    alpha across by the height and alpha down by the width, so that a wide image moves more across. Masks of nearest pixels
-    follow. Boxes, points, shapes, geometry and bilinear masks are refused, and so are RandomIoUCrop and CopyPaste behind it.
+    Args:
+        alpha: strength, 0 to 100000, or (across, down) [50].
+        sigma: standard deviation in pixels of the Gaussian that blurs the field, 0 to 100, or
+            (across, down); 0: not blurred [5].
+        interpolation: 'nearest' or 'bilinear' ['bilinear'].
+        fill: value of pixels from outside the image, 0 to 255, or three for R, G and B [0].
+
+    Example:
+        >>> T.ElasticTransform(alpha=40.0)(image).shape
+        (60, 80, 3)
     """
 
     _name = "elastic_transform"

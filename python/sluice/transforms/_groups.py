@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms of transforms, and what is made of others."""
+"""Transforms that contain other transforms."""
 from __future__ import annotations
 
 from .. import _check
@@ -24,7 +24,16 @@ def _taken(transforms):
 
 
 class RandomApply(Transform):
-    """All of `transforms` with probability `p`, or none of them."""
+    """Applies all of `transforms` with probability `p`, or none of them.
+
+    Args:
+        transforms: one transform, or a list of them.
+        p: probability, 0 to 1 [0.5].
+
+    Example:
+        >>> T.RandomApply([T.GaussianBlur(5), T.RandomInvert(1)], p=0.3)(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_apply"
     _place = "group"  # what is in it has places
@@ -37,12 +46,27 @@ class RandomApply(Transform):
 
 
 class Shared(Transform):
-    """All of `transforms`, which draw the same in all columns of a batch that have a Shared of that `key`, 0 to 255.
+    """Applies `transforms` with the same random draws in several columns of a batch.
 
-    So views of a picture can have one jitter, or be crops of one crop: a step of it draws what the step that is as far in
-    the other's, of its kind, does; in a column without one all draws are its own. With what else is drawn (groups in it,
-    boxes that are drawn again, at_least_one) these stay as they are: so at_least_one is refused where all random crops
-    are in it. Columns that share a RandomIoUCrop need boxes of the same field. Not in another Shared.
+    These are the columns whose Shared has the same `key`.
+
+    Views of one image can so share one jitter, or be crops of one crop. A step draws the same as
+    the step at the same position, of the same kind, in the other columns' groups. Groups inside it
+    and boxes with at_least_one, which are drawn again, draw independently: at_least_one raises an
+    error if all random crops are inside a Shared. Columns that share a RandomIoUCrop need boxes of
+    the same field.
+
+    Args:
+        transforms: one transform, or a list of them; not another Shared.
+        key: number of the group, 0 to 255 [0].
+
+    Example:
+        >>> crop = T.Shared(T.RandomResizedCrop(32))
+        >>> views = {"plain": [crop], "blurred": [crop, T.GaussianBlur(5)]}
+        >>> columns = {name: sluice.columns.Image("image", transform=steps) for name, steps in views.items()}
+        >>> with sluice.Loader(data, batch_size=4, columns=columns) as loader:
+        ...     next(iter(loader)).keys()
+        ['plain', 'blurred']
     """
 
     _name = "shared"
@@ -56,7 +80,7 @@ class Shared(Transform):
 
 
 class _Members(Transform):
-    """Whose members are drawn one by one: one that is a list is one member."""
+    """Base of groups whose members are drawn individually. A member that is a list counts as one."""
 
     _place = "group"
 
@@ -71,7 +95,16 @@ class _Members(Transform):
 
 
 class RandomChoice(_Members):
-    """One of `transforms`, each as often as the others, or by weights `p`. One that is a list, or Compose, is done whole."""
+    """Applies one of `transforms`, drawn evenly or by weight.
+
+    Args:
+        transforms: the choices; one that is a list, or a Compose, is applied as a whole.
+        p: one weight for each choice, 0 or more, not all 0 [equal].
+
+    Example:
+        >>> T.RandomChoice([T.GaussianBlur(5), [T.RandomInvert(1), T.JPEG(50)]], p=[2, 1])(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_choice"
 
@@ -89,7 +122,15 @@ class RandomChoice(_Members):
 
 
 class RandomOrder(_Members):
-    """All of `transforms`, in a random order. One that is a list, or Compose, is done whole."""
+    """Applies all of `transforms`, in a random order.
+
+    Args:
+        transforms: the transforms; one that is a list, or a Compose, is applied as a whole.
+
+    Example:
+        >>> T.RandomOrder([T.GaussianBlur(5), T.RandomSolarize(128)])(image).shape
+        (60, 80, 3)
+    """
 
     _name = "random_order"
 
@@ -101,12 +142,24 @@ class RandomOrder(_Members):
 
 
 class ThreeAugment(Compose):
-    """3-Augment of DeiT III (Touvron, Cord, Jegou 2022; augment.py of facebookresearch/deit): a crop and a flip, one of
-    grey, solarize and Pillow's blur, and jitter.
+    """Applies the 3-Augment of DeiT III.
 
-    simple_crop: instead of a RandomResizedCrop (bicubic) the shorter side to `size` (bicubic) and a window of the
-    picture with 4 pixels mirrored around it, as for ImageNet-21k. color_jitter: of brightness, contrast and
-    saturation; 0: none.
+    It is a crop, a flip, one of grey, solarize and Pillow's blur, and colour jitter.
+
+    Source: Touvron, Cord, Jegou 2022; augment.py of facebookresearch/deit.
+
+    Args:
+        size: (height, width) of the result in pixels, 1 to 16384, or one int for both [224].
+        simple_crop: True resizes the shorter side to `size` (bicubic) and crops a window, with 4
+            mirrored pixels around the image, as for ImageNet-21k, instead of a bicubic
+            RandomResizedCrop; needs one int [False].
+        color_jitter: strength of brightness, contrast and saturation changes; 0: none [0.3].
+        scale: (smallest, largest) area of the RandomResizedCrop, as a fraction of the image's
+            [0.08, 1.0].
+
+    Example:
+        >>> T.ThreeAugment(32)(image).shape
+        (32, 32, 3)
     """
 
     def __init__(

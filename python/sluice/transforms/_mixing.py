@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mixes the pictures of a batch, as the last step of the library."""
+"""Transforms that mix the images of a batch or of several samples."""
 from __future__ import annotations
 
 import functools
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _by_name(function):
-    """The __init__, whose TypeError for an argument without its name says what to write."""
+    """Wraps an __init__ so that its TypeError for an unnamed argument says what to write."""
 
     known = function.__code__.co_varnames[1 : 1 + function.__code__.co_kwonlyargcount]
 
@@ -70,13 +70,26 @@ class _OfTwo(_Mixing):
 
 
 class MixUp(_OfTwo):
-    """Each picture with the one of the row before it, by a share that is drawn from Beta(alpha, alpha) for the batch.
+    """Blends each image with the image of the row before it.
 
-    num_classes: labels become rows of so many numbers, shares of classes, as torchvision's do; it needs a loader without
-    columns= (else say it there: sluice.columns.OneHot(..., mixes="image")). None: labels stay numbers, and the columns
-    'image.mixed_with' (the row that was mixed in) and 'image.weight' (the share of the row itself) say the rest.
-    labels_getter: the name of the field that has the labels, if it is not "label". end_epoch: the first epoch without mixing, whose
-    batches are those of a recipe without this step, shares of labels aside [None: all are mixed]. timm's is MixUp.timm.
+    The batch draws one weight from Beta(alpha, alpha). Must be the library's last step. For timm's
+    Mixup, use MixUp.timm.
+
+    Args:
+        alpha: parameter of the Beta distribution, above 0 [1.0].
+        num_classes: number of classes; makes each label a row of class weights, as torchvision
+            does. Only for loaders without `columns`; with them, use sluice.columns.OneHot(...,
+            mixes="image"). None keeps labels as numbers: 'image.mixed_with' then has the row that
+            was blended in, and 'image.weight' the weight of the row itself [None].
+        labels_getter: name of the field with the labels, if it is not 'label' ['default'].
+        end_epoch: first epoch without mixing; its batches equal those of a recipe without this
+            step, except for the form of the labels [none].
+
+    Example:
+        >>> mixed = [T.RandomResizedCrop(32), T.ToTensor(), T.MixUp(alpha=0.2, num_classes=3)]
+        >>> with sluice.Loader(data, batch_size=4, transform=mixed) as loader:
+        ...     next(iter(loader))["label"].shape
+        (4, 3)
     """
 
     _name = "mixup"
@@ -87,25 +100,67 @@ class MixUp(_OfTwo):
         switch_prob: float = 0.5, mode: str = "batch", correct_lam: bool = True, label_smoothing: float = 0.1,
         num_classes: int | None = 1000, *, end_epoch: int | None = None,
     ) -> TimmMixup:  # fmt: skip
-        """timm's Mixup, which is both: each picture with that of the row as far from the batch's end. end_epoch: timm's
-        --mixup-off-epoch, from which on labels are smoothed still."""
+        """Makes timm's Mixup, which combines mixup and cutmix.
+
+        Each row is mixed with the row as far from the batch's end.
+
+        Args:
+            mixup_alpha: parameter of mixup's Beta distribution; 0: no mixup [1.0].
+            cutmix_alpha: parameter of cutmix's Beta distribution; 0: no cutmix [0.0].
+            cutmix_minmax: (lowest, highest) side of the cutmix rectangle, as a fraction, instead of
+                a draw by cutmix_alpha [none].
+            prob: probability of mixing, 0 to 1 [1.0].
+            switch_prob: probability of cutmix instead of mixup if both are on, 0 to 1 [0.5].
+            mode: 'batch' draws once per batch, 'pair' per pair of rows, 'elem' per row ['batch'].
+            correct_lam: True corrects the weight by the area of a rectangle that is clipped at the
+                image's edge [True].
+            label_smoothing: amount of label smoothing, 0 to 1 [0.1].
+            num_classes: number of classes; None leaves labels as numbers [1000].
+            end_epoch: first epoch without mixing (timm's --mixup-off-epoch); labels stay smoothed
+                [none].
+
+        Returns:
+            The transform.
+
+        Example:
+            >>> mixed = [T.RandomResizedCrop(32), T.ToTensor(), T.MixUp.timm(cutmix_alpha=1.0, num_classes=3)]
+            >>> with sluice.Loader(data, batch_size=4, transform=mixed) as loader:
+            ...     next(iter(loader))["label"].shape
+            (4, 3)
+        """
         return TimmMixup(
             mixup_alpha, cutmix_alpha, cutmix_minmax, prob, switch_prob, mode, correct_lam, label_smoothing, num_classes, end_epoch=end_epoch
         )
 
 
 class MixUpPartner(Transform):
-    """The picture and one of other samples, in shares of r and 1 - r, r drawn from Beta(alpha, alpha): MixUp across an epoch.
+    """Blends the image with images of partner samples.
 
-    What stands before it is drawn twice, with numbers of their own: for the row's sample (behind a Mosaic for that and its
-    partners), and for the partners that follow (partner=1 of columns; behind a Mosaic of 4 partner=4 to 7; partners= of the
-    loader says which samples they are). What stands behind it is done to the blend. Steps before it give one size. Boxes,
-    points, masks of instances and what follows them are those of both, the row's own first; a mask of labels
-    (sluice.columns.Mask) is refused, since labels cannot be blended. Shares are the column 'image.share' of r, float32, 1
-    where nothing was mixed in: a loss of labels is r of the sample's and 1 - r of partner 1's. alpha: above 0, up to 1e9.
-    p: how often, else the row's own alone. From epoch `end_epoch` on never, and the other samples are not read. Once in
-    a recipe, in no group, without MixUp and CutMix, which are of a batch. Source: arXiv 1710.09412; as data/augment.py of
-    ultralytics has it for boxes, whose alpha is 32, and which cuts values off that here are rounded, half to even.
+    This is MixUp across an epoch instead of within a batch.
+
+    The ratio r is drawn from Beta(alpha, alpha): the result is r of the row's own image and 1 - r
+    of the partner's. Steps before it are drawn separately for both and must give one size; steps
+    after it apply to the blend. The loader's `partners` chooses the samples, which columns read
+    with partner=1 (after a Mosaic of 4, partner=4 to 7). Boxes, points, instance masks and the
+    columns that follow them come from both samples, the row's own first. A label mask
+    (sluice.columns.Mask) raises an error, because labels cannot be blended. Column 'image.share'
+    has r (float32; 1 without a blend): weight the loss of the own labels by r and that of partner 1
+    by 1 - r.
+
+    May occur once in a recipe, outside of groups, and not together with MixUp or CutMix. Source:
+    arXiv 1710.09412; boxes as in data/augment.py of ultralytics, which has alpha 32. That code
+    truncates values that are rounded here, half to even.
+
+    Args:
+        alpha: parameter of the Beta distribution, above 0 and up to 1e9 [32.0].
+        p: probability of a blend, 0 to 1; otherwise the row has its own image only [1.0].
+        end_epoch: first epoch without blends, from which no partner samples are read [none].
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=[T.RandomResizedCrop(32), T.MixUpPartner()])}
+        >>> with sluice.Loader(data, batch_size=4, columns=columns) as loader:
+        ...     next(iter(loader))["image.share"].shape
+        (4,)
     """
 
     _name = "mixup_partner"
@@ -121,19 +176,36 @@ class MixUpPartner(Transform):
 
 
 class CopyPaste(Transform):
-    """Objects of another sample's picture over this one, by their shapes: Simple Copy-Paste.
+    """Pastes objects of a partner sample's image over this one, by their shapes: Simple Copy-Paste.
 
-    What stands before it is drawn twice, with numbers of their own: for the row's sample (behind a Mosaic for that and its
-    partners), and for the partners that follow, whose objects are pasted (partner=1 of columns; behind a Mosaic of 4 partner=4
-    to 7; partners= of the loader says which samples they are). What stands behind it is done to what comes of it. Steps
-    before it give one size. The objects are those of the column of boxes that follows the picture, which needs shapes=.
-    Each that is kept is pasted with the chance `share`, 0 excluded, up to 1. Its box, and what follows it, comes behind those
-    of the row's own; of these an object that is covered has the box of its pixels that are left, no larger than it was; its
-    mask is without the rest, its points that are covered have COCO's visibility 1; one that the rule of the boxes does not
-    keep, or nothing is left of, is gone with all that belongs to it. Masks of pixels have the partner's where it is pasted.
-    p: how often, else the row's own alone. From epoch `end_epoch` on never, and the other samples are not read. Once in a
-    recipe, in no group, without MixUpPartner, MixUp and CutMix. Source: arXiv 2012.07177; edges
-    are not blended, which its authors found to do as well.
+    Steps before it are drawn separately for both images and must give one size; steps after it
+    apply to the result. The loader's `partners` chooses the samples, which columns read with
+    partner=1 (after a Mosaic of 4, partner=4 to 7). Objects are those of the box column that
+    follows the image, which needs `shapes`.
+
+    Boxes of pasted objects, and columns that follow them, come after the row's own. For a covered
+    own object, the box shrinks to its visible pixels, its mask loses the covered ones, and covered
+    points get COCO's visibility 1. An object that the box column's rule drops, or that is fully
+    covered, disappears with everything that belongs to it. Pixel masks take the partner's values
+    where an object was pasted.
+
+    May occur once in a recipe, outside of groups, and not together with MixUpPartner, MixUp or
+    CutMix. Edges are not blended, which the authors found to work as well. Source: arXiv
+    2012.07177.
+
+    Args:
+        p: probability of pasting, 0 to 1; otherwise the row has its own image only [1.0].
+        share: probability that an object is pasted, above 0 and up to 1 [0.5].
+        end_epoch: first epoch without pasting, from which no partner samples are read [none].
+
+    Example:
+        >>> columns = {
+        ...     "image": sluice.columns.Image(transform=[T.Resize((32, 32)), T.CopyPaste()]),
+        ...     "boxes": sluice.columns.Boxes(shapes="segmentation"),
+        ... }
+        >>> with sluice.Loader("detection", batch_size=2, columns=columns) as loader:
+        ...     next(iter(loader))["image"].shape
+        (2, 32, 32, 3)
     """
 
     _name = "copy_paste"
@@ -149,14 +221,42 @@ class CopyPaste(Transform):
 
 
 class CutMix(_OfTwo):
-    """A rectangle of each picture from that of the row before it, of a share of the area that is drawn from
-    1 - Beta(alpha, alpha) for the batch. Arguments are as of MixUp."""
+    """Replaces a rectangle of each image by that of the row before it.
+
+    The batch draws the rectangle's fraction of the area from 1 - Beta(alpha, alpha). Must be the
+    library's last step.
+
+    Args:
+        alpha: parameter of the Beta distribution, above 0 [1.0].
+        num_classes: as of MixUp [None].
+        labels_getter: as of MixUp ['default'].
+        end_epoch: as of MixUp [none].
+
+    Example:
+        >>> mixed = [T.RandomResizedCrop(32), T.ToTensor(), T.CutMix(num_classes=3)]
+        >>> with sluice.Loader(data, batch_size=4, transform=mixed) as loader:
+        ...     next(iter(loader))["label"].shape
+        (4, 3)
+    """
 
     _name = "cutmix"
 
 
 class TimmMixup(_Mixing):
-    """timm's Mixup, of its arguments (MixUp.timm makes it)."""
+    """timm's Mixup. MixUp.timm makes it.
+
+    Args:
+        mixup_alpha: as of MixUp.timm [1.0].
+        cutmix_alpha: as of MixUp.timm [0.0].
+        cutmix_minmax: as of MixUp.timm [none].
+        prob: as of MixUp.timm [1.0].
+        switch_prob: as of MixUp.timm [0.5].
+        mode: as of MixUp.timm ['batch'].
+        correct_lam: as of MixUp.timm [True].
+        label_smoothing: as of MixUp.timm [0.1].
+        num_classes: as of MixUp.timm [1000].
+        end_epoch: as of MixUp.timm [none].
+    """
 
     _name = "timm_mix"
 
@@ -182,8 +282,9 @@ class TimmMixup(_Mixing):
 
 
 def one_of(transforms, weights):
-    """Of RandomChoice([MixUp, CutMix]), as torchvision's references have it: the one step that is the same. None: it is
-    a choice of something else."""
+    """Returns the single step that equals RandomChoice([MixUp, CutMix]), as torchvision's references
+    have it. None: it chooses from other transforms.
+    """
     if not any(isinstance(one, _Mixing) for one in transforms):
         return None
     kinds = {type(one): (one, weight) for one, weight in zip(transforms, weights)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step of the user's that is compiled code: what is accepted as its function and as its data."""
+"""Native: a step that calls the user's compiled code, and the functions and data that it accepts."""
 from __future__ import annotations
 
 import os
@@ -25,7 +25,7 @@ def _wrong(function, why):
 
 
 def _is_integer(kind):
-    """Of a type of ctypes."""
+    """Returns True if a ctypes type is an integer."""
     return getattr(kind, "_type_", None) in tuple("bBhHiIlLqQ")
 
 
@@ -36,7 +36,7 @@ def _is_pointer(kind):
 
 
 def _check_ctypes(function, arguments, result):
-    """What the types say, where they are known: arguments and result of ctypes."""
+    """Checks argument and result types of ctypes, where they are known."""
     import ctypes
 
     if arguments is None:
@@ -53,7 +53,7 @@ def _check_ctypes(function, arguments, result):
 
 
 def _check_cffi(function, kind):
-    """The same of a type of cffi."""
+    """Checks a type of cffi."""
     if kind.kind == "pointer":
         kind = kind.item
     if kind.kind != "function":
@@ -65,7 +65,7 @@ def _check_cffi(function, kind):
 
 
 def _cffi_bytes(kind):
-    """Of an integer; else None."""
+    """Returns the size of an integer type in bytes; None for other types."""
     import _cffi_backend
 
     whole = kind.kind == "primitive" and "float" not in kind.cname and "double" not in kind.cname
@@ -107,7 +107,7 @@ def _of_cffi(function):
 
 
 def _of_symbol(function):
-    """(address, the library, which ctypes never closes)."""
+    """Returns (address, the library, which ctypes never closes)."""
     import ctypes
 
     if len(function) != 2:
@@ -126,7 +126,7 @@ def _of_symbol(function):
 
 
 def _resolve(function, keep):
-    """(address, what owns the code) of what the user gave."""
+    """Returns (address, owner of the code) of the user's function."""
     module = type(function).__module__.partition(".")[0]
     if isinstance(function, (tuple, list)):
         return _of_symbol(tuple(function))
@@ -153,7 +153,9 @@ def _resolve(function, keep):
 
 
 def _hold_library(address):
-    """Keeps the library that has the code loaded: cffi unloads one together with its object. Code that no library has is its owner's."""
+    """Keeps the library with the code loaded: cffi unloads one together with its object. Code outside
+    of any library belongs to its owner.
+    """
     import ctypes
 
     class Place(ctypes.Structure):  # Dl_info of dlfcn.h
@@ -175,7 +177,7 @@ def _is_ctypes_function(function):
 
 
 def _data(given):
-    """An address or an object with a buffer, of the user's data."""
+    """Returns an address, or an object with a buffer, for the user's data."""
     if given is None:
         return 0
     if isinstance(given, int) and not isinstance(given, bool):
@@ -198,29 +200,42 @@ def _data(given):
 
 
 class Native(Transform):
-    """A compiled function of your own, called by the workers for each image, without the GIL.
+    """Calls your own compiled function for each image, on the workers, without the GIL.
 
-    function: `int (uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, uint64_t seed, void *user_data)`, as
-        a function of ctypes or cffi, a @cfunc of numba, ('libfoo.so', 'symbol'), or an address.
-    user_data: given to each call: None (NULL), a numpy array, bytes or another object with a buffer (its memory), a
-        pointer or a structure of ctypes, or an address. It is kept, and the memory of a buffer locked, until
-        the last loader with this step is closed.
-    name: for errors, up to 63 bytes ['native', or the symbol].
-    keep: an object to be kept as long as user_data. With an address as `function`: the owner of its code.
+    The function changes the 8-bit RGB pixels in place; row y begins at pixels + y * stride. The
+    size stays. Use it anywhere before ToDtype and Normalize, also in groups. Masks, boxes and
+    points stay unchanged. `seed` has 64 random bits of the row and the step, the same in every run.
+    A result other than 0 makes a bad sample (`on_bad_sample` of the loader); the error names the
+    step and the number.
 
-    The library of the function stays loaded until the process ends, also where ctypes or cffi is asked to close it.
+    Several workers call the function at the same time. It must keep no pointer to the pixels, take
+    a bounded time, raise and throw nothing, and depend only on its arguments; sluice/augment.h has
+    the full rules. A mistake in it may crash the process. Nothing can be checked about an address.
+    The library of the function stays loaded until the process ends, even if ctypes or cffi is asked
+    to close it. A Native cannot be pickled, because an address is valid in one process only.
 
-    It changes the 8-bit RGB pixels in place; row y begins at pixels + y * stride. The size stays. It stands where other
-    steps on pixels stand, so before ToDtype and Normalize, also in groups. Masks, boxes and points stay as they are. `seed`
-    has 64 random bits of the row and the step, the same in every run. A result that is not 0 makes a bad sample
-    (on_bad_sample of the loader); the error names the step and the number.
+    Args:
+        function: `int (uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, uint64_t
+            seed, void *user_data)`, as a function of ctypes or cffi, numba's @cfunc, ('libfoo.so',
+            'symbol'), or an address.
+        user_data: passed to each call: None (NULL), a numpy array, bytes or another buffer (its
+            memory), a pointer or structure of ctypes, or an address. Kept, with the memory of a
+            buffer locked, until the last loader with this step is closed [None].
+        name: name for errors, 1 to 63 bytes ['native', or the symbol].
+        keep: object to keep as long as user_data; for an address, the owner of its code [None].
 
-    Rules: several workers call it at the same time; it keeps no pointer to the pixels, takes a bounded time, raises and
-    throws nothing, and depends only on what it is given. sluice/augment.h has them in full. A mistake in it may crash
-    the process. A TypeError or ValueError says what cannot be called: a Python function, types that do not fit (where
-    they are known), a library or symbol that does not exist. Where it is an address, nothing can be checked.
+    Raises:
+        TypeError: `function` is a Python function, or its known types do not fit.
+        ValueError: the library or the symbol does not exist.
 
-    It cannot be pickled: an address is of one process.
+    Example:
+        >>> import ctypes
+        >>> callback = T.Native.function_type()(lambda *arguments: 0)  # compiled code in a real program
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     step = T.Native(callback, name="nothing")
+        >>> step(image).shape
+        (60, 80, 3)
     """
 
     def __init__(self, function: Any, user_data: Any = None, name: str | None = None, *, keep: Any = None) -> None:
@@ -237,7 +252,11 @@ class Native(Transform):
 
     @staticmethod
     def function_type() -> Any:
-        """The type of the function in ctypes, a CFUNCTYPE: `Native.function_type()(address)` is a pointer to compiled code."""
+        """Returns the function's type in ctypes.
+
+        Returns:
+            A CFUNCTYPE: `Native.function_type()(address)` is a pointer to compiled code.
+        """
         import ctypes
 
         kinds = (ctypes.c_uint32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several operations, as a published rule draws them: torchvision's, and timm's by their names. Never a mixture."""
+"""Published augmentation policies: torchvision's, and timm's by their strings. They are never
+combined.
+"""
 from __future__ import annotations
 
 from .. import _check, _sluice
@@ -17,11 +19,18 @@ TIMM = {"RandAugment": ("rand",), "AugMix": ("augmix",), "AutoAugment": ("origin
 
 
 class TimmAugment(Transform):
-    """A policy that timm names by a string; RandAugment.timm, AutoAugment.timm and AugMix.timm make it.
+    """A policy that timm names by a string.
 
-    Levels, ranges and probabilities are timm's, which are not torchvision's; interpolation is drawn for each
-    operation, bilinear or bicubic, and what is uncovered is ImageNet's mean colour, as timm's create_transform has it,
-    unless `interpolation` ('nearest', 'bilinear', 'bicubic') or `fill` say otherwise.
+    RandAugment.timm, AutoAugment.timm and AugMix.timm make it.
+
+    Levels, ranges and probabilities are timm's, which differ from torchvision's.
+
+    Args:
+        config_str: timm's string, such as 'rand-m9-mstd0.5-inc1'.
+        interpolation: 'nearest', 'bilinear' or 'bicubic' [drawn for each operation, bilinear or
+            bicubic].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [ImageNet's mean colour,
+            as in timm's create_transform].
     """
 
     _name = "timm_augment"
@@ -41,7 +50,7 @@ class TimmAugment(Transform):
 
 
 def _refuse_timm(name, number):
-    """timm's string where torchvision has its first number."""
+    """Raises ValueError for timm's string in the place of torchvision's first number."""
     if isinstance(number, str) and number.partition("-")[0] in {kind for kinds in TIMM.values() for kind in kinds}:
         raise ValueError(f"{name}({number!r}) is timm's way to write it: {name}.timm({number!r})")
 
@@ -55,9 +64,26 @@ class _Policy(Transform):
 
     @classmethod
     def timm(cls, config_str: str, interpolation: Any = None, fill: Fill = None) -> TimmAugment:
-        """What timm means by the string, as "rand-m9-mstd0.5-inc1", "augmix-m5-w4-d2", "original-mstd0.5", "v0r", "3a".
+        """Makes the policy that timm's string names.
 
-        interpolation: drawn for each operation if None; DeiT has 'bicubic'. fill: ImageNet's mean colour if None.
+        Examples are "rand-m9-mstd0.5-inc1", "augmix-m5-w4-d2", "original-mstd0.5", "v0r" and "3a".
+
+        Args:
+            config_str: timm's string.
+            interpolation: 'nearest', 'bilinear' or 'bicubic'; DeiT uses 'bicubic' [drawn for each
+                operation, bilinear or bicubic].
+            fill: value of uncovered pixels, 0 to 255, or three for R, G and B [ImageNet's mean
+                colour].
+
+        Returns:
+            The transform.
+
+        Raises:
+            ValueError: the string names a policy of another class.
+
+        Example:
+            >>> T.RandAugment.timm("rand-m9-mstd0.5-inc1")(image).shape
+            (60, 80, 3)
         """
         kind = _check.text("config_str", config_str).partition("-")[0]
         of = next((name for name, kinds in TIMM.items() if kind in kinds), cls.__name__)
@@ -67,9 +93,20 @@ class _Policy(Transform):
 
 
 class RandAugment(_Policy):
-    """torchvision's: `num_ops` of 14 operations, all at one magnitude. timm's is RandAugment.timm("rand-m9-mstd0.5-inc1").
+    """Applies `num_ops` of 14 operations, all at one magnitude, as torchvision's RandAugment.
 
-    interpolation: 'nearest', 'bilinear' or 'bicubic'. fill: what is uncovered, None: black.
+    For timm's, use RandAugment.timm("rand-m9-mstd0.5-inc1").
+
+    Args:
+        num_ops: number of operations, 1 to 16 [2].
+        magnitude: magnitude, 0 to num_magnitude_bins - 1 [9].
+        num_magnitude_bins: number of magnitudes, 2 to 1000 [31].
+        interpolation: 'nearest', 'bilinear' or 'bicubic' ['nearest'].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [black].
+
+    Example:
+        >>> T.RandAugment(num_ops=2, magnitude=9)(image).shape
+        (60, 80, 3)
     """
 
     _name = "rand_augment"
@@ -89,7 +126,17 @@ class RandAugment(_Policy):
 
 
 class TrivialAugmentWide(_Policy):
-    """torchvision's: one of 14 operations, at a random magnitude."""
+    """Applies one of 14 operations at a random magnitude, as torchvision's TrivialAugmentWide.
+
+    Args:
+        num_magnitude_bins: number of magnitudes, 2 to 1000 [31].
+        interpolation: 'nearest', 'bilinear' or 'bicubic' ['nearest'].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [black].
+
+    Example:
+        >>> T.TrivialAugmentWide()(image).shape
+        (60, 80, 3)
+    """
 
     _name = "trivial_augment_wide"
 
@@ -102,8 +149,19 @@ class TrivialAugmentWide(_Policy):
 
 
 class AutoAugment(_Policy):
-    """torchvision's: one of 25 pairs of operations that were learnt, policy 'imagenet', 'cifar10' or 'svhn' (or
-    torchvision's AutoAugmentPolicy). timm's are AutoAugment.timm("original"), "originalr", "v0", "v0r", "3a"."""
+    """Applies one of 25 learnt pairs of operations, as torchvision's AutoAugment.
+
+    timm's policies are AutoAugment.timm("original"), "originalr", "v0", "v0r" and "3a".
+
+    Args:
+        policy: 'imagenet', 'cifar10' or 'svhn', or torchvision's AutoAugmentPolicy ['imagenet'].
+        interpolation: 'nearest', 'bilinear' or 'bicubic' ['nearest'].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [black].
+
+    Example:
+        >>> T.AutoAugment("cifar10")(image).shape
+        (60, 80, 3)
+    """
 
     _name = "auto_augment"
 
@@ -118,7 +176,21 @@ class AutoAugment(_Policy):
 
 
 class AugMix(_Policy):
-    """torchvision's: `mixture_width` chains of up to `chain_depth` operations (-1: one to three), mixed with the picture."""
+    """Mixes the image with chains of operations applied to it, as torchvision's AugMix.
+
+    Args:
+        severity: strength of the operations, 1 to 10 [3].
+        mixture_width: number of chains, 1 to 8 [3].
+        chain_depth: operations per chain, up to 8; -1 draws one to three [-1].
+        alpha: parameter of the distributions of the mixing weights, 0.001 to 1000 [1.0].
+        all_ops: True includes brightness, contrast, color and sharpness [True].
+        interpolation: 'nearest', 'bilinear' or 'bicubic' ['bilinear'].
+        fill: value of uncovered pixels, 0 to 255, or three for R, G and B [black].
+
+    Example:
+        >>> T.AugMix()(image).shape
+        (60, 80, 3)
+    """
 
     _name = "aug_mix"
     _default = "bilinear"

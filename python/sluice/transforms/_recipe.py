@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a list of transforms to what the library is asked for."""
+"""Turns a list of transforms into the library's steps."""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -11,21 +11,21 @@ from ._conversions import ANSWERS, ToPILImage
 from ._groups import RandomChoice
 
 Recipe = namedtuple("Recipe", ["steps", "dtype", "functions", "mixing"])
-Recipe.__doc__ = "What a transform comes to: steps for the library, the pictures' dtype, functions of Python, the step that mixes, or None."
+Recipe.__doc__ = "A transform for the library: its steps, the images' dtype, functions of Python, and the step that mixes, or None."
 
 SIZED = [name for name, _, _, gives_size, _ in _sluice.steps() if gives_size]
 BEHIND = {"center_crop": " (behind Resize of an int)", "fixed_size_crop": " (behind ScaleJitter)"}
 
 
 def _classes():
-    """Of steps."""
+    """Returns the classes of the steps."""
     from .. import transforms
 
     return [one for one in vars(transforms).values() if isinstance(one, type) and issubclass(one, Transform)]
 
 
 def _advice(transform):
-    """What to use for a transform of torchvision, or of the user's."""
+    """Returns the error text for a transform of torchvision or of the user's: what to use instead."""
     import difflib
 
     from . import __all__ as known
@@ -68,18 +68,21 @@ def _flatten(transform):
 
 
 def _is_own(transform):
-    """Whether it is of a class of the user's: no step of the library, and none of what has another place."""
+    """Returns True if the transform is of a class of the user's: neither a step of the library nor one
+    with another place in the list.
+    """
     own = type(transform)
     return own._name is None and own._place == "pixels" and own._steps is Transform._steps and own._step is Transform._step
 
 
 class Walk:
-    """Through a list, in its order: what was met so far, and what may follow it.
+    """State of a walk through a list of transforms: the steps so far, which decide what may follow.
 
-    Steps on pixels are done on 8-bit ones, in the order of the list. What has a place of its own: dtype and
-    normalisation come behind them (but erasing may follow these, whose numbers then are of that place), then
-    what mixes the pictures of a batch, and functions of Python at the end. Conversions that change nothing may be
-    anywhere before functions of Python, some of them at the end as well. `grouped`: a group is being made.
+    Steps on pixels run on 8-bit values, in the order of the list. After them come dtype and
+    normalization (erasing may follow these; its values are then in their units), then the step that
+    mixes the images of a batch, then functions of Python. Conversions that change nothing may be
+    anywhere before functions of Python, and some of them at the end. `grouped`: True while the
+    members of a group are made.
     """
 
     def __init__(self):
@@ -105,7 +108,7 @@ class Walk:
 
     @staticmethod
     def _append(steps, step):
-        """A resize of the shorter side and a crop of what is no larger are one step."""
+        """Appends a step. Joins a resize of the shorter side with a crop that is not larger than it."""
         last = steps[-1] if steps else ("",)
         if step[0] == "center_crop" and last[0] == "resize_shorter" and not last[2] and last[1] >= max(step[1:3]):
             step = ("resize_center_crop", last[1], *step[1:3], last[3])
@@ -143,7 +146,7 @@ class Walk:
 
 
 def names_of(steps):
-    """The library's names of the steps, of those in groups, too."""
+    """Yields the library's names of the steps, including those inside groups."""
     for step in steps:
         yield step[0]
         if len(step) == 3 and isinstance(step[2], tuple):
@@ -151,8 +154,9 @@ def names_of(steps):
 
 
 def _overflow(steps):
-    """What the library says where its recipe has no room for them all; else None. What is wrong with one of them the
-    loader says."""
+    """Returns the library's error if its recipe cannot hold all steps; else None. Opening the loader
+    reports other errors of a step.
+    """
     try:
         _sluice.check_steps(steps)
     except _sluice.StateError as error:
@@ -163,7 +167,9 @@ def _overflow(steps):
 
 
 def _check_room(transform, steps):
-    """Limits are of the library's steps, of which one of the list may be many: so which of these is beyond them."""
+    """Raises ValueError with the transform that exceeds a limit of the library, of whose steps one
+    transform may need several.
+    """
     if _overflow(steps) is None:
         return
     flat, before = _flatten(transform), 0
@@ -180,7 +186,9 @@ def _check_room(transform, steps):
 
 
 def recipe(transform, any_size=False):
-    """The Recipe of a transform, or of a list of them. any_size: pictures may have one each."""
+    """Returns the Recipe of a transform, or of a list of them. any_size: True lets images keep
+    different sizes.
+    """
     walk = Walk()
     steps = walk.steps(transform)
     if isinstance((_flatten(transform) or [None])[-1], ToPILImage):

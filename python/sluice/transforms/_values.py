@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of transforms, as torchvision takes them, checked; what is made of them are the library's numbers and words."""
+"""Checks the arguments of transforms, as torchvision takes them, and returns the library's numbers and
+words.
+"""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +21,7 @@ def _is_int(size):
 
 
 def pair(size, name="size", sides="(height, width)"):
-    """Two ints, as torchvision takes sizes."""
+    """Returns two ints, as torchvision takes sizes."""
     if _is_int(size):
         return size, size
     if not isinstance(size, Sequence) or isinstance(size, (str, bytes, bytearray)):
@@ -33,17 +35,17 @@ def pair(size, name="size", sides="(height, width)"):
 
 
 def is_numbers(value):
-    """Whether several are given, and not one."""
+    """Returns True for several values, False for one."""
     return hasattr(value, "__iter__") or isinstance(value, (str, bytes))
 
 
 def whole(step, name, value, argument=None):
-    """An int in the range of the library's argument, which is called `name` here as well if nothing else is said."""
+    """Returns an int in the range of the library's `argument`, which by default is also called `name`."""
     return _check.integer(name, value, *map(int, LIMITS[step, argument or name]))
 
 
 def numbers(name, values, wanted, *counts):
-    """As a tuple; of one of these lengths."""
+    """Returns a tuple of floats, whose length is one of `counts`."""
     made = tuple(_check.number(name, value) for value in _check.items(name, values, wanted))
     if len(made) not in counts:
         raise ValueError(f"{name}={values!r}: expected {wanted}")
@@ -51,7 +53,7 @@ def numbers(name, values, wanted, *counts):
 
 
 def ends(name, values, wanted="two numbers, the least and the most"):
-    """(least, most)"""
+    """Returns (lowest, highest)."""
     least, most = numbers(name, values, wanted, 2)
     if not least <= most:
         raise ValueError(f"{name}={values!r}: expected the least value first")
@@ -59,14 +61,14 @@ def ends(name, values, wanted="two numbers, the least and the most"):
 
 
 def ends_or_one(name, value):
-    """(least, most), of those or of the only one."""
+    """Returns (lowest, highest), from two numbers or from one."""
     if is_numbers(value):
         return ends(name, value, "a number, or two: the least and the most")
     return (_check.number(name, value),) * 2
 
 
 def around(name, value, least=0.0):
-    """(-value, value), or the two numbers that are given, as torchvision takes angles."""
+    """Returns (-value, value), or the two given numbers, as torchvision takes angles."""
     if is_numbers(value):
         return ends(name, value, "a number x, for -x to x, or two: the least and the most")
     value = _check.number(name, value)
@@ -88,7 +90,7 @@ def only(name, value, *allowed, instead=""):
 
 
 def interpolation(given, known=RESIZED, default="bilinear"):
-    """The library's word for a name, torchvision's InterpolationMode, or Pillow's number."""
+    """Returns the library's word for a name, torchvision's InterpolationMode, or Pillow's number."""
     value = default if given is None else getattr(given, "value", given)
     name = PILLOW.get(value) if isinstance(value, int) else value.lower() if isinstance(value, str) else None
     name = "nearest" if name == "nearest-exact" else name  # as Pillow's nearest is
@@ -115,7 +117,7 @@ def _channel(name, given, value):
 
 
 def fill(given, name="fill"):
-    """The library's three numbers, of None (black), one, or three; -1: as the first."""
+    """Returns the library's three numbers for None (black), one number, or three; -1: as the first."""
     if isinstance(given, Mapping):
         raise TypeError(f"{name}={given!r}: a transform here is for pictures only: give the number that is theirs")
     if given is None:
@@ -130,7 +132,7 @@ def fill(given, name="fill"):
 
 
 def padding(given, name="padding"):
-    """(left, top, right, bottom), of one number, (left and right, top and bottom), or four."""
+    """Returns (left, top, right, bottom) from one number, (left and right, top and bottom), or four."""
     sides = [given] if not is_numbers(given) else _check.items(name, given, "an int, two or four")
     sides = [_check.integer(name, side, 0, 16384) for side in sides]
     if len(sides) not in (1, 2, 4):
@@ -139,7 +141,7 @@ def padding(given, name="padding"):
 
 
 def word(name, given, known, more=""):
-    """One of those."""
+    """Returns the word, if it is one of `known`."""
     if not isinstance(given, str) or given not in known:
         expected = f"expected one of {', '.join(map(repr, known))}{more or _check.near(given, known)}"
         raise ValueError(f"{name}={given!r:.80}: {expected}")

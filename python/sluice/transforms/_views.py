@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Presets of several views of each picture: columns, by their names."""
+"""Presets with several views of each image: dicts of columns."""
 from __future__ import annotations
 
 from .. import _check
@@ -48,11 +48,31 @@ def simclr(
     size: int = 224, strength: float = 1.0, *, field: str = "image", views: int = 2, dtype: Dtype = None, layout: str = "NCHW",
     mean: Values = (0.0, 0.0, 0.0), std: Values = (1.0, 1.0, 1.0),
 ) -> dict[str, Image]:  # fmt: skip
-    """SimCLR (Chen et al. 2020; data_util.py of google-research/simclr): "view1" and "view2", rows x 3 x size x size.
+    """Makes the views of SimCLR: columns "view1" and "view2", rows x 3 x size x size.
 
-    RandomResizedCrop of 0.08 to 1 of the area, bicubic, a flip; with p 0.8 a jitter of 0.8 (hue 0.2) times `strength`, grey
-    with p 0.2; with p 0.5 a blur of sigma 0.1 to 2, its kernel a tenth of the side. Values are of [0, 1], as there:
-    `mean` and `std` normalise them. Borders of the blur are mirrored, as torchvision does; there they are zero.
+    A bicubic RandomResizedCrop of 0.08 to 1 of the area and a flip; with probability 0.8 a jitter
+    of 0.8 (hue 0.2) times `strength`; grey with probability 0.2; with probability 0.5 a blur of
+    sigma 0.1 to 2 whose kernel is a tenth of the side. The blur mirrors the image at its borders,
+    like torchvision's; the original pads with zeros. Source: Chen et al. 2020; data_util.py of
+    google-research/simclr.
+
+    Args:
+        size: side of the views in pixels, 1 to 16384 [224].
+        strength: factor of the colour jitter, 0 to 2.5, at which the hue is arbitrary [1.0].
+        field: image field of the dataset ['image'].
+        views: number of views, 1 to 64 [2].
+        dtype: dtype of the views ['float32'].
+        layout: 'NCHW' or 'NHWC' ['NCHW'].
+        mean: mean of values of 0 to 1, for R, G and B [0: as in the original].
+        std: standard deviation, likewise [1].
+
+    Returns:
+        A dict of columns, for Loader(columns=).
+
+    Example:
+        >>> with sluice.Loader(data, batch_size=4, columns=T.presets.simclr(32)) as loader:
+        ...     next(iter(loader)).keys()
+        ['view1', 'view2']
     """
     side = _check.integer("size", size, 1, LIMIT)
     if not 0 <= _check.number("strength", strength) <= 2.5:
@@ -72,7 +92,9 @@ def _three(blurs):
 
 
 def _multi_crop(sides, scales, counts, blurs, blur, field, dtype, layout, mean, std, flips=True):
-    """The first large view, the other large ones, small ones: probabilities of a blur are of these three."""
+    """Returns the columns of the first large view, the other large views and the small views, whose
+    blur probabilities `blurs` has in this order.
+    """
 
     def steps(small, number):
         made: list[Transform] = _jittered(sides[small], scales[small], _DINO_JITTER, flips)
@@ -91,11 +113,33 @@ def dino(
     local_scale: Sequence[float] = (0.05, 0.4), field: str = "image", dtype: Dtype = None, layout: str = "NCHW",
     mean: Values = MEAN, std: Values = STD,
 ) -> dict[str, Image]:  # fmt: skip
-    """DINO (Caron et al. 2021; main_dino.py of facebookresearch/dino): "global1", "global2", "local1" to "local8".
+    """Makes the views of DINO: columns "global1", "global2" and "local1" to "local8".
 
-    RandomResizedCrop, bicubic, of 0.4 to 1 of the area to `size`, of 0.05 to 0.4 to `local_size`; a flip, with p 0.8 a jitter
-    of 0.4, 0.4, 0.2, 0.1, grey with p 0.2, Pillow's blur of radius 0.1 to 2 with p 1, 0.1, 0.5 (first, second, small
-    ones); the second is solarized with p 0.2.
+    A bicubic RandomResizedCrop and a flip; with probability 0.8 a jitter of 0.4, 0.4, 0.2, 0.1;
+    grey with probability 0.2; Pillow's blur of radius 0.1 to 2 with probability 1 (global1), 0.1
+    (global2) or 0.5 (local views). global2 is solarized with probability 0.2. Source: Caron et al.
+    2021; main_dino.py of facebookresearch/dino.
+
+    Args:
+        size: side of the global views in pixels [224].
+        local_size: side of the local views in pixels [96].
+        local_views: number of local views, 0 to 64 [8].
+        global_scale: (smallest, largest) area of global crops, as a fraction of the image's [0.4,
+            1.0].
+        local_scale: (smallest, largest) area of local crops, likewise [0.05, 0.4].
+        field: image field of the dataset ['image'].
+        dtype: dtype of the views ['float32'].
+        layout: 'NCHW' or 'NHWC' ['NCHW'].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        A dict of columns, for Loader(columns=).
+
+    Example:
+        >>> with sluice.Loader(data, batch_size=4, columns=T.presets.dino(32, 16, local_views=2)) as loader:
+        ...     next(iter(loader)).keys()
+        ['global1', 'global2', 'local1', 'local2']
     """
     return _multi_crop(
         (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), (1.0, 0.1, 0.5),
@@ -108,9 +152,32 @@ def ibot(
     global_scale: Sequence[float] = (0.14, 1.0), local_scale: Sequence[float] = (0.05, 0.4), field: str = "image",
     dtype: Dtype = None, layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
 ) -> dict[str, Image]:  # fmt: skip
-    """iBOT (Zhou et al. 2022; main_ibot.py of bytedance/ibot): dino's views, by default two large ones of 0.14 to 1.
+    """Makes the views of iBOT: dino's views, by default two global ones of 0.14 to 1 of the area.
 
-    All large views but the first are blurred with p 0.1 and solarized with p 0.2. The masks of patches are the program's.
+    All global views except the first are blurred with probability 0.1 and solarized with
+    probability 0.2. Your program makes the masks of patches. Source: Zhou et al. 2022; main_ibot.py
+    of bytedance/ibot.
+
+    Args:
+        size: side of the global views in pixels [224].
+        local_size: side of the local views in pixels [96].
+        global_views: number of global views, 1 to 64 [2].
+        local_views: number of local views, 0 to 64 [0].
+        global_scale: (smallest, largest) area of global crops, as a fraction of the image's [0.14,
+            1.0].
+        local_scale: (smallest, largest) area of local crops, likewise [0.05, 0.4].
+        field: image field of the dataset ['image'].
+        dtype: dtype of the views ['float32'].
+        layout: 'NCHW' or 'NHWC' ['NCHW'].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        A dict of columns, for Loader(columns=).
+
+    Example:
+        >>> list(T.presets.ibot(32))
+        ['global1', 'global2']
     """
     counts = _count("global_views", global_views, 1), _count("local_views", local_views, 0)
     return _multi_crop(
@@ -123,12 +190,36 @@ def dinov2(
     local_scale: Sequence[float] = (0.05, 0.32), blurs: Sequence[float] = (0.0, 0.9, 0.5), field: str = "image",
     dtype: Dtype = None, layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
 ) -> dict[str, Image]:  # fmt: skip
-    """DINOv2 (Oquab et al. 2023; data/augmentations.py, data/transforms.py and ssl_default_config.yaml of
-    facebookresearch/dinov2): dino's views, large ones of 0.32 to 1 of the area, small ones of 0.05 to 0.32.
+    """Makes the views of DINOv2: dino's with other crop areas and torchvision's blur.
 
-    The blur is torchvision's, of kernel 9. `blurs`: its probability in the first, the second and the small views. The
-    code writes 1, 0.1 and 0.5 and hands 1 - p to torchvision's RandomApply, which blurs with what it is given: so models
-    were trained with 0, 0.9 and 0.5, the preset here. blurs=(1, 0.1, 0.5) is what was written.
+    The blur has kernel 9.
+
+    The original code writes blur probabilities 1, 0.1 and 0.5, but passes 1 - p to torchvision's
+    RandomApply, which blurs with the probability that it receives. So models were trained with 0,
+    0.9 and 0.5, the default here; blurs=(1, 0.1, 0.5) follows the text of the code. Source: Oquab
+    et al. 2023; data/augmentations.py, data/transforms.py and ssl_default_config.yaml of
+    facebookresearch/dinov2.
+
+    Args:
+        size: side of the global views in pixels [224].
+        local_size: side of the local views in pixels [96].
+        local_views: number of local views, 0 to 64 [8].
+        global_scale: (smallest, largest) area of global crops, as a fraction of the image's [0.32,
+            1.0].
+        local_scale: (smallest, largest) area of local crops, likewise [0.05, 0.32].
+        blurs: blur probabilities of global1, global2 and the local views [0.0, 0.9, 0.5].
+        field: image field of the dataset ['image'].
+        dtype: dtype of the views ['float32'].
+        layout: 'NCHW' or 'NHWC' ['NCHW'].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        A dict of columns, for Loader(columns=).
+
+    Example:
+        >>> list(T.presets.dinov2(32, 16, local_views=1))
+        ['global1', 'global2', 'local1']
     """
     return _multi_crop(
         (size, local_size), (global_scale, local_scale), (2, _count("local_views", local_views, 0)), _three(blurs),
@@ -143,19 +234,48 @@ def dinov3(
     local_crops_subset_of_global_crops: bool = False, patch_size: int = 16, field: str = "image", dtype: Dtype = None,
     layout: str = "NCHW", mean: Values = MEAN, std: Values = STD,
 ) -> dict[str, Image | Geometry]:  # fmt: skip
-    """DINOv3 (Simeoni et al. 2025; data/augmentations.py, data/transforms.py and dinov3_vit7b16_pretrain.yaml of
-    facebookresearch/dinov3): dinov2's views with the sizes that its largest model was trained with, and without flips.
+    """Makes the views of DINOv3: dinov2's views in the sizes of its largest model, without flips.
 
-    ssl_default_config.yaml has dinov3(224, 96, horizontal_flips=True), which is dinov2(). Blurs are as of dinov2, by the
-    same 1 - p. What these configurations leave out, by their names:
-    share_color_jitter: one jitter for all views; each by its own mean grey, where there the whole picture was jittered.
-    teacher_no_color_jitter: the large views' crops without jitter, blur and solarizing are "teacher1" and "teacher2".
-    gram_teacher_crops_size: the same crops of so many pixels are "gram1" and "gram2", for the Gram teacher
-    (dinov3_vit7b16_gram_anchor.yaml: 512, without distortions); each of the crops is resampled once, of the picture.
-    local_crops_subset_of_global_crops: small views are cut out of the large ones, half of them of each, on the grid of
-    `patch_size`, behind a jitter and a blur of their own; `local_scale` is not used. Then "global1.at", "local1.at" and
-    so on are there, columns of Geometry, and where a view was cut, across and down, is the difference
-    batch["global1.at"][:, :2, 2] - batch["local1.at"][:, :2, 2].
+    ssl_default_config.yaml has dinov3(224, 96, horizontal_flips=True), which equals dinov2(). Blurs
+    are as of dinov2, with the same 1 - p. Source: Simeoni et al. 2025; data/augmentations.py,
+    data/transforms.py and dinov3_vit7b16_pretrain.yaml of facebookresearch/dinov3.
+
+    With local_crops_subset_of_global_crops, columns of Geometry named "global1.at", "local1.at" and
+    so on are added. The position of a local view, across and down, is batch["global1.at"][:, :2, 2]
+    - batch["local1.at"][:, :2, 2].
+
+    Args:
+        size: side of the global views in pixels [256].
+        local_size: side of the local views in pixels [112].
+        local_views: number of local views, 0 to 64 [8].
+        global_scale: (smallest, largest) area of global crops, as a fraction of the image's [0.32,
+            1.0].
+        local_scale: (smallest, largest) area of local crops, likewise [0.05, 0.32].
+        horizontal_flips: True flips views at random [False].
+        blurs: blur probabilities of global1, global2 and the local views [0.0, 0.9, 0.5].
+        share_color_jitter: True uses one jitter for all views; each uses its own mean grey, whereas
+            the original jitters the whole image [False].
+        teacher_no_color_jitter: True adds "teacher1" and "teacher2": the global crops without
+            jitter, blur and solarizing [False].
+        gram_teacher_crops_size: side of added views "gram1" and "gram2", the same crops for the
+            Gram teacher (dinov3_vit7b16_gram_anchor.yaml: 512, without distortions); each is
+            resampled once, from the image [none].
+        local_crops_subset_of_global_crops: True cuts local views out of the global ones, half of
+            them from each, on the grid of `patch_size`, after a jitter and a blur of their own;
+            `local_scale` is not used [False].
+        patch_size: grid of those cuts in pixels [16].
+        field: image field of the dataset ['image'].
+        dtype: dtype of the views ['float32'].
+        layout: 'NCHW' or 'NHWC' ['NCHW'].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        A dict of columns, for Loader(columns=).
+
+    Example:
+        >>> list(T.presets.dinov3(32, 16, local_views=1))
+        ['global1', 'global2', 'local1']
     """
     views = _count("local_views", local_views, 0)
     flips = _check.flag("horizontal_flips", horizontal_flips)

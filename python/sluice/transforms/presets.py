@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recipes of papers, as lists of transforms: look at one with print, or take it apart (`.transforms`).
-simclr, dino, dinov2, dinov3 and ibot are several views of each picture: dicts of columns, for Loader(columns=).
+"""Published recipes, as transforms. Print one to see its steps, or use its `.transforms`.
 
-What they have beside transforms (label smoothing of the loss, schedules) is the program's own; repeated augmentation is the
-loader's repeats=.
-`num_classes`: labels become rows of shares, mixed as the pictures are (transforms.MixUp); None leaves mixing out.
+simclr, dino, dinov2, dinov3 and ibot make several views of each image: dicts of columns, for
+Loader(columns=).
+
+Your program supplies the rest of a recipe, such as label smoothing of the loss and schedules;
+repeated augmentation is the loader's `repeats`. With `num_classes`, labels become rows of class
+weights, mixed as the images are (transforms.MixUp); None leaves mixing out.
 """
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ def _tensor(mean, std):
 
 
 def _shorter(size, crop_ratio):
-    """What the shorter side is resized to for a middle of `size`."""
+    """Returns the size to which the shorter side is resized for a central crop of `size`."""
     return int(_check.integer("size", size, 1, LIMIT) / crop_ratio)
 
 
@@ -78,11 +80,27 @@ def _evaluation(size, shorter, mean, std, interpolation="bicubic"):
 def resnet_strikes_back(
     procedure: str = "A2", *, size: int | None = None, num_classes: int | None = None, mean: Values = MEAN, std: Values = STD
 ) -> Compose:
-    """"ResNet strikes back" (Wightman, Touvron, Jegou 2021, arXiv 2110.00476), table 2: A1, A2 or A3.
+    """Makes the training recipe of "ResNet strikes back", procedures A1, A2 and A3.
 
-    RandomResizedCrop to 224 (A3: 160), flip, timm's RandAugment of magnitude 7 (A3: 6) and deviation 0.5, increasing;
-    mixup 0.2 (A2, A3: 0.1) or cutmix 1.0, one as often as the other; label smoothing 0.1 (A1 only). No erasing, no jitter.
-    Of the crop the paper does not say the interpolation: here it is drawn, bilinear or bicubic, timm's default.
+    RandomResizedCrop, flip, and timm's RandAugment with deviation 0.5, increasing: magnitude 7 (A3:
+    6). Mixup 0.2 (A2, A3: 0.1) or cutmix 1.0, equally often; label smoothing 0.1 (A1 only). No
+    erasing, no jitter. The paper does not give the crop's interpolation: it is drawn here, bilinear
+    or bicubic, which is timm's default. Source: Wightman, Touvron, Jegou 2021, arXiv 2110.00476,
+    table 2.
+
+    Args:
+        procedure: 'A1', 'A2' or 'A3' ['A2'].
+        size: side of the result in pixels [224; A3: 160].
+        num_classes: number of classes; None leaves mixing out [None].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.resnet_strikes_back("A3", size=32)(image).shape
+        (32, 32, 3)
     """
     own, magnitude, alpha, smoothing = _of(STRIKES_BACK, "procedure", procedure)
     size = own if size is None else size
@@ -98,17 +116,47 @@ def resnet_strikes_back(
 
 
 def resnet_strikes_back_eval(size: int = 224, *, mean: Values = MEAN, std: Values = STD) -> Compose:
-    """Its evaluation, at 224 for all three: a crop ratio of 0.95, bicubic."""
+    """Makes the evaluation of resnet_strikes_back: a crop ratio of 0.95, bicubic.
+
+    Args:
+        size: side of the result in pixels, for all three procedures [224].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.resnet_strikes_back_eval(32)(image).shape
+        (32, 32, 3)
+    """
     return _evaluation(size, _shorter(size, 0.95), mean, std)
 
 
 def deit3(
     size: int = 224, simple_crop: bool = False, *, num_classes: int | None = None, mean: Values = MEAN, std: Values = STD
 ) -> Compose:
-    """DeiT III (Touvron, Cord, Jegou 2022, arXiv 2204.07118; augment.py and README_revenge.md of facebookresearch/deit).
+    """Makes the training recipe of DeiT III.
 
-    3-Augment with a jitter of 0.3. On ImageNet-1k: RandomResizedCrop, mixup 0.8 or cutmix 1.0. On ImageNet-21k:
-    simple_crop=True, cutmix 1.0 only. No label smoothing, no erasing.
+    3-Augment with a jitter of 0.3, without label smoothing or erasing.
+
+    For ImageNet-1k: RandomResizedCrop, mixup 0.8 or cutmix 1.0. For ImageNet-21k: simple_crop=True,
+    cutmix 1.0 only. Source: Touvron, Cord, Jegou 2022, arXiv 2204.07118; augment.py and
+    README_revenge.md of facebookresearch/deit.
+
+    Args:
+        size: side of the result in pixels [224].
+        simple_crop: as of ThreeAugment [False].
+        num_classes: number of classes; None leaves mixing out [None].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.deit3(32)(image).shape
+        (32, 32, 3)
     """
     steps: list[Transform] = [ThreeAugment(size, simple_crop), *_tensor(mean, std)]
     if num_classes is not None:
@@ -117,21 +165,69 @@ def deit3(
 
 
 def deit3_eval(size: int = 224, crop_ratio: float = 1.0, *, mean: Values = MEAN, std: Values = STD) -> Compose:
-    """Its evaluation (datasets.py): the shorter side to size / crop_ratio, bicubic; --eval-crop-ratio 1.0 is the recipe's."""
+    """Makes the evaluation of deit3 (datasets.py).
+
+    Resizes the shorter side to size / crop_ratio, bicubic, and crops the centre.
+
+    Args:
+        size: side of the result in pixels [224].
+        crop_ratio: side of the crop over the shorter side, above 0; the recipe's --eval-crop-ratio
+            is 1.0 [1.0].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.deit3_eval(32)(image).shape
+        (32, 32, 3)
+    """
     if not _check.number("crop_ratio", crop_ratio) > 0:
         raise ValueError(f"crop_ratio={crop_ratio!r}: expected a part of the side, above 0")
     return _evaluation(size, _shorter(size, crop_ratio), mean, std)
 
 
 def mae(size: int = 224, *, mean: Values = MEAN, std: Values = STD) -> Compose:
-    """Pre-training of MAE (He et al. 2022; main_pretrain.py of facebookresearch/mae): RandomResizedCrop of 0.2 to 1 of
-    the area, bicubic, and a flip."""
+    """Makes the pre-training recipe of MAE.
+
+    A bicubic RandomResizedCrop of 0.2 to 1 of the area, and a flip.
+
+    Source: He et al. 2022; main_pretrain.py of facebookresearch/mae.
+
+    Args:
+        size: side of the result in pixels [224].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.mae(32)(image).shape
+        (32, 32, 3)
+    """
     crop = RandomResizedCrop(size, scale=(0.2, 1.0), interpolation="bicubic")
     return Compose([crop, RandomHorizontalFlip(), *_tensor(mean, std)])
 
 
 def mae_eval(size: int = 224, *, mean: Values = MEAN, std: Values = STD) -> Compose:
-    """Evaluation of its classifiers (util/datasets.py): a crop ratio of 224/256 up to 224, of 1 above it; bicubic."""
+    """Makes the evaluation of MAE's classifiers (util/datasets.py).
+
+    A crop ratio of 224/256 up to size 224, of 1 above it; bicubic.
+
+    Args:
+        size: side of the result in pixels [224].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.mae_eval(32)(image).shape
+        (32, 32, 3)
+    """
     same = _shorter(size, 1)
     return _evaluation(size, _shorter(size, 224 / 256) if same <= 224 else same, mean, std)
 
@@ -140,12 +236,29 @@ def torchvision_vit(
     model: str = "vit_b_16", *, size: int = 224, auto_augment: str | None = None, random_erase: float | None = None,
     num_classes: int | None = None, mean: Values = MEAN, std: Values = STD,
 ) -> Compose:  # fmt: skip
-    """Training of torchvision's ViTs (references/classification of pytorch/vision: README.md, presets.py).
+    """Makes the training recipe of torchvision's ViTs.
 
-    RandomResizedCrop and flip; vit_b_16, vit_l_32: RandAugment(2, 9); vit_b_32: AutoAugment; vit_l_16:
-    TrivialAugmentWide and erasing with p 0.1; bilinear. mixup 0.2 or cutmix 1.0, one as often as the other. auto_augment:
-    another one, 'ra', 'ta_wide', 'augmix', 'imagenet', 'cifar10', 'svhn'. random_erase: another probability. Label
-    smoothing (0.11, vit_l_16: 0.1) is the loss's.
+    A bilinear RandomResizedCrop and a flip; RandAugment(2, 9) for vit_b_16 and vit_l_32,
+    AutoAugment for vit_b_32, TrivialAugmentWide and erasing with probability 0.1 for vit_l_16;
+    mixup 0.2 or cutmix 1.0, equally often. Label smoothing (0.11; vit_l_16: 0.1) belongs to the
+    loss. Source: references/classification of pytorch/vision, README.md and presets.py.
+
+    Args:
+        model: 'vit_b_16', 'vit_b_32', 'vit_l_16' or 'vit_l_32' ['vit_b_16'].
+        size: side of the result in pixels [224].
+        auto_augment: another policy: 'ra', 'ta_wide', 'augmix', 'imagenet', 'cifar10' or 'svhn'
+            [the model's].
+        random_erase: another probability of erasing, 0 to 1 [the model's].
+        num_classes: number of classes; None leaves mixing out [None].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.torchvision_vit("vit_l_16", size=32)(image).shape
+        (32, 32, 3)
     """
     own, erasing = _of(VITS, "model", model)
     auto_augment = own if auto_augment is None else auto_augment
@@ -166,34 +279,100 @@ def torchvision_vit(
 
 
 def torchvision_vit_eval(size: int = 224, resize_size: int = 256, *, mean: Values = MEAN, std: Values = STD) -> Compose:
-    """Its evaluation: the shorter side to 256 (vit_l_16: 232), bilinear."""
+    """Makes the evaluation of torchvision_vit.
+
+    Resizes the shorter side to `resize_size`, bilinear, and crops the centre.
+
+    Args:
+        size: side of the result in pixels [224].
+        resize_size: size of the shorter side in pixels; vit_l_16 has 232 [256].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.torchvision_vit_eval(32, 36)(image).shape
+        (32, 32, 3)
+    """
     return _evaluation(size, resize_size, mean, std, "bilinear")
 
 
 def large_scale_jitter(
     size: Size = 1024, scale_range: Values = (0.1, 2.0), *, mean: Values = MEAN, std: Values = STD
 ) -> Compose:
-    """Training of detectors by large scale jitter ("Simple Copy-Paste", Ghiasi et al. 2021, arXiv 2012.07177).
+    """Makes the training recipe of detectors with large scale jitter.
 
-    ScaleJitter of 0.1 to 2 (standard scale jitter: 0.8 to 1.25), FixedSizeCrop, a flip; the mean colour where the picture
-    ends. Normalised as torchvision's detectors do by themselves: give them mean=(0, 0, 0), std=(1, 1, 1).
+    ScaleJitter, FixedSizeCrop and a flip.
+
+    Images are padded with ImageNet's mean colour and normalized like torchvision's detectors do
+    themselves: give those mean=(0, 0, 0), std=(1, 1, 1). Source: "Simple Copy-Paste", Ghiasi et al.
+    2021, arXiv 2012.07177.
+
+    Args:
+        size: (height, width) of the result in pixels, or one int for both [1024].
+        scale_range: (lowest, highest) factor; standard scale jitter has (0.8, 1.25) [0.1, 2.0].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.large_scale_jitter(64)(image).shape
+        (64, 64, 3)
     """
     steps = [ScaleJitter(size, scale_range), FixedSizeCrop(size, MEAN_COLOUR), RandomHorizontalFlip()]
     return Compose([*steps, *_tensor(mean, std)])
 
 
 def large_scale_jitter_eval(size: int = 1024, *, mean: Values = MEAN, std: Values = STD) -> Compose:
-    """Its evaluation: the longer side to `size`, the rest of the square filled, right and below. It draws nothing."""
+    """Makes the evaluation of large_scale_jitter.
+
+    The longer side becomes `size`, and the square is filled on the right and below. Nothing is
+    random.
+
+    Args:
+        size: side of the result in pixels [1024].
+        mean: mean of values of 0 to 1, for R, G and B [ImageNet's].
+        std: standard deviation, likewise [ImageNet's].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.large_scale_jitter_eval(64)(image).shape
+        (64, 64, 3)
+    """
     return Compose([RandomShortestSize(size, size), FixedSizeCrop(size, MEAN_COLOUR), *_tensor(mean, std)])
 
 
 def yolo(size: int = 640, end_epoch: int | None = None, *, translate: float = 0.1, scale: float = 0.5) -> Compose:
-    """Training of YOLO models (ultralytics: data/augment.py, v8_transforms with the defaults of cfg/default.yaml).
+    """Makes the training recipe of YOLO models.
 
-    Mosaic until `end_epoch` (its close_mosaic: the number of epochs less 10; None: in all), moved by up to `translate` of
-    `size`, scaled by 1 - scale to 1 + scale, hue, saturation and value changed, a flip; [0, 1], not normalised. Boxes:
-    columns.Boxes("boxes", keep="yolo"); the dataset knows their format. Left out: its Albumentations (each p 0.01), and
-    what is off there (turns, MixUp, copy-paste).
+    Mosaic, an affine map, changes of hue, saturation and value, and a flip.
+
+    Values are 0 to 1, not normalized. For boxes use columns.Boxes("boxes", keep="yolo"); the
+    dataset knows their format. Not included: its Albumentations (each with probability 0.01), and
+    steps that are off by default (rotations, MixUp, copy-paste). Source: ultralytics, v8_transforms
+    of data/augment.py with the defaults of cfg/default.yaml.
+
+    Args:
+        size: side of the result in pixels, 1 to 8192 [640].
+        end_epoch: first epoch without Mosaic: the number of epochs minus ultralytics' close_mosaic
+            of 10 [none].
+        translate: largest movement, as a fraction of `size` [0.1].
+        scale: x, for scale factors of 1 - x to 1 + x [0.5].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> columns = {"image": sluice.columns.Image(transform=T.presets.yolo(32))}
+        >>> with sluice.Loader(data, batch_size=4, columns=columns) as loader:
+        ...     next(iter(loader))["image"].shape
+        (4, 32, 32, 3)
     """
     part = _check.number("translate", translate) / 2  # of the mosaic's canvas, which is twice as large
     scale = _check.number("scale", scale)
@@ -202,8 +381,22 @@ def yolo(size: int = 640, end_epoch: int | None = None, *, translate: float = 0.
 
 
 def yolo_eval(size: Size = 640, enlarge: bool = False) -> Compose:
-    """Evaluation of YOLO models (ultralytics, data/augment.py): LetterBox, [0, 1], not normalised. It draws nothing.
+    """Makes the evaluation of YOLO models: LetterBox, values of 0 to 1, not normalized.
 
-    enlarge: whether pictures smaller than `size` become larger, as they do in its predictor.
+    Nothing is random.
+
+    Source: ultralytics, data/augment.py.
+
+    Args:
+        size: (height, width) of the result in pixels, or one int for both [640].
+        enlarge: True enlarges images that are smaller than `size`, as ultralytics' predictor does
+            [False].
+
+    Returns:
+        The transform.
+
+    Example:
+        >>> T.presets.yolo_eval(64)(image).shape
+        (64, 64, 3)
     """
     return Compose([LetterBox(size, enlarge=enlarge), ToTensor()])
