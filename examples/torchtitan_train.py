@@ -28,10 +28,13 @@ def build_dataloader(dp_world_size, dp_rank, job_config, **_):
     """Returns the loader; torchtitan calls this once its ranks are known."""
     training = job_config.training
     tokens = sluice.Dataset(training.dataset_path, flat=("uint16", (os.path.getsize(training.dataset_path) // 2,)))
-    window = {"length": training.seq_len, "dtype": "int64"}
+    length = training.seq_len
     loader = sluice.torch.DataLoader(
         tokens, batch_size=training.local_batch_size, shuffle=True, drop_last=True, seed=7, rank=dp_rank, world_size=dp_world_size,
-        columns={"input": C.Window("tensor", **window), "target": C.Window("tensor", offset=1, **window)},
+        columns={
+            "input": C.Window("tensor", length=length, dtype="int64"),
+            "target": C.Window("tensor", length=length, dtype="int64", offset=1),
+        },
     )  # fmt: skip
     return sluice.torchtitan.dataloader(loader, {"input": "input"}, "target", dp_rank=dp_rank, dp_world_size=dp_world_size)
 

@@ -5,8 +5,8 @@ import shutil
 import signal
 import sys
 
-own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "sluice")
-tool = own if os.path.exists(own) else shutil.which("sluice")
+own: str = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "sluice")
+tool: str | None = own if os.path.exists(own) else shutil.which("sluice")
 if tool is None:
     sys.exit("python -m sluice: there is no `sluice` beside the package or in PATH")
 for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and so would the tool

@@ -16,6 +16,9 @@ from ._addresses import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from ._types import Paths
 
 # A chunk has these many samples, or bytes: (with little to do, usually, at most). A chunk takes some 4 ms of CPU and eight syncs.
@@ -104,8 +107,13 @@ class JsonLines:
     """
 
     unit = " bytes"
-    fields: dict = {}
-    classes: list = []
+    fields: dict[str, Any] = {}
+    classes: list[str] = []
+    paths: list[str]
+    files: list[str]
+    sizes: list[int]
+    units: int
+    fingerprint: str
 
     def __init__(self, path: Paths) -> None:
         paths = path if isinstance(path, (list, tuple)) else [path]
@@ -129,11 +137,12 @@ class JsonLines:
             found.update(f"{file[start:]}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
         self.units, self.fingerprint = sum(self.sizes), found.hexdigest()
 
-    def chunks(self):
+    def chunks(self) -> list[Any]:
         """Cuts the files into chunks.
 
-        A chunk is a list of (number of the file, first byte, end). A line belongs to the range in
-        which it begins.
+        Returns:
+            Chunks: lists of (number of the file, first byte, end). A line belongs to the range in
+            which it begins.
         """
         size = _chunk_units(self.units, BYTES)
         chunks, chunk, space = [], [], size
@@ -149,19 +158,25 @@ class JsonLines:
                     chunk, space = [], size
         return chunks + [chunk] if chunk else chunks
 
-    def length(self, chunk):
+    def length(self, chunk: Any) -> int:
         """Counts the bytes of a chunk.
 
         Args:
             chunk: a chunk of chunks().
+
+        Returns:
+            The number of bytes.
         """
         return sum(end - first for _, first, end in chunk)
 
-    def read(self, chunk):
-        """Yields (place, bytes of the chunk before it, sample, error) for each line.
+    def read(self, chunk: Any) -> Iterator[Any]:
+        """Reads the lines of a chunk.
 
         Args:
             chunk: a chunk of chunks().
+
+        Returns:
+            An iterator of (place, bytes of the chunk before it, sample, error).
         """
         import json
 
@@ -221,16 +236,19 @@ class JsonLines:
         error.file, error.offset, error.reason, error.status = found["file"], found["offset"], reason, "corrupt"
         return error
 
-    def where(self, place):
-        """Names a place: (text, {"sample", "file", "offset"}).
+    def where(self, place: Any) -> tuple[str, dict[str, Any]]:
+        """Names a place.
 
         Args:
             place: (number of the file, offset of the line).
+
+        Returns:
+            (text, {"sample", "file", "offset"}).
         """
         file = self.files[place[0]]
         return f"{file}:{place[1]}", {"sample": None, "file": file, "offset": place[1]}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"sluice.JsonLines({self.paths}, {len(self.files)} files, {self.units} bytes)"
 
 

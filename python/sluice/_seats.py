@@ -14,7 +14,7 @@ from .loader import Loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 
 class Over:
@@ -23,6 +23,7 @@ class Over:
     """
 
     _made_by = ""  # name of the function that makes such an object, for errors
+    loader: Loader
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -44,7 +45,7 @@ class Over:
         else:
             setattr(self.loader, name, value)
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
 
     def __repr__(self) -> str:

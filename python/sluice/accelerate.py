@@ -138,6 +138,10 @@ class Prepared(_seats.Over):
     """
 
     _made_by = PREPARE
+    gradient_state: Any
+    device: Any
+    end_of_dataloader: bool
+    remainder: int
 
     def __init__(self, loader: Loader, accelerator: Any, placed: bool) -> None:
         super().__init__(loader)

@@ -16,7 +16,7 @@ PACKED_PARTS = ("targets", "positions", "documents", "cu_seqlens", "cu_seqlens_p
                 "media", "media_offsets", "media_lengths")  # by name only, too  # fmt: skip
 
 
-class Batch(list):
+class Batch(list["Any"]):
     """A batch: a list of the requested columns, which also have names.
 
     The requested columns are the keys of columns=, in their order; without columns=, the dataset's
@@ -84,7 +84,7 @@ class Batch(list):
 
     # ---- columns ----
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
             try:
                 return list.__getitem__(self, key)
@@ -127,7 +127,7 @@ class Batch(list):
     def _said_parts(self):
         return f"; it has {', '.join(map(repr, self.parts()))}" if self.parts() else ""
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, slice):
             raise TypeError("columns of a batch are replaced one by one")
         if isinstance(key, str):
@@ -139,7 +139,7 @@ class Batch(list):
             key = self._names.index(key)
         list.__setitem__(self, key, value)
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         if isinstance(key, str):
             is_fact = key in FACTS and isinstance(self._made, _sluice.Batch)
             return key in self._names or key in self._facts or is_fact or self._part(key) is not None
@@ -335,8 +335,9 @@ class Batch(list):
     def _refuse(self, *arguments: Any) -> NoReturn:
         raise TypeError("the columns of a batch stay as many as they are: list(batch) is a list that can change")
 
-    append = extend = insert = pop = remove = clear = sort = reverse = _refuse  # type: ignore[assignment]
-    __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+    if not TYPE_CHECKING:
+        append = extend = insert = pop = remove = clear = sort = reverse = _refuse
+        __delitem__ = __iadd__ = __imul__ = _refuse
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -371,10 +372,15 @@ class Told(tuple):
     def __new__(cls, batch: Any) -> Self:
         return tuple.__new__(cls, (batch.index, batch.epoch, batch.rows, batch.device))
 
-    index = property(lambda self: self[0])  # type: ignore[assignment]
-    epoch = property(lambda self: self[1])
-    rows = property(lambda self: self[2])
-    device = property(lambda self: self[3])
+    if TYPE_CHECKING:
+        epoch: int
+        rows: int
+        device: str
+    else:
+        index = property(lambda self: self[0])
+        epoch = property(lambda self: self[1])
+        rows = property(lambda self: self[2])
+        device = property(lambda self: self[3])
 
 
 class Released(Batch):
@@ -385,8 +391,9 @@ class Released(Batch):
     def _raise(self, *arguments: Any) -> NoReturn:
         raise _sluice.StateError("the batch was released")
 
-    __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = _raise  # type: ignore[assignment]
-    get = keys = parts = values = items = _raise  # type: ignore[assignment]
+    if not TYPE_CHECKING:
+        __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = _raise
+        get = keys = parts = values = items = _raise
 
     def _repr_html_(self) -> str:
         return repr(self)

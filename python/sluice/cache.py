@@ -22,7 +22,7 @@ from .packing import progress_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from builtins import list as List
-    from typing import NamedTuple
+    from typing import NamedTuple, NoReturn
 
     from ._types import Progress, Source
     from .dataset import Dataset
@@ -90,7 +90,7 @@ else:
 __all__ = ["Emptied", "Entry", "Filled", "Verified", "empty", "fill", "list", "verify"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> NoReturn:
     raise _check.missing_name(__name__, name, __all__)
 
 

@@ -81,6 +81,9 @@ class Column:
 
     _kind = ""
     _given: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the arguments, for repr
+    field: str | None
+    _functions: list[Any]
+    _values: dict[str, Any]
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):
@@ -122,7 +125,7 @@ class Column:
     def _dict(self, name):
         return {"field": self.field or name, "name": name, **self._values}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         arguments, named = self._given or ((), {})
         given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in named.items())]
         return f"sluice.columns.{type(self).__name__}({', '.join(given)})"
@@ -338,6 +341,9 @@ class FIM:
         >>> sluice.columns.FIM(0.5, prefix=101, middle=102, suffix=103)
         sluice.columns.FIM(rate=0.5, prefix=101, middle=102, suffix=103, spm=0.5)
     """
+
+    _given: dict[str, float]
+    _values: dict[str, Any]
 
     def __init__(self, rate: float, prefix: int, middle: int, suffix: int, spm: float = 0.5) -> None:
         shares = {"rate": _check.number("rate", rate), "spm": _check.number("spm", spm)}

@@ -17,7 +17,7 @@ from ._names import DTYPE_NAMES, EXIFS, TABLES, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, overload
 
     import numpy
@@ -33,7 +33,7 @@ FORMATS = {
 }  # fmt: skip
 
 
-inherited = []  # never closed: the parent's
+inherited: list[Any] = []  # never closed: the parent's
 
 
 if not TYPE_CHECKING:
@@ -103,7 +103,7 @@ if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes lon
             return super().__repr__()[:-1] + more + ")"
 
 
-def argument_hints(call):
+def argument_hints(call: str) -> dict[str, str]:
     """Returns error hints for arguments of a Dataset that are given to a function that opens one from
     a path.
     """
@@ -133,7 +133,7 @@ def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[st
     return choices
 
 
-def opened(name, value):
+def opened(name: str, value: Any) -> Dataset:
     """Returns the dataset that an argument is, names by a path, or, for datasets of torch, consists
     of.
     """
@@ -211,6 +211,9 @@ class Dataset:
         >>> sorted(data[0])
         ['image', 'key', 'label']
     """
+
+    paths: list[str | bytes]
+    _arguments: dict[str, Any]
 
     @_check.named
     def __init__(
@@ -496,6 +499,10 @@ class Dataset:
             raise IndexError(f"sample {index} of {count}")
         return number
 
+    if TYPE_CHECKING:  # zip() and for loops go by the numbers of samples
+
+        def __iter__(self) -> Iterator[dict[str, Any]]: ...
+
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
     @overload
@@ -739,10 +746,10 @@ class Dataset:
     def __add__(self, other: Dataset) -> Dataset:
         return concat([self, other]) if isinstance(other, Dataset) else NotImplemented
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _reopen, (self.paths, self._arguments)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"sluice.Dataset({[shown(path) for path in self.paths]}, {len(self)} samples, {self.format}{self._without()})"
 
     def _repr_html_(self) -> str:
@@ -917,7 +924,7 @@ def _weights(row):
     return [_check.number("weights", weight) for weight in _check.items("weights", row, "a number for each dataset")]
 
 
-def labels_of(labels, allow_case_duplicates):
+def labels_of(labels: Any, allow_case_duplicates: Any) -> Any:
     """Returns labels in the library's form: None, or (classes, from, to, allow_case_duplicates)."""
     wanted = "'same', 'union', a list of names, or a dict of names (or numbers), each with a name or None"
     allowed = _check.flag("allow_case_duplicates", allow_case_duplicates)

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of the user on columns (transforms.Python), and their cost."""
+from __future__ import annotations
+
 import time
 import warnings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 WARN_AFTER = 8  # calls, so that what the first ones set up weighs little
 CHEAPER = "per_sample=False would call it once a batch, and transforms.Native calls compiled code on the workers"
@@ -35,12 +41,15 @@ def _rows(array):
 class Functions:
     """Calls the functions of one column, and counts their time."""
 
-    def __init__(self, column, steps):
-        self.column, self.steps = column, steps
-        self.calls = self.rows = self.nanoseconds = 0
+    def __init__(self, column: str, steps: Any) -> None:
+        self.column: str = column
+        self.steps: Any = steps
+        self.calls: int = 0
+        self.rows: int = 0
+        self.nanoseconds: int = 0
         self._warn = any(step.per_sample for step in steps)
 
-    def __call__(self, array):
+    def __call__(self, array: Any) -> Any:
         if self._warn and self.calls == WARN_AFTER:  # before they may change the array, as it can be an error
             self._warn = False
             warnings.warn(f"{self}; {CHEAPER}", RuntimeWarning, stacklevel=3)
@@ -67,17 +76,17 @@ class Functions:
             raise ValueError(f"{step!r} of column {self.column!r} returned {given}: expected {rows} rows")
         return made
 
-    def cost(self):
+    def cost(self) -> dict[str, int | float]:
         return {"calls": self.calls, "samples": self.rows, "seconds": self.nanoseconds / 1e9}
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"transforms.Python on column {self.column!r} takes {self.nanoseconds / 1e3 / max(self.rows, 1):.0f} us a "
             f"sample, {self.nanoseconds / 1e6 / max(self.calls, 1):.1f} ms a batch, on the thread that takes batches"
         )
 
 
-def called(hook, batch):
+def called(hook: Any, batch: Any) -> Any:
     """Calls a hook and returns its result, or the batch itself for None. Adds a note with the batch's
     place to an error.
     """
@@ -97,10 +106,10 @@ class Conversion:
     loader.
     """
 
-    def __init__(self, functions):
-        self.functions = functions  # Functions by column
+    def __init__(self, functions: dict[str, Functions]) -> None:
+        self.functions: dict[str, Functions] = functions  # Functions by column
 
-    def __call__(self, name, tensor, copy):
+    def __call__(self, name: str, tensor: Any, copy: bool) -> Any:
         functions = self.functions.get(name)
         if functions is None:
             return tensor

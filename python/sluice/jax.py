@@ -9,8 +9,8 @@ from . import _check, _seats
 
 try:
     import jax
-except ModuleNotFoundError as error:
-    if error.name != "jax":
+except ModuleNotFoundError as _error:
+    if _error.name != "jax":
         raise
     raise _seats.needed("sluice.jax", "JAX", "jax") from None
 
@@ -84,6 +84,8 @@ class GlobalBatches(_seats.Over):
     """
 
     _made_by = FUNCTION
+    sharding: Any
+    names: tuple[str, ...] | None
 
     def __init__(self, loader: Loader, sharding: Any, names: tuple[str, ...] | None) -> None:
         super().__init__(loader)

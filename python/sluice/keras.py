@@ -11,8 +11,8 @@ from . import _check, _seats
 
 try:
     import keras
-except ModuleNotFoundError as error:
-    if error.name != "keras":
+except ModuleNotFoundError as _error:
+    if _error.name != "keras":
         raise
     raise _seats.needed("sluice.keras", "Keras 3", "keras") from None
 if not hasattr(keras, "config"):

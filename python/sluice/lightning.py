@@ -19,12 +19,12 @@ try:
     else:
         try:
             import lightning.pytorch as _lightning
-        except ModuleNotFoundError as error:
-            if error.name not in ("lightning", "lightning.pytorch"):
+        except ModuleNotFoundError as _error:
+            if _error.name not in ("lightning", "lightning.pytorch"):
                 raise
             import pytorch_lightning as _lightning
-except ModuleNotFoundError as error:
-    if error.name != "pytorch_lightning":
+except ModuleNotFoundError as _error:
+    if _error.name != "pytorch_lightning":
         raise
     raise _seats.needed("sluice.lightning", "Lightning", "lightning") from None
 
@@ -248,6 +248,7 @@ class Placed(_seats.Over):
     """
 
     _made_by = SETUP
+    device: Any
 
     def __init__(self, loader: Loader, device: Any) -> None:
         super().__init__(loader)

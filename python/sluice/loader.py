@@ -18,7 +18,7 @@ from .functions import Conversion, called
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, Self
+    from typing import Any, NoReturn, Self
 
     from ._types import Columns, Dtype, Hook, Source, Steps
     from .dataset import Dataset
@@ -42,7 +42,7 @@ def _warn(handle):
 class Sampler:
     """Stand-in for a DataLoader's sampler, which programs look for."""
 
-    def __init__(self, loader):
+    def __init__(self, loader: Any) -> None:
         self._loader = loader
 
     def set_epoch(self, epoch: int) -> None:
@@ -57,7 +57,7 @@ class Sampler:
         """Returns the rows of an epoch on this rank, without rows that fill up its last batch."""
         return self._loader._handle.rows
 
-    def __iter__(self):
+    def __iter__(self) -> NoReturn:
         raise TypeError("the order is the library's: batch['index'] has the numbers of a batch's samples")
 
 
@@ -66,13 +66,13 @@ class Batches:
     the loader. Raises StateError once another iteration has begun or the loader is closed.
     """
 
-    def __init__(self, loader, turn):
+    def __init__(self, loader: Loader, turn: int) -> None:
         self._loader, self._turn, self._over = loader, turn, False
 
-    def __iter__(self):
+    def __iter__(self) -> Batches:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         loader = self._loader
         loader._check_process()
         batch = loader._next_of(self)
@@ -139,6 +139,24 @@ class Loader:
     """
 
     _more: Mapping[str, Any] = {}
+    dataset: Dataset
+    rank: int
+    world_size: int
+    batch_size: int
+    batch_hook: Hook | None
+    batch_hook_thread: bool
+    num_workers: int
+    prefetch_factor: int | None
+    drop_last: bool
+    sampler: Sampler
+    batch_sampler: None
+    collate_fn: None
+    pin_memory: bool
+    timeout: int
+    persistent_workers: bool
+    generator: Any
+    worker_init_fn: Any
+    multiprocessing_context: None
 
     def __init__(
         self, dataset: Dataset | Source, batch_size: int = 1, shuffle: bool | str = False, *,
@@ -628,10 +646,10 @@ class Loader:
     def __exit__(self, *exception: Any) -> None:
         self.close()
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rank = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
         return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self.epoch}{rank})"
 

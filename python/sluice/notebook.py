@@ -6,6 +6,8 @@ _pictures.py draws the samples with their boxes and masks. Samples come from a s
 displayed one keeps its place. Functions of Python are not applied. Without numpy, only the
 statistics are shown.
 """
+from __future__ import annotations
+
 import base64
 import html
 import struct
@@ -15,12 +17,19 @@ from . import _sluice
 from ._names import dtype_number
 from .batch import Batch, made_of, named, parts_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .loader import Loader
+
 SAMPLES = 12
 SIDE = 128  # pixels; larger pictures are shrunk by a whole number
 COMMON = ("index", "mask", "status")
 
 
-def page(loader):
+def page(loader: Loader) -> str:
     """Returns the loader as HTML."""
     title = f"<b>{text(type(loader).__name__)}</b> over {text(repr(loader.dataset))}"
     if loader._handle.closed:
@@ -29,12 +38,12 @@ def page(loader):
     return f"<div>{title}<table>{rows}</table>{sheet(loader)}</div>"
 
 
-def text(value):
+def text(value: object) -> str:
     """Returns HTML-safe text, for any bytes in a file's name."""
     return html.escape(str(value).encode("utf-8", "backslashreplace").decode())
 
 
-def figures(loader):
+def figures(loader: Loader) -> Iterator[tuple[str, Any]]:
     stats = loader.stats()
     yield "fields", ", ".join(name + (f" ({field._words})" if field._words else "") for name, field in loader.dataset.fields.items())
     for found in loader.dataset.left_out:
@@ -52,7 +61,7 @@ def figures(loader):
         yield "bad samples", f"{stats['bad_samples']}, of which {stats['replaced_samples']} were replaced"
 
 
-def sheet(loader):
+def sheet(loader: Loader) -> str:
     try:
         import numpy  # noqa: F401
     except ImportError:
@@ -64,7 +73,7 @@ def sheet(loader):
     return f"<div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div>"
 
 
-def samples(loader):
+def samples(loader: Loader) -> Iterator[str]:
     """Yields the first samples of the epoch, as HTML."""
     from ._pictures import About, rows
 
@@ -80,7 +89,7 @@ def samples(loader):
         handle.close()
 
 
-def reopen(loader):
+def reopen(loader: Loader) -> tuple[Any, Any, Any]:
     """Returns (a loader of the library over the same dataset with few rows and unnormalized uint8
     images, its recipe, its columns).
     """
@@ -96,17 +105,17 @@ def reopen(loader):
     return _sluice.Loader(loader.dataset._handle, options, recipe, columns, 30000, [], False, *tables), recipe, columns
 
 
-def without_normalize(recipe):
+def without_normalize(recipe: Any) -> Any:
     return recipe and [step for step in recipe if step[0] != "normalize"]
 
 
-def visible(column):
+def visible(column: dict[str, Any]) -> dict[str, Any]:
     if "recipe" not in column:
         return column
     return column | {"recipe": without_normalize(column["recipe"]), "dtype": dtype_number("uint8"), "layout": 0}
 
 
-def shrunk(pixels):
+def shrunk(pixels: Any) -> tuple[Any, int, int]:
     """Returns (a thumbnail of uint8 pixels, height x width x 3, and the pixels down and across for
     each of its own).
     """
@@ -118,14 +127,14 @@ def shrunk(pixels):
     return boxes.mean((1, 3)).astype("uint8"), down, across
 
 
-def image_tag(pixels):
+def image_tag(pixels: Any) -> str:
     """Returns uint8 pixels, height x width x 3, as <img>."""
     height, width, _ = pixels.shape
     data = base64.b64encode(png(pixels)).decode()
     return f"<img width={width} height={height} src='data:image/png;base64,{data}'>"
 
 
-def png(pixels):
+def png(pixels: Any) -> bytes:
     """Returns uint8 RGB as a PNG file (ISO/IEC 15948): no filters, one IDAT chunk."""
     height, width, _ = pixels.shape
 

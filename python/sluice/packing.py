@@ -228,7 +228,7 @@ def _pack_mapped(given, path, options):
     return PackResult(path=path, **mapped(request, given["on_bad_sample"], processes, bars))
 
 
-def sample_limit(max_sample_bytes):
+def sample_limit(max_sample_bytes: Any) -> int:
     """Returns the limit in the library's form; 0: the library's default."""
     return _check.integer("max_sample_bytes", max_sample_bytes, 0, 2**31 - 1)
 
@@ -266,7 +266,7 @@ def _part_of_array(part, parts):
     return {"part": index, "parts": parts}
 
 
-def part_options(part):
+def part_options(part: Any) -> dict[str, int]:
     """Returns the library's options part and parts."""
     wanted = "(i, n) with i from 0 to n - 1, 'auto', or ('auto', n)"
     if part is None:

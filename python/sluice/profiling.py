@@ -87,7 +87,7 @@ class Profile:
         self._start, self._end = self._take(), None
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._end = None if self._loader._handle.closed else self._take()
 
     def _between(self):
@@ -98,46 +98,46 @@ class Profile:
         return max(after - before, 1e-9), numbers, busy, depth, last["workers"]
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """Length of the time in seconds."""
         return self._between()[0]
 
     @property
-    def batches(self):
+    def batches(self) -> int:
         """Batches that were taken."""
         return self._between()[1]["batches"]
 
     @property
-    def samples(self):
+    def samples(self) -> int:
         """Samples that were decoded."""
         return self._between()[1]["samples"]
 
     @property
-    def waiting(self):
+    def waiting(self) -> float:
         """Fraction of the time that the loop waited for a batch, 0 to 1."""
         seconds, numbers, *_ = self._between()
         return min(1.0, numbers["host_wait_ns"] / 1e9 / seconds)
 
     @property
-    def workers_busy(self):
+    def workers_busy(self) -> float:
         """Fraction of the workers' time in which they decoded or augmented."""
         seconds, _, busy, _, workers = self._between()
         return (busy[DECODE] + busy[AUGMENT]) / 1e9 / (workers * seconds)
 
     @property
-    def reads_busy(self):
+    def reads_busy(self) -> float:
         """Fraction of the time with a read in flight."""
         seconds, _, busy, *_ = self._between()
         return min(1.0, busy[READ] / 1e9 / seconds)
 
     @property
-    def queue_empty(self):
+    def queue_empty(self) -> float:
         """Fraction of the samples after which a worker found the queue empty."""
         depth = self._between()[3]
         return depth[0] / sum(depth) if sum(depth) else 0.0
 
     @property
-    def python(self):
+    def python(self) -> float:
         """Fraction of the time spent in functions of transforms.Python."""
         seconds, numbers, *_ = self._between()
         return min(1.0, numbers["python_seconds"] / seconds)
@@ -177,7 +177,7 @@ class Profile:
             return "copy"
         return "read" if self.queue_empty >= STARVED else "none"
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.batches == 0:
             return "no batch was taken in this time"
         dataset = self._loader.dataset
@@ -210,7 +210,7 @@ class Profile:
         functions = f"; functions of transforms.Python took {self.python:.0%} of it" if self.python >= FED else ""
         return said + waited + functions + asked
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<sluice.Profile of {self.seconds:.1f} s: {self}>"
 
 
@@ -245,7 +245,7 @@ def profile(loader: Loader, *, price_get: float | None = None) -> Profile:
 class Marks:
     """Records for `sluice idle` when a program waits for data, with any loader. sluice.marks makes it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         folder = os.environ.get("SLUICE_IDLE_DIR")
         self._process = os.getpid()
         # Without a buffer, of which a forked child would write what its copy holds.
@@ -311,7 +311,7 @@ class Marks:
             yield batch
             self.step()
 
-    def close(self):
+    def close(self) -> None:
         """Closes the file of marks.
 
         Example:
@@ -324,7 +324,7 @@ class Marks:
     def __enter__(self) -> Marks:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.close()
 
 

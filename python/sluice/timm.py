@@ -28,7 +28,7 @@ BLUR_KERNEL = 23  # timm's
 DTYPES = ("float32", "float16", "bfloat16")
 
 # create_loader's arguments that are refused: the values that have no effect, and what to write.
-REFUSED = {
+REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
     "re_split": ((False,), "a batch is not split: leave re_split out"),
     "train_crop_mode": ((None, "rrc"), "only 'rrc' is supported: leave train_crop_mode out"),
     "num_aug_repeats": ((0,), "leave num_aug_repeats out, and give repeats=3 for DeiT's repeated augmentation"),

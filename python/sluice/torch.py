@@ -4,8 +4,8 @@ from __future__ import annotations
 
 try:
     import torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
+except ModuleNotFoundError as _error:
+    if _error.name != "torch":
         raise
     raise ModuleNotFoundError(
         "sluice.torch is for torch, which this Python has not: install it (pip install torch). Debian's python3-torch is seen "
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "DataLoader", "targets"]
 
 SHUFFLE_NONE = WORDS["shuffle"][False]
-LAYOUTS = {
+LAYOUTS: dict[Any, str] = {
     torch.contiguous_format: "NCHW",
     torch.channels_last: "NHWC",
     "contiguous_format": "NCHW",
@@ -73,14 +73,14 @@ class Batch(batch.Batch):
         return made
 
 
-class Moved(dict):
+class Moved(dict[str, "Any"]):
     """Tensors by name, which are copied to a device when they are read."""
 
-    def __init__(self, tensors, device):
+    def __init__(self, tensors: Any, device: Any) -> None:
         super().__init__(tensors)
         self.device = device
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         tensor = super().__getitem__(name)
         if hasattr(tensor, "to"):
             tensor = self[name] = tensor.to(self.device)

@@ -102,6 +102,10 @@ class DataLoader(_seats.Over):
     """
 
     _made_by = FUNCTION
+    inputs: dict[str, str | None]
+    labels: str
+    infinite: bool
+    flat: bool
 
     def __init__(self, loader: Loader, inputs: dict[str, str | None], labels: str, infinite: bool, flat: bool = False) -> None:
         super().__init__(loader)

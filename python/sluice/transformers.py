@@ -14,8 +14,8 @@ from . import _check, _seats, _sluice
 
 try:
     import transformers
-except ModuleNotFoundError as error:
-    if error.name != "transformers":
+except ModuleNotFoundError as _error:
+    if _error.name != "transformers":
         raise
     raise _seats.needed("sluice.transformers", "Hugging Face's transformers and accelerate", "transformers accelerate") from None
 

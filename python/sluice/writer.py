@@ -121,6 +121,9 @@ class Writer:
         'a photo'
     """
 
+    path: str | bytes
+    fields: list[str]
+
     @_check.named
     def __init__(
         self, path: str | os.PathLike[str], fields: Mapping[str, Any] | None = None, *, classes: Sequence[str] = (),
@@ -215,5 +218,5 @@ class Writer:
         else:
             self.abort()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"sluice.Writer({self.path!r}, fields={self.fields})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that uses the package, for mypy: what is right has types, and each mistake that is marked is found."""
+"""A program that uses the package, for mypy and pyright: correct lines have types, and each marked mistake is found."""
 from typing import Any
 
 import numpy
@@ -36,5 +36,10 @@ sluice.torch.DataLoader(data, "8")  # type: ignore[arg-type]
 strong = T.Compose([T.RandomApply([T.ColorJitter(0.4, (0.6, 1.4), hue=0.1)], p=0.8), T.RandAugment.timm("rand-m9-mstd0.5-inc1"), T.GaussianBlur(9)])
 T.RandomChoice([strong, [T.Grayscale(3), T.RandomErasing(value="random")]], p=[1, 2])
 T.presets.deit3(192, simple_crop=True, num_classes=1000).transforms
+for image, number in zip(data, range(3)):
+    print(image.keys(), number)
+jitter: float = T.RandomSolarize(128).threshold
+size: tuple[int, int] = T.CenterCrop(224).size
+rank: int = loader.rank
 T.RandomRotation("x")  # type: ignore[arg-type]
 T.Pad(3, fill="white")  # type: ignore[arg-type]

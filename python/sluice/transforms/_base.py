@@ -108,6 +108,8 @@ class Compose(Transform):
         (32, 48, 3)
     """
 
+    transforms: list[Any]
+
     def __init__(self, transforms: Steps) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else _check.items("transforms", transforms, "a list of steps")
 
@@ -130,6 +132,8 @@ class ToDtype(Transform):
     """
 
     _place = "dtype"
+    dtype: Dtype
+    scale: bool
 
     def __init__(self, dtype: Dtype, scale: bool = False) -> None:
         from .._names import picture_dtype_number
@@ -175,6 +179,8 @@ class Normalize(Transform):
 
     _name = "normalize"
     _place = "normalize"
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
 
     def __init__(self, mean: Values, std: Values, inplace: bool = False) -> None:
         wanted = "three numbers, for R, G and B"
@@ -214,6 +220,8 @@ class Python(Transform):
     """
 
     _place = "Python"
+    function: Callable[[Any], Any]
+    per_sample: bool
 
     def __init__(self, function: Callable[[Any], Any], per_sample: bool = False) -> None:
         if isinstance(function, Transform):

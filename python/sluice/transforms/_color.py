@@ -94,6 +94,11 @@ class RandomPhotometricDistort(Transform):
     """
 
     _name = "color_jitter_ranges"
+    brightness: tuple[float, float]
+    contrast: tuple[float, float]
+    saturation: tuple[float, float]
+    hue: tuple[float, float]
+    p: float
 
     def __init__(
         self, brightness: Values = (0.875, 1.125), contrast: Values = (0.5, 1.5), saturation: Values = (0.5, 1.5),
@@ -141,6 +146,9 @@ class RandomHsv(Transform):
     """
 
     _name = "random_hsv"
+    hue: float
+    saturation: float
+    value: float
 
     def __init__(self, hue: float = 0.015, saturation: float = 0.7, value: float = 0.4) -> None:
         given = {"hue": hue, "saturation": saturation, "value": value}
@@ -177,6 +185,8 @@ class Grayscale(Transform):
 
 
 class _WithProbability(Transform):
+    p: float
+
     def __init__(self, p: float = 0.5) -> None:
         self.p = _values.probability(p)
 
@@ -256,6 +266,8 @@ class RandomPosterize(Transform):
     """
 
     _name = "random_posterize"
+    bits: int
+    p: float
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         self.bits, self.p = _values.whole(self._name, "bits", bits), _values.probability(p)
@@ -277,6 +289,8 @@ class RandomSolarize(Transform):
     """
 
     _name = "random_solarize"
+    threshold: float
+    p: float
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         self.threshold, self.p = _check.number("threshold", threshold), _values.probability(p)
@@ -303,6 +317,9 @@ class RandomSolarizeAdd(Transform):
     """
 
     _name = "random_solarize_add"
+    add: int
+    threshold: int
+    p: float
 
     def __init__(self, add: int, threshold: int = 128, p: float = 0.5) -> None:
         self.add, self.threshold = (_values.whole(self._name, *given) for given in (("add", add), ("threshold", threshold)))

@@ -141,6 +141,8 @@ class ToPILImage(_Unchanged):
         (32, 32, 3)
     """
 
+    mode: str | None
+
     def __init__(self, mode: str | None = None) -> None:
         if mode not in (None, "RGB"):
             raise ValueError(f"mode={mode!r}: images are RGB here; expected None or 'RGB'")

@@ -39,6 +39,9 @@ class RandomShortestSize(Transform):
     """
 
     _name = "random_shortest_size"
+    min_size: tuple[int, ...]
+    max_size: int | None
+    interpolation: str
 
     def __init__(
         self, min_size: int | Sequence[int], max_size: int | None = None, interpolation: Any = "bilinear", antialias: Any = True
@@ -76,6 +79,9 @@ class ScaleJitter(Transform):
     """
 
     _name = "scale_jitter"
+    target_size: tuple[int, int]
+    scale_range: tuple[float, float]
+    interpolation: str
 
     def __init__(
         self, target_size: Size, scale_range: Values = (0.1, 2.0), interpolation: Any = "bilinear", antialias: Any = True
@@ -109,6 +115,9 @@ class FixedSizeCrop(Transform):
     """
 
     _name = "fixed_size_crop"
+    size: tuple[int, int]
+    fill: Fill
+    padding_mode: str
 
     def __init__(self, size: Size, fill: Fill = 0, padding_mode: str = "constant") -> None:
         self.size, self.fill, self._fill = _values.pair(size), fill, _values.fill(fill)
@@ -142,6 +151,11 @@ class LetterBox(Transform):
     """
 
     _name = "letter_box"
+    size: tuple[int, int]
+    fill: Fill
+    enlarge: bool
+    position: str
+    interpolation: str
 
     def __init__(
         self, size: Size, fill: Fill = 114, enlarge: bool = True, position: str = "center", interpolation: Any = "bilinear",
@@ -175,6 +189,9 @@ class RandomZoomOut(Transform):
     """
 
     _name = "random_zoom_out"
+    fill: Fill
+    side_range: tuple[float, float]
+    p: float
 
     def __init__(self, fill: Fill = 0, side_range: Values = (1.0, 4.0), p: float = 0.5) -> None:
         self.fill, self._fill = fill, _values.fill(fill)
@@ -219,6 +236,12 @@ class Mosaic(Transform):
     """
 
     _name = "mosaic"
+    size: int
+    grid: int
+    fill: Fill
+    p: float
+    end_epoch: int | None
+    interpolation: str
 
     def __init__(
         self, size: int, grid: int = 2, fill: Fill = 114, p: float = 1.0, end_epoch: int | None = None,
@@ -263,6 +286,12 @@ class RandomIoUCrop(Transform):
     """
 
     _name = "random_iou_crop"
+    min_scale: float
+    max_scale: float
+    min_aspect_ratio: float
+    max_aspect_ratio: float
+    sampler_options: tuple[float, ...]
+    trials: int
 
     def __init__(
         self, min_scale: float = 0.3, max_scale: float = 1.0, min_aspect_ratio: float = 0.5, max_aspect_ratio: float = 2.0,

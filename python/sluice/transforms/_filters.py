@@ -28,6 +28,8 @@ class GaussianBlur(Transform):
     """
 
     _name = "gaussian_blur"
+    kernel_size: tuple[int, int]
+    sigma: tuple[float, float]
 
     def __init__(self, kernel_size: Size, sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         sides = _values.pair(kernel_size, "kernel_size", "(across, down)")
@@ -55,6 +57,7 @@ class PillowGaussianBlur(Transform):
     """
 
     _name = "pillow_blur"
+    radius: tuple[float, float]
 
     def __init__(self, radius: float | Sequence[float] = (0.1, 2.0)) -> None:
         self.radius = _values.ends_or_one("radius", radius)
@@ -78,6 +81,8 @@ class RandomAdjustSharpness(Transform):
     """
 
     _name = "random_sharpness"
+    sharpness_factor: float
+    p: float
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         self.sharpness_factor, self.p = _check.number("sharpness_factor", sharpness_factor), _values.probability(p)
@@ -100,6 +105,7 @@ class JPEG(Transform):
     """
 
     _name = "jpeg"
+    quality: tuple[int, int]
 
     def __init__(self, quality: int | Sequence[int]) -> None:
         ends = _check.items("quality", quality, "an int, or two") if _values.is_numbers(quality) else [quality] * 2
@@ -137,6 +143,10 @@ class RandomErasing(Transform):
 
     _name = "random_erasing"
     _place = "erasing"
+    p: float
+    scale: tuple[float, float]
+    ratio: tuple[float, float]
+    value: float | tuple[float, ...] | str
 
     def __init__(
         self, p: float = 0.5, scale: Values = (0.02, 0.33), ratio: Values = (0.3, 3.3),

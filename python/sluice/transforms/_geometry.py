@@ -33,6 +33,10 @@ class RandomResizedCrop(Transform):
     """
 
     _name = "random_resized_crop"
+    size: tuple[int, int]
+    scale: tuple[float, float]
+    ratio: tuple[float, float]
+    interpolation: str
 
     def __init__(
         self, size: Size, scale: Values = (0.08, 1.0), ratio: Values = (3 / 4, 4 / 3), interpolation: Any = "bilinear",
@@ -67,6 +71,9 @@ class Resize(Transform):
     """
 
     _name = "resize"
+    size: int | tuple[int, int]
+    max_size: int | None
+    interpolation: str
 
     def __init__(
         self, size: Size, interpolation: Any = "bilinear", max_size: int | None = None, antialias: Any = True
@@ -109,6 +116,9 @@ class RandomResize(Transform):
     """
 
     _name = "random_resize"
+    min_size: int
+    max_size: int
+    interpolation: str
 
     def __init__(self, min_size: int, max_size: int, interpolation: Any = "bilinear", antialias: Any = True) -> None:
         self.min_size = _check.integer("min_size", min_size, 1, LIMIT)
@@ -132,6 +142,7 @@ class CenterCrop(Transform):
     """
 
     _name = "center_crop"
+    size: tuple[int, int]
 
     def __init__(self, size: Size) -> None:
         self.size = _values.pair(size)
@@ -164,6 +175,8 @@ class BucketCrop(Transform):
     """
 
     _name = "bucket_crop"
+    position: str
+    interpolation: str
 
     def __init__(self, position: str = "random", interpolation: Any = "bilinear", antialias: Any = True) -> None:
         self.position = _values.word("position", position, ("random", "center"))
@@ -189,6 +202,9 @@ class Pad(Transform):
     """
 
     _name = "pad"
+    padding: tuple[int, ...]
+    fill: Fill
+    padding_mode: str
 
     def __init__(self, padding: Size, fill: Fill = 0, padding_mode: str = "constant") -> None:
         self.padding, self._fill = _values.padding(padding), _values.fill(fill)
@@ -215,6 +231,11 @@ class RandomCrop(Transform):
     """
 
     _name = "random_crop"
+    size: tuple[int, int]
+    padding: tuple[int, ...]
+    pad_if_needed: bool
+    fill: Fill
+    padding_mode: str
 
     def __init__(
         self, size: Size, padding: Size | None = None, pad_if_needed: bool = False, fill: Fill = 0,
@@ -250,6 +271,8 @@ class RandomGridCrop(Transform):
     """
 
     _name = "random_grid_crop"
+    size: tuple[int, int]
+    grid: int
 
     def __init__(self, size: Size, grid: int = 16) -> None:
         self.size, self.grid = _values.pair(size), _check.integer("grid", grid, 1, LIMIT)
@@ -271,6 +294,7 @@ class RandomHorizontalFlip(Transform):
     """
 
     _name = "random_flip"
+    p: float
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = _values.probability(p)
@@ -311,6 +335,9 @@ class RandomRotation(Transform):
     """
 
     _name = "random_rotation"
+    degrees: tuple[float, float]
+    interpolation: str
+    fill: Fill
 
     def __init__(
         self, degrees: float | Sequence[float], interpolation: Any = "nearest", expand: bool = False, center: None = None,
@@ -346,6 +373,12 @@ class RandomAffine(Transform):
     """
 
     _name = "random_affine"
+    degrees: tuple[float, float]
+    translate: tuple[float, ...]
+    scale: tuple[float, float]
+    shear: tuple[float, ...]
+    interpolation: str
+    fill: Fill
 
     def __init__(
         self, degrees: float | Sequence[float], translate: Values | None = None, scale: Values | None = None,
@@ -392,6 +425,10 @@ class RandomPerspective(Transform):
     """
 
     _name = "random_perspective"
+    distortion_scale: float
+    p: float
+    interpolation: str
+    fill: Fill
 
     def __init__(
         self, distortion_scale: float = 0.5, p: float = 0.5, interpolation: Any = "bilinear", fill: Fill = 0
@@ -426,6 +463,10 @@ class ElasticTransform(Transform):
     """
 
     _name = "elastic_transform"
+    alpha: tuple[float, ...]
+    sigma: tuple[float, ...]
+    interpolation: str
+    fill: Fill
 
     def __init__(
         self, alpha: float | Sequence[float] = 50.0, sigma: float | Sequence[float] = 5.0, interpolation: Any = "bilinear", fill: Fill = 0,

@@ -37,6 +37,8 @@ class RandomApply(Transform):
 
     _name = "random_apply"
     _place = "group"  # what is in it has places
+    transforms: list[Any]
+    p: float
 
     def __init__(self, transforms: Steps, p: float = 0.5) -> None:
         self.transforms, self.p = _taken(transforms), _values.probability(p)
@@ -71,6 +73,8 @@ class Shared(Transform):
 
     _name = "shared"
     _place = "group"
+    transforms: list[Any]
+    key: int
 
     def __init__(self, transforms: Steps, key: int = 0) -> None:
         self.transforms, self.key = _taken(transforms), _check.integer("key", key, 0, 255)
@@ -86,12 +90,10 @@ class _Members(Transform):
 
     def _members(self, walk):
         members = []
-        for member in self.transforms:
+        for member in self.transforms:  # type: ignore[attr-defined]
             steps = walk.steps(member, type(self).__name__)
             members.append(steps[0] if len(steps) == 1 else ("sequence", (), tuple(steps)))
         return tuple(members)
-
-    transforms: list[Any]
 
 
 class RandomChoice(_Members):
@@ -107,6 +109,8 @@ class RandomChoice(_Members):
     """
 
     _name = "random_choice"
+    transforms: list[Any]
+    p: tuple[float, ...]
 
     def __init__(self, transforms: Sequence[Any], p: Values | None = None) -> None:
         self.transforms = _taken(transforms)
@@ -133,6 +137,7 @@ class RandomOrder(_Members):
     """
 
     _name = "random_order"
+    transforms: list[Any]
 
     def __init__(self, transforms: Sequence[Any]) -> None:
         self.transforms = _taken(transforms)

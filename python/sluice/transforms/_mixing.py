@@ -53,6 +53,8 @@ class _Mixing(Transform):
 
 
 class _OfTwo(_Mixing):
+    alpha: float
+
     def __init__(
         self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: str | None = "default", end_epoch: int | None = None,
     ) -> None:  # fmt: skip
@@ -164,6 +166,9 @@ class MixUpPartner(Transform):
     """
 
     _name = "mixup_partner"
+    alpha: float
+    p: float
+    end_epoch: int | None
 
     def __init__(self, alpha: float = 32.0, p: float = 1.0, end_epoch: int | None = None) -> None:
         self.alpha, self.p = _check.number("alpha", alpha), _values.probability(p)
@@ -209,6 +214,9 @@ class CopyPaste(Transform):
     """
 
     _name = "copy_paste"
+    p: float
+    share: float
+    end_epoch: int | None
 
     def __init__(self, p: float = 1.0, share: float = 0.5, end_epoch: int | None = None) -> None:
         self.p, self.share = _values.probability(p), _check.number("share", share)
@@ -259,6 +267,14 @@ class TimmMixup(_Mixing):
     """
 
     _name = "timm_mix"
+    mixup_alpha: float
+    cutmix_alpha: float
+    cutmix_minmax: tuple[float, float] | None
+    prob: float
+    switch_prob: float
+    mode: str
+    correct_lam: bool
+    label_smoothing: float
 
     def __init__(
         self, mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Values | None = None, prob: float = 1.0,

@@ -238,6 +238,8 @@ class Native(Transform):
         (60, 80, 3)
     """
 
+    name: str
+
     def __init__(self, function: Any, user_data: Any = None, name: str | None = None, *, keep: Any = None) -> None:
         if name is None:
             named = isinstance(function, (tuple, list)) and len(function) == 2 and isinstance(function[1], str)

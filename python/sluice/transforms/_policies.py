@@ -34,6 +34,9 @@ class TimmAugment(Transform):
     """
 
     _name = "timm_augment"
+    config_str: str
+    interpolation: Any
+    fill: Fill
 
     def __init__(self, config_str: str, interpolation: Any = None, fill: Fill = None) -> None:
         self.config_str = _check.text("config_str", config_str)
@@ -57,6 +60,8 @@ def _refuse_timm(name, number):
 
 class _Policy(Transform):
     _default = "nearest"  # interpolation
+    interpolation: str
+    fill: Fill
 
     def _take(self, interpolation, fill):
         self.interpolation = _values.interpolation(interpolation, _values.WARPED, self._default)
@@ -110,6 +115,9 @@ class RandAugment(_Policy):
     """
 
     _name = "rand_augment"
+    num_ops: int
+    magnitude: int
+    num_magnitude_bins: int
 
     def __init__(
         self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31, interpolation: Any = "nearest",
@@ -139,6 +147,7 @@ class TrivialAugmentWide(_Policy):
     """
 
     _name = "trivial_augment_wide"
+    num_magnitude_bins: int
 
     def __init__(self, num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Fill = None) -> None:
         self.num_magnitude_bins = _values.whole(self._name, "num_magnitude_bins", num_magnitude_bins)
@@ -164,6 +173,7 @@ class AutoAugment(_Policy):
     """
 
     _name = "auto_augment"
+    policy: str
 
     def __init__(self, policy: Any = "imagenet", interpolation: Any = "nearest", fill: Fill = None) -> None:
         name = getattr(policy, "value", policy)
@@ -194,6 +204,11 @@ class AugMix(_Policy):
 
     _name = "aug_mix"
     _default = "bilinear"
+    severity: int
+    mixture_width: int
+    chain_depth: int
+    alpha: float
+    all_ops: bool
 
     def __init__(
         self, severity: int = 3, mixture_width: int = 3, chain_depth: int = -1, alpha: float = 1.0, all_ops: bool = True,

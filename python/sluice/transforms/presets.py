@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__  # of completion
 
 
