@@ -8,7 +8,7 @@ import sys
 own: str = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "sluice")
 tool: str | None = own if os.path.exists(own) else shutil.which("sluice")
 if tool is None:
-    sys.exit("python -m sluice: there is no `sluice` beside the package or in PATH")
+    sys.exit("python -m sluice: cannot find `sluice` beside the package or in PATH")
 for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and so would the tool
     signal.signal(number, signal.SIG_DFL)
 os.execv(tool, [tool, *sys.argv[1:]])

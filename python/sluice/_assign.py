@@ -13,12 +13,12 @@ LOADER = {
     "epoch": "call set_epoch(epoch)",
     "mixup_enabled": "end_epoch= of MixUp, CutMix and MixUp.timm ends mixing",
     "transforms": "open another loader with transform=",
-    "collate_fn": "columns= says what a batch holds, and batch_hook can be assigned",
+    "collate_fn": "columns= defines the contents of a batch, and batch_hook can be assigned",
 }
 DATASET = {
     "transform": "give transform= to the loader",
     "transforms": "give transform= to the loader",
-    "target_transform": "a loader's columns= and batch_hook= say what a batch holds",
+    "target_transform": "a loader's columns= and batch_hook= define the contents of a batch",
     "classes": "sluice.concat([data], labels={...}) renames classes",
     "class_to_idx": "sluice.concat([data], labels={...}) renames classes",
     "targets": "sluice.concat([data], labels={...}) renames classes, and sluice.Writer writes other labels",
@@ -49,7 +49,7 @@ def _instead(name, owner, known, is_argument, hints, names):
     if name in hints:
         return hints[name]
     if is_argument:
-        return f"open another one with {name}=..., and load_state_dict(loader.state_dict()) goes on in it"
+        return f"open another one with {name}=..., and load_state_dict(loader.state_dict()) resumes in it"
     if known and callable(getattr(owner, name, None)):
         return "it is a method, which a subclass may override"
     if known:

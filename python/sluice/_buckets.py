@@ -45,7 +45,7 @@ def buckets(area: int = 1024 * 1024, step: int = 64, max_ratio: float = 4.0) -> 
     step = _check.integer("step", step, 1, LIMIT)
     ratio = _check.number("max_ratio", max_ratio)
     if not ratio >= 1:
-        raise ValueError(f"max_ratio={max_ratio!r}: expected a number from 1 on")
+        raise ValueError(f"max_ratio={max_ratio!r}: expected a number, at least 1")
     square = math.isqrt(area) // step * step
     sizes = {(square, square)} if square else set()
     for one in range(step, min(area, LIMIT) + 1, step):
@@ -54,7 +54,7 @@ def buckets(area: int = 1024 * 1024, step: int = 64, max_ratio: float = 4.0) -> 
             sizes |= {(one, other), (other, one)}
     if not 1 <= len(sizes) <= MOST:
         wanted = "a smaller max_ratio, or a larger step" if sizes else "a larger area, or a smaller step"
-        raise ValueError(f"buckets(area={area}, step={step}, max_ratio={max_ratio}) has {len(sizes)} sizes, of 1 to {MOST}: {wanted}")
+        raise ValueError(f"buckets(area={area}, step={step}, max_ratio={max_ratio}) has {len(sizes)} sizes, expected 1 to {MOST}: use {wanted}")
     return sorted(sizes, key=lambda size: (size[1] / size[0], size))
 
 

@@ -142,7 +142,7 @@ def complete_signature(call: Any, beside: Any) -> Any:
 
 def missing_name(module, name, words):
     """Returns the AttributeError of a module that has no such name."""
-    asked = "" if name.startswith("_") else near(name, words)  # nobody mistypes those: they are looked for
+    asked = "" if name.startswith("_") else near(name, words)  # such names are looked up by Python, not mistyped
     return AttributeError(f"module {module!r} has no attribute {name!r}{asked}")
 
 
@@ -198,7 +198,7 @@ def flag(name, value):
     """Returns a bool, also from 0 or 1."""
     try:
         good = bool(value in (0, 1))
-    except (TypeError, ValueError):  # arrays, whose comparison is none
+    except (TypeError, ValueError):  # arrays, whose comparison is not a bool
         good = False
     if not good:
         kind = ValueError if isinstance(value, (int, float)) else TypeError
@@ -208,7 +208,7 @@ def flag(name, value):
 
 def function(name, value):
     if not callable(value):
-        raise wrong(name, value, "something that can be called")
+        raise wrong(name, value, "a callable")
     return value
 
 

@@ -90,7 +90,7 @@ def _part(name, value):
     from .dataset import opened as any_opened
 
     if isinstance(value, (range, list, tuple)):
-        raise TypeError(f"{name}: it chooses from a {type(value).__name__}, not from a dataset: give dataset.subset(it)")
+        raise TypeError(f"{name}: it chooses from a {type(value).__name__}, not a dataset: give dataset.subset(it)")
     return any_opened(name, value)
 
 
@@ -151,7 +151,7 @@ def _check_files(name, value, data, files):
     for number, file in enumerate(files):
         found = data.sample(number)["file"]
         if os.path.abspath(file) != found and not _is_same(file, found):
-            why = f"picture {number} is {file} there, and {found} in {data!r:.200}: give the path of the files"
+            why = f"image {number} is {file} there, and {found} in {data!r:.200}: give the path of the files"
             raise _refused(name, value, why, ValueError)
 
 

@@ -114,7 +114,7 @@ class Ahead:
         self._end_if_elsewhere(loader)
         if kind == STOPPED:
             self._over = True
-            raise _sluice.StateError("this iteration is over: another thread began another one of this loader, or closed it")
+            raise _sluice.StateError("this iteration is over: another thread began another iteration of this loader, or closed it")
         self._shown[0] = place
         if kind == END:
             self._end()

@@ -31,7 +31,7 @@ def _check_uint8(name, column, field):
     asked = column._values.get("dtype") == 0 and type(column).__name__ not in ("Image", "OneHot")
     natural = {"int": "int64", "float": "float64", "tensor": field and field.dtype}.get(field and field.type, "uint8")
     if asked and natural != "uint8":
-        raise ValueError(f"columns[{name!r}]: {natural} does not become uint8")
+        raise ValueError(f"columns[{name!r}]: cannot convert {natural} to uint8")
 
 
 def views(dataset, columns):
@@ -76,15 +76,15 @@ class Contents:
             if any(isinstance(value, Column) for value in transform.values()):
                 raise TypeError("transform= is a dict of columns, as presets of several views are: give it as columns=")
             for name in transform.keys() - images:
-                raise ValueError(f"transform[{name!r}]: the dataset's pictures are {images}")
+                raise ValueError(f"transform[{name!r}]: not an image field of the dataset: expected one of {images}")
             if len(images) > 1:
-                raise TypeError("of several pictures, say columns=")
+                raise TypeError("the dataset has several image fields: use columns=")
             transform = next(iter(transform.values()), None)
         if transform is None:
             if images:
                 raise TypeError(
-                    f"the pictures in {images} differ in size: transform=sluice.transforms.RandomResizedCrop(224), "
-                    "or columns=, says what a batch holds"
+                    f"the images in {images} differ in size: give transform=sluice.transforms.RandomResizedCrop(224), "
+                    "or columns="
                 )
             return None, None
         if not images:
@@ -113,9 +113,9 @@ class Contents:
         numbers = [name for name in natural if fields[name].type == "int"]
         label = mixing.labels_getter or ("label" if "label" in numbers or len(numbers) != 1 else numbers[0])
         if label not in numbers:
-            raise ValueError(f"{mixing!r}: the dataset's labels are in {label!r}? labels_getter= names one of {numbers}")
+            raise ValueError(f"{mixing!r}: the dataset has no label field {label!r}: labels_getter= must be one of {numbers}")
         if len(images) > 1:
-            raise TypeError("of several pictures, say columns=, with OneHot(..., mixes=)")
+            raise TypeError("the dataset has several image fields: use columns=, with OneHot(..., mixes=)")
         picture = natural[images[0]][1]
         columns = {}
         for name, (kind, called) in natural.items():

@@ -22,10 +22,10 @@ LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a l
 
 # DataLoader's arguments that are refused, and what takes their place.
 INSTEAD = {
-    "sampler": "shuffle=, rank= and world_size= give the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
+    "sampler": "shuffle=, rank= and world_size= decide the order; dataset.subset(indices) or dataset[a:b] takes some samples, "
     "weights= draws by weight (sluice.torch.DataLoader takes a WeightedRandomSampler), repeats= is DeiT's RASampler",
-    "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
-    "collate_fn": "columns= says what a batch holds, and what batch_hook= returns replaces the batch",
+    "batch_sampler": "batch_size=, shuffle=, rank= and world_size= decide the order",
+    "collate_fn": "columns= defines the contents of a batch, and the result of batch_hook= replaces the batch",
 }
 
 # What the library and other loaders call arguments.
@@ -93,13 +93,13 @@ def library_options(call, given, copies):
     integer("batch_size", given["batch_size"], 1, 65536)
     classes, given["episode"] = _episode(given["episode"])
     if given["episodes"] and not classes:
-        raise ValueError(f"episodes={given['episodes']!r}: of which episode=(classes, samples)?")
+        raise ValueError(f"episodes={given['episodes']!r} needs episode=(classes, samples)")
     if given["buckets"] is not None:
         given["buckets"] = _buckets.text(given["buckets"])
     made = values(call, "loader", given, WORDS, integer)
     made |= {"episode_classes": classes, "episode_samples": given["episode"]}
     if made["ignore_index"] == 0:
-        raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
+        raise ValueError("ignore_index=0 is a class: expected a number that no label has, such as -100")
     for name in ("prefetch", "device_slots"):
         least = LEAST_SLOTS + bool(given["batch_hook_thread"])  # and the one that is ahead
         if copies and (made.get(name) or (name == "device_slots" and least > LEAST_SLOTS)):  # 0: the library's choice, 4, and 3 on a device

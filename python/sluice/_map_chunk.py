@@ -199,7 +199,7 @@ def _refusal(job, result, error):
     """Returns the reason why the writer rejects a result."""
     unknown = [name for name in result if name not in job.fields]
     if unknown:
-        return f"it returned a field {unknown[0]!r} that its first result has not: map_fields= names all fields and their types"
+        return f"it returned a field {unknown[0]!r} that its first result lacks: map_fields= names all fields and their types"
     fields = ", ".join(f"{name}: {what}" for name, what in job.fields.items())
     return f"{type(error).__name__}: {error}; the fields are {{{fields}}}, which map_fields= can change"
 

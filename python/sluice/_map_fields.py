@@ -25,7 +25,7 @@ def results_of(made):
         return [made]
     if isinstance(made, (list, tuple)) and all(isinstance(one, Mapping) for one in made):
         return list(made)
-    shown = "a list with other things in it" if isinstance(made, (list, tuple)) else f"{made!r:.60}"
+    shown = "a list of other values" if isinstance(made, (list, tuple)) else f"{made!r:.60}"
     raise TypeError(f"map returned {shown}: expected a dict of fields, a list of dicts, or None to leave the sample out")
 
 
@@ -53,10 +53,10 @@ class Finder:
         is_first = not self._found
         for name, value in result.items():
             if not isinstance(name, str):
-                raise TypeError(f"map returned a field {name!r}: names of fields are texts")
+                raise TypeError(f"map returned a field {name!r}: names of fields must be str")
             if self._found.get(name) is None:
                 if not is_first and name not in self._found:
-                    raise TypeError(f"map returned a field {name!r} that its first result has not: {_GIVE}")
+                    raise TypeError(f"map returned a field {name!r} that its first result lacks: {_GIVE}")
                 self._found[name] = self._field(name, value)
         if not self._found:
             raise TypeError("map returned a dict without fields: None leaves a sample out")
@@ -120,7 +120,7 @@ def _kind_of(name, value):
         shape = tuple(value.shape)
         if not shape:
             return ("float",) if dtype.startswith(("float", "bfloat")) else ("int",)
-        dtype_number(dtype)  # ValueError: there is none of that name
+        dtype_number(dtype)  # ValueError: unknown dtype
         return ("tensor", dtype, (0, *shape[1:]))
     if callable(getattr(value, "convert", None)):
         return ("image",)

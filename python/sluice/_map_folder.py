@@ -46,7 +46,7 @@ def compare(path, there, asked):
     for name in dict.fromkeys(("map_version", *there, *asked)):
         if there.get(name) != asked.get(name):
             what = _WORDS.get(name, f"{name}=")
-            hint = "" if name not in ("source_text", "bound") else "; to go on although it changed, give both runs the same map_version="
+            hint = "" if name not in ("source_text", "bound") else "; to resume although it changed, give both runs the same map_version="
             raise _sluice.StateError(
                 f"{path}: made by another call of pack: {what} differs ({there.get(name)!r:.60} there, {asked.get(name)!r:.60} now): "
                 f"overwrite=True to start over{hint}"

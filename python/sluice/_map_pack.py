@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.pack with `map`: a function of the user's is called for each sample, by several processes, and its results are packed.
+"""sluice.pack with `map`: several processes call the user's function for each sample, and its results are packed.
 
 Two stages. The first cuts the source into chunks, the same ones for any number of processes, and makes a folder of shards of each
-(_map_chunk.py), in the folder `PATH.map` beside the one to make. The second packs those folders, in their order, with the library's
-packer, which shuffles, codes, checks and resumes as ever. So the bytes of the dataset depend on the source, the function and the
-options only. Both stages go on where an interrupted run stopped.
-Results never travel between processes, and shuffling, codecs, checks and resuming exist once. The price is disk space for both copies
-while the second stage runs. Workers cannot write the final shards: a shuffle over all results needs their number, which is known at
-the end.
+(_map_chunk.py), in the folder `PATH.map` beside the output folder. The second packs those folders, in their order, with the library's
+packer, which shuffles, encodes, checks and resumes as usual. So the bytes of the dataset depend only on the source, the function
+and the options. Both stages resume where an interrupted run stopped.
+Results never travel between processes, and shuffling, codecs, checks and resuming exist once. The price is disk space for both
+copies while the second stage runs. Workers cannot write the final shards: a shuffle over all results needs their number, which is
+known at the end.
 
-Who: workers read, call the function and write (in this process with one); the caller's thread deals out chunks and packs.
-`PATH.map` (_map_folder.py) is removed when the dataset is there, which then has two more files: map.json (what was asked for, what
-came of it, and the checksum of the manifest that it belongs to) and, where samples were left out because they are bad,
-map.rejected.tsv.
-Parts: each makes the chunks of a range; the one that finds all of them made packs. Two that do so at once write the same bytes.
+Workers read, call the function and write (with one process, this process does); the caller's thread distributes chunks and packs.
+`PATH.map` (_map_folder.py) is removed when the dataset is complete. The dataset then has two more files: map.json (the arguments,
+the result, and the checksum of the manifest) and, if bad samples were left out, map.rejected.tsv.
+Parts: each makes the chunks of a range; a part that finds all chunks made packs. Two that do so at once write the same bytes.
 """
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ PLAIN = ("workers", "skip_verify", "on_bad", "part", "parts", "overwrite", "appe
 
 
 def source_of(source):
-    """What is read, from the argument `source` of pack."""
+    """Returns the source to read, from the argument `source` of pack."""
     if isinstance(source, JsonLines):
         return source
     try:
@@ -54,7 +53,7 @@ def source_of(source):
 
 
 class Request:
-    """The arguments of pack that say what is made of which samples."""
+    """The arguments of pack that determine the result."""
 
     def __init__(self, source, path, function, version, fields, options):
         if is_address(path):
@@ -69,7 +68,7 @@ class Request:
             "fields": json.loads(json.dumps(self.fields, default=str)),
         }  # fmt: skip
         self.packing = {name: value for name, value in sorted(options.items()) if name not in PLAIN}
-        self.replaces = options["overwrite"] or goes_on_replacing(self)  # what is at the path
+        self.replaces = options["overwrite"] or goes_on_replacing(self)  # the dataset at the path
         self.was_finished = _is_finished(self)  # before this call
 
     def part_chunks(self):
@@ -78,7 +77,7 @@ class Request:
 
 
 def _fields(fields):
-    """As sluice.Writer takes them, checked."""
+    """Returns the fields in the form that sluice.Writer takes, checked."""
     if fields is None:
         return None
     _check.mapping("map_fields", fields, "a dict of types by name")
@@ -89,7 +88,7 @@ def _fields(fields):
     return dict(fields)
 
 
-# ---- what is there ----
+# ---- the folder's contents ----
 
 
 def _manifest_sum(path):
@@ -101,7 +100,7 @@ def _manifest_sum(path):
 
 
 def _is_finished(request):
-    """Whether the dataset at the path is one of the same function and source."""
+    """Returns True if the dataset at the path has the same function and source."""
     there = _manifest_sum(request.path)
     try:
         found = read_json(os.path.join(request.path, ASKED)) if there is not None else None
@@ -111,7 +110,7 @@ def _is_finished(request):
 
 
 def _finished(request, on_bad):
-    """The result of an earlier run that made just this dataset; None. CorruptError: bad samples were left out, which on_bad does not."""
+    """Returns the result of an earlier run that made this dataset, or None. Raises CorruptError if it left out bad samples and on_bad does not."""
     if request.replaces:
         return None
     there = _manifest_sum(request.path)
@@ -126,7 +125,7 @@ def _finished(request, on_bad):
 
 
 def _rejected_before(request, result):
-    """The error of a dataset that is finished without its bad samples."""
+    """Returns the error of a dataset that is finished without its bad samples."""
     first = ""
     for name in ("rejected.tsv", REJECTED):  # of the map stage, which comes first, if it has any
         try:
@@ -137,12 +136,12 @@ def _rejected_before(request, result):
         first = f", the first: {key}: {reason} (in {name})"
     return _sluice.CorruptError(
         f"{request.path}: the dataset is finished, but an earlier run left out bad samples ({result['rejected']} of {result['mapped']}){first}: "
-        "on_bad_sample='skip' takes it as it is; to make it again, mend them and write overwrite=True"
+        "on_bad_sample='skip' accepts it; to make it again, repair them and write overwrite=True"
     )
 
 
 def _check_path(request):
-    """Before hours of work: whether the folder can be packed to."""
+    """Checks, before hours of work, that the folder can be packed to."""
     if os.path.lexists(request.path) and not os.path.isdir(request.path):
         raise _sluice.StateError(f"{request.path}: not a folder: pack to another path")
     if request.replaces or not os.path.isdir(request.path):
@@ -160,7 +159,7 @@ def _packer_options(request):
 
 @functools.lru_cache(16)
 def _check_options(options):
-    """Before hours of work: whether the packer takes the options, pairs. It is asked to pack one small sample."""
+    """Checks, before hours of work, that the packer accepts the options (pairs), by packing one small sample."""
     try:
         with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
             source, path = os.path.join(folder, "source"), os.path.join(folder, "packed")
@@ -177,7 +176,7 @@ def _check_options(options):
 
 
 def mapped(request, on_bad, processes, bars):
-    """Both stages; the members of a PackResult. bars(unit, what): a context that gives a function of (done, total), or None."""
+    """Runs both stages and returns the members of a PackResult. bars(unit, what): a context with a function of (done, total), or None."""
     done = _finished(request, on_bad)
     if done is not None:
         remove_left(request)
@@ -268,7 +267,7 @@ def _make_there(request, job, wanted, bar, processes):
 
 
 class _Bar:
-    """Progress of the map stage. done: units of chunks that are made; under_way, more(): of those that are being made."""
+    """Progress of the map stage. done: units of finished chunks; under_way, more(): units of chunks in progress."""
 
     def __init__(self, show, done, total):
         self._show, self.done, self._total, self.under_way, self.more = show, done, total, 0, None

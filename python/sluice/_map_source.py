@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from ._types import Paths
 
-# A chunk has these many samples, or bytes: (with little to do, usually, at most). A chunk takes some 4 ms of CPU and eight syncs.
+# Samples, or bytes, of a chunk: (of a small source, usually, at most). A chunk takes about 4 ms of CPU and eight syncs.
 SAMPLES, BYTES = (4, 256, 1 << 20), (16 << 10, 1 << 20, 1 << 28)
-FEW, MANY = 32, 1024  # chunks: with little to do, so that many processes have some; and with much, of which a kill loses a part
+FEW, MANY = 32, 1024  # chunks: of a small source, so that many processes have some; and of a large one, since a kill loses a chunk
 LINE_MOST = 2**31 - 1
 PLAIN, PACKED = (".jsonl", ".ndjson"), (".jsonl.gz", ".ndjson.gz")
 

@@ -33,7 +33,7 @@ class Option(namedtuple("Option", "name keyword type unit least most words help"
             return _check.number(self.keyword, given)
         if self.unit == NANOSECONDS:
             return max(1, round(seconds(self.keyword, given) * 1e9))
-        most = self.most if self.least < 0 else LIMITS[self.type]  # 0 asks for a default, and what is above it is the library's to refuse
+        most = self.most if self.least < 0 else LIMITS[self.type]  # 0 requests a default; the library checks the upper limit
         return integer(self.keyword, given, min(self.least, 0), most)
 
 
@@ -79,20 +79,20 @@ DTYPE_NAMES = {number: _long(word) for number, word in enumerate(_SHORT)}
 DTYPES = {name: number for number, name in DTYPE_NAMES.items()} | TABLES["column"]["dtype"].choices | {"float": 1, "half": 2}
 
 
-def dtype_number(dtype, known=DTYPES, there_are="there are"):
+def dtype_number(dtype, known=DTYPES, there_are="expected one of"):
     """Returns the library's number for 'float16', numpy.float16, torch.float16, ..."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.removeprefix("torch.")
     if name not in known:
         names = ", ".join(name for name in DTYPE_NAMES.values() if name in known)
-        raise ValueError(f"no dtype {dtype!r}: {there_are} {names}{near(name, known)}")
+        raise ValueError(f"unknown dtype {dtype!r}: {there_are} {names}{near(name, known)}")
     return known[name]
 
 
 def picture_dtype_number(dtype):
     """Returns the number of a dtype that images can have."""
     of_pictures = TABLES["loader"]["dtype"].choices.values()
-    return dtype_number(dtype, {name: number for name, number in DTYPES.items() if number in of_pictures}, "pictures can be")
+    return dtype_number(dtype, {name: number for name, number in DTYPES.items() if number in of_pictures}, "images can be")
 
 
 def layout_number(layout):

@@ -33,7 +33,7 @@ def choose(given, derive, world_size):
         return given["seed"], False
     if world_size > 1 or given["model_parallel"] != 1:
         raise ValueError(
-            "seed=None: every rank would have a seed of its own, and ranks must have the same order: "
+            "seed=None: every rank would draw its own seed, and ranks need the same order: "
             "give all of them the same number"
         )
     return derive(), True

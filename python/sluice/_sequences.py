@@ -86,7 +86,7 @@ def packed_rows(
     numbers = array("Q")
     if hasattr(lengths, "dtype") and getattr(lengths, "ndim", 0) == 1 and lengths.dtype.kind in "iu":
         if len(lengths) and lengths.min() < 0:
-            raise ValueError(f"lengths has a negative one, {lengths.min()}: expected the number of tokens of each document")
+            raise ValueError(f"lengths contains {lengths.min()}: expected the number of tokens of each document")
         numbers.frombytes(lengths.astype("uint64").tobytes())
     else:
         wanted = "the number of tokens of each document"

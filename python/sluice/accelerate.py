@@ -151,7 +151,7 @@ class Prepared(_seats.Over):
         self.end_of_dataloader, self.remainder = False, -1
         self._non_blocking = bool(getattr(accelerator, "non_blocking", False))
         self._turn = None  # the loader's, of the iteration that the gradient state knows
-        self._at = None  # place behind the batch that was returned last, in this iteration; None: the loader's own place
+        self._at = None  # place after the last returned batch of this iteration; None: the loader's own place
         self._skip = 0  # batches to skip in the next iteration
 
     def __iter__(self) -> Iterator[Any]:
@@ -179,7 +179,7 @@ class Prepared(_seats.Over):
                 self._at, self.end_of_dataloader = place, following is None and failure is None
                 yield batch
                 if turn != loader._turn:
-                    failure = None  # of a batch that nobody asked for
+                    failure = None  # of a batch that was not requested
                     break
                 if failure is not None:
                     break

@@ -89,7 +89,7 @@ class Batch(list["Any"]):
             try:
                 return list.__getitem__(self, key)
             except IndexError:
-                raise IndexError(f"batch[{key}]: it has {len(self)} columns, {self._said()}; rows are those of a column") from None
+                raise IndexError(f"batch[{key}]: the batch has {len(self)} columns, {self._said()}; to get rows, index a column") from None
         names = self._names
         if key in names and len(self) == len(names):
             return list.__getitem__(self, names.index(key))
@@ -106,7 +106,7 @@ class Batch(list["Any"]):
         import difflib  # takes long to import
 
         if key in FACTS or _is_part(key, self._names):
-            raise KeyError(f"{key!r}: this batch was made of columns, without it: the loader's batch has it" + self._said_parts())
+            raise KeyError(f"{key!r}: this batch was made from columns and lacks it: the loader's batch has it" + self._said_parts())
         mixed = key.removesuffix(".partner") + ".mixed_with"
         if key.endswith(".partner") and mixed in self:
             raise KeyError(f"{key!r} is called {mixed!r} now: the row of the batch that was mixed in")
@@ -129,7 +129,7 @@ class Batch(list["Any"]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, slice):
-            raise TypeError("columns of a batch are replaced one by one")
+            raise TypeError("cannot assign a slice: replace the columns of a batch one by one")
         if isinstance(key, str):
             if key in FACTS or key in self._facts:
                 self._facts[key] = value
@@ -235,7 +235,7 @@ class Batch(list["Any"]):
         if f"{name}.shapes" in self:
             return self._shaped(self[name], self[f"{name}.offsets"], self[f"{name}.shapes"])
         if name in self and f"{name}.sizes" not in self:
-            raise KeyError(f"{name!r} has no pictures of several sizes (sizes= of its column): its rows are batch[{name!r}]")
+            raise KeyError(f"{name!r} is not a column of variable-size images (sizes=): its rows are batch[{name!r}]")
         column, sizes = self[name], self[f"{name}.sizes"]
         offsets = self.get(f"{name}.offsets")
         if isinstance(column, _sluice.Tensor):
@@ -313,7 +313,7 @@ class Batch(list["Any"]):
 
     def _told(self):
         if self._made is None:
-            raise AttributeError("this batch was made of columns, not by a loader: it has no place in an epoch")
+            raise AttributeError("this batch was made from columns, not by a loader: it has no place in an epoch")
         return self._made
 
     def release(self) -> None:
@@ -333,7 +333,7 @@ class Batch(list["Any"]):
     # ---- as a list ----
 
     def _refuse(self, *arguments: Any) -> NoReturn:
-        raise TypeError("the columns of a batch stay as many as they are: list(batch) is a list that can change")
+        raise TypeError("cannot add or remove columns of a batch: list(batch) is a list that can change")
 
     if not TYPE_CHECKING:
         append = extend = insert = pop = remove = clear = sort = reverse = _refuse

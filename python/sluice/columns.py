@@ -181,9 +181,9 @@ class Image(Column):
         self._set("sizes", sizes)
         several = self._values["sizes"] != 0
         if transform is None and not several:
-            raise TypeError("pictures differ in size: transform=sluice.transforms.RandomResizedCrop(224), or sizes='padded', says what a row is")
+            raise TypeError("images differ in size: give transform=sluice.transforms.RandomResizedCrop(224), or sizes='padded'")
         if max_size is not None and not several:
-            raise TypeError("max_size=(height, width) is for sizes='padded' and 'ragged'")
+            raise TypeError("max_size=(height, width) needs sizes='padded' or 'ragged'")
         if max_size is not None:
             sides = _check.items("max_size", max_size, "(height, width)") if not isinstance(max_size, int) else [max_size] * 2
             if len(sides) != 2:
@@ -216,8 +216,8 @@ def _refuse_labels(mixing):
     instead = f"OneHot({classes or 'classes'}, \"label\", mixes=NAME{f', smoothing={smoothing:g}' if smoothing else ''})"
     unset = ", ".join("label_smoothing=0" if name == "label_smoothing" else f"{name}=None" for name in wrong)
     raise ValueError(
-        f"{type(mixing).__name__}: {' and '.join(wrong)} cannot be said in a column, which has pictures only. Set {unset} "
-        f"and add sluice.columns.{instead}, NAME being this column's"
+        f"{type(mixing).__name__}: {' and '.join(wrong)} cannot be set in a column, which has images only: set {unset} "
+        f"and add sluice.columns.{instead}, where NAME is this column"
     )
 
 
@@ -349,7 +349,7 @@ class FIM:
         shares = {"rate": _check.number("rate", rate), "spm": _check.number("spm", spm)}
         for name, share in shares.items():
             if not 0 <= share <= 1:
-                raise ValueError(f"{name}={share!r}: expected a share, 0 to 1")
+                raise ValueError(f"{name}={share!r}: expected a fraction, 0 to 1")
         ids = {"prefix": prefix, "middle": middle, "suffix": suffix}
         ids = {name: _check.integer(name, number, -(2**53), 2**53) for name, number in ids.items()}
         if len(set(ids.values())) < len(ids):
@@ -443,7 +443,7 @@ class Packed(Column):
             for name, value in {"per_token": per_token, "media_length": media_length}.items():
                 self._set(name, value)
         elif per_token != 0 or media_length != 0:
-            raise ValueError("per_token and media_length are about media=, a field of the dataset: name it, or leave them out")
+            raise ValueError("per_token and media_length need media=, a field of the dataset: name it, or leave them out")
         for name, value in {"length": length, "max_documents": max_documents, "align": align, "unit": unit}.items():
             _check.integer(name, value, 1)
         values = {"length": length, "max_documents": max_documents, "align": align, "cut": cut, "unit": unit, "pad": pad}
@@ -623,7 +623,7 @@ class Mask(Column):
 
 _TINY = 1e-30  # the library's 0 is its default
 
-# What is kept of boxes, by the rules of others. ultralytics' are of boxes scaled as the picture is, and strict.
+# Rules of other libraries for boxes to keep. ultralytics' applies to boxes scaled like the image, with strict comparisons.
 _KEEPS = {
     "torchvision": {"min_size": 1.0, "min_area": 1.0, "min_visibility": 0.0, "max_aspect": 0.0},
     "coco-visible": {"min_size": 1.0, "min_area": 1.0, "min_visibility": 0.3, "max_aspect": 0.0},

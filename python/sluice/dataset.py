@@ -126,7 +126,7 @@ def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[st
     wanted = "names, each with what it is called there, or with a pair of that and a type"
     for name, key in _check.mapping("fields", {} if fields is None else fields, f"a dict of {wanted}").items():
         if "=" in name:
-            raise ValueError(f"fields: {name!r} is no name")
+            raise ValueError(f"fields: {name!r} is not a valid name")
         if not isinstance(key, str):
             key = ":".join(_check.texts(f"fields[{name!r}]", key, "a text or a pair of texts"))
         choices.append(f"{name}={key}")
@@ -367,7 +367,7 @@ class Dataset:
         """Path and label of each image of an image folder, as torchvision has them."""
         if self.format != "folder":
             raise AttributeError(
-                f"samples: those of {self.format!r} are no files of their own; targets has the labels, sample(i) where one lies"
+                f"samples: samples of format {self.format!r} are not separate files; targets has the labels, sample(i) the place of a sample"
             )
         return [(found["file"], found["label"]) for found in map(self.sample, range(len(self)))]
 
@@ -443,7 +443,7 @@ class Dataset:
         if field is None:
             field = next((name for name, of in self.fields.items() if of.type == "image"), None)
             if field is None:
-                raise ValueError("the dataset has no field of pictures")
+                raise ValueError("the dataset has no image field")
         exif = TABLES["loader"]["exif"].value(exif, EXIFS)
         decoded = self._handle.decode(self._number(index), self._is_remote, _check.text("field", field), exif)
         if decoded is None:
@@ -496,7 +496,7 @@ class Dataset:
             raise _check.wrong(name, index, "the number of a sample") from None
         number = index + count if index < 0 else index
         if not 0 <= number < count:
-            raise IndexError(f"sample {index} of {count}")
+            raise IndexError(f"sample {index} is out of range: the dataset has {count} samples")
         return number
 
     if TYPE_CHECKING:  # zip() and for loops go by the numbers of samples
@@ -529,12 +529,12 @@ class Dataset:
 
     def _subset(self, how, choice, *more):
         if how != "indices" and b"\0" in choice:
-            raise ValueError("a NUL character in it")
+            raise ValueError("the text contains a NUL character")
         return _Made("subset", [self], (how, choice, *more))
 
     def _slice(self, numbers):
         if len(numbers) == 0:
-            raise ValueError("no sample is left: a dataset has at least one")
+            raise ValueError("no sample is left: a dataset needs at least one")
         if numbers.step == 1:
             return self._subset("ranges", b"%d:%d" % (numbers.start, numbers.stop))
         return self.subset(numbers)
@@ -566,13 +566,13 @@ class Dataset:
         bools = sum(type(index).__name__ in ("bool", "bool_") for index in indices)
         if bools > 0:
             if bools < len(indices):
-                raise TypeError("indices: whole numbers, or bools, and not both")
+                raise TypeError("indices: expected whole numbers, or bools, but not both")
             if len(indices) != len(self):
-                raise ValueError(f"{len(indices)} bools for {len(self)} samples")
+                raise ValueError(f"indices has {len(indices)} bools: the dataset has {len(self)} samples")
             indices = [number for number, is_taken in enumerate(indices) if is_taken]
         numbers = array.array("Q", (self._number(index, "indices") for index in indices))
         if not numbers:
-            raise ValueError("no sample is left: a dataset has at least one")
+            raise ValueError("no sample is left: a dataset needs at least one")
         return self._subset("indices", numbers.tobytes())
 
     def where(self, condition: str, *, max_sample_bytes: int = 0) -> Dataset:
@@ -699,7 +699,7 @@ class Dataset:
         _check.function("keep", keep)
         names = [name for name, of in self.fields.items() if of.type in ("int", "float")]
         if not names:
-            raise ValueError("the dataset has no field that is a number: use subset(indices)")
+            raise ValueError("the dataset has no number field: use subset(indices)")
         rows = zip(*(self.numbers(name) for name in names))
         return self.subset([i for i, row in enumerate(rows) if keep(dict(zip(names, row)))])
 
@@ -737,8 +737,8 @@ class Dataset:
         if of is None or of.type != "tensor" or of.shape[:1] != (0,):
             known = [name for name, of in self.fields.items() if of.type == "tensor" and of.shape[:1] == (0,)]
             if of is None:
-                raise ValueError(f"there is no field {field!r}: the fields are {', '.join(self.fields)}{_check.near(field, list(self.fields))}")
-            those = f"which here {', '.join(known)} are" if known else "and this dataset has none"
+                raise ValueError(f"unknown field {field!r}: the fields are {', '.join(self.fields)}{_check.near(field, list(self.fields))}")
+            those = f"here {', '.join(known)}" if known else "which this dataset lacks"
             raise ValueError(f"field={field!r}: expected a tensor of any length, {those}")
         counts = array.array("q", _sluice.numbers(self._handle, field, sample_limit(max_sample_bytes))[0])
         return self.subset([index for index, count in enumerate(counts) if least <= count <= most])
@@ -856,7 +856,7 @@ def mix(
     """
     if isinstance(datasets, Mapping):
         if weights is not None:
-            raise TypeError("mix: weights are those of the dict, or a list, not both")
+            raise TypeError("mix: weights are given twice: in the dict of datasets, and as weights=")
         datasets, weights = list(datasets), list(datasets.values())
     datasets = _datasets(datasets)
     rows = weights if isinstance(weights, Mapping) else {0: [1] * len(datasets) if weights is None else weights}
@@ -948,7 +948,7 @@ def _label(key, wanted):
 
 
 def _empty(name):
-    raise ValueError(f"{name} names nothing")
+    raise ValueError(f"{name} is empty: expected at least one name")
 
 
 def _names(fields):

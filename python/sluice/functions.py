@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 WARN_AFTER = 8  # calls, so that what the first ones set up weighs little
-CHEAPER = "per_sample=False would call it once a batch, and transforms.Native calls compiled code on the workers"
+CHEAPER = "pass per_sample=False to call it once per batch, or use transforms.Native for compiled code on the workers"
 
 
 def _is_torch(array):
@@ -26,7 +26,7 @@ def _stack(rows, like):
 
     made = numpy.stack(rows)
     if made.dtype == object:
-        raise TypeError(f"rows of {type(rows[0]).__name__} are no array")
+        raise TypeError(f"rows of {type(rows[0]).__name__} cannot become an array")
     return made
 
 
@@ -81,8 +81,8 @@ class Functions:
 
     def __str__(self) -> str:
         return (
-            f"transforms.Python on column {self.column!r} takes {self.nanoseconds / 1e3 / max(self.rows, 1):.0f} us a "
-            f"sample, {self.nanoseconds / 1e6 / max(self.calls, 1):.1f} ms a batch, on the thread that takes batches"
+            f"transforms.Python on column {self.column!r} takes {self.nanoseconds / 1e3 / max(self.rows, 1):.0f} us per "
+            f"sample, {self.nanoseconds / 1e6 / max(self.calls, 1):.1f} ms per batch, on the thread that takes batches"
         )
 
 

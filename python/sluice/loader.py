@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STATE_VERSION = 1
 BEGINNING = (0, 0, b"")
 
-# Attributes that programs ask of a loader: its constructor sets them.
+# Attributes that programs read from a loader: its constructor sets them.
 ATTRIBUTES = frozenset((
     "dataset", "rank", "world_size", "batch_size", "batch_hook", "batch_hook_thread", "num_workers", "prefetch_factor", "drop_last",
     "sampler", "batch_sampler", "collate_fn", "pin_memory", "timeout", "persistent_workers", "generator", "worker_init_fn", "multiprocessing_context",
@@ -58,7 +58,7 @@ class Sampler:
         return self._loader._handle.rows
 
     def __iter__(self) -> NoReturn:
-        raise TypeError("the order is the library's: batch['index'] has the numbers of a batch's samples")
+        raise TypeError("the library decides the order: batch['index'] has the numbers of a batch's samples")
 
 
 class Batches:
@@ -192,8 +192,8 @@ class Loader:
         self._functions, kept = contents.functions, views(self.dataset, columns)
         recipe, columns = contents.chosen(transform, columns, dtype, layout, options)
         natural = self.dataset._natural_columns().values() if columns is None else ()
-        self._requested = {column["name"] for column in columns or ()} | {name for _, name in natural}  # the rest are parts
-        self._about = self.dataset, columns, recipe  # for the pages of batches
+        self._requested = {column["name"] for column in columns or ()} | {name for _, name in natural}  # others are parts
+        self._about = self.dataset, columns, recipe  # for the HTML of batches
         self._opened = (options, recipe, columns, _options.class_numbers(classes), table, numbers)
         hold_ms = round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000)
         self._holds = (hold_ms, kept, bool(copies))
@@ -202,21 +202,21 @@ class Loader:
             self._handle.close()
             raise ValueError("hold='copy' on a device: only sluice.torch.DataLoader copies there")
         _warn(self._handle)
-        # Where the next iteration begins: (epoch, samples before it on all ranks, cursor of a loaded state).
-        # None: the library stands in an epoch and has given a batch of it, so it knows.
+        # Beginning of the next iteration: (epoch, samples before it on all ranks, cursor of a loaded state).
+        # None: the library is in an epoch and has returned a batch of it, so it knows.
         self._start = BEGINNING
         self._turn = 0  # counts iterations: an older one ends
-        self._untouched = False  # whether there is one, and it was asked for nothing yet
-        self._again = False  # it is to begin again when it is
-        self._why = ""  # why that is an error; "": it just ends
-        self._closed_turn = self._closed_at = None  # turn and place that close() found; None: it is open, or has no place
-        self._shown = [None]  # with batch_hook_thread: the place of the last batch that the loop was given, which the loop writes
+        self._untouched = False  # True if there is one that has not been asked for a batch yet
+        self._again = False  # it begins again when it is asked
+        self._why = ""  # the reason of an error; "": it just ends
+        self._closed_turn = self._closed_at = None  # turn and place at close(); None: open, or without a place
+        self._shown = [None]  # with batch_hook_thread: the place of the last batch that the loop received, which the loop writes
         self._ahead = None  # likewise: a weak reference to the iterator
         self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
-        self._process = os.getpid()  # in a forked child the lock may be a thread's that is not there
+        self._process = os.getpid()  # in a forked child, a missing thread may hold the lock
         self._convert = Conversion(self._functions) if self._functions else None
-        self._kind = None  # of its batches, with the first one
-        # What programs ask of a DataLoader.
+        self._kind = None  # class of its batches, set with the first one
+        # Attributes that programs read from a DataLoader.
         self.num_workers, self.prefetch_factor = options.get("workers", 0), options.get("prefetch") or None
         self.drop_last = options["last_batch"] == 0
         self.sampler, self.batch_sampler, self.collate_fn = self._own_sampler(), None, None
@@ -239,7 +239,7 @@ class Loader:
             if not name.startswith("_"):  # its own, several times a batch
                 _assign.check(self, Loader, name, ATTRIBUTES, ("batch_hook",), Loader.__init__.names, _assign.LOADER)
                 if name == "batch_hook" and value is not None and not callable(value):
-                    raise ValueError(f"batch_hook={value!r}: expected something that can be called")
+                    raise ValueError(f"batch_hook={value!r}: expected a callable")
             object.__setattr__(self, name, value)
 
     _derive_seed = staticmethod(_seeds.random)
@@ -285,7 +285,7 @@ class Loader:
                 self._start = (self._handle.epoch + 1, 0, b"")
             self._untouched, self._again, self._shown = True, False, [None]
             self._begin()
-            self._end_iteration("another one of this loader was begun")
+            self._end_iteration("another iteration of this loader has begun")
             return self._iterator(Batches(self, self._turn))
 
     def _iterator(self, batches):
@@ -333,7 +333,7 @@ class Loader:
             if frame.f_code in LOCKED and frame.f_locals.get("self") is self:
                 raise _sluice.StateError(
                     "this thread is taking a batch of this loader already, and a signal handler cannot take another one: "
-                    "set a flag in the handler, and look at it between batches"
+                    "set a flag in the handler, and check it between batches"
                 )
             frame = frame.f_back
 
@@ -558,16 +558,16 @@ class Loader:
             2
         """
         if not isinstance(state, dict) or state.get("sluice") != STATE_VERSION:
-            raise ValueError(f"not what state_dict() of this version gave: {str(state):.80}")
+            raise ValueError(f"not a state from state_dict() of this version: {str(state):.80}")
         missing = {"epoch", "samples", "cursor"} - state.keys()
         if missing:
-            raise ValueError(f"the state is damaged: it has no {sorted(missing)[0]!r}")
+            raise ValueError(f"the state is damaged: it lacks {sorted(missing)[0]!r}")
         epoch = integer("the state's epoch", state["epoch"])
         samples = integer("the state's samples", state["samples"])
         try:
             cursor = bytes.fromhex(state["cursor"])
         except (TypeError, ValueError):
-            raise ValueError("the state is damaged: its cursor is no hexadecimal text") from None
+            raise ValueError("the state is damaged: its cursor is not hexadecimal") from None
         if self._handle.closed:
             raise _sluice.StateError("the loader is closed: open another one for this state")
         before = self._reseed(_seeds.of_state(state, self.seed, self._seed_is_derived))

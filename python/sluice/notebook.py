@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .loader import Loader
 
 SAMPLES = 12
-SIDE = 128  # pixels; larger pictures are shrunk by a whole number
+SIDE = 128  # pixels; larger images are shrunk by a whole number
 COMMON = ("index", "mask", "status")
 
 
@@ -58,14 +58,14 @@ def figures(loader: Loader) -> Iterator[tuple[str, Any]]:
     if stats["batches"]:
         waited = stats["host_wait_ns"] / 1e6 / stats["batches"]
         yield "so far", f"{stats['batches']} batches ({stats['samples']} samples decoded); waited {waited:.2f} ms for a batch"
-        yield "bad samples", f"{stats['bad_samples']}, of which {stats['replaced_samples']} were replaced"
+        yield "bad samples", f"{stats['bad_samples']}, {stats['replaced_samples']} of them replaced"
 
 
 def sheet(loader: Loader) -> str:
     try:
         import numpy  # noqa: F401
     except ImportError:
-        return "<div>(for its pictures, install numpy)</div>"
+        return "<div>(install numpy to see its images)</div>"
     try:
         cells = "".join(samples(loader))
     except _sluice.Error as error:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 READ, DECODE, AUGMENT, UPLOAD = range(4)
 
-# As in `sluice bench`: a stage is the limit when it is busy for more than this part of the time, a loop
-# that waits less than this is fed, a queue that is found empty this often starves what is behind it.
+# As in `sluice bench`: a stage that is busy for more than BUSY of the time is the limit, a loop that waits
+# less than FED is fed, and a queue that is found empty more often than STARVED starves the next stage.
 BUSY, FED, STARVED = 0.85, 0.02, 0.5
-LEAST = 10  # batches from which on there is a verdict: what is under way at either end moves a share by a tenth then
+LEAST = 10  # batches needed for a verdict: batches in flight at either end change a fraction by a tenth then
 
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class Marks:
     def __init__(self) -> None:
         folder = os.environ.get("SLUICE_IDLE_DIR")
         self._process = os.getpid()
-        # Without a buffer, of which a forked child would write what its copy holds.
+        # Unbuffered, because a forked child would write the contents of its copy of the buffer.
         self._file = open(f"{folder}/marks.{self._process}", "ab", buffering=0) if folder else None
 
     def _mark(self, *words):
@@ -300,7 +300,7 @@ class Marks:
             ...         pass
         """
         if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
-            raise _check.wrong("loader", loader, "something that can be gone through")
+            raise _check.wrong("loader", loader, "an iterable")
         iterator = iter(loader)
         while True:
             with self.waiting():

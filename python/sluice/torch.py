@@ -8,8 +8,8 @@ except ModuleNotFoundError as _error:
     if _error.name != "torch":
         raise
     raise ModuleNotFoundError(
-        "sluice.torch is for torch, which this Python has not: install it (pip install torch). Debian's python3-torch is seen "
-        "by virtual environments that are made with `python3 -m venv --system-site-packages`. sluice.Loader needs no torch",
+        "sluice.torch needs torch: pip install torch. Virtual environments see Debian's python3-torch if they "
+        "are made with `python3 -m venv --system-site-packages`. sluice.Loader needs no torch",
         name="torch",
     ) from None
 
@@ -136,7 +136,7 @@ class DataLoader(Loader):
             shuffle, sampler = True if shuffle is False else shuffle, None
         if memory_format is not None:
             if layout is not None:
-                raise TypeError("memory_format and layout say the same: give one")
+                raise TypeError("memory_format and layout set the same: give one")
             layout = choice("memory_format", memory_format, LAYOUTS)
         if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
             layout = "NCHW"
@@ -175,7 +175,7 @@ def _take_weights(sampler, arguments):
         raise TypeError("sampler=WeightedRandomSampler(replacement=False): samples are drawn with replacement here: set replacement=True")
     in_order = arguments.get("order") if isinstance(arguments.get("order"), dict) else {}
     if any(given.get("weights") is not None or given.get("num_samples") for given in (arguments, in_order)):
-        raise TypeError("sampler= has weights and num_samples: give them once")
+        raise TypeError("weights and num_samples are given twice: sampler= has them, too")
     arguments |= {"weights": sampler.weights, "num_samples": sampler.num_samples}
 
 
@@ -190,7 +190,7 @@ class _ToTorch(Conversion):
         except RuntimeError:
             if hasattr(torch, tensor.dtype):
                 raise
-            raise TypeError(f"column {name!r} is {tensor.dtype}, a dtype that torch {torch.__version__} lacks: give the column dtype='int64'") from None
+            raise TypeError(f"column {name!r} is {tensor.dtype}, which torch {torch.__version__} lacks: give the column dtype='int64'") from None
         if copy:  # on the current stream, which from_dlpack had wait for the batch
             made = made.clone()
         return made.permute(0, 3, 1, 2) if name in self.nhwc else made

@@ -81,11 +81,11 @@ def dataloader(
 
 def _check_flat(inputs):
     if "input" not in inputs:
-        raise ValueError(f'flat=True: the input is called "input" there, and inputs={inputs!r:.80} has none')
+        raise ValueError(f'flat=True: the model needs "input", which inputs={inputs!r:.80} lacks')
     if "positions" not in inputs:
         column = inputs["input"]
         raise ValueError(
-            'flat=True needs "positions", by which documents are told apart: '
+            'flat=True needs "positions", which separate documents: '
             f'inputs={{"input": {column!r}, "positions": "{column}.positions"}} of a packed column, or "positions": None if each row is one document'
         )
 

@@ -56,7 +56,7 @@ def _field(name, what):
             raise TypeError(f"fields[{name!r}]: expected ('tensor', dtype, shape); a 0 in shape differs by sample")
         return name, number, dtype_number(rest[0]), _check.shape(f"fields[{name!r}]: shape", rest[1]), COMPRESSION["auto"], *meaning
     if rest:
-        raise TypeError(f"fields[{name!r}]: {kind} takes nothing more than its meaning, a dict")
+        raise TypeError(f"fields[{name!r}]: {kind} takes only a dict of its meaning")
     return name, number, 0, (), COMPRESSION["auto"], *meaning
 
 
@@ -71,7 +71,7 @@ def _array(name, values, dtype, shape):
         raise TypeError(f"{name}: lists of numbers cannot become {dtype}")
     made = given.astype(dtype)
     if made.dtype.kind != "f" and not (made == given).all():
-        raise ValueError(f"{name}: numbers that {dtype} cannot hold")
+        raise ValueError(f"{name} contains a number that {dtype} cannot represent")
     return made
 
 
@@ -133,7 +133,7 @@ class Writer:
         fields = {"image": "image", "label": "int", "key": "text"} if fields is None else fields
         _check.mapping("fields", fields, "a dict of types by name")
         if not fields:
-            raise ValueError("fields: a sample has 1 at least")
+            raise ValueError("fields: a sample needs at least one field")
         self.path = _check.path("path", path)
         self.fields = list(fields)
         options = values(Writer.__init__, "writer", given | {"zstd": _check.zstd_level(zstd)})
@@ -168,7 +168,7 @@ class Writer:
         """
         unknown = values.keys() - set(self.fields)
         if unknown:
-            raise TypeError(f"no field {sorted(unknown)[0]!r}: there are {', '.join(self.fields)}")
+            raise TypeError(f"unknown field {sorted(unknown)[0]!r}: the fields are {', '.join(self.fields)}")
         self._handle.add([_rows_of_points(self._plain(name, values.get(name)), self._kinds[name][2]) for name in self.fields])
 
     def _plain(self, name, value):

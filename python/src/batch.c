@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A column of more is no small one, by row and in all. */
+/* Largest small column: bytes per row, and in total. */
 #define SMALL_ROW_BYTES ((uint64_t)4096)
 #define SMALL_BYTES     ((uint64_t)1 << 20)
 
@@ -15,14 +15,14 @@ typedef struct batch_object {
     hold *hold;         /* NULL: released, or detached */
     bool detached;      /* `columns` has all of them */
     batch_kind kind;    /* shares */
-    PyObject *columns;  /* dict: name -> what was made of it */
+    PyObject *columns;  /* dict: name -> converted column */
     uint64_t step, epoch;
     uint32_t rows;
     int32_t device; /* -1: none */
 } batch_object;
 /* clang-format on */
 
-/* Columns that every batch has behind its own. */
+/* Columns that every batch has after its own. */
 enum { COMMON_COLUMNS = 3 };
 
 static int32_t device_of(const sluice_batch *batch)
@@ -108,8 +108,8 @@ static void dealloc(batch_object *self)
     object_free(self);
 }
 
-/* A share of the hold for the length of a call, in which Python code may release the batch; of a
- * detached one NULL. False with an exception. */
+/* Takes a reference to the hold for a call in which Python code may release the batch; NULL for a
+ * detached batch. False with an exception. */
 static bool begin(batch_object *self, hold **own)
 {
     const bool usable = (self->hold != NULL || self->detached) && self->kind.names != NULL;
@@ -129,14 +129,14 @@ static void keep_column(batch_object *self, PyObject *name, PyObject *made)
     PyObject *value;
     PyObject *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (self->columns != NULL && self->hold != NULL && /* else released by what made it */
+    if (self->columns != NULL && self->hold != NULL && /* else the converter released it */
         PyDict_SetItem(self->columns, name, made != NULL ? made : Py_Ellipsis) < 0) {
-        PyErr_Clear(); /* it is made anew then */
+        PyErr_Clear(); /* then it is converted again */
     }
     PyErr_Restore(type, value, trace);
 }
 
-/* Whether a column is given out as a copy by itself; -1 with an exception. */
+/* Returns 1 if a column is returned as a copy; -1 with an exception. */
 static int is_small(const batch_object *self, const sluice_tensor *tensor, PyObject *name)
 {
     const uint64_t rows = self->rows > 0 ? self->rows : 1;
@@ -147,14 +147,14 @@ static int is_small(const batch_object *self, const sluice_tensor *tensor, PyObj
     return viewed < 0 ? -1 : !viewed;
 }
 
-/* A tensor over the slot, or over a copy of it. */
+/* Returns a tensor over the slot, or over a copy of it. */
 static PyObject *make_tensor(batch_object *self, hold *own, uint32_t number, bool copies)
 {
     const extension *e = extension_of(self);
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     const sluice_status status = sluice_batch_get_column(own->batch, number, &tensor);
     if (status < 0) {
-        return sluice_raise_status(e, status, "the batch is that of the process before the fork");
+        return sluice_raise_status(e, status, "the batch belongs to the process before the fork");
     }
     void *data = NULL;
     hold *memory =
@@ -197,12 +197,12 @@ static PyObject *column_of(batch_object *self, hold *own, uint32_t number)
     PyObject *made = self->columns == NULL ? NULL : PyDict_GetItemWithError(self->columns, name);
     if (made == Py_Ellipsis) {
         return sluice_raise_status(extension_of(self), SLUICE_STATE,
-                                   "a function failed on this column, and may have changed it");
+                                   "a function failed on this column, which it may have changed");
     }
     if (made != NULL || PyErr_Occurred()) {
         return Py_XNewRef(made);
     }
-    if (own == NULL) { /* it is being released by another thread */
+    if (own == NULL) { /* another thread is releasing it */
         return sluice_raise_status(extension_of(self), SLUICE_STATE, "the batch was released");
     }
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
@@ -211,7 +211,7 @@ static PyObject *column_of(batch_object *self, hold *own, uint32_t number)
     return small < 0 ? NULL : convert_column(self, own, number, small != 0);
 }
 
-/* Number of the column; -1: there is none, -2: raised. */
+/* Returns the number of the column; -1: unknown, -2: raised. */
 static Py_ssize_t find(const batch_object *self, PyObject *name)
 {
     const Py_ssize_t count = PyTuple_Size(self->kind.names);
@@ -232,7 +232,7 @@ static PyObject *column(batch_object *self, PyObject *name)
 {
     hold *own;
     if (!PyUnicode_Check(name)) {
-        PyErr_SetString(PyExc_TypeError, "columns are asked for by name");
+        PyErr_SetString(PyExc_TypeError, "expected the name of a column");
         return NULL;
     }
     if (!begin(self, &own)) {
@@ -272,7 +272,7 @@ int batch_detach(PyObject *batch)
 
 typedef PyObject *(*make_one)(batch_object *self, hold *own, uint32_t number);
 
-/* Columns [0, count) as `make` makes them; of all, or (`skip`) of those that were asked for. */
+/* Returns columns [0, count) from `make`: all, or (`skip`) the requested ones. */
 static PyObject *list_of(batch_object *self, hold *own, uint32_t skip, make_one make)
 {
     const uint32_t count = (uint32_t)PyTuple_Size(self->kind.names) - skip;

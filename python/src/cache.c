@@ -24,7 +24,7 @@ typedef struct cache_job {
     uint64_t shown;               /* with the GIL */
     cache_object *objects;        /* list; owned */
     size_t count, capacity;
-    bool lost; /* an object for which there was no memory */
+    bool lost; /* an object was lost for lack of memory */
     sluice_cache_options options;
     sluice_cache_result result;
     sluice_error error;
@@ -76,7 +76,7 @@ static int cache_look(waiting_job *job)
     return made == NULL ? -1 : 0;
 }
 
-/* A copy of a path, or of a text; NULL with an exception, or for None. */
+/* Returns a copy of a path or text; NULL with an exception, or for None. */
 static char *copy_path(PyObject *path)
 {
     PyObject *bytes = NULL;
@@ -111,7 +111,7 @@ static cache_job *cache_new(void (*work)(waiting_job *job), PyObject *folder, Py
     return c;
 }
 
-/* Runs it; NULL with an exception, and then it is gone. */
+/* Runs it; NULL with an exception, and the job is freed. */
 static cache_job *cache_run(const extension *e, cache_job *c)
 {
     if (!wait_for(e, &c->job)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache: the cache of remote data on a local disk; sluice.cache stands on it. Folders are paths, or
- * None: the configured one. Calls show progress, and are ended by Ctrl-C. */
+/* cache: the cache of remote data on a local disk, for sluice.cache. A folder is a path, or None:
+ * the configured one. Calls show progress, and Ctrl-C ends them. */
 #ifndef SLUICE_PY_CACHE_H
 #define SLUICE_PY_CACHE_H
 

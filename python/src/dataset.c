@@ -16,7 +16,7 @@ typedef struct dataset_object {
 } dataset_object;
 /* clang-format on */
 
-/* What opening needs, in memory of its own: Python's may be gone before it ends. */
+/* Arguments of opening, in separate memory: Python's may be freed before it ends. */
 typedef struct opening {
     waiting_job job;
     atomic_bool stopped; /* relaxed: read until it is seen */
@@ -113,7 +113,7 @@ static char *copy_path(PyObject *path)
     return copy;
 }
 
-/* Space for `count` paths, none of which is there yet; NULL: no memory. */
+/* Returns space for `count` paths, all NULL; NULL: no memory. */
 static opening *opening_with_capacity(size_t count)
 {
     opening *o = calloc(1, sizeof(*o));
@@ -137,7 +137,7 @@ static opening *opening_with_capacity(size_t count)
     return o;
 }
 
-/* How many of them were copied: all, or there is an exception. */
+/* Returns the number of copied paths: all, or fewer with an exception. */
 static size_t copy_paths(char **to, PyObject *tuple)
 {
     const size_t count = (size_t)PyTuple_Size(tuple);
@@ -200,7 +200,7 @@ static int set_flat(opening *o, PyObject *flat)
     }
     const Py_ssize_t dims = PyTuple_Size(shape);
     if (dims < 0 || dims > SLUICE_TENSOR_DIMS_MAX || strlen(name) >= sizeof(o->flat.name)) {
-        PyErr_SetString(PyExc_ValueError, "8 dimensions and a name of 31 bytes at most");
+        PyErr_SetString(PyExc_ValueError, "too large: at most 8 dimensions and a name of 31 bytes");
         return -1;
     }
     memcpy(o->flat.name, name, strlen(name) + 1);
@@ -221,7 +221,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     PyObject *flat;
     PyObject *fields;
     if (keywords != NULL && PyDict_Size(keywords) > 0) {
-        PyErr_SetString(PyExc_TypeError, "no keywords");
+        PyErr_SetString(PyExc_TypeError, "unexpected keyword arguments");
         return NULL;
     }
     if (!PyArg_ParseTuple(arguments, "OOOO", &paths, &options, &flat, &fields)) {
@@ -278,7 +278,7 @@ static PyObject *info(dataset_object *self, PyObject *unused)
                          (unsigned long long)info.fingerprint);
 }
 
-/* What a field means: the numbers of the header's enumerations, a name, and all of it in words. */
+/* Returns a field's meaning: numbers of the header's enumerations, a name, and a text. */
 static PyObject *meaning_of(const sluice_field *field)
 {
     char words[256];
@@ -349,7 +349,7 @@ static PyObject *left_out(dataset_object *self, PyObject *number)
     if (sluice_dataset_get_left_out(self->handle->dataset, (uint32_t)index, &found) != SLUICE_OK) {
         return Py_NewRef(Py_None);
     }
-    /* both may hold what files are called */
+    /* both may contain file names */
     PyObject *reason = PyUnicode_DecodeFSDefault(found.reason);
     PyObject *example = reason == NULL ? NULL : PyUnicode_DecodeFSDefault(found.example);
     if (example == NULL) {

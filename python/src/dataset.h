@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset: an open sluice_dataset; sluice.Dataset stands on it. The handle has several owners, one
- * of which may be a job that nobody waits for any more. */
+/* dataset: an open sluice_dataset, for sluice.Dataset. The handle has several owners; one may be an
+ * abandoned job. */
 #ifndef SLUICE_PY_DATASET_H
 #define SLUICE_PY_DATASET_H
 
@@ -13,11 +13,12 @@ typedef struct dataset_handle {
     sluice_dataset *dataset;
 } dataset_handle;
 
-/* A share of a dataset object's handle; NULL with an exception: it is no dataset. */
+/* Returns a reference to a dataset object's handle; NULL with an exception: not a dataset. */
 dataset_handle *dataset_share(const extension *e, PyObject *object);
-/* A dataset object that owns `dataset`; NULL with an exception, and it is closed. */
+/* Returns an object that owns `dataset`. On failure, closes it and returns NULL with an exception.
+ */
 PyObject *dataset_object_of(const extension *e, sluice_dataset *dataset);
-/* On any thread, with or without the GIL. NULL is fine. */
+/* Drops a reference, on any thread, with or without the GIL. NULL is a no-op. */
 void dataset_drop(dataset_handle *handle);
 
 #endif

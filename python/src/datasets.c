@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares of a list of datasets. */
+/* References to a list of datasets. */
 typedef struct shares {
     dataset_handle **handles;
     sluice_dataset **datasets;
@@ -87,9 +87,9 @@ PyObject *datasets_concat(PyObject *module, PyObject *arguments)
     return made;
 }
 
-/* ---- what reads samples ---- */
+/* ---- calls that read samples ---- */
 
-/* A call that may read all samples, in memory of its own: Python's may be gone before it ends. */
+/* A call that may read all samples, in separate memory: Python's may be freed before it ends. */
 typedef struct reading {
     waiting_job job;
     dataset_handle *of;
@@ -150,7 +150,7 @@ static reading *reading_new(const extension *e, PyObject *dataset, void (*work)(
     return r;
 }
 
-/* NULL with an exception, and it is gone. */
+/* NULL with an exception, and the job is freed. */
 static reading *reading_run(const extension *e, reading *r)
 {
     if (!wait_for(e, &r->job)) {
@@ -304,7 +304,7 @@ PyObject *datasets_lengths_source(PyObject *module, PyObject *arguments)
 
 /* ---- mixes ---- */
 
-/* Copies, since what Python gives need not be aligned. */
+/* Copies the numbers, because Python's need not be aligned. */
 typedef struct mix_rows {
     double *weights;
     uint64_t *epochs;
@@ -326,14 +326,14 @@ static int copy_rows(mix_rows *rows, sluice_mix_options *options, const Py_buffe
     return 0;
 }
 
-/* `weights`: how many there are. */
+/* `weights`: their number. */
 static PyObject *make_mix(const extension *e, const shares *of, const sluice_mix_options *options,
                           size_t weights)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_dataset *mixed = NULL;
     if (weights != of->count * options->row_count) {
-        PyErr_SetString(PyExc_ValueError, "a weight for each dataset and row");
+        PyErr_SetString(PyExc_ValueError, "expected a weight for each dataset and row");
         return NULL;
     }
     PyThreadState *thread = PyEval_SaveThread();

@@ -49,8 +49,8 @@ static const char error_doc[] =
 int sluice_add_errors(extension *e, PyObject *module)
 {
     const kind kinds[STATUSES] = KINDS;
-    /* On the class, so that there is one where the library did not make it, and so that what is set
-     * is in the instance's dict, which pickle takes along (an OSError keeps its errno elsewhere).
+    /* On the class, so that every error has them, and so that assigned values are in the instance's
+     * dict, which pickle saves (an OSError keeps its errno elsewhere).
      */
     PyObject *defaults =
         Py_BuildValue("{s:s,s:s,s:O,s:O,s:O,s:s,s:O}", "status", "", "stage", "", "file", Py_None,
@@ -78,7 +78,7 @@ int sluice_add_errors(extension *e, PyObject *module)
     return 0;
 }
 
-/* Takes `value`. */
+/* Sets an attribute. Takes over `value`. */
 static int set(PyObject *exception, const char *name, PyObject *value)
 {
     const int result = value == NULL ? -1 : PyObject_SetAttrString(exception, name, value);
@@ -120,7 +120,7 @@ static PyObject *type_of(const extension *e, const sluice_error *error)
     return number > 0 && number < STATUSES ? e->errors[number] : e->error;
 }
 
-/* Options are called as users of the package know them. */
+/* Options have their Python names. */
 static const char *spell(void *user, const char *option)
 {
     (void)user;

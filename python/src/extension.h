@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extension: what the files of sluice._sluice share. It is a thin layer over the public C API: each
- * of its types holds one handle of it, and the package's Python files make of them what users see.
+ * extension: declarations shared by the files of sluice._sluice, a thin layer over the public C
+ * API: each of its types holds one handle, and the package's Python files build the user's objects.
  *
- * Rules of all files: every call that may block is made without the GIL; one that may block for
- * longer than a moment looks for signals in between (waiting.h); a failure of the library is raised
- * with all that it says (sluice_raise). No static types and no static objects: all is in the
- * module's state. Whatever Python code may run (converters, buffers, iterators, callbacks, the end
- * of an object) may do anything, by other threads too: what is borrowed from a list or dict is not
- * there any more, and what was asked of an object has to be asked again.
+ * Rules of all files: calls that may block release the GIL; calls that may block for longer
+ * than a moment check for signals (waiting.h); an error of the library is raised completely
+ * (sluice_raise). No static types and objects: everything is in the module's state. Any Python
+ * code (converters, buffers, iterators, callbacks, destructors) may do anything, also on other
+ * threads: a reference borrowed from a list or dict is invalid after it, and properties of an
+ * object must be read again.
  */
 #ifndef SLUICE_PY_EXTENSION_H
 #define SLUICE_PY_EXTENSION_H
@@ -18,7 +18,7 @@
 
 #include <sluice/sluice.h>
 
-enum { STATUSES = 10 }; /* of errors: -1 to -9 */
+enum { STATUSES = 10 }; /* errors: -1 to -9 */
 
 typedef struct extension {
     PyObject *error;            /* sluice.Error */
@@ -26,20 +26,20 @@ typedef struct extension {
     PyTypeObject *dataset, *loader, *batch, *tensor, *writer;
 } extension;
 
-/* Of an object of one of this module's types, from which none can be derived. Borrowed. */
+/* Returns the state for an object of this module's types, which cannot be subclassed. Borrowed. */
 static inline extension *extension_of(void *object)
 {
     return PyType_GetModuleState(Py_TYPE((PyObject *)object));
 }
 
-/* A new object of `type`, all 0; NULL with an exception. */
+/* Returns a new object of `type`, zeroed; NULL with an exception. */
 static inline void *object_new(PyTypeObject *type)
 {
     const allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     return allocate(type, 0);
 }
 
-/* The end of a dealloc. */
+/* Ends a dealloc. */
 static inline void object_free(void *object)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)object);
@@ -48,13 +48,13 @@ static inline void object_free(void *object)
     Py_DECREF(type);
 }
 
-/* What `error` says, as an exception that nobody raised; NULL with one that was. */
+/* Returns `error` as an exception, without raising it; NULL with a raised exception. */
 PyObject *sluice_exception(const extension *e, const sluice_error *error);
-/* Its sentence, with options by their names in Python. */
+/* Returns its sentence, with Python's names of options. */
 PyObject *sluice_error_text(const sluice_error *error);
-/* Raises what `error` says; returns NULL. */
+/* Raises `error` as an exception; returns NULL. */
 PyObject *sluice_raise(const extension *e, const sluice_error *error);
-/* The same for a call that has no error report of its own. */
+/* The same for a call without an error report. */
 PyObject *sluice_raise_status(const extension *e, sluice_status status, const char *text);
 /* Makes the exceptions and adds them to the module. */
 int sluice_add_errors(extension *e, PyObject *module);

@@ -7,8 +7,8 @@
 
 #define COPY_ALIGN ((size_t)64)
 
-/* Counts are taken with relaxed order, as who takes one has one; given up with acq_rel, so that the
- * last owner sees what all others did. */
+/* Counts are incremented with relaxed order, since the caller has one, and decremented with
+ * acq_rel, so that the last owner sees the writes of all others. */
 
 hold_count *hold_count_new(void)
 {
@@ -71,7 +71,7 @@ void hold_count_describe(const hold_count *count, char *text, size_t bytes)
                                      : snprintf(text + used, bytes - used, "%s'%s' of %u", between,
                                                 count->names[i], kept);
         if (length < 0 || (size_t)length >= bytes - used) {
-            text[used] = '\0'; /* no space for this one */
+            text[used] = '\0'; /* no space for this name */
             return;
         }
         used += (size_t)length;
@@ -162,14 +162,14 @@ sluice_loader *hold_loader(const hold *h)
     return h->kind != HOLD_COPY ? count_of(h)->loader : NULL;
 }
 
-/* The default ones, whose handles are 0, 1 and 2, are never gone: they are refused in a thread that
- * has a context of its own. */
+/* The default streams, with handles 0, 1 and 2, always exist: they fail only in a thread with
+ * another context. */
 static bool may_be_gone(const struct CUstream_st *stream)
 {
     return (uintptr_t)stream > 2;
 }
 
-/* false: its stream is being captured, or is not to be had in this thread. */
+/* Returns false if its stream is being captured, or is not available in this thread. */
 static bool give_back(const hold *h)
 {
     if (h->kind == HOLD_COLUMN || h->kind == HOLD_COPY) {
@@ -185,7 +185,7 @@ static bool give_back(const hold *h)
     return status != SLUICE_STATE && status != SLUICE_INVALID;
 }
 
-/* Its slot is given back. */
+/* Returns its slot. */
 static void forget(hold *h)
 {
     hold *parent = h->parent;
@@ -199,7 +199,7 @@ static void forget(hold *h)
     hold_drop(parent);
 }
 
-/* Until hold_retry. */
+/* Keeps the hold until hold_retry. */
 static void set_aside(hold_count *count, hold *h)
 {
     h->next = atomic_load_explicit(&count->waiting, memory_order_relaxed);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold: what keeps the memory of a tensor. That is one of the library's holds on a batch, shared by
- * the batch object, its columns and all that was exported from them; or, of a copy, the memory
- * itself. The last one to let go gives the slot back, or frees the copy: on whatever thread that
- * is, with or without the GIL, also after the interpreter has ended. So nothing here calls Python,
- * and nothing waits.
+ * hold: a reference to the memory of a tensor: one of the library's holds on a batch, shared by the
+ * batch object, its columns and their exports; or the memory of a copy. The last release returns
+ * the slot, or frees the copy, on any thread, with or without the GIL, also after the interpreter
+ * has ended. So nothing here calls Python, and nothing waits.
  *
- * Owner: whoever counts. Threads: any.
+ * Owner: the holders of a count. Threads: any.
  */
 #ifndef SLUICE_PY_HOLD_H
 #define SLUICE_PY_HOLD_H
@@ -17,28 +16,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many batches of a loader are held, and by which columns; shared by the loader object and its
- * holds. */
+/* Counts the held batches of a loader, and the columns that hold them; shared by the loader object
+ * and its holds. */
 typedef struct hold_count {
     atomic_uint owners;
     atomic_uint held;
-    /* Known with the first batch; set under the GIL, before there is a hold on a column. */
+    /* Set with the first batch, under the GIL, before a column has a hold. */
     uint32_t column_count;
     char **names;
-    atomic_uint *kept;     /* of each column: batches of which somebody has it */
-    sluice_loader *loader; /* for its errors; NULL once it is closed. Under the GIL */
-    /* Holds that were let go while their stream was captured into a graph, or by a thread with a
-     * context of its own: a list by `next`. */
+    atomic_uint *kept;     /* batches with a live reference, for each column */
+    sluice_loader *loader; /* for its errors; NULL after close. Under the GIL */
+    /* Holds released while their stream was captured into a graph, or by a thread with another
+     * context: a list by `next`. */
     _Atomic(struct hold *) waiting;
 } hold_count;
 
 typedef enum hold_kind {
     HOLD_BATCH,
-    HOLD_COLUMN, /* counts as one of who has the column */
-    /* One more of the library's holds: the slot is not used again before that stream's work so far
-     * is done. */
+    HOLD_COLUMN, /* counts as a reference to the column */
+    /* Another hold of the library: the slot is not reused before the stream's work so far is
+     * done. */
     HOLD_STREAM,
-    HOLD_COPY /* of no batch */
+    HOLD_COPY /* belongs to no batch */
 } hold_kind;
 
 typedef struct hold {
@@ -47,9 +46,9 @@ typedef struct hold {
     uint32_t column;     /* COLUMN: its number */
     sluice_batch *batch; /* COPY: NULL */
     hold_count *count;   /* STREAM, COPY: NULL */
-    struct hold *parent; /* COLUMN, STREAM: what it was made from, and keeps */
+    struct hold *parent; /* COLUMN, STREAM: its source, which it keeps */
     struct CUstream_st *stream;
-    struct hold *next; /* while it waits */
+    struct hold *next; /* in the list of waiting holds */
 } hold;
 
 hold_count *hold_count_new(void);

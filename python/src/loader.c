@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An open sluice_loader; sluice.Loader stands on it.
+ * An open sluice_loader, for sluice.Loader.
  *
- * Locks: `consumer` is held by whoever starts epochs or takes batches, without the GIL; handle is
- * written with the GIL, and by close also with `consumer`, so that nobody who has either sees it
+ * Locks: `consumer` is held while an epoch starts or a batch is taken, without the GIL; handle is
+ * written with the GIL, and by close also with `consumer`, so that a holder of either never sees it
  * freed.
  */
 #include "loader_holds.h"
@@ -15,9 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_NS  ((int64_t)WAIT_SLICE_MS * 1000000)
-#define LONG_WAIT (1000 / WAIT_SLICE_MS) /* slices: from here on Ctrl-C says what is waited for */
-#define PATIENCE  1 /* slices without a batch before a look at who holds them */
+#define SLICE_NS ((int64_t)WAIT_SLICE_MS * 1000000)
+#define LONG_WAIT \
+    (1000 / WAIT_SLICE_MS) /* slices, after which Ctrl-C reports the reason of the wait */
+#define PATIENCE 1         /* slices without a batch before the holds are checked */
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -56,11 +57,11 @@ static void close_handle(loader_object *self)
     }
     self->count->loader = NULL;
     if (is_forked(self)) {
-        sluice_loader_close(handle); /* forgets it */
+        sluice_loader_close(handle); /* discards the handle */
         return;
     }
     PyThreadState *thread = PyEval_SaveThread();
-    sluice_loader_cancel(handle); /* who waits in next is through at once, and lets go */
+    sluice_loader_cancel(handle); /* a thread in next returns at once and releases it */
     pthread_mutex_lock(&self->consumer);
     sluice_loader_close(handle);
     pthread_mutex_unlock(&self->consumer);
@@ -101,7 +102,7 @@ static bool take_turn(loader_object *self)
 {
     if (is_forked(self)) {
         (void)sluice_raise_status(extension_of(self), SLUICE_STATE,
-                                  "the loader is that of the process before the fork");
+                                  "the loader belongs to the process before the fork");
         return false;
     }
     bool taken = pthread_mutex_trylock(&self->consumer) == 0;
@@ -138,7 +139,7 @@ PyObject *loader_raise(loader_object *self, sluice_status status)
         return sluice_raise_status(e, SLUICE_CANCELED, "another thread closed the loader");
     }
     if (sluice_loader_get_error(self->handle, &error) == SLUICE_OK) {
-        return sluice_raise_status(e, status, "the loader refused");
+        return sluice_raise_status(e, status, "the loader failed");
     }
     return sluice_raise(e, &error);
 }
@@ -165,7 +166,7 @@ static PyObject *start(loader_object *self, PyObject *number)
     return status < 0 ? loader_raise(self, status) : Py_NewRef(Py_None);
 }
 
-/* One turn: a batch that is there, or one that comes within a slice of time. AGAIN: none did. */
+/* Takes a batch that is ready, or that comes within a slice of time. AGAIN: none came. */
 static sluice_status take_one(loader_object *self, int64_t timeout_ns, sluice_batch **batch)
 {
     sluice_status status = sluice_loader_next(self->handle, batch, 0);
@@ -178,8 +179,8 @@ static sluice_status take_one(loader_object *self, int64_t timeout_ns, sluice_ba
     return status;
 }
 
-/* Until there is something else to say than AGAIN; AGAIN: a Python exception is set. Signals are
- * looked for between turns: their handlers may close the loader. */
+/* Repeats it until the result is not AGAIN; AGAIN: a Python exception is set. Checks for signals
+ * between turns: their handlers may close the loader. */
 static sluice_status wait_next(loader_object *self, sluice_batch **batch)
 {
     for (uint64_t slices = 0;; slices++) {
@@ -224,8 +225,8 @@ static PyObject *make_batch(loader_object *self, sluice_batch *batch, PyObject *
 
 /* ---- warnings ---- */
 
-/* Returns the next warning that was not reported yet; NULL without an exception: none, which costs
- * next to nothing. */
+/* Returns the next warning that was not reported yet; NULL without an exception: none, which is
+ * cheap. */
 static PyObject *take_warning(loader_object *self)
 {
     sluice_error warning;
@@ -245,8 +246,8 @@ static PyObject *warning(loader_object *self, PyObject *unused)
     return text != NULL || PyErr_Occurred() ? text : Py_NewRef(Py_None);
 }
 
-/* Those that came with earlier batches; false with an exception, where warnings are errors. Before
- * the next batch is taken, which would be lost. */
+/* Reports warnings of earlier batches, before the next batch is taken, which an exception would
+ * lose. False with an exception, if warnings are errors. */
 static bool tell_warnings(loader_object *self)
 {
     PyObject *text;
@@ -258,7 +259,7 @@ static bool tell_warnings(loader_object *self)
     return fine && !PyErr_Occurred();
 }
 
-/* The next batch; None: the epoch is over. */
+/* Returns the next batch; None: the epoch is over. */
 static PyObject *next(loader_object *self, PyObject *convert)
 {
     sluice_batch *batch = NULL;
@@ -277,7 +278,7 @@ static PyObject *next(loader_object *self, PyObject *convert)
 
 /* ---- state ---- */
 
-/* As loader.py keeps where to go: (epoch, samples, cursor). */
+/* Returns a place as in loader.py: (epoch, samples, cursor). */
 static PyObject *get_place(loader_object *self, PyObject *unused)
 {
     uint8_t cursor[SLUICE_CURSOR_BYTES];

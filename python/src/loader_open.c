@@ -60,7 +60,7 @@ static void drop_opening(waiting_job *job)
     free(o);
 }
 
-/* Of unsigned ints, one for each sample. */
+/* Takes unsigned ints, one for each sample. */
 static int take_classes(opening *o, PyObject *classes)
 {
     if (classes == Py_None) {
@@ -74,7 +74,7 @@ static int take_classes(opening *o, PyObject *classes)
     return 0;
 }
 
-/* Of doubles, in a dict by the option's name; one that is not there is not given. */
+/* Takes doubles from a dict by option name; a missing name is not given. */
 static int take_numbers(opening *o, PyObject *dict)
 {
     for (size_t i = 0; i < NUMBERS_MAX && dict != Py_None; i++) {

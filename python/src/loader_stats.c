@@ -94,7 +94,7 @@ static int add_operation(PyObject *made, const sluice_operation_stats *s)
     return added;
 }
 
-/* Of those that took any time. -1 with an exception. */
+/* Adds the operations that took time. -1 with an exception. */
 static int add_operations(PyObject *made, sluice_loader *loader)
 {
     sluice_operation_stats s = SLUICE_OPERATION_STATS_INIT;

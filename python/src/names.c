@@ -87,7 +87,7 @@ int labels_take(labels *l, PyObject *given)
         result = names_take(&lists[i], of[i]);
     }
     if (result == 0 && lists[1].count != lists[2].count) {
-        PyErr_SetString(PyExc_ValueError, "a name for each name");
+        PyErr_SetString(PyExc_ValueError, "expected one new name for each name");
         result = -1;
     }
     if (result == 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names: lists of texts, and what is said of classes, as the library takes them.
+ * names: lists of texts, and options of classes, in the library's form.
  *
- * Purpose: names are pointers into texts that are kept until they are dropped, also while the GIL
- * is not held; what is said of classes is copied, so that it may outlive the caller's. Threads:
- * names are taken and dropped by a thread that has the GIL; labels are dropped by any.
+ * Purpose: names are pointers into texts that are kept until they are dropped, also without the
+ * GIL; options of classes are copied, so that they may outlive the caller's. Threads: a thread with
+ * the GIL takes and drops names; any thread drops labels.
  */
 #ifndef PYTHON_NAMES_H
 #define PYTHON_NAMES_H
@@ -13,28 +13,27 @@
 
 #include <sluice/datasets.h>
 
-/* Names, as they are in the texts of `kept`. */
+/* Names, inside the texts of `kept`. */
 typedef struct names {
     PyObject *kept; /* a tuple; owned; NULL: None was given */
     const char **of;
     uint32_t count;
 } names;
 
-/* Of a list of texts, with None for NULL, or of None. -1 with an exception; to be dropped in any
- * case. */
+/* Takes a list of texts, with None for NULL, or None. -1 with an exception; drop it in any case. */
 int names_take(names *n, PyObject *list);
 void names_drop(names *n);
 
-/* As sluice.concat makes them of its arguments. */
+/* Labels from the arguments of sluice.concat. */
 typedef struct labels {
-    char **texts; /* `count` of them, owned; NULL where None stands */
+    char **texts; /* `count` of them, owned; NULL for None */
     size_t count;
     sluice_label_options options;
     const sluice_label_options *given; /* NULL: None was given */
 } labels;
 
-/* Of None, or of (classes, from, to, allow_case_duplicates), the first three as names take them. -1
- * with an exception; to be dropped in any case. */
+/* Takes None, or (classes, from, to, allow_case_duplicates) with the first three as for names. -1
+ * with an exception; drop it in any case. */
 int labels_take(labels *l, PyObject *given);
 void labels_drop(labels *l);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native: steps that call compiled code of the user's, and what that code needs to stay alive.
+ * native: steps that call the user's compiled code, and the objects that this code needs.
  *
- * The library says on any thread, without the GIL, that a step is gone (hold.h has the same rule).
- * So nothing here calls Python then: what the step kept goes to a list, and native_sweep drops it.
+ * The library reports on any thread, without the GIL, that a step is gone (hold.h has the same
+ * rule). Nothing here calls Python then: the step's objects go to a list, and native_sweep drops
+ * them.
  * Owner: the list. Threads: any; native_add and native_sweep have the GIL.
  */
 #ifndef SLUICE_PY_NATIVE_H
@@ -16,7 +17,7 @@
 int native_add(sluice_augment *recipe, PyObject *tuple);
 enum { NATIVE_RAISED = -100 };
 
-/* Drops what steps kept that are gone. */
+/* Drops the objects of steps that are gone. */
 void native_sweep(void);
 
 #endif

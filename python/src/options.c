@@ -15,12 +15,12 @@ void option_texts_drop(option_texts *texts)
 
 /* ---- a value as text ---- */
 
-/* A copy of a path's bytes, which `texts` owns; NULL with an exception. */
+/* Returns a copy of a path's bytes, which `texts` owns; NULL with an exception. */
 static const char *keep_path(option_texts *texts, PyObject *value)
 {
     PyObject *bytes = NULL;
     if (texts == NULL || texts->count == OPTION_TEXTS_MAX) {
-        PyErr_SetString(PyExc_TypeError, "there is no room for a text");
+        PyErr_SetString(PyExc_TypeError, "too many texts in the options");
         return NULL;
     }
     if (!PyUnicode_FSConverter(value, &bytes)) {
@@ -35,7 +35,7 @@ static const char *keep_path(option_texts *texts, PyObject *value)
     return copy;
 }
 
-/* A new str: of a word's number the word, of a number its digits. */
+/* Returns a new str: the word of a word's number, or the digits of a number. */
 static PyObject *text_of(const sluice_option *option, PyObject *value)
 {
     if (PyUnicode_Check(value)) {
@@ -93,7 +93,7 @@ static int find(sluice_options of, const char *name, sluice_option *option)
             return 0;
         }
     }
-    PyErr_Format(PyExc_TypeError, "there is no option '%s'", name);
+    PyErr_Format(PyExc_TypeError, "unknown option '%s'", name);
     return -1;
 }
 

@@ -19,14 +19,15 @@ typedef struct option_texts {
 void option_texts_drop(option_texts *texts);
 
 /*
- * Sets members of `to`, which says its size, by a dict of them by name: ints (of a word: its
- * number), floats, words, and paths, of which `texts` keeps copies (NULL: there are none); None
- * leaves one as it is. Returns -1 with an exception, also for a name that there is not.
+ * Sets members of `to`, which has its size, from a dict by name: ints (for a word, its number),
+ * floats, words, and paths, which `texts` copies (NULL: no paths); None keeps the member. Returns
+ * -1 with an exception, also for an unknown name.
  */
 int options_set(const extension *e, sluice_options of, void *to, PyObject *dict,
                 option_texts *texts);
 
-/* Of the module: options(of): [(name, keyword, type, unit, least, most, words, help), ...]. */
+/* Function of the module: options(of): [(name, keyword, type, unit, least, most, words, help),
+ * ...]. */
 PyObject *options_list(PyObject *module, PyObject *number);
 
 #endif

@@ -20,19 +20,19 @@ static int raise_recipe(const extension *e, const sluice_augment *recipe)
     return -1;
 }
 
-/* In UTF-8; NULL with an exception: it is no text, or has a NUL, where C would end it. */
+/* Returns UTF-8; NULL with an exception: not a text, or with a NUL, which would end it in C. */
 static const char *text_of(PyObject *text)
 {
     Py_ssize_t size = 0;
     const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size);
     if (utf8 != NULL && strlen(utf8) != (size_t)size) {
-        PyErr_Format(PyExc_ValueError, "%R: a NUL cannot be in it", text);
+        PyErr_Format(PyExc_ValueError, "%R contains a NUL character", text);
         return NULL;
     }
     return utf8;
 }
 
-/* The words of argument `at` of a step; NULL: it is a number, or there is no such argument. */
+/* Returns the words of argument `at` of a step; NULL: it is a number, or does not exist. */
 static const char *const *words_of(const char *name, uint32_t at, double *least)
 {
     sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
@@ -62,17 +62,19 @@ static int take_word(const char *name, uint32_t at, PyObject *value, double *num
             return 0;
         }
     }
-    PyErr_Format(PyExc_ValueError, "%s: %R is none of the words of argument %u", name, value, at);
+    PyErr_Format(PyExc_ValueError, "%s: %R is not one of the words of argument %u", name, value,
+                 at);
     return -1;
 }
 
-/* Numbers, or words of a choice, from `tuple[first]` on. Returns how many; -1 with an exception. */
+/* Reads numbers, or words of a choice, from `tuple[first]` on. Returns their count; -1 with an
+ * exception. */
 static Py_ssize_t take_numbers(const char *name, PyObject *tuple, Py_ssize_t first,
                                double numbers[NUMBERS_MAX])
 {
     const Py_ssize_t count = PyTuple_Size(tuple) - first;
     if (count > NUMBERS_MAX) {
-        PyErr_Format(PyExc_TypeError, "%s has not so many arguments: %R", name, tuple);
+        PyErr_Format(PyExc_TypeError, "%s: too many arguments: %R", name, tuple);
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -91,7 +93,7 @@ static Py_ssize_t take_numbers(const char *name, PyObject *tuple, Py_ssize_t fir
     return count;
 }
 
-/* A policy of timm, by its text. */
+/* Adds a policy of timm, by its text. */
 static int add_timm(const extension *e, sluice_augment *recipe, PyObject *text)
 {
     const char *policy = text_of(text);
@@ -101,7 +103,7 @@ static int add_timm(const extension *e, sluice_augment *recipe, PyObject *text)
     return sluice_augment_timm(recipe, policy) < 0 ? raise_recipe(e, recipe) : 0;
 }
 
-/* A compiled function of the user's. */
+/* Adds a compiled function of the user. */
 static int add_native(const extension *e, sluice_augment *recipe, PyObject *tuple)
 {
     const int status = native_add(recipe, tuple);
@@ -134,7 +136,7 @@ static int add_group(const extension *e, sluice_augment *recipe, const char *nam
     return sluice_augment_end(recipe) < 0 ? raise_recipe(e, recipe) : 0;
 }
 
-/* A tuple of a name and numbers, or a group, which the library judges. */
+/* Adds a tuple of a name and numbers, or a group, which the library checks. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
 {
@@ -143,7 +145,7 @@ static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
     const char *name = size > 0 ? text_of(PyTuple_GetItem(tuple, 0)) : NULL;
     if (name == NULL) {
         if (!PyErr_Occurred()) {
-            PyErr_Format(PyExc_TypeError, "no step: %R", tuple);
+            PyErr_Format(PyExc_TypeError, "not a step: %R", tuple);
         }
         return -1;
     }
@@ -212,7 +214,7 @@ static PyObject *tuple_of_numbers(const double *numbers, uint32_t count)
     return made;
 }
 
-/* What it is when it is left out: None, a number, or a tuple of numbers. */
+/* Returns an argument's default: None, a number, or a tuple of numbers. */
 static PyObject *preset_of(const sluice_augment_argument *described)
 {
     if (described->presets != NULL) {
@@ -232,7 +234,7 @@ static PyObject *describe_argument(uint32_t number, uint32_t argument)
                                           described.most, list_most);
 }
 
-/* A description of the step; NULL with an exception. */
+/* Returns a description of the step; NULL with an exception. */
 static PyObject *describe_step(uint32_t number, const sluice_augment_step *step)
 {
     PyObject *arguments = PyTuple_New((Py_ssize_t)step->arguments);
@@ -306,7 +308,7 @@ PyObject *recipe_check(PyObject *module, PyObject *steps)
 
 /* ---- columns ---- */
 
-/* Takes `key` out of `dict`; NULL: it is not there (no exception) or it cannot be. */
+/* Removes `key` from `dict` and returns its value; NULL: missing (no exception) or failed. */
 static PyObject *take(PyObject *dict, const char *key)
 {
     PyObject *value = Py_XNewRef(PyDict_GetItemString(dict, key));
@@ -320,7 +322,7 @@ static int set_shape(sluice_column *column, PyObject *shape)
 {
     const Py_ssize_t dims = PyTuple_Size(shape);
     if (dims < 0 || dims > SLUICE_TENSOR_DIMS_MAX) {
-        PyErr_SetString(PyExc_ValueError, "a shape has 8 dimensions at most");
+        PyErr_SetString(PyExc_ValueError, "a shape has at most 8 dimensions");
         return -1;
     }
     column->dims = (uint32_t)dims;
@@ -335,7 +337,7 @@ static int set_shape(sluice_column *column, PyObject *shape)
 
 enum { MIRROR_MOST = 256 };
 
-/* To `numbers`, which the column is given; more than there may be are refused by the library. */
+/* Reads numbers for the column. Too many of them are an error of the library. */
 static int set_mirror(sluice_column *column, PyObject *mirror, uint32_t numbers[MIRROR_MOST])
 {
     const Py_ssize_t count = PyTuple_Size(mirror);
@@ -354,7 +356,7 @@ static int set_mirror(sluice_column *column, PyObject *mirror, uint32_t numbers[
     return 0;
 }
 
-/* What a column has that is no number, for as long as it is added. */
+/* The members of a column that are not numbers, while it is added. */
 typedef struct column_rest {
     sluice_augment *recipe;
     PyObject *strings[2];
@@ -362,7 +364,7 @@ typedef struct column_rest {
     uint32_t mirror[MIRROR_MOST];
 } column_rest;
 
-/* `rest`: a copy of the dict, which this empties of what is no number. */
+/* `rest`: a copy of the dict, from which this removes the members that are not numbers. */
 static int fill_column(const extension *e, sluice_column *column, PyObject *rest,
                        column_rest *beside)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recipe: what a loader is asked for, from Python's lists and dicts to the library's structs. The
- * package's Python files make these lists; what they make wrong is a TypeError here, and what the
- * library refuses its own error.
+ * recipe: converts Python's lists and dicts of a loader's request to the library's structs. The
+ * package's Python files make these lists: a malformed list is a TypeError here; the library
+ * reports other errors itself.
  */
 #ifndef SLUICE_PY_RECIPE_H
 #define SLUICE_PY_RECIPE_H
@@ -19,10 +19,10 @@ sluice_augment *recipe_of(const extension *e, PyObject *steps);
 /* The library's steps: (name, stage, text, ((argument, preset or None, least, most), ...)). */
 PyObject *recipe_steps(PyObject *module, PyObject *nothing);
 
-/* None, or the exception that recipe_of gives for these steps. */
+/* Returns None, or the exception of recipe_of for these steps. */
 PyObject *recipe_check(PyObject *module, PyObject *steps);
 
-/* None, or the exception that says what is wrong with a policy's text. */
+/* Returns None, or the exception about a policy's text. */
 PyObject *recipe_timm_numbers(PyObject *module, PyObject *text);
 
 /*

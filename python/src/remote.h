@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote: how object stores are read, and what was read from them. */
+/* remote: settings and statistics of reads from object stores. */
 #ifndef SLUICE_PY_REMOTE_H
 #define SLUICE_PY_REMOTE_H
 

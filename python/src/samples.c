@@ -9,12 +9,12 @@
 
 enum { FIELD_BYTES = 64 << 10, PIXEL_BYTES = 8 << 20 }; /* of the first try */
 
-/* The call and its result, in memory of its own: Python's may be gone before the call ends. */
+/* The call and its result, in separate memory: Python's may be freed before the call ends. */
 typedef struct reading {
     waiting_job job;
     dataset_handle *of;
     unsigned long long index;
-    char *name; /* of the field; NULL: all of the sample */
+    char *name; /* of the field; NULL: the whole sample */
     char *buffer;
     size_t bytes;
     sluice_pixels pixels;
@@ -61,7 +61,7 @@ static void read_it(waiting_job *job)
     }
 }
 
-/* The first try has room for most images, since a second one reads the sample again. */
+/* The first try has space for most images, because a second one reads the sample again. */
 static void decode_it(waiting_job *job)
 {
     reading *r = (reading *)job;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In memory of its own: Python's may be gone before the call ends. */
+/* A call in separate memory: Python's may be freed before it ends. */
 typedef struct counting {
     waiting_job job;
     atomic_bool stopped; /* relaxed: read until it is seen */

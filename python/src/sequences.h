@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sequences: what packing documents into rows gives. */
+/* sequences: statistics of packing documents into rows. */
 #ifndef SLUICE_PY_SEQUENCES_H
 #define SLUICE_PY_SEQUENCES_H
 

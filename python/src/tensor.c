@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What other libraries call a dtype. */
+/* Names of a dtype in other libraries. */
 typedef struct dtype_names {
     const char *name;  /* numpy's and torch's */
-    char *format;      /* of the struct module, the ones that numpy takes for its own; NULL: none */
+    char *format;      /* of the struct module, as numpy understands it; NULL: none */
     const char *array; /* of the array interface */
 } dtype_names;
 
@@ -51,7 +51,7 @@ static void dealloc(tensor_object *self)
     object_free(self);
 }
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
 static PyObject *tuple_of(const int64_t *values, uint32_t count)
 {
@@ -116,7 +116,7 @@ static PyObject *get_part(tensor_object *self, void *name)
     return Py_XNewRef(found);
 }
 
-/* Only tensors, which cannot refer to this one: the object is not tracked by the collector. */
+/* Accepts only tensors, which cannot refer to this one: the collector does not track the object. */
 static PyObject *attach(tensor_object *self, PyObject *arguments)
 {
     PyObject *name;
@@ -126,7 +126,7 @@ static PyObject *attach(tensor_object *self, PyObject *arguments)
     }
     if (!Py_IS_TYPE(part, Py_TYPE((PyObject *)self)) || part == (PyObject *)self ||
         ((tensor_object *)part)->parts != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a part is a sluice.Tensor without parts");
+        PyErr_SetString(PyExc_TypeError, "expected a sluice.Tensor without parts");
         return NULL;
     }
     if (self->parts == NULL) {
@@ -138,7 +138,7 @@ static PyObject *attach(tensor_object *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* The values as a text with ", " behind them, or "" where they are not shown; NULL with an
+/* Returns the values as a text followed by ", ", or "" if they are not shown; NULL with an
  * exception. */
 static PyObject *values_text(tensor_object *self)
 {
@@ -179,7 +179,7 @@ static Py_ssize_t length(tensor_object *self)
     return (Py_ssize_t)self->tensor.shape[0];
 }
 
-/* Rows, as a tensor over the same memory. */
+/* Returns rows as a tensor over the same memory. */
 static PyObject *rows(tensor_object *self, Py_ssize_t first, Py_ssize_t count, bool drop_dimension)
 {
     sluice_tensor slice = SLUICE_TENSOR_INIT;
@@ -212,7 +212,7 @@ static PyObject *subscript(tensor_object *self, PyObject *key)
         }
         index += index < 0 ? size : 0;
         if (index < 0 || index >= size) {
-            PyErr_Format(PyExc_IndexError, "there are %zd rows", size);
+            PyErr_Format(PyExc_IndexError, "out of range: the tensor has %zd rows", size);
             return NULL;
         }
         return rows(self, index, 1, true);
@@ -227,13 +227,14 @@ static PyObject *subscript(tensor_object *self, PyObject *key)
         const Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step);
         if (step != 1) {
             PyErr_SetString(PyExc_ValueError,
-                            "rows are taken one after another (step 1): use .numpy() or .torch()");
+                            "slices need step 1: use .numpy() or .torch() for others");
             return NULL;
         }
         return rows(self, start, count, false);
     }
-    PyErr_SetString(PyExc_TypeError,
-                    "rows are numbers or slices: use .numpy() or .torch() for anything else");
+    PyErr_SetString(
+        PyExc_TypeError,
+        "expected a number or a slice of rows: use .numpy() or .torch() for anything else");
     return NULL;
 }
 
@@ -251,7 +252,7 @@ static PyObject *item(tensor_object *self, Py_ssize_t index)
 
 /* ---- buffer protocol ---- */
 
-/* Whether C's order and Fortran's differ. */
+/* Returns true if C's order and Fortran's differ. */
 static bool has_order(const tensor_object *self)
 {
     uint32_t long_ones = 0;
@@ -276,7 +277,7 @@ static int get_buffer(tensor_object *self, Py_buffer *view, int flags)
         return -1;
     }
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && has_order(self)) {
-        PyErr_SetString(PyExc_BufferError, "the tensor is in C's order, not in Fortran's");
+        PyErr_SetString(PyExc_BufferError, "the tensor is in C order, not in Fortran order");
         return -1;
     }
     view->buf = self->tensor.data;
@@ -326,11 +327,11 @@ static PyObject *get_array_interface(tensor_object *self, void *unused)
         return no_attribute("__array_interface__", "the tensor is on a GPU");
     }
     return names_of(self->tensor.dtype)->format == NULL
-               ? no_attribute("__array_interface__", "numpy has no such dtype")
+               ? no_attribute("__array_interface__", "numpy lacks the dtype")
                : interface(self, NULL);
 }
 
-/* The stream is the legacy default one (1), on which the importer is to wait. What it makes keeps
+/* The stream is the legacy default stream (1), on which the importer must wait. The import keeps
  * this object, which from now on keeps the slot until that stream's work is done. */
 static PyObject *get_cuda_interface(tensor_object *self, void *unused)
 {
@@ -362,7 +363,7 @@ static PyObject *to_numpy(tensor_object *self, PyObject *unused)
         return NULL;
     }
     if (names_of(self->tensor.dtype)->format == NULL) {
-        PyErr_Format(PyExc_TypeError, "numpy has no %s: use .torch(), or ask for another dtype",
+        PyErr_Format(PyExc_TypeError, "numpy lacks %s: use .torch(), or request another dtype",
                      names_of(self->tensor.dtype)->name);
         return NULL;
     }
@@ -383,7 +384,7 @@ static PyObject *to_torch(tensor_object *self, PyObject *unused)
     return made;
 }
 
-/* numpy asks for this where there is no buffer and no interface, before it goes through the rows.
+/* numpy calls this if there is no buffer and no interface, before it iterates the rows.
  */
 static PyObject *to_array(tensor_object *self, PyObject *arguments, PyObject *keywords)
 {

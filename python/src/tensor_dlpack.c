@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an exported tensor needs besides its memory. */
+/* Data of an exported tensor besides its memory. */
 typedef struct exported {
     union {
         dlpack_managed old;
@@ -33,7 +33,7 @@ static void delete_versioned(dlpack_versioned *self)
     drop_exported(self->context);
 }
 
-/* A capsule that nobody took still has its name. */
+/* A capsule that nobody consumed still has its name. */
 static void drop_capsule(PyObject *capsule)
 {
     if (PyCapsule_IsValid(capsule, "dltensor")) {
@@ -52,7 +52,7 @@ static void fill(exported *out, const sluice_tensor *tensor, dlpack_tensor *to)
     *to = (dlpack_tensor){.data = tensor->size_bytes == 0 ? NULL
                                   : out->copy != NULL     ? out->copy
                                                           : tensor->data,
-                          .device_type = DLPACK_CPU, /* importers refuse pinned memory as such */
+                          .device_type = DLPACK_CPU, /* importers reject pinned memory as such */
                           .ndim = (int32_t)tensor->dims,
                           .lanes = 1,
                           .shape = out->shape,
@@ -103,7 +103,7 @@ static PyObject *export_as(const tensor_object *self, bool versioned, hold *own)
     return capsule;
 }
 
-/* In the loader's words, as long as it is open. */
+/* Raises the loader's error while the loader is open. */
 static void raise_refusal(tensor_object *self, sluice_status status)
 {
     sluice_loader *loader = hold_loader(self->hold);
@@ -136,13 +136,13 @@ static hold *hold_on_number(tensor_object *self, PyObject *stream)
     if (number == 0 || number < -1) {
         PyErr_SetString(
             PyExc_BufferError,
-            "stream 0 may be the legacy default one (1) or the thread's (2): say which");
+            "stream 0 is ambiguous: give 1 for the legacy default stream, or 2 for the thread's");
         return NULL;
     }
     return tensor_hold_on(self, PyLong_AsVoidPtr(stream));
 }
 
-/* A hold for whoever imports the tensor, on the stream that it names; NULL with an exception. */
+/* Returns a hold for the importer of the tensor, on its stream; NULL with an exception. */
 static hold *hold_for(tensor_object *self, PyObject *stream)
 {
     if (!tensor_is_on_device(self)) {
@@ -155,7 +155,7 @@ static hold *hold_for(tensor_object *self, PyObject *stream)
     if (stream == Py_None) {
         return tensor_hold_on(self, NULL);
     }
-    PyObject *index = PyNumber_Index(stream); /* once: its code may say something else later */
+    PyObject *index = PyNumber_Index(stream); /* once: its code may return something else later */
     hold *made = index == NULL ? NULL : hold_on_number(self, index);
     Py_XDECREF(index);
     return made;
@@ -170,7 +170,7 @@ static bool read_pair(const char *name, PyObject *pair, int *first, int *second)
     return true;
 }
 
-/* Whether dl_device is where the tensor is; -1 raised. */
+/* Returns 1 if dl_device is the tensor's device; -1 raised. */
 static int check_device(const tensor_object *self, PyObject *device)
 {
     int type;
@@ -183,7 +183,7 @@ static int check_device(const tensor_object *self, PyObject *device)
     }
     const int own = tensor_is_on_device(self) ? DLPACK_CUDA : DLPACK_CPU;
     if (type != own || (own == DLPACK_CUDA && number != self->tensor.device_number)) {
-        PyErr_SetString(PyExc_BufferError, "the tensor is on another device, and is not copied");
+        PyErr_SetString(PyExc_BufferError, "the tensor is on another device and cannot be copied");
         return -1;
     }
     return 0;
@@ -208,7 +208,7 @@ PyObject *tensor_dlpack(tensor_object *self, PyObject *arguments, PyObject *keyw
         return NULL;
     }
     if (must_copy && tensor_is_on_device(self)) {
-        PyErr_SetString(PyExc_BufferError, "tensors on a device are not copied: clone the import");
+        PyErr_SetString(PyExc_BufferError, "cannot copy tensors on a device: clone the import");
         return NULL;
     }
     hold *own = hold_for(self, stream);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* IEEE 754's binary16: moved to a float's place, and scaled by what the exponents' biases differ.
+/* Converts IEEE 754's binary16: shifted into a float, and scaled by the difference of the biases.
  */
 static double half_of(uint16_t half)
 {
@@ -19,7 +19,7 @@ static double half_of(uint16_t half)
 
 #define LOAD(type, from) (*(const type *)(const void *)(from))
 
-/* One element as Python has it: int, float or bool. */
+/* Returns one element as a Python int, float or bool. */
 PyObject *tensor_element(const tensor_object *self, const uint8_t *from)
 {
     uint32_t bits;
@@ -54,7 +54,7 @@ PyObject *tensor_element(const tensor_object *self, const uint8_t *from)
         memcpy(&single, &bits, sizeof(single));
         return PyFloat_FromDouble((double)single);
     }
-    PyErr_SetString(PyExc_TypeError, "its elements cannot be told");
+    PyErr_SetString(PyExc_TypeError, "cannot read its elements");
     return NULL;
 }
 
@@ -67,7 +67,7 @@ static bool is_here(const tensor_object *self)
     return true;
 }
 
-/* The one element of a tensor that has no other. */
+/* Returns the only element of a tensor. */
 PyObject *tensor_item(tensor_object *self, PyObject *unused)
 {
     (void)unused;
@@ -76,7 +76,7 @@ PyObject *tensor_item(tensor_object *self, PyObject *unused)
     }
     if (self->tensor.size_bytes != sluice_dtype_bytes((sluice_dtype)self->tensor.dtype)) {
         PyErr_SetString(PyExc_TypeError,
-                        "only a tensor of one element is a number: use .numpy() or .torch()");
+                        "expected a tensor of one element: use .numpy() or .torch() for others");
         return NULL;
     }
     return tensor_element(self, self->tensor.data);
@@ -95,7 +95,7 @@ PyObject *tensor_as_index(tensor_object *self)
     PyObject *value = tensor_item(self, NULL);
     if (value != NULL && !PyLong_Check(value)) {
         Py_CLEAR(value);
-        PyErr_SetString(PyExc_TypeError, "a floating number is no index");
+        PyErr_SetString(PyExc_TypeError, "a floating number cannot be an index");
     }
     return value;
 }
@@ -116,7 +116,7 @@ int tensor_as_bool(tensor_object *self)
     return made;
 }
 
-/* Lists of lists, from dimension `dim` on. */
+/* Returns lists of lists, from dimension `dim` on. */
 static PyObject *list_from(const tensor_object *self, uint32_t dim, const uint8_t *from)
 {
     if (dim == self->tensor.dims) {
@@ -140,13 +140,13 @@ PyObject *tensor_to_list(tensor_object *self, PyObject *unused)
     return is_here(self) ? list_from(self, 0, self->tensor.data) : NULL;
 }
 
-/* Equal by what is in it would be an array, and equal by identity a trap. */
+/* Raises: comparing values would give an array, and comparing identities would be a trap. */
 PyObject *tensor_compare(PyObject *self, PyObject *other, int operation)
 {
     if (self == other || other == Py_None || (operation != Py_EQ && operation != Py_NE)) {
         Py_RETURN_NOTIMPLEMENTED;
     }
-    PyErr_SetString(PyExc_TypeError, "tensors are not compared: take .numpy() or .torch(), or "
+    PyErr_SetString(PyExc_TypeError, "cannot compare tensors: use .numpy() or .torch(), or "
                                      ".item() of a single number");
     return NULL;
 }

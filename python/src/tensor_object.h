@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tensor_object: what the files of tensor.h share: the object, and its exports by DLPack. An export
- * has a hold of its own on the batch, and is freed without a call to Python: its importer may do so
- * on any thread, also after the interpreter has ended.
+ * tensor_object: the object of tensor.h, and its DLPack exports. An export has its own hold on the
+ * batch and is freed without calling Python: the importer may do so on any thread, also after the
+ * interpreter has ended.
  */
 #ifndef SLUICE_PY_TENSOR_OBJECT_H
 #define SLUICE_PY_TENSOR_OBJECT_H
@@ -31,9 +31,9 @@ static inline bool tensor_is_on_device(const tensor_object *self)
  */
 hold *tensor_hold_on(tensor_object *self, struct CUstream_st *stream);
 
-/* An element as Python has it: int, float or bool. */
+/* Returns an element as a Python int, float or bool. */
 PyObject *tensor_element(const tensor_object *self, const uint8_t *from);
-/* The one element of a tensor that has no other, and that as what numbers are asked for. */
+/* Return the only element of a tensor: as it is, and for Python's number protocols. */
 PyObject *tensor_item(tensor_object *self, PyObject *unused);
 PyObject *tensor_as_int(tensor_object *self);
 PyObject *tensor_as_index(tensor_object *self);

@@ -14,11 +14,11 @@ typedef struct ticket {
     pthread_cond_t changed;
     bool done, abandoned;
     waiting_job *job;
-    pthread_t thread; /* joined by who waits, detached when it is abandoned */
+    pthread_t thread; /* joined by the waiting thread, detached when abandoned */
 } ticket;
 
-/* Jobs that can be stopped, were, and have not ended yet. They are the process `stopper`'s: a
- * forked child has none of them. That is written with the GIL, as they are added. */
+/* Stopped jobs that have not ended yet. They belong to the process `stopper`: a forked child has
+ * none of them. Written with the GIL, when jobs are added. */
 static atomic_uint stopping;
 static pid_t stopper;
 
@@ -71,8 +71,8 @@ static ticket *start(waiting_job *job)
 }
 
 /*
- * Whether it is done, after a slice of time at most. Then the thread has ended too: a fork right
- * after the call finds none of its locks held.
+ * Returns true if it is done, after at most a slice of time. Then the thread has ended, too, so a
+ * fork right after the call finds none of its locks held.
  */
 static bool wait_slice(ticket *t)
 {
@@ -114,7 +114,7 @@ static bool abandon(ticket *t)
         count_stopping();
     }
     pthread_mutex_unlock(&t->mutex);
-    if (done) { /* just now: then the thread is through with both */
+    if (done) { /* just now: the thread no longer uses either */
         waiting_job *job = t->job;
         destroy(t);
         job->drop(job);
@@ -122,12 +122,12 @@ static bool abandon(ticket *t)
     return false;
 }
 
-/* In a child: of the ticket, too, whose lock the thread may have had. */
+/* In a forked child: leaks the ticket, too, whose lock the thread may have had. */
 static bool leave_to_parent(const extension *e)
 {
     if (!PyErr_Occurred()) {
         (void)sluice_raise_status(e, SLUICE_STATE,
-                                  "the call is that of the process before the fork");
+                                  "the call belongs to the process before the fork");
     }
     return false;
 }
@@ -136,7 +136,7 @@ bool wait_for(const extension *e, waiting_job *job)
 {
     const pid_t process = getpid();
     ticket *t = start(job);
-    if (t == NULL) { /* no thread to be had: then without signals */
+    if (t == NULL) { /* no thread available: then without signals */
         PyThreadState *thread = PyEval_SaveThread();
         job->work(job);
         PyEval_RestoreThread(thread);

@@ -30,7 +30,7 @@ typedef struct walk {
     sluice_verify_result verified;
     sluice_error *findings; /* written by one thread at a time, read when all is over */
     size_t count, capacity;
-    bool lost; /* a finding for which there was no memory */
+    bool lost; /* a finding was lost for lack of memory */
     sluice_error error;
     sluice_status status;
 } walk;
@@ -97,7 +97,7 @@ static walk *walk_new(const extension *e, PyObject *dataset, PyObject *progress,
     return w;
 }
 
-/* Runs it; NULL with an exception, and then it is gone. */
+/* Runs it; NULL with an exception, and the job is freed. */
 static walk *walk_run(const extension *e, walk *w)
 {
     if (!wait_for(e, &w->job)) {
@@ -156,7 +156,7 @@ static int set_path(walk *w, PyObject *path)
     return 0;
 }
 
-/* Takes them out of the dict, whose other values are numbers. */
+/* Removes them from the dict, whose other values are numbers. */
 static int take_labels(walk *w, PyObject *options)
 {
     PyObject *given = PyDict_GetItemString(options, "labels"); /* borrowed */
@@ -181,7 +181,7 @@ static int set_pack(const extension *e, walk *w, PyObject *path, PyObject *optio
     return 0;
 }
 
-/* Runs what makes a folder; NULL with an exception. */
+/* Runs a call that makes a folder; NULL with an exception. */
 static walk *make_folder(const extension *e, PyObject *arguments, void (*work)(waiting_job *job),
                          int (*set)(const extension *e, walk *w, PyObject *path, PyObject *options))
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole: what is done with all of a dataset at once: packing, unpacking and verifying, with
- * progress, and ended by Ctrl-C. */
+/* whole: packing, unpacking and verifying a whole dataset, with progress; Ctrl-C ends them. */
 #ifndef SLUICE_PY_WHOLE_H
 #define SLUICE_PY_WHOLE_H
 

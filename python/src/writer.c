@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An open sluice_writer; sluice.Writer stands on it.
+ * An open sluice_writer, for sluice.Writer.
  *
- * One call at a time: `busy`, guarded by the GIL, is set before a call runs any Python code (values
- * are converted by it, which may give up the GIL) and until the library is through with them; who
- * comes meanwhile, another thread or that code itself, is refused.
+ * One call at a time: `busy`, guarded by the GIL, is set before a call runs any Python code (which
+ * converts values and may release the GIL) until the library has used them; a call of another
+ * thread or of that code itself fails meanwhile.
  */
 #include "extension.h"
 #include "options.h"
@@ -21,7 +21,7 @@ enum { FIELDS_MAX = 64 };
 typedef struct writer_object {
     PyObject_HEAD
     sluice_writer *handle; /* NULL: finished or aborted */
-    pid_t process; /* that opened it: in a forked child `busy` may be a thread's that is not there */
+    pid_t process; /* that opened it: in a forked child, a missing thread may have set `busy` */
     bool busy;
     uint32_t count;
     sluice_field fields[FIELDS_MAX];
@@ -46,7 +46,7 @@ static int set_field(sluice_field *field, PyObject *tuple)
     const Py_ssize_t dims = PyTuple_Size(shape);
     if (dims < 0 || dims > SLUICE_TENSOR_DIMS_MAX || strlen(name) >= sizeof(field->name) ||
         strlen(of) >= sizeof(field->of)) {
-        PyErr_SetString(PyExc_ValueError, "8 dimensions and names of 31 bytes at most");
+        PyErr_SetString(PyExc_ValueError, "too large: at most 8 dimensions and names of 31 bytes");
         return -1;
     }
     memcpy(field->name, name, strlen(name) + 1);
@@ -62,7 +62,7 @@ static int set_fields(writer_object *self, PyObject *tuple)
 {
     const Py_ssize_t count = PyTuple_Size(tuple);
     if (count > FIELDS_MAX) {
-        PyErr_SetString(PyExc_ValueError, "a sample has 64 fields at most");
+        PyErr_SetString(PyExc_ValueError, "a sample has at most 64 fields");
         return -1;
     }
     self->count = (uint32_t)count;
@@ -74,7 +74,7 @@ static int set_fields(writer_object *self, PyObject *tuple)
     return 0;
 }
 
-/* Names that live as long as `tuple` does; the array is the caller's to free. */
+/* Returns names that live as long as `tuple`; the caller frees the array. */
 static const char **names_of(PyObject *tuple, Py_ssize_t count)
 {
     const char **names = (const char **)calloc((size_t)count + 1, sizeof(*names));
@@ -86,7 +86,7 @@ static const char **names_of(PyObject *tuple, Py_ssize_t count)
         Py_ssize_t bytes = 0;
         names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, i), &bytes);
         if (names[i] != NULL && strlen(names[i]) != (size_t)bytes) {
-            PyErr_SetString(PyExc_ValueError, "the name of a class has no NUL character");
+            PyErr_SetString(PyExc_ValueError, "the name of a class contains a NUL character");
             names[i] = NULL;
         }
         if (names[i] == NULL) {
@@ -173,8 +173,8 @@ static int take_buffer(sample *s, PyObject *object, sluice_value *value)
     return 0;
 }
 
-/* DLPack's code for what the letter of a buffer's format means (those of the struct module, and
- * numpy's); -1: none of a field. */
+/* Returns DLPack's code for the letter of a buffer's format (the struct module's, and numpy's); -1:
+ * not a type of fields. */
 static int kind_of(char letter)
 {
     enum { INT = 0, UINT = 1, FLOAT = 2, BOOL = 6 };
@@ -190,8 +190,8 @@ static int kind_of(char letter)
     return letter != '\0' && strchr("BHILQN", letter) != NULL ? UINT : -1;
 }
 
-/* Whether the elements are those of `dtype`, in this machine's order. bfloat16, for which there is
- * no letter, is taken as the 16 bits that it is. */
+/* Returns true if the elements are of `dtype`, in this machine's byte order. bfloat16 has no letter
+ * and is accepted as 16-bit integers. */
 static bool has_elements(const Py_buffer *buffer, sluice_dtype dtype)
 {
     const char *format = buffer->format != NULL ? buffer->format : "B";
@@ -216,7 +216,7 @@ static int refuse_type(const sluice_field *field, const char *wanted, PyObject *
     return -1;
 }
 
-/* An encoded file's bytes, or pixels: rows x columns x 3 of u8. */
+/* Takes an encoded file's bytes, or pixels: rows x columns x 3 of u8. */
 static int set_image(sample *s, const sluice_field *field, PyObject *object, sluice_value *value)
 {
     if (take_buffer(s, object, value) < 0) {
@@ -238,7 +238,7 @@ static int set_image(sample *s, const sluice_field *field, PyObject *object, slu
     return 0;
 }
 
-/* Bytes as such; an array of u8 is an array. */
+/* Accepts bytes; an array of u8 counts as an array. */
 static bool is_bytes(PyObject *object)
 {
     return PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object);
@@ -253,15 +253,15 @@ static int set_tensor(sample *s, const sluice_field *field, PyObject *object, sl
     /* Its bytes, of any shape. */
     const bool plain = is_bytes(object) && buffer->ndim == 1 && has_elements(buffer, SLUICE_U8);
     if (!plain && !has_elements(buffer, (sluice_dtype)field->dtype)) {
-        PyErr_Format(PyExc_TypeError, "%s: elements are '%s' of %zd bytes, and are to be %s",
+        PyErr_Format(PyExc_TypeError, "%s: elements are '%s' of %zd bytes, expected %s",
                      field->name, buffer->format != NULL ? buffer->format : "B", buffer->itemsize,
                      sluice_dtype_name((sluice_dtype)field->dtype));
         return -1;
     }
     if (!plain || buffer->ndim == (int)field->dims) {
         if (buffer->ndim != (int)field->dims) {
-            PyErr_Format(PyExc_ValueError, "%s: %d dimensions where there are to be %u",
-                         field->name, buffer->ndim, (unsigned)field->dims);
+            PyErr_Format(PyExc_ValueError, "%s: %d dimensions, expected %u", field->name,
+                         buffer->ndim, (unsigned)field->dims);
             return -1;
         }
         const Py_ssize_t size = (Py_ssize_t)sluice_dtype_bytes((sluice_dtype)field->dtype);
@@ -313,7 +313,7 @@ static int set_value(sample *s, const sluice_field *field, PyObject *object, slu
         break;
     }
     if (!PyObject_CheckBuffer(object)) {
-        return refuse_type(field, "bytes, or something with the buffer protocol", object);
+        return refuse_type(field, "bytes, or an object with the buffer protocol", object);
     }
     if (field->type == SLUICE_FIELD_IMAGE) {
         return set_image(s, field, object, value);
@@ -333,7 +333,7 @@ static bool is_free(writer_object *self)
     if (self->handle == NULL) {
         why = "the writer is finished";
     } else if (is_forked(self)) {
-        why = "the writer is that of the process before the fork";
+        why = "the writer belongs to the process before the fork";
     } else if (self->busy) {
         why = "another thread is using the writer";
     }
@@ -354,12 +354,12 @@ static PyObject *add_sample(writer_object *self, sample *s)
     return status < 0 ? sluice_raise(e, &error) : Py_NewRef(Py_None);
 }
 
-/* By who has the writer. */
+/* Called by the owner of the writer. */
 static PyObject *add_tuple(writer_object *self, PyObject *values)
 {
     PyObject *made = NULL;
     if (PyTuple_Size(values) != (Py_ssize_t)self->count) {
-        PyErr_SetString(PyExc_TypeError, "a value for each field");
+        PyErr_SetString(PyExc_TypeError, "expected a value for each field");
         return NULL;
     }
     sample *s = calloc(1, sizeof(*s));
@@ -385,7 +385,7 @@ static PyObject *add_tuple(writer_object *self, PyObject *values)
 static PyObject *add(writer_object *self, PyObject *list)
 {
     PyObject *made = NULL;
-    PyObject *values = PyList_AsTuple(list); /* texts among them are read where they are */
+    PyObject *values = PyList_AsTuple(list); /* texts in it are read in place */
     if (values != NULL && is_free(self)) {
         self->busy = true;
         made = add_tuple(self, values);

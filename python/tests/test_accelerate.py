@@ -178,7 +178,7 @@ def test_an_iteration_that_is_left(path):
     next(first)
     other = iter(loader)
     next(other)
-    with pytest.raises(sluice.StateError, match="another one"):
+    with pytest.raises(sluice.StateError, match="another iteration"):
         next(first)
     assert accelerator.gradient_state.active_dataloader is loader
     for number, batch in enumerate(loader):
@@ -203,7 +203,7 @@ def test_two_iterators_at_once(path, started, thread):
     second, seen = iter(loader), []
     for number, batch in enumerate(second):
         if number == 1:
-            with pytest.raises(sluice.StateError, match="another one of this loader was begun"):
+            with pytest.raises(sluice.StateError, match="another iteration of this loader has begun"):
                 next(first)
         with accelerator.accumulate():
             seen.append(accelerator.sync_gradients)
@@ -254,7 +254,7 @@ def test_an_iteration_that_is_ended(path, thread):
         next(batches)
         end()
         assert next(batches, "end") == "end" and loader.epoch == 3
-    for end, words in (lambda: iter(loader), "another one"), (loader.close, "closed"):
+    for end, words in (lambda: iter(loader), "another iteration"), (loader.close, "closed"):
         batches = iter(loader)
         next(batches)
         end()

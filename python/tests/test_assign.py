@@ -22,7 +22,7 @@ def open_loader(kind, data):
     return kind(data, batch_size=4, shuffle=True, transform=T.RandomResizedCrop(8))
 
 
-ARGUMENT = r"open another one with {0}=\.\.\., and load_state_dict\(loader\.state_dict\(\)\) goes on in it"
+ARGUMENT = r"open another one with {0}=\.\.\., and load_state_dict\(loader\.state_dict\(\)\) resumes in it"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_has_an_effect(kind, data):
     loader.load_state_dict(loader.state_dict())
     loader._note = "mine"
     assert loader._note == "mine"
-    with pytest.raises(ValueError, match="batch_hook=3: expected something that can be called"):
+    with pytest.raises(ValueError, match="batch_hook=3: expected a callable"):
         loader.batch_hook = 3
 
 

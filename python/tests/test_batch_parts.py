@@ -97,11 +97,11 @@ def test_batches_of_columns_have_the_parts_they_are_given(data):
     batch["boxes.offsets"] = 3
     assert batch["boxes.offsets"] == 3 and type(batch)(batch)["boxes.offsets"] == 3
     again = type(batch)([None] * 5)
-    with pytest.raises(KeyError, match="'boxes.offsets': this batch was made of columns"):
+    with pytest.raises(KeyError, match="'boxes.offsets': this batch was made from columns and lacks it"):
         again["boxes.offsets"]
     made = sluice.Batch({"a": 1, "a.offsets": 2, "b.offsets": 3})
     assert made.keys() == ["a", "b.offsets"] and made["a.offsets"] == 2
-    with pytest.raises(TypeError, match="a part is a sluice.Tensor"):
+    with pytest.raises(TypeError, match="expected a sluice.Tensor without parts"):
         batch["boxes"]._attach("offsets", batch["boxes"])
 
 

@@ -81,7 +81,7 @@ def test_pictures_that_are_kept_are_copies_beyond_a_bound(data):
     loader = open_loader(data)
     expected = [(batch["image"].numpy().copy(), batch["index"].tolist()) for batch in loader]
     loader.set_epoch(0)
-    with pytest.warns(RuntimeWarning, match=r"all but one of 4 batches.*'image' of 3.*copies.*prefetch_factor") as told:
+    with pytest.warns(RuntimeWarning, match=r"all except one of 4 batches.*'image' of 3.*copies.*prefetch_factor") as told:
         kept = list(loader)
     assert len(told) == 1 and len(kept) == 9 and loader._handle.held == 3
     loader.close()
@@ -243,7 +243,7 @@ def test_a_batch_is_rebuilt_of_its_columns(batch):
     assert type(moved) is type(batch) and moved["image"] == ("there", batch[0])
     named = type(batch)({name: 1 for name in ("label", "image", "mask")})
     assert named.keys() == ["image", "label"] and named["mask"] == 1
-    with pytest.raises(AttributeError, match="made of columns"):
+    with pytest.raises(AttributeError, match="made from columns"):
         named.index
     other = sluice.Batch({"a": 1, "b": 2, "index": 3})
     assert other.keys() == ["a", "b"] and other[1] == other["b"] == 2 and other["index"] == 3 and len(other) == 2
@@ -290,9 +290,9 @@ def test_batches_of_a_programs_own_columns_move(data):
     batch = next(iter(open_loader(data, sluice.torch.DataLoader, batch_hook=hook)))
     moved = batch.to("meta")
     assert moved[0].dtype == torch.float32 and moved["label"].device.type == "meta"
-    with pytest.raises(AttributeError, match="made of columns"):
+    with pytest.raises(AttributeError, match="made from columns"):
         moved.index
-    with pytest.raises(KeyError, match="'mask': this batch was made of columns"):
+    with pytest.raises(KeyError, match="'mask': this batch was made from columns and lacks it"):
         moved["mask"]
     batch = next(iter(open_loader(data, sluice.torch.DataLoader)))
     batch["label"] = ["red"] * 4
@@ -316,7 +316,7 @@ def test_what_programs_ask_of_a_loader(data):
     assert len(loader.sampler) == 32
     with pytest.raises(TypeError, match="index"):
         list(loader.sampler)
-    for name, word in (("sampler", "subset"), ("generator", "torch.Generator"), ("worker_init_fn", "can be called"), ("collate_fn", "columns=")):
+    for name, word in (("sampler", "subset"), ("generator", "torch.Generator"), ("worker_init_fn", "expected a callable"), ("collate_fn", "columns=")):
         with pytest.raises(TypeError, match=f"{name}.*{word}"):
             open_loader(data, **{name: object()})
 

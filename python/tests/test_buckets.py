@@ -291,7 +291,7 @@ def test_torch_tensors(photos):
 def test_what_is_kept_stays(data):
     """Batches that a program keeps are copied, each of its own size."""
     own = loader(data, 3, seed=4, prefetch_factor=3)
-    with pytest.warns(RuntimeWarning, match="come as copies"):
+    with pytest.warns(RuntimeWarning, match="are copies"):
         kept = [(batch["index"].numpy().copy(), batch["image"].numpy()) for batch in own]
     for (index, image), batch in zip(kept, loader(data, 3, seed=4), strict=True):
         assert (index == batch["index"].numpy()).all() and (image == batch["image"].numpy()).all()
@@ -426,7 +426,7 @@ def test_lists_of_sizes():
     assert sluice.buckets(512 * 512, 64, 1) == [(512, 512)]
     for height, width in sluice.buckets(768 * 512, 16, 2):
         assert height % 16 == width % 16 == 0 and height * width <= 768 * 512 and max(height, width) <= 2 * min(height, width)
-    for arguments, why in (((100,), "0 sizes"), ((2**20, 8, 4), "sizes, of 1 to 64"), ((2**20, 64, 0.5), "max_ratio=0.5")):
+    for arguments, why in (((100,), "0 sizes"), ((2**20, 8, 4), "sizes, expected 1 to 64"), ((2**20, 64, 0.5), "max_ratio=0.5")):
         with pytest.raises(ValueError, match=why):
             sluice.buckets(*arguments)
     assert math.isclose(sluice.buckets()[-1][1] / sluice.buckets()[-1][0], 4)

@@ -96,10 +96,10 @@ def test_refused(photos, data):
     refused(vision.ImageFolder(str(photos), transform=str), r"it has transform=.*sluice\.transforms.*give sluice\.Dataset\('")
     refused(vision.ImageFolder(str(photos), target_transform=str), "it has target_transform=")
     refused(vision.ImageFolder(str(photos), loader=str), r"it has loader=, .* give sluice\.Dataset\('")
-    refused(Subset(range(9), [1, 2]), r"chooses from a range, not from a dataset: give dataset\.subset")
+    refused(Subset(range(9), [1, 2]), r"chooses from a range, not a dataset: give dataset\.subset")
     refused(Subset(folder, [True] * 33), r"its indices are bools, .*dataset\.subset\(mask\)")
     refused(Subset(folder, []), "no sample is left")
-    refused(Subset(folder, [33]), "sample 33 of 33", IndexError)
+    refused(Subset(folder, [33]), "sample 33 is out of range: the dataset has 33 samples", IndexError)
     refused(TensorDataset(torch.zeros(3)), r"TensorDataset: .*never calls __getitem__.*sluice\.Writer", TypeError)
     refused(DataLoader(folder), r"it is a loader: give its dataset", TypeError)
     refused(type("Mine", (vision.ImageFolder,), {})(str(photos)), "a subclass of ImageFolder may make samples of its own", TypeError)
@@ -154,7 +154,7 @@ def test_voc(voc):
     assert [data.read(i, "mask") for i in range(6)] == [open(path, "rb").read() for path in masks.masks]
     refused(vision.VOCDetection(str(voc), image_set="val", transforms=max), "it has transforms=")
     foreign.images[1], foreign.images[2] = foreign.images[2], foreign.images[1]
-    refused(foreign, "picture 1 is .* give the path of the files")
+    refused(foreign, "image 1 is .* give the path of the files")
 
 
 class COCO:

@@ -173,7 +173,7 @@ def test_leaving_a_loop_joins_the_thread(data):
     first = iter(loader)
     next(first)
     second = iter(loader)
-    with pytest.raises(sluice.StateError, match="another one"):
+    with pytest.raises(sluice.StateError, match="another iteration"):
         next(first)
     assert next(second).index == 0
     loader.close()
@@ -302,4 +302,4 @@ def test_a_program_ends_while_a_hook_runs(photos, arguments):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", PROGRAM, photos, *arguments], capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0 and done.stderr == ""
-    assert ("child: the loader is that of the process before the fork" in done.stdout) == ("fork" in arguments)
+    assert ("child: the loader belongs to the process before the fork" in done.stdout) == ("fork" in arguments)

@@ -117,7 +117,7 @@ def test_classes_in_an_order_of_ones_own(pets, birds):
         sluice.concat([pets, birds], labels=["cat", "dog"])
     with pytest.raises(sluice.InvalidError, match="twice"):
         sluice.concat([pets], labels=["cat", "dog", "cat"])
-    with pytest.raises(ValueError, match="names nothing"):
+    with pytest.raises(ValueError, match="labels is empty: expected at least one name"):
         sluice.concat([pets], labels=[])
 
 

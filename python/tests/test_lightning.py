@@ -104,7 +104,7 @@ def test_a_loader_in_order_is_sequential(path):
     loader = open_loader(path, shuffle=False)
     loader.sampler.set_epoch(3)
     assert loader.epoch == 3 and len(loader.sampler) == 32
-    with pytest.raises(TypeError, match="the order is the library's"):
+    with pytest.raises(TypeError, match="the library decides the order"):
         iter(loader.sampler)
 
 

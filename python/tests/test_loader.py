@@ -89,10 +89,10 @@ def test_an_older_iteration_ends(data):
     next(first)
     second = iter(loader)
     next(second)
-    with pytest.raises(sluice.StateError, match="another one"):
+    with pytest.raises(sluice.StateError, match="another iteration"):
         next(first)
     assert next(second).index == 1 and list(first) == []
-    with pytest.raises(sluice.StateError, match="another one"):  # two loops, one in the other
+    with pytest.raises(sluice.StateError, match="another iteration"):  # two loops, one in the other
         for _ in loader:
             for _ in loader:
                 pass
@@ -212,7 +212,7 @@ def test_an_iteration_that_gave_nothing_goes_along(data):
             begin(other)
             first, second = iter(other), iter(other)
             assert other.state_dict() == state
-            with pytest.raises(sluice.StateError, match="another one"):
+            with pytest.raises(sluice.StateError, match="another iteration"):
                 next(first)
             assert same(contents(second), epochs[0][taken:]) and same(contents(other), epochs[1])
         other = open_loader(data)
@@ -671,7 +671,7 @@ def test_uint8_is_not_ignored(tmp_path, data):
     for column in (columns.Number("label", dtype="uint8"), columns.Tensor("x", dtype="uint8")):
         with sluice.Writer(tmp_path / "p", {"label": "int", "x": ("tensor", "float32", (2,))}, overwrite=True) as writer:
             writer.add(label=1, x=numpy.ones(2, "f4"))
-        with pytest.raises(ValueError, match="does not become uint8"):
+        with pytest.raises(ValueError, match="cannot convert .* to uint8"):
             sluice.Loader(tmp_path / "p", columns={"c": column})
     with sluice.Writer(tmp_path / "q", {"x": ("tensor", "uint8", (2,))}) as writer:
         writer.add(x=numpy.ones(2, "u1"))

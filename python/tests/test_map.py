@@ -200,8 +200,8 @@ def test_a_worker_that_dies(docs, tmp_path, name, function, how):
 
 
 GARBAGE = [
-    ("hello", "returned 'hello': expected a dict"), ([{"n": 1}, 2], "a list with other things in it"), (7.5, "returned 7.5"), ({}, "without fields"),
-    ({1: 2}, "names of fields are texts"), ({"x": object()}, "returned object as field 'x'"), ({"x": [1.5]}, "a list of float .*return a numpy array"),
+    ("hello", "returned 'hello': expected a dict"), ([{"n": 1}, 2], "a list of other values"), (7.5, "returned 7.5"), ({}, "without fields"),
+    ({1: 2}, "names of fields must be str"), ({"x": object()}, "returned object as field 'x'"), ({"x": [1.5]}, "a list of float .*return a numpy array"),
     ({"x": [{}]}, "a list of dict"), ({"x": None}, "no value of field 'x' in the first 100 results"), ({"x": []}, "no value of field 'x'"),
     ({"x": numpy.zeros(3, "complex64")}, "complex64"), (iter([]), "list_iterator"),
 ]  # fmt: skip

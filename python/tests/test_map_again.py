@@ -309,7 +309,7 @@ def test_a_finished_dataset_with_rejected_samples(docs, tmp_path):
 
     assert pack(docs / "0.jsonl", tmp_path / "packed", function, on_bad_sample="skip", max_sample_bytes=1000).rejected == 3
     words = r"packed: the dataset is finished, but an earlier run left out bad samples \(3 of 100\), the first: .*0.jsonl:\d+: ValueError: broken \(in map.rejected.tsv\)"
-    with pytest.raises(sluice.CorruptError, match=f"{words}: on_bad_sample='skip' takes it as it is; to make it again, mend them and write overwrite=True"):
+    with pytest.raises(sluice.CorruptError, match=f"{words}: on_bad_sample='skip' accepts it; to make it again, repair them and write overwrite=True"):
         pack(docs / "0.jsonl", tmp_path / "packed", function, max_sample_bytes=1000)
     assert pack(docs / "0.jsonl", tmp_path / "packed", function, on_bad_sample="skip", max_sample_bytes=1000).was_complete
     with pytest.raises(sluice.MapError, match="broken"):

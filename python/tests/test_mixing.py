@@ -85,10 +85,10 @@ TIMM = T.MixUp.timm
 @pytest.mark.parametrize(
     "step, words",
     [
-        (T.MixUp(num_classes=3), r"MixUp: num_classes cannot .* Set num_classes=None and .*OneHot\(3, \"label\", mixes=NAME\)"),
+        (T.MixUp(num_classes=3), r"MixUp: num_classes cannot .* set num_classes=None and .*OneHot\(3, \"label\", mixes=NAME\)"),
         (T.CutMix(num_classes=3), r"CutMix: num_classes cannot"),
         (TIMM(0.8), r"num_classes and label_smoothing .* label_smoothing=0 and .*OneHot\(1000, .*mixes=NAME, smoothing=0\.1\)"),
-        (TIMM(0.8, label_smoothing=0), "Set num_classes=None and"),
+        (TIMM(0.8, label_smoothing=0), "set num_classes=None and"),
         (TIMM(0.8, num_classes=None, label_smoothing=0.2), r"TimmMixup: label_smoothing .*OneHot\(classes, .*smoothing=0\.2\)"),
         (T.RandomChoice([T.MixUp(num_classes=3), T.CutMix(num_classes=3)]), "num_classes=None"),
     ],
@@ -151,7 +151,7 @@ def test_what_cannot_be(data, columns, words):
 
 
 def test_labels_that_are_not_there(data):
-    with pytest.raises(ValueError, match="labels_getter= names one of"):
+    with pytest.raises(ValueError, match="labels_getter= must be one of"):
         batches(data, T.MixUp(num_classes=3, labels_getter="klass"))
     with pytest.raises(TypeError, match="the name of the field"):
         T.MixUp(num_classes=3, labels_getter=len)
@@ -189,5 +189,5 @@ def test_ends_that_are_refused(data):
     for end_epoch in (0, -1, 1.5, "2"):
         with pytest.raises((TypeError, ValueError), match="end_epoch"):
             T.MixUp(end_epoch=end_epoch)
-    with pytest.raises(ValueError, match="end_epoch of both have to be the same"):
+    with pytest.raises(ValueError, match="end_epoch of both must be equal"):
         batches(data, T.RandomChoice([T.MixUp(end_epoch=3), T.CutMix(end_epoch=4)]))

@@ -39,7 +39,7 @@ def test_values(photos, tmp_path):
     crop = T.RandomResizedCrop(8)
     for call, words in (
         (lambda: sluice.Loader(photos, transform=crop, shuffle="blok"), "shuffle='blok': .*; did you mean 'block'"),
-        (lambda: sluice.Loader(photos, transform=crop, dtype="fp16"), "no dtype 'fp16': .*; did you mean 'f16'"),
+        (lambda: sluice.Loader(photos, transform=crop, dtype="fp16"), "unknown dtype 'fp16': .*; did you mean 'f16'"),
         (lambda: sluice.Loader(photos, transform=crop, layout="nchv"), "did you mean 'nchw'"),
         (lambda: sluice.Loader(photos, transform=crop, page_cache="Bufered"), "did you mean 'buffered'"),
         (lambda: sluice.Loader(photos, transform=crop, shuffle="quasi"), "'shards'$"),

@@ -222,7 +222,7 @@ def test_a_result_that_is_not_0_is_a_bad_sample(data, steps):
 
 
 def test_it_stands_before_floats(data, steps):
-    with pytest.raises(ValueError, match="comes too late: it is done on 8-bit pixels"):
+    with pytest.raises(ValueError, match="comes too late: it works on 8-bit pixels"):
         images(data, T.ToTensor(), T.Native(steps.add))
 
 

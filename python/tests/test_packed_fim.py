@@ -207,9 +207,9 @@ def test_a_bad_document(tmp_path):
 def test_arguments(datasets):
     assert repr(fim()) == "sluice.columns.FIM(rate=0.6, prefix=7, middle=0, suffix=5, spm=0.4)"
     assert repr(C.Packed(length=8, fim=fim())) == f"sluice.columns.Packed(length=8, fim={fim()!r})"
-    with pytest.raises(ValueError, match="rate=1.5: expected a share, 0 to 1"):
+    with pytest.raises(ValueError, match="rate=1.5: expected a fraction, 0 to 1"):
         C.FIM(1.5, 1, 2, 3)
-    with pytest.raises(ValueError, match="spm=-1.0: expected a share"):
+    with pytest.raises(ValueError, match="spm=-1.0: expected a fraction, 0 to 1"):
         C.FIM(0.5, 1, 2, 3, -1)
     with pytest.raises(ValueError, match="rate=nan"):
         C.FIM(float("nan"), 1, 2, 3)

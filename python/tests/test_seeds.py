@@ -83,7 +83,7 @@ def test_ranks_need_a_number(photos, monkeypatch):
     for name, value in (("RANK", "0"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "2")):
         monkeypatch.setenv(name, value)
     for how in ({"rank": 0, "world_size": 2}, {"model_parallel": 2}):
-        with pytest.raises(ValueError, match="every rank would have a seed of its own.*give all of them the same number"):
+        with pytest.raises(ValueError, match="every rank would draw its own seed.*give all of them the same number"):
             open_loader(photos, seed=None, **how)
     assert open_loader(photos, generator=torch.Generator(), rank=0, world_size=2).seed == torch.Generator().initial_seed()
 
@@ -100,7 +100,7 @@ def test_generator_and_worker_init_fn(photos):
         open_loader(photos, seed=3, generator=generator)
     with pytest.raises(TypeError, match="generator=.*expected a torch.Generator"):
         open_loader(photos, generator=5)
-    with pytest.raises(TypeError, match="worker_init_fn=.*can be called"):
+    with pytest.raises(TypeError, match="worker_init_fn=.*expected a callable"):
         open_loader(photos, worker_init_fn=5)
     _seeds.said.clear()
     with warnings.catch_warnings(record=True) as seen:

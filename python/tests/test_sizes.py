@@ -171,8 +171,8 @@ def test_targets_of_torch(data):
 @pytest.mark.parametrize(
     "arguments, error, why",
     [
-        ({}, TypeError, "pictures differ in size"),
-        ({"transform": T.Resize((8, 8)), "max_size": 9}, TypeError, "is for sizes='padded' and 'ragged'"),
+        ({}, TypeError, "images differ in size"),
+        ({"transform": T.Resize((8, 8)), "max_size": 9}, TypeError, "needs sizes='padded' or 'ragged'"),
         ({"sizes": "several", "max_size": 9}, ValueError, "sizes='several'"),
         ({"sizes": "padded", "max_size": (9,)}, ValueError, "expected \\(height, width\\)"),
         ({"sizes": "padded", "max_size": (0, 9)}, ValueError, "1 to 65535"),

@@ -122,7 +122,7 @@ def test_a_dtype_that_torch_lacks_is_named(tmp_path):
     tokens = sluice.Dataset(tmp_path / "tokens.bin", flat=("uint16", (100,)))
     windows = {dtype: sluice.columns.Window("tensor", length=10, dtype=dtype) for dtype in (None, "int64")}
     if not hasattr(torch, "uint16"):
-        with pytest.raises(TypeError, match="column 'x' is uint16, a dtype that torch .* lacks: give the column dtype='int64'"):
+        with pytest.raises(TypeError, match="column 'x' is uint16, which torch .* lacks: give the column dtype='int64'"):
             next(iter(sluice.torch.DataLoader(tokens, columns={"x": windows[None]})))
     (rows,) = next(iter(sluice.torch.DataLoader(tokens, columns={"x": windows["int64"]})))
     assert rows.tolist() == [list(range(10))]

@@ -169,7 +169,7 @@ def test_flat_windows(tokens):
 def test_what_flat_refuses(tokens, documents):
     with pytest.raises(ValueError, match=r'needs "positions".*: inputs=\{"input": \'tokens\', "positions": "tokens.positions"\}'):
         open_flat(documents, inputs={"input": "tokens"})
-    with pytest.raises(ValueError, match='the input is called "input" there'):
+    with pytest.raises(ValueError, match='the model needs "input", which inputs='):
         open_flat(documents, inputs={"tokens": "tokens", "positions": "tokens.positions"})
     with pytest.raises(ValueError, match='has several documents a row: inputs={"positions": "tokens.positions"}, not None'):
         next(iter(open_flat(documents, inputs={"input": "tokens", "positions": None})))

@@ -93,7 +93,7 @@ def test_another_loop_of_the_loader(open_seat, hook):
     batches = iter(batches)
     next(batches)
     other = iter(loader)
-    with pytest.raises(sluice.StateError, match="another one of this loader was begun"):
+    with pytest.raises(sluice.StateError, match="another iteration of this loader has begun"):
         next(batches)
     assert sum((batch["number"].tolist() for batch in other), []) == list(range(BATCHES * ROWS))
 

@@ -116,7 +116,7 @@ def test_what_is_no_image_is_refused(picture):
         (picture[..., 0], ValueError, "an array of 60 x 91, uint8: expected height x width x 3, uint8"),
         (picture.astype("float32"), ValueError, "float32: expected height x width x 3, uint8"),
         (picture[:0], ValueError, "an array of 0 x 91 x 3 has no pixels"),
-        (Image.new("I;16", (8, 8)), ValueError, "mode 'I;16', which Pillow would cut off at 255"),
+        (Image.new("I;16", (8, 8)), ValueError, "mode 'I;16', whose values Pillow would clip at 255"),
         (b"no image", sluice.CorruptError, "not an image"),
     ):
         with pytest.raises(kind, match=words):

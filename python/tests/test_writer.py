@@ -291,7 +291,7 @@ def test_meaning_that_cannot_be_is_refused(tmp_path):
     ]:
         with pytest.raises(ValueError, match=words):
             sluice.Writer(tmp_path / "packed", fields)
-    with pytest.raises(TypeError, match="nothing more than its meaning"):
+    with pytest.raises(TypeError, match="only a dict of its meaning"):
         sluice.Writer(tmp_path / "packed", {"n": ("int", "uint8")})
 
 

@@ -143,7 +143,7 @@ class ToDtype(Transform):
         self.dtype, self.scale = dtype, _check.flag("scale", scale)
         self._floats = picture_dtype_number(dtype) != 0
         if self._floats and not scale:
-            raise ValueError("floating pictures are scaled to [0, 1]: say scale=True")
+            raise ValueError("floating images are scaled to [0, 1]: write scale=True")
 
 
 class ToTensor(ToDtype):
@@ -225,5 +225,5 @@ class Python(Transform):
 
     def __init__(self, function: Callable[[Any], Any], per_sample: bool = False) -> None:
         if isinstance(function, Transform):
-            raise TypeError(f"function={function!r:.80}: it is a step of the library: put it into the list, before functions of Python")
+            raise TypeError(f"function={function!r:.80}: it is a step of the library: put it in the list, before functions of Python")
         self.function, self.per_sample = _check.function("function", function), _check.flag("per_sample", per_sample)

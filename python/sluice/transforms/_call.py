@@ -56,7 +56,7 @@ def _stored(image):
         return bytes(image)
     if callable(getattr(image, "convert", None)):  # Pillow's
         if image.mode.partition(";")[0] in ("I", "F"):
-            raise ValueError(f"image: a PIL image of mode {image.mode!r}, which Pillow would cut off at 255: give the bytes of the file")
+            raise ValueError(f"image: a PIL image of mode {image.mode!r}, whose values Pillow would clip at 255: give the bytes of the file")
         return _of_array(image.convert("RGB"))
     if _is_torch(image):
         return _of_torch(image)

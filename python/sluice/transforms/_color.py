@@ -177,7 +177,7 @@ class Grayscale(Transform):
 
     def __init__(self, num_output_channels: int = 1) -> None:
         if num_output_channels != 3:
-            raise ValueError(f"num_output_channels={num_output_channels!r}: pictures have three channels here: say 3")
+            raise ValueError(f"num_output_channels={num_output_channels!r}: images have three channels here: write 3")
         self.num_output_channels = 3
 
     def _step(self):

@@ -123,7 +123,7 @@ class PILToTensor(_Unchanged):
 
     def _steps(self, walk):
         if walk.floats:
-            raise ValueError("PILToTensor() takes 8-bit images, and after dtype and normalisation they are floating ones: leave it out")
+            raise ValueError("PILToTensor() takes 8-bit images, and after dtype and normalization they are floating: leave it out")
         return super()._steps(walk)
 
 
@@ -150,7 +150,7 @@ class ToPILImage(_Unchanged):
 
     def _steps(self, walk):
         if walk.floats:
-            raise ValueError("ToPILImage() would make floating images 8-bit ones again: put it in front of dtype and normalisation")
+            raise ValueError("ToPILImage() would make floating images 8-bit ones again: put it before dtype and normalization")
         return super()._steps(walk)
 
 

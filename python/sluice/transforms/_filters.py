@@ -196,16 +196,16 @@ class RandomErasing(Transform):
             >>> T.Compose([T.CenterCrop(32), normalize, T.RandomErasing.timm(0.25, mode="pixel")])(image).shape
             (32, 32, 3)
         """
-        _values.word("mode", mode, ("const", "pixel"), "; one random colour a rectangle, 'rand', the library has not")
+        _values.word("mode", mode, ("const", "pixel"), "; 'rand', one random colour per rectangle, is not supported")
         min_aspect = _check.number("min_aspect", min_aspect)
         if not min_aspect > 0:
             raise ValueError(f"min_aspect={min_aspect!r}: expected a ratio, above 0")
         if num_splits:
-            raise ValueError("num_splits: a batch is not split here: for clean rows use a column of its own without it")
+            raise ValueError("num_splits: batches are not split here: for clean rows, use a column without this step")
         area = _check.number("min_area", min_area), _check.number("max_area", max_area)
         aspect = min_aspect, 1 / min_aspect if max_aspect is None else _check.number("max_aspect", max_aspect)
         if not 0 < area[0] <= area[1] <= 1:
-            wanted = "parts of the picture's area, above 0 and up to 1, the least first"
+            wanted = "fractions of the image's area, above 0 and up to 1, the lowest first"
             raise ValueError(f"min_area={min_area!r}, max_area={max_area!r}: expected {wanted}")
         if not aspect[0] <= aspect[1]:
             raise ValueError(f"min_aspect={min_aspect!r}, max_aspect={aspect[1]!r}: expected the least ratio first")
@@ -220,7 +220,7 @@ class RandomErasing(Transform):
     def _steps(self, walk):
         noise = self.value == "random"
         if noise and walk.normal is None:
-            raise ValueError("value='random' is N(0, 1) of normalised pixels: put RandomErasing behind Normalize")
+            raise ValueError("value='random' is N(0, 1) of normalized pixels: put RandomErasing after Normalize")
         colour = (-1, -1, -1) if noise else self._colour(walk)
         return [(self._name, self.p, *self.scale, *self.ratio, *colour, int(noise), *self._counts)]
 
@@ -244,7 +244,7 @@ class RandomErasing(Transform):
         if walk.normal is not None:
             mean, std = walk.normal.mean[channel], walk.normal.std[channel]
             least, most = -mean / std, (1 - mean) / std
-            return f"behind this Normalize pixels are {least:.3f} to {most:.3f} in channel {channel}; 0 is the mean colour"
+            return f"after this Normalize pixels are {least:.3f} to {most:.3f} in channel {channel}; 0 is the mean colour"
         if walk.floats:
-            return "behind ToDtype pixels are 0 to 1 (0.5 is a middle grey); behind Normalize 0 is the mean colour"
-        return "pixels are 0 to 255 here, whole numbers; behind ToDtype(..., scale=True) they are 0 to 1"
+            return "after ToDtype pixels are 0 to 1 (0.5 is a middle grey); after Normalize 0 is the mean colour"
+        return "expected whole numbers, 0 to 255; after ToDtype(..., scale=True) they are 0 to 1"

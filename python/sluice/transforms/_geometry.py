@@ -79,7 +79,7 @@ class Resize(Transform):
         self, size: Size, interpolation: Any = "bilinear", max_size: int | None = None, antialias: Any = True
     ) -> None:
         if size is None:
-            raise ValueError("size=None: to bring the longer side to max_size, say size=max_size - 1 as well")
+            raise ValueError("size=None: to resize the longer side to max_size, also write size=max_size - 1")
         if not isinstance(size, int):
             sides = tuple(_check.integer("size", side, 1, LIMIT) for side in _check.items("size", size, "an int or (height, width)"))
             if len(sides) not in (1, 2):
@@ -343,8 +343,8 @@ class RandomRotation(Transform):
         self, degrees: float | Sequence[float], interpolation: Any = "nearest", expand: bool = False, center: None = None,
         fill: Fill = 0,
     ) -> None:  # fmt: skip
-        _values.only("expand", expand, False, instead=": the rows of a batch have one size; Pad before it keeps the corners")
-        _values.only("center", center, None, instead=": the picture's middle")
+        _values.only("expand", expand, False, instead=": rows of a batch have one size; Pad before it keeps the corners")
+        _values.only("center", center, None, instead=", the centre of the image")
         self.degrees = _values.around("degrees", degrees)
         self.interpolation = _values.interpolation(interpolation, _values.WARPED, "nearest")
         self.fill, self._fill = fill, _values.fill(fill)
@@ -384,12 +384,12 @@ class RandomAffine(Transform):
         self, degrees: float | Sequence[float], translate: Values | None = None, scale: Values | None = None,
         shear: float | Sequence[float] | None = None, interpolation: Any = "nearest", fill: Fill = 0, center: None = None,
     ) -> None:  # fmt: skip
-        _values.only("center", center, None, instead=": the picture's middle")
+        _values.only("center", center, None, instead=", the centre of the image")
         self.degrees = _values.around("degrees", degrees)
         wanted = "two numbers, parts of the width and of the height"
         self.translate = (0.0, 0.0) if translate is None else _values.numbers("translate", translate, wanted, 2)
         if not all(0 <= part <= 1 for part in self.translate):
-            raise ValueError(f"translate={translate!r}: expected {wanted}, 0 to 1; of pixels, divide them by the size")
+            raise ValueError(f"translate={translate!r}: expected {wanted}, 0 to 1; divide pixels by the size")
         self.scale = (1.0, 1.0) if scale is None else _values.ends("scale", scale)
         self.shear = self._of_shear(shear)
         self.interpolation = _values.interpolation(interpolation, _values.WARPED, "nearest")

@@ -19,7 +19,7 @@ CHOICES = _values.LISTS["random_choice"]
 def _taken(transforms):
     taken = [transforms] if isinstance(transforms, Transform) else _check.items("transforms", transforms, "a list of steps")
     if not taken:
-        raise ValueError("transforms=[]: there is nothing to draw from")
+        raise ValueError("transforms=[]: expected at least one transform")
     return taken
 
 
@@ -36,7 +36,7 @@ class RandomApply(Transform):
     """
 
     _name = "random_apply"
-    _place = "group"  # what is in it has places
+    _place = "group"  # its members have places
     transforms: list[Any]
     p: float
 
@@ -116,7 +116,7 @@ class RandomChoice(_Members):
         self.transforms = _taken(transforms)
         count = len(self.transforms)
         if count > CHOICES:
-            raise ValueError(f"RandomChoice of {count}: {CHOICES} at most; choices of choices are possible")
+            raise ValueError(f"RandomChoice of {count}: at most {CHOICES} choices; they may be choices themselves")
         self.p = (1.0,) * count if p is None else _values.numbers("p", p, f"{count} weights, one of each transform", count)
         if not all(0 <= weight < float("inf") for weight in self.p) or not sum(self.p) > 0:
             raise ValueError(f"p={p!r}: expected weights of 0 or more, not all of them 0")
@@ -179,7 +179,7 @@ class ThreeAugment(Compose):
                 _geometry.RandomCrop(height, padding=4, padding_mode="reflect"),
             ]
         else:
-            raise ValueError(f"size={size!r}: a simple crop is as high as wide: say one int")
+            raise ValueError(f"size={size!r}: a simple crop is square: write one int")
         grey, solarize = _color.Grayscale(3), _color.RandomSolarize(128, p=1)
         steps = [*crop, _geometry.RandomHorizontalFlip(), RandomChoice([grey, solarize, _filters.PillowGaussianBlur((0.1, 2.0))])]
         if _check.number("color_jitter", color_jitter):

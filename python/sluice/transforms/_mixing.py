@@ -22,10 +22,10 @@ def _by_name(function):
     def call(self, *unnamed, **named):
         if unnamed:
             name, given = type(self).__name__, f"{unnamed[0]!r:.80}"
-            raise TypeError(f"{name}({given}): arguments are given by their names: {name}(alpha={given})")
+            raise TypeError(f"{name}({given}): arguments need names: write {name}(alpha={given})")
         for name in named:
             if name not in known:
-                raise TypeError(f"{type(self).__name__} has no argument {name!r}: it has {', '.join(known)}; MixUp.timm(...) has timm's")
+                raise TypeError(f"{type(self).__name__} has no argument {name!r}: the arguments are {', '.join(known)}; MixUp.timm(...) has timm's")
         function(self, **named)
 
     return call
@@ -47,7 +47,7 @@ class _Mixing(Transform):
         if labels_getter == "":
             raise ValueError("labels_getter='': expected the name of the field that has the labels")
         if num_classes is None and labels_getter not in ("default", None):
-            raise ValueError(f"labels_getter={labels_getter!r}: labels are mixed with num_classes=, and stay as they are without it")
+            raise ValueError(f"labels_getter={labels_getter!r}: labels are mixed only with num_classes=: give it, or leave labels_getter out")
         self.num_classes = None if num_classes is None else _check.integer("num_classes", num_classes, 1, 2**31 - 1)
         self.labels_getter = None if labels_getter == "default" else labels_getter
 
@@ -305,11 +305,11 @@ def one_of(transforms, weights):
         return None
     kinds = {type(one): (one, weight) for one, weight in zip(transforms, weights)}
     if len(transforms) != 2 or kinds.keys() != {MixUp, CutMix}:
-        raise ValueError("RandomChoice of what mixes a batch: of one MixUp and one CutMix")
+        raise ValueError("RandomChoice of steps that mix a batch: expected one MixUp and one CutMix")
     (mixup, first), (cutmix, second) = kinds[MixUp], kinds[CutMix]
     alike = [(one.num_classes, one.labels_getter, one.end_epoch) for one in (mixup, cutmix)]
     if alike[0] != alike[1]:
-        raise ValueError("RandomChoice of MixUp and CutMix: num_classes, labels_getter and end_epoch of both have to be the same")
+        raise ValueError("RandomChoice of MixUp and CutMix: num_classes, labels_getter and end_epoch of both must be equal")
     made = TimmMixup(mixup.alpha, cutmix.alpha, None, 1.0, second / (first + second), label_smoothing=0.0, num_classes=mixup.num_classes, end_epoch=mixup.end_epoch)
     made.labels_getter, made._partner = mixup.labels_getter, "previous"
     return made

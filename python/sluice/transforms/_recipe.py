@@ -14,7 +14,7 @@ Recipe = namedtuple("Recipe", ["steps", "dtype", "functions", "mixing"])
 Recipe.__doc__ = "A transform for the library: its steps, the images' dtype, functions of Python, and the step that mixes, or None."
 
 SIZED = [name for name, _, _, gives_size, _ in _sluice.steps() if gives_size]
-BEHIND = {"center_crop": " (behind Resize of an int)", "fixed_size_crop": " (behind ScaleJitter)"}
+BEHIND = {"center_crop": " (after Resize of an int)", "fixed_size_crop": " (after ScaleJitter)"}
 
 
 def _classes():
@@ -32,23 +32,23 @@ def _advice(transform):
 
     name = getattr(transform, "__name__", None) or type(transform).__name__
     if isinstance(transform, type) and issubclass(transform, Transform):
-        return f"transform: {name} is a class: expected what is made of it, {name}(...)"
+        return f"transform: {name} is a class: expected an instance, {name}(...)"
     if type(transform).__module__ == "builtins" and not callable(transform):
         named = [step.__name__ for step in _classes() if step._name == transform is not None]
         meant = f"; {named[0]}(...) does {transform!r}" if named else _check.near(transform, known)
         said = f"transform: {transform!r:.80} is of type {type(transform).__name__}"
-        return f"{said}: expected what sluice.transforms has, as RandomResizedCrop(224), or a list of it{meant}"
+        return f"{said}: expected transforms of sluice.transforms, such as RandomResizedCrop(224), or a list of them{meant}"
     if getattr(transform, "__module__", "") == __package__ + ".presets":
         return f"transform: presets.{name} is a function: write presets.{name}(...)"
     near = difflib.get_close_matches(name, known, 1, 0.6)
     if name in known:
-        return f"{name} of another library: sluice.transforms.{name} is the same, done by the library's threads"
+        return f"{name} of another library: use sluice.transforms.{name}, the same on the library's threads"
     if name in ANSWERS:
         return f"the library has no {name}: {ANSWERS[name]}"
     nearest = f"the nearest is sluice.transforms.{near[0]}; " if near else ""
     return (
         f"the library has no {name}: {nearest}sluice.transforms.Python(f), as the last step, calls a function of "
-        "your own with each batch of pictures, on the thread that takes it, whose time it costs"
+        "your own with each batch of images, on the thread that takes batches, which it slows down"
     )
 
 
@@ -61,7 +61,7 @@ def _flatten(transform):
         raise TypeError(_advice(transform))
     if _is_own(transform):
         raise TypeError(
-            f"{type(transform).__name__}: a subclass of Transform is no step of the library, whose threads run no Python: "
+            f"{type(transform).__name__}: a subclass of Transform is not a step of the library, whose threads run no Python: "
             "sluice.transforms.Python(f), as the last step, calls a function of your own"
         )
     return [transform]
@@ -118,17 +118,17 @@ class Walk:
     def _check(self, step, group):
         place = step._place
         if group and place not in ("pixels", "erasing", "group", "anywhere", "end"):
-            raise ValueError(f"{one_line(step)} cannot be part of {group}: it is of all pictures of a batch, behind it")
+            raise ValueError(f"{one_line(step)} cannot be part of {group}: it works on all images of a batch, after it")
         if self.functions and place not in ("Python", "end"):
             raise ValueError(f"{one_line(step)} comes too late: functions of Python are the last steps")
         if self.mixing is not None and place not in ("Python", "anywhere", "end"):
             raise ValueError(f"{one_line(step)} comes too late: {self.mixing!r} is the library's last step")
         if place == "pixels" and self.floats:
-            raise ValueError(f"{one_line(step)} comes too late: it is done on 8-bit pixels, so before dtype and normalisation")
+            raise ValueError(f"{one_line(step)} comes too late: it works on 8-bit pixels: put it before dtype and normalization")
         if place == "normalize" and self.normal is not None:
-            raise ValueError(f"{one_line(step)} comes too late: the pictures are normalised already")
+            raise ValueError(f"{one_line(step)} comes too late: the images are normalized already")
         if place == "dtype" and self.floats and not step._floats:
-            raise ValueError(f"{one_line(step)} comes too late: the pictures are floating ones already")
+            raise ValueError(f"{one_line(step)} comes too late: the images are floating already")
 
     def _met(self, step):
         if step._place == "dtype":
@@ -179,7 +179,7 @@ def _check_room(transform, steps):
         if error is not None:
             kind, _, reason = error.reason.partition(": ")
             raise ValueError(
-                f"{one_line(step):.200}, step {number} of transform, is {len(names) - before} of the library's steps; with it there are "
+                f"{one_line(step):.200}, step {number} of transform, needs {len(names) - before} of the library's steps, which makes "
                 f"{len(names)}, {names.count(kind.replace('sluice_augment_', ''))} of them {kind}: {reason}"
             ) from error
         before = len(names)
@@ -196,7 +196,7 @@ def recipe(transform, any_size=False):
     if not any_size and not any(name in SIZED for name in names_of(steps)):
         named = [step.__name__ + BEHIND.get(name, "") for name in SIZED for step in _classes() if step._name == name != "resize"]
         raise ValueError(
-            f"no step gives pictures one size, which the rows of a batch have: {', '.join(named)}, or Resize((height, width))"
+            f"the recipe has no fixed output size, which the rows of a batch need: add {', '.join(named)}, or Resize((height, width))"
         )
     _check_room(transform, steps)
     dtype = walk.dtype

@@ -73,7 +73,7 @@ def around(name, value, least=0.0):
         return ends(name, value, "a number x, for -x to x, or two: the least and the most")
     value = _check.number(name, value)
     if not value >= least:
-        raise ValueError(f"{name}={value!r}: one number is for both directions, so 0 or more; else give two")
+        raise ValueError(f"{name}={value!r}: one number is for both directions: expected 0 or more, or two numbers")
     return -value, value
 
 
@@ -86,7 +86,7 @@ def probability(value, name="p"):
 
 def only(name, value, *allowed, instead=""):
     if not any(value is one or (type(value) is type(one) and value == one) for one in allowed):
-        raise ValueError(f"{name}={value!r}: the library has {' or '.join(map(repr, allowed))} only{instead}")
+        raise ValueError(f"{name}={value!r}: expected {' or '.join(map(repr, allowed))}{instead}")
 
 
 def interpolation(given, known=RESIZED, default="bilinear"):
@@ -100,26 +100,26 @@ def interpolation(given, known=RESIZED, default="bilinear"):
         raise ValueError(
             "interpolation='random' is RandomChoice of the transform with 'bilinear' and of the same with 'bicubic'"
         )
-    what = "a warp has" if name in RESIZED else "the library has"
+    what = "for a warp, expected" if name in RESIZED else "expected"
     raise ValueError(f"interpolation={given!r}: {what} {', '.join(map(repr, known))}{_check.near(name, known)}")
 
 
 def antialias(value, word):
     if word != "nearest":  # which has none
-        only("antialias", value, True, "warn", None, instead=": what shrinks is antialiased, as Pillow does it")
+        only("antialias", value, True, "warn", None, instead=": reductions are always antialiased, as in Pillow")
 
 
 def _channel(name, given, value):
     number = _check.number(name, value)
     if not 0 <= number <= 255 or number != int(number):
-        raise ValueError(f"{name}={given!r}: pixels are 8-bit numbers here, whole ones from 0 to 255")
+        raise ValueError(f"{name}={given!r}: expected a whole number, 0 to 255, the value of an 8-bit pixel")
     return int(number)
 
 
 def fill(given, name="fill"):
     """Returns the library's three numbers for None (black), one number, or three; -1: as the first."""
     if isinstance(given, Mapping):
-        raise TypeError(f"{name}={given!r}: a transform here is for pictures only: give the number that is theirs")
+        raise TypeError(f"{name}={given!r}: a transform here changes images only: give their number")
     if given is None:
         return 0, -1, -1
     if not is_numbers(given):
