@@ -1,0 +1,11 @@
+# Builds sluice and runs its tests on a bare Debian 12. In the root of the tree:
+#   docker build -f containers/debian-12.Dockerfile -t sluice .
+#   docker run --rm sluice build/release/bin/sluice info --system
+FROM debian:12
+WORKDIR /sluice
+COPY scripts/lib.sh scripts/lib.sh
+# The packages have a layer of their own, so that a change of the sources does not download them again.
+RUN bash -euc '. scripts/lib.sh; ensure_packages "$packages_to_build$packages_for_python$packages_to_build_tests$packages_to_test"'
+COPY . .
+RUN scripts/test --quick
+CMD ["bash"]
