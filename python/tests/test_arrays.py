@@ -141,7 +141,7 @@ def test_files_that_do_not_fit_together(tmp_path):
         with pytest.raises(sluice.InvalidError, match="dtype or shape of its rows differs"):
             sluice.Dataset(str(tmp_path) + "/{0..1}.npy")
     (tmp_path / "1.npy").write_bytes(b"no array at all")
-    with pytest.raises(sluice.CorruptError, match="as the others"):
+    with pytest.raises(sluice.CorruptError, match="unlike the others"):
         sluice.Dataset([tmp_path / "0.npy", tmp_path / "1.npy"])
 
 

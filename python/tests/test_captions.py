@@ -40,7 +40,7 @@ def test_some_pictures_lack_a_caption(tmp_path):
     text(tmp_path / "10_b/3.txt")
     with pytest.warns(UserWarning) as warned:
         data = sluice.Dataset(tmp_path)
-    assert "1 images have no file with a caption" in " ".join(str(one.message) for one in warned)
+    assert "1 images have no caption file" in " ".join(str(one.message) for one in warned)
     assert {sample["key"]: sample["caption"] for sample in data if sample["label"] == 1} == {
         "10_b/0.jpg": "a «10_b», 0\n", "10_b/0.png": "a «10_b», 0\n", "10_b/1.jpg": "a «10_b», 1\n", "10_b/2.jpg": ""}  # fmt: skip
     assert all(count == 1 for count, *_ in left_out(data).values())

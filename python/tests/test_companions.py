@@ -12,17 +12,17 @@ from PIL import Image
 import sluice
 
 PAIRS = [
-    ("shard.00000.mds", "index.json", "a shard of MDS"),
-    ("shard.00000.mds.zstd", "index.json", "a shard of MDS"),
-    ("chunk-0-0.bin", "index.json", "a chunk of LitData"),
+    ("shard.00000.mds", "index.json", "an MDS shard"),
+    ("shard.00000.mds.zstd", "index.json", "an MDS shard"),
+    ("chunk-0-0.bin", "index.json", "a LitData chunk"),
     ("data_text_document.bin", "data_text_document.idx", "Megatron-LM"),
     ("train.idx", "train.bin", "an index"),
     ("train.idx", "train.rec", "an index"),
-    ("train.tfindex", "train.tfrecord", "an index of TFRecords"),
+    ("train.tfindex", "train.tfrecord", "an index of TFRecord files"),
     ("state.json", "data-00000-of-00001.arrow", "a saved dataset"),
     ("lock.mdb", "data.mdb", "LMDB"),
     ("00000_stats.json", "00000.tar", "img2dataset"),
-    ("a.tar.sluice-index", "a.tar", "an index that sluice has kept"),
+    ("a.tar.sluice-index", "a.tar", "an index kept by sluice"),
 ]
 
 

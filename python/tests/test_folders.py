@@ -91,7 +91,7 @@ def test_arrays_that_cannot_be_joined(tmp_path):
 def test_splits_are_not_joined(tmp_path, names):
     for name in names:
         numpy.save(tmp_path / f"{name}.npy", numpy.ones((5, 3), "f4"))
-    refused(tmp_path, "of different splits", f"{names[0]}.npy", f"{names[1]}.npy")
+    refused(tmp_path, "belong to different splits", f"{names[0]}.npy", f"{names[1]}.npy")
     assert len(sluice.Dataset(tmp_path / f"{names[0]}.npy")) == 5
     os.remove(tmp_path / f"{names[1]}.npy")
     assert len(sluice.Dataset(tmp_path)) == 5
@@ -160,7 +160,7 @@ def test_several_folders(tmp_path):
     assert len(sluice.Dataset([tmp_path / "a", tmp_path / "b"])) == 10
     assert len(sluice.Dataset([tmp_path / "a/x.npy", tmp_path / "b"])) == 10
     (tmp_path / "c").mkdir()
-    with pytest.raises(INVALID, match="holds no .npy files"):
+    with pytest.raises(INVALID, match="contains no .npy files"):
         sluice.Dataset([tmp_path / "a", tmp_path / "c"])
 
 
@@ -176,7 +176,7 @@ def test_table(tmp_path):
     refused(tmp_path / "list", "several tables", "again.csv", "list.csv")
     os.remove(tmp_path / "list/again.csv")
     os.remove(tmp_path / "list/list.csv")
-    refused(tmp_path / "list", "no column is called as one that names the files", "other.csv")
+    refused(tmp_path / "list", "no column has a usual name for image files", "other.csv")
 
 
 # ---- what could be two things ----
@@ -237,9 +237,9 @@ UNKNOWN = {
     "a.jpg": (b"\xff\xd8\xff\xe0" + bytes(40), "an image (JPEG): open its folder"),
     "a.gz": (b"\x1f\x8b\x08" + bytes(40), "compressed by gzip"),
     "a.yaml": (b"epochs: 3\n", "it is text"),
-    "list.txt": (b"\na/0.jpg 3\na/1.jpg 4\n", "labels: write it as a table, called NAME.tsv"),
+    "list.txt": (b"\na/0.jpg 3\na/1.jpg 4\n", "labels: write it as a table NAME.tsv"),
     "files.list": (b"a/0.jpg\na/1.jpg\n", "without labels: write it as a table"),
-    "chat.json": (b' [{"id": 1, "image": "0.jpg"}]', "a JSON array: write a line for each sample"),
+    "chat.json": (b' [{"id": 1, "image": "0.jpg"}]', "a JSON array: write one line per sample"),
     "page.json": (b"\n<!DOCTYPE HTML>\n<html>", "an HTML page: the download failed"),
     "wide.txt": ("path label\n".encode("utf-16"), "text in UTF-16, by its byte order mark"),
     "marked.txt": ("path label\n".encode("utf-8-sig"), "byte order mark (the bytes EF BB BF)"),
@@ -253,7 +253,7 @@ UNKNOWN = {
 def test_unknown_files(tmp_path, name):
     content, words = UNKNOWN[name]
     (tmp_path / name).write_bytes(content)
-    refused(tmp_path / name, "of no known format", words)
+    refused(tmp_path / name, "unknown format", words)
 
 
 def test_the_list_of_formats_ends_with_a_word(tmp_path):
@@ -400,7 +400,7 @@ def test_splits_are_no_classes(tmp_path):
     refused(tmp_path, "splits, not classes (train, val)", f"{tmp_path}/train")
     assert sluice.Dataset(tmp_path / "train").classes == ["cat", "dog"]
     shutil.rmtree(tmp_path / "val")
-    refused(tmp_path, '"train"', "2 folders of pictures (cat, dog)", f"open {tmp_path}/train")
+    refused(tmp_path, '"train"', "2 image folders (cat, dog)", f"open {tmp_path}/train")
     photo(tmp_path / "bus/0.jpg")  # as CIFAR-100 has it
     shutil.rmtree(tmp_path / "train")
     photo(tmp_path / "train/0.jpg")
@@ -421,7 +421,7 @@ def test_splits_in_many_spellings(tmp_path, splits):
         data = sluice.Dataset(tmp_path, split=split)
         assert data.classes == ["cat", "dog"] and bytes(data[0]["image"]) == (tmp_path / split / "cat/0.jpg").read_bytes()
     assert len(sluice.Dataset(tmp_path, split="train" if "rain" in splits[0] else splits[0])) == 2
-    with pytest.raises(INVALID, match="no such split; the splits are"):
+    with pytest.raises(INVALID, match="no such split: the splits are"):
         sluice.Dataset(tmp_path, split="extra")
     photo(tmp_path / "sample/cat/0.jpg")  # whatever is beside them
     refused(tmp_path, "splits, not classes", splits[0])
@@ -450,7 +450,7 @@ def test_folders_beside_the_only_one_of_pictures(tmp_path):
         ("kohya", "img", '"log" and 1 more'), ("celeba", "img_align_celeba/img_align_celeba", '"Anno"'), ("mixed", "img", '"none"'),
     ):  # fmt: skip
         path = tmp_path / folder
-        refused(path, f'all its pictures are in "{inner}", and none in {others}: open {path / inner} (allow_empty_classes')
+        refused(path, f'all its images are in "{inner}", and none in {others}: open {path / inner} (allow_empty_classes')
         assert len(sluice.Dataset(path / inner)) >= 3
     assert len(sluice.Dataset(tmp_path / "kohya", allow_empty_classes=True).classes) == 3
 
@@ -461,7 +461,7 @@ def test_splits_in_the_only_folder(tmp_path):
         for kind in ("cat", "dog"):
             photo(tmp_path / f"hf/data/{split}/{kind}/0.jpg")
     inner = tmp_path / "hf/data/train"
-    refused(tmp_path / "hf", f'all its pictures are in "data", whose folders are splits (test, train): choose one (split "train"), or open it ({inner})')
+    refused(tmp_path / "hf", f'all its images are in "data", whose folders are splits (test, train): choose one (split "train"), or open it ({inner})')
     assert len(sluice.Dataset(tmp_path / "hf", split="train")) == len(sluice.Dataset(inner)) == 2
 
 
@@ -475,7 +475,7 @@ def test_splits_number_their_classes_alike(tmp_path):
     text(tmp_path / "val/aa/notes.txt")  # no picture, no class
     text(tmp_path / "val/.cache/0.jpg")
     union = sorted(set("".join(splits.values())))
-    with pytest.raises(INVALID, match='no picture in the class folder "aa"'):
+    with pytest.raises(INVALID, match='no image in the class folder "aa"'):
         sluice.Dataset(tmp_path, split="val")
     shutil.rmtree(tmp_path / "val/aa")
     for split, names in splits.items():

@@ -83,7 +83,7 @@ def test_splits(tmp_path):
     assert data.classes == ["cat", "dog"] and rows(data, "label", "split") == [(0, 0, "train"), (1, 1, "train")]
     assert [(left.reason, left.count) for left in data.left_out] == [("files of other splits", 2)]
     assert rows(sluice.Dataset(tmp_path, split="val"), "label") == [(3, 1)]  # the classes are those of all splits
-    with pytest.raises(sluice.InvalidError, match='split "dev2": there is no such split; the splits are: test, train, validation'):
+    with pytest.raises(sluice.InvalidError, match='split "dev2": no such split: the splits are test, train, validation'):
         sluice.Dataset(tmp_path, split="dev2")
     write(tmp_path / "b", "label=cat", [1], name="train-0.parquet")
     write(tmp_path / "b", "label=dog", [2], name="test-0.parquet")
@@ -101,11 +101,11 @@ def test_other_orders_of_columns(tmp_path):
 
 
 @pytest.mark.parametrize("files, words", [
-    (["label=a/x.parquet", "y.parquet"], 'holds the file "y.parquet" and the folder "label=a"'),
-    (["label=a/x.parquet", "label=b/split=c/y.parquet"], "its folders have other keys than those of"),
-    (["label=a/x.parquet", "other=b/y.parquet"], "its folders have other keys than those of"),
-    (["label=a/x.parquet", "more/y.parquet"], "more: is not called KEY=VALUE"),
-    (["n=a/x.parquet"], 'column "n" is in the file, and its folder is called n=...'),
+    (["label=a/x.parquet", "y.parquet"], 'the folder contains the file "y.parquet" and the folder "label=a"'),
+    (["label=a/x.parquet", "label=b/split=c/y.parquet"], "its folders have different keys from those of"),
+    (["label=a/x.parquet", "other=b/y.parquet"], "its folders have different keys from those of"),
+    (["label=a/x.parquet", "more/y.parquet"], "more: not named KEY=VALUE"),
+    (["n=a/x.parquet"], 'column "n" is in the file, but its folder is named n=... too'),
     (["/".join(f"k{i}=v" for i in range(9)) + "/x.parquet"], "more than 8 deep"),
 ])  # fmt: skip
 def test_folders_that_do_not_fit(tmp_path, files, words):

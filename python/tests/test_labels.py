@@ -56,7 +56,7 @@ def birds(tmp_path):
 
 
 def test_without_a_word_other_classes_are_refused(pets, birds):
-    with pytest.raises(sluice.InvalidError, match='class 0 is called "dog" in dataset 2 and "cat" in dataset 1') as caught:
+    with pytest.raises(sluice.InvalidError, match='class 0 is named "dog" in dataset 2 and "cat" in dataset 1') as caught:
         pets + birds
     assert 'labels="union"' in str(caught.value) and 'labels="union"' in caught.value.reason
     with pytest.raises(sluice.InvalidError, match="labels"):
@@ -130,7 +130,7 @@ def test_renaming(pets, birds):
     assert one.classes == ["pet", "emu"] and one.numbers("label") == [0, 0, 1, None, 1]
     swapped = sluice.concat([pets], labels={"cat": "dog", "dog": "cat"})
     assert swapped.classes == ["dog", "cat"] and swapped.numbers("label") == pets.numbers("label")
-    with pytest.raises(sluice.InvalidError, match='no dataset has the class "cow" that is to be renamed'):
+    with pytest.raises(sluice.InvalidError, match='cannot rename class "cow": no dataset has it'):
         sluice.concat([pets, birds], labels={"cow": "cat"})
     for wrong in ({"cat": ""}, {"": "cat"}):
         with pytest.raises(sluice.InvalidError, match="empty"):
@@ -165,7 +165,7 @@ def test_labels_without_names(pets, tmp_path):
     with pytest.raises(sluice.InvalidError, match="renamed twice"):
         sluice.concat([plain], labels={0: "a", "0": "b"})
     some = sluice.concat([pets, plain], labels={0: "dog"})
-    with pytest.raises(sluice.CorruptError, match="its class has no name to join it by"):
+    with pytest.raises(sluice.CorruptError, match="its class has no name by which it could be joined"):
         some[6]
     assert [finding.sample for finding in some.verify().findings] == [6, 8]
     archive = tar(tmp_path / "a.tar", [1, 0])
@@ -196,7 +196,7 @@ def test_joined_ones_joined_again(pets, birds, tmp_path):
     # The same files with other numbers are other classes, also where nothing but numbers differ.
     turned = sluice.concat([pets], labels=["dog", "cat"])
     for data in (turned, turned[:3], turned.subset([1, 0])):
-        with pytest.raises(sluice.InvalidError, match="class 0 is called"):
+        with pytest.raises(sluice.InvalidError, match="class 0 is named"):
             pets + data
     assert names(turned + turned[:2]) == names(pets) + names(pets)[:2]
     assert (turned + turned[:2]).classes == ["dog", "cat"]

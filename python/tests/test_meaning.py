@@ -383,7 +383,7 @@ def test_packed_it_is_the_same(tmp_path, how):
 
 def test_smaller_pictures_lose_their_places(tmp_path):
     data = coco(tmp_path / "coco", BOTH)
-    with pytest.raises(sluice.InvalidError, match='"boxes" has places in pixels, .* leave out max_side'):
+    with pytest.raises(sluice.InvalidError, match='"boxes" has positions in pixels, .* leave out max_side'):
         sluice.pack(data, tmp_path / "packed", progress=False, max_side=32)
     data = sluice.Dataset(data, fields={"image": "image", "width": "width", "height": "height"})
     sluice.pack(data, tmp_path / "packed", progress=False, max_side=32)

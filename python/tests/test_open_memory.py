@@ -186,7 +186,7 @@ def test_texts_of_many_groups(tmp_path):
     parquets.write(path, columns, rows_per_group=100)
     arguments = {"fields": {f"a{i}": f"a{i}" for i in range(8)}}
     name, text = look(path, **arguments, memory_bytes=32 * MIB)
-    assert name == "OutOfMemoryError" and "choose the fields you need" in text
+    assert name == "OutOfMemoryError" and "choose the fields to read" in text
     assert look(path, 2999, **arguments, memory_bytes=300 * MIB)[0] == rows
 
 

@@ -278,8 +278,8 @@ def test_claims_and_bombs(tmp_path):
     assert peak() - begin < 160 << 20  # two windows of 32 MiB, and what packs
     replace(folder, gzip.compress(b"\xff\xff\xff\x0f") + zeros, 1, "gz")
     for samples, bytes_of, kind, words in (
-        (2**28 - 1, 2**31, UNSUPPORTED, "too few for the"),
-        (2**24, 2**20, CORRUPT, "too short for the table"),
+        (2**28 - 1, 2**31, UNSUPPORTED, "is too small for the"),
+        (2**24, 2**20, CORRUPT, "too small for the table"),
         (2**22, 2**31, CORRUPT, "268435455 samples, but its index says 4194304"),
     ):
         begin = peak()

@@ -211,7 +211,7 @@ def test_files_of_insightface(tmp_path, idx, labels):
         assert [sample["id"] for sample in data] == list(range(1, 10))
         assert all(numpy.ravel(sample["label"])[0] == (i + 1) % 3 for i, sample in enumerate(data))
         assert {left.reason: left.count for left in data.left_out} == {
-            "header records (insightface), which have no picture": 3, "files beside those of the dataset": 1}  # fmt: skip
+            "header records (insightface), which have no image": 3, "files beside those of the dataset": 1}  # fmt: skip
         assert data.verify(progress=None).findings == []
     rec.write(tmp_path / "train2.rec", faces(4, []), idx=idx)
     assert len(sluice.Dataset([tmp_path / "train.rec", tmp_path / "train2.rec"])) == 13
@@ -370,7 +370,7 @@ def part(kind, data):
         (part(1, b"abcd") + part(1, b""), "of the wrong kind"), (part(1, b"abcd") + bytes(8), "next part of a record is missing"),
         (part(1, b"abc") + part(3, b""), "multiple of 4"), (part(1, b"") + part(2, b"") * 5 + part(2, b"a"), "multiple of 4"),
         (part(0, b"a" * 30) + b"\n", "truncated"), (part(0, b"a" * 30) + b"\n" * 8, "no record begins here"),
-        (MAGIC + b"\xff\xff\xff\x1f" + bytes(100), "longer than what is left"),
+        (MAGIC + b"\xff\xff\xff\x1f" + bytes(100), "longer than the rest of the file"),
     ],
 )  # fmt: skip
 def test_files_that_are_none(tmp_path, data, words):

@@ -226,7 +226,7 @@ def test_a_writer_that_was_stopped(fault_server, bucket, tmp_path):
             time.sleep(0.01)
         os.kill(writer.pid, signal.SIGSTOP)
         server.rules()
-        assert f"are being written by process {writer.pid}, which does not go on" in fill(server, tmp_path / "cache", "--stall", "5s")
+        assert f"are being written by process {writer.pid}, which makes no progress" in fill(server, tmp_path / "cache", "--stall", "5s")
     finally:
         writer.kill()
         writer.stdout.close()

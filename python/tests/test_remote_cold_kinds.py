@@ -137,7 +137,7 @@ def test_the_folder_is_lost_in_the_first_epoch(server, root, tmp_path, lose):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert found == batches(root / "bucket" / "a", epochs=2, shuffle=False)
-    assert ("cannot be written to" in off) == (lose in (forbid_writing, replace_by_a_file))
+    assert ("cannot write to the cache folder" in off) == (lose in (forbid_writing, replace_by_a_file))
 
 
 def test_a_folder_that_takes_nothing(server, root, tmp_path):
@@ -148,7 +148,7 @@ def test_a_folder_that_takes_nothing(server, root, tmp_path):
     try:
         sluice.remote.configure(cache=cache)
         found = batches("s3://bucket/a")
-        assert "cannot be written to" in sluice.remote.stats()["cache_off"]
+        assert "cannot write to the cache folder" in sluice.remote.stats()["cache_off"]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert found == batches(root / "bucket" / "a")

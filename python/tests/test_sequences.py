@@ -78,7 +78,7 @@ def test_a_fixed_shape(tmp_path, zstd):
 def test_other_fields(corpora, photos):
     data = corpora["plain"][0]
     assert data.lengths_source("id") == data.lengths_source("nothing") == "none"
-    with pytest.raises(ValueError, match='field "id" has no length of its own'):
+    with pytest.raises(ValueError, match='field "id" has no length per sample'):
         data.lengths("id")
     with pytest.raises(ValueError, match="nothing"):
         data.lengths("nothing")

@@ -203,8 +203,8 @@ def test_fields_can_be_chosen(pictures):
         assert sample["label"] == sorted(WORDS[:4]).index(WORDS[i]) and sample["where"] == f"pics/{i}.png"
         assert isinstance(sample["n"], float)
     for wrong, words in {
-        "zip:f32[0,4]": "line 2, column \"zip\": not a list", "species:int": "", "n:image": "", "absent": "no column with this name",
-        "box:i32[3]": "another shape", "box:u8[4]": "f32, f64, i32 or i64", "species:float": "not a number",
+        "zip:f32[0,4]": "line 2, column \"zip\": not a list", "species:int": "", "n:image": "", "absent": "no column has this name",
+        "box:i32[3]": "shape does not match", "box:u8[4]": "f32, f64, i32 or i64", "species:float": "not a number",
     }.items():  # fmt: skip
         with pytest.raises(sluice.Error, match=words):
             sluice.Dataset(path, fields={"image": ("photo", "image"), "x": wrong})
@@ -290,10 +290,10 @@ def test_lists_as_people_write_them(pictures):
     assert list(data.classes) == ["cat", "dog"] and [sample["label"] for sample in data.subset([0])] == [1]
     assert data[0]["key"] == "pics/1.png" and data.sample(1)["file"].endswith('/"pics"/2.png')
     for number, (text, error, words) in enumerate([
-        (b"", INVALID, "lists no picture"),
+        (b"", INVALID, "lists no images"),
         (b"0\t1\ta\n1\t2\n", CORRUPT, "line 2.*im2rec"),
         (b"0 1 a\n", CORRUPT, "line 1.*tabs"),
-        (b"0\t1\t2\ta\n1\tx\t2\ta\n", CORRUPT, 'line 2, column "label": one of several is not a number'),
+        (b"0\t1\t2\ta\n1\tx\t2\ta\n", CORRUPT, 'line 2, column "label": one of the labels is not a number'),
         (b"0\t[1\t2]\ta\n", CORRUPT, "not a number"),
         (b"0\t1\t\ta\n", CORRUPT, "not a number"),
         (b"0\t1\t" + b"1" * 100 + b"\ta\n", CORRUPT, "not a number"),
@@ -309,15 +309,15 @@ def test_lists_as_people_write_them(pictures):
 
 BAD = {
     "empty": (b"", INVALID, "line 1: the file is empty"),
-    "only columns": (b"path\r\n", INVALID, "lists no picture"),
+    "only columns": (b"path\r\n", INVALID, "lists no images"),
     "no columns": (b"a.png,1\nb.png,2\n", INVALID, "have the first line name the columns"),
     "twice": (b"path,a,a\nx,1,2\n", CORRUPT, 'line 1, column "a": two columns'),
     "few": (b"path,a\nx,1\ny\n", CORRUPT, "line 3: it has fewer"),
     "many": (b"path,a\n\nx,1,2\n", CORRUPT, "line 3: it has more"),
     "open quotes": (b'path,a\nx,1\n"y,2\nz,3\n', CORRUPT, "line 3: the file ends within"),
-    "behind quotes": (b'path,a\n"x"y,1\n', CORRUPT, "line 2: there is something between"),
+    "behind quotes": (b'path,a\n"x"y,1\n', CORRUPT, "line 2: unexpected text after"),
     "lines in quotes count": (b'path,a\nx,"1\n2\n"\n,3\n', CORRUPT, "line 5.*no path"),
-    "NUL": (b"path,a\nx\0,1\n", CORRUPT, "line 2: there is a NUL"),
+    "NUL": (b"path,a\nx\0,1\n", CORRUPT, "line 2: it contains NUL"),
     "no path": (b"path,a\n,1\n", CORRUPT, 'line 2, column "path": there is no path'),
     "URL": (b"path\nhttps://host/a.png\n", CORRUPT, "URL"),
     "long": (b"path\n" + b"x" * 5000 + b"\n", CORRUPT, "too long"),
@@ -327,7 +327,7 @@ BAD = {
     "wide": (b"path" + b",".join(b"c%d" % i for i in range(1100)) + b"\n", UNSUPPORTED, "1024 columns"),
     "64 fields": (b"path," + b",".join(b"c%d" % i for i in range(64)) + b"\nx" + b",1" * 64 + b"\n", UNSUPPORTED, "64 col"),
     "long name": (b"path," + b"x" * 256 + b"\nx,1\n", UNSUPPORTED, "255 bytes"),
-    "huge": (b'path,t\nx,"' + b"y" * (17 << 20), UNSUPPORTED, "line 2: a row of more than 16 MiB"),
+    "huge": (b'path,t\nx,"' + b"y" * (17 << 20), UNSUPPORTED, "line 2: a row has more than 16 MiB"),
 }  # fmt: skip
 BAD_JSON = {
     "array": (b'[{"path": "x"}]\n', CORRUPT, "line 1: not a JSON object: each line"),
@@ -335,14 +335,14 @@ BAD_JSON = {
     "two": (b'{"path": "x"} {"path": "y"}\n', CORRUPT, "line 1: not a JSON object"),
     "twice": (b'{"path": "x", "a.b": 1, "a": {"b": 2}}\n', CORRUPT, 'column "a.b": it occurs twice'),
     "duplicate": (b'{"path": "x", "path": "y"}\n', CORRUPT, "line 1"),
-    "number": (b'{"path": 1}\n', CORRUPT, "not the path of a picture"),
+    "number": (b'{"path": 1}\n', CORRUPT, "not the path of an image"),
     "lacks it": (b'{"path": "x"}\n{"a": 1}\n', CORRUPT, 'line 2, column "path": there is no path'),
     "NUL in a path": (b'{"path": "x\\u0000y"}\n', CORRUPT, "NUL"),
     "NUL in a class": (b'{"path": "x", "label": "a\\u0000b"}\n', CORRUPT, 'column "label"'),
     "NUL in a text": (b'{"path": "x", "t": "a\\u0000b"}\n', CORRUPT, 'column "t"'),
     "large number": (b'{"path": "x", "n": 9223372036854775808}\n', CORRUPT, "line 1.*integer"),
     "deep": (b'{"path": "x", "n": ' + b"[" * 5000 + b"]" * 5000 + b"}\n", CORRUPT, "line 1.*depth"),
-    "empty": (b"\n\n", INVALID, "no column is called"),
+    "empty": (b"\n\n", INVALID, "no column has a usual name"),
 }
 
 

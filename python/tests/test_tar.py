@@ -752,11 +752,11 @@ def test_lists_of_archives(tmp_path):
     assert len(sluice.Dataset(tmp_path / "index.json")) == 15
     for changes, reason in [
         ({"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}, "lists 5 samples in its archives, which have 4"),
-        ({"shardlist": []}, "no list of archives"),
-        ({"shardlist": [], "datasets": []}, "no list of archives"),
+        ({"shardlist": []}, "the list of archives is missing"),
+        ({"shardlist": [], "datasets": []}, "the list of archives is missing"),
         ({"datasets": [{"shardlist": [{"nsamples": 5}]}]}, 'no "url"'),
-        ({"datasets": [{"name": "x"}]}, 'one of its "datasets" has no list of archives'),
-        ({"datasets": [7]}, 'one of its "datasets" has no list of archives'),
+        ({"datasets": [{"name": "x"}]}, 'an entry of its "datasets" has no list of archives'),
+        ({"datasets": [7]}, 'an entry of its "datasets" has no list of archives'),
         ({"datasets": [{"source_url": "other.json"}]}, '"other.json": a list that names another one'),
         ({"datasets": [{"base": "s3://x", "shardlist": shards}]}, "remote"),
         ({"datasets": [{"shardlist": shards[:1] * 2}, {"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}]},
@@ -769,9 +769,9 @@ def test_lists_of_archives(tmp_path):
     ]:
         with pytest.raises(sluice.Error, match=reason):
             sluice.Dataset(write(**changes))
-    with pytest.raises(sluice.InvalidError, match='fields cannot be chosen from this dataset, of the format "tar"'):
+    with pytest.raises(sluice.InvalidError, match='cannot choose fields: the format "tar" does not support it'):
         sluice.Dataset(write(), fields={"x": "jpg"})
-    with pytest.raises(sluice.InvalidError, match="lists of archives cannot be joined: put all archives into one, or"):
+    with pytest.raises(sluice.InvalidError, match="lists of archives cannot be joined: put all archives into one list, or"):
         sluice.Dataset([write(), write("data/b.json")])
     (tmp_path / "cut.json").write_text(json.dumps(listed)[:-5])
     with pytest.raises(sluice.CorruptError, match="cut.json.*not valid JSON"):

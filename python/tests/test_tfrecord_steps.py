@@ -91,9 +91,9 @@ def test_pictures(tmp_path):
     columns = {"first": sluice.columns.Image(transform=sluice.transforms.RandomResizedCrop(8), missing="blank")}
     (batch,) = sluice.Loader(chosen, batch_size=4, columns=columns)
     assert batch["first"].numpy().shape == (4, 8, 8, 3)
-    for key, words in {"video/frames": "places, KEY.0", "video/frames:image": "places, KEY.0", "video/frames.x": "read at opening has that key",
-                       "video/frames.01": "read at opening has", "times.0": "only lists of bytes", "times.0:i64[1]": "only lists of bytes", "times:int": "DTYPE",
-                       "video/frames.0:int": "no integers", "label.0": "read at opening has that key", "times:f32[]": "i64"}.items():  # fmt: skip
+    for key, words in {"video/frames": "by position, KEY.0", "video/frames:image": "by position, KEY.0", "video/frames.x": "read at opening has that key",
+                       "video/frames.01": "read at opening has", "times.0": "only elements of byte lists", "times.0:i64[1]": "only elements of byte lists", "times:int": "DTYPE",
+                       "video/frames.0:int": "does not contain integers", "label.0": "read at opening has that key", "times:f32[]": "i64"}.items():  # fmt: skip
         with pytest.raises(sluice.InvalidError, match=words):
             sluice.Dataset(path, fields={"a": key})
     many = write(tmp_path / "b.tfrecord", [({"label": 1}, {"frames": [picture(1)] * 64})])
@@ -136,7 +136,7 @@ def test_texts(tmp_path):
     bad[5] = ({"label": 1}, {"words": [["a", "b"]]})
     bad[6] = ({"label": 1}, {"words": [1]})
     data = sluice.Dataset(write(tmp_path / "b.tfrecord", bad), fields={"words": "words:text"})
-    for number, reason in ((4, "not valid UTF-8"), (5, "several texts"), (6, "another type")):
+    for number, reason in ((4, "not valid UTF-8"), (5, "several texts"), (6, "a different type")):
         with pytest.raises(sluice.CorruptError, match=reason):
             data[number]
 
@@ -175,7 +175,7 @@ def test_uneven_steps(tmp_path):
     even[7] = ({"label": 1}, {"box": [], "one": [[1, 2]]})
     even[8] = ({"label": 1}, {"box": [[1.0, 2.0]], "one": [None]})
     data = sluice.Dataset(write(tmp_path / "b.tfrecord", even))
-    for number, reason in ((4, '"box": the number of values in a step'), (5, '"box": the number of values in a step'), (7, '"one": the number of values in a step'), (8, '"box": its values have another type')):
+    for number, reason in ((4, '"box": the number of values in a step'), (5, '"box": the number of values in a step'), (7, '"one": the number of values in a step'), (8, '"box": its values have a different type')):
         with pytest.raises(sluice.CorruptError, match=reason) as caught:
             data[number]
         assert caught.value.sample == number

@@ -184,7 +184,7 @@ def test_mds_of_one_size(tmp_path):
 def test_mds_whose_places_samples_say(tmp_path):
     document = numpy.arange(300, dtype="uint16")
     for number, (columns, extra, words) in enumerate([
-        ({"tokens": "ndarray:uint16", "id": "str"}, {"id": "x"}, "the size of other columns varies"),
+        ({"tokens": "ndarray:uint16", "id": "str"}, {"id": "x"}, "other columns vary in size"),
         ({"tokens": "ndarray"}, {}, "from each sample"),
     ]):  # fmt: skip
         mds_files.write(tmp_path / str(number), columns, [{"tokens": document} | extra] * 3)

@@ -126,7 +126,7 @@ CONTAINERS = [in_folder, in_tar, in_tfrecord, in_recordio, in_parquet, in_arrow,
 
 SAID = {
     in_folder: "", in_tar: "tars have no checksums", in_tfrecord: "", in_recordio: "RecordIO has no checksums",
-    in_arrow: "Arrow files have no checksums", in_litdata: "LitData's chunks have no checksums",
+    in_arrow: "Arrow files have no checksums", in_litdata: "LitData chunks have no checksums",
     in_lmdb: "LMDB has no checksums", in_table: "tables have no checksums", in_coco: "annotations have no checksums",
     in_shards: "",
 }  # fmt: skip
@@ -141,7 +141,7 @@ def test_what_has_no_checksum_is_said(tmp_path, container):
 
 def test_pictures_that_are_files_have_none(tmp_path):
     """Wherever they lie: in class folders, or listed by a table."""
-    of_pictures = "pictures other than PNG have no checksums"
+    of_pictures = "images other than PNG have no checksums"
     folder = in_folder(tmp_path / "x", [PNG, encoded("JPEG", quality=90)])
     assert sluice.Dataset(folder).verify(progress=None).unchecked == of_pictures
     assert sluice.Dataset(folder)[:1].verify(progress=None).unchecked == ""

@@ -260,7 +260,7 @@ def test_what_is_none(voc, tmp_path):
     for path in ("coco/train.txt", "coco/annotations", "coco"):
         with pytest.raises(INVALID) as told:
             sluice.Dataset(tmp_path / path)
-        assert any(text in str(told.value) for text in ("no dataset in it", "of no known format", "has a label file"))
+        assert any(text in str(told.value) for text in ("no dataset in it", "unknown format", "has a label file"))
 
 
 def test_annotations_that_are_none(tmp_path):
@@ -304,7 +304,7 @@ def test_lists_with_extensions(voc):
     (voc / "both.txt").write_text("2008_000001.jpg\n")
     assert sluice.Dataset(voc / "both.txt").format == "voc"
     (voc / "2008_000001.txt").write_text("0 .5 .5 .1 .1\n")
-    with pytest.raises(INVALID, match='format "voc" or of "yolo"'):
+    with pytest.raises(INVALID, match='ambiguous format: "voc" or "yolo"'):
         sluice.Dataset(voc / "both.txt")
 
 

@@ -287,7 +287,7 @@ def test_meaning_that_cannot_be_is_refused(tmp_path):
         ({"boxes": (*boxes, {"per_box": 2})}, "per_box=2"),
         ({"boxes": ("text", {"role": "boxes"})}, 'field "boxes": boxes must be a tensor of numbers of shape \\[0, 4\\]'),
         ({"labels": ("tensor", "int64", (0,), {"per_box": True})}, "needs a field with the role of boxes"),
-        ({"n": ("int", {"role": "width", "of": "image"})}, "is of is not an image"),
+        ({"n": ("int", {"role": "width", "of": "image"})}, "does not refer to an image"),
     ]:
         with pytest.raises(ValueError, match=words):
             sluice.Writer(tmp_path / "packed", fields)
@@ -305,6 +305,6 @@ def test_other_meanings_are_not_mixed_up(tmp_path):
         a + b
     with pytest.raises(sluice.InvalidError, match="no field that means the same in both; or rewrite one of them"):
         sluice.mix([a, b])
-    with pytest.raises(sluice.StateError, match="there, and"):
+    with pytest.raises(sluice.StateError, match="there, but"):
         sluice.pack(b, tmp_path / "a", append=True, progress=False)
     assert (a + a[:1]).fields["boxes"].meaning == a.fields["boxes"].meaning

@@ -14,8 +14,8 @@ sluice_status sl_api_check_output(const char *path, sluice_error *error)
 {
     return sl_store_of(path)->remote
                ? sl_error_file(error, SLUICE_INVALID, "api", 0, path, -1,
-                               "stores are read and never written to: write to a local folder, and "
-                               "upload it with a tool of the store")
+                               "object stores are read-only: write to a local folder, and upload "
+                               "it with a tool of the store")
                : SLUICE_OK;
 }
 
@@ -62,10 +62,9 @@ sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const 
         memcpy(&given, from, sizeof(given));
         for (size_t i = size; i < given; i++) {
             if (((const uint8_t *)from)[i] != 0) {
-                return sl_error_set(error, SLUICE_UNSUPPORTED, "api",
-                                    "%s has an option that this version of the library does not "
-                                    "know",
-                                    name);
+                return sl_error_set(
+                    error, SLUICE_UNSUPPORTED, "api",
+                    "%s has an option that this version of the library does not support", name);
             }
         }
         memcpy(to, from, sl_min_u64(given, size));
@@ -134,7 +133,7 @@ sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, slui
     if (own.reserved != 0 || own.reserved_32 != 0 || own.reserved_end != 0 ||
         own.dims > SLUICE_TENSOR_DIMS_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "a field has at most %d dims, and reserved must be 0",
+                            "a field must have at most %d dims, and reserved must be 0",
                             SLUICE_TENSOR_DIMS_MAX);
     }
     *field = (sl_field){.type = (sluice_field_type)own.type,
@@ -170,13 +169,13 @@ static sluice_status label_options_check(const sluice_label_options *own, sluice
         !are_there(own->rename_from, own->rename_count) ||
         (own->rename_to != NULL) != (own->rename_count > 0)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "labels: classes are class_count names, rename_from rename_count, and "
-                            "rename_to has as many or NULL for some; at most 2^24");
+                            "labels: classes must have class_count names, rename_from "
+                            "rename_count, and rename_to as many or NULL for some; at most 2^24");
     }
     if (own->allow_case_duplicates > 1 || (own->file != NULL && says_more)) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "labels: allow_case_duplicates must be 0 or 1, and a file goes with "
-                            "no other names");
+        return sl_error_set(
+            error, SLUICE_INVALID, "api",
+            "labels: allow_case_duplicates must be 0 or 1, and a file excludes other names");
     }
     return SLUICE_OK;
 }

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 /* What of a dataset that is read from front to back is refused. */
-#define SL_API_ONE_BY_ONE "its samples cannot be had one by one: load them in their order"
+#define SL_API_ONE_BY_ONE "its samples cannot be read one by one: load them in order"
 
 /* Whether a struct that a call is to fill says its size; and the same of `error`, which may be
  * NULL. */

@@ -87,9 +87,9 @@ static sluice_status refuse_name(sluice_augment *recipe, const char *call, const
 /* The step of that name needs a function, not numbers. */
 static sluice_status refuse_native(sluice_augment *recipe)
 {
-    return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_add",
-                            "\"native\" is a function of the program: add it with "
-                            "sluice_augment_native");
+    return sl_recipe_refuse(
+        recipe, SLUICE_INVALID, "sluice_augment_add",
+        "\"native\" needs a function of the program: add it with sluice_augment_native");
 }
 
 static sluice_status refuse_count(sluice_augment *recipe, const sl_step_kind *kind,
@@ -97,8 +97,8 @@ static sluice_status refuse_count(sluice_augment *recipe, const sl_step_kind *ki
 {
     char text[128];
     (void)snprintf(text, sizeof(text),
-                   arguments == NULL ? "arguments is NULL for a count of %u (it takes %u)"
-                                     : "%u arguments, of %u at most",
+                   arguments == NULL ? "arguments is NULL for a count of %u (the step takes %u)"
+                                     : "too many arguments: %u, at most %u",
                    count, sl_step_number_count(kind));
     return sl_recipe_refuse(recipe, SLUICE_INVALID, kind->name, text);
 }
@@ -141,7 +141,7 @@ sluice_status sluice_augment_timm(sluice_augment *recipe, const char *policy)
     double arguments[SL_STEP_ARGUMENTS_MAX];
     sluice_error error = SLUICE_ERROR_INIT;
     if (recipe == NULL || policy == NULL) {
-        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_timm", "no policy");
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_timm", "policy is NULL");
     }
     if (sl_timm_arguments(policy, arguments, &error) != SLUICE_OK) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_timm", error.text);
@@ -220,7 +220,7 @@ sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean
     double arguments[6];
     if (recipe == NULL || mean == NULL || stddev == NULL || channels != 3) {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_normalize",
-                                "mean and stddev must be given, and channels be 3");
+                                "mean and stddev are required, and channels must be 3");
     }
     for (size_t c = 0; c < 3; c++) {
         arguments[c] = (double)mean[c];
@@ -236,7 +236,7 @@ static const char *fault_of_name(const char *name)
     for (; name[length] != '\0'; length++) {
         const unsigned char c = (unsigned char)name[length];
         if (c < ' ' || c == 0x7f) {
-            return "the name has a control character";
+            return "the name contains a control character";
         }
         if (length == SL_NATIVE_NAME_BYTES - 1) {
             return "the name is longer than 63 bytes";

@@ -193,7 +193,7 @@ static sluice_status explain_no_objects(sluice_error *error)
     } else {
         status = sl_error_set(error, SLUICE_INVALID, "cache",
                               "no file of the dataset can be kept: all are local, or samples of "
-                              "several files, or their store gives no ETag");
+                              "several files, or their store provides no ETag");
     }
     sl_remote_settings_release(settings);
     return status;
@@ -206,14 +206,14 @@ static sluice_status say_left(uint64_t bytes, const char *why, const char *folde
     const long writer = why[0] == '\0' ? sl_chunk_find_writer(folder) : 0;
     if (writer > 0) {
         return sl_error_set(error, SLUICE_IO, "cache",
-                            "%llu bytes are being written by process %ld, which does not go on: "
+                            "%llu bytes are being written by process %ld, which makes no progress: "
                             "continue or end it, and try again",
                             (unsigned long long)bytes, writer);
     }
     return sl_error_set(error, SLUICE_IO, "cache",
                         "%llu bytes could not be read from the store: %s",
                         (unsigned long long)bytes,
-                        why[0] != '\0' ? why : "another process was writing them; try again");
+                        why[0] != '\0' ? why : "another process was writing them: try again");
 }
 
 /* Where something was left although there is space for it, the store failed, or the disk did. */

@@ -177,17 +177,16 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
         return "unknown kind";
     }
     if (columns->count == SL_COLUMNS_MAX) {
-        return "a batch has at most 64 columns";
+        return "a batch can have at most 64 columns";
     }
     if (c->kind == SLUICE_COLUMN_GEOMETRY && (c->field != NULL || c->name == NULL)) {
-        return "a geometry is of no field, and needs a name";
+        return "a geometry has no field, and needs a name";
     }
     if (c->kind != SLUICE_COLUMN_GEOMETRY && !field_is_good(c->field)) {
         return "field must be a name of 1 to 31 bytes";
     }
     if (!columns_is_name(c->name != NULL ? c->name : c->field, SL_COLUMN_NAME_BYTES)) {
-        return "name (that of the field, unless there is one) must be 1 to 31 letters, digits, _, "
-               "-, . or /";
+        return "name (by default that of the field) must be 1 to 31 letters, digits, _, -, . or /";
     }
     if (c->mixes != NULL && !columns_is_name(c->mixes, SL_COLUMN_NAME_BYTES)) {
         return "mixes must be the name of a column";
@@ -205,13 +204,13 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
         return "media must be the name of a field";
     }
     if (!mirror_is_good(c)) {
-        return "mirror must be a permutation of 0 to mirror_count - 1, of 256 at most";
+        return "mirror must be a permutation of 0 to mirror_count - 1, at most 256";
     }
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL && c->sizes == SLUICE_SIZES_ONE) {
         return "an image needs a recipe";
     }
     if (!ids_are_good(c)) {
-        return "ids must have the bit of each id that is given, and only a packed column has ids";
+        return "ids must have the bit of each given id, and only a packed column has ids";
     }
     if (fim_fault(c) != NULL) {
         return fim_fault(c);
@@ -221,10 +220,11 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     }
     if ((c->sizes == SLUICE_SIZES_ONE && c->max_width != 0) ||
         (c->max_width == 0) != (c->max_height == 0)) {
-        return "max_width and max_height go together, and only an image of several sizes has them";
+        return "max_width and max_height must be set together, and only for images of variable "
+               "size";
     }
     if (!shape_is_good(c)) {
-        return "a shape has at most 8 dimensions, each 1 or more";
+        return "a shape must have at most 8 dimensions, each at least 1";
     }
     if (c->length == 0 &&
         (c->kind == SLUICE_COLUMN_WINDOW || c->kind == SLUICE_COLUMN_ONE_HOT ||
@@ -339,7 +339,7 @@ sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *c
     sluice_error error;
     sl_error_clear(&error);
     if (column == NULL) {
-        return columns_refuse(columns, &full, "it is NULL", NULL);
+        return columns_refuse(columns, &full, "column is NULL", NULL);
     }
     if (sl_api_read_struct(&full, sizeof(full), column, "sluice_column", &error) != SLUICE_OK) {
         return columns_refuse(columns, &full, error.text, NULL);
@@ -353,7 +353,8 @@ sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *c
     }
     const char *too_much = superfluous(&full);
     if (too_much != NULL) {
-        return columns_refuse(columns, &full, " cannot be used by a column of this kind", too_much);
+        return columns_refuse(columns, &full, " cannot be used with a column of this kind",
+                              too_much);
     }
     columns_keep(columns, &full);
     return SLUICE_OK;

@@ -71,7 +71,7 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
 static sluice_status dataset_refuse_memory(uint64_t limit_bytes, sluice_error *error)
 {
     sl_error_add(error, SIZE_MAX,
-                 "; opening the dataset may take %llu MiB: choose the fields you need, or raise "
+                 "; opening the dataset may take %llu MiB: choose the fields to read, or raise "
                  "this limit (" SL_OPTION("memory_bytes of opening") ")",
                  (unsigned long long)(limit_bytes >> 20));
     return (sluice_status)error->status;
@@ -123,11 +123,12 @@ static sluice_status dataset_check_fields(const sluice_dataset_options *own, slu
 {
     for (uint32_t i = 0; i < own->field_count; i++) {
         if (own->fields == NULL || own->fields[i] == NULL) {
-            return sl_error_set(error, SLUICE_INVALID, "api", "a field is missing (NULL)");
+            return sl_error_set(error, SLUICE_INVALID, "api", "a field is NULL");
         }
     }
     if (own->field_count > 0 && own->flat != NULL) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "flat files have one field: see flat");
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "flat files have only one field: see flat");
     }
     if (own->split != NULL && own->flat != NULL) {
         return sl_error_set(error, SLUICE_INVALID, "api",
@@ -454,8 +455,9 @@ static sluice_status check_verify_options(const sl_dataset *dataset, sluice_veri
     }
     own->parts = own->parts > 0 ? own->parts : 1;
     if (own->part >= own->parts) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "part %u of %u: parts count from 0",
-                            own->part, own->parts);
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "part %u of %u does not exist: parts count from 0", own->part,
+                            own->parts);
     }
     return SLUICE_OK;
 }

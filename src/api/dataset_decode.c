@@ -19,7 +19,7 @@ static sluice_status dataset_decode_check(sluice_pixels *own, const sluice_pixel
         return sl_error_set(error, SLUICE_INVALID, "api", "exif must be a sluice_exif");
     }
     if (own->buffer == NULL && own->capacity > 0) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "buffer is missing");
+        return sl_error_set(error, SLUICE_INVALID, "api", "buffer is NULL");
     }
     if (own->max_pixels > PIXELS_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api", "max_pixels must be at most 2^32");
@@ -42,8 +42,7 @@ static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_e
         }
     }
     (void)sl_error_set(error, SLUICE_INVALID, "api",
-                       "there is no image field \"%.64s\"; the image fields are: %s", name,
-                       known.text);
+                       "unknown image field \"%.64s\": the image fields are %s", name, known.text);
     return SL_FIELD_NONE;
 }
 

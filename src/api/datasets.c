@@ -14,12 +14,12 @@ static sluice_status datasets_check_names(const char *const *names, uint32_t cou
 {
     if ((names != NULL) != (count > 0) || count > SL_FIELDS_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "fields are 1 to %u names, and field_count says how many",
+                            "fields must be 1 to %u names, and field_count their number",
                             SL_FIELDS_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (names[i] == NULL) {
-            return sl_error_set(error, SLUICE_INVALID, "api", "a field is missing (NULL)");
+            return sl_error_set(error, SLUICE_INVALID, "api", "a field is NULL");
         }
     }
     return SLUICE_OK;
@@ -35,8 +35,7 @@ static sluice_status check_datasets(sluice_dataset *const *datasets, size_t coun
     }
     for (size_t i = 0; i < count; i++) {
         if (datasets == NULL || datasets[i] == NULL) {
-            return sl_error_set(error, SLUICE_INVALID, "api", "dataset %zu is missing (NULL)",
-                                i + 1);
+            return sl_error_set(error, SLUICE_INVALID, "api", "dataset %zu is NULL", i + 1);
         }
     }
     return SLUICE_OK;
@@ -271,7 +270,7 @@ static sluice_status make_subset(sl_dataset **made, sl_dataset *dataset,
     status = datasets_choose(&map, dataset, &own, error);
     if (status == SLUICE_OK && map.count == 0) {
         status = sl_error_set(error, SLUICE_INVALID, "api",
-                              "no sample is left: a dataset has at least one");
+                              "no samples selected: a dataset needs at least one");
     }
     if (status < 0) {
         sl_index_map_close(&map);
@@ -341,8 +340,8 @@ static sluice_status check_mix(const sluice_mix_options *own, sluice_error *erro
     if (!rows || (own->row_count > 1 && own->epochs == NULL) || own->reserved != 0 ||
         own->epoch_samples > INT64_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "weights has 1 to %d rows: row_count is their number, and epochs the "
-                            "first epoch of each",
+                            "weights must have 1 to %d rows: row_count is their number, and epochs "
+                            "the first epoch of each",
                             ROWS_MAX);
     }
     return datasets_check_names(own->fields, own->field_count, error);

@@ -115,7 +115,7 @@ static sluice_status refuse_gaps(const search *find, const scheduler *of, uint32
                                  uint32_t last, uint32_t count)
 {
     return sl_error_set(find->error, SLUICE_INVALID, STAGE,
-                        "%s is %u, but the indices of the array go from %u to %u: submit it "
+                        "%s is %u, but the indices of the array range from %u to %u: submit it "
                         "without gaps, or " BY_HAND,
                         of->count, count, first, last);
 }
@@ -156,10 +156,9 @@ static sluice_status job_read_claim(const search *find, claim *made)
 {
     const scheduler *of = made->of;
     if (of->first != NULL && job_value_of(find, of->first) == NULL) {
-        return sl_error_set(
-            find->error, SLUICE_INVALID, STAGE,
-            "%s is set and %s is not, which has the first index: set it, or " BY_HAND, of->index,
-            of->first);
+        return sl_error_set(find->error, SLUICE_INVALID, STAGE,
+                            "%s is set, but %s, the first index, is not: set it, or " BY_HAND,
+                            of->index, of->first);
     }
     made->first = of->origin;
     sluice_status status = job_read_number(find, of->index, &made->index);
@@ -172,8 +171,8 @@ static sluice_status job_read_claim(const search *find, claim *made)
 static sluice_status refuse_contradiction(const search *find, const claim *a, const claim *b)
 {
     return sl_error_set(find->error, SLUICE_INVALID, STAGE,
-                        "two schedulers disagree: %s (%s) is %u, the first of its array is %u, and "
-                        "%s (%s) is %u, the first %u: unset one of them, or " BY_HAND,
+                        "two schedulers disagree: %s (%s) is %u with first index %u, but %s (%s) "
+                        "is %u with first index %u: unset one of them, or " BY_HAND,
                         a->of->index, a->of->name, a->index, a->first, b->of->index, b->of->name,
                         b->index, b->first);
 }

@@ -107,7 +107,7 @@ static void read_optional(const finder *find, const char *const names[2], uint32
 static sluice_status half(const finder *find, const char *there, const char *missing)
 {
     return sl_error_set(find->error, SLUICE_INVALID, "ranks",
-                        "%s is set and %s is not: set both, or none", there, missing);
+                        "%s is set, but %s is not: set both, or none", there, missing);
 }
 
 static sluice_status read_claim(finder *find, const launcher *of, claim *made)
@@ -131,7 +131,7 @@ static sluice_status read_claim(finder *find, const launcher *of, claim *made)
     }
     if (status >= 0 && made->rank >= made->size) {
         status = sl_error_set(find->error, SLUICE_INVALID, "ranks",
-                              "%s is %u and %s is %u: ranks count from 0", of->rank, made->rank,
+                              "%s is %u, but %s is %u: ranks count from 0", of->rank, made->rank,
                               size, made->size);
     }
     made->there = status >= 0;
@@ -175,7 +175,7 @@ static sluice_status contradiction(const finder *find, int first, int second)
     const launcher *b = &launchers[second];
     return sl_error_set(
         find->error, SLUICE_INVALID, "ranks",
-        "two launchers disagree: %s and %s (%s) say rank %u of %u, %s and %s (%s) rank %u of %u; "
+        "two launchers disagree: %s and %s (%s) give rank %u of %u, %s and %s (%s) rank %u of %u; "
         "unset one of them, or pass the rank and the number of ranks explicitly",
         a->rank, find->claims[first].size_name, a->name, find->claims[first].rank,
         find->claims[first].size, b->rank, find->claims[second].size_name, b->name,

@@ -47,7 +47,7 @@ static sluice_status loader_refuse(sluice_loader *loader, const char *text)
     return status;
 }
 
-static const char no_epoch[] = "UINT64_MAX is not the number of an epoch";
+static const char no_epoch[] = "UINT64_MAX is not a valid epoch number";
 
 sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
 {
@@ -149,8 +149,8 @@ sluice_status sluice_loader_save_at(sluice_loader *loader, uint64_t epoch, uint6
 sluice_status sluice_loader_get_position(sluice_loader *loader, sluice_loader_position *position)
 {
     if (loader == NULL || position == NULL || !sl_api_is_tagged(position)) {
-        return loader_refuse(loader, "sluice_loader_get_position: position is NULL, or its "
-                                     "struct_size not set");
+        return loader_refuse(
+            loader, "sluice_loader_get_position: position is NULL, or its struct_size is not set");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;
@@ -174,8 +174,8 @@ sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor, s
 sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats)
 {
     if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
-        return loader_refuse(loader,
-                             "sluice_loader_get_stats: stats is NULL, or its struct_size not set");
+        return loader_refuse(
+            loader, "sluice_loader_get_stats: stats is NULL, or its struct_size is not set");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;
@@ -190,11 +190,11 @@ sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                       sluice_stage_stats *stats)
 {
     if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
-        return loader_refuse(loader,
-                             "sluice_loader_get_stage: stats is NULL, or its struct_size not set");
+        return loader_refuse(
+            loader, "sluice_loader_get_stage: stats is NULL, or its struct_size is not set");
     }
     if ((int)stage < SLUICE_STAGE_READ || (int)stage > SLUICE_STAGE_UPLOAD) {
-        return loader_refuse(loader, "sluice_loader_get_stage: there is no such stage");
+        return loader_refuse(loader, "sluice_loader_get_stage: unknown stage");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;
@@ -208,8 +208,8 @@ sluice_status sluice_loader_get_operation(sluice_loader *loader, uint32_t number
                                           sluice_operation_stats *stats)
 {
     if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
-        return loader_refuse(loader, "sluice_loader_get_operation: stats is NULL, or its "
-                                     "struct_size not set");
+        return loader_refuse(
+            loader, "sluice_loader_get_operation: stats is NULL, or its struct_size is not set");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;
@@ -223,8 +223,8 @@ sluice_status sluice_loader_get_cache(sluice_loader *loader, uint64_t epoch,
                                       sluice_loader_cache *cache)
 {
     if (loader == NULL || cache == NULL || !sl_api_is_tagged(cache)) {
-        return loader_refuse(loader,
-                             "sluice_loader_get_cache: cache is NULL, or its struct_size not set");
+        return loader_refuse(
+            loader, "sluice_loader_get_cache: cache is NULL, or its struct_size is not set");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;

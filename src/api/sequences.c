@@ -38,10 +38,10 @@ static sluice_status read_lengths(const sl_dataset *dataset, const char *name, u
         return sl_dataset_refuse_field(dataset, name, error);
     }
     if (sl_field_lengths_source(dataset, field) == SLUICE_LENGTHS_NONE) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "field \"%.64s\" has no length of its own in each sample: expected a "
-                            "tensor of one dimension or more",
-                            name);
+        return sl_error_set(
+            error, SLUICE_INVALID, "api",
+            "field \"%.64s\" has no length per sample: expected a tensor of at least one dimension",
+            name);
     }
     sl_stop_begin(&stop, own.should_stop, own.user);
     const sl_lengths_wish wish = {field, sl_lengths_keep, lengths};

@@ -28,7 +28,7 @@ static void describe_io_uring(sluice_system *system)
     struct utsname kernel;
     const bool known = uname(&kernel) == 0;
     snprintf(system->io_uring_text, sizeof(system->io_uring_text), "works, kernel %.64s",
-             known ? kernel.release : "of unknown version");
+             known ? kernel.release : "unknown version");
 }
 
 /* The kernel brackets the choice in force: "always [madvise] never". */

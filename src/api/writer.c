@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/writer.h. */
+/* writer: entry points of sluice/writer.h. */
 #include "writer.h"
 
 #include "api.h"
@@ -17,17 +17,17 @@ enum { KEY_BYTES_MAX = 511, QUALITY = 90 };
 static sluice_status writer_check_classes(const sluice_writer_options *options, sluice_error *error)
 {
     if (options->class_count > 0 && options->classes == NULL) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "classes is missing");
+        return sl_error_set(error, SLUICE_INVALID, "api", "classes is NULL");
     }
     for (uint32_t i = 0; i < options->class_count; i++) {
         if (options->classes[i] == NULL) {
-            return sl_error_set(error, SLUICE_INVALID, "api", "the name of class %u is missing", i);
+            return sl_error_set(error, SLUICE_INVALID, "api", "the name of class %u is NULL", i);
         }
     }
     return SLUICE_OK;
 }
 
-/* Element `index` of an array of structs, whose stride the first one tells. */
+/* Returns element `index` of an array of structs; the first one has the stride. */
 static const void *writer_element(const void *array, uint32_t index)
 {
     uint32_t stride;
@@ -40,7 +40,8 @@ static sluice_status read_fields(sl_field *fields, const sluice_writer_options *
 {
     sluice_status status = SLUICE_OK;
     if (options->field_count == 0 || options->field_count > SL_FIELDS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "field_count is %u and must be 1 to %u",
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "field_count is out of range: %u, expected 1 to %u",
                             options->field_count, SL_FIELDS_MAX);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
@@ -68,7 +69,7 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
         status = sl_error_set(error, SLUICE_INVALID, "api", "reserved must be 0");
     }
     if (status == SLUICE_OK && own.fields == NULL && own.field_count > 0) {
-        status = sl_error_set(error, SLUICE_INVALID, "api", "fields is missing");
+        status = sl_error_set(error, SLUICE_INVALID, "api", "fields is NULL");
     }
     if (status < 0) {
         return status;
@@ -110,12 +111,13 @@ static sluice_status writer_add(sluice_writer *writer, const sluice_writer_sampl
         return sl_error_set(error, SLUICE_INVALID, "api", "an image must have 1 byte to 1 GiB");
     }
     if (own.key != NULL && strlen(own.key) > KEY_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "a key has at most %d bytes",
+        return sl_error_set(error, SLUICE_INVALID, "api", "a key must have at most %d bytes",
                             KEY_BYTES_MAX);
     }
     if ((own.raw_width == 0) != (own.raw_height == 0) || own.reserved != 0) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "raw_width and raw_height go together, and reserved must be 0");
+        return sl_error_set(
+            error, SLUICE_INVALID, "api",
+            "raw_width and raw_height must be set together, and reserved must be 0");
     }
     const sl_picture_input input = {.image = {own.image, own.image_bytes},
                                     .raw = own.raw_width > 0,
@@ -145,7 +147,7 @@ static sluice_status writer_refuse_value(const sl_field *field, sluice_error *er
     return sl_error_set(error, SLUICE_INVALID, "api", "field \"%s\": %s", field->name, why);
 }
 
-/* The shape of a tensor: where the field leaves it open it is given, or follows from the bytes. */
+/* Determines the shape of a tensor: variable dimensions are given, or follow from the size. */
 static sluice_status writer_read_shape(const sl_field *field, const sluice_value *given,
                                        sl_value *value, sluice_error *error)
 {
@@ -159,7 +161,7 @@ static sluice_status writer_read_shape(const sl_field *field, const sluice_value
             return writer_refuse_value(field, error, "its shape differs from the field's");
         }
         value->shape[i] = varies ? (uint64_t)given->shape[i] : field->shape[i];
-        fixed *= varies ? 1 : field->shape[i]; /* cannot wrap: the field was accepted */
+        fixed *= varies ? 1 : field->shape[i]; /* cannot overflow: the field was accepted */
         open += varies;
         last = varies ? i : last;
     }
@@ -191,13 +193,13 @@ static sluice_status writer_read_value(const sl_field *field, const sluice_value
         return SLUICE_OK;
     }
     if (own.data == NULL && own.bytes > 0) {
-        return writer_refuse_value(field, error, "its data is missing");
+        return writer_refuse_value(field, error, "its data is NULL");
     }
     if (field->type == SLUICE_FIELD_TENSOR) {
         return writer_read_shape(field, &own, value, error);
     }
     if ((own.raw_width == 0) != (own.raw_height == 0)) {
-        return writer_refuse_value(field, error, "raw_width and raw_height go together");
+        return writer_refuse_value(field, error, "raw_width and raw_height must be set together");
     }
     value->codec = own.raw_width > 0 ? SL_CODEC_RAW : SL_CODEC_BY_BYTES;
     value->width = own.raw_width;
@@ -211,8 +213,8 @@ static sluice_status writer_add_values(sluice_writer *writer, const sluice_value
     const sl_schema *schema = sl_writer_schema(writer);
     sl_values *own = sl_writer_values(writer);
     if (count != schema->field_count) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "there are %u values for %u fields",
-                            count, schema->field_count);
+        return sl_error_set(error, SLUICE_INVALID, "api", "%u values for %u fields", count,
+                            schema->field_count);
     }
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
@@ -248,23 +250,23 @@ void sluice_writer_abort(sluice_writer *writer)
     sl_writer_abort(writer);
 }
 
-/* What of a pack's options does not go together; NULL: nothing. */
+/* Returns which options of a pack conflict; NULL: none. */
 static const char *clash_of(const sluice_pack_options *options)
 {
     if (options->quality > 0 && options->max_side == 0) {
-        return SL_OPTION("quality") " goes with " SL_OPTION("max_side") " only";
+        return SL_OPTION("quality") " requires " SL_OPTION("max_side");
     }
     if (options->raw_share > 0 && options->raw == 1) {
-        return SL_OPTION("raw_share") " does not go with " SL_OPTION("raw");
+        return SL_OPTION("raw_share") " cannot be combined with " SL_OPTION("raw");
     }
     if (options->raw == 1 && options->keep_bytes == 1) {
-        return SL_OPTION("raw") " does not go with " SL_OPTION("keep_bytes");
+        return SL_OPTION("raw") " cannot be combined with " SL_OPTION("keep_bytes");
     }
     if (options->append == 1 && options->overwrite == 1) {
-        return SL_OPTION("append") " does not go with " SL_OPTION("overwrite");
+        return SL_OPTION("append") " cannot be combined with " SL_OPTION("overwrite");
     }
     if (options->labels != NULL && options->append == 0) {
-        return SL_OPTION("labels") " goes with " SL_OPTION("append") " only";
+        return SL_OPTION("labels") " requires " SL_OPTION("append");
     }
     return NULL;
 }
@@ -304,7 +306,7 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     own.parts = own.parts > 0 ? own.parts : 1;
     if (own.part >= own.parts || (own.parts > 1 && own.overwrite == 1)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "part %u of %u: a part must be below the number of parts, and cannot "
+                            "part %u of %u: the part must be below the number of parts, and cannot "
                             "overwrite, since other parts may have begun: remove the folder first",
                             own.part, own.parts);
     }

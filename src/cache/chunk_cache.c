@@ -201,7 +201,7 @@ void sl_chunk_cache_turn_off(sl_chunk_cache *cache, int failed)
     const bool passes = may_pass(failed);
     sl_lock(&cache->mutex);
     cache->off_until_ns = passes ? sl_now_ns() + OFF_NS : UINT64_MAX;
-    (void)snprintf(cache->off, sizeof(cache->off), "the cache folder cannot be written to: %s",
+    (void)snprintf(cache->off, sizeof(cache->off), "cannot write to the cache folder: %s",
                    strerror_r(-failed, reason, sizeof(reason)));
     sl_unlock(&cache->mutex);
 }

@@ -31,7 +31,7 @@ static bool is_own(const struct stat *facts)
 static const char *distrust_outer(const struct stat *facts)
 {
     if (!is_own(facts)) {
-        return "the cache folder belongs to another user: choose a folder of your own";
+        return "the cache folder belongs to another user: choose one of your own";
     }
     const bool others_write = (facts->st_mode & S_IWOTH) != 0 && (facts->st_mode & S_ISVTX) == 0;
     return others_write ? "every user may write to the cache folder: run `chmod o-w` on it, or "
@@ -89,7 +89,7 @@ static int open_chunks(int outer, bool create, const char **distrust)
     if (fd < 0) {
         return -errno;
     }
-    *distrust = fstat(fd, &facts) == 0 ? distrust_inner(&facts) : "the folder cannot be examined";
+    *distrust = fstat(fd, &facts) == 0 ? distrust_inner(&facts) : "cannot examine the folder";
     if (*distrust != NULL) {
         (void)close(fd);
         return -EPERM;
@@ -106,7 +106,7 @@ static int open_cache_folder(const char *path, bool create, const char **distrus
         return made < 0 ? made : -errno;
     }
     *distrust =
-        fstat(outer, &facts) == 0 ? distrust_outer(&facts) : "the cache folder cannot be examined";
+        fstat(outer, &facts) == 0 ? distrust_outer(&facts) : "cannot examine the cache folder";
     if (*distrust != NULL) {
         (void)close(outer);
         return -EPERM;

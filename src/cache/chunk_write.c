@@ -241,7 +241,7 @@ sluice_status sl_chunk_keep(sl_chunk_part *part, const void *bytes, size_t count
     if (count != expected) {
         sl_chunk_drop(part);
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "a chunk of %llu bytes was given %zu bytes",
+                            "wrong size for a chunk of %llu bytes: %zu bytes",
                             (unsigned long long)expected, count);
     }
     int failed = write_whole_part(part, bytes, count);

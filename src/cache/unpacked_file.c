@@ -50,7 +50,7 @@ static sluice_status refuse_capacity(const writer *w, int sys_errno, sluice_erro
                              (unsigned long long)most, w->job->from);
     }
     return sl_error_file(error, SLUICE_IO, STAGE, sys_errno, w->job->to, (int64_t)w->written,
-                         "no space left for what %.1024s unpacks to, more than %llu bytes",
+                         "no space left for the contents of %.1024s, more than %llu bytes",
                          w->job->from, (unsigned long long)w->written);
 }
 
@@ -113,7 +113,7 @@ static sluice_status copy_all(writer *w, sluice_error *error)
             sl_stream_read_some(w->stream, w->written, w->piece, PIECE_BYTES, &got, error);
         if (status == SLUICE_OK && most > 0 && got > most - w->written) {
             status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->job->from, -1,
-                                   "it unpacks to more than the %llu bytes given in its index",
+                                   "it unpacks to more than the %llu bytes that its index lists",
                                    (unsigned long long)most);
         }
         if (status == SLUICE_OK && got > 0) {

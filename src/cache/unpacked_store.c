@@ -326,11 +326,11 @@ static sluice_status check_capacity(store *s, sluice_error *error)
             return SLUICE_OK;
         }
         if (wanted >= before) { /* nobody else is at it */
-            return sl_error_file(
-                error, SLUICE_IO, STAGE, ENOSPC, s->how->folder, -1,
-                "unpacking %u files (the first is %.512s) needs %llu bytes here, and %llu are free",
-                count, unpacked_store_path_of(s, &s->entries[s->missing[0]]),
-                (unsigned long long)wanted, (unsigned long long)there);
+            return sl_error_file(error, SLUICE_IO, STAGE, ENOSPC, s->how->folder, -1,
+                                 "unpacking %u files (the first is %.512s) needs %llu bytes here, "
+                                 "but only %llu are free",
+                                 count, unpacked_store_path_of(s, &s->entries[s->missing[0]]),
+                                 (unsigned long long)wanted, (unsigned long long)there);
         }
         before = wanted;
     }
@@ -529,7 +529,7 @@ static sluice_status unpack_missing(store *s, sluice_error *error)
         const entry *e = &s->entries[s->missing[i]];
         if (!is_kept(s, e)) {
             status = sl_error_file(error, SLUICE_IO, STAGE, 0, e->kept, -1,
-                                   "the unpacked file is not the one just written: it was changed "
+                                   "the unpacked file is not the one just written: it was modified "
                                    "or removed, or a file server maps it to another user");
         }
     }

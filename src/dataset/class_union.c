@@ -97,7 +97,7 @@ static sluice_status class_union_append(making *m, const char *name, uint32_t pa
 {
     if (m->classes == SL_UNION_CLASSES_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the datasets have more than 2^24 classes in all");
+                            "the datasets have more than 2^24 classes in total");
     }
     uint64_t capacity = m->capacity;
     const bool fits = sl_grow((void *)&m->names, &capacity, m->classes + 1U, sizeof(*m->names)) &&
@@ -284,7 +284,7 @@ static sluice_status check_used(const making *m, sluice_error *error)
     for (uint32_t i = 0; i < m->labels->rename_count; i++) {
         if (!m->used[i]) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "no dataset has the class \"%.128s\" that is to be renamed",
+                                "cannot rename class \"%.128s\": no dataset has it",
                                 m->labels->from[i]);
         }
     }

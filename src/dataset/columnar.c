@@ -72,11 +72,12 @@ static sluice_status columnar_locate_field(const sl_dataset *dataset, uint64_t i
     *place = *lookup = (sl_place){.bytes = own->reader->nothing_bytes, .object = row.file};
     if (own->plan.large_of[field] == SL_FIELD_NONE) {
         *why = sl_refuse_unknown(
-            "windows can only be had of columns of large values, which are not kept in memory", 0);
+            "windows are only available for columns of large values, which are not kept in memory",
+            0);
         return SLUICE_UNSUPPORTED;
     }
     if (!own->reader->value_extent(own, &row, field, &extent)) {
-        *why = sl_refuse_unknown("windows can only be had of values that are stored as they are, "
+        *why = sl_refuse_unknown("windows are only available for values that are stored in place, "
                                  "neither compressed nor encoded",
                                  0);
         return SLUICE_UNSUPPORTED;

@@ -89,11 +89,10 @@ static sluice_status spread_list(sl_columnar_columns *columns, uint32_t *number,
     *number += elements + keep;
     if (keep) {
         sl_source_column *kept = &columns->source[*number - 1];
-        kept->refused = kept->field.type == SLUICE_FIELD_IMAGE
-                            ? "it is a list of pictures: choose those that are wanted by their "
-                              "places, NAME.0, NAME.1, ..."
-                            : "what it holds (a list of structures that are no pictures) is no "
-                              "type of field";
+        kept->refused =
+            kept->field.type == SLUICE_FIELD_IMAGE
+                ? "it is a list of images: choose images by position, NAME.0, NAME.1, ..."
+                : "no field type fits its contents (a list of structures other than images)";
     }
     return SLUICE_OK;
 }
@@ -270,10 +269,11 @@ static sluice_status columnar_fields_is_large(const sl_columnar_fields *plan,
 
 sluice_status sl_columnar_too_many(const char *path, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                         "more than %u of its columns are large: choose the fields that are "
-                         "wanted (" SL_OPTION("the option fields") ")",
-                         SL_COLUMNAR_LARGE_MAX);
+    return sl_error_file(
+        error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+        "more than %u of its columns are large: choose the fields to read (" SL_OPTION(
+            "the option fields") ")",
+        SL_COLUMNAR_LARGE_MAX);
 }
 
 /* The fields that are of one column, which may be a list, share it. */
@@ -321,7 +321,7 @@ static sluice_status columnar_fields_check_memory(const sl_columnar_fields *plan
     return sl_memory_has_space(all)
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, sizes->path, -1,
-                               "the columns that are kept in memory take %llu MiB of it",
+                               "the columns to be kept in memory need %llu MiB",
                                (unsigned long long)(all >> 20));
 }
 

@@ -115,7 +115,7 @@ static sluice_status read_class(parser *p, const step *test, literal *with)
     const size_t length = (size_t)(end - name);
     if (of->info.classes == 0 || strcmp(of->fields[test->field].name, "label") != 0) {
         return condition_fail(
-            p, "only the classes of the field \"label\" have names, and this dataset has none");
+            p, "only the classes of field \"label\" have names, and this dataset has none");
     }
     for (uint32_t i = 0; i < of->info.classes; i++) {
         const char *known = sl_dataset_class_name(of, i);
@@ -125,7 +125,7 @@ static sluice_status read_class(parser *p, const step *test, literal *with)
             return SLUICE_OK;
         }
     }
-    return condition_fail(p, "there is no class with this name");
+    return condition_fail(p, "no class has this name");
 }
 
 static sluice_status condition_read_value(parser *p, const step *test, literal *with)
@@ -142,7 +142,7 @@ static sluice_status condition_read_value(parser *p, const step *test, literal *
     const char *end_of_whole = end;
     with->number = sl_read_double(p->at, &end);
     if (end == p->at || end > p->at + decimal || condition_word_length(end) > 0) {
-        return condition_fail(p, "a number is expected");
+        return condition_fail(p, "expected a number");
     }
     with->whole = fits && end == end_of_whole;
     p->at = end;
@@ -168,7 +168,7 @@ static bool take_operator(parser *p, test_kind *test)
 static sluice_status condition_read_list(parser *p, step *test, bool inside)
 {
     if (!condition_take(p, NULL, "(")) {
-        return condition_fail(p, "\"in\" is followed by values in parentheses");
+        return condition_fail(p, "expected values in parentheses after \"in\"");
     }
     test->test = inside ? EQUAL : DIFFERENT;
     for (uint32_t i = 0;; i++) {
@@ -186,7 +186,7 @@ static sluice_status condition_read_list(parser *p, step *test, bool inside)
             return SLUICE_OK;
         }
         if (!condition_take(p, NULL, ",")) {
-            return condition_fail(p, "a comma or the closing parenthesis is expected");
+            return condition_fail(p, "expected a comma or a closing parenthesis");
         }
     }
 }
@@ -197,7 +197,7 @@ static sluice_status condition_find_field(parser *p, step *test)
     condition_skip_blanks(p);
     const size_t length = condition_word_length(p->at);
     if (length == 0) {
-        return condition_fail(p, "the name of a field is expected");
+        return condition_fail(p, "expected the name of a field");
     }
     if (length < sizeof(name)) {
         memcpy(name, p->at, length);
@@ -207,7 +207,7 @@ static sluice_status condition_find_field(parser *p, step *test)
     if (test->field == SL_FIELD_NONE) {
         char why[320];
         sl_name_list known;
-        (void)snprintf(why, sizeof(why), "there is no field with this name; the fields are: %s",
+        (void)snprintf(why, sizeof(why), "no field has this name: the fields are %s",
                        sl_name_list_fields(&known, p->dataset->fields, p->dataset->info.fields));
         return condition_fail(p, why);
     }
@@ -233,7 +233,7 @@ static sluice_status read_comparison(parser *p)
         return condition_read_list(p, &test, !outside);
     }
     if (outside || !take_operator(p, &test.test)) {
-        return condition_fail(p, "==, !=, <, <=, >, >=, or in (...) is expected");
+        return condition_fail(p, "expected ==, !=, <, <=, >, >=, or in (...)");
     }
     status = condition_read_value(p, &test, &test.with);
     return status == SLUICE_OK ? add_step(p, &test) : status;
@@ -259,7 +259,7 @@ static sluice_status read_not(parser *p) // NOLINT(misc-no-recursion)
     } else if (condition_take(p, NULL, "(")) {
         status = read_condition(p);
         if (status == SLUICE_OK && !condition_take(p, NULL, ")")) {
-            status = condition_fail(p, "the closing parenthesis is expected");
+            status = condition_fail(p, "expected a closing parenthesis");
         }
     } else {
         status = read_comparison(p);
@@ -304,7 +304,7 @@ sluice_status sl_condition_make(sl_condition **condition, const char *text,
     sluice_status status = read_condition(&p);
     condition_skip_blanks(&p);
     if (status == SLUICE_OK && *p.at != '\0') {
-        status = condition_fail(&p, "\"and\", \"or\" or the end is expected");
+        status = condition_fail(&p, "expected \"and\", \"or\" or the end");
     }
     if (status < 0) {
         sl_condition_close(made);

@@ -139,9 +139,8 @@ sluice_status sl_dataset_refuse_field(const sl_dataset *dataset, const char *nam
                                       sluice_error *error)
 {
     sl_name_list known;
-    return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "there is no field \"%.64s\"; the fields are: %s", name,
-                        sl_name_list_fields(&known, dataset->fields, dataset->info.fields));
+    return sl_error_set(error, SLUICE_INVALID, STAGE, "unknown field \"%.64s\": the fields are %s",
+                        name, sl_name_list_fields(&known, dataset->fields, dataset->info.fields));
 }
 
 sluice_status sl_dataset_locate_at(const sl_dataset *dataset, sl_visit visit, uint64_t index,
@@ -243,9 +242,9 @@ sluice_status sl_dataset_check_order(const sl_dataset *dataset, const char *what
         }
     }
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                         "it is compressed and can only be read from front to back, so %s; or pack "
-                         "the dataset (`sluice pack SOURCE PACKED`) and load the packed one, or "
-                         "name a folder to keep it unpacked in (" SL_OPTION("unpacked_dir") ")",
+                         "it is compressed and can only be read front to back, so %s; or pack the "
+                         "dataset (`sluice pack SOURCE PACKED`) and load the packed one, or give a "
+                         "folder to keep it unpacked in (" SL_OPTION("unpacked_dir") ")",
                          what);
 }
 
@@ -339,7 +338,7 @@ static sluice_status dataset_refuse_size(const sl_dataset *dataset, uint32_t obj
     char path[SL_PATH_BYTES];
     const bool known = sl_objects_path(dataset->objects, object, path, sizeof(path)) == SLUICE_OK;
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, known ? path : NULL, -1,
-                         "the file has %zu bytes: a sample has at most 2^31 - 1", size);
+                         "the file has %zu bytes: a sample must have at most 2^31 - 1", size);
 }
 
 /* `offset` of a sample's bytes, in its object. */

@@ -87,7 +87,7 @@ sluice_status sl_field_choice_parse(sl_field_choice *choice, const char *text, s
     memset(choice, 0, sizeof(*choice));
     const char *key = strchr(text, '=');
     if (key == NULL || (size_t)(key - text) >= sizeof(choice->field.name)) {
-        return field_choice_refuse(text, "must be NAME=KEY or NAME=KEY:TYPE", error);
+        return field_choice_refuse(text, "expected NAME=KEY or NAME=KEY:TYPE", error);
     }
     memcpy(choice->field.name, text, (size_t)(key - text));
     choice->field.compression = SLUICE_COMPRESSION_NEVER;
@@ -107,8 +107,8 @@ sluice_status sl_field_choice_parse(sl_field_choice *choice, const char *text, s
         choice->typed = true;
         *colon = '\0';
     } else if (colon != NULL && strchr(colon, '[') != NULL) {
-        return field_choice_refuse(text, "a tensor is DTYPE[SHAPE], as f32[4], i64[] or u8[28,28]",
-                                   error);
+        return field_choice_refuse(
+            text, "a tensor must be DTYPE[SHAPE], such as f32[4], i64[] or u8[28,28]", error);
     }
     return SLUICE_OK;
 }

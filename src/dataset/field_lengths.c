@@ -127,8 +127,8 @@ static sluice_status length_of(const sl_dataset *dataset, uint32_t field, uint64
     if (bytes > 0) {
         if (!sl_dataset_form(dataset, index, field, bytes, &form)) {
             return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                                "field \"%s\" of sample %llu has %llu bytes, which are not whole "
-                                "elements of its shape",
+                                "field \"%s\" of sample %llu has %llu bytes, which is not a whole "
+                                "number of elements of its shape",
                                 dataset->fields[field].name, (unsigned long long)index,
                                 (unsigned long long)bytes);
         }

@@ -99,8 +99,8 @@ static sluice_status file_set_add_entry(void *ctx, const sl_store_entry *entry, 
             return SLUICE_OK;
         }
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, l->folder, -1,
-                             "holds %s and the folder \"%.256s\": name the %s (%.256s/*%s) "
-                             "or that folder",
+                             "the folder contains %s and the folder \"%.256s\": name the %s "
+                             "(%.256s/*%s) or that folder",
                              set->kind->plural, name, strrchr(set->kind->plural, ' ') + 1,
                              l->folder, set->kind->suffix);
     }
@@ -132,7 +132,7 @@ static sluice_status file_set_add_path(sl_file_set *set, const char *path, sluic
     if (is_for_unpacked(set, &facts)) {
         return sl_error_file(
             error, SLUICE_INVALID, STAGE, 0, path, -1,
-            "the folder for unpacked files is the one with the %s themselves: choose another",
+            "the folder for unpacked files contains the %s themselves: choose another",
             strrchr(set->kind->plural, ' ') + 1);
     }
     sl_file_list *list = &set->list;
@@ -369,8 +369,8 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
         status = file_set_add_path(set, paths[i], error);
     }
     if (status == SLUICE_OK && set->list.count == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1, "holds no %s",
-                               kind->plural);
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
+                               "the folder contains no %s", kind->plural);
     }
     /* Several paths were named one by one. */
     if (status == SLUICE_OK && (set->split != NULL || (count == 1 && set->list.count > 1))) {

@@ -97,10 +97,11 @@ static sl_refusal renumber(const joined *own, const part *p, sl_values *values)
     }
     const int32_t number = sl_label_map_find(p->labels, label->integer);
     if (number < SL_LABEL_NONE) {
-        why = sl_refuse(number == SL_LABEL_NAMELESS
-                            ? "its class has no name to join it by"
-                            : "label out of range, or its class has no name to join it by",
-                        label->offset);
+        why = sl_refuse(
+            number == SL_LABEL_NAMELESS
+                ? "its class has no name by which it could be joined"
+                : "label out of range, or its class has no name by which it could be joined",
+            label->offset);
         why.field = own->fields[own->label].name;
     }
     label->integer = number;
@@ -113,7 +114,7 @@ static sl_refusal joined_check_label(const joined *own, const sl_values *values)
     sl_refusal why = sl_accept();
     if (sl_values_want(values, own->label) && label->present && label->integer != -1 &&
         sl_dataset_class_name(own->classes, label->integer) == NULL) {
-        why = sl_refuse("not a class of the datasets that this one is joined with", label->offset);
+        why = sl_refuse("not a class of the other joined datasets", label->offset);
         why.field = own->fields[own->label].name;
     }
     return why;

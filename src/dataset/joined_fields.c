@@ -11,7 +11,7 @@
 
 #define STAGE "dataset"
 #define CHOOSE                                                 \
-    "name the fields that all of them have (" SL_OPTION(       \
+    "name the fields common to all of them (" SL_OPTION(       \
         "option fields of joining") "), or choose and rename " \
                                     "fields when it is opened"
 
@@ -26,7 +26,7 @@ static sluice_status refuse_missing(uint32_t part, const char *name, uint32_t ot
                                     sluice_error *error)
 {
     return sl_error_set(error, SLUICE_INVALID, STAGE,
-                        "dataset %u has no field \"%s\", which dataset %u has: " CHOOSE, part + 1,
+                        "dataset %u has no field \"%s\", but dataset %u has: " CHOOSE, part + 1,
                         name, other + 1);
 }
 
@@ -134,7 +134,7 @@ static sluice_status refuse_meaning(sl_dataset *const *parts, uint32_t number, u
                                     sluice_error *error)
 {
     char words[2][160];
-    char advice[512] = "they have no field that means the same in both";
+    char advice[512] = "no field has the same meaning in both";
     sl_name_list joint;
     const sl_field *first = &parts[0]->fields[field];
     const uint32_t own = sl_dataset_field(parts[number], first->name);
@@ -142,7 +142,7 @@ static sluice_status refuse_meaning(sl_dataset *const *parts, uint32_t number, u
     sl_meaning_text(first, words[1], sizeof(words[1]));
     if (list_joint(parts[number], parts[0], &joint) > 0) {
         (void)snprintf(advice, sizeof(advice),
-                       "name only fields that go together (" SL_OPTION(
+                       "name only fields that can be joined (" SL_OPTION(
                            "option fields of joining") "), which are %s",
                        joint.text);
     }
@@ -218,10 +218,11 @@ static sluice_status joined_fields_settle(sl_field *fields, uint32_t count, slui
         if (!annotated) {
             meaning->orientation = SLUICE_ORIENTATION_AUTO;
         } else {
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "field \"%s\" needs the fields of the width and height of its "
-                                "image, which say which way up that was annotated: name them, too",
-                                fields[i].name);
+            return sl_error_set(
+                error, SLUICE_INVALID, STAGE,
+                "field \"%s\" needs the width and height fields of its image, which determine the "
+                "orientation in which it was annotated: name them too",
+                fields[i].name);
         }
     }
     sl_meanings_keep(fields, count);
@@ -266,10 +267,9 @@ static sluice_status take_named(sl_field *fields, uint32_t *count, const sl_data
         }
         if (found == SL_FIELD_NONE) {
             sl_name_list known;
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "dataset 1 has no field \"%.64s\"; its fields are: %s",
-                                names.names[i],
-                                sl_name_list_fields(&known, first->fields, first->info.fields));
+            return sl_error_set(
+                error, SLUICE_INVALID, STAGE, "dataset 1 has no field \"%.64s\": its fields are %s",
+                names.names[i], sl_name_list_fields(&known, first->fields, first->info.fields));
         }
         fields[(*count)++] = first->fields[found];
     }
@@ -333,12 +333,12 @@ static sluice_status compare_classes(const sl_dataset *part, uint32_t number,
         const char *name = sl_dataset_class_name(part, i);
         const char *other = sl_dataset_class_name(first, i);
         if (!is_same_name(name, other)) {
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "class %u is called \"%.64s\" in dataset %u and \"%.64s\" in "
-                                "dataset %u: a label must mean the same in all "
-                                "(" SL_OPTION("labels") " joins classes by their names)",
-                                i, name != NULL ? name : "", number + 1, other != NULL ? other : "",
-                                first_number + 1);
+            return sl_error_set(
+                error, SLUICE_INVALID, STAGE,
+                "class %u is named \"%.64s\" in dataset %u and \"%.64s\" in dataset %u: a label "
+                "must mean the same in all (" SL_OPTION("labels") " joins classes by their names)",
+                i, name != NULL ? name : "", number + 1, other != NULL ? other : "",
+                first_number + 1);
         }
     }
     if (part->info.classes != first->info.classes) {
@@ -374,14 +374,13 @@ sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *pa
 {
     if (labels != NULL && (labels->classes != NULL || labels->rename_count > 0)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "there are no labels to renumber: no integer field \"label\"");
+                            "no labels to renumber: there is no integer field \"label\"");
     }
     if (sl_joined_has_class_lists(joined) && sl_joined_classes(parts, count, error) < 0) {
-        return sl_error_set(
-            error, SLUICE_INVALID, STAGE,
-            "the classes differ, and they are those of \"labels\" (several per sample), which "
-            "cannot be renumbered: only the integer field \"label\" can. Write one of the datasets "
-            "again with the classes of the other");
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "the classes differ, and they belong to \"labels\" (several per "
+                            "sample), which cannot be renumbered: only the integer field \"label\" "
+                            "can. Rewrite one of the datasets with the classes of the other");
     }
     return SLUICE_OK;
 }

@@ -133,7 +133,7 @@ sluice_status sl_joined_objects(joined *own, sluice_error *error)
         count += sl_objects_count(own->spans[i].objects);
         if (count > INT32_MAX) {
             return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                                "the datasets have more than 2^31 files in all");
+                                "the datasets have more than 2^31 files in total");
         }
     }
     if (own->span_count == 1) {

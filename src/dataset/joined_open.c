@@ -78,13 +78,13 @@ static sluice_status joined_add_part(joined *own, sl_dataset *of, sl_label_map *
     }
     if (own->base.depth > SL_DATASET_DEPTH_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "%u datasets are nested: join them in one call", own->base.depth);
+                            "datasets are nested %u deep: join them in one call", own->base.depth);
     }
     const bool known = of->info.bytes > 0 && (info->bytes > 0 || own->count == 1);
     if (of->info.samples > BYTES_MOST - info->samples ||
         (known && of->info.bytes > BYTES_MOST - info->bytes)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the datasets have more than 2^63 samples or bytes in all");
+                            "the datasets have more than 2^63 samples or bytes in total");
     }
     info->samples += of->info.samples;
     info->bytes = known ? info->bytes + of->info.bytes : 0;
@@ -344,6 +344,6 @@ void sl_joined_mix(sl_dataset *dataset, sl_mix *mix)
     own->base.mix = mix;
     own->base.info.fingerprint = mixed_fingerprint(own);
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "%u datasets mixed, %llu samples an epoch", mix->sources,
+                   "%u datasets mixed, %llu samples per epoch", mix->sources,
                    (unsigned long long)mix->epoch_samples);
 }

@@ -123,7 +123,7 @@ sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *e
     if (!sl_memory_claim(claimed)) {
         sl_free(text);
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                             "out of memory for its JSON, which takes %llu MiB",
+                             "out of memory for its JSON, which needs %llu MiB",
                              (unsigned long long)(claimed >> 20));
     }
     json_t *root = json_file_parse_all((sl_bytes){text, bytes}, FLAGS, &why);

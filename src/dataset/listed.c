@@ -293,15 +293,14 @@ static const char *listed_add_file(sl_listed *own, const sl_listed_sources *sour
                                    uint32_t source, uint32_t field, uint32_t side)
 {
     if (source >= 32 || (sources->files >> source & 1) == 0) {
-        return sl_type_is_media(own->fields[field].type)
-                   ? "the files of pictures are in another column"
-                   : NULL;
+        return sl_type_is_media(own->fields[field].type) ? "the image files are in another column"
+                                                         : NULL;
     }
     if (own->fields[field].type == SLUICE_FIELD_TEXT) {
         return NULL;
     }
     if (own->files == SL_LISTED_FILES_MAX) {
-        return "more than 8 files of a sample are asked for";
+        return "a sample can have at most 8 requested files";
     }
     own->is_file[field] = true;
     own->file_side[own->files++] = side;
@@ -359,17 +358,17 @@ static bool is_url(sl_bytes path)
 sl_refusal sl_listed_check_path(sl_listed *own, sl_bytes path)
 {
     if (path.size == 0) {
-        return sl_refuse("there is no path of a picture", 0);
+        return sl_refuse("the path of the image is missing", 0);
     }
     if (memchr(path.data, 0, path.size) != NULL) {
-        return sl_refuse("the path of the picture has a NUL in it", 0);
+        return sl_refuse("the path of the image contains NUL", 0);
     }
     if (strlen(own->root) + 1 + path.size >= SL_PATH_BYTES) {
-        return sl_refuse("the path of the picture is too long", 0);
+        return sl_refuse("the path of the image is too long", 0);
     }
     if (is_url(path)) {
-        return sl_refuse("the picture is not a file but a URL: download them, and list the files",
-                         0);
+        return sl_refuse(
+            "the image is not a file but a URL: download the images, and list the files", 0);
     }
     if (!sl_boundary_has_name(own->boundary, path, own->depth)) {
         sl_boundary_explain(own->boundary, path, own->why, sizeof(own->why));
@@ -447,11 +446,11 @@ sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *e
 {
     const uint64_t rows = own->side.of[SL_LISTED_PATHS].rows;
     if (rows == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "it lists no picture");
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "it lists no images");
     }
     if (rows > UINT32_MAX - 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "more than 2^32 - 2 pictures");
+                             "more than 2^32 - 2 images");
     }
     for (uint32_t i = 0; i < own->side.count; i++) {
         assert(own->side.of[i].rows == rows);

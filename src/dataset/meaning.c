@@ -71,17 +71,17 @@ static const char *refuse_members(const sl_field *field)
     const bool single = sl_type_is_media(field->type) || field->type == SLUICE_FIELD_INT ||
                         field->type == SLUICE_FIELD_FLOAT;
     if (meaning->box_format != SLUICE_BOX_AUTO && role != SLUICE_ROLE_BOXES) {
-        return "a box format goes with the role of boxes only";
+        return "only fields with the role of boxes can have a box format";
     }
     if (meaning->coordinates != SLUICE_COORDINATES_AUTO && !places) {
-        return "coordinates go with the role of boxes, points or shapes only";
+        return "only fields with the role of boxes, points or shapes can have coordinates";
     }
     if (meaning->orientation != SLUICE_ORIENTATION_AUTO && !meaning_has_way_up(field)) {
-        return "an orientation goes with images and with the role of boxes, points, shapes or a "
-               "mask only";
+        return "only images and fields with the role of boxes, points, shapes or a mask can have "
+               "an orientation";
     }
     if (meaning->per_box && (single || role == SLUICE_ROLE_BOXES)) {
-        return "a value for each box must be a tensor, a text or bytes, and not boxes itself";
+        return "a value per box must be a tensor, a text or bytes, and not boxes itself";
     }
     return NULL;
 }
@@ -113,7 +113,7 @@ static const char *refuse_target(const sl_field *fields, uint32_t count, uint32_
         return NULL;
     }
     if (meaning_is_unset(meaning)) {
-        return "only a field with a role, or with a value for each box, is of another field";
+        return "only a field with a role, or with a value per box, can refer to another field";
     }
     for (uint32_t i = 0; i < count; i++) {
         if (i != number && strcmp(fields[i].name, meaning->of) == 0 &&
@@ -121,8 +121,8 @@ static const char *refuse_target(const sl_field *fields, uint32_t count, uint32_
             return NULL;
         }
     }
-    return meaning->per_box ? "the field that it is of is not a field of boxes"
-                            : "the field that it is of is not an image";
+    return meaning->per_box ? "`of` does not refer to a field of boxes"
+                            : "`of` does not refer to an image";
 }
 
 const char *sl_meaning_refuse(const sl_field *fields, uint32_t count, uint32_t number)
@@ -167,12 +167,11 @@ static const char *refuse_open(const sl_field *fields, uint32_t count, const sl_
     }
     const uint32_t targets = meaning_count_targets(fields, count, meaning->per_box);
     if (meaning->per_box && targets == 0) {
-        return "a value for each box needs a field with the role of boxes";
+        return "a value per box needs a field with the role of boxes";
     }
-    return targets <= 1 ? NULL
-           : meaning->per_box
-               ? "there are several fields of boxes: name the one that it is of (`of`)"
-               : "there are several images: name the one that it is of (`of`)";
+    return targets <= 1       ? NULL
+           : meaning->per_box ? "there are several fields of boxes: set `of` to one of them"
+                              : "there are several images: set `of` to one of them";
 }
 
 sluice_status sl_meanings_check(const sl_field *fields, uint32_t count, sluice_error *error)
@@ -281,7 +280,7 @@ void sl_meaning_text(const sl_field *field, char *text, size_t bytes)
     text[0] = '\0';
     meaning_add(text, bytes, words_of_role(field));
     add_places(meaning, text, bytes);
-    meaning_add(text, bytes, meaning->per_box ? "one for each box" : "");
+    meaning_add(text, bytes, meaning->per_box ? "one per box" : "");
     add_way_up(field, text, bytes);
     if (meaning->of[0] != '\0') {
         char words[SL_FIELD_NAME_BYTES + 8];

@@ -54,7 +54,7 @@ static sluice_status collect(extensions *all, const sl_file_index *indexes, uint
         for (uint32_t k = 0; k < indexes[i].name_count; k++) {
             if (sl_file_index_name(together, indexes[i].names[k]) == SL_FIELD_NONE) {
                 return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                                    "the files of samples have more than %u extensions",
+                                    "the files of the samples have more than %u extensions",
                                     SL_INDEX_NAMES_MAX);
             }
         }

@@ -88,7 +88,7 @@ void sl_omissions_warn(const sl_omissions *omissions, uint64_t samples, sl_warni
                         omission->reason, shown[0] != '\0' ? ", the first " : "", shown);
     }
     if (omissions->unlisted > 0) {
-        sl_warnings_add(warnings, "%llu left out: no memory was left to keep the reasons",
+        sl_warnings_add(warnings, "%llu left out: not enough memory to keep the reasons",
                         (unsigned long long)omissions->unlisted);
     }
 }

@@ -112,7 +112,7 @@ static sluice_status over_locate_field(const sl_dataset *dataset, uint64_t index
     if (inner.of->tensors == NULL) {
         *lookup = (sl_place){.object = inner.first_object};
         *why = sl_refuse_unknown(
-            "a part of a field cannot be read by itself from a dataset of this format", 0);
+            "parts of a field cannot be read separately from a dataset of this format", 0);
         why->field = dataset->fields[field].name;
         return SLUICE_UNSUPPORTED;
     }

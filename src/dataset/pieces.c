@@ -37,7 +37,7 @@ static const char *field_name(const pieces *own)
 
 static sl_refusal refuse_length(const pieces *own)
 {
-    sl_refusal why = sl_refuse("the document does not have the length that it was packed by", 0);
+    sl_refusal why = sl_refuse("the document's length differs from the one used for packing it", 0);
     why.field = field_name(own);
     return why;
 }
@@ -115,7 +115,7 @@ static sluice_status pieces_locate(const sl_dataset *dataset, uint64_t index, sl
     *sample = (sl_sample){.index = index};
     if (!own->shape.find(own->shape.ctx, index, &piece)) {
         *lookup = (sl_place){.object = 0};
-        *why = sl_refuse("there is no piece of that number", 0);
+        *why = sl_refuse("no piece has that number", 0);
         return why->status;
     }
     const sluice_status status = locate_piece(own, &piece, sample, lookup, why);
@@ -203,12 +203,13 @@ static sluice_status check_base(const sl_dataset *base, const sl_pieces_shape *s
     const sl_field *field = &base->fields[shape->field];
     if (field->type != SLUICE_FIELD_TENSOR || field->dims != 1) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "\"%s\" cannot be packed: expected a tensor of one dimension",
+                            "\"%s\" cannot be packed: expected a one-dimensional tensor",
                             field->name);
     }
     if (base->mix != NULL && shape->mix == NULL) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "documents of a mix cannot be packed in rows: pack each dataset of it");
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, STAGE,
+            "documents of a mix cannot be packed into rows: pack each of its datasets");
     }
     return SLUICE_OK;
 }

@@ -202,8 +202,8 @@ sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *ke
     }
     if (status < 0 && status != SLUICE_INVALID) {
         (void)sl_error_set(error, status, STAGE,
-                           "the key of sample %llu cannot be read: the file changed since it was "
-                           "opened, or the storage does not answer",
+                           "cannot read the key of sample %llu: the file was modified since it was "
+                           "opened, or the storage does not respond",
                            (unsigned long long)index);
         read_field_name_file(dataset, index, error);
         return status;

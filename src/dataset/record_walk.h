@@ -76,7 +76,8 @@ static inline sluice_status sl_record_walk_skip(const sl_record_walk *walk, uint
 {
     if (payload > walk->file.bytes - *at - frame) {
         return sl_record_walk_refuse(
-            walk, *at, "the file is truncated: its last record is longer than what is left", error);
+            walk, *at, "the file is truncated: its last record is longer than the rest of the file",
+            error);
     }
     *at += frame + payload;
     return SLUICE_OK;

@@ -50,7 +50,7 @@ sluice_status sl_sample_pass_take(sl_sample_pass *pass, uint64_t bytes, sluice_e
         pass->is_refused = true;
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, STAGE,
-            "the sample, or part of it, has %llu bytes, more than the limit of %llu (" SL_OPTION(
+            "the sample, or a part of it, has %llu bytes, more than the limit of %llu (" SL_OPTION(
                 "max_sample_bytes") ")",
             (unsigned long long)bytes, (unsigned long long)pass->gate->most);
     }

@@ -113,8 +113,8 @@ static sluice_status refuse_unless_chosen(const sl_source_column *columns, uint3
     return strstr(why, option) != NULL || others.names == 0
                ? source_columns_refuse(path, SLUICE_UNSUPPORTED, columns[number].name, why, error)
                : sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                               "column \"%.256s\": %s; choose the fields that are wanted "
-                               "(" SL_OPTION("the option fields") ") among the others: %s",
+                               "column \"%.256s\": %s; choose the fields to read (" SL_OPTION(
+                                   "the option fields") ") among the others: %s",
                                columns[number].name, why, others.text);
 }
 
@@ -135,7 +135,7 @@ static sluice_status source_columns_find_all(sl_source_fields *fields,
         if (fields->count == SL_FIELDS_MAX) {
             return sl_error_file(
                 error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                "it has more than %u columns: name the fields you need (" SL_OPTION(
+                "it has more than %u columns: choose the fields to read (" SL_OPTION(
                     "the option fields") ")",
                 SL_FIELDS_MAX);
         }
@@ -145,7 +145,7 @@ static sluice_status source_columns_find_all(sl_source_fields *fields,
         if (source_columns_is_taken(fields, field.name)) {
             return source_columns_refuse(
                 path, SLUICE_UNSUPPORTED, columns[i].name,
-                "another column has the same field name: name the fields you need (" SL_OPTION(
+                "another column has the same field name: choose the fields to read (" SL_OPTION(
                     "the option fields") ")",
                 error);
         }
@@ -178,10 +178,10 @@ static const char *source_columns_fit(sl_field *field, const sl_source_column *c
         return NULL;
     }
     if (!sl_type_is_blob(column->field.type)) {
-        return "not of that type";
+        return "the column has a different type";
     }
     if (!sl_type_is_blob(choice->field.type) && choice->field.type != SLUICE_FIELD_TENSOR) {
-        return "it holds bytes, not numbers";
+        return "it contains bytes, not numbers";
     }
     *field = choice->field;
     return NULL;
@@ -197,8 +197,7 @@ static sluice_status source_columns_refuse_key(const char *path, const char *key
     for (uint32_t i = 0; i < count; i++) {
         sl_name_list_add(&known, columns[i].name);
     }
-    (void)snprintf(why, sizeof(why), "there is no column with this name; the columns are: %s",
-                   known.text);
+    (void)snprintf(why, sizeof(why), "no column has this name: the columns are %s", known.text);
     return source_columns_refuse(path, SLUICE_INVALID, key, why, error);
 }
 
@@ -218,8 +217,8 @@ static sluice_status source_columns_choose(sl_source_fields *fields,
     }
     if (why != NULL && why == columns[column].refused && columns[column].asked) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "column \"%.256s\": it holds %s, which cannot be a field", choice->key,
-                             why);
+                             "column \"%.256s\": it contains %s, which cannot be a field",
+                             choice->key, why);
     }
     if (why != NULL) {
         return source_columns_refuse(path, SLUICE_INVALID, choice->key, why, error);

@@ -131,8 +131,8 @@ static sluice_status check_stems_alike(const stems *found, const char *folder, s
         sl_name_list_add(&names, found->of[i]);
     }
     return several ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                                   "its files are of several splits: %s: choose one "
-                                   "(" SL_OPTION("split") " \"%.200s\"), or name its files",
+                                   "its files belong to several splits: %s: choose one (" SL_OPTION(
+                                       "split") " \"%.200s\"), or name its files",
                                    names.text, found->of[0])
                    : SLUICE_OK;
 }
@@ -193,10 +193,9 @@ static sluice_status refuse_wanted(const stems *found, const char *folder, const
     const char *names[STEMS_MAX];
     uint32_t number = 0;
     if (found->count == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                             SL_OPTION("split") " \"%.64s\": none of its files is called after a "
-                                                "split",
-                             wanted);
+        return sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, folder, -1,
+            SL_OPTION("split") " \"%.64s\": none of its files is named like a split", wanted);
     }
     for (uint32_t i = 0; i < found->count; i++) {
         names[i] = found->of[i];

@@ -262,8 +262,7 @@ sluice_status sl_split_choose(const char *const *names, uint32_t count, const ch
                             SL_OPTION("split") " \"%.128s\" may mean %s: write one of these names",
                             wanted, alike.text);
     }
-    return sl_error_set(
-        error, SLUICE_INVALID, STAGE,
-        SL_OPTION("split") " \"%.128s\": there is no such split; the splits are: %s", wanted,
-        all.text);
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        SL_OPTION("split") " \"%.128s\": no such split: the splits are %s", wanted,
+                        all.text);
 }

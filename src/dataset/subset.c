@@ -131,7 +131,7 @@ static sluice_status open_over(sl_dataset **dataset, sl_dataset *base, sl_index_
         const uint32_t depth = own->base.depth;
         sl_dataset_close(&own->base);
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "%u datasets are nested: at most %u can be", depth,
+                            "%u datasets are nested: at most %u are allowed", depth,
                             SL_DATASET_DEPTH_MAX);
     }
     subset_describe(own);

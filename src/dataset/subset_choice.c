@@ -78,7 +78,7 @@ sluice_status sl_subset_ranges(sl_index_map *map, const char *text, uint64_t sam
         const char *item = at;
         if (!subset_choice_read_range(&at, samples, &begin, &end) || (*at != ',' && *at != '\0')) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "\"%.40s\" is not a range of the dataset's %llu samples: give "
+                                "\"%.40s\" is not a range of the dataset's %llu samples: expected "
                                 "BEGIN:END, BEGIN:, :END or a number, separated by commas",
                                 item, (unsigned long long)samples);
         }
@@ -101,7 +101,7 @@ sluice_status sl_subset_indices(sl_index_map *map, const uint64_t *indices, uint
         if (indices[i] >= samples) {
             return sl_error_set(
                 error, SLUICE_INVALID, STAGE,
-                "entry %llu of the list is %lld, out of range: the dataset has %llu samples",
+                "entry %llu of the list is out of range: %lld, the dataset has %llu samples",
                 (unsigned long long)i, (long long)indices[i], (unsigned long long)samples);
         }
         if (!sl_index_map_add(map, indices[i], 1)) {
@@ -158,7 +158,7 @@ static sluice_status read_npy(sl_index_map *map, const index_file *file, sluice_
     const uint64_t length = file->bytes >= SL_NPY_PREFIX_BYTES ? sl_npy_length(file->data) : 0;
     if (length == 0 || length > file->bytes || length > SL_NPY_HEADER_MAX) {
         return subset_choice_refuse(
-            file, 0, "its .npy header is truncated, or of an unknown version", error);
+            file, 0, "its .npy header is truncated, or has an unknown version", error);
     }
     const sl_refusal why = sl_npy_parse(&npy, (sl_bytes){file->data, length});
     if (why.text != NULL) {

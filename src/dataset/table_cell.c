@@ -185,7 +185,7 @@ static const char *table_cell_put_text(const sl_cell *cell, const sl_field *fiel
         return no_memory;
     }
     if (field->type == SLUICE_FIELD_TEXT && !sl_is_utf8(value->bytes)) {
-        return "not valid UTF-8, or has a NUL";
+        return "not valid UTF-8, or contains NUL";
     }
     return NULL;
 }
@@ -205,7 +205,7 @@ static const char *put_element(const json_t *item, sluice_dtype dtype, uint8_t *
         return NULL;
     }
     if (!json_is_integer(item) || (dtype == SLUICE_I32 && small != integer)) {
-        return "it holds a number that is not an integer of its type";
+        return "it contains a number that is not an integer of its type";
     }
     memcpy(to, dtype == SLUICE_I32 ? (const void *)&small : &integer, sl_dtype_bytes(dtype));
     return NULL;
@@ -223,7 +223,7 @@ static const char *put_list(const json_t *list, const sl_field *field, sl_cell_b
     if ((shape.dims != 0 && shape.dims != field->dims) ||
         (shape.dims == 2 && shape.inner != field->shape[1]) ||
         (field->shape[0] != 0 && field->shape[0] != rows)) {
-        return "the list has another shape than its field";
+        return "the list's shape does not match its field";
     }
     const size_t across = shape.dims == 2 ? (size_t)shape.inner : 1;
     if (!table_cell_make_space(buffer, rows * across * step + 1)) {
@@ -246,7 +246,8 @@ static const char *put_tensor(const sl_cell *cell, const sl_field *field, sl_cel
                        field->dtype == SLUICE_I32 || field->dtype == SLUICE_I64;
     if (!known || field->dims < 1 || field->dims > 2 ||
         (field->dims == 2 && field->shape[1] == 0)) {
-        return "lists can be tensors of f32, f64, i32 or i64, of one dimension, or of two as [0,4]";
+        return "lists can be tensors of f32, f64, i32 or i64, with one dimension, or two such as "
+               "[0,4]";
     }
     json_t *list = table_cell_open_list(cell);
     const char *why = put_list(list, field, buffer, value);

@@ -119,7 +119,7 @@ sluice_status sl_text_file_read(sl_text_file *file, const char *path, uint64_t m
     }
     return nul == NULL ? SLUICE_OK
                        : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)(nul - text),
-                                       "not a text: it has a NUL");
+                                       "not a text: it contains NUL");
 }
 
 void sl_text_file_close(sl_text_file *file)

@@ -103,7 +103,7 @@ static sluice_status search(const windows *own, uint64_t group, uint64_t left, s
         left -= alike * each;
         index += alike;
     }
-    *why = sl_refuse("the index changed since it was opened", 0);
+    *why = sl_refuse("the index was modified since it was opened", 0);
     return SLUICE_CORRUPT;
 }
 
@@ -334,7 +334,7 @@ static sluice_status windows_measure(windows *own, sluice_error *error)
     own->element_bytes = (uint32_t)sl_dtype_bytes(field->dtype);
     if (own->shape.span > WINDOW_BYTES / own->element_bytes) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "a window of \"%s\" has at most 2^31 - 1 bytes", field->name);
+                            "a window of \"%s\" has more than 2^31 - 1 bytes", field->name);
     }
     own->window_bytes = (uint32_t)own->shape.span * own->element_bytes;
     const uint64_t samples = own->of->info.samples;

@@ -17,36 +17,36 @@ typedef struct companion {
     const char *advice;
 } companion;
 
-#define COPY_IT "copy it from where the dataset was made"
+#define COPY_IT "copy it from the dataset's origin"
 
 static const companion companions[] = {
-    {"", ".mds", {"=index.json"}, "a shard of MDS", COPY_IT},
-    {"", ".mds.zstd", {"=index.json"}, "a shard of MDS", COPY_IT},
-    {"", ".mds.zst", {"=index.json"}, "a shard of MDS", COPY_IT},
-    {"", ".mds.gz", {"=index.json"}, "a shard of MDS", COPY_IT},
-    {"", ".mds.br", {"=index.json"}, "a shard of MDS", COPY_IT},
-    {"", ".mds.snappy", {"=index.json"}, "a shard of MDS", COPY_IT},
-    {"chunk-", ".bin", {"=index.json"}, "a chunk of LitData", COPY_IT},
+    {"", ".mds", {"=index.json"}, "an MDS shard", COPY_IT},
+    {"", ".mds.zstd", {"=index.json"}, "an MDS shard", COPY_IT},
+    {"", ".mds.zst", {"=index.json"}, "an MDS shard", COPY_IT},
+    {"", ".mds.gz", {"=index.json"}, "an MDS shard", COPY_IT},
+    {"", ".mds.br", {"=index.json"}, "an MDS shard", COPY_IT},
+    {"", ".mds.snappy", {"=index.json"}, "an MDS shard", COPY_IT},
+    {"chunk-", ".bin", {"=index.json"}, "a LitData chunk", COPY_IT},
     {"",
      ".bin",
      {".idx"},
-     "the tokens of an indexed dataset of Megatron-LM, or plain numbers",
-     "copy the index beside it, or open it as flat numbers, whose type and shape you give"},
+     "the token file of a Megatron-LM indexed dataset, or plain numbers",
+     "copy the index beside it, or open it as flat numbers and give their type and shape"},
     {"",
      ".idx",
      {".bin", ".rec", ".tar", ".tfrecord"},
      "an index (of Megatron-LM, MXNet or DALI)",
-     "open the file that it is the index of, with the index beside it"},
-    {"", ".tfindex", {".tfrecord", "", ".tfrecords"}, "an index of TFRecords", COPY_IT},
-    {"", "state.json", {"=data-00000-of-00001.arrow"}, "a note of a saved dataset", COPY_IT},
+     "open the file that it indexes, with the index beside it"},
+    {"", ".tfindex", {".tfrecord", "", ".tfrecords"}, "an index of TFRecord files", COPY_IT},
+    {"", "state.json", {"=data-00000-of-00001.arrow"}, "metadata of a saved dataset", COPY_IT},
     {"",
      "dataset_info.json",
      {"=data-00000-of-00001.arrow"},
-     "a note of a dataset of Hugging Face's",
+     "metadata of a Hugging Face dataset",
      COPY_IT},
-    {"", "lock.mdb", {"=data.mdb"}, "the lock of an LMDB environment", COPY_IT},
-    {"", "_stats.json", {".tar", ".parquet", ".tfrecord"}, "a note of img2dataset", COPY_IT},
-    {"", ".sluice-index", {""}, "an index that sluice has kept", "open the file that it is of"},
+    {"", "lock.mdb", {"=data.mdb"}, "the lock file of an LMDB environment", COPY_IT},
+    {"", "_stats.json", {".tar", ".parquet", ".tfrecord"}, "metadata of img2dataset", COPY_IT},
+    {"", ".sluice-index", {""}, "an index kept by sluice", "open the file that it indexes"},
 };
 
 static bool begins_and_ends(const char *name, const companion *rule)

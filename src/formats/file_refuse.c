@@ -20,8 +20,8 @@ enum { SHOWN_BYTES = 8, KNOWN_BYTES = 400, WHY_BYTES = 640 };
 
 static sluice_status file_refuse_as(const char *path, const char *what, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "is of no known format: it is %s", what);
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "unknown format: it is %s",
+                         what);
 }
 
 static bool file_refuse_is_text(const uint8_t *head, size_t size)
@@ -42,7 +42,7 @@ static sluice_status refuse_media(const char *path, const sl_media *kind, sluice
     char what[160];
     const char *advice = "not a dataset";
     if ((kind->traits & (SL_MEDIA_AUDIO | SL_MEDIA_VIDEO)) != 0) {
-        advice = "audio and video cannot be decoded here; in tars they are fields of bytes";
+        advice = "audio and video cannot be decoded here; in tars they are byte fields";
     } else if (kind->codec != 0) {
         advice = "open its folder, or a table that lists it";
     } else if ((kind->traits & SL_MEDIA_PICTURE) != 0) {
@@ -76,7 +76,7 @@ static sluice_status refuse_unknown(const char *path, const char *what, sluice_e
     char known[KNOWN_BYTES];
     write_known(known, sizeof(known));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "is of no known format: it %s; the formats are %s", what, known);
+                         "unknown format: it %s; known formats: %s", what, known);
 }
 
 /* Whether a word is the name of an image. */
@@ -105,8 +105,8 @@ static const char *text_advice(const uint8_t *head, size_t size)
         at++;
     }
     if (at < size && text[at] == '[') {
-        return "a JSON array: write a line for each sample, without the array's brackets and "
-               "commas (JSON Lines), and call it NAME.jsonl";
+        return "a JSON array: write one line per sample, without the array's brackets and commas "
+               "(JSON Lines), and name it NAME.jsonl";
     }
     size_t end = at;
     while (end < size && strchr(" \t\r\n,;", text[end]) == NULL) {
@@ -116,11 +116,10 @@ static const char *text_advice(const uint8_t *head, size_t size)
         return NULL;
     }
     return text[end] == '\r' || text[end] == '\n'
-               ? "a list of images without labels: write it as a table: a first line \"path\", "
-                 "then "
-                 "a path on each line, called NAME.csv"
-               : "a list of images and their labels: write it as a table, called NAME.tsv: a first "
-                 "line \"path<TAB>label\", then a path, a tab and a label on each line";
+               ? "a list of images without labels: write it as a table NAME.csv: a first line "
+                 "\"path\", then one path per line"
+               : "a list of images and their labels: write it as a table NAME.tsv: a first line "
+                 "\"path<TAB>label\", then a path, a tab and a label on each line";
 }
 
 /* Text: a list of "path label" lines, or JSON, is likely meant as a table. */
@@ -130,12 +129,12 @@ static sluice_status refuse_text(const char *path, const uint8_t *head, size_t s
     const char *advice = text_advice(head, size);
     if (advice == NULL && sl_store_of(path)->lists_nothing) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "is of no format that a web server can have: it is text. A list of "
-                             "VOC needs a listing of the folders beside it, and https has no "
-                             "listing: read it from a bucket, or pack the dataset first");
+                             "not a format that can be read from a web server: it is text. A VOC "
+                             "list needs a listing of the folders beside it, and https provides "
+                             "none: read it from a bucket, or pack the dataset first");
     }
     return advice != NULL ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                          "is of no known format: it is %s", advice)
+                                          "unknown format: it is %s", advice)
                           : refuse_unknown(path, "is text", error);
 }
 
@@ -211,16 +210,15 @@ static sluice_status refuse_scheme(const char *path, size_t letters, sluice_erro
 {
     if (is_scheme(path, letters)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "the address is not written as expected: it has to begin with " SCHEMES
+                             "malformed address: it must begin with " SCHEMES
                              ", with both slashes (pathlib.Path removes one)");
     }
     if (letters == 4 && strncasecmp(path, "file", letters) == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "is no address that can be read: give the path without file://");
+                             "cannot open file:// addresses: give the path without file://");
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "unknown scheme \"%.*s\": expected " SCHEMES
-                         ", or a path of a file system",
+                         "unknown scheme \"%.*s\": expected " SCHEMES ", or a file system path",
                          (int)(letters < 32 ? letters : 32), path);
 }
 
@@ -238,7 +236,7 @@ static const char *missing_advice(const char *path, int failed)
         return ": \"*\" is not expanded: give the folder, or numbers as in {000..099}";
     }
     return sl_missing_lacks_slash(path, failed)
-               ? "; a folder on a web server needs an index: give it by the address of its "
+               ? "; a folder on a web server needs an index: give the address of its "
                  "manifest.sluice or index.json, or name its files"
                : "";
 }

@@ -59,10 +59,10 @@ static sluice_status refuse_two(const sl_format *a, const sl_seen_names *of_a, c
             used += strlen(names + used);
         }
     }
-    return sl_error_file(
-        error, SLUICE_INVALID, STAGE, 0, path, -1,
-        "holds a dataset of the format \"%s\" and one of \"%s\"%s%s: name the files of one of them",
-        a->name, b->name, names, used > 0 ? ")" : "");
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "the folder contains a dataset of format \"%s\" and one of \"%s\"%s%s: "
+                         "name the files of one of them",
+                         a->name, b->name, names, used > 0 ? ")" : "");
 }
 
 static size_t folder_find_number_of(const sl_format *format)
@@ -109,8 +109,8 @@ static sluice_status check_splits(const sl_found *found, const char *path, sluic
     for (uint32_t i = 1; i < found->files.count; i++) {
         if (sl_split_of(sl_path_name(files[i].path)) != first) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                 "its %s are of different splits, such as %.128s and %.128s: name "
-                                 "those of one (%.256s/%.128s)",
+                                 "its %s belong to different splits, such as %.128s and %.128s: "
+                                 "name the files of one split (%.256s/%.128s)",
                                  found->format->files, sl_path_name(files[0].path),
                                  sl_path_name(files[i].path), path, sl_path_name(files[0].path));
         }
@@ -198,9 +198,10 @@ static sluice_status check_single(sl_found *found, const char *path, sluice_erro
     }
     write_offers(found, path, offers, sizeof(offers));
     offer_split(found, split, sizeof(split));
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "holds several %s, and a dataset is one of them: name one: %s%s",
-                         found->format->files, offers, split);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, path, -1,
+        "the folder contains several %s, and only one can be opened: name one: %s%s",
+        found->format->files, offers, split);
 }
 
 static sluice_status try_files(sl_found *found, size_t number, const sl_format *format,
@@ -309,11 +310,11 @@ static sluice_status refuse_annotations(const sl_found *usual, const char *path,
     }
     if (status == SLUICE_OK && other.files.count > 0) {
         const char *name = other.files.files[0].path;
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                               "holds a dataset of the format \"%s\" and one of \"%s\": open the "
-                               "second by its file (%.256s), or move that elsewhere to open the "
-                               "first",
-                               usual->format->name, other.format->name, name);
+        status = sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, path, -1,
+            "the folder contains a dataset of format \"%s\" and one of \"%s\": open the second by "
+            "its file (%.256s), or move that file elsewhere to open the first",
+            usual->format->name, other.format->name, name);
     }
     sl_file_list_close(&other.files);
     return status;
@@ -485,10 +486,11 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
         }
     }
     if (beside != NULL) {
-        return sl_error_file(
-            error, SLUICE_INVALID, STAGE, 0, path, -1,
-            "holds %s beside other files: %s: name the files of the dataset (%.128s/%.128s)",
-            beside->files, there, path, look->of[folder_find_number_of(beside)].names[0]);
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "the folder contains %s beside other files: %s: name the files of the "
+                             "dataset (%.128s/%.128s)",
+                             beside->files, there, path,
+                             look->of[folder_find_number_of(beside)].names[0]);
     }
     const uint32_t datasets = write_inner(look, path, inner, sizeof(inner));
     if (datasets > 0) {
@@ -505,8 +507,8 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
     }
     write_extensions(inner, sizeof(inner));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "no dataset in it: %s; looked for pictures (*%s), also in its folders, "
-                         "and for all known formats",
+                         "no dataset in it: %s; looked for images (*%s), also in its folders, and "
+                         "for all known formats",
                          there, inner);
 }
 
@@ -522,7 +524,7 @@ static const char *kind_of_splits(const char *path, const char *wanted)
     } else if (found.format != sl_formats[SL_FORMAT_FOLDER]) {
         kind = found.format->name;
     } else if (sl_folder_split_find(path, wanted, inner, &splits, NULL) == SLUICE_OK) {
-        kind = "a folder for each split";
+        kind = "one folder per split";
     }
     sl_file_list_close(&splits);
     sl_found_close(&found);

@@ -177,22 +177,21 @@ static sluice_status refuse_several(const char *folder, const sl_seen_names *nam
     char text[NAMES_BYTES];
     sl_seen_names_write(names, text, sizeof(text));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                         "several lists describe its images (%s): open the one that is meant "
-                         "(%.160s/%.64s)",
+                         "several lists describe its images (%s): open one of them (%.160s/%.64s)",
                          text, folder, names->names[0]);
 }
 
 static const char *advise_form(const char *name)
 {
     if (sl_ends_with(name, ".json") || sl_ends_with(name, ".jsonl")) {
-        return "write it as metadata.jsonl, a line for each image: {\"file_name\": "
-               "\"images/0.jpg\", \"label\": 3}";
+        return "write it as metadata.jsonl, one line per image: {\"file_name\": \"images/0.jpg\", "
+               "\"label\": 3}";
     }
     if (sl_ends_with(name, ".csv") || sl_ends_with(name, ".tsv")) {
-        return "write it with commas, a first line that names the columns (path,label), and a "
-               "line for each image";
+        return "separate its cells with commas, name the columns in the first line (path,label), "
+               "and write one line per image";
     }
-    return "write it as metadata.csv: a first line file_name,label, then a line for each image: "
+    return "write it as metadata.csv: a first line file_name,label, then one line per image: "
            "images/0.jpg,3";
 }
 
@@ -203,8 +202,8 @@ static sluice_status folder_lists_refuse(const char *folder, const sl_seen_names
     const bool one = names->count == 1;
     sl_seen_names_write(names, text, sizeof(text));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                         "%s describe%s the images in a form that cannot be read, and their labels "
-                         "would be lost: %s; or move %s elsewhere to open the images alone",
+                         "%s describe%s the images in an unsupported form, and their labels would "
+                         "be lost: %s; or move %s elsewhere to open the images alone",
                          text, one ? "s" : "", advise_form(names->names[0]), one ? "it" : "them");
 }
 
@@ -212,31 +211,30 @@ static sluice_status refuse_repeats(const char *folder, const sl_seen_names *nam
                                     sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                         "%.64s has several rows for an image: write a row for each image, or open "
-                         "%.160s/%.64s, in which each row is a sample of its own",
+                         "%.64s has several rows for an image: write one row per image, or open "
+                         "%.160s/%.64s, where each row is a sample",
                          names->names[0], folder, names->names[0]);
 }
 
 static sluice_status refuse_otherwise(const char *folder, const lists *found, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                         "%.64s lists the images, but calls them otherwise than their files are "
-                         "called (%s, and not %s), and their labels would be lost: write it with "
-                         "commas, a first line path,label, and paths such as %s; or move it "
-                         "elsewhere to open the images alone",
-                         found->otherwise.names[0], found->match.name, found->match.key,
-                         found->match.key);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, folder, -1,
+        "%.64s lists the images under names that differ from their file names (%s instead of %s), "
+        "and their labels would be lost: separate its cells with commas, begin it with the line "
+        "path,label, and write paths such as %s; or move it elsewhere to open the images alone",
+        found->otherwise.names[0], found->match.name, found->match.key, found->match.key);
 }
 
 static sluice_status refuse_spread(const char *folder, const lists *found, sluice_error *error)
 {
     const char *name = found->spread.names[0];
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                         "labels may be the names of its folders, or what %.64s says of the images "
-                         "in them (\"%s\", which is %s): to have its labels, write paths such as "
-                         "%s in it, and open %.160s/%.64s; to have classes by folders, move it "
-                         "elsewhere",
-                         name, found->match.name, found->match.key, found->match.key, folder, name);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, folder, -1,
+        "labels are ambiguous: the folder names, or the entries for their images in %.64s (\"%s\", "
+        "which is %s): to use the list, write paths such as %s in it, and open %.160s/%.64s; to "
+        "use the folder names, move the list elsewhere",
+        name, found->match.name, found->match.key, found->match.key, folder, name);
 }
 
 static void folder_lists_warn(sl_dataset *dataset, const sl_seen_names *names, const char *what)
@@ -264,7 +262,7 @@ static sluice_status open_label_list(sl_dataset **dataset, const lists *found, c
         sl_dataset_close(list);
         return status;
     }
-    folder_lists_warn(list, &found->unreadable, "it also describes the images, and was not read");
+    folder_lists_warn(list, &found->unreadable, "it also describes the images and was not read");
     sl_dataset_close(*dataset);
     *dataset = list;
     return SLUICE_OK;
@@ -274,22 +272,21 @@ static sluice_status decide_beside_classes(sl_dataset *dataset, const lists *fou
                                            const char *folder, sluice_error *error)
 {
     static const char what[] = "it lists images of the class folders and was not read: labels are "
-                               "the names of the folders; open the list to have its labels";
+                               "the folder names; open the list to use its labels";
     if (found->spread.count > 0) {
         return refuse_spread(folder, found, error);
     }
     folder_lists_warn(dataset, &found->readable, what);
     folder_lists_warn(dataset, &found->repeats, what);
-    folder_lists_warn(dataset, &found->unreadable,
-                      "it describes the images in a form that cannot be read: labels are the names "
-                      "of the class folders");
     folder_lists_warn(
-        dataset, &found->otherwise,
-        "it lists the images by names that their files do not have, and was not read: "
-        "labels are the names of the class folders");
-    folder_lists_warn(dataset, &found->closed,
-                      "it is beside the class folders and cannot be read: labels are the names of "
-                      "the folders");
+        dataset, &found->unreadable,
+        "it describes the images in an unsupported form: labels are the class folder names");
+    folder_lists_warn(dataset, &found->otherwise,
+                      "it lists the images under names that differ from their file names and was "
+                      "not read: labels are the class folder names");
+    folder_lists_warn(
+        dataset, &found->closed,
+        "it is beside the class folders and cannot be read: labels are the folder names");
     return SLUICE_OK;
 }
 
@@ -297,9 +294,9 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
                                          const char *folder, const sluice_dataset_options *options,
                                          sluice_error *error)
 {
-    folder_lists_warn(*dataset, &found->annotations,
-                      "it has annotations of images, and was not read: open it by its path to use "
-                      "them");
+    folder_lists_warn(
+        *dataset, &found->annotations,
+        "it contains annotations of images and was not read: open it by its path to use them");
     if (has_classes(*dataset)) {
         return decide_beside_classes(*dataset, found, folder, error);
     }
@@ -318,18 +315,18 @@ static sluice_status folder_lists_decide(sl_dataset **dataset, const lists *foun
     if (found->otherwise.count > 0) {
         return refuse_otherwise(folder, found, error);
     }
-    folder_lists_warn(*dataset, &found->unclear,
-                      "it is named like a list of labels, but nothing in it matches the images, "
-                      "and it was not read: if it has their labels, write them as metadata.csv "
-                      "(file_name,label)");
+    folder_lists_warn(
+        *dataset, &found->unclear,
+        "it is named like a list of labels, but nothing in it matches the images, so it was not "
+        "read: if it contains their labels, write them as metadata.csv (file_name,label)");
     folder_lists_warn(*dataset, &found->lines,
-                      "it has as many lines as there are images, and was not read: if these are "
+                      "it has as many lines as there are images and was not read: if these are "
                       "labels, write them as metadata.csv (file_name,label)");
     folder_lists_warn(*dataset, &found->closed,
-                      "it is beside the images and cannot be read: if it has labels, write them as "
-                      "metadata.csv (file_name,label)");
+                      "it is beside the images and cannot be read: if it contains labels, write "
+                      "them as metadata.csv (file_name,label)");
     folder_lists_warn(*dataset, &found->names_only,
-                      "it names images of the folder, and was not read: all images are samples");
+                      "it names images of the folder and was not read: all images are samples");
     return SLUICE_OK;
 }
 
@@ -357,11 +354,10 @@ static void warn_label_folder(sl_dataset *dataset, const char *folder)
     if (is_other && sl_path_join(path, folder, "labels") && sl_store_has_folder(path) &&
         sl_store_list((sl_file_name){STAGE, path}, lists_find_label_text, path, NULL) ==
             SLUICE_END) {
-        sl_omit(&dataset->omissions, SL_OMITTED_THINGS, "folders of labels", "labels");
-        sl_warnings_add(
-            &dataset->warnings,
-            "labels: the folder has .txt files, as YOLO's labels are, and was not read: "
-            "move the other annotations elsewhere to open it");
+        sl_omit(&dataset->omissions, SL_OMITTED_THINGS, "label folders", "labels");
+        sl_warnings_add(&dataset->warnings,
+                        "labels: the folder has .txt files, like YOLO's labels, and was not read: "
+                        "move the other annotations elsewhere to open it");
     }
 }
 
@@ -440,9 +436,9 @@ sluice_status sl_folder_lists_beside(sl_dataset *dataset, const sl_folder_look *
             sl_seen_names_add(found, name);
         }
     }
-    folder_lists_warn(dataset, found,
-                      "it also describes the images, and was not read: open it by its path to use "
-                      "it");
+    folder_lists_warn(
+        dataset, found,
+        "it also describes the images and was not read: open it by its path to use it");
     sl_free(found);
     return SLUICE_OK;
 }

@@ -49,8 +49,8 @@ static const sl_format *find_of_file(sl_look *look, sluice_error *error)
         }
         if (found != NULL) {
             (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, look->path, -1,
-                                "could be a dataset of the format \"%s\" or of \"%s\", whose files "
-                                "both exist: move those of one of them to another folder",
+                                "ambiguous format: \"%s\" or \"%s\", and the files of both exist: "
+                                "move the files of one of them to another folder",
                                 found->name, sl_formats[i]->name);
             return NULL;
         }
@@ -81,7 +81,7 @@ static sluice_status explain_foreign(sluice_status status, sluice_error *error)
 static sluice_status refuse_fields(const sl_format *format, const char *path, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "fields cannot be chosen from this dataset, of the format \"%s\"",
+                         "cannot choose fields: the format \"%s\" does not support it",
                          format->name);
 }
 
@@ -103,7 +103,7 @@ static sluice_status open_surely(const sl_format *format, sl_dataset **dataset,
         *dataset = NULL;
     }
     return sl_error_file(error, SLUICE_IO, STAGE, doubt.sys_errno, doubt.path, -1,
-                         "cannot find out what the dataset has%s", doubt.reason);
+                         "cannot determine the contents of the dataset%s", doubt.reason);
 }
 
 static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
@@ -114,11 +114,10 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
         return refuse_fields(format, paths[0], error);
     }
     if (options->split != NULL && !format->takes_split) {
-        return sl_error_file(
-            error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
-            SL_OPTION("split") " \"%.64s\": this dataset, of the format \"%s\", "
-                               "has no splits to choose from; open the path of the split",
-            options->split, format->name);
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
+                             SL_OPTION("split") " \"%.64s\": format \"%s\" has no splits to choose "
+                                                "from; open the path of the split",
+                             options->split, format->name);
     }
     return open_surely(format, dataset, paths, count, options, error);
 }
@@ -135,7 +134,7 @@ static sluice_status formats_add_path(sl_file_list *files, const sl_format *form
     const uint32_t first = files->count;
     const sluice_status status = sl_folder_list_files(files, path, format, UINT32_MAX, error);
     return status == SLUICE_OK && files->count == first
-               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "holds no %s",
+               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "contains no %s",
                                format->files)
                : status;
 }
@@ -187,7 +186,7 @@ static sluice_status end_search(const sl_store_doubt *doubt, sl_store_doubt *bef
     (void)sl_store_note_doubts(before);
     return doubt->path[0] != '\0' && status != SLUICE_IO && status != SLUICE_NOMEM
                ? sl_error_file(error, SLUICE_IO, STAGE, doubt->sys_errno, doubt->path, -1,
-                               "cannot find the format of the dataset%s", doubt->reason)
+                               "cannot determine the format of the dataset%s", doubt->reason)
                : status;
 }
 
@@ -279,7 +278,7 @@ static sluice_status refuse_lone_split(const sl_dataset *dataset, const char *pa
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "all its pictures are in \"%.64s\", a split, which would be their only "
+                         "all its images are in \"%.64s\", a split, which would be their only "
                          "class: open %.160s/%.64s, or name it (" SL_OPTION("split") " \"%.64s\")",
                          name, path, name, name);
 }
@@ -332,11 +331,10 @@ static sluice_status warn_of_tables(sl_dataset *dataset, const char *folder, slu
     const sluice_status status = sl_folder_look_at(look, folder, error);
     for (uint32_t i = 0; i < look->list_count && i < SL_FOLDER_LISTS_MAX; i++) {
         if (sl_list_is_table(look->lists[i]) || sl_list_says_labels(look->lists[i])) {
-            sl_warnings_add(
-                &dataset->warnings,
-                "the images of the split have no labels, and %.255s beside its folder is not "
-                "read: open that file to use its labels",
-                look->lists[i]);
+            sl_warnings_add(&dataset->warnings,
+                            "the images of the split have no labels, and %.255s beside its folder "
+                            "was not read: open that file to use its labels",
+                            look->lists[i]);
         }
     }
     sl_free(look);

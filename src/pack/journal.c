@@ -94,10 +94,10 @@ static sluice_status explain_difference(const char *path, const char *old, const
     int old_length = (int)strcspn(old + start, "\t");
     int wanted_length = (int)strcspn(wanted + start, "\t");
     return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                         "the folder holds an unfinished pack with %.*s, not %.*s: give the same "
-                         "dataset and options to continue, or %s",
+                         "the folder contains an unfinished pack with %.*s, not %.*s: give the "
+                         "same dataset and options to continue, or %s",
                          old_length, old + start, wanted_length, wanted + start,
-                         appends(old) ? "remove " SL_JOURNAL_NAME " to discard what is being added"
+                         appends(old) ? "remove " SL_JOURNAL_NAME " to discard the data being added"
                                       : SL_OPTION("overwrite") " to start over");
 }
 
@@ -105,7 +105,7 @@ static sluice_status journal_damaged(const char *path, sluice_error *error)
 {
     return sl_error_file(
         error, SLUICE_STATE, STAGE, 0, path, -1,
-        "the journal lacks how fields are stored and shards are split: " SL_OPTION(
+        "the journal does not say how fields are stored and shards are split: " SL_OPTION(
             "overwrite") " to start over, or, when adding to a dataset, remove it");
 }
 

@@ -116,16 +116,15 @@ static sluice_status own_source_refuse_folder(const sl_dataset *dataset, const c
 {
     if (target != NULL && dataset->ops->has_folder(dataset, target->st_dev, target->st_ino)) {
         return sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
-                             "this folder holds the pictures that are to be %sed: choose another "
-                             "one",
+                             "this folder contains the images to be %sed: choose another one",
                              stage);
     }
     const int fd =
         target != NULL ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : open_parent(path);
     if (fd >= 0 && holds_above(fd, is_of_dataset, dataset)) {
         return sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
-                             "this folder is in the one that is to be %sed, which would get "
-                             "other samples by it: choose one elsewhere",
+                             "this folder is inside the one to be %sed, which would gain samples "
+                             "from it: choose one elsewhere",
                              stage);
     }
     return SLUICE_OK;
@@ -145,7 +144,7 @@ sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, 
     }
     return exists && has_objects_in(dataset, &target)
                ? sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
-                               "this folder holds the dataset that is to be %sed", stage)
+                               "this folder contains the dataset to be %sed", stage)
                : SLUICE_OK;
 }
 

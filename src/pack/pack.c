@@ -25,12 +25,12 @@ static sluice_status check_places(const pack *p, sluice_error *error)
         const bool places = role == SLUICE_ROLE_BOXES || role == SLUICE_ROLE_POINTS;
         if ((places && field->meaning.coordinates != SLUICE_COORDINATES_RELATIVE) ||
             role == SLUICE_ROLE_SHAPES || role == SLUICE_ROLE_MASK) {
-            return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "\"%s\" has places in pixels, which would not fit smaller "
-                                "pictures: leave out " SL_OPTION(
-                                    "max_side") ", or choose fields "
-                                                "without it (" SL_OPTION("the option fields") ")",
-                                field->name);
+            return sl_error_set(
+                error, SLUICE_INVALID, STAGE,
+                "\"%s\" has positions in pixels, which would not fit smaller images: leave "
+                "out " SL_OPTION("max_side") ", or choose fields "
+                                             "without it (" SL_OPTION("the option fields") ")",
+                field->name);
         }
     }
     return SLUICE_OK;
@@ -81,12 +81,12 @@ static sluice_status check_folder(const pack *p, const sl_output_contents *conte
 {
     if (contents->shards > 0 || contents->left_out > 0 || contents->sets[0].count > 0) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-                             "the folder holds shards without manifest or "
-                             "journal: " SL_OPTION("overwrite") " to replace them");
+                             "the folder contains shards without manifest or journal: " SL_OPTION(
+                                 "overwrite") " to replace them");
     }
     if (contents->foreign[0] && !p->options->overwrite) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-                             "the folder is not empty: it holds \"%s\"", contents->foreign);
+                             "the folder is not empty: it contains \"%s\"", contents->foreign);
     }
     return SLUICE_OK;
 }
@@ -148,7 +148,7 @@ static sluice_status pack_begin(pack *p, const sl_output_contents *contents, slu
     if (sl_ranges_count(&p->ranges) > SL_SHARDS_MAX - p->ranges.shards) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-            "the journal asks for too many shards: " SL_OPTION("overwrite") " to start over");
+            "the journal has too many shards: " SL_OPTION("overwrite") " to start over");
     }
     p->first = sl_ranges_of_part(&p->ranges, p->options->part, p->options->parts);
     p->end = sl_ranges_of_part(&p->ranges, p->options->part + 1, p->options->parts);
@@ -165,7 +165,7 @@ static sluice_status look_at_dataset(const pack *p, const sl_output_contents *co
     sl_manifest_header header = {0};
     if (!contents->manifest) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-                             "there is no packed dataset here to add to");
+                             "no packed dataset here to add to");
     }
     if (p->options->append == 0) {
         return sl_pack_take_finished(&p->output, p->pack_id, result, error);

@@ -19,10 +19,9 @@ static sluice_status open_base(const sl_output *output, char path[SL_OUTPUT_PATH
 {
     const sluice_status status = sl_pack_read_page(output, SL_MANIFEST_NAME, path, header, error);
     if (status == SLUICE_OK && header->version != SL_SHARD_VERSION) {
-        return sl_error_file(
-            error, SLUICE_STATE, STAGE, 0, path, -1,
-            "is of version %u of the format, which cannot be added to: pack it again",
-            header->version);
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                             "format version %u cannot be added to: pack the dataset again",
+                             header->version);
     }
     return status == SLUICE_OK ? sl_shards_open_manifest(base, path, error) : status;
 }
@@ -46,8 +45,8 @@ static sluice_status check_meaning(const sl_field *comes, const sl_field *there,
     sl_meaning_text(there, words[0], sizeof(words[0]));
     sl_meaning_text(comes, words[1], sizeof(words[1]));
     return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                         "the meaning of field \"%s\" is \"%s\" there, and \"%s\" in the "
-                         "dataset to be added: pack both again, into one folder",
+                         "the meaning of field \"%s\" is \"%s\" there, but \"%s\" in the dataset "
+                         "to be added: pack both again, into one folder",
                          there->name, words[0][0] != '\0' ? words[0] : "not known",
                          words[1][0] != '\0' ? words[1] : "not known");
 }
@@ -59,8 +58,8 @@ static sluice_status pack_append_check_fields(const sl_pack_state *p, const sl_d
     for (uint32_t i = 0; i < schema->field_count && i < base->info.fields; i++) {
         if (!same_field(&schema->fields[i], &base->fields[i])) {
             return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                                 "field %u is \"%s\" there, and \"%s\" of the dataset to be added, "
-                                 "or of another type or shape",
+                                 "field %u is \"%s\" there, but \"%s\" in the dataset to be added, "
+                                 "or its type or shape differs",
                                  i, base->fields[i].name, schema->fields[i].name);
         }
         const sluice_status status =
@@ -71,7 +70,7 @@ static sluice_status pack_append_check_fields(const sl_pack_state *p, const sl_d
     }
     if (schema->field_count != base->info.fields) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "there are %u fields, and %u of the dataset to be added",
+                             "there are %u fields there, but %u in the dataset to be added",
                              base->info.fields, schema->field_count);
     }
     return SLUICE_OK;
@@ -86,18 +85,19 @@ static sluice_status pack_append_check_classes(const sl_pack_state *p, const sl_
         const char *comes = sl_dataset_class_name(p->dataset, i);
         if (strcmp(there, comes) != 0) {
             return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                                 "class %u is \"%s\" there, and \"%s\" of the dataset to be added: "
+                                 "class %u is \"%s\" there, but \"%s\" in the dataset to be added: "
                                  "the classes must be the same (in an image folder, empty folders "
-                                 "can stand for those without pictures; " SL_OPTION("labels")
-                                     BY_NAME ")",
+                                 "can represent those without images; " SL_OPTION("labels") BY_NAME
+                                 ")",
                                  i, there, comes);
         }
     }
     if (p->labels != NULL ? count < base->info.classes : count != base->info.classes) {
-        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "there are %u classes, and %u of the dataset to be "
-                             "added (" SL_OPTION("labels") BY_NAME ")",
-                             base->info.classes, count);
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, path, -1,
+            "there are %u classes there, but %u in the dataset to be added (" SL_OPTION("labels")
+                BY_NAME ")",
+            base->info.classes, count);
     }
     return SLUICE_OK;
 }
@@ -159,7 +159,7 @@ static sluice_status join_with(sl_pack_state *p, sl_dataset *base, sl_dataset *s
         p->relabelled = sl_dataset_ref(source);
     } else if (status == SLUICE_OK && !sl_label_map_is_identity(made.maps[0])) {
         status = sl_error_set(error, SLUICE_STATE, STAGE,
-                              "some of its classes have no name, or the same as another: classes "
+                              "some of its classes have no name, or a duplicate one: classes "
                               "cannot be joined to them by name");
     } else if (status == SLUICE_OK) {
         const sl_class_request all = {.classes = (const char *const *)made.names->names,

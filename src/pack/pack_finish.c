@@ -24,11 +24,10 @@ static sluice_status copy_left_out(const sl_left_out_file *file, uint64_t expect
     uint64_t count = 0;
     const sluice_status status = sl_left_out_read(file, &count, NULL, to, error);
     if (status == SLUICE_END || (status == SLUICE_OK && count != expected)) {
-        return sl_error_file(
-            error, SLUICE_STATE, STAGE, 0, file->output->path, -1,
-            "it is no longer known which %llu samples of shard %u were rejected: its .rejected "
-            "file is missing or corrupt, and its part must be packed again",
-            (unsigned long long)expected, file->number);
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, file->output->path, -1,
+                             "unknown which %llu samples of shard %u were rejected: its .rejected "
+                             "file is missing or corrupt, and its part must be packed again",
+                             (unsigned long long)expected, file->number);
     }
     return status;
 }

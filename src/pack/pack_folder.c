@@ -45,8 +45,8 @@ static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, 
         if (stat(path, &status) != 0 || (uint64_t)status.st_size != expected) {
             return sl_error_file(
                 error, SLUICE_STATE, STAGE, 0, path, -1,
-                "the folder holds a complete pack of this dataset, but this shard "
-                "is missing or has another size: " SL_OPTION("overwrite") " to start over");
+                "the folder contains a complete pack of this dataset, but this shard is missing or "
+                "has another size: " SL_OPTION("overwrite") " to start over");
         }
         *bytes += expected;
     }
@@ -85,8 +85,8 @@ sluice_status sl_pack_take_finished(const sl_output *output, uint64_t pack_id,
     if (header.pack_id != pack_id) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, path, -1,
-            "the folder holds another packed dataset, or this one with other "
-            "options: choose another folder, or " SL_OPTION("overwrite") " to replace it");
+            "the folder contains another packed dataset, or this one with other options: choose "
+            "another folder, or " SL_OPTION("overwrite") " to replace it");
     }
     sl_dataset *packed;
     status = sl_shards_open_manifest(&packed, path, error);

@@ -61,8 +61,8 @@ static sluice_status check_parts(const sl_output *output, uint32_t parts, sluice
         return SLUICE_OK;
     }
     sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
-                  "of %u parts, counted from 0, %u %s missing: %s%s: not begun, interrupted, or "
-                  "still being written",
+                  "the pack has %u parts, counted from 0; %u %s missing: %s%s: not begun, "
+                  "interrupted, or still being written",
                   parts, count, count == 1 ? "is" : "are", missing,
                   count > NAMED_PARTS ? ", ..." : "");
     return SLUICE_END;
@@ -125,14 +125,14 @@ static sluice_status pack_join_check_shard(const joining *j, const part_file *fi
     if (status < 0) {
         return sl_error_file(error, reason.sys_errno == ENOENT ? SLUICE_STATE : SLUICE_IO, STAGE,
                              reason.sys_errno, file->path, -1,
-                             "%s, which part %" PRIu32 " made, cannot be found", name, file->part);
+                             "cannot find %s, which part %" PRIu32 " made", name, file->part);
     }
     status = sl_shard_read_header(&from, found.bytes, &header, &reason);
     sl_handle_close(&from);
     if (status < 0 || !sl_shard_row_matches(row, &header)) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "is not the shard that part %" PRIu32 " made: remove %s and pack the "
-                             "part again",
+                             "not the shard that part %" PRIu32
+                             " made: remove %s and pack the part again",
                              file->part, file->path);
     }
     return SLUICE_OK;
@@ -186,7 +186,7 @@ static sluice_status pack_join_take_part(joining *j, uint32_t part, sluice_error
     }
     if (header.source_samples !=
         sl_ranges_first(&j->ranges, file.end) - sl_ranges_first(&j->ranges, file.first)) {
-        return pack_join_refuse_part(&file, "its bounds differ from those of this pack", error);
+        return pack_join_refuse_part(&file, "its range differs from that of this pack", error);
     }
     if (header.shards == 0) {
         return SLUICE_OK;
@@ -279,7 +279,7 @@ static sluice_status pack_join_begin(joining *j, sluice_error *error)
     const uint64_t positions = samples != NULL ? strtoull(samples + sizeof(name) - 1, NULL, 10) : 0;
     if (positions == 0) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
-                             "the journal does not say what is packed");
+                             "the journal does not say how many samples are packed");
     }
     j->shard_id = sl_journal_shard_id(&j->journal);
     j->ranges = (sl_ranges){.positions = positions,
@@ -289,7 +289,7 @@ static sluice_status pack_join_begin(joining *j, sluice_error *error)
     if (sl_journal_pack_id(&j->journal) != j->pack_id ||
         sl_ranges_count(&j->ranges) > SL_SHARDS_MAX - j->ranges.shards) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
-                             "the journal is that of another pack, or asks for too many shards");
+                             "the journal belongs to another pack, or has too many shards");
     }
     return SLUICE_OK;
 }
@@ -299,7 +299,7 @@ static sluice_status join_known(joining *j, sluice_pack_result *result, sluice_e
     sluice_status status = sl_journal_read(j->output, &j->journal, error);
     if (status == SLUICE_END) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
-                             "there is no pack to join: no " SL_JOURNAL_NAME);
+                             "no pack to join: no " SL_JOURNAL_NAME);
     }
     if (status == SLUICE_OK) {
         status = pack_join_begin(j, error);
@@ -367,7 +367,7 @@ static sluice_status take_whole(const sl_output *output, sluice_pack_result *res
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
                              contents.sets[0].count > 0 ? "the parts' " SL_JOURNAL_NAME
                                                           " is missing from their folder"
-                                                        : "there are no parts of a pack here");
+                                                        : "no parts of a pack here");
     }
     status = sl_pack_read_page(output, SL_MANIFEST_NAME, path, &header, error);
     return status == SLUICE_OK ? sl_pack_take_finished(output, header.pack_id, result, error)

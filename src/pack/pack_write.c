@@ -205,7 +205,7 @@ static sluice_status check_journal(const sl_pack_state *p, sluice_error *error)
     if (status == SLUICE_END || sl_journal_shard_id(&now) != p->series.plan.pack_id ||
         now.shard_samples != p->journal.shard_samples) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-                             "another process took away this pack's " SL_JOURNAL_NAME
+                             "another process removed this pack's " SL_JOURNAL_NAME
                              ": it finished the pack, or started over");
     }
     return SLUICE_OK;

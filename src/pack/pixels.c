@@ -126,10 +126,10 @@ static sluice_status check_sides(const sl_turn *stored, const int64_t sides[2], 
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_CORRUPT, "pack",
-                        "the image is %u x %u and has the EXIF orientation %u, and %s which way up "
-                        "it was annotated: its pixels cannot be stored without it",
+                        "the image is %u x %u with EXIF orientation %u, and %s in which "
+                        "orientation it was annotated: its pixels cannot be stored without it",
                         stored->width, stored->height, stored->orientation,
-                        known ? "its size does not tell" : "no width and height say");
+                        known ? "its size does not show" : "no width and height show");
 }
 
 /* Pixels have no EXIF any more, so they are turned here. A size that fits neither way up stays one,
@@ -149,12 +149,11 @@ static sluice_status turn_pixels(const sl_pixels *pixels, const sl_pixels_wish *
         status = check_sides(&stored, wish->annotated, error);
     }
     if (status == SLUICE_OK && wish->mask != NULL && sl_turn_keeps_size(&stored)) {
-        status =
-            sl_error_set(error, SLUICE_CORRUPT, "pack",
-                         "the image is %u x %u and has the EXIF orientation %u, and the size of "
-                         "\"%s\" does not tell which way up it was drawn: its pixels cannot be "
-                         "stored without it",
-                         stored.width, stored.height, stored.orientation, wish->mask);
+        status = sl_error_set(
+            error, SLUICE_CORRUPT, "pack",
+            "the image is %u x %u with EXIF orientation %u, and the size of \"%s\" does not show "
+            "in which orientation it was drawn: its pixels cannot be stored without it",
+            stored.width, stored.height, stored.orientation, wish->mask);
     }
     if (status != SLUICE_OK) {
         return status;

@@ -292,7 +292,7 @@ static void prepare_one(worker *w, slot *s)
     if (prepared->status < 0 && s->too_large > 0) {
         prepared->status = sl_error_set(
             &prepared->error, SLUICE_UNSUPPORTED, STAGE,
-            "the sample, or part of it, has %llu bytes, more than the limit of %llu (" SL_OPTION(
+            "the sample, or a part of it, has %llu bytes, more than the limit of %llu (" SL_OPTION(
                 "max_sample_bytes") ")",
             (unsigned long long)s->too_large, (unsigned long long)prepare->config.max_sample_bytes);
     }
@@ -472,8 +472,9 @@ static sluice_status tell_standstill_locked(const sl_prepare *prepare, sluice_er
 {
     return sl_error_set(
         error, SLUICE_INTERNAL, STAGE,
-        "sample %llu of %llu will never be ready, everyone waits: %u of %u workers, %llu samples "
-        "taken, %llu of %llu bytes in use, reading %llu; this is a bug in sluice, please report it",
+        "sample %llu of %llu will never be ready, all threads are waiting: %u of %u workers, %llu "
+        "samples taken, %llu of %llu bytes in use, reading %llu; this is a bug in sluice, please "
+        "report it",
         (unsigned long long)prepare->next_taken, (unsigned long long)prepare->config.end,
         prepare->standstill.members - 1, prepare->started,
         (unsigned long long)prepare->next_position, (unsigned long long)prepare->charged,

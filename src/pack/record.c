@@ -26,7 +26,7 @@ static sluice_status check_raw(const sl_value *value, sluice_error *error)
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (pixels == 0 || pixels > SL_RECORD_IMAGE_MAX / 3 || pixels * 3 != value->bytes.size) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "size does not match the raw picture: %zu bytes for %u x %u x 3",
+                            "size does not match the raw image: %zu bytes for %u x %u x 3",
                             value->bytes.size, value->width, value->height);
     }
     return SLUICE_OK;
@@ -56,11 +56,11 @@ static sluice_status measure_encoded(sl_value *value, sluice_error *error)
 static sluice_status check_image(sl_value *value, sluice_error *error)
 {
     if (value->bytes.size == 0) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the picture is empty");
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the image is empty");
     }
     if (value->bytes.size > SL_RECORD_IMAGE_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the picture has %zu bytes: more than 1 GiB", value->bytes.size);
+                            "the image has %zu bytes: more than 1 GiB", value->bytes.size);
     }
     return value->codec == SL_CODEC_RAW ? check_raw(value, error) : measure_encoded(value, error);
 }
@@ -72,8 +72,8 @@ static sluice_status check_tensor(const sl_field *field, const sl_value *value, 
         if (value->shape[i] > UINT32_MAX ||
             (field->shape[i] != 0 && value->shape[i] != field->shape[i])) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "field \"%s\": dimension %u is %llu and must be %llu", field->name,
-                                i, (unsigned long long)value->shape[i],
+                                "field \"%s\": dimension %u is %llu, expected %llu", field->name, i,
+                                (unsigned long long)value->shape[i],
                                 (unsigned long long)field->shape[i]);
         }
         bytes = bytes > SL_RECORD_BYTES_MAX ? bytes : bytes * value->shape[i];

@@ -61,11 +61,11 @@ static sluice_status writer_open_folder(sluice_writer *writer, const sluice_writ
     if (contents.shards > 0 || contents.manifest || contents.journal) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, writer->output.path, -1,
-            "the folder holds packed shards: " SL_OPTION("overwrite") " replaces them");
+            "the folder contains packed shards: " SL_OPTION("overwrite") " replaces them");
     }
     if (contents.foreign[0]) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, writer->output.path, -1,
-                             "the folder is not empty: it holds \"%s\"", contents.foreign);
+                             "the folder is not empty: it contains \"%s\"", contents.foreign);
     }
     return sl_output_remove(&writer->output, SL_OUTPUT_TEMPORARY, error);
 }
@@ -268,7 +268,7 @@ sluice_status sl_writer_add_picture(sluice_writer *writer, const sl_picture_inpu
 {
     if (!writer->standard) {
         return sl_error_set(error, SLUICE_STATE, STAGE,
-                            "this writer has its own fields: add values to it");
+                            "this writer has custom fields: add values to it");
     }
     if (input->label < -1) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "label %lld is negative",
@@ -292,7 +292,7 @@ static sluice_status writer_finish(sluice_writer *writer, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
     if (writer->samples + writer->waiting_count == 0) {
-        return sl_error_set(error, SLUICE_STATE, STAGE, "no sample was added");
+        return sl_error_set(error, SLUICE_STATE, STAGE, "no samples were added");
     }
     sluice_status status = writer->frames.open != 0 ? end_waiting(writer, error) : SLUICE_OK;
     if (status == SLUICE_OK) {

@@ -113,7 +113,7 @@ static sluice_status write_png(const task *t, sl_value *value, sluice_error *err
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (pixels == 0 || value->bytes.size % 3 != 0 || pixels != value->bytes.size / 3) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "size does not match the raw picture: %zu bytes for %" PRIu32
+                            "size does not match the raw image: %zu bytes for %" PRIu32
                             " x %" PRIu32 " x 3",
                             value->bytes.size, value->width, value->height);
     }
@@ -203,7 +203,7 @@ static sluice_status members_make(void *state, sl_prepare_sample *sample, void *
     }
     return t.made->count > 0 ? SLUICE_OK
                              : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                                            "the sample has nothing to write to a file");
+                                            "the sample contains nothing to write to a file");
 }
 
 static sluice_status members_open_state(void *state, const void *config, sluice_error *error)

@@ -171,12 +171,12 @@ static sluice_status check_place(const sl_target *target, sluice_error *error)
     if (stat(above, &other) == 0 &&
         (other.st_dev != facts.st_dev || other.st_ino == facts.st_ino)) {
         return target_refuse(SLUICE_INVALID, target->path,
-                             "it is a mount point: name a folder in it", error);
+                             "it is a mount point: choose a folder in it", error);
     }
     if (stat(".", &other) == 0 && other.st_dev == facts.st_dev && other.st_ino == facts.st_ino) {
-        return target_refuse(SLUICE_INVALID, target->path,
-                             "it is the current folder, which cannot be replaced: name another",
-                             error);
+        return target_refuse(
+            SLUICE_INVALID, target->path,
+            "it is the current folder, which cannot be replaced: choose another one", error);
     }
     return SLUICE_OK;
 }
@@ -192,7 +192,7 @@ static sluice_status check_path(sl_target *target, bool overwrite, sluice_error 
     }
     if (what == MADE && !overwrite) {
         return target_refuse(SLUICE_STATE, target->path,
-                             "the folder holds the result of an earlier unpack: " SL_OPTION(
+                             "the folder contains the result of an earlier unpack: " SL_OPTION(
                                  "overwrite") " to replace it",
                              error);
     }

@@ -100,7 +100,7 @@ static sluice_status check_packed(const sl_value *image, sluice_error *error)
     }
     uint64_t pixels = (uint64_t)image->width * image->height;
     if (image->codec == SL_CODEC_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the %s does not hold %u x %u pixels",
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the %s does not contain %u x %u pixels",
                             image->packing->name, image->width, image->height);
     }
     return SLUICE_OK;
@@ -127,7 +127,7 @@ static sluice_status check_header(const sl_value *image, sl_picture *size, sluic
     if (status == SLUICE_OK && image->width != 0 &&
         (picture.width != image->width || picture.height != image->height)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the picture has %u x %u pixels, but its index entry says %u x %u",
+                            "the image has %u x %u pixels, but its index entry says %u x %u",
                             picture.width, picture.height, image->width, image->height);
     }
     if (status == SLUICE_OK) {
@@ -254,7 +254,8 @@ static sluice_status check_contents(const sl_field *field, sl_bytes bytes, sluic
         }
         if (all > 1) {
             return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                                "field \"%s\" holds a bool that is neither 0 nor 1", field->name);
+                                "field \"%s\" contains a bool that is neither 0 nor 1",
+                                field->name);
         }
     }
     return SLUICE_OK;
@@ -302,7 +303,7 @@ static sluice_status check_picture_sums(sl_sample_check *c, const sl_sample *sam
         return sl_codecs[row]->check_sums(image->bytes, error);
     }
     if (sample->place.bytes == 0) {
-        sl_unchecked_add(&c->unchecked, "pictures other than PNG have no checksums");
+        sl_unchecked_add(&c->unchecked, "images other than PNG have no checksums");
     }
     return SLUICE_OK;
 }

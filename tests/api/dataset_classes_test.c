@@ -200,7 +200,7 @@ TEST(test_what_makes_no_sense)
     expect_refused(&labels, SLUICE_INVALID, "rename_from");
     labels.rename_from = all_names;
     labels.file = "labels.json";
-    expect_refused(&labels, SLUICE_INVALID, "a file goes with");
+    expect_refused(&labels, SLUICE_INVALID, "a file excludes");
     labels = (sluice_label_options)SLUICE_LABEL_OPTIONS_INIT;
     labels.allow_case_duplicates = 2;
     expect_refused(&labels, SLUICE_INVALID, "allow_case_duplicates");

@@ -185,7 +185,7 @@ TEST(pictures_and_keys_are_checked)
     assert_int_equal(sluice_writer_add_values(writer, values, 3, &error), SLUICE_CORRUPT);
     memcpy(values, good, sizeof(good));
     values[1].raw_height = 3;
-    expect_no_value(writer, values, 3, "raw picture");
+    expect_no_value(writer, values, 3, "raw image");
     values[1].raw_height = 0;
     expect_no_value(writer, values, 3, "go together");
     memcpy(values, good, sizeof(good));

@@ -61,7 +61,7 @@ run 0 verify kept --decode
 run 0 verify photos
 says out "all good (structure only: pictures other than PNG have no checksums); pixels of 60 images were not read: --decode does that"
 run 0 verify photos --json
-json '.unchecked == "pictures other than PNG have no checksums"'
+json '.unchecked == "images other than PNG have no checksums"'
 run 0 verify packed
 grep -q 's: all good; pixels of [0-9]* images were not read: --decode does that$' out || fail "nothing of shards is unchecked"
 run 0 verify packed --decode

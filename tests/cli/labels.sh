@@ -30,7 +30,7 @@ echo '["emu", "cat", "dog"]' > order.json
 echo '{"Cat": "cat", "emu": null}' > names.json
 run 0 info pets --with birds --labels order.json
 says out "emu, cat, dog"
-refuses 2 'no dataset has the class "Cat"' info pets --with birds --labels names.json
+refuses 2 'cannot rename class "Cat": no dataset has it' info pets --with birds --labels names.json
 run 0 info pets --with birds --with cases --labels names.json
 says out "cat, dog"
 run 0 info pets --mix birds=1 --mix cases=1 --labels names.json

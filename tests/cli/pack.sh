@@ -48,13 +48,13 @@ for wrong in '' 's/=64/=32/' 's/-pack/-unpack/' 's/^/x/'; do
     sed "$wrong" options > small/pack.options
     [ -z "$wrong" ] || ! cmp -s options small/pack.options || fail "the text is not changed by $wrong"
     run 0 info small
-    [ -z "$wrong" ] || ! grep -q "pictures at most" out || fail "a note that nothing vouches for"
+    [ -z "$wrong" ] || ! grep -q "images at most" out || fail "a note that nothing vouches for"
 done
 head -c 100000 /dev/zero > small/pack.options
 run 0 info small
 rm small/pack.options
 run 0 info small
-! grep -q "pictures at most" out || fail "a note of nothing"
+! grep -q "images at most" out || fail "a note of nothing"
 run 0 pack photos small --max-side 64 --overwrite --json
 json '.resized > 6 and .resized_bytes_after < .resized_bytes_before and .decoded == 0'
 json '.jpegs.retiled + .jpegs.kept + .resized == 12'
@@ -79,14 +79,14 @@ ln -s photos linked
 ln -s "$PWD/photos/$(ls photos | head -1)" class
 for out in photos/packed photos/./packed/ linked/packed photos/../linked/packed "$PWD/photos/packed" \
     class/packed; do
-    refuses 2 "is in the one that is to be packed" pack photos "$out"
-    refuses 2 "is in the one that is to be packed" pack linked/. "$out" --overwrite
+    refuses 2 "is inside the one to be packed" pack photos "$out"
+    refuses 2 "is inside the one to be packed" pack linked/. "$out" --overwrite
 done
-(cd photos && refuses 2 "is in the one" pack . packed && refuses 2 "is in the one" pack ../linked packed) || exit 1
+(cd photos && refuses 2 "is inside the one" pack . packed && refuses 2 "is inside the one" pack ../linked packed) || exit 1
 for out in photos photos/. linked "$PWD/photos/../linked/" class; do
     for option in --json --overwrite; do
         run 2 pack photos "$out" $option
-        says err "holds the pictures that are to be packed"
+        says err "contains the images to be packed"
         grep -q -e '--overwrite' err && fail "advice to overwrite the source"
     done
 done
@@ -95,7 +95,7 @@ rm -f photos/out photos/err
 run 0 pack photos photos.packed
 for made in "" "--subset 0:2" "--with photos" "--mix packed=1"; do
     # shellcheck disable=SC2086
-    refuses 2 "holds the dataset that is to be packed" pack packed ./packed/. --overwrite $made
+    refuses 2 "contains the dataset to be packed" pack packed ./packed/. --overwrite $made
 done
 run 0 verify packed
 # A class that is a link to another folder is part of it as well.

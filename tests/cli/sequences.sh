@@ -40,7 +40,7 @@ refuses 2 "no field" info web.bin --lengths nothing
 refuses 2 "show a DATASET" info --system --lengths tokens
 run 0 synth photos --count 4 --classes 2
 refuses 2 "no field of the dataset looks like tokens" info photos --pack-length 2048
-refuses 2 'field "image" has no length of its own in each sample' info photos --lengths image
+refuses 2 'field "image" has no length per sample' info photos --lengths image
 
 # Whole samples are read only on request: those of zstd frames have no index of fields.
 run 0 pack web.bin packed --keep-order

@@ -51,8 +51,8 @@ run 0 unpack packed one --overwrite
 mkdir mine && echo mine > mine/file
 refuses 1 "was not made by unpack" unpack packed mine --overwrite
 [ "$(ls -A mine)" = file ] || fail "somebody's folder was touched"
-refuses 2 "holds the pictures that are to be unpacked" unpack photos photos --overwrite
-refuses 2 "is in the one that is to be unpacked" unpack photos photos/new
+refuses 2 "contains the images to be unpacked" unpack photos photos --overwrite
+refuses 2 "is inside the one to be unpacked" unpack photos photos/new
 refuses 2 "need --tar" unpack packed x --shard-samples 5
 run 2 unpack packed
 refuses 1 "parent folder" unpack packed no/where

@@ -8,7 +8,7 @@ refuses 2 "there is no field with this name; $names" info photos --where 'labl <
 refuses 2 "its fields are: image, label, key" info photos --with photos --common labl
 refuses 2 "the dataset has no field \"imag\": its fields are image, label, key" bench photos --column x=imag:image
 (cd photos && { echo file,score; find . -name '*.jpg' | sed 's/$/,1/'; } > table.csv)
-refuses 2 'column "scor": there is no column with this name; the columns are: file, score' info photos/table.csv --field x=scor
+refuses 2 'column "scor": no column has this name: the columns are file, score' info photos/table.csv --field x=scor
 
 # Commands, options and values.
 refuses 2 'unknown command `pakc`; did you mean pack? `sluice --help` lists the commands' pakc photos packed

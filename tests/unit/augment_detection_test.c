@@ -46,7 +46,7 @@ TEST(bad_arguments_are_named)
     expect_refused("random_shortest_size", NUMBERS(0, 96, 144), "interpolation must be nearest");
     expect_refused("random_shortest_size",
                    NUMBERS(0, 1, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8),
-                   "17 arguments, of 16 at most");
+                   "too many arguments: 17, at most 16");
     expect_refused("scale_jitter", NUMBERS(8, 8, 2, 1), "scale_min must be at most scale_max");
     expect_refused("scale_jitter", NUMBERS(8, 8, 0), "scale_min must be above 0");
     expect_refused("scale_jitter", NUMBERS(8, 8, NAN), "scale_min");

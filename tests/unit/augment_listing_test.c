@@ -293,7 +293,7 @@ static void refuse(const char *name, const double *arguments, uint32_t count, co
 TEST(refusals_say_what_is_possible)
 {
     refuse("random_aply", NULL, 0, "\"random_aply\"");
-    refuse("random_flip", (const double[]){1, 2}, 2, "2 arguments, of 1 at most");
+    refuse("random_flip", (const double[]){1, 2}, 2, "too many arguments: 2, at most 1");
     refuse("random_flip", NULL, 1, "arguments is NULL for a count of 1");
     refuse("random_flip", (const double[]){(double)NAN}, 1, "from 0 to 1");
     refuse("random_rotation", (const double[]){0, 0, 3}, 3, "nearest, bilinear or bicubic");

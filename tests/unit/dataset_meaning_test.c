@@ -90,10 +90,12 @@ TEST(a_role_wants_a_type)
 
 TEST(members_want_a_role)
 {
-    EXPECT_REFUSAL(POINTS, meaning.box_format, SLUICE_BOX_XYXY, "a box format goes with");
-    EXPECT_REFUSAL(MASK, meaning.coordinates, SLUICE_COORDINATES_PIXELS, "coordinates go with");
-    EXPECT_REFUSAL(LABELS, meaning.orientation, SLUICE_ORIENTATION_STORED, "an orientation goes");
-    EXPECT_REFUSAL(WIDTH, meaning.orientation, SLUICE_ORIENTATION_STORED, "an orientation goes");
+    EXPECT_REFUSAL(POINTS, meaning.box_format, SLUICE_BOX_XYXY, "can have a box format");
+    EXPECT_REFUSAL(MASK, meaning.coordinates, SLUICE_COORDINATES_PIXELS, "can have coordinates");
+    EXPECT_REFUSAL(LABELS, meaning.orientation, SLUICE_ORIENTATION_STORED,
+                   "can have an orientation");
+    EXPECT_REFUSAL(WIDTH, meaning.orientation, SLUICE_ORIENTATION_STORED,
+                   "can have an orientation");
     EXPECT_REFUSAL(BOXES, meaning.per_box, true, "not boxes itself");
     EXPECT_REFUSAL(WIDTH, meaning.per_box, true, "must be a tensor");
     EXPECT_REFUSAL(HEIGHT, meaning.role, SLUICE_ROLE_NONE, "the role of a width and one with");
@@ -108,9 +110,9 @@ static sl_field of_field(uint32_t number, const char *of)
 
 TEST(of_names_a_field_of_its_kind)
 {
-    expect_refusal(LABELS, of_field(LABELS, "image"), "not a field of boxes");
-    expect_refusal(LABELS, of_field(LABELS, "nothing"), "not a field of boxes");
-    expect_refusal(LABELS, of_field(LABELS, "labels"), "not a field of boxes");
+    expect_refusal(LABELS, of_field(LABELS, "image"), "does not refer to a field of boxes");
+    expect_refusal(LABELS, of_field(LABELS, "nothing"), "does not refer to a field of boxes");
+    expect_refusal(LABELS, of_field(LABELS, "labels"), "does not refer to a field of boxes");
     expect_refusal(BOXES, of_field(BOXES, "labels"), "not an image");
     expect_refusal(BOXES, of_field(BOXES, "mask"), "not an image");
     expect_refusal(IMAGE, of_field(IMAGE, "image"), "only a field with a role");
@@ -155,14 +157,14 @@ TEST(a_choice_keeps_what_is_true)
 
 TEST(words)
 {
-    static const char of_points[] = "points, in pixel numbers, one for each box, of the stored or "
+    static const char of_points[] = "points, in pixel numbers, one per box, of the stored or "
                                     "upright image, by width and height, of \"boxes\"";
     static const char *const wanted[FIELDS] = {
         [IMAGE] = "annotated as stored or upright, by width and height",
         [BOXES] = "boxes, xywh in pixels, of the stored or upright image, by width and height",
-        [LABELS] = "one for each box",
+        [LABELS] = "one per box",
         [POINTS] = of_points,
-        [SHAPES] = "shapes, one for each box",
+        [SHAPES] = "shapes, one per box",
         [MASK] = "mask, of the stored or upright image, by its own size",
         [WIDTH] = "width",
         [HEIGHT] = "height",

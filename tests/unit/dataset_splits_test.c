@@ -53,15 +53,15 @@ TEST(splits_that_may_be_another_are_refused)
         const char *says;
     } cases[] = {
         {{"val2014", "val2017"}, "val", "may mean val2014, val2017"},
-        {{"train", "val"}, "trainval", "the splits are: train, val"},
-        {{"trainval", "test"}, "train", "the splits are: trainval, test"},
-        {{"train_val", "test"}, "train", "the splits are: train_val, test"},
-        {{"train", "test-dev"}, "test", "the splits are: train, test-dev"},
-        {{"train2017"}, "train2014", "the splits are: train2017"},
-        {{"a", "b"}, "c", "the splits are: a, b"},
-        {{"a", "b"}, "", "the splits are: a, b"},
+        {{"train", "val"}, "trainval", "the splits are train, val"},
+        {{"trainval", "test"}, "train", "the splits are trainval, test"},
+        {{"train_val", "test"}, "train", "the splits are train_val, test"},
+        {{"train", "test-dev"}, "test", "the splits are train, test-dev"},
+        {{"train2017"}, "train2014", "the splits are train2017"},
+        {{"a", "b"}, "c", "the splits are a, b"},
+        {{"a", "b"}, "", "the splits are a, b"},
         {{"latest", "contrain"}, "train", "no such split"},
-        {{NULL}, "train", "the splits are: none"},
+        {{NULL}, "train", "the splits are none"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sluice_error error;

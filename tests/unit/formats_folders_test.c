@@ -135,7 +135,7 @@ static const row rows[] = {
     {"a0/1.jpg a0/1.txt b1/2.jpg b1/2.txt", "folder", "class folders", 2},
     {"a/1.jpg a/1.txt", "folder", "unpacked WebDataset", 1},
     {"00/1.jpg 00/1.txt 01/2.jpg 01/2.txt 00.parquet 01.parquet", "folder", "unpacked", 2},
-    {"00/1.jpg 00/1.txt 00.parquet x.parquet", NULL, "holds Parquet files and the folder \"00\"",
+    {"00/1.jpg 00/1.txt 00.parquet x.parquet", NULL, "contains Parquet files and the folder \"00\"",
      0},
     {"a/1.jpg b/2.jpg", "folder", "class folders", 2},
     {"a/1.jpg", "folder", "one class folder", 1},
@@ -148,7 +148,8 @@ static const row rows[] = {
     {"train/1.jpg holdout/1.jpg", NULL, "splits, not classes (holdout, train)", 0},
     {"extra/1.jpg holdout/1.jpg", "folder", "class folders", 2},
     {"cat/1.jpg", "folder", "one class folder", 1},
-    {"x/a/1.jpg x/b/2.jpg", NULL, "\"x\", which would be a single class, but holds 2 folders", 0},
+    {"x/a/1.jpg x/b/2.jpg", NULL,
+     "\"x\", which would be a single class, but contains 2 image folders", 0},
     {"x/y/a/1.jpg x/y/b/2.jpg", NULL, "\"x/y\"", 0},
     {"x/a/1.jpg x/b/2.jpg x/3.jpg", "folder", "one class folder", 3},
 };

@@ -406,7 +406,7 @@ TEST(a_shard_from_elsewhere_is_not_joined)
     file_free(&shard);
     options.part = 1;
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_STATE);
-    assert_non_null(strstr(error.text, "is not the shard that part 0 made"));
+    assert_non_null(strstr(error.text, "not the shard that part 0 made"));
     parts_remove(&f);
 }
 

@@ -129,12 +129,9 @@ static bool coco_is_file(const char *name)
 static const char *words(const char *name)
 {
     static const char *const of[][2] = {
-        {"instances", "boxes and classes"},
-        {"person_keypoints", "keypoints"},
-        {"keypoints", "keypoints"},
-        {"captions", "captions"},
-        {"image_info", "only pictures' names"},
-        {"stuff", "classes of stuff"},
+        {"instances", "boxes and classes"}, {"person_keypoints", "keypoints"},
+        {"keypoints", "keypoints"},         {"captions", "captions"},
+        {"image_info", "only image names"}, {"stuff", "stuff classes"},
         {"panoptic", "segments"},
     };
     for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
@@ -258,8 +255,8 @@ static sluice_status sort_panoptic(sl_coco_opener *o, sluice_error *error)
         const uint64_t sample = sample_of_id(o, (int64_t)ids->cells[i]);
         if (sample < samples && o->panoptic_of[sample] != 0) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1,
-                                 "elements %llu and %llu of \"annotations\" have the same image: "
-                                 "a panoptic file has one annotation for each",
+                                 "elements %llu and %llu of \"annotations\" have the same image: a "
+                                 "panoptic file must have one annotation per image",
                                  (unsigned long long)o->panoptic_of[sample] - 1,
                                  (unsigned long long)i);
         }
@@ -356,7 +353,7 @@ static sluice_status coco_check_all(sl_coco_opener *o, sluice_error *error)
         sl_omit(&o->own->base.omissions, SL_OMITTED_THINGS, "fields that some annotations lack",
                 "area");
         sl_warnings_add(&o->own->base.warnings,
-                        "the field \"area\" is left out: element %llu of \"annotations\"%s has no "
+                        "field \"area\" is left out: element %llu of \"annotations\"%s has no "
                         "area; %llu of %llu have none",
                         (unsigned long long)o->lacks[SL_COCO_OF_AREA].element,
                         o->lacks[SL_COCO_OF_AREA].id, (unsigned long long)(all - areas),
@@ -374,7 +371,7 @@ static sluice_status keep_all(sl_coco_opener *o, const sluice_dataset_options *o
     const uint64_t samples = o->images.of[SL_COCO_IMAGE_ID].rows;
     if (samples == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-                             "no COCO annotations: it lists no \"images\"");
+                             "not COCO annotations: no \"images\" list");
     }
     sluice_status status = coco_check_all(o, error);
     status =
@@ -420,7 +417,7 @@ static sluice_status coco_open_file(sl_coco_opener *o, const sluice_dataset_opti
     (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "coco");
     sl_unchecked_add(&o->own->base.unchecked, "annotations have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
-                   "COCO's annotations, and the pictures that they list");
+                   "COCO annotations, and the images that they list");
     status = sl_unlisted_count(o->own, error);
     return status == SLUICE_OK ? sl_listed_finish(o->own, o->path, error) : status;
 }

@@ -167,9 +167,9 @@ static sluice_status check_keypoint_padding(const sl_coco_opener *o, uint64_t wi
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, o->path, -1,
-                         "%llu of %llu annotations have keypoints, %zu numbers each: the zeros of "
-                         "the others would be many times the file; remove the keypoints, or put "
-                         "them into a file of their own",
+                         "%llu of %llu annotations have keypoints, %zu numbers each: padding the "
+                         "others with zeros would take many times the file's size; remove the "
+                         "keypoints, or move them to a separate file",
                          (unsigned long long)with, (unsigned long long)rows,
                          o->keypoint_bytes / sizeof(float));
 }

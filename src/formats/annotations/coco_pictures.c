@@ -46,10 +46,9 @@ static sluice_status coco_pictures_refuse(const char *path, sl_bytes first, cons
                                           sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "neither its first picture, \"%.*s\", nor any of those behind it is in "
-                         "one of the folders that were looked in, from its own: ., images, %s, "
-                         "../%s, ../images, ../images/%s, "
-                         "images/%s, ..: move the pictures or the annotations",
+                         "neither its first image, \"%.*s\", nor any later one is in the folders "
+                         "searched (relative to the annotations): ., images, %s, ../%s, ../images, "
+                         "../images/%s, images/%s, ..: move the images or the annotations",
                          (int)(first.size < NAMED ? first.size : NAMED), (const char *)first.data,
                          split, split, split, split);
 }
@@ -60,7 +59,7 @@ static sluice_status refuse_place(const sl_listed *own, const char *path, sl_byt
 {
     char why[512];
     sl_boundary_explain(own->boundary, first, why, sizeof(why));
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "its picture %s", why);
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "its image %s", why);
 }
 
 static sluice_status use_folder(sl_listed *own, const char *path, const char *folder,
@@ -116,8 +115,8 @@ static sluice_status find_segments(sl_coco_opener *o, sluice_error *error)
     }
     return sl_error_file(
         error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-        "panoptic annotations whose PNGs of segments are not in any of the folders "
-        "that were looked in, from its own: %s, ../%s, .: unpack %s.zip there",
+        "the PNGs of segments of these panoptic annotations are not in any folder searched "
+        "(relative to the annotations): %s, ../%s, .: unpack %s.zip there",
         stem, stem, stem);
 }
 

@@ -146,10 +146,8 @@ static sluice_status take_name(sl_coco_opener *o, const sl_json_element *element
         }
     }
     if (values[SL_COCO_IMAGE_FILE].bytes.size == 0) {
-        return sl_json_refuse(element,
-                              "an image has to have a file_name, or a coco_url that ends "
-                              "with it",
-                              error);
+        return sl_json_refuse(
+            element, "an image must have a file_name, or a coco_url that ends with it", error);
     }
     values[SL_COCO_IMAGE_FROM_URL] = (sl_value){.present = true, .integer = 1};
     return SLUICE_OK;
@@ -174,7 +172,7 @@ static sluice_status take_image(sl_coco_opener *o, const sl_json_element *elemen
     for (uint32_t i = 0; i < 2; i++) {
         if (!coco_take_extent(element->value, extents[i], &values[SL_COCO_IMAGE_WIDTH + i])) {
             return refuse_member(o, element, extents[i], sl_json_member(element->value, extents[i]),
-                                 "a width or height is a whole number of pixels", error);
+                                 "a whole number of pixels", error);
         }
     }
     const sl_refusal why = sl_listed_check_path(o->own, values[SL_COCO_IMAGE_FILE].bytes);
@@ -208,8 +206,8 @@ static sluice_status take_id(sl_coco_opener *o, sl_coco_ids *ids, const part *p,
         return refuse_of_part(o, p, key, "an integer or a text", error);
     case SL_COCO_ID_MIXED:
         return refuse_of_part(o, p, key,
-                              json_is_string(value) ? "an integer, as other ids of its kind are"
-                                                    : "a text, as other ids of its kind are",
+                              json_is_string(value) ? "an integer, like other ids of its kind"
+                                                    : "a text, like other ids of its kind",
                               error);
     default:
         return sl_coco_no_memory(error);
@@ -458,7 +456,7 @@ static sluice_status add_annotation(sl_coco_opener *o, const sl_json_element *el
                                               o->panoptic.of[0].rows == 0
                                         : o->panoptic.of[0].rows > 0;
     if (mixes) {
-        return sl_json_refuse(element, "panoptic annotations and others are in one file", error);
+        return sl_json_refuse(element, "the file mixes panoptic annotations with others", error);
     }
     return segments != NULL ? add_segments(o, &whole, segments, error) : add_part(o, &whole, error);
 }

@@ -66,7 +66,7 @@ sluice_status sl_json_reader_check(const sl_json_reader *w)
         return SLUICE_OK;
     }
     return sl_error_file(w->error, SLUICE_IO, STAGE, 0, w->path, -1,
-                         "the file was changed while it was read");
+                         "the file was modified while it was read");
 }
 
 int64_t sl_json_offset_of(const sl_json_reader *w)
@@ -133,7 +133,7 @@ static bool json_make_space(sl_json_reader *w, sl_json_kept *to, size_t bytes)
     if (bytes > SL_JSON_ELEMENT_MAX) {
         w->status =
             sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, sl_json_offset_of(w),
-                          "what is wanted of an element is more than 16 MiB");
+                          "the requested members of an element exceed 16 MiB");
         return false;
     }
     char *data = sl_realloc_array(to->data, 2 * bytes, 1);
@@ -256,7 +256,7 @@ static bool take_nested(sl_json_reader *w)
             fine = sl_json_take_text(w);
         } else if (byte == '{' || byte == '[') {
             if (depth == SL_JSON_DEPTH_MAX) {
-                return sl_json_refuse_text(w, "its values lie too deep in each other");
+                return sl_json_refuse_text(w, "its values are nested too deeply");
             }
             closes[depth++] = byte == '{' ? '}' : ']';
             fine = json_take(w, 1);

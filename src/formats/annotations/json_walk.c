@@ -231,7 +231,7 @@ static bool visit_object(sl_json_reader *w, const sl_json_visitor *visitor)
 {
     uint32_t seen = 0;
     if (!sl_json_skip(w, '{')) {
-        return sl_json_refuse_text(w, "no object");
+        return sl_json_refuse_text(w, "not an object");
     }
     if (!sl_json_skip(w, '}')) {
         do {
@@ -253,7 +253,7 @@ static bool visit_object(sl_json_reader *w, const sl_json_visitor *visitor)
         }
     }
     return sl_json_peek(w) == SL_JSON_END ||
-           sl_json_refuse_text(w, "there is something behind the object");
+           sl_json_refuse_text(w, "unexpected data after the object");
 }
 
 static bool json_walk_find_list(sl_json_reader *w, const sl_json_list *lists, uint32_t count)

@@ -54,7 +54,7 @@ static sluice_status masks_refuse(const opener *o, sluice_error *error, const ch
 static sluice_status masks_choose(opener *o, const char *picture, sluice_error *error)
 {
     if (!sl_grow(&o->chosen, &o->capacity, o->count + 1, sizeof(*o->chosen))) {
-        return sl_no_memory(error, STAGE, "for a list of pictures");
+        return sl_no_memory(error, STAGE, "for a list of images");
     }
     o->chosen[o->count++] = picture;
     return SLUICE_OK;
@@ -70,15 +70,15 @@ static sluice_status masks_take_line(opener *o, char *line, uint64_t number, slu
     if (strtok_r(NULL, " \t\r", &rest) != NULL) {
         return sl_error_file(
             error, SLUICE_CORRUPT, STAGE, 0, o->path, sl_text_file_offset(&o->file, line),
-            "line %llu: more than the name of a picture", (unsigned long long)number);
+            "line %llu: expected only the name of an image", (unsigned long long)number);
     }
     const char *picture = sl_mask_pairs_picture(&o->pairs, name);
-    return picture != NULL
-               ? masks_choose(o, picture, error)
-               : sl_error_file(
-                     error, SLUICE_INVALID, STAGE, 0, o->path, sl_text_file_offset(&o->file, line),
-                     "line %llu: there is no picture \"%.256s\" in \"%.256s/%.64s\"",
-                     (unsigned long long)number, name, o->places.root, o->places.pictures);
+    return picture != NULL ? masks_choose(o, picture, error)
+                           : sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path,
+                                           sl_text_file_offset(&o->file, line),
+                                           "line %llu: no image \"%.256s\" in \"%.256s/%.64s\"",
+                                           (unsigned long long)number, name, o->places.root,
+                                           o->places.pictures);
 }
 
 static sluice_status masks_read_list(opener *o, sluice_error *error)
@@ -92,7 +92,7 @@ static sluice_status masks_read_list(opener *o, sluice_error *error)
         status = masks_take_line(o, line, ++number, error);
         line = next;
     }
-    return status == SLUICE_OK && o->count == 0 ? masks_refuse(o, error, "it lists nothing")
+    return status == SLUICE_OK && o->count == 0 ? masks_refuse(o, error, "the list is empty")
                                                 : status;
 }
 
@@ -120,10 +120,10 @@ static sluice_status masks_check(const opener *o, sluice_error *error)
     for (uint64_t i = 0; i < o->count; i++) {
         const char *mask = sl_mask_pairs_find(&o->pairs, SL_MASK, o->chosen[i]);
         if (mask != NULL && !sl_beside_is_picture(mask)) {
-            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-                                 "the mask \"%.256s\" is a GIF, which is not decoded: make PNGs of "
-                                 "such masks",
-                                 mask);
+            return sl_error_file(
+                error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+                "the mask \"%.256s\" is a GIF, which cannot be decoded: convert such masks to PNG",
+                mask);
         }
         first = mask == NULL && missing == 0 ? o->chosen[i] : first;
         missing += mask == NULL;
@@ -132,8 +132,8 @@ static sluice_status masks_check(const opener *o, sluice_error *error)
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-                         "%llu of %llu pictures have no mask in \"%.200s/%.128s\", such as "
-                         "\"%.256s\": move them to a folder of their own",
+                         "%llu of %llu images have no mask in \"%.200s/%.128s\", such as "
+                         "\"%.256s\": move them to a separate folder",
                          (unsigned long long)missing, (unsigned long long)o->count, o->places.root,
                          o->places.masks[SL_MASK], first);
 }
@@ -152,7 +152,7 @@ static sluice_status masks_count_unused(opener *o, int kind, sluice_error *error
     const char **used = (const char **)sl_calloc(o->count + 1, sizeof(*used));
     size_t count = 0;
     if (used == NULL) {
-        return sl_no_memory(error, STAGE, "for a list of pictures");
+        return sl_no_memory(error, STAGE, "for a list of images");
     }
     for (uint64_t i = 0; i < o->count; i++) {
         used[count] = sl_mask_pairs_find(pairs, kind, o->chosen[i]);
@@ -255,7 +255,7 @@ static void masks_describe(const opener *o)
     sl_dataset *base = &o->own->base;
     (void)snprintf(base->info.format, sizeof(base->info.format), "masks");
     (void)snprintf(base->kind, sizeof(base->kind),
-                   "the pictures of \"%.80s\", each with its mask in \"%.80s\"", o->places.pictures,
+                   "the images in \"%.80s\", each with its mask in \"%.80s\"", o->places.pictures,
                    o->places.masks[SL_MASK]);
 }
 
@@ -284,7 +284,7 @@ static sluice_status masks_open_pairs(opener *o, const sluice_dataset_options *o
     sl_look_begin(&look, o->path);
     sluice_status status = sl_mask_places_find(&look, &o->places)
                                ? SLUICE_OK
-                               : masks_refuse(o, error, "there are no masks any more");
+                               : masks_refuse(o, error, "the masks no longer exist");
     status = sl_pair_search_end(&search, status, error);
     if (status < 0) {
         return status;
@@ -363,8 +363,8 @@ static bool masks_find_split(const char *path, const char *wanted, char *place)
 
 SL_FORMAT(masks) = {
     .name = "masks",
-    .files = "folders of pictures and masks",
-    .known = "folders of pictures beside folders of masks (images, masks)",
+    .files = "folders of images and masks",
+    .known = "folders of images beside folders of masks (images, masks)",
     .has_annotations = true,
     .needs_pictures = true,
     .takes_fields = true,

@@ -74,7 +74,7 @@ static void name_tree_omit(const maker *m, const char *reason, const char *path,
 static void omit_file(const maker *m, const char *path)
 {
     if (sl_beside_is_image(path) && !sl_beside_is_picture(path)) {
-        name_tree_omit(m, "images of kinds that are not read", path, SL_OMITTED_IMAGES);
+        name_tree_omit(m, "images of unsupported kinds", path, SL_OMITTED_IMAGES);
     } else if (m->tree->others != NULL && (m->tree->passes == NULL || !m->tree->passes(path))) {
         name_tree_omit(m, m->tree->others, path, SL_OMITTED_THINGS);
     }
@@ -211,7 +211,6 @@ sluice_status sl_name_tree_check_splits(const sl_name_tree *tree, const char *pa
     }
     sl_seen_names_write(&splits, names, sizeof(names));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "its folders of pictures are splits (%s): open one of them "
-                         "(%.200s/%.64s/%.64s)",
+                         "its image folders are splits (%s): open one of them (%.200s/%.64s/%.64s)",
                          names, root, folder, splits.names[0]);
 }

@@ -95,7 +95,7 @@ sluice_status sl_pair_search_end(sl_pair_search *search, sluice_status status, s
     (void)sl_store_note_doubts(search->before);
     return search->doubt.path[0] != '\0' && status != SLUICE_IO && status != SLUICE_NOMEM
                ? sl_error_file(error, SLUICE_IO, "dataset", search->doubt.sys_errno,
-                               search->doubt.path, -1, "cannot find what the dataset is%s",
-                               search->doubt.reason)
+                               search->doubt.path, -1,
+                               "cannot determine the format of the dataset%s", search->doubt.reason)
                : status;
 }

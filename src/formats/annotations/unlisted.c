@@ -121,7 +121,7 @@ sluice_status sl_unlisted_count(sl_listed *own, sluice_error *error)
     const uint64_t rows = own->side.of[SL_LISTED_PATHS].rows;
     unlisted_path *paths = sl_calloc(rows + 1, sizeof(*paths));
     if (paths == NULL) {
-        return sl_no_memory(error, STAGE, "for the names of pictures");
+        return sl_no_memory(error, STAGE, "for the names of images");
     }
     for (uint64_t i = 0; i < rows; i++) {
         sl_value value;

@@ -257,8 +257,8 @@ static sluice_status voc_find_masks(opener *o, sluice_error *error)
     }
     const sl_bytes name = sl_voc_files_name(&o->files, first);
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-                         "%u of %u pictures have no mask in \"%.256s/%s\", such as \"%.*s\"",
-                         missing, o->count, o->files.folder, mask_folders[MASK],
+                         "%u of %u images have no mask in \"%.256s/%s\", such as \"%.*s\"", missing,
+                         o->count, o->files.folder, mask_folders[MASK],
                          (int)(name.size < 256 ? name.size : 256), (const char *)name.data);
 }
 
@@ -301,9 +301,9 @@ static sluice_status voc_find_pictures(opener *o, sluice_error *error)
     if (o->place == NULL) {
         const sl_bytes name = sl_voc_files_name(&o->files, 0);
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.folder, -1,
-                             "no picture of \"%.*s.xml\", nor of those behind it, is in any of the "
-                             "folders that were looked in, from that of the annotations: ., "
-                             "../JPEGImages, ../images, ../Images, ../../JPEGImages, ../../images",
+                             "no image of \"%.*s.xml\" or of any later annotation is in the "
+                             "folders searched (relative to the annotations): ., ../JPEGImages, "
+                             "../images, ../Images, ../../JPEGImages, ../../images",
                              (int)(name.size < 256 ? name.size : 256), (const char *)name.data);
     }
     const int length =
@@ -540,7 +540,7 @@ static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *opt
     (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "voc");
     sl_unchecked_add(&o->own->base.unchecked, "annotations have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
-                   "Pascal VOC's annotations, and their pictures");
+                   "Pascal VOC annotations, and their images");
     voc_warn_of_names(o);
     /* A list chooses: pictures that it does not name are of other splits. */
     status = o->files.chosen ? SLUICE_OK : sl_unlisted_count(o->own, error);

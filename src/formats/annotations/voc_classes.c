@@ -184,7 +184,8 @@ sluice_status sl_voc_classes_finish(sl_voc_classes *classes, const char *path, s
     const size_t found = json_object_size(classes->names);
     if (found > CLASSES_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                             "its objects have %zu different names: 65536 are the most", found);
+                             "its objects have %zu different names: at most 65536 are allowed",
+                             found);
     }
     const char **names = sl_calloc(found + 1, sizeof(*names));
     classes->labels = sl_calloc(found + 1, sizeof(*classes->labels));

@@ -252,8 +252,8 @@ static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, ch
     char *end = number;
     if (strtok_r(NULL, " \t\r", &rest) != NULL) {
         return refuse_line(r, line,
-                           "more than a name and a number: a list of people or actions, "
-                           "not of pictures");
+                           "expected only a name and a number: a list of people or actions is not "
+                           "a list of images");
     }
     if (number != NULL) {
         errno = 0;
@@ -289,7 +289,7 @@ static sluice_status voc_files_take_lines(sl_voc_files *files, list_reader *r)
         return status;
     }
     if (files->list.count == 0) {
-        return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path, -1, "it lists nothing");
+        return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path, -1, "the list is empty");
     }
     return r->with_number == 0 || r->with_number == files->list.count
                ? SLUICE_OK
@@ -338,7 +338,7 @@ sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_er
                              : sl_voc_files_list_folder(files, files->folder, error);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "there are no annotations any more");
+                         "the annotations no longer exist");
 }
 
 void sl_voc_files_close(sl_voc_files *files)

@@ -145,7 +145,7 @@ static int64_t take_extent(reader *r, place what, const char *text)
 {
     const double number = take_edge(r, what, text);
     if (number < 0 || number != floor(number)) {
-        voc_refuse_text(r, what, text, "not a whole number from 0 on");
+        voc_refuse_text(r, what, text, "not a whole number of at least 0");
         return 0;
     }
     return (int64_t)number;
@@ -175,7 +175,7 @@ static bool take_flag(reader *r, place what, const char *text)
 static void voc_xml_take_name(reader *r, const char *text)
 {
     if (*text == '\0' || strlen(text) >= sizeof(r->object.name)) {
-        stop(r, SLUICE_CORRUPT, "the name of an object has no letters, or too many");
+        stop(r, SLUICE_CORRUPT, "the name of an object is empty or too long");
         return;
     }
     memcpy(r->object.name, text, strlen(text) + 1);
@@ -226,8 +226,8 @@ static void voc_refuse_box(reader *r)
 {
     const sl_voc_object *object = &r->object;
     (void)snprintf(r->message, sizeof(r->message),
-                   "a bndbox ends before it begins: \"%.32s\" has xmin %g, ymin %g, xmax %g, ymax "
-                   "%g; correct the box, or remove the object",
+                   "a bndbox has its maximum before its minimum: \"%.32s\" has xmin %g, ymin %g, "
+                   "xmax %g, ymax %g; correct the box, or remove the object",
                    object->name, object->xmin, object->ymin, object->xmax, object->ymax);
     stop(r, SLUICE_CORRUPT, r->message);
 }
@@ -236,7 +236,7 @@ static void voc_xml_take_object(reader *r)
 {
     const uint32_t needed = BIT(NAME) | BIT(XMIN) | BIT(YMIN) | BIT(XMAX) | BIT(YMAX);
     if ((r->seen & needed) != needed) {
-        stop(r, SLUICE_CORRUPT, "an object lacks its name, or a bndbox with four edges");
+        stop(r, SLUICE_CORRUPT, "an object has no name, or no bndbox with four edges");
     } else if (r->object.xmin > r->object.xmax || r->object.ymin > r->object.ymax) {
         voc_refuse_box(r);
     } else if (!r->page->take(r->page->ctx, &r->object)) {
@@ -264,11 +264,11 @@ static void voc_xml_begin_element(void *ctx, const XML_Char *name, const XML_Cha
         return;
     }
     if (r->depth == SL_VOC_DEPTH_MAX) {
-        stop(r, SLUICE_UNSUPPORTED, "its elements lie too deep in each other");
+        stop(r, SLUICE_UNSUPPORTED, "its elements are nested too deeply");
         return;
     }
     if (r->at[r->depth] >= FILENAME) {
-        stop(r, SLUICE_CORRUPT, "a name or number has elements in it");
+        stop(r, SLUICE_CORRUPT, "a name or number contains elements");
         return;
     }
     const place is = voc_xml_place_of(r->at[r->depth], name);
@@ -280,7 +280,7 @@ static void voc_xml_begin_element(void *ctx, const XML_Char *name, const XML_Cha
         r->seen &= ~OF_OBJECT_MASK;
         r->object = (sl_voc_object){.says_occluded = false};
     } else if (is > ANNOTATION && (r->seen & BIT(is)) != 0) {
-        stop(r, SLUICE_CORRUPT, "an element occurs twice that may occur once");
+        stop(r, SLUICE_CORRUPT, "an element that may occur only once is repeated");
         return;
     }
     r->seen |= BIT(is);
@@ -335,7 +335,7 @@ static void begin_dtd(void *ctx, const XML_Char *name, const XML_Char *system,
     (void)system;
     (void)public;
     (void)has_internal;
-    stop(ctx, SLUICE_UNSUPPORTED, "it has a DTD, whose entities could stand for anything");
+    stop(ctx, SLUICE_UNSUPPORTED, "it has a DTD, whose entities could expand to anything");
 }
 
 /* ---- a file ---- */

@@ -6,6 +6,7 @@
 sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error *error)
 {
     (void)page;
-    return sl_error_file(error, SLUICE_UNSUPPORTED, "dataset", 0, path, -1,
-                         "Pascal VOC's annotations: this library was built without libexpat");
+    return sl_error_file(
+        error, SLUICE_UNSUPPORTED, "dataset", 0, path, -1,
+        "Pascal VOC annotations are not supported: this library was built without libexpat");
 }

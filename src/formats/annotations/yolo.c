@@ -90,7 +90,7 @@ static sluice_status yolo_read_pages(opener *o, sluice_error *error)
     const uint64_t count = o->files.count;
     if (count > UINT32_MAX - 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.path, -1,
-                             "more than 2^32 - 2 pictures");
+                             "more than 2^32 - 2 images");
     }
     o->pages = sl_calloc(count, sizeof(*o->pages));
     if (o->pages == NULL) {
@@ -114,12 +114,12 @@ static sluice_status yolo_read_pages(opener *o, sluice_error *error)
     }
     const bool is_stray = o->files.stray[0] != '\0';
     (void)sl_yolo_files_label(&o->files, 0, path);
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.path, -1,
-                         "none of its %llu pictures has a label file: that of the first one would "
-                         "be \"%.512s\"%s%.200s%s",
-                         (unsigned long long)count, path,
-                         is_stray ? "; the labels there are, \"" : "", o->files.stray,
-                         is_stray ? "\" the first, are called otherwise" : "");
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, o->files.path, -1,
+        "none of its %llu images has a label file: the first one's would be \"%.512s\"%s%.200s%s",
+        (unsigned long long)count, path,
+        is_stray ? "; the existing label files have other names, such as \"" : "", o->files.stray,
+        is_stray ? "\"" : "");
 }
 
 /* ---- fields and samples ---- */
@@ -256,7 +256,7 @@ static sluice_status yolo_open_pages(opener *o, const sluice_dataset_options *op
     o->own->classes = json_incref(o->files.yaml.names);
     (void)snprintf(base->info.format, sizeof(base->info.format), "yolo");
     sl_unchecked_add(&base->unchecked, "labels have no checksums");
-    (void)snprintf(base->kind, sizeof(base->kind), "YOLO's labels, and their pictures");
+    (void)snprintf(base->kind, sizeof(base->kind), "YOLO labels, and their images");
     sl_omissions_join(&base->omissions, &o->files.omissions);
     if (o->missing > o->files.count / 10) {
         sl_warnings_add(&base->warnings,
@@ -304,7 +304,7 @@ static sluice_status open_yolo(sl_dataset **dataset, const char *const *paths, s
 SL_FORMAT(yolo) = {
     .name = "yolo",
     .files = "YOLO labels",
-    .known = "YOLO labels (images and labels, a data.yaml, lists of pictures)",
+    .known = "YOLO labels (images and labels, a data.yaml, lists of images)",
     .has_annotations = true,
     .takes_fields = true,
     .takes_split = true,

@@ -39,7 +39,7 @@ static sluice_status yolo_add(sl_yolo_files *files, const char *folder, const ch
     const int length = snprintf(path, sizeof(path), "%s%s%s", absolute ? "" : folder,
                                 absolute || folder[0] == '\0' ? "" : "/", sl_yolo_skip_dots(name));
     if (length < 0 || (size_t)length >= sizeof(path)) {
-        return yolo_files_refuse(files, error, "the path of a picture is too long");
+        return yolo_files_refuse(files, error, "the path of an image is too long");
     }
     if (!sl_grow(&files->text, &files->capacity, files->used + (uint64_t)length + 1, 1) ||
         !sl_grow(&files->files, &files->file_capacity, files->count + 1, sizeof(*files->files))) {
@@ -64,7 +64,8 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
     tree->passes = sl_yolo_are_beside(full) ? sl_yolo_is_label_named : NULL;
     sluice_status status = sl_name_tree_open(tree, full, deep, sl_beside_is_picture, error);
     if (status == SLUICE_OK && tree->count == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, full, -1, "no picture is in it");
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, full, -1,
+                             "the folder contains no images");
     }
     for (uint64_t i = 0; status == SLUICE_OK && i < tree->count; i++) {
         status = yolo_add(files, folder, sl_name_tree_path(tree, i), error);
@@ -94,7 +95,7 @@ static sluice_status take_list_line(sl_yolo_files *files, const picture_list *l,
     if (!sl_beside_is_picture(line)) {
         return sl_error_file(
             error, SLUICE_CORRUPT, STAGE, 0, l->path, sl_text_file_offset(&l->file, line),
-            "line %llu: \"%.256s\" is not the name of a picture", (unsigned long long)number, line);
+            "line %llu: \"%.256s\" is not the name of an image", (unsigned long long)number, line);
     }
     const sluice_status status = yolo_add(files, l->folder, line, error);
     return status == SLUICE_OK
@@ -145,7 +146,7 @@ static sluice_status take_names(sl_yolo_files *files, const char *path, sluice_e
         if (json_array_size(files->yaml.names) == SL_YOLO_CLASSES_MAX ||
             json_array_append_new(files->yaml.names, json_string(line)) != 0) {
             status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1,
-                                   "names of classes that are not valid UTF-8, or too many");
+                                   "class names are not valid UTF-8, or too many");
         }
     }
     files->yaml.rules.classes = (uint32_t)json_array_size(files->yaml.names);
@@ -285,7 +286,7 @@ static sluice_status yolo_open_split(sl_yolo_files *files, sluice_error *error)
     return sl_yolo_find_folder(files, path, &deep)
                ? yolo_add_folder(files, files->pictures, deep, &tree, error)
                : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                               "the pictures of the split have no labels");
+                               "the images of the split have no labels");
 }
 
 static sluice_status open_folder(sl_yolo_files *files, bool deep, sluice_error *error)
@@ -315,9 +316,9 @@ static sluice_status open_path(sl_yolo_files *files, const char *path, sluice_er
         }
         return files->split == NULL
                    ? open_list(files, error)
-                   : yolo_files_refuse(files, error,
-                                       "a list of pictures has no splits: open it without "
-                                       "" SL_OPTION("split"));
+                   : yolo_files_refuse(
+                         files, error,
+                         "a list of images has no splits: open it without " SL_OPTION("split"));
     }
     if (sl_yolo_find_yaml(path, "data.yaml", yaml) ||
         (files->split != NULL && sl_yolo_find_own_yaml(path, true, yaml))) {
@@ -328,7 +329,7 @@ static sluice_status open_path(sl_yolo_files *files, const char *path, sluice_er
     }
     return sl_yolo_find_own_yaml(path, true, yaml)
                ? open_yaml(files, yaml, error)
-               : yolo_files_refuse(files, error, "there are no labels any more");
+               : yolo_files_refuse(files, error, "the labels no longer exist");
 }
 
 sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
@@ -345,7 +346,7 @@ sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error)
                 "classes.txt");
     }
     return status == SLUICE_OK && files->count == 0
-               ? yolo_files_refuse(files, error, "it lists no picture")
+               ? yolo_files_refuse(files, error, "it lists no images")
                : status;
 }
 

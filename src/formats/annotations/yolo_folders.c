@@ -69,8 +69,7 @@ static sluice_status check_ending(const char *folder, const char *label, sluice_
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "label files end with .txt in small letters: rename it, and others that "
-                         "end so");
+                         "label files must end in lower-case .txt: rename it, and others like it");
 }
 
 /* The folder of the labels of a folder's pictures. False: its path is too long. */
@@ -161,7 +160,7 @@ sluice_status sl_yolo_find_inner_split(const sl_yolo_files *files, const sl_name
     sluice_status status =
         count > 0 ? sl_split_choose(list, count, files->split, &chosen, error)
                   : sl_error_set(error, SLUICE_INVALID, STAGE,
-                                 SL_OPTION("split") " \"%.64s\": its pictures have no splits",
+                                 SL_OPTION("split") " \"%.64s\": its images have no splits",
                                  files->split);
     if (status < 0 && error != NULL) {
         sl_error_set_path(error, files->path);

@@ -80,14 +80,14 @@ static sluice_status yolo_split(reader *r)
 static sluice_status yolo_check_class(const reader *r, double class)
 {
     if (class < 0 || class != floor(class)) {
-        return yolo_labels_refuse(r, "its class is not a whole number from 0 on");
+        return yolo_labels_refuse(r, "its class is not a whole number of at least 0");
     }
     return class < r->rules->classes
                ? SLUICE_OK
-               : sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path,
-                               (int64_t)(r->at - r->text),
-                               "line %llu: class %.0f, of %u classes from 0 on",
-                               (unsigned long long)r->line, class, r->rules->classes);
+               : sl_error_file(
+                     r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(r->at - r->text),
+                     "line %llu: class %.0f is out of range: there are %u classes, from 0",
+                     (unsigned long long)r->line, class, r->rules->classes);
 }
 
 static sluice_status yolo_check_range(const reader *r, uint64_t first, uint64_t end, uint64_t step,
@@ -96,11 +96,11 @@ static sluice_status yolo_check_range(const reader *r, uint64_t first, uint64_t 
     for (uint64_t i = first; i < end; i++) {
         if ((i - first) % step < checked &&
             (r->numbers[i] < -SL_YOLO_TOLERANCE || r->numbers[i] > 1 + SL_YOLO_TOLERANCE)) {
-            return sl_error_file(
-                r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(r->at - r->text),
-                "line %llu: %g is not from 0 to 1, as parts of the picture's width "
-                "and height are; divide pixels by these",
-                (unsigned long long)r->line, r->numbers[i]);
+            return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path,
+                                 (int64_t)(r->at - r->text),
+                                 "line %llu: %g is not in 0..1, the range of fractions of the "
+                                 "image's width and height; divide pixel values by these",
+                                 (unsigned long long)r->line, r->numbers[i]);
         }
     }
     return SLUICE_OK;
@@ -112,11 +112,10 @@ static sluice_status yolo_take_box(const reader *r, sl_yolo_object *object)
         object->box[i] = (float)r->numbers[1 + i];
     }
     if (r->numbers[3] < 0 || r->numbers[4] < 0) {
-        return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path,
-                             (int64_t)(r->at - r->text),
-                             "line %llu: its width or height is less than 0: %g x %g; correct the "
-                             "line, or remove it",
-                             (unsigned long long)r->line, r->numbers[3], r->numbers[4]);
+        return sl_error_file(
+            r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(r->at - r->text),
+            "line %llu: negative width or height: %g x %g; correct the line, or remove it",
+            (unsigned long long)r->line, r->numbers[3], r->numbers[4]);
     }
     return yolo_check_range(r, 1, BOX_NUMBERS, 1, 1);
 }
@@ -159,14 +158,13 @@ static sluice_status yolo_refuse_count(const reader *r)
     return points > 0
                ? sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path,
                                (int64_t)(r->at - r->text),
-                               "line %llu: %llu numbers, where kpt_shape makes it %llu",
+                               "line %llu: %llu numbers: kpt_shape requires %llu",
                                (unsigned long long)r->line, (unsigned long long)r->count,
                                (unsigned long long)(BOX_NUMBERS + points))
-               : sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path,
-                               (int64_t)(r->at - r->text),
-                               "line %llu: %llu numbers, where a box has 5 and a polygon 7, 9 or "
-                               "more, an odd number",
-                               (unsigned long long)r->line, (unsigned long long)r->count);
+               : sl_error_file(
+                     r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(r->at - r->text),
+                     "line %llu: %llu numbers: a box has 5, a polygon an odd number of at least 7",
+                     (unsigned long long)r->line, (unsigned long long)r->count);
 }
 
 static sluice_status yolo_take_object(reader *r)

@@ -77,13 +77,13 @@ static sluice_status refuse_outside(const sl_yolo_files *files, const char *list
     const char *end = find_existing_end(files, outside);
     return end == NULL
                ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
-                               "it names \"%.256s\", which does not exist: write the path from the "
-                               "folder of this file",
+                               "it names \"%.256s\", which does not exist: write a path relative "
+                               "to the folder of this file",
                                shown)
-               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
-                               "it names \"%.256s\", which does not exist: write \"%.256s\", which "
-                               "does",
-                               shown, end);
+               : sl_error_file(
+                     error, SLUICE_INVALID, STAGE, 0, list, -1,
+                     "it names \"%.256s\", which does not exist: write \"%.256s\", which exists",
+                     shown, end);
 }
 
 /* Where a split's folder or list is, from the root; as whoever wrote it may have meant it. */
@@ -132,8 +132,9 @@ sluice_status sl_yolo_find_source(const sl_yolo_files *files, const char *list, 
     }
     return outside[0] != '\0'
                ? refuse_outside(files, list, name, outside, error)
-               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1,
-                               "it names \"%.256s\", and there is no such folder or list", name);
+               : sl_error_file(
+                     error, SLUICE_INVALID, STAGE, 0, list, -1,
+                     "it names \"%.256s\", which is neither an existing folder nor a list", name);
 }
 
 /* ---- splits ---- */
@@ -183,10 +184,11 @@ static sluice_status refuse_splits(const sl_yolo_files *files, const char *yaml,
         used += (size_t)snprintf(offers + used, sizeof(offers) - used, "%s%s (%.100s)",
                                  used > 0 ? ", " : "", sl_yolo_splits[i], is_there ? found : name);
     }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1,
-                         "it names several splits, and a dataset is one of them: %s: choose one, "
-                         "such as " SL_OPTION("split") "=\"%s\"",
-                         offers, first);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, yaml, -1,
+        "it names several splits, and only one can be opened: %s: choose one, such as " SL_OPTION(
+            "split") "=\"%s\"",
+        offers, first);
 }
 
 /* Chooses a split by its name, or the only one, which others may name, too. */
@@ -206,7 +208,7 @@ sluice_status sl_yolo_choose_split(const sl_yolo_files *files, const char *yaml,
     }
     if (count == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, yaml, -1,
-                             "it names no pictures: none of train, val and test has any");
+                             "it names no images: train, val and test are empty or missing");
     }
     if (files->split != NULL) {
         const sluice_status status = sl_split_choose(names, count, files->split, &chosen, error);

@@ -57,13 +57,13 @@ static sluice_status yaml_next(reader *r)
     r->has_event = true;
     switch (r->event.type) {
     case YAML_ALIAS_EVENT:
-        return yaml_refuse(r, SLUICE_UNSUPPORTED, "an alias, which is not followed");
+        return yaml_refuse(r, SLUICE_UNSUPPORTED, "aliases are not supported");
     case YAML_SEQUENCE_START_EVENT:
     case YAML_MAPPING_START_EVENT:
         r->depth++;
         return r->depth <= SL_YOLO_DEPTH_MAX
                    ? SLUICE_OK
-                   : yaml_refuse(r, SLUICE_UNSUPPORTED, "lists more than 32 deep");
+                   : yaml_refuse(r, SLUICE_UNSUPPORTED, "lists nested more than 32 deep");
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         r->depth--;
@@ -122,11 +122,11 @@ static sluice_status yaml_add_text(reader *r, json_t *list)
 {
     const char *text = yaml_text(r);
     if (text == NULL) {
-        return yaml_refuse(r, SLUICE_CORRUPT, "a text is wanted here");
+        return yaml_refuse(r, SLUICE_CORRUPT, "expected a text");
     }
     return json_array_append_new(list, json_string(text)) == 0
                ? SLUICE_OK
-               : yaml_refuse(r, SLUICE_CORRUPT, "a text that cannot be kept: not valid UTF-8");
+               : yaml_refuse(r, SLUICE_CORRUPT, "a text is not valid UTF-8");
 }
 
 /* A text or a list of texts, into a new array. */
@@ -156,7 +156,7 @@ static sluice_status yaml_name_class(reader *r, json_t *found)
     uint32_t number;
     char key[24];
     if (!yaml_number(r, SL_YOLO_CLASSES_MAX - 1, &number)) {
-        return yaml_refuse(r, SLUICE_CORRUPT, "the number of a class is wanted here");
+        return yaml_refuse(r, SLUICE_CORRUPT, "expected the number of a class");
     }
     (void)snprintf(key, sizeof(key), "%u", number);
     const sluice_status status = yaml_next(r);
@@ -166,12 +166,11 @@ static sluice_status yaml_name_class(reader *r, json_t *found)
     const char *name = yaml_text(r);
     if (name == NULL || json_object_get(found, key) != NULL) {
         return yaml_refuse(r, SLUICE_CORRUPT,
-                           name == NULL ? "the name of a class is wanted here"
-                                        : "a class has two names");
+                           name == NULL ? "expected the name of a class" : "a class has two names");
     }
     return json_object_set_new(found, key, json_string(name)) == 0
                ? SLUICE_OK
-               : yaml_refuse(r, SLUICE_CORRUPT, "a name that cannot be kept: not valid UTF-8");
+               : yaml_refuse(r, SLUICE_CORRUPT, "a name is not valid UTF-8");
 }
 
 static sluice_status yaml_order_names(const reader *r, json_t *found, json_t *names)
@@ -198,7 +197,7 @@ static sluice_status yaml_take_names(reader *r, sl_yolo_yaml *yaml)
         return r->event.type == YAML_SEQUENCE_START_EVENT || is_null(r)
                    ? yaml_take_texts(r, &yaml->names)
                    : yaml_refuse(r, SLUICE_CORRUPT,
-                                 "\"names\" is a list, or a mapping from numbers");
+                                 "\"names\" must be a list, or a mapping from numbers");
     }
     json_t *found = json_object();
     yaml->names = json_array();
@@ -233,8 +232,8 @@ static sluice_status yaml_take_points(reader *r, sl_yolo_yaml *yaml)
     }
     if (!fine || count != 2 || shape[0] == 0 || (shape[1] != 2 && shape[1] != 3)) {
         return yaml_refuse(r, SLUICE_CORRUPT,
-                           "\"kpt_shape\" is a list of two numbers: of 1 to 1024 points, and of 2 "
-                           "or 3 for each");
+                           "\"kpt_shape\" must be a list of two numbers: 1 to 1024 points, and 2 "
+                           "or 3 values for each");
     }
     yaml->rules.points = shape[0];
     yaml->rules.dims = shape[1];
@@ -281,7 +280,7 @@ static sluice_status yaml_check_key(reader *r, const char *key)
                    : yaml_refuse(r, SLUICE_CORRUPT, "a key that is not valid UTF-8");
     }
     return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, -1,
-                         meant != NULL ? "line %zu: the key \"%.64s\" is not read: write \"%s\""
+                         meant != NULL ? "line %zu: unknown key \"%.64s\": write \"%s\""
                                        : "line %zu: the key \"%.64s\" occurs twice%s",
                          r->event.start_mark.line + 1, key, meant != NULL ? meant : "");
 }
@@ -315,7 +314,7 @@ static sluice_status yaml_take_member(reader *r, sl_yolo_yaml *yaml)
     if (strcmp(key, "nc") == 0 && !is_null(r)) {
         return yaml_number(r, SL_YOLO_CLASSES_MAX, &yaml->rules.classes) && yaml->rules.classes > 0
                    ? SLUICE_OK
-                   : yaml_refuse(r, SLUICE_CORRUPT, "\"nc\" is not a number from 1 to 65536");
+                   : yaml_refuse(r, SLUICE_CORRUPT, "\"nc\" must be a number from 1 to 65536");
     }
     return yaml_pass(r);
 }
@@ -328,7 +327,7 @@ static sluice_status yaml_take_all(reader *r, sl_yolo_yaml *yaml)
         status = yaml_next(r);
     }
     if (status == SLUICE_OK && r->event.type != YAML_MAPPING_START_EVENT) {
-        return yaml_refuse(r, SLUICE_CORRUPT, "no mapping, which a YAML of YOLO's is");
+        return yaml_refuse(r, SLUICE_CORRUPT, "not a mapping: a YOLO YAML file must be one");
     }
     status = status == SLUICE_OK ? yaml_next(r) : status;
     while (status == SLUICE_OK && r->event.type != YAML_MAPPING_END_EVENT) {
@@ -343,11 +342,11 @@ static sluice_status yaml_check(const reader *r, sl_yolo_yaml *yaml)
     const size_t names = json_array_size(yaml->names);
     if (names > SL_YOLO_CLASSES_MAX) {
         return sl_error_file(r->error, SLUICE_UNSUPPORTED, STAGE, 0, r->path, -1,
-                             "%zu names of classes: 65536 are the most", names);
+                             "%zu class names: at most 65536 are allowed", names);
     }
     if (names > 0 && yaml->rules.classes > 0 && names != yaml->rules.classes) {
         return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, -1,
-                             "\"names\" has %zu classes, and \"nc\" is %u", names,
+                             "\"names\" has %zu classes, but \"nc\" is %u", names,
                              yaml->rules.classes);
     }
     yaml->rules.classes = names > 0 ? (uint32_t)names : yaml->rules.classes;

@@ -6,8 +6,9 @@
 sluice_status sl_yolo_yaml_read(sl_yolo_yaml *yaml, const char *path, sluice_error *error)
 {
     (void)yaml;
-    return sl_error_file(error, SLUICE_UNSUPPORTED, "dataset", 0, path, -1,
-                         "a YAML file of YOLO's: this library was built without libyaml");
+    return sl_error_file(
+        error, SLUICE_UNSUPPORTED, "dataset", 0, path, -1,
+        "YAML files of YOLO are not supported: this library was built without libyaml");
 }
 
 void sl_yolo_yaml_close(sl_yolo_yaml *yaml)

@@ -132,7 +132,7 @@ static sluice_status measure_record(flat *own, sluice_error *error)
         if (field->shape[i] == 0 || field->shape[i] > SL_RECORD_BYTES_MAX / bytes) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
                                 "dimension %u of a record is %llu: each must be at least 1, and a "
-                                "record at most 2^31 - 1 bytes",
+                                "record must have at most 2^31 - 1 bytes",
                                 i, (unsigned long long)field->shape[i]);
         }
         bytes *= field->shape[i];
@@ -169,7 +169,7 @@ static sluice_status flat_add_part(flat *own, const sl_flat_part *part, sluice_e
     }
     if (part->bytes > INT64_MAX - info->bytes) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, part->path, 0,
-                             "the files have more than 2^63 bytes in all");
+                             "the files have more than 2^63 bytes in total");
     }
     own->list.files[number].file = part->file;
     own->list.files[number].first = info->samples;
@@ -269,11 +269,10 @@ static sluice_status flat_measure_file(sl_flat_part *part, const char *path, slu
 sluice_status sl_flat_open(sl_dataset **dataset, const char *const *paths, size_t count,
                            const sl_field *field, sluice_error *error)
 {
-    static const sl_flat_kind kind = {"flat",
-                                      "raw files of tensors, as described when they were opened"};
+    static const sl_flat_kind kind = {"flat", "raw files of tensors, as described when opened"};
     *dataset = NULL;
     if (count == 0 || count > UINT32_MAX - 1) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path given, or too many");
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path, or too many paths");
     }
     sl_flat_part *parts = sl_calloc(count, sizeof(*parts));
     if (parts == NULL) {

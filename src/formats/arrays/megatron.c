@@ -200,7 +200,7 @@ static sluice_status add_pair(megatron *own, const char *path, sluice_error *err
     char bin[SL_PATH_BYTES];
     if (!megatron_name_file(index, path, ".idx") || !megatron_name_file(bin, path, ".bin")) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "is not NAME.bin or NAME.idx, as the others are");
+                             "not NAME.bin or NAME.idx, unlike the others");
     }
     sluice_status status = sl_file_list_add(&own->list, bin, error);
     if (status < 0) {
@@ -239,7 +239,7 @@ static sluice_status megatron_open_all(megatron *own, const char *const *paths, 
     info->shards = own->list.count;
     sl_unchecked_add(&own->base.unchecked, "Megatron-LM's files have no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "Megatron-LM's indexed dataset (.bin and .idx): each sequence is a sample");
+                   "a Megatron-LM indexed dataset (.bin and .idx): each sequence is a sample");
     own->base.fields = &own->field;
     return sl_file_list_objects(&own->list, &own->base.objects, error);
 }

@@ -33,7 +33,7 @@ sl_refusal sl_megatron_parse(sl_megatron_head *head, const uint8_t *bytes, uint6
         return sl_refuse("not a Megatron-LM index", 0);
     }
     if (sl_load64(bytes + VERSION) != 1) {
-        return sl_refuse_unknown("its version is not 1", VERSION);
+        return sl_refuse_unknown("unsupported version: only 1 is", VERSION);
     }
     if (!megatron_index_dtype_of(bytes[DTYPE], &head->dtype)) {
         return sl_refuse_unknown("unknown dtype", DTYPE);

@@ -53,7 +53,7 @@ static sluice_status npy_read_header(const sl_handle *from, uint64_t bytes, sl_n
         return npy_refuse(path,
                           sl_npy_is(prefix, sizeof(prefix))
                               ? sl_refuse_unknown("unknown version of the .npy format", 6)
-                              : sl_refuse("not a .npy file, as the others are", 0),
+                              : sl_refuse("not a .npy file, unlike the others", 0),
                           error);
     }
     if (length > SL_NPY_HEADER_MAX || length > bytes) {
@@ -78,15 +78,16 @@ static sluice_status npy_check_size(const char *path, uint64_t bytes, const sl_n
 {
     if (npy->dims == 0 || npy->dims > SLUICE_TENSOR_DIMS_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, 0,
-                             "its array has %u dimensions, not 1 to %d", npy->dims,
+                             "its array has %u dimensions: expected 1 to %d", npy->dims,
                              SLUICE_TENSOR_DIMS_MAX);
     }
     if (bytes - npy->data == npy->bytes) {
         return SLUICE_OK;
     }
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)npy->data,
-                         "its array has %llu bytes according to its header, but the file has %llu",
-                         (unsigned long long)npy->bytes, (unsigned long long)(bytes - npy->data));
+    return sl_error_file(
+        error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)npy->data,
+        "its array has %llu bytes according to its header, but the file holds %llu",
+        (unsigned long long)npy->bytes, (unsigned long long)(bytes - npy->data));
 }
 
 static sluice_status npy_measure(sl_flat_part *part, const char *path, sl_npy *npy,

@@ -58,14 +58,15 @@ sl_refusal sl_npz_parse(sl_npy *npy, const sl_zip_member *member, sl_bytes head)
         return refusal;
     }
     if (npy->dims > SLUICE_TENSOR_DIMS_MAX) {
-        return sl_refuse_unknown("it has more than 8 dimensions", 0);
+        return sl_refuse_unknown("more than 8 dimensions", 0);
     }
     if (member->bytes < npy->data || member->bytes - npy->data != npy->bytes) {
         return sl_refuse("its size does not match its header", 0);
     }
     if (member->method == SL_ZIP_DEFLATED &&
         member->bytes / SL_INFLATE_RATIO_MAX > member->packed) {
-        return sl_refuse("its claimed size is more than deflate can produce from its bytes", 0);
+        return sl_refuse("its size is impossible: deflate cannot produce that much from its bytes",
+                         0);
     }
     return sl_accept();
 }
@@ -170,7 +171,8 @@ static sl_refusal check_array(const archive *a, uint32_t number, const sl_npy *n
     sl_npz_field(&own, npy, false);
     if (npy->dtype != a->fields->dtypes[number] || own.dims != field->dims) {
         return sl_refuse(
-            "its dtype or number of dimensions differs from the files sampled at opening", 0);
+            "its dtype or number of dimensions differs from that in the files sampled at opening",
+            0);
     }
     for (uint32_t i = 0; i < field->dims; i++) {
         if (field->shape[i] != 0 && field->shape[i] != own.shape[i]) {

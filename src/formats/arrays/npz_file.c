@@ -42,7 +42,7 @@ static sluice_status npz_file_refuse(const char *path, uint64_t offset, sl_refus
 
 static sluice_status npz_file_no_memory(const char *path, sluice_error *error)
 {
-    return sl_no_memory_file(error, STAGE, path, "looking at it");
+    return sl_no_memory_file(error, STAGE, path, "reading its directory");
 }
 
 /* ---- the directory ---- */
@@ -165,9 +165,10 @@ static sluice_status npz_file_name_entry(const reader *r, sl_npz_entry *entry, s
     entry->refused =
         is_array ? entry->member.refused : "not an array as numpy.savez stores them (NAME.npy)";
     if (name.size >= sizeof(entry->name) || memchr(name.data, 0, name.size) != NULL) {
-        return sl_error_file(
-            error, SLUICE_UNSUPPORTED, STAGE, 0, r->path, (int64_t)entry->member.header,
-            "a member's name has more than %u bytes, or contains NUL", SL_SOURCE_NAME_BYTES - 1);
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, r->path,
+                             (int64_t)entry->member.header,
+                             "the name of a member has more than %u bytes, or contains NUL",
+                             SL_SOURCE_NAME_BYTES - 1);
     }
     memcpy(entry->name, name.data, name.size);
     return SLUICE_OK;

@@ -231,7 +231,7 @@ static sluice_status npz_rows_check_memory(const rows *own, const sl_npz_file *f
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, own->list.files[0].path, -1,
                                "the arrays kept in memory (all but the one with the largest rows) "
-                               "have %llu MiB; one file per sample needs none",
+                               "need %llu MiB; with one file per sample, none are kept",
                                (unsigned long long)(bytes >> 20));
 }
 

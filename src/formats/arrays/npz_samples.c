@@ -60,8 +60,8 @@ static sluice_status npz_samples_locate_field(const sl_dataset *dataset, uint64_
     const sl_npz_place *found = npz_samples_place_of(own, index, field);
     if (found == NULL || found->head_bytes == 0) {
         *lookup = (sl_place){.object = (uint32_t)index};
-        *why = sl_refuse_unknown("the byte range is not known of numbers, of compressed arrays, "
-                                 "and of files not sampled at opening",
+        *why = sl_refuse_unknown("the byte range is unknown for numbers, for compressed arrays, "
+                                 "and in files not sampled at opening",
                                  0);
         why->field = own->fields.fields[field].name;
         return SLUICE_UNSUPPORTED;
@@ -189,8 +189,8 @@ static void npz_samples_join(column *known, const column *other)
             known->source.refused != NULL ? known->source.refused : other->source.refused;
     } else if (known->dtype != other->dtype || a->dims != b->dims) {
         known->source.refused =
-            "its dtype or number of dimensions differs between files: save it the same way in all, "
-            "or leave it out (" SL_OPTION("the option fields") ")";
+            "its dtype or number of dimensions differs between files: save it the same way in all "
+            "files, or leave it out (" SL_OPTION("the option fields") ")";
     }
     for (uint32_t i = 0; known->source.refused == NULL && i < a->dims; i++) {
         a->shape[i] = a->shape[i] == b->shape[i] ? a->shape[i] : 0;
@@ -382,7 +382,7 @@ static sluice_status npz_samples_measure(npz *own, sluice_error *error)
         }
         if (facts.identity.bytes > SL_RECORD_BYTES_MAX) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
-                                 "the file has %llu bytes: a sample has at most 2^31 - 1",
+                                 "the file has %llu bytes: a sample must have at most 2^31 - 1",
                                  (unsigned long long)facts.identity.bytes);
         }
         file->first = i;

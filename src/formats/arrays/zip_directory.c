@@ -77,7 +77,7 @@ static sl_refusal zip_directory_read_end(sl_zip_end *end, sl_bytes tail, size_t 
     }
     if (end->offset > before || end->bytes != before - end->offset) {
         return sl_refuse("the zip archive's directory is not where its end record says: bytes are "
-                         "missing, or were put before it",
+                         "missing, or were inserted before it",
                          at);
     }
     if (end->members > end->bytes / MEMBER_BYTES) {
@@ -152,7 +152,7 @@ static const char *find_reason(uint16_t flags, uint16_t method)
         return "it is encrypted";
     }
     if ((flags & PATCHED) != 0) {
-        return "it is a patch of other data";
+        return "it is a patch for other data";
     }
     return method == SL_ZIP_STORED || method == SL_ZIP_DEFLATED
                ? NULL
@@ -233,7 +233,7 @@ sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit)
 {
     if (local.size < SL_ZIP_LOCAL_BYTES + member->name.size ||
         sl_load32(local.data) != SIGNATURE_LOCAL) {
-        return sl_refuse("there is no zip member header where the directory says", 0);
+        return sl_refuse("no zip member header at the offset that the directory gives", 0);
     }
     const uint8_t *name = local.data + SL_ZIP_LOCAL_BYTES;
     if (sl_load16(local.data + 8) != member->method ||

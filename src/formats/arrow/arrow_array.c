@@ -53,7 +53,7 @@ static sluice_status unpack_buffer(const sl_arrow_body *body, uint64_t at, sl_by
     if (body->batch->codec == SL_ARROW_LZ4) {
         return sl_lz4_unpack_frame(packed, data->bytes, data->size)
                    ? SLUICE_OK
-                   : sl_arrow_corrupt(body->reader, at, "broken frame of LZ4", error);
+                   : sl_arrow_corrupt(body->reader, at, "broken LZ4 frame", error);
     }
     const sluice_status status =
         sl_frame_unpack_to(body->frame, packed, data->bytes, data->size, &why);
@@ -124,7 +124,7 @@ static sluice_status arrow_array_load(const sl_arrow_body *body, uint32_t number
     }
     if (status == SLUICE_OK && data->size < needed) {
         status = sl_arrow_corrupt(body->reader, data->at,
-                                  "a buffer is shorter than its array needs it", error);
+                                  "a buffer is shorter than its array requires", error);
     }
     if (status < 0) {
         sl_free(data->bytes);
@@ -216,7 +216,7 @@ static sluice_status open_data(sl_arrow_data *data, const sl_arrow_body *body, u
     return buffer.bytes >= needed
                ? SLUICE_OK
                : sl_arrow_corrupt(body->reader, data->at,
-                                  "a buffer is shorter than its array needs it", error);
+                                  "a buffer is shorter than its array requires", error);
 }
 
 static sluice_status open_leaf(sl_arrow_array *array, const sl_arrow_body *body, bool with_data,

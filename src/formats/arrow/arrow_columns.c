@@ -44,7 +44,7 @@ static const char *unreadable_list(const sl_arrow_schema *schema, uint32_t numbe
 {
     const sl_arrow_node *item = &schema->nodes[number + 1];
     if (item->coded) {
-        return "lists of values of a dictionary";
+        return "lists of dictionary values";
     }
     if (arrow_columns_is_text(item)) {
         return "lists of texts";
@@ -55,7 +55,7 @@ static const char *unreadable_list(const sl_arrow_schema *schema, uint32_t numbe
     switch (item->layout) {
     case SL_ARROW_AS_LISTS:
     case SL_ARROW_AS_FIXED_LISTS:
-        return "lists of lists of any length";
+        return "lists of variable-length lists";
     case SL_ARROW_AS_STRUCTS:
         return "lists of structures";
     default:
@@ -68,7 +68,7 @@ static const char *arrow_unreadable(const finder *f, uint32_t number)
 {
     const sl_arrow_node *node = &f->schema->nodes[number];
     if (node->coded) {
-        return "values of a dictionary that are not texts";
+        return "dictionary values that are not texts";
     }
     if (f->in_list && (arrow_columns_is_text(node) || is_binary(node))) {
         return arrow_columns_is_text(node) ? "lists of texts" : "lists of bytes";

@@ -160,8 +160,7 @@ static sluice_status find_message(walker *w, uint64_t at, sl_arrow_place *place,
     if (length > left - head) {
         return sl_arrow_corrupt(
             reader, at,
-            at > 0 || marked ? cut_short : "it does not begin as an Arrow stream or file does",
-            error);
+            at > 0 || marked ? cut_short : "it does not begin like an Arrow stream or file", error);
     }
     place->metadata = at + head;
     place->metadata_bytes = length;
@@ -177,9 +176,9 @@ static sluice_status read_message(walker *w, sl_arrow_place *place, sl_arrow_mes
         return status;
     }
     if (message->body_bytes > w->reader.file.bytes - place->body) {
-        return sl_arrow_corrupt(&w->reader, place->metadata,
-                                "the file is truncated: a batch is longer than what is left",
-                                error);
+        return sl_arrow_corrupt(
+            &w->reader, place->metadata,
+            "the file is truncated: a batch is longer than the rest of the file", error);
     }
     place->body_bytes = message->body_bytes;
     place->batch = message->kind == SL_ARROW_BATCH;
@@ -194,8 +193,8 @@ static sluice_status check_end(const walker *w, uint64_t at, sluice_error *error
     return w->reader.file.bytes - at < 8
                ? SLUICE_OK
                : sl_arrow_corrupt(&w->reader, at,
-                                  "more follows the end of the stream: joined streams have to be "
-                                  "files of their own",
+                                  "unexpected data after the end of the stream: split concatenated "
+                                  "streams into separate files",
                                   error);
 }
 
@@ -238,8 +237,7 @@ static sluice_status arrow_file_count_bytes(walker *w, const sl_arrow_place *pla
     w->seen += place->metadata_bytes + place->body_bytes;
     return w->seen <= w->reader.file.bytes
                ? SLUICE_OK
-               : sl_arrow_corrupt(&w->reader, place->metadata, "its batches lie over one another",
-                                  error);
+               : sl_arrow_corrupt(&w->reader, place->metadata, "its batches overlap", error);
 }
 
 /* Its metadata are read to where those of the footer were, which `block` is a copy of. */
@@ -251,14 +249,15 @@ static sluice_status walk_block(walker *w, const uint8_t *block, sluice_error *e
     const uint32_t metadata = sl_load32(block + 8);
     if (at > w->reader.file.bytes || metadata > w->reader.file.bytes - at) {
         return sl_arrow_corrupt(&w->reader, w->reader.file.bytes - TAIL_BYTES,
-                                "a batch lies outside of the file", error);
+                                "a batch is outside the file", error);
     }
     sluice_status status = find_message(w, at, &place, error);
     if (status < 0) {
         return status;
     }
     if (place.metadata_bytes == 0 || place.body - at > metadata) {
-        return sl_arrow_corrupt(&w->reader, at, "the footer says otherwise of this message", error);
+        return sl_arrow_corrupt(&w->reader, at,
+                                "this message differs from its description in the footer", error);
     }
     place.body = at + metadata;
     status = read_message(w, &place, &message, error);
@@ -320,8 +319,7 @@ static sluice_status arrow_file_read_footer(walker *w, uint64_t *at, sluice_erro
     const uint32_t length = sl_load32(tail);
     if (memcmp(tail + 4, magic, MAGIC_BYTES) != 0 || length > bytes - TAIL_BYTES) {
         return sl_arrow_corrupt(&w->reader, bytes - TAIL_BYTES,
-                                "it does not end with a footer, as an Arrow file does: it is "
-                                "truncated",
+                                "it does not end with a footer like an Arrow file: it is truncated",
                                 error);
     }
     *at = bytes - TAIL_BYTES - length;
@@ -339,8 +337,8 @@ static sluice_status walk_file(walker *w, sluice_error *error)
     const sl_flat_table schema = sl_flat_child(&footer, FOOTER_SCHEMA);
     const int64_t version = sl_flat_number(&footer, FOOTER_VERSION, 2, 0);
     if (version < SL_ARROW_V4 || version > SL_ARROW_V5 || w->reader.flat.damaged) {
-        return sl_arrow_corrupt(&w->reader, at, "the footer is damaged, or of another version",
-                                error);
+        return sl_arrow_corrupt(&w->reader, at,
+                                "the footer is damaged, or has an unsupported version", error);
     }
     status = take_schema(w, &schema, (int)version, at, error);
     return status == SLUICE_OK ? walk_blocks(w, &footer, error) : status;
@@ -359,7 +357,7 @@ sluice_status sl_arrow_file_batch(const sl_arrow_file *file, const sl_arrow_plac
     const sl_refusal refusal =
         message->kind == SL_ARROW_BATCH && message->body_bytes == place->body_bytes
             ? sl_arrow_batch_check(&message->batch, &file->schema, place->body_bytes)
-            : sl_refuse("the file is being changed", 0);
+            : sl_refuse("the file is being modified", 0);
     body->schema = &file->schema;
     body->batch = &message->batch;
     body->at = place->body;
@@ -382,7 +380,7 @@ static sluice_status arrow_file_walk(walker *w, sluice_error *error)
     }
     if (memcmp(head, "FEA1", 4) == 0) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->reader.path, 0,
-                             "it is Feather of version 1: write it again, as version 2 "
+                             "unsupported Feather version 1: rewrite it as version 2 "
                              "(pyarrow.feather.write_feather)");
     }
     return memcmp(head, magic, MAGIC_BYTES) == 0 ? walk_file(w, error) : walk_stream(w, error);

@@ -51,13 +51,12 @@ static sluice_status arrow_large_refuse_packed(sl_arrow_table *table,
         const uint64_t bytes = arrow_large_bytes_of(table, plan->of[i]);
         if (table->columns->of[plan->of[i]].list.count > 0 ||
             (bytes > PACKED_ALL_BYTES && bytes / table->rows >= PACKED_ROW_BYTES)) {
-            return sl_error_file(
-                error, SLUICE_UNSUPPORTED, STAGE, 0, table->path, -1,
-                "its batches are compressed, so that no value of the column \"%s\" can "
-                "be read by itself: write it again without, in Python "
-                "pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), NEW, "
-                "compression=\"uncompressed\")",
-                table->columns->table.source[plan->fields.column[i]].name);
+            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, table->path, -1,
+                                 "its batches are compressed, so values of column \"%s\" cannot be "
+                                 "read one by one: rewrite it uncompressed, in Python "
+                                 "pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), "
+                                 "NEW, compression=\"uncompressed\")",
+                                 table->columns->table.source[plan->fields.column[i]].name);
         }
     }
     return SLUICE_OK;

@@ -30,7 +30,7 @@ static sl_refusal parse_batch(sl_arrow_batch *batch, const sl_flat_table *table)
         const sl_flat_table coding = sl_flat_child(table, BATCH_COMPRESSION);
         const int64_t codec = sl_flat_number(&coding, COMPRESSION_CODEC, 1, 0);
         if (codec < 0 || codec > 1 || sl_flat_number(&coding, COMPRESSION_METHOD, 1, 0) != 0) {
-            return sl_refuse_unknown("it is compressed in a way that is not known", 0);
+            return sl_refuse_unknown("unknown compression", 0);
         }
         batch->codec = codec == 0 ? SL_ARROW_LZ4 : SL_ARROW_ZSTD;
     }
@@ -52,8 +52,8 @@ static sl_refusal parse_header(sl_arrow_message *message, const sl_flat_table *h
         return data.of != NULL ? parse_batch(&message->batch, &data) : sl_refuse(damaged, 0);
     }
     default:
-        return sl_refuse_unknown("it holds messages that are not part of a table (tensors, say)",
-                                 0);
+        return sl_refuse_unknown(
+            "it contains messages that are not part of a table (such as tensors)", 0);
     }
 }
 
@@ -68,7 +68,7 @@ sl_refusal sl_arrow_message_parse(sl_arrow_message *message, sl_flatbuffer *flat
         return sl_refuse(damaged, 0);
     }
     if (version < SL_ARROW_V4 || version > SL_ARROW_V5) {
-        return sl_refuse_unknown("its metadata have another version than 4 and 5", 0);
+        return sl_refuse_unknown("unsupported version of its metadata: only 4 and 5 are", 0);
     }
     *message =
         (sl_arrow_message){.kind = kind < SL_ARROW_OTHER ? (sl_arrow_kind)kind : SL_ARROW_OTHER,
@@ -114,7 +114,7 @@ uint32_t sl_arrow_batch_first(const sl_arrow_batch *batch, const sl_arrow_node *
 static sl_refusal check_counts(const sl_arrow_batch *batch, uint64_t nodes, uint64_t buffers,
                                uint32_t views)
 {
-    static const char other[] = "a batch has other arrays than the schema says";
+    static const char other[] = "the arrays of a batch do not match the schema";
     if (batch->nodes.count != nodes || batch->views.count < views) {
         return sl_refuse(other, 0);
     }
@@ -133,7 +133,7 @@ static sl_refusal check_buffers(const sl_arrow_batch *batch, uint64_t body_bytes
     for (uint32_t i = 0; i < batch->buffers.count; i++) {
         const sl_extent buffer = sl_arrow_batch_buffer(batch, i);
         if (buffer.offset > body_bytes || buffer.bytes > body_bytes - buffer.offset) {
-            return sl_refuse("a buffer of a batch lies outside of it", 0);
+            return sl_refuse("a buffer of a batch is outside the batch", 0);
         }
     }
     for (uint32_t i = 0; i < batch->nodes.count; i++) {
@@ -156,7 +156,7 @@ sl_refusal sl_arrow_batch_check(const sl_arrow_batch *batch, const sl_arrow_sche
     for (uint32_t i = 0; refusal.text == NULL && i < schema->count; i = schema->nodes[i].end) {
         uint64_t nulls;
         if (sl_arrow_batch_length(batch, i, &nulls) != batch->rows) {
-            refusal = sl_refuse("a column has another length than its batch", 0);
+            refusal = sl_refuse("the length of a column differs from its batch", 0);
         }
     }
     return refusal;

@@ -59,12 +59,11 @@ static sluice_status arrow_open_check_file(const opener *o, uint32_t number, slu
                              "without liblz4 (Debian: liblz4-dev)");
     }
     const char *column = sl_arrow_schema_differs(&file->schema, &o->files[0].schema);
-    return column == NULL
-               ? SLUICE_OK
-               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                               "it has other columns than \"%.512s\", or in another order: the "
-                               "first that differs is \"%.256s\"",
-                               o->own->paths.files.files[0].path, column);
+    return column == NULL ? SLUICE_OK
+                          : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                          "its columns differ from those of \"%.512s\", or are in "
+                                          "another order: the first difference is \"%.256s\"",
+                                          o->own->paths.files.files[0].path, column);
 }
 
 static sluice_status arrow_open_files(opener *o, sluice_error *error)
@@ -83,7 +82,8 @@ static sluice_status arrow_open_files(opener *o, sluice_error *error)
     }
     if (status == SLUICE_OK && (o->rows == 0 || o->rows > INT64_MAX)) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[0].path, -1,
-                               o->rows == 0 ? "no sample: it has no rows" : "it has too many rows");
+                               o->rows == 0 ? "no samples: the file has no rows"
+                                            : "it has too many rows");
     }
     return status;
 }
@@ -225,7 +225,7 @@ static sluice_status arrow_open_read_rows(opener *o, sluice_error *error)
     }
     if (status == SLUICE_OK && elsewhere >= o->rows) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->paths.files.files[0].path,
-                             -1, "of its pictures: %s", sl_arrow_lack_text(SL_ARROW_LACKS_PICTURE));
+                             -1, "of its images: %s", sl_arrow_lack_text(SL_ARROW_LACKS_PICTURE));
     }
     return status;
 }
@@ -272,7 +272,7 @@ static sluice_status take_info(opener *o, sluice_error *error)
         sl_arrow_order_read(&own->paths, o->rows, &own->table.order, &info->samples, error);
     if (status == SLUICE_OK && info->samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->paths.tables.files[0].path, -1,
-                               "no sample: there are no row numbers in it");
+                               "no samples: it contains no row numbers");
     }
     if (status < 0) {
         return status;

@@ -55,7 +55,7 @@ static sluice_status take_table(maker *m, const sl_arrow_rows *numbers, uint64_t
         const uint64_t row = (uint64_t)value.integer;
         if (why.text != NULL || !value.present || row >= end - first) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1,
-                                 "number %llu of its rows is out of range: there are %llu",
+                                 "entry %llu of its row list is out of range: there are %llu rows",
                                  (unsigned long long)i, (unsigned long long)(end - first));
         }
         m->order[m->samples++] = first + row;
@@ -71,7 +71,7 @@ static sluice_status arrow_order_read_numbers(const sl_arrow_file *file, const c
     if (file->schema.count != 1 || node->type != SL_ARROW_INT || node->coded ||
         (file->lz4 && !sl_lz4_is_there())) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0,
-                             "not a table of row numbers, one column of integers");
+                             "not a table of row numbers, with one column of integers");
     }
     const sl_arrow_column column = {.chain = {.count = 1}, .path = SL_ARROW_NONE};
     sl_columnar_fields plan = {.large_of = {SL_FIELD_NONE}, .side_count = 1};

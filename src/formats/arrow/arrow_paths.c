@@ -129,10 +129,11 @@ static sluice_status refuse_dict(const char *folder, const split_names *names, s
     for (uint32_t i = 0; i < names->count; i++) {
         sl_name_list_add(&all, names->of[i]);
     }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                         "holds several datasets, one for each split: %s: choose one "
-                         "(" SL_OPTION("split") " \"%.64s\"), or open its folder (%.256s/%.64s)",
-                         all.text, first, folder, first);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, folder, -1,
+        "the folder contains several datasets, one per split: %s: choose one (" SL_OPTION(
+            "split") " \"%.64s\"), or open its folder (%.256s/%.64s)",
+        all.text, first, folder, first);
 }
 
 /* Writes the folder of the split that is wanted to `inner`. */
@@ -194,14 +195,13 @@ typedef struct saved {
 static sluice_status check_name(const saved *s, const char *name, sluice_error *error)
 {
     if (name == NULL || name[0] == '\0') {
-        return refuse_state(s->path, "it names a file that does not lie beside it", error);
+        return refuse_state(s->path, "it names a file that is not beside it", error);
     }
     if (s->boundary == NULL || (strchr(name, '/') == NULL && strcmp(name, "..") != 0)) {
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, s->path, -1,
-                         "it names \"%.256s\", which does not lie beside it: " SL_BOUNDARY_ADVICE,
-                         name);
+                         "it names \"%.256s\", which is not beside it: " SL_BOUNDARY_ADVICE, name);
 }
 
 static sluice_status add_named(sl_file_list *list, const saved *s, const json_t *entries,
@@ -285,8 +285,8 @@ static sluice_status arrow_paths_add_entry(void *ctx, const sl_store_entry *entr
     }
     if (sl_store_is_folder(entry, path)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                             "holds Arrow files and the folder \"%.256s\": name the files "
-                             "(%.256s/*.arrow) or that folder",
+                             "the folder contains Arrow files and the folder \"%.256s\": name the "
+                             "files (%.256s/*.arrow) or that folder",
                              name, folder);
     }
     if (!arrow_paths_is_named(name)) {
@@ -317,7 +317,7 @@ static void leave_out_cached(sl_arrow_paths *paths)
     for (uint32_t i = 0; cached < files->count && i < files->count; i++) {
         if (is_cached_result(files->files[i].path)) {
             sl_omit(paths->how.omissions, SL_OMITTED_THINGS,
-                    "results that datasets has cached (cache-*.arrow)", files->files[i].path);
+                    "cached results of datasets (cache-*.arrow)", files->files[i].path);
             sl_free(files->files[i].path);
         } else {
             files->files[kept++] = files->files[i];
@@ -341,8 +341,8 @@ static sluice_status check_stems(const sl_listed_file *files, uint32_t count, co
         const char *name = sl_path_name(files[i].path);
         if (stem_of(name) != length || memcmp(name, first, length) != 0) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                                 "holds files of several datasets (\"%.128s\" and \"%.128s\"): "
-                                 "name the files of the one that is meant",
+                                 "the folder contains files of several datasets (\"%.128s\" and "
+                                 "\"%.128s\"): name the files of one of them",
                                  first, name);
         }
     }
@@ -372,7 +372,8 @@ static sluice_status arrow_paths_list_folder(sl_arrow_paths *paths, const char *
     sluice_status status =
         sl_store_list((sl_file_name){STAGE, path}, arrow_paths_add_entry, &l, error);
     if (status == SLUICE_OK && files->count == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "holds no Arrow files");
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                               "the folder contains no Arrow files");
     }
     if (status == SLUICE_OK) {
         qsort(files->files, files->count, sizeof(*files->files), arrow_paths_compare_paths);
@@ -469,7 +470,7 @@ sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *give
     }
     if (status == SLUICE_OK && paths->files.count == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, given[0], -1,
-                               "names no files: it is an empty dataset");
+                               "it names no files: the dataset is empty");
     }
     if (status < 0) {
         sl_arrow_paths_close(paths);

@@ -18,11 +18,11 @@ void sl_arrow_places_close(sl_arrow_places *places)
 const char *sl_arrow_lack_text(sl_arrow_lack lack)
 {
     static const char *const texts[SL_ARROW_LACK_COUNT] = {
-        [SL_ARROW_LACKS_WHOLE] = "its list holds a null",
-        [SL_ARROW_LACKS_SHAPE] = "its list has another number of elements than its shape says",
+        [SL_ARROW_LACKS_WHOLE] = "its list contains a null",
+        [SL_ARROW_LACKS_SHAPE] = "the number of elements of its list does not match its shape",
         [SL_ARROW_LACKS_PICTURE] =
-            "it is not in the file, which has only its path: save the dataset with the pictures in "
-            "it (save_to_disk of Hugging Face's datasets), or open their folder"};
+            "it is not in the file, which has only its path: save the dataset with embedded images "
+            "(save_to_disk of Hugging Face's datasets), or open their folder"};
     return texts[lack];
 }
 

@@ -124,7 +124,7 @@ static sluice_status arrow_rows_no_memory(const reading *r, sluice_error *error)
 {
     const uint64_t rows = r->j->rows->rows + r->body->batch->rows;
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->j->reader.path, -1,
-                         "out of memory for where %llu rows lie", (unsigned long long)rows);
+                         "out of memory for the locations of %llu rows", (unsigned long long)rows);
 }
 
 /* A row, or an element of a list, of the array. Space for it grows with what is found in buffers
@@ -163,7 +163,8 @@ static sluice_status arrow_rows_take_list(reading *r, const sl_arrow_array *list
     const sl_refusal refusal = sl_arrow_lists_row(lists, row, &begin, &end);
     if (refusal.text != NULL || end > r->array.rows) {
         return arrow_rows_fail(
-            r, row, refusal.text != NULL ? refusal.text : "its list is longer than it is", error);
+            r, row, refusal.text != NULL ? refusal.text : "its list extends beyond its elements",
+            error);
     }
     sluice_status status =
         sl_arrow_places_begin(places) ? SLUICE_OK : arrow_rows_no_memory(r, error);
@@ -453,7 +454,7 @@ static sluice_status arrow_rows_read_place(job *j, const sl_arrow_place *at, slu
     const bool is_batch = message.kind == SL_ARROW_BATCH;
     if (is_batch != at->batch || (!is_batch && message.kind != SL_ARROW_DICTIONARY) ||
         message.body_bytes != at->body_bytes) {
-        return sl_arrow_corrupt(&j->reader, at->metadata, "the file is being changed", error);
+        return sl_arrow_corrupt(&j->reader, at->metadata, "the file is being modified", error);
     }
     const sl_arrow_body body = {.reader = &j->reader,
                                 .schema = &j->file->schema,

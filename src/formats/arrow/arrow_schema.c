@@ -169,7 +169,7 @@ static sl_refusal arrow_schema_set_name(sl_arrow_node *node, const sl_flat_table
     const sl_bytes name = sl_flat_text(field, FIELD_NAME);
     if (name.size >= sizeof(node->name) ||
         (name.size > 0 && memchr(name.data, 0, name.size) != NULL)) {
-        return sl_refuse_unknown("a column's name has more than 255 bytes, or a NUL in it", 0);
+        return sl_refuse_unknown("a column's name has more than 255 bytes, or contains NUL", 0);
     }
     if (name.size > 0) {
         memcpy(node->name, name.data, name.size);
@@ -200,7 +200,7 @@ static sl_refusal parse_node(parser *p, const sl_flat_table *field, uint32_t par
 {
     sl_arrow_schema *schema = p->schema;
     if (schema->count == NODES_MAX) {
-        return sl_refuse_unknown("it has more than 4096 columns and parts of them", 0);
+        return sl_refuse_unknown("it has more than 4096 columns and nested fields", 0);
     }
     if (!add_node(schema)) {
         return (sl_refusal){.text = "out of memory for its schema", .status = SLUICE_NOMEM};
@@ -212,7 +212,7 @@ static sl_refusal parse_node(parser *p, const sl_flat_table *field, uint32_t par
         return refusal;
     }
     if (!arrow_schema_set_type(node, field, p->version)) {
-        return sl_refuse_unknown("a column is of a type that is not known", 0);
+        return sl_refuse_unknown("a column has an unknown type", 0);
     }
     if (!set_dictionary(node, field)) {
         return sl_refuse(damaged, 0);
@@ -285,9 +285,8 @@ static sl_refusal arrow_schema_parse(parser *p, const sl_flat_table *table)
 {
     const sl_flat_vector fields = sl_flat_vector_of(table, SCHEMA_FIELDS, 4);
     if (sl_flat_number(table, SCHEMA_ENDIANNESS, 2, 0) != 0) {
-        return sl_refuse_unknown("its numbers are big-endian: write it again on a machine that is "
-                                 "little-endian",
-                                 0);
+        return sl_refuse_unknown(
+            "its numbers are big-endian: rewrite it on a little-endian machine", 0);
     }
     if (fields.count > SL_SOURCE_COLUMNS_MAX) {
         return sl_refuse_unknown("it has more than 1024 columns", 0);

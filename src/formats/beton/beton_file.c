@@ -69,7 +69,7 @@ static sluice_status beton_file_make_space(const reader *r, sluice_error *error)
     const uint64_t most = head->row_bytes + (uint64_t)file->pictures * sizeof(*file->sizes);
     if (file->pictures > 0 && head->table_rows / file->pictures < head->samples) {
         return beton_file_fail(
-            r, sl_refuse("its allocation table has fewer rows than there are pictures", 0),
+            r, sl_refuse("its allocation table has fewer rows than there are images", 0),
             head->table_at, error);
     }
     const bool possible =
@@ -100,7 +100,7 @@ static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t co
                 return sl_error_file(
                     error, SLUICE_CORRUPT, STAGE, 0, r->from.name.path,
                     (int64_t)(head->rows_at + i * head->row_bytes + file->columns[c].at),
-                    "the picture of sample %llu is outside the pages", (unsigned long long)i);
+                    "the image of sample %llu is outside the pages", (unsigned long long)i);
             }
         }
     }

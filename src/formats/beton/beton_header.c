@@ -73,7 +73,7 @@ static const char *beton_header_read_dtype(sluice_dtype *dtype, sl_bytes text)
     json_t *descr = sl_json_parse(text);
     const json_t *pair = json_array_get(descr, 0);
     const json_t *type = json_array_get(pair, 1);
-    const char *why = "its dtype is not written as numpy does";
+    const char *why = "its dtype is not in numpy's form";
     if (json_array_size(descr) == 1 && json_array_size(pair) == 2 && json_is_string(type)) {
         why = sl_npy_dtype(json_string_value(type), json_string_length(type), dtype);
     } else if (json_array_size(descr) > 1) {
@@ -122,12 +122,12 @@ static sl_refusal read_column(sl_beton_column *column, const uint8_t *field, siz
     *column = (sl_beton_column){.kind = (sl_beton_kind)field[0]};
     memcpy(column->source.name, field + NAME, NAME_BYTES);
     if (field[0] == 255) {
-        return sl_refuse_unknown("a field is of a custom type (255), whose size within a row is "
+        return sl_refuse_unknown("a field has a custom type (255), whose size within a row is "
                                  "unknown, so that no field can be read",
                                  offset);
     }
     if (field[0] >= sizeof(kinds) / sizeof(kinds[0])) {
-        return sl_refuse_unknown("a field is of an unknown type", offset);
+        return sl_refuse_unknown("a field has an unknown type", offset);
     }
     column->source.field =
         (sl_field){.type = kinds[field[0]].type, .compression = SLUICE_COMPRESSION_NEVER};
@@ -202,7 +202,7 @@ static sl_refusal give_picture(const uint8_t *part, const sl_field *field, sl_va
     }
     if (part[0] == MODE_RAW &&
         (value->bytes.size == 0 || value->bytes.size != (uint64_t)width * height * 3)) {
-        return sl_refuse("size does not match the picture's width and height", value->offset);
+        return sl_refuse("size does not match the image's width and height", value->offset);
     }
     const sl_refusal refusal = sl_source_value(field, value);
     if (sl_type_is_media(field->type)) {

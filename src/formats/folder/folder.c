@@ -304,15 +304,14 @@ static sluice_status report_empty(const folder *own, uint32_t count, uint32_t fi
         const char *only = find_only(own, label);
         return sl_error_file(
             error, SLUICE_INVALID, STAGE, 0, own->root, -1,
-            "all its pictures are in \"%.200s\", and none in \"%.100s\"%s: open %.200s/%.200s "
+            "all its images are in \"%.200s\", and none in \"%.100s\"%s: open %.200s/%.200s "
             "(" SL_OPTION("allow_empty_classes") " makes each of these folders a class)",
             only, sl_folder_text(&own->list, own->list.classes[first]), others, own->root, only);
     }
-    return sl_error_file(
-        error, SLUICE_INVALID, STAGE, 0, own->root, -1,
-        "no picture in the class folder \"%.256s\"%s, which would still be a class: move it "
-        "elsewhere, or accept that (" SL_OPTION("allow_empty_classes") ")",
-        sl_folder_text(&own->list, own->list.classes[first]), others);
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
+                         "no image in the class folder \"%.256s\"%s, which would still be a class: "
+                         "move it elsewhere, or accept that (" SL_OPTION("allow_empty_classes") ")",
+                         sl_folder_text(&own->list, own->list.classes[first]), others);
 }
 
 static sluice_status refuse_empty_classes(const folder *own, sluice_error *error)
@@ -384,16 +383,15 @@ static void describe_captions(folder *own)
     const uint64_t without = own->list.file_count - own->list.captions;
     const bool repeats = sl_folder_shape_has_repeats(&own->list);
     const size_t used = strlen(own->base.kind);
-    (void)snprintf(
-        own->base.kind + used, sizeof(own->base.kind) - used,
-        ", with captions from the .txt or .caption files beside them%s",
-        repeats ? " (kohya's repeats, the numbers of the folders' names, are not applied)" : "");
+    (void)snprintf(own->base.kind + used, sizeof(own->base.kind) - used,
+                   ", with captions from the .txt or .caption files beside them%s",
+                   repeats ? " (kohya's repeats, the numbers in the folder names, are not applied)"
+                           : "");
     if (without > 0) {
-        sl_warnings_add(
-            &own->base.warnings,
-            "%llu images have no file with a caption (their name, with .txt or .caption): these "
-            "samples lack the field \"caption\"",
-            (unsigned long long)without);
+        sl_warnings_add(&own->base.warnings,
+                        "%llu images have no caption file (the same name, with .txt or .caption): "
+                        "these samples lack the field \"caption\"",
+                        (unsigned long long)without);
     }
 }
 
@@ -403,7 +401,7 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
     own->captions = !own->list.flat && 2 * own->list.captions >= own->list.file_count;
     if (own->list.file_count > UINT32_MAX - 1) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
-                             "more than 2^32 - 2 pictures");
+                             "more than 2^32 - 2 images");
     }
     const bool says_none = !own->list.flat && says_unlabelled(own->root);
     own->list.flat = own->list.flat || says_none;
@@ -434,7 +432,7 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
     sl_folder_shape_describe(&own->list, own->base.kind, sizeof(own->base.kind));
     if (says_none) {
         (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                       "a folder of pictures without labels, as its dataset.json says");
+                       "a folder of images without labels, according to its dataset.json");
     }
     own->base.whole_objects = true;
     if (own->captions) {

@@ -54,7 +54,7 @@ typedef struct walk {
 
 static sluice_status folder_list_out_of_memory(const walk *w)
 {
-    return sl_no_memory_file(w->error, STAGE, w->root, "for the list of pictures");
+    return sl_no_memory_file(w->error, STAGE, w->root, "for the list of images");
 }
 
 static bool grow32(void *array, uint32_t *capacity, uint32_t count, size_t item_bytes)
@@ -634,9 +634,9 @@ void sl_folder_list_omit(const sl_folder_list *list, bool captions, sl_omissions
         [SL_FOLDER_HIDDEN_FILES] = {SL_OMITTED_THINGS, "hidden and system files"},
         [SL_FOLDER_HIDDEN_FOLDERS] = {SL_OMITTED_THINGS,
                                       "hidden and system folders, with all that is in them"},
-        [SL_FOLDER_OTHER_PICTURES] = {SL_OMITTED_IMAGES,
-                                      "images with an extension that image folders do not take: "
-                                      "rename or convert them"},
+        [SL_FOLDER_OTHER_PICTURES] =
+            {SL_OMITTED_IMAGES,
+             "images with an extension that image folders do not use: rename or convert them"},
         [SL_FOLDER_BESIDE] = {SL_OMITTED_IMAGES, "images beside the class folders"},
         [SL_FOLDER_OTHERS] = {SL_OMITTED_THINGS, "files that are not images"},
         [SL_FOLDER_TEXTS] = {SL_OMITTED_THINGS, "texts that are not captions of most images"},

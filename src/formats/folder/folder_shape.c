@@ -50,11 +50,12 @@ static sluice_status refuse_beside(const sl_folder_list *list, const char *root,
     char folders[NAMES_BYTES];
     sl_seen_names_write(&list->beside, pictures, sizeof(pictures));
     sl_seen_names_write(classes, folders, sizeof(folders));
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
-                         "it holds pictures itself (%llu: %s), which would be skipped, and no more "
-                         "of them in class folders (%llu: %s): move one or the other elsewhere",
-                         (unsigned long long)list->beside.count, pictures,
-                         (unsigned long long)list->file_count, folders);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, root, -1,
+        "the folder contains images itself (%llu: %s), which would be skipped, and no more of them "
+        "in class folders (%llu: %s): move one or the other elsewhere",
+        (unsigned long long)list->beside.count, pictures, (unsigned long long)list->file_count,
+        folders);
 }
 
 enum { SPLITS_MAX = 32 };
@@ -128,7 +129,7 @@ static sluice_status folder_shape_refuse_splits(const char *root, const splits *
     }
     sl_seen_names_write(&names, folders, sizeof(folders));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
-                         "its folders of pictures are splits, not classes (%s): open one of them "
+                         "its image folders are splits, not classes (%s): open one of them "
                          "(%.160s/%.64s), or name it (" SL_OPTION("split") " \"%.64s\")",
                          folders, root, names.names[0], names.names[0]);
 }
@@ -172,14 +173,14 @@ static sluice_status check_wrapper(const sl_folder_list *list, const uint64_t *c
     if (are_splits(&inner)) {
         const char *split = find_training(&inner);
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
-                             "all its pictures are in \"%.100s\", whose folders are splits (%s): "
+                             "all its images are in \"%.100s\", whose folders are splits (%s): "
                              "choose one (" SL_OPTION("split") " \"%.64s\"), or open it "
                                                                "(%.160s/%.100s/%.64s)",
                              path, folders, split, root, path, split);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
-                         "all its pictures are in \"%.100s\", which would be a single class, but "
-                         "holds %llu folders of pictures (%s): open %.160s/%.100s",
+                         "all its images are in \"%.100s\", which would be a single class, but "
+                         "contains %llu image folders (%s): open %.160s/%.100s",
                          path, (unsigned long long)inner.count, folders, root, path);
 }
 
@@ -223,8 +224,7 @@ void sl_folder_shape_describe(const sl_folder_list *list, char *text, size_t byt
     char beside[NAMES_BYTES / 2] = "";
     char left_out[NAMES_BYTES] = "";
     if (list->flat) {
-        (void)snprintf(text, bytes,
-                       "a folder of pictures without class folders, so without labels");
+        (void)snprintf(text, bytes, "a folder of images without class folders, so without labels");
         return;
     }
     if (list->beside.count > 0) {
@@ -232,6 +232,6 @@ void sl_folder_shape_describe(const sl_folder_list *list, char *text, size_t byt
         (void)snprintf(left_out, sizeof(left_out), ", without the %llu beside them (%s)",
                        (unsigned long long)list->beside.count, beside);
     }
-    (void)snprintf(text, bytes, "a folder of %s with pictures (torchvision's ImageFolder)%s",
+    (void)snprintf(text, bytes, "a folder of %s with images (torchvision's ImageFolder)%s",
                    list->class_count == 1 ? "one class folder" : "class folders", left_out);
 }

@@ -267,9 +267,9 @@ static group sample_list_find_group(const maker *m, uint64_t first)
 
 static sluice_status sample_list_refuse_part(const maker *m, const char *name, const char *why)
 {
-    return sl_error_file(m->error, SLUICE_UNSUPPORTED, STAGE, 0, m->root, -1,
-                         "the extension of \"%.256s\" (all after the first dot of its name) %s",
-                         name, why);
+    return sl_error_file(
+        m->error, SLUICE_UNSUPPORTED, STAGE, 0, m->root, -1,
+        "the extension of \"%.256s\" (everything after the first dot of its name) %s", name, why);
 }
 
 /* To the sample that was added last. */

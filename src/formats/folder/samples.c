@@ -60,7 +60,7 @@ static sl_refusal samples_take_part(const samples *own, uint32_t field, uint32_t
 {
     sl_value *value = &values->of[field];
     if (value->present) {
-        return samples_refuse_part(own, field, part, "the sample has two files for it");
+        return samples_refuse_part(own, field, part, "two files of the sample map to it");
     }
     if (own->fields.fields[field].type == SLUICE_FIELD_TEXT) {
         const char *refused = sl_text_take(&bytes);

@@ -54,7 +54,7 @@ sl_refusal sl_datum_parse(sl_datum *datum, sl_bytes message)
     *datum = (sl_datum){.data = {message.data, 0}};
     while (sl_wire_next(&wire, &field)) {
         if (!datum_take(datum, &field)) {
-            return sl_refuse("a field of its Caffe Datum has another type",
+            return sl_refuse("a field of its Caffe Datum has the wrong type",
                              (size_t)(at - message.data));
         }
         at = wire.at;

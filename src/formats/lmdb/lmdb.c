@@ -326,7 +326,7 @@ static sluice_status lmdb_open_files(lmdb *self, const char *const *paths, size_
     sluice_dataset_info *info = &self->base.info;
     if (status == SLUICE_OK && info->samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, self->list.files[0].path, -1,
-                               "no samples: the file has no entries that could be samples");
+                               "no samples: no entry of the file can be one");
     }
     if (status == SLUICE_OK) {
         status = sl_file_list_objects(&self->list, &self->base.objects, error);

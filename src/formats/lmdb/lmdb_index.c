@@ -310,5 +310,5 @@ sl_refusal sl_lmdb_index_key(const sl_lmdb_index *index, const sl_lmdb_leaf *lea
             return sl_accept();
         }
     }
-    return sl_refuse("a key has moved: the file was changed since it was opened", 0);
+    return sl_refuse("a key has moved: the file was modified since it was opened", 0);
 }

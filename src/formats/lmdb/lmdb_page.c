@@ -21,8 +21,8 @@ enum { BRANCH = 1, LEAF = 2, APART = 4, META = 8, FIXED = 0x20, SUB = 0x40 };
 /* Of a leaf's node. */
 enum { NODE_APART = 1, NODE_TREE = 2, NODE_SEVERAL = 4 };
 
-static const char several[] = "its keys have several values each (MDB_DUPSORT), which cannot be "
-                              "read: store one value a key";
+static const char several[] = "its keys have several values each (MDB_DUPSORT), which is not "
+                              "supported: store one value per key";
 
 /* ---- meta pages ---- */
 
@@ -55,16 +55,16 @@ sl_refusal sl_lmdb_meta_parse(sl_lmdb_meta *meta, const uint8_t head[SL_LMDB_MET
 {
     if (lmdb_page_is_big_endian(head) ||
         (sl_load32(head + MAGIC_AT_32) == MAGIC && sl_load32(head + MAGIC_AT) != MAGIC)) {
-        return sl_refuse_unknown("an LMDB file of a big-endian or 32-bit machine: copy it there "
-                                 "with mdb_dump, and here with mdb_load",
+        return sl_refuse_unknown("an LMDB file of a big-endian or 32-bit machine: export it on "
+                                 "that machine with mdb_dump, and import it here with mdb_load",
                                  0);
     }
     if (sl_load32(head + MAGIC_AT) != MAGIC || (sl_load16(head + 10) & META) == 0) {
         return sl_refuse("not a meta page of an LMDB file", 0);
     }
     if (sl_load32(head + MAGIC_AT + 4) != VERSION) {
-        return sl_refuse_unknown("an LMDB file of another version than 1 (liblmdb 0.9)",
-                                 MAGIC_AT + 4);
+        return sl_refuse_unknown(
+            "unsupported version of LMDB files: only version 1 (liblmdb 0.9) is", MAGIC_AT + 4);
     }
     const uint32_t bytes = sl_load32(head + FREE_TREE_AT);
     if (bytes < SL_LMDB_PAGE_MIN || bytes > SL_LMDB_PAGE_MAX || (bytes & (bytes - 1)) != 0) {
@@ -156,7 +156,7 @@ sl_refusal sl_lmdb_tree_of(const sl_lmdb_node *node, sl_lmdb_tree *tree)
 /* ---- what is stored of an entry ---- */
 
 static const char changed[] =
-    "the entry does not match the index: it is damaged, or was changed since it was opened";
+    "the entry does not match the index: it is damaged, or was modified since it was opened";
 
 sl_refusal sl_lmdb_value(sl_bytes stored, uint64_t offset, uint32_t page_bytes, sl_bytes *value)
 {

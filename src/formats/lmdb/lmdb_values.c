@@ -70,15 +70,15 @@ static void add_datum(sl_lmdb_columns *columns, const sl_lmdb_look *look)
         memcpy(column->field.shape, look->shape, sizeof(look->shape));
     }
     if (look->floats > 0) {
-        column->refused = "its Caffe Datums hold float_data, which cannot be read: write them with "
-                          "sluice.Writer";
+        column->refused = "its Caffe Datums contain float_data, which is not supported: convert "
+                          "them with sluice.Writer";
     } else if (look->files > 0 && !files) {
-        column->refused = "some of its Caffe Datums hold encoded pictures, and some pixels";
+        column->refused = "some of its Caffe Datums contain encoded images, others pixels";
     }
     if (look->labels > 0) {
         (void)lmdb_values_add_column(columns, "label", SLUICE_FIELD_INT, SL_LMDB_DATUM_LABEL);
     }
-    columns->words = files ? "Caffe Datums of pictures" : "Caffe Datums of pixels";
+    columns->words = files ? "Caffe Datums of images" : "Caffe Datums of pixels";
 }
 
 static void add_value(sl_lmdb_columns *columns, const sl_lmdb_look *look)
@@ -93,13 +93,13 @@ static void add_value(sl_lmdb_columns *columns, const sl_lmdb_look *look)
         columns, "data", text ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES, SL_LMDB_VALUE);
     columns->words = text ? "texts" : "bytes";
     if (look->pickles > 0) {
-        column->refused = "it holds pickled Python objects, which are never loaded, since that "
-                          "would run what they say: load them by the code that they were written "
-                          "for, and write them with sluice.Writer";
+        column->refused = "it contains pickled Python objects, which are never loaded, since that "
+                          "would run their code: load them with the program they were written for, "
+                          "and convert them with sluice.Writer";
         column->typed = look->pickles <= look->values / 2;
         if (column->typed) {
             column->refused = "some of its values look like pickled Python objects, which are "
-                              "never loaded, since that would run what they say: if they are "
+                              "never loaded, since that would run their code: if they are "
                               "something else, choose the type (data=data:bytes)";
         }
     }
@@ -125,11 +125,11 @@ static const char *lmdb_values_take_pixels(const sl_datum *datum, const sl_field
                                            sl_value *value)
 {
     if (datum->encoded || !datum->pixels) {
-        return "its Caffe Datum holds no pixels, unlike those read at opening";
+        return "its Caffe Datum contains no pixels, unlike those read at opening";
     }
     for (int i = 0; i < 3; i++) {
         if (field->shape[i] > 0 && field->shape[i] != datum->shape[i]) {
-            return "its Caffe Datum has another shape than those read at opening";
+            return "the shape of its Caffe Datum differs from those read at opening";
         }
     }
     memcpy(value->shape, datum->shape, sizeof(datum->shape));
@@ -151,7 +151,7 @@ sl_refusal sl_lmdb_datum_value(const sl_datum *datum, sl_lmdb_part part, const s
         return why != NULL ? sl_refuse(why, 0) : sl_accept();
     }
     if (!datum->encoded) {
-        return sl_refuse("its Caffe Datum holds no encoded picture, unlike those read at opening",
+        return sl_refuse("its Caffe Datum contains no encoded image, unlike those read at opening",
                          0);
     }
     value->bytes = datum->data;

@@ -113,8 +113,8 @@ static sluice_status find_tree(sl_lmdb *file, sluice_error *error)
     }
     if (status == SLUICE_OK && (file->tree.flags & SL_LMDB_SEVERAL) != 0) {
         status = sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
-                               "its keys have several values each (MDB_DUPSORT), which cannot be "
-                               "read: store one value a key");
+                               "its keys have several values each (MDB_DUPSORT), which is not "
+                               "supported: store one value per key");
     }
     return status;
 }
@@ -226,8 +226,8 @@ static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, 
 static sluice_status refuse_named(const walker *w, const sl_lmdb_node *node, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->file->path, -1,
-                         "it holds named databases (\"%.*s\") beside others: copy the one that is "
-                         "meant to a folder of its own (mdb_dump -s NAME FROM | mdb_load TO)",
+                         "it contains named databases (\"%.*s\") beside others: copy one of them "
+                         "to a separate folder (mdb_dump -s NAME FROM | mdb_load TO)",
                          (int)sl_min_size(node->key.size, 100), (const char *)node->key.data);
 }
 
@@ -255,8 +255,8 @@ static sluice_status lmdb_walk_take(walker *w, const level *at, const sl_lmdb_no
             (uint64_t)(node->value.data - at->page.bytes.data) + node->value.size - node->at;
     }
     if (w->entries++ == file->tree.entries) {
-        return lmdb_corrupt(file, here, "its tree is damaged: it has more entries than it says",
-                            error);
+        return lmdb_corrupt(file, here,
+                            "its tree is damaged: it has more entries than its header says", error);
     }
     return w->visit(w->ctx, &entry, error);
 }
@@ -286,7 +286,7 @@ static sluice_status lmdb_walk_all(walker *w, sluice_error *error)
     }
     if (status == SLUICE_OK && w->entries != w->file->tree.entries) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->file->path, -1,
-                             "its tree is damaged: it has %llu entries, and says %llu",
+                             "its tree is damaged: it has %llu entries instead of %llu",
                              (unsigned long long)w->entries,
                              (unsigned long long)w->file->tree.entries);
     }

@@ -66,9 +66,10 @@ static sluice_status parquet_fields_look_at_column(const sl_parquet_opening *o, 
     }
     const sluice_status status = parquet_fields_look_at(o, leaf, &g, error);
     if (status == SLUICE_OK && is_image && !g.any) {
-        column->refused = "its pictures are not in the file, only their paths may be: embed "
-                          "them (datasets: push_to_hub or to_parquet with embedded files), or "
-                          "choose other fields (" SL_OPTION("the option fields") ")";
+        column->refused =
+            "its images are not in the file, only their paths may be: embed them (datasets: "
+            "push_to_hub or to_parquet with embedded files), or choose other fields (" SL_OPTION(
+                "the option fields") ")";
     }
     column->field.type = g.is_picture ? SLUICE_FIELD_IMAGE : column->field.type;
     return status;
@@ -152,7 +153,7 @@ static sluice_status measure_column(sl_parquet_opening *o, uint32_t number, slui
         length = own == 0 || own == length ? length : length == 0 ? own : INNER_ANY;
     }
     if (length == 0 || length == INNER_ANY) {
-        column->refused = "lists of lists of different lengths";
+        column->refused = "inner lists of different lengths";
         column->asked = true;
     }
     column->field.shape[1] = length;
@@ -189,8 +190,7 @@ static sluice_status parquet_fields_open_list(sl_parquet_opening *o, uint32_t le
         slots += sl_parquet_slots(&o->files[group->file], group->group, leaf);
         if (slots > (uint64_t)INT64_MAX / 64) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0,
-                                 sl_parquet_path(o, group->file), -1,
-                                 "there are more values than can be counted");
+                                 sl_parquet_path(o, group->file), -1, "too many values");
         }
     }
     sl_parquet_list *list = &o->lists[o->list_count++];
@@ -417,8 +417,8 @@ static sluice_status check_keys(const sl_parquet_opening *o, sluice_error *error
             const bool is_own = o->columns.of[i].leaf == SL_FIELD_NONE && o->columns.of[i].key == k;
             if (!is_own && strcmp(o->columns.table.source[i].name, hive->keys[k].name) == 0) {
                 return sl_error_file(error, SLUICE_INVALID, STAGE, 0, sl_parquet_path(o, 0), -1,
-                                     "column \"%.256s\" is in the file, and its folder is called "
-                                     "%.128s=...: rename one of them",
+                                     "column \"%.256s\" is in the file, but its folder is named "
+                                     "%.128s=... too: rename one of them",
                                      hive->keys[k].name, hive->keys[k].name);
             }
         }

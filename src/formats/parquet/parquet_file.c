@@ -97,13 +97,13 @@ static const char *parquet_file_take_chunk(const sl_parquet *parquet, const chun
                                            sl_parquet_chunk *chunk)
 {
     if (c->encrypted || c->elsewhere) {
-        return c->encrypted ? "it is encrypted" : "its columns lie in other files";
+        return c->encrypted ? "it is encrypted" : "its columns are in other files";
     }
     const int64_t begin = c->dictionary > 0 && c->dictionary < c->data ? c->dictionary : c->data;
     if (!c->there || begin < MAGIC_BYTES || c->bytes < 0 || c->values < 0 || c->codec < 0 ||
         (uint64_t)begin > parquet->file.bytes ||
         (uint64_t)c->bytes > parquet->file.bytes - (uint64_t)begin) {
-        return "a column's pages do not lie in the file";
+        return "a column's pages are outside the file";
     }
     if ((uint64_t)c->values > values_max(parquet)) {
         return "it claims to have more values than its bytes can hold";
@@ -154,7 +154,7 @@ static const char *parquet_file_read_group(sl_parquet *parquet, sl_thrift *t, ui
         }
     }
     if (why == NULL && !t->bad && (rows < 0 || !has_chunks)) {
-        return "a row group says not how many rows it has";
+        return "a row group does not give its number of rows";
     }
     parquet->group_rows[number] = (uint64_t)rows;
     return why;
@@ -212,7 +212,7 @@ static const char *read_groups(sl_parquet *parquet, sl_thrift *t, const sl_thrif
     /* Each chunk takes some bytes of the footer, so that a count without them costs nothing. */
     const uint64_t left = (uint64_t)(t->end - t->at);
     if ((uint64_t)count * (parquet->leaf_count + 1) > left) {
-        return "it claims to have more row groups than there can be";
+        return "it claims to have more row groups than its footer can describe";
     }
     parquet->group_rows = sl_calloc((size_t)count + 1, sizeof(*parquet->group_rows));
     parquet->chunks = sl_calloc((size_t)count * parquet->leaf_count + 1, sizeof(*parquet->chunks));
@@ -255,7 +255,7 @@ static const char *read_key_value(sl_parquet *parquet, sl_thrift *t)
     }
     parquet->features = sl_malloc(value.size);
     if (parquet->features == NULL) {
-        return "out of memory for what it says of its columns";
+        return "out of memory for the description of its columns";
     }
     memcpy(parquet->features, value.data, value.size);
     parquet->features_bytes = value.size;
@@ -296,7 +296,7 @@ static const char *parquet_file_read_footer(sl_parquet *parquet, sl_thrift *t)
         return "its footer is damaged";
     }
     return why == NULL && (uint64_t)rows != parquet->rows
-               ? "its row groups and the file differ in their number of rows"
+               ? "its row groups and its footer disagree on the number of rows"
                : why;
 }
 
@@ -327,7 +327,7 @@ static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail,
     if (!sl_parquet_is(tail + 4)) {
         return parquet_file_refuse(
             path, bytes - MAGIC_BYTES,
-            "it does not end as a Parquet file does: it is truncated, or being written", error);
+            "it does not end like a Parquet file: it is truncated, or being written", error);
     }
     return *size <= bytes - MAGIC_BYTES - TAIL_BYTES
                ? SLUICE_OK

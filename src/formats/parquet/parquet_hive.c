@@ -139,8 +139,8 @@ static sluice_status parquet_hive_add_entry(void *ctx, const sl_store_entry *ent
         return is_assignment(entry->name)
                    ? sl_file_list_add(&l->parts, path, error)
                    : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                   "is not called KEY=VALUE as other folders of the dataset are: "
-                                   "move it, or open it alone");
+                                   "not named KEY=VALUE like other folders of the dataset: move "
+                                   "it, or open it alone");
     }
     if (l->how->is_named(entry->name)) {
         return sl_file_list_add(&l->files, path, error);
@@ -172,14 +172,14 @@ static sluice_status list_part(sl_file_list *files, const char *folder, uint32_t
     if (status == SLUICE_OK && l.files.count > 0 && l.parts.count > 0) {
         status =
             sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
-                          "holds the file \"%.200s\" and the folder \"%.200s\": files stand "
-                          "all in such folders, or in none",
+                          "the folder contains the file \"%.200s\" and the folder \"%.200s\": "
+                          "files must be all in such folders, or all outside",
                           sl_path_name(l.files.files[0].path), sl_path_name(l.parts.files[0].path));
     }
     if (status == SLUICE_OK && l.parts.count > 0 && depth == SL_HIVE_KEYS_MAX) {
-        status = sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, folder, -1,
-                               "folders called KEY=VALUE stand in one another more than %u deep",
-                               SL_HIVE_KEYS_MAX);
+        status =
+            sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, folder, -1,
+                          "folders named KEY=VALUE are nested more than %u deep", SL_HIVE_KEYS_MAX);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < l.files.count; i++) {
         status = sl_file_list_add(files, l.files.files[i].path, error);
@@ -228,7 +228,7 @@ static sluice_status find_hive_keys(sl_hive *hive, const sl_file_list *files, si
 static sluice_status refuse_keys(const sl_file_list *files, uint32_t file, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, files->files[file].path, -1,
-                         "its folders have other keys than those of \"%.512s\"",
+                         "its folders have different keys from those of \"%.512s\"",
                          files->files[0].path);
 }
 
@@ -364,7 +364,7 @@ static sluice_status refuse_values(const sl_hive_key *key, const char *path, slu
         sl_name_list_add(&names, key->values[i]);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "its files are of several splits: %s: choose one (" SL_OPTION(
+                         "its files belong to several splits: %s: choose one (" SL_OPTION(
                              "split") " \"%.64s\"), or open its folder",
                          names.text, key->values[0]);
 }
@@ -405,7 +405,8 @@ sluice_status sl_hive_list(sl_hive *hive, sl_file_list *files, const char *path,
 {
     sluice_status status = list_part(files, path, 0, how, error);
     if (status == SLUICE_OK && files->count == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "holds no Parquet files");
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                               "the folder contains no Parquet files");
     }
     if (status == SLUICE_OK && strstr(files->files[0].path + strlen(path), "/split=") == NULL) {
         status = sl_split_files(files, path, how->split, how->omissions, error);

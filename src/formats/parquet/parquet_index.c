@@ -147,8 +147,7 @@ static sluice_status parquet_index_look(filler *f, uint64_t at, uint64_t end, bo
 {
     const sl_parquet_walk *w = &f->walk;
     if (end - at < LENGTH_BYTES) {
-        return parquet_index_fail(f, at, SLUICE_CORRUPT, "a page has fewer values than it should",
-                                  error);
+        return parquet_index_fail(f, at, SLUICE_CORRUPT, "a page has too few values", error);
     }
     const uint8_t *found = find_length(w->window, w->window_bytes, w->window_at, at);
     if (found == NULL) {
@@ -242,7 +241,7 @@ static sluice_status place_sized(filler *f, const sl_parquet_page *page, uint64_
     return levels->offset + bytes <= end
                ? SLUICE_OK
                : parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
-                                    "a page's levels are longer than it", error);
+                                    "a page's levels are longer than the page", error);
 }
 
 static sluice_status place_levels(filler *f, const sl_parquet_page *page, level_place *levels,
@@ -281,8 +280,7 @@ static bool next_present(const filler *f, sl_levels *levels, bool *present)
 static sluice_status step_fixed(const filler *f, run *r, uint32_t bytes, sluice_error *error)
 {
     if (bytes > r->end - r->at) {
-        return parquet_index_fail(f, r->at, SLUICE_CORRUPT,
-                                  "a page has fewer values than it should", error);
+        return parquet_index_fail(f, r->at, SLUICE_CORRUPT, "a page has too few values", error);
     }
     r->offset = r->at;
     r->size = bytes;
@@ -396,7 +394,7 @@ static sluice_status parquet_index_read_numbers(filler *f, const sl_parquet_page
     if (sl_page_split(&pick, body, &levels, &begin).text != NULL || begin >= body.size) {
         /* the width of numbers takes a byte */
         return parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
-                                  "a page's levels are longer than it", error);
+                                  "a page's levels are longer than the page", error);
     }
     sl_levels_begin(&defs, levels, sl_levels_width(f->leaf->max_def));
     sl_levels_begin(&numbers, (sl_bytes){body.data + begin + 1, body.size - begin - 1},
@@ -444,7 +442,7 @@ static sluice_status make_exact(filler *f, uint64_t first, sluice_error *error)
                       : NULL;
     if (values == NULL) {
         return parquet_index_fail(f, f->dictionary.offset, SLUICE_CORRUPT,
-                                  "a dictionary has more values than fit", error);
+                                  "a dictionary has more values than its size allows", error);
     }
     const sluice_status status = place_slots(f, first, values, error);
     sl_free(values);
@@ -477,14 +475,13 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
                                page->encoding == SL_PARQUET_RLE_DICTIONARY;
     sluice_status status = SLUICE_OK;
     if (!is_number_list(f->leaf) && page->values > f->end - f->slot) {
-        return parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
-                                  "a row group has more rows than it should", error);
+        return parquet_index_fail(f, page->offset, SLUICE_CORRUPT, "a row group has too many rows",
+                                  error);
     }
     if (!by_dictionary && page->encoding != SL_PARQUET_PLAIN) {
         return parquet_index_fail(
             f, page->offset, SLUICE_UNSUPPORTED,
-            "its values are encoded in a way of which single ones cannot be read (PLAIN "
-            "and dictionaries can)",
+            "single values cannot be read from its encoding (only from PLAIN and dictionaries)",
             error);
     }
     if (by_dictionary && (!f->has_dictionary || f->dictionary.compressed)) {
@@ -556,10 +553,9 @@ sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_pl
         }
     }
     if (status == SLUICE_END) {
-        status = f->slot == f->end
-                     ? SLUICE_OK
-                     : parquet_index_fail(f, f->chunk->offset, SLUICE_CORRUPT,
-                                          "a row group has fewer rows than it should", error);
+        status = f->slot == f->end ? SLUICE_OK
+                                   : parquet_index_fail(f, f->chunk->offset, SLUICE_CORRUPT,
+                                                        "a row group has too few rows", error);
     }
     sl_free(f);
     return status;

@@ -27,15 +27,15 @@ static sluice_status parquet_lists_take(void *ctx, const sl_parquet_slot *slot, 
     const bool is_element = slot->def >= l->guide->item_def;
     if (slot->rep == 0) {
         if (l->row == l->last_row) {
-            return parquet_lists_fail(l, "it has more rows than it should", error);
+            return parquet_lists_fail(l, "it has too many rows", error);
         }
         l->index->starts[l->row++] = l->slot;
         l->elements = 0;
     } else if (l->slot == l->place->first) {
-        return parquet_lists_fail(l, "it goes on with a list that was not begun", error);
+        return parquet_lists_fail(l, "it continues a list that was not begun", error);
     }
     if (l->slot == l->last_slot) {
-        return parquet_lists_fail(l, "it and the pictures' bytes differ in their number of values",
+        return parquet_lists_fail(l, "it and the images' bytes differ in their number of values",
                                   error);
     }
     l->elements += is_element;
@@ -60,7 +60,7 @@ sluice_status sl_parquet_lists_read(const sl_parquet_list *list, const sl_parque
     sluice_status status = sl_parquet_decode(l.guide, &parquet->chunks[first + list->guide],
                                              &place->from, &sink, error);
     if (status == SLUICE_OK && (l.row != l.last_row || l.slot != l.last_slot)) {
-        status = parquet_lists_fail(&l, "it has fewer rows or values than it should", error);
+        status = parquet_lists_fail(&l, "it has too few rows or values", error);
     }
     *longest = l.longest < UINT32_MAX ? (uint32_t)l.longest : UINT32_MAX;
     return status;

@@ -91,14 +91,14 @@ static sluice_status count_rows(sl_parquet_opening *o, sluice_error *error)
         rows += o->files[i].rows;
         if (rows > (uint64_t)INT64_MAX / 64) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, list->files[i].path, -1,
-                                 "there are more rows than can be counted");
+                                 "too many rows");
         }
         o->group_count += o->files[i].group_count;
     }
     own->table.base.info.samples = rows;
     return rows > 0 ? SLUICE_OK
                     : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[0].path, -1,
-                                    "no sample: it has no row");
+                                    "no samples: the file has no rows");
 }
 
 /* ---- rows ---- */

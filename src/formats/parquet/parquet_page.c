@@ -38,7 +38,7 @@ const char *sl_page_codec_refused(uint32_t codec)
                                  : "a column is compressed by LZ4, and this library was built "
                                    "without liblz4 (Debian: liblz4-dev)";
     default:
-        return "a column is compressed in a way that is not known (LZO is not)";
+        return "a column has an unsupported compression (LZO is not supported)";
     }
 }
 
@@ -293,7 +293,7 @@ static sl_refusal find_plain(sl_bytes body, size_t at, uint32_t before, sl_bytes
 {
     for (uint32_t i = 0;; i++) {
         if (at > body.size || body.size - at < 4) {
-            return sl_refuse("the page has fewer values than it should", 0);
+            return sl_refuse("the page has too few values", 0);
         }
         const uint32_t bytes = sl_load32(body.data + at);
         at += 4;

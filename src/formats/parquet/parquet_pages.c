@@ -204,7 +204,7 @@ static sluice_status parquet_pages_read_page(sl_parquet_walk *walk, sl_parquet_p
     if (bytes == 0 || page->bytes > left - bytes) {
         return parquet_pages_refuse(walk,
                                     bytes == 0 ? "the header of a page is damaged"
-                                               : "a page is longer than what is left of its column",
+                                               : "a page is longer than the rest of its column",
                                     error);
     }
     page->offset = walk->at + bytes;
@@ -225,8 +225,7 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         if (walk->at == walk->end || walk->values == values) {
             return walk->values == values
                        ? SLUICE_END
-                       : parquet_pages_refuse(walk, "a column has fewer values than it should",
-                                              error);
+                       : parquet_pages_refuse(walk, "a column has too few values", error);
         }
         const sluice_status status = parquet_pages_read_page(walk, page, &is_other, error);
         if (status < 0) {
@@ -237,10 +236,11 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         }
         page->compressed = page->compressed && walk->codec != SL_PAGE_PLAIN;
         if (!page->compressed && page->bytes != page->unpacked) {
-            return parquet_pages_refuse(walk, "a page that is not compressed has two sizes", error);
+            return parquet_pages_refuse(walk, "an uncompressed page has two different sizes",
+                                        error);
         }
         if (page->values > 0 && page->bytes == 0) {
-            return parquet_pages_refuse(walk, "a page has values, and no bytes", error);
+            return parquet_pages_refuse(walk, "a page has values, but no bytes", error);
         }
         if (page->compressed && sl_page_is_bomb(page->bytes, page->unpacked)) {
             return parquet_pages_refuse(
@@ -252,6 +252,6 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         walk->values += page->values;
         return walk->values <= values
                    ? SLUICE_OK
-                   : parquet_pages_refuse(walk, "a column has more values than it should", error);
+                   : parquet_pages_refuse(walk, "a column has too many values", error);
     }
 }

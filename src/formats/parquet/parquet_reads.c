@@ -11,7 +11,7 @@
 /* Of the values of a page, the first that are found as fast without a table. */
 enum { TABLE_FROM = 16 };
 
-static const char changed[] = "its value has another length: the file was changed";
+static const char changed[] = "the length of its value differs: the file was modified";
 
 /* Where the values of a row are. */
 typedef struct reach {
@@ -135,7 +135,7 @@ static sl_refusal parquet_reads_open_pages(const sl_parquet_read *read, const re
         }
         if (range->offset < from->extent.offset || at > from->bytes.size ||
             range->bytes > from->bytes.size - at) {
-            return sl_refuse("its page lies elsewhere", 0);
+            return sl_refuse("its page is outside the bytes read", 0);
         }
         const sl_refusal why = sl_page_open(
             &range->pick, (sl_bytes){from->bytes.data + at, range->bytes}, from->buffers, to);
@@ -207,7 +207,7 @@ sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint
     *value = (sl_value){.present = find_slot(read, row, element, &slot, &where)};
     if (!value->present) {
         return slot < index->slots && index->sizes[slot] == SL_PARQUET_HAS_NULL
-                   ? sl_refuse_unknown("its list holds a null", 0)
+                   ? sl_refuse_unknown("its list contains a null", 0)
                    : sl_accept();
     }
     if (where == SL_PARQUET_EXACT) {

@@ -262,12 +262,13 @@ typedef struct comparison {
 static sluice_status refuse_column(const comparison *c, const char *name, bool is_missing,
                                    sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, c->path, -1,
-                         is_missing ? "it has no column \"%.256s\", which \"%.512s\" has: open "
-                                      "files with the same columns"
-                                    : "its column \"%.256s\" is not in \"%.512s\": open files "
-                                      "with the same columns",
-                         name, c->first_path);
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, c->path, -1,
+        is_missing
+            ? "it lacks column \"%.256s\", which \"%.512s\" has: open files with the same columns"
+            : "its column \"%.256s\" is not in \"%.512s\": open files "
+              "with the same columns",
+        name, c->first_path);
 }
 
 static sluice_status match_leaf(comparison *c, uint32_t number, uint32_t before, uint32_t *found,
@@ -287,8 +288,8 @@ static sluice_status match_leaf(comparison *c, uint32_t number, uint32_t before,
     describe_leaf(&c->parquet->leaves[*found], own, sizeof(own));
     describe_leaf(leaf, wanted, sizeof(wanted));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, c->path, -1,
-                         "its column \"%.256s\" holds %s, and that of \"%.512s\" %s: write both "
-                         "with one type",
+                         "its column \"%.256s\" contains %s, but that of \"%.512s\" contains %s: "
+                         "write both with one type",
                          leaf->name, own, c->first_path, wanted);
 }
 

@@ -44,7 +44,7 @@ static sluice_status parquet_side_fail(const maker *m, sluice_status status, con
 static sluice_status parquet_side_put(maker *m, const sl_value *value, sluice_error *error)
 {
     if (m->rows == m->wanted) {
-        return parquet_side_fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
+        return parquet_side_fail(m, SLUICE_CORRUPT, "the row group has too many rows", error);
     }
     m->rows++;
     return sl_side_columns_put(m->columns, m->column, value, error);
@@ -61,7 +61,7 @@ static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_err
 {
     const uint32_t before = m->entry_count;
     if (m->rows == m->wanted) {
-        return parquet_side_fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
+        return parquet_side_fail(m, SLUICE_CORRUPT, "the row group has too many rows", error);
     }
     if (m->dictionary != slot->dictionary && before > 0) {
         memset(m->entries, 0, before * sizeof(*m->entries));
@@ -121,13 +121,13 @@ static const char *refusal_of_list(const maker *m)
 {
     const bool is_box = m->columns->of[m->column].field.shape[1] == 4;
     if (m->has_null) {
-        return "its list holds a null";
+        return "its list contains a null";
     }
     if (!m->is_uneven) {
         return NULL;
     }
-    return is_box ? "a list in it does not have 4 numbers"
-                  : "a list in it has another length than the others";
+    return is_box ? "an inner list does not have 4 numbers"
+                  : "the length of an inner list differs from the others";
 }
 
 static sluice_status end_row(maker *m, sluice_error *error)
@@ -209,7 +209,7 @@ static sluice_status parquet_side_take_element(void *ctx, const sl_parquet_slot 
         m->has_null = m->is_uneven = m->in_inner = false;
         m->is_present = slot->def + 1 >= m->leaf->outer_def; /* the list itself is there */
     } else if (!m->is_open) {
-        return parquet_side_fail(m, SLUICE_CORRUPT, "it goes on with a list that was not begun",
+        return parquet_side_fail(m, SLUICE_CORRUPT, "it continues a list that was not begun",
                                  error);
     }
     if (m->leaf->max_rep > 1) {
@@ -242,8 +242,7 @@ sluice_status sl_parquet_side_read(const sl_parquet_place *place, uint32_t leaf,
         status = end_row(&m, error);
     }
     if (status == SLUICE_OK && m.rows != m.wanted) {
-        status = parquet_side_fail(&m, SLUICE_CORRUPT, "the row group has no more, and should have",
-                                   error);
+        status = parquet_side_fail(&m, SLUICE_CORRUPT, "the row group has too few rows", error);
     }
     sl_value_buffer_close(&m.elements);
     sl_free(m.entries);

@@ -146,7 +146,7 @@ sl_refusal sl_page_table_find(const sl_page_table *table, const sl_page_pick *pi
         return sl_accept();
     }
     if (before >= table->values) {
-        return sl_refuse("the page has fewer values than it should", 0);
+        return sl_refuse("the page has too few values", 0);
     }
     const size_t at = offsets_of(table)[before];
     *value = (sl_bytes){body.data + at + LENGTH_BYTES, sl_load32(body.data + at)};

@@ -461,7 +461,7 @@ static sluice_status parquet_values_take_data(decoder *d, const sl_parquet_page 
         (page->kind == SL_PARQUET_DATA_1 && leaf->max_def > 0 &&
          page->level_encoding != SL_PARQUET_RLE)) {
         return parquet_values_fail(d, page, SLUICE_UNSUPPORTED,
-                                   "its values are encoded in a way that is not known", error);
+                                   "its values have an unknown encoding", error);
     }
     if (!take_levels(page, &left, page->rep_bytes, leaf->max_rep, &reps) ||
         !take_levels(page, &left, page->def_bytes, leaf->max_def, &defs) ||

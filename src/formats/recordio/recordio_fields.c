@@ -242,7 +242,7 @@ static sl_refusal give_label(const sl_field *field, const sl_recordio *record, c
             return sl_refuse("the label is one number, not a list of them", SL_RECORDIO_HEAD);
         }
         if (field->shape[0] != 0 && field->shape[0] != head->labels) {
-            return sl_refuse("the label has another number of values", SL_RECORDIO_HEAD);
+            return sl_refuse("the label has a different number of values", SL_RECORDIO_HEAD);
         }
         give_bytes(record, HEADER, head->end, value);
         value->shape[0] = head->labels;

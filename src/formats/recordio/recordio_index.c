@@ -82,10 +82,9 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes)
         at += of.padded;
     }
     if (at != bytes.size) {
-        return sl_refuse(
-            "the record is shorter than the index says: the file was modified, or the index "
-            "beside it (.idx) leaves records out: make that again, or delete it",
-            at);
+        return sl_refuse("the record is shorter than the index says: the file was modified, or the "
+                         "index beside it (.idx) leaves records out: rebuild or delete the index",
+                         at);
     }
     if (record->size > SL_RECORDIO_BYTES_MAX) {
         return sl_refuse_unknown("the record has 2^29 bytes or more", 0);

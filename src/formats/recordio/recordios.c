@@ -90,7 +90,7 @@ static sluice_status leave_out_headers(sl_records *records, uint32_t file, sluic
                 : SLUICE_OK;
     if (status == SLUICE_OK && end > 0) {
         sl_omit_many(&records->base.omissions, SL_OMITTED_THINGS,
-                     "header records (insightface), which have no picture",
+                     "header records (insightface), which have no image",
                      set->list.files[file].path, all - (end - 1));
         sl_file_set_keep(set, file, 1, end - 1);
         sl_file_set_describe(set, &records->base.info);

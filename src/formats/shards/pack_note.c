@@ -28,9 +28,8 @@ static void pack_note_describe(const char *line, char note[SL_PACK_NOTE_BYTES])
     const uint64_t share = pack_note_number_of(line, "\traw_share="); /* in 10^-18 */
     int length = 0;
     if (side > 0) {
-        length =
-            snprintf(note, SL_PACK_NOTE_BYTES, ", pictures at most %u pixels (JPEG quality %u)",
-                     (unsigned)side, (unsigned)pack_note_number_of(line, "\tquality="));
+        length = snprintf(note, SL_PACK_NOTE_BYTES, ", images at most %u pixels (JPEG quality %u)",
+                          (unsigned)side, (unsigned)pack_note_number_of(line, "\tquality="));
     }
     if (share > 0 && length >= 0) {
         (void)snprintf(note + length, SL_PACK_NOTE_BYTES - (size_t)length, ", %.4g %% as pixels",

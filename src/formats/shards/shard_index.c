@@ -29,7 +29,7 @@ static sl_refusal load_image(sl_blob *blob, const uint8_t *column)
     uint64_t pixels = (uint64_t)blob->width * blob->height;
     bool plain_pixels = blob->codec == SL_CODEC_RAW && blob->encoding == SL_BLOB_PLAIN;
     if (plain_pixels && (pixels > SL_RECORD_BYTES_MAX || pixels * 3 != blob->bytes)) {
-        return sl_refuse("the size of raw pixels does not match the picture's width and height", 0);
+        return sl_refuse("the size of raw pixels does not match the image's width and height", 0);
     }
     return sl_accept();
 }

@@ -100,7 +100,7 @@ static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cel
         return sl_refuse_unknown("unknown encoding", 4);
     }
     if (cell[4] == SL_BLOB_ZSTD && field->compression == SLUICE_COMPRESSION_NEVER) {
-        return sl_refuse("it is a zstd frame, which this field is never stored as", 4);
+        return sl_refuse("it is a zstd frame, but this field is never compressed", 4);
     }
     if (bytes > w->record.size - w->at) {
         return sl_refuse("it extends beyond its sample", 0);
@@ -115,19 +115,19 @@ static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cel
 static sl_refusal decode_image(const uint8_t *cell, sl_value *value)
 {
     if (cell[5] == SL_CODEC_BY_BYTES) {
-        return sl_refuse_unknown("the picture has no codec", 5);
+        return sl_refuse_unknown("the image has no codec", 5);
     }
     value->codec = cell[5];
     value->width = sl_load32(cell + 8);
     value->height = sl_load32(cell + 12);
     if (sl_load16(cell + 6) != 0 || value->bytes.size == 0 || value->width == 0 ||
         value->height == 0) {
-        return sl_refuse("the picture is empty, or its cell is not valid", 0);
+        return sl_refuse("the image is empty, or its cell is not valid", 0);
     }
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (value->codec == SL_CODEC_RAW && !sl_is_packed(value) &&
         (pixels > SL_RECORD_BYTES_MAX || pixels * 3 != value->bytes.size)) {
-        return sl_refuse("the size of the raw pixels does not match the picture's width and height",
+        return sl_refuse("the size of the raw pixels does not match the image's width and height",
                          0);
     }
     return sl_accept();

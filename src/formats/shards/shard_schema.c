@@ -145,7 +145,7 @@ sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t
 {
     *schema = (sl_schema){.version = SL_SHARD_VERSION};
     if (count == 0 || count > SL_FIELDS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "shards have 1 to %u fields, not %u",
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "shards must have 1 to %u fields, not %u",
                             SL_FIELDS_MAX, count);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -202,7 +202,7 @@ sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classe
     }
     if (count > SL_CLASSES_MAX || empty > SL_EMPTY_NAMES_MAX) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "%u classes, %u of them without a name: at most %u and %u are possible",
+                            "%u classes, %u of them without a name: at most %u and %u are allowed",
                             count, empty, SL_CLASSES_MAX, SL_EMPTY_NAMES_MAX);
     }
     if (bytes > SL_META_BYTES_MAX / 2) {

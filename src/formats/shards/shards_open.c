@@ -255,12 +255,12 @@ static sluice_status shards_open_add_row(sl_shards *shards, sl_shard_row row, ui
     sluice_dataset_info *info = &shards->base.info;
     if (row.data_bytes / row.samples < least_bytes(&shards->schema)) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
-                             "%llu samples do not fit in %llu bytes",
+                             "%llu samples do not fit into %llu bytes",
                              (unsigned long long)row.samples, (unsigned long long)row.data_bytes);
     }
     if (row.samples > SL_SAMPLES_MAX - info->samples || row.data_bytes > INT64_MAX - info->bytes) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
-                             "the shards hold too many samples");
+                             "the shards contain too many samples");
     }
     const sluice_status status = shards_open_grow(shards, path, error);
     if (status < 0) {
@@ -357,7 +357,7 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
         refusal = sl_refuse("the file size does not match its header", 24);
     }
     if (refusal.text == NULL && header.shards == 0) {
-        refusal = sl_refuse("a part of a pack, all of whose samples were rejected", 48);
+        refusal = sl_refuse("this part of a pack is empty: all of its samples were rejected", 48);
     }
     if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, file->path, 0);
@@ -432,14 +432,14 @@ static sluice_status refuse_unfinished(const char *path, sluice_error *error)
 {
     if (shards_open_holds(path, SL_JOURNAL_NAME)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "is an unfinished pack (it has a " SL_JOURNAL_NAME
+                             "unfinished pack (it has a " SL_JOURNAL_NAME
                              ", but no " SL_MANIFEST_NAME
                              "): pack the same dataset there again with the same options to "
                              "continue it, or with " SL_OPTION("overwrite") " to start over");
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "has shards, but neither a " SL_MANIFEST_NAME " nor a " SL_JOURNAL_NAME
-                         ": they were not finished; write them again with " SL_OPTION(
+                         ": it is unfinished; write it again with " SL_OPTION(
                              "overwrite") ", or open single shards by their names");
 }
 

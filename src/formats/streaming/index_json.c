@@ -182,7 +182,8 @@ sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
                                  char path[SL_PATH_BYTES], sluice_error *error)
 {
     if (name == NULL || name[0] == '\0') {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, index->path, -1, "names a file \"\"");
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, index->path, -1,
+                             "it contains an empty file name");
     }
     const sl_bytes text = {(const uint8_t *)name, strlen(name)};
     if (!sl_boundary_has_name(index->boundary, text, 0)) {
@@ -194,7 +195,7 @@ sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
     return length >= 0 && length < SL_PATH_BYTES
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_INVALID, STAGE, 0, index->path, -1,
-                               "names a file whose path is too long");
+                               "it names a file whose path is too long");
 }
 
 sl_packing sl_index_json_packing(const char *compression)

@@ -156,8 +156,8 @@ static sluice_status take_config(opener *o, const json_t *config, sluice_error *
     return is_same_config(config, sl_json_member(o->first.tree.root, "config"))
                ? SLUICE_OK
                : refuse_index(o,
-                              "its samples differ from those of the first folder: open it as "
-                              "another dataset",
+                              "its samples differ from those of the first folder: open it as a "
+                              "separate dataset",
                               error);
 }
 
@@ -218,11 +218,10 @@ static sluice_status open_items(opener *o, sl_dataset **dataset,
                                 sluice_error *error)
 {
     sl_dataset *base = &o->own->base;
-    sl_unchecked_add(&base->unchecked, "LitData's chunks have no checksums");
+    sl_unchecked_add(&base->unchecked, "LitData chunks have no checksums");
     const sluice_status status = sl_sized_dataset_finish(o->own, options, path, error);
     const bool packed = base->info.front_to_back != 0;
-    (void)snprintf(base->kind, sizeof(base->kind),
-                   "LitData's %schunks, as their index.json lists them%s",
+    (void)snprintf(base->kind, sizeof(base->kind), "LitData %schunks, listed by their index.json%s",
                    packed ? "compressed " : "", packed ? "; slow to read: pack it" : "");
     if (status == SLUICE_OK) {
         *dataset = base;

@@ -46,8 +46,8 @@ static const struct {
     {.name = "pickle", .refused = pickled},
     {.name = "graph", .refused = pickled},
     {.name = "jpeg_array",
-     .refused = "lists of pictures, which are not supported: choose the other fields, or write "
-                "each picture as its own leaf"},
+     .refused = "lists of images, which are not supported: choose the other fields, or write each "
+                "image as its own leaf"},
 };
 
 static bool take_serializer(const char *name, size_t bytes, sl_sized_column *column,

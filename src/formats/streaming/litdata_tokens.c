@@ -130,7 +130,7 @@ static sluice_status take_chunks(tokens *own, const sl_litdata_tokens_from *from
         status = litdata_tokens_take_chunk(own, i, error);
     }
     if (status == SLUICE_OK && own->base.info.samples == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, from->path, -1, "has no tokens");
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, from->path, -1, "no tokens");
     }
     return status;
 }
@@ -149,9 +149,9 @@ static sluice_status litdata_tokens_open_all(tokens *own, const sl_litdata_token
     info->fingerprint = sl_offset_files_fingerprint(&own->files);
     info->fields = own->fields.count;
     own->base.fields = own->fields.fields;
-    sl_unchecked_add(&own->base.unchecked, "LitData's chunks have no checksums");
+    sl_unchecked_add(&own->base.unchecked, "LitData chunks have no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "LitData's %schunks of tokens (TokensLoader): each chunk is a sample%s",
+                   "LitData %schunks of tokens (TokensLoader): each chunk is a sample%s",
                    own->files.front_to_back ? "compressed " : "",
                    own->files.front_to_back ? "; slow to read: pack it" : "");
     return sl_file_list_objects(&own->files.list, &own->base.objects, error);

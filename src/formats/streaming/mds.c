@@ -219,7 +219,7 @@ static sluice_status mds_check_shard(const opener *o, const json_t *shard, size_
     if (o->columns != NULL && !has_same_columns(shard, o->columns)) {
         return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, (int64_t)number,
                                     "its columns differ from those of the first shard: open shards "
-                                    "with other columns as another dataset",
+                                    "with other columns as a separate dataset",
                                     error);
     }
     return SLUICE_OK;
@@ -311,7 +311,7 @@ static sluice_status mds_open_all(opener *o, const char *const *paths, size_t co
     sl_dataset *base = &o->own->base;
     const bool packed = base->info.front_to_back != 0;
     (void)snprintf(base->kind, sizeof(base->kind),
-                   "%sMDS shards (MosaicML Streaming), as their index.json lists them%s",
+                   "%sMDS shards (MosaicML Streaming), listed by their index.json%s",
                    packed ? "compressed " : "", packed ? "; slow to read: pack it" : "");
     return status;
 }

@@ -53,8 +53,8 @@ static const char *why_refused(const char *encoding)
     }
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         if (strcmp(encoding, lists[i]) == 0) {
-            return "lists of pictures, which are not supported: choose the other fields, or write "
-                   "each picture as its own column";
+            return "lists of images, which are not supported: choose the other fields, or write "
+                   "each image as its own column";
         }
     }
     return "unknown encoding: choose the other fields";

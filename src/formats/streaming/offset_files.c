@@ -90,7 +90,7 @@ static sluice_status refuse_table(const sl_offset_files *files, uint32_t number,
 {
     return sl_error_file(
         error, SLUICE_CORRUPT, STAGE, 0, files->list.files[number].path, 0,
-        "the file is too short for the table of the %llu samples given in its index",
+        "the file is too small for the table of the %llu samples that its index lists",
         (unsigned long long)sl_offset_files_samples(files, number));
 }
 
@@ -226,10 +226,10 @@ static sluice_status offset_files_read_packed(sl_offset_files *files, uint32_t n
         return refuse_table(files, number, error);
     }
     if (status == SLUICE_OK && table > TABLE_MOST + TABLE_A_BYTE * file->file.bytes) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
-                             "it has %llu bytes, too few for the %llu samples given in its index",
-                             (unsigned long long)file->file.bytes,
-                             (unsigned long long)(table / 4 - 2));
+        return sl_error_file(
+            error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
+            "file size %llu is too small for the %llu samples that its index lists",
+            (unsigned long long)file->file.bytes, (unsigned long long)(table / 4 - 2));
     }
     const sl_packed packed = {.packing = file->packing, .file = file->file};
     if (status == SLUICE_OK) {

@@ -15,8 +15,8 @@
 
 #define STAGE "dataset"
 
-static const char unknown[] = "an array whose dtype and dimensions are not known from the first "
-                              "samples: choose the other fields";
+static const char unknown[] = "an array whose dtype and dimensions are unknown, since the first "
+                              "samples do not have them: choose the other fields";
 
 void sl_sized_columns_close(sl_sized_columns *columns)
 {
@@ -128,8 +128,8 @@ static sl_refusal place_column(const sl_sized_columns *columns, uint32_t column,
     extent->begin = (uint32_t)(sample_bytes - sizes.fixed_behind - own);
     return own > 0 && sizes.varying_before == sizes.varying
                ? sl_accept()
-               : sl_refuse_unknown("its byte range is only known from each sample, since the size "
-                                   "of other columns varies: pack it alone for windows",
+               : sl_refuse_unknown("its byte range is only known from each sample, since other "
+                                   "columns vary in size: pack it alone for windows",
                                    0);
 }
 
@@ -200,14 +200,14 @@ static sl_refusal sized_columns_take_pixels(sl_value *value)
 {
     const sl_bytes bytes = value->bytes;
     if (bytes.size < 12) {
-        return sl_refuse("its picture is truncated", 0);
+        return sl_refuse("its image is truncated", 0);
     }
     const uint32_t mode = sl_load32(bytes.data + 8);
     if (mode > bytes.size - 12) {
-        return sl_refuse("its picture is truncated", 8);
+        return sl_refuse("its image is truncated", 8);
     }
     if (mode != 3 || memcmp(bytes.data + 12, "RGB", 3) != 0) {
-        return sl_refuse_unknown("the mode of its picture is not RGB: store it as RGB, or as PNG",
+        return sl_refuse_unknown("the mode of its image is not RGB: store it as RGB, or as PNG",
                                  12);
     }
     value->codec = SL_CODEC_RAW;
@@ -217,7 +217,7 @@ static sl_refusal sized_columns_take_pixels(sl_value *value)
     value->bytes = (sl_bytes){bytes.data + 15, bytes.size - 15};
     const uint64_t pixels = (uint64_t)value->width * value->height;
     if (pixels == 0 || value->bytes.size % 3 != 0 || pixels != value->bytes.size / 3) {
-        return sl_refuse("size does not match the picture's width and height", 0);
+        return sl_refuse("size does not match the image's width and height", 0);
     }
     return sl_accept();
 }

@@ -295,7 +295,7 @@ sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_datase
 {
     sluice_dataset_info *info = &own->base.info;
     if (own->files.samples == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no samples");
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "no samples");
     }
     sluice_status status = sized_dataset_unpack_files(own, options->unpacked_dir, error);
     if (status == SLUICE_OK) {

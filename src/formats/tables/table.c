@@ -120,7 +120,7 @@ static sluice_status table_parse_choices(opener *o, sluice_error *error)
 {
     const uint32_t count = o->options->field_count;
     if (count > SL_FIELDS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "there can be %u fields at most",
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "at most %u fields are allowed",
                             SL_FIELDS_MAX);
     }
     o->choices = sl_calloc((size_t)count + 1, sizeof(*o->choices));
@@ -174,17 +174,17 @@ static sluice_status refuse_names(const opener *o, sluice_error *error)
     }
     return sl_error_file(
         error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-        "no column is called as one that names the files of pictures is (path, file, file_name, "
-        "filename, filepath, image, image_path, img, img_path): say which one does "
-        "(" SL_OPTION("the option fields") ": image=COLUMN:image)%s; %s: %s",
+        "no column has a usual name for image files (path, file, file_name, filename, filepath, "
+        "image, image_path, img, img_path): choose the column (" SL_OPTION(
+            "the option fields") ": image=COLUMN:image)%s; %s: %s",
         o->table->is_json ? "" : ", and have the first line name the columns", "they are", names);
 }
 
 static sluice_status refuse_headless(const opener *o, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-                         "its first line (\"%.64s\", ...) lists a picture and does not name the "
-                         "columns: write a first line with their names, such as path,label",
+                         "its first line (\"%.64s\", ...) lists an image and does not name the "
+                         "columns: add a first line with their names, such as path,label",
                          o->table->names[0]);
 }
 
@@ -337,7 +337,7 @@ static const char *table_find_value(opener *o, uint32_t column, const sl_field *
     value->present = word.size > 0;
     value->integer =
         sl_table_columns_class(o->columns, column, word.size > 0 ? (const char *)word.data : "");
-    return value->integer < 0 && value->present ? "not valid UTF-8, or has a NUL" : NULL;
+    return value->integer < 0 && value->present ? "not valid UTF-8, or contains NUL" : NULL;
 }
 
 /* A path with the folder that it begins in, and what it lacks at its end. */
@@ -349,7 +349,7 @@ static sl_refusal put_in_place(const sl_table_place *place, sl_bytes *path,
         return sl_accept();
     }
     if (path->size > SL_PATH_BYTES / 2 || memchr(path->data, 0, path->size) != NULL) {
-        return sl_refuse("the path of the picture is too long, or has a NUL in it", 0);
+        return sl_refuse("the image's path is too long, or contains NUL", 0);
     }
     const int length = snprintf(whole, SL_PATH_BYTES, "%s%s%.*s%s", place->folder,
                                 place->folder[0] != '\0' ? "/" : "", (int)path->size,
@@ -365,7 +365,7 @@ static sluice_status put_path(opener *o, sluice_error *error)
     char whole[SL_PATH_BYTES];
     sl_bytes path = cell->text;
     sl_refusal why = cell->kind != SL_CELL_ABSENT && cell->text.data == NULL
-                         ? sl_refuse("not the path of a picture", 0)
+                         ? sl_refuse("not the path of an image", 0)
                          : sl_accept();
     if (why.text == NULL) {
         why = put_in_place(&o->place, &path, whole);
@@ -438,7 +438,7 @@ static sluice_status open_rows(opener *o, sluice_error *error)
     (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "table");
     sl_unchecked_add(&o->own->base.unchecked, "tables have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
-                   "pictures in files%s, listed by a table (%s)", place,
+                   "images in files%s, listed by a table (%s)", place,
                    o->table->is_pairs            ? "StyleGAN's dataset.json"
                    : json                        ? "JSON Lines"
                    : o->table->is_list           ? "im2rec's list"
@@ -454,10 +454,10 @@ static sluice_status find_table(const char *path, char file[SL_PATH_BYTES], slui
         const uint32_t count = table_find_in_folder(path, file);
         return count == 1  ? SLUICE_OK
                : count > 1 ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                           "holds metadata.csv and metadata.jsonl: name the one "
-                                           "that is meant")
+                                           "the folder contains metadata.csv and metadata.jsonl: "
+                                           "open one of them by its path")
                            : sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1,
-                                           "its table cannot be read, or is gone");
+                                           "its table cannot be read, or no longer exists");
     }
     if (strlen(path) >= SL_PATH_BYTES) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
@@ -526,7 +526,7 @@ static sl_mentions table_mentions(const char *path)
 SL_FORMAT(table) = {
     .name = "table",
     .files = "tables",
-    .known = "tables of pictures (.csv, .tsv, .jsonl, .lst)",
+    .known = "tables of images (.csv, .tsv, .jsonl, .lst)",
     .is_alone_sure = true,
     .has_annotations = true,
     .takes_fields = true,

@@ -38,7 +38,7 @@ static sluice_status take_quoted(sl_table *table)
         }
         if (stop <= 0) {
             return table_csv_refuse(table, stop < 0 ? "the file ends within a value in quotes"
-                                                    : "there is a NUL in it");
+                                                    : "it contains NUL");
         }
         table->at++;
         table->line += stop == '\n';
@@ -84,11 +84,10 @@ static sluice_status take_cell(sl_table *table, bool *quoted)
         return status;
     }
     if (next == '\0') {
-        return table_csv_refuse(table, "there is a NUL in it");
+        return table_csv_refuse(table, "it contains NUL");
     }
     if (next >= 0 && next != table->delimiter && !is_line_end(next)) {
-        return table_csv_refuse(table,
-                                "there is something between the end of quotes and the next value");
+        return table_csv_refuse(table, "unexpected text after a closing quote");
     }
     return sl_table_append(table, "", 1);
 }
@@ -198,7 +197,7 @@ sluice_status sl_table_read_header(sl_table *table)
     table->is_header = false;
     if (status == SLUICE_OK && count == 0) {
         return sl_table_refuse(table, SLUICE_INVALID, SL_FIELD_NONE,
-                               "the file is empty: its first line has to name the columns",
+                               "the file is empty: its first line must name the columns",
                                table->error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
@@ -218,11 +217,10 @@ sluice_status sl_table_next_csv(sl_table *table, bool *more)
         return status;
     }
     if (count != table->columns) {
-        return table_csv_refuse(
-            table, count < table->columns
-                       ? "it has fewer values than the first line has columns"
-                       : "it has more values than the first line has columns (one with a "
-                         "comma in it has to be in quotes)");
+        return table_csv_refuse(table, count < table->columns
+                                           ? "it has fewer values than the first line has columns"
+                                           : "it has more values than the first line has columns "
+                                             "(a value that contains a comma must be quoted)");
     }
     for (uint32_t i = 0; i < count; i++) {
         const sl_bytes all = table_csv_text(table, i, count);

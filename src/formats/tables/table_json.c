@@ -26,8 +26,7 @@ static sluice_status table_json_take_line(sl_table *table, bool *more)
         const sluice_status status = sl_table_take(table, "\n\0", 2);
         const int stop = sl_table_peek(table);
         if (status < 0 || stop == '\0') {
-            return status < 0 ? status
-                              : table_json_refuse(table, SL_FIELD_NONE, "there is a NUL in it");
+            return status < 0 ? status : table_json_refuse(table, SL_FIELD_NONE, "it contains NUL");
         }
         table->at += stop == '\n';
         table->line += stop == '\n';
@@ -138,7 +137,7 @@ sluice_status sl_table_next_json(sl_table *table, bool *more)
     if (!json_is_object(table->root)) {
         char text[sizeof(why.text) + 32];
         (void)snprintf(text, sizeof(text), "not a JSON object: %s",
-                       table->root != NULL ? "each line has to be one" : why.text);
+                       table->root != NULL ? "each line must be one" : why.text);
         return table_json_refuse(table, SL_FIELD_NONE, text);
     }
     memset(table->cells, 0, table->columns * sizeof(table->cells[0]));

@@ -59,7 +59,7 @@ static extent cut_zeros(sl_table *table, extent cell)
 
 static sluice_status refuse_labels(const sl_table *table)
 {
-    return sl_table_refuse(table, SLUICE_CORRUPT, LABEL, "one of several is not a number",
+    return sl_table_refuse(table, SLUICE_CORRUPT, LABEL, "one of the labels is not a number",
                            table->error);
 }
 
@@ -108,8 +108,8 @@ sluice_status sl_table_next_lst(sl_table *table, bool *more)
     }
     if (count < COLUMNS) {
         return sl_table_refuse(table, SLUICE_CORRUPT, SL_FIELD_NONE,
-                               "a line of a list is a number, labels and a path, with tabs "
-                               "between, as im2rec writes it",
+                               "a line of a list must be a number, labels and a path, separated by "
+                               "tabs, as im2rec writes it",
                                table->error);
     }
     extent label = {0};

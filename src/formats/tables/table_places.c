@@ -203,8 +203,7 @@ static sluice_status refuse_doubt(const places *p, uint32_t column, const attemp
     const char *name = p->values[0][column];
     return sl_error_file(
         error, SLUICE_INVALID, STAGE, 0, p->table->path, -1,
-        "column \"%.64s\": \"%.64s\" may be %.64s%s%.64s%s or %.64s%s%.64s%s: write the paths in "
-        "full",
+        "column \"%.64s\": \"%.64s\" may be %.64s%s%.64s%s or %.64s%s%.64s%s: write full paths",
         p->table->names[column], name, best->folder, best->folder[0] != '\0' ? "/" : "", name,
         best->suffix, doubt->folder, doubt->folder[0] != '\0' ? "/" : "", name, doubt->suffix);
 }

@@ -70,8 +70,7 @@ sluice_status sl_table_append(sl_table *table, const void *bytes, size_t count)
 {
     if (count > SL_TABLE_ROW_BYTES - table->text_bytes) {
         return sl_table_refuse(table, SLUICE_UNSUPPORTED, SL_FIELD_NONE,
-                               "a row of more than 16 MiB: is there a quote that is not closed?",
-                               table->error);
+                               "a row has more than 16 MiB: is a quote not closed?", table->error);
     }
     if (count > table->text_capacity - table->text_bytes) {
         const size_t capacity = 2 * (table->text_bytes + count) + 4096;
@@ -115,7 +114,7 @@ sluice_status sl_table_take(sl_table *table, const char *stops, size_t count)
 static sluice_status refuse_changed(const sl_table *table, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, table->path, -1,
-                         "it was changed while it was read");
+                         "it was modified while it was read");
 }
 
 static sluice_status skip_mark(sl_table *table)

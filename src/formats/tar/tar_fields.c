@@ -33,7 +33,7 @@ static sl_refusal tar_fields_take_payload(parts *p, uint32_t field, sl_bytes byt
     const sl_tar_member *member = &p->walk.member;
     sl_value *value = &p->values->of[field];
     if (value->present) {
-        return tar_fields_refuse_field(p, field, "the sample has two files for it");
+        return tar_fields_refuse_field(p, field, "two files of the sample map to it");
     }
     if (member->kind == SL_TAR_SPARSE) {
         sl_refusal refusal =
@@ -88,9 +88,9 @@ static sl_refusal tar_fields_take_member(parts *p)
     }
     const uint32_t field = sl_member_fields_find(p->fields, part.extension);
     if (field == SL_FIELD_NONE) {
-        return sl_refuse(
-            "a member's extension was not there when the archive was opened: it was modified",
-            (size_t)member->begin);
+        return sl_refuse("a member's extension did not exist when the archive was opened: the "
+                         "archive was modified",
+                         (size_t)member->begin);
     }
     return sl_values_want(p->values, field) ? tar_fields_take_payload(p, field, bytes)
                                             : sl_accept();

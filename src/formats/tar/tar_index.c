@@ -174,8 +174,8 @@ static sluice_status tar_add_part(walker *w, const sl_member_part *part, sluice_
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
-                         "the archive's members have more than %u extensions, the last of them "
-                         "\"%s\": a key ends at the first dot of a file's name",
+                         "the archive has more than %u extensions, the last one \"%s\": a key ends "
+                         "at the first dot of a file name",
                          SL_INDEX_NAMES_MAX, part->extension);
 }
 
@@ -229,8 +229,8 @@ static sluice_status take_named_member(walker *w, sl_member_name kind, const sl_
         return sl_tar_is_link(member) ? add_link(w, part, error) : tar_add_part(w, part, error);
     case SL_MEMBER_NAME_LONG:
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
-                             "the extension of \"%.256s\", which is all behind its name's first "
-                             "dot, has more than %u bytes",
+                             "the extension of \"%.256s\" (everything after the first dot of its "
+                             "name) has more than %u bytes",
                              w->walk.name, SL_MEMBER_EXTENSION_BYTES - 1);
     case SL_MEMBER_NAME_NONE:
         break;
@@ -295,11 +295,10 @@ static sluice_status check_mark(walker *w, sluice_error *error)
     if (status < 0 || there > 0 || w->walk.at > w->end) {
         return status;
     }
-    return tar_fail(
-        w, SLUICE_CORRUPT, w->walk.at,
-        "the archive has no end-of-archive mark, so it may be cut short (if it is known not "
-        "to be, `truncate -s +1024 FILE` adds one)",
-        error);
+    return tar_fail(w, SLUICE_CORRUPT, w->walk.at,
+                    "the archive has no end-of-archive mark, so it may be cut short (if it is "
+                    "complete, `truncate -s +1024 FILE` adds the mark)",
+                    error);
 }
 
 static sluice_status walk_members(walker *w, sluice_error *error)
@@ -366,8 +365,8 @@ static sluice_status check_begin(walker *w, sluice_error *error)
         if (there >= compressed[i].count &&
             memcmp(w->window, compressed[i].bytes, compressed[i].count) == 0) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, 0,
-                                 "it is compressed by %s: unpack it first, or compress it by gzip "
-                                 "or zstd, which `sluice pack` can read",
+                                 "compressed by %s: unpack it first, or compress it by gzip or "
+                                 "zstd, which `sluice pack` can read",
                                  compressed[i].text);
         }
     }
@@ -382,7 +381,7 @@ static sluice_status check_length(walker *w, sluice_error *error)
     return status < 0 || there >= SL_TAR_BLOCK
                ? status
                : tar_fail(w, SLUICE_CORRUPT, 0,
-                          w->stream != NULL ? "what it holds is too short for a tar archive"
+                          w->stream != NULL ? "the unpacked data is too short for a tar archive"
                                             : "the file is too short for a tar archive",
                           error);
 }

@@ -36,8 +36,8 @@ static void tar_describe(tar *self)
     const bool packed = self->records.set.front_to_back;
     bool plain = false;
     (void)snprintf(base->kind, sizeof(base->kind),
-                   "%s%star archive%s, whose files called alike up to their first dot are a sample "
-                   "(WebDataset)%s",
+                   "%s%star archive%s, whose files with the same name up to the first dot form a "
+                   "sample (WebDataset)%s",
                    one ? "a " : "", packed ? "compressed " : "", one ? "" : "s",
                    packed ? "; slow to read: pack it" : "");
     for (uint32_t i = 0; i < list->count; i++) {
@@ -87,7 +87,7 @@ static bool tar_begins(sl_bytes head)
 
 static const sl_record_reader tar_reader = {
     .format = "tar",
-    .empty = "none of its files is called KEY.EXTENSION",
+    .empty = "none of its files is named KEY.EXTENSION",
     .files = {.index = SL_INDEX_TAR,
               .plural = "tar archives",
               .suffix = ".tar",

@@ -112,13 +112,14 @@ static sluice_status wids_add_part(archives *a, const json_t *part, const char *
     const char *source = sl_json_text(part, "source_url");
     if (source != NULL) {
         return wids_refuse(a, SLUICE_UNSUPPORTED, source,
-                           "a list that names another one (\"source_url\") cannot be read: put the "
-                           "archives of that into this",
+                           "a list that refers to another one (\"source_url\") is not supported: "
+                           "copy the archives of that list into this one",
                            error);
     }
     if (!json_is_array(sl_json_member(part, LIST))) {
         return wids_refuse(a, SLUICE_CORRUPT, NULL,
-                           "one of its \"datasets\" has no list of archives (\"" LIST "\")", error);
+                           "an entry of its \"datasets\" has no list of archives (\"" LIST "\")",
+                           error);
     }
     return add_list(a, part, own != NULL ? own : base, error);
 }
@@ -134,7 +135,7 @@ static sluice_status add_all(archives *a, const json_t *root, sluice_error *erro
     }
     if (status == SLUICE_OK && a->files.count == 0) {
         return wids_refuse(a, SLUICE_UNSUPPORTED, NULL,
-                           "it has no list of archives (\"" LIST "\"), or an empty one", error);
+                           "the list of archives is missing (\"" LIST "\") or empty", error);
     }
     return status;
 }
@@ -172,11 +173,10 @@ static sluice_status wids_open(sl_dataset **dataset, const char *const *paths, s
     sl_json_tree tree = {NULL, 0};
     archives a = {.list = paths[0]};
     if (count > 1) {
-        return wids_refuse(
-            &a, SLUICE_INVALID, NULL,
-            "lists of archives cannot be joined: put all archives into one, or join the "
-            "datasets (" SL_OPTION("sluice_dataset_concat") ")",
-            error);
+        return wids_refuse(&a, SLUICE_INVALID, NULL,
+                           "lists of archives cannot be joined: put all archives into one list, or "
+                           "join the datasets (" SL_OPTION("sluice_dataset_concat") ")",
+                           error);
     }
     sluice_status status = options->allow_outside != 0
                                ? SLUICE_OK

@@ -104,10 +104,10 @@ static bool example_fields_is_taken(const sl_example_fields *fields, const char 
 static sluice_status example_fields_refuse_key(const sl_example_key *key, const char *why,
                                                sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                        "the key \"%.256s\" %s: name the fields that are meant "
-                        "(" SL_OPTION("the option fields") ")",
-                        key->name, why);
+    return sl_error_set(
+        error, SLUICE_UNSUPPORTED, STAGE,
+        "the key \"%.256s\" %s: choose the fields to read (" SL_OPTION("the option fields") ")",
+        key->name, why);
 }
 
 static sluice_status add_one(sl_example_fields *fields, const sl_example_key *key,
@@ -119,16 +119,15 @@ static sluice_status add_one(sl_example_fields *fields, const sl_example_key *ke
     if (fields->count == SL_FIELDS_MAX) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, STAGE,
-            "the samples have more than %u fields, with those of \"%.256s\": name "
-            "the fields that are meant "
-            "(" SL_OPTION("the option fields") "), of a list of pictures "
-                                               "by their places, NAME.0, NAME.1, ...",
+            "the samples have more than %u fields, with those of \"%.256s\": choose the fields to "
+            "read (" SL_OPTION("the option fields") "), those of a list of images by position, "
+                                                    "NAME.0, NAME.1, ...",
             SL_FIELDS_MAX, key->name);
     }
     if (example_fields_is_taken(fields, name)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "two keys, one of them \"%.256s\", would be the field \"%s\": name "
-                            "the fields that are meant (" SL_OPTION("the option fields") ")",
+                            "two keys, one of them \"%.256s\", map to field \"%s\": choose the "
+                            "fields to read (" SL_OPTION("the option fields") ")",
                             key->name, name);
     }
     (void)example_fields_add_field(fields, &field, key, key->kind);
@@ -193,7 +192,7 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
     if (keys->too_many || keys->too_long[0] != '\0') {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the samples have more than %u keys, or one of more than %u bytes: "
-                            "name the fields that are meant (" SL_OPTION("the option fields") ")",
+                            "choose the fields to read (" SL_OPTION("the option fields") ")",
                             SL_FIELDS_MAX, SL_CHOICE_KEY_BYTES - 1);
     }
     qsort(keys->of, keys->count, sizeof(keys->of[0]), compare_keys);
@@ -206,8 +205,8 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
     }
     if (status == SLUICE_OK && fields->count == 0) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "its records hold no feature that a field could be: they may be other "
-                            "messages than tf.train.Example");
+                            "its records contain no feature that can be a field: they may be "
+                            "messages other than tf.train.Example");
     }
     return status;
 }
@@ -241,20 +240,20 @@ static const sl_example_key *find_chosen(const sl_example_keys *keys, const char
 static const char *refuse_kind(const sl_field *field, sl_feature_kind kind)
 {
     if (sl_type_is_blob(field->type)) {
-        return kind == SL_FEATURE_BYTES ? NULL : "it holds numbers";
+        return kind == SL_FEATURE_BYTES ? NULL : "it contains numbers";
     }
     if (field->type == SLUICE_FIELD_INT) {
-        return kind == SL_FEATURE_INT64 ? NULL : "it holds no integers";
+        return kind == SL_FEATURE_INT64 ? NULL : "it does not contain integers";
     }
     if (field->type == SLUICE_FIELD_FLOAT) {
-        return kind == SL_FEATURE_FLOAT ? NULL : "it holds no floats";
+        return kind == SL_FEATURE_FLOAT ? NULL : "it does not contain floats";
     }
     if (kind == SL_FEATURE_INT64) {
-        return field->dtype == SLUICE_I64 ? NULL : "it holds integers: its dtype is i64";
+        return field->dtype == SLUICE_I64 ? NULL : "it contains integers: its dtype must be i64";
     }
     return kind != SL_FEATURE_FLOAT || field->dtype == SLUICE_F32
                ? NULL
-               : "it holds floats: its dtype is f32";
+               : "it contains floats: its dtype must be f32";
 }
 
 /* Of the lists that a typed field is made of, where samples do not tell. */
@@ -276,9 +275,7 @@ static const char *refuse_steps(const sl_field *field)
         return "it is a list of steps: choose a tensor, as DTYPE[]";
     }
     return sl_type_is_media(field->type) || field->type == SLUICE_FIELD_BYTES
-               ? "it is a list of steps: choose those that are wanted by their places, KEY.0, "
-                 "KEY.1, "
-                 "..., or a tensor"
+               ? "it is a list of steps: choose steps by position, KEY.0, KEY.1, ..., or a tensor"
                : NULL;
 }
 
@@ -290,7 +287,7 @@ static const char *type_element(const sl_example_key *key, sl_field *field)
                   : key->any && key->all_text   ? SLUICE_FIELD_TEXT
                                                 : SLUICE_FIELD_BYTES;
     return key->kind == SL_FEATURE_BYTES ? NULL
-                                         : "only lists of bytes can be taken by their places";
+                                         : "only elements of byte lists can be chosen by position";
 }
 
 static const char *choose_type(const sl_example_key *key, const sl_field_choice *choice,
@@ -302,7 +299,7 @@ static const char *choose_type(const sl_example_key *key, const sl_field_choice 
         const char *why = kind == SL_FEATURE_NONE ? NULL : refuse_kind(field, kind);
         if (why == NULL && one &&
             (key->mixed ? example_fields_kind_of(field) : key->kind) != SL_FEATURE_BYTES) {
-            why = "only lists of bytes can be taken by their places";
+            why = "only elements of byte lists can be chosen by position";
         }
         return why == NULL && key->in_lists && !one ? refuse_steps(field) : why;
     }
@@ -313,9 +310,9 @@ static const char *choose_type(const sl_example_key *key, const sl_field_choice 
         return type_element(key, field);
     }
     if (!sl_example_type(key, field)) {
-        return key->in_lists ? "its steps have different numbers of values, or several of bytes: "
-                               "choose a tensor, as DTYPE[], which has all of them"
-                             : "it is a list of several bytes values, which no field can hold";
+        return key->in_lists ? "its steps have different numbers of values, or several byte "
+                               "values: choose a tensor, as DTYPE[], which has all of them"
+                             : "it is a list of several byte values, which no field can represent";
     }
     return key->in_lists ? refuse_steps(field) : NULL;
 }

@@ -82,7 +82,7 @@ const char *sl_example_steps_find(const sl_example_field *of, sl_bytes list, sl_
     }
     *found = step;
     return of->last && sl_step_next(&steps, &step, &why)
-               ? "it has more steps than in the samples read at opening: name the fields that "
-                 "are meant (" SL_OPTION("the option fields") ")"
+               ? "it has more steps than the samples read at opening: choose the fields to read "
+                 "(" SL_OPTION("the option fields") ")"
                : NULL;
 }

@@ -15,9 +15,8 @@ typedef struct parts {
     sl_values *values;
 } parts;
 
-static const char several[] =
-    "it has several values, where the samples read at opening have one: choose a type for it "
-    "(" SL_OPTION("the option fields") ")";
+static const char several[] = "it has several values, but the samples read at opening have one: "
+                              "choose a type for it (" SL_OPTION("the option fields") ")";
 static const char damaged[] = "its list of values is damaged";
 
 static const char *example_values_take_bytes(const sl_feature_list *list, sl_value *value)
@@ -91,7 +90,7 @@ static const char *take_tensor(const sl_feature_list *list, const sl_field *fiel
     memcpy(value->shape, field->shape, sizeof(value->shape));
     if (field->shape[0] == 0) {
         value->shape[0] = count / step;
-        return count % step == 0 ? NULL : "the number of its values does not fit its shape";
+        return count % step == 0 ? NULL : "the number of its values does not match its shape";
     }
     return count == field->shape[0] * step ? NULL
                                            : "the number of its values does not match its shape";
@@ -112,7 +111,7 @@ static const char *example_values_take_list(const sl_field *field, const sl_exam
     const sl_feature_list empty = {.kind = of->kind, .bytes = {given->bytes.data, 0}};
     const sl_feature_list *list = given->kind != of->kind && is_empty(given) ? &empty : given;
     if (list->kind != of->kind) {
-        return "its values have another type than in the samples read at opening";
+        return "its values have a different type from the samples read at opening";
     }
     switch (field->type) {
     case SLUICE_FIELD_TENSOR:

@@ -98,7 +98,7 @@ static const char *steps_measure(sl_steps_kind kind, const sl_feature_list *step
         return NULL;
     }
     if (step->kind != kind_of_steps(kind)) {
-        return "its values have another type than in the samples read at opening";
+        return "its values have a different type from the samples read at opening";
     }
     if (is_numbers(kind)) {
         *size = (step_size){count, count * (kind == SL_STEPS_I64 ? 8 : 4)};

@@ -48,10 +48,10 @@ static sluice_status tfrecord_refuse_file(const sl_record_walk *walk, const uint
     const bool gzip = head[0] == 0x1f && head[1] == 0x8b;
     const bool zlib = (head[0] & 0x8f) == 0x08 && (head[0] * 256 + head[1]) % 31 == 0;
     if (gzip || zlib) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, walk->handle.name.path, 0,
-                             "it is compressed by %s, and can only be read from front to back: "
-                             "unpack it first (%s)",
-                             gzip ? "gzip" : "zlib", gzip ? "gunzip" : "zlib-flate -uncompress");
+        return sl_error_file(
+            error, SLUICE_UNSUPPORTED, STAGE, 0, walk->handle.name.path, 0,
+            "it is compressed by %s, and can only be read front to back: unpack it first (%s)",
+            gzip ? "gzip" : "zlib", gzip ? "gunzip" : "zlib-flate -uncompress");
     }
     return sl_record_walk_refuse(
         walk, 0, "it does not begin with a TFRecord's length and its checksum", error);

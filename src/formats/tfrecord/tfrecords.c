@@ -60,7 +60,7 @@ static sluice_status tfrecords_parse_choices(looker *look, const sluice_dataset_
 {
     sluice_status status = SLUICE_OK;
     if (options->field_count > SL_FIELDS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "there can be %u fields at most",
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "at most %u fields are allowed",
                             SL_FIELDS_MAX);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {

@@ -214,7 +214,7 @@ static const struct {
     const char *words;
 } bad[] = {
     {"{" IMAGES "," IMAGES "}", SLUICE_CORRUPT, "one of its lists occurs twice"},
-    {"{" IMAGES "}]", SLUICE_CORRUPT, "something behind"},
+    {"{" IMAGES "}]", SLUICE_CORRUPT, "unexpected data after"},
     {"{" IMAGES ",}", SLUICE_CORRUPT, "a member has no name"},
     {"{" IMAGES ",\"a\"}", SLUICE_CORRUPT, "a member has no value"},
     {"{" IMAGES ",\"a\":}", SLUICE_CORRUPT, "a value is missing"},
@@ -228,14 +228,14 @@ static const struct {
     {"{\"images\":[{\"id\":01,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "not valid JSON: element 0"},
     {"{\"images\":[{\"id\":1,\"file_name\":\"\xff\"}]}", SLUICE_CORRUPT, "decode byte"},
     {"{\"images\":{}}", SLUICE_CORRUPT, "one of its lists is not a list"},
-    {"{\"images\":[]}", SLUICE_INVALID, "lists no \"images\""},
-    {"{\"categories\":[]}", SLUICE_INVALID, "lists no \"images\""},
+    {"{\"images\":[]}", SLUICE_INVALID, "no \"images\" list"},
+    {"{\"categories\":[]}", SLUICE_INVALID, "no \"images\" list"},
     {"{\"a\":{\"images\":[]}}", SLUICE_INVALID, "COCO annotations (.json with images"},
-    {"[\"images\"]", SLUICE_INVALID, "of no known format"},
-    {"\"images\"", SLUICE_INVALID, "of no known format"},
-    {"{\"a\":1}", SLUICE_INVALID, "of no known format"},
-    {"{}", SLUICE_INVALID, "of no known format"},
-    {"", SLUICE_INVALID, "of no known format"},
+    {"[\"images\"]", SLUICE_INVALID, "unknown format"},
+    {"\"images\"", SLUICE_INVALID, "unknown format"},
+    {"{\"a\":1}", SLUICE_INVALID, "unknown format"},
+    {"{}", SLUICE_INVALID, "unknown format"},
+    {"", SLUICE_INVALID, "unknown format"},
 };
 
 static void expect_refusal(const char *text, sluice_status status, const char *words)

@@ -151,8 +151,10 @@ static const struct {
      SLUICE_UNSUPPORTED, "line 1: it has a DTD"},
     {"<!DOCTYPE annotation SYSTEM \"/etc/passwd\"><annotation/>", SLUICE_UNSUPPORTED, "a DTD"},
     {"<annotation>\n" OBJECT("dog", "9", "1", "8", "9") "</annotation>", SLUICE_CORRUPT,
-     "line 2: a bndbox ends before it begins: \"dog\" has xmin 9, ymin 1, xmax 8, ymax 9; correct"},
-    {"<annotation>" OBJECT("dog", "1", "9", "8", "8.5") "</annotation>", SLUICE_CORRUPT, "ends"},
+     "line 2: a bndbox has its maximum before its minimum: \"dog\" has xmin 9, ymin 1, xmax 8, "
+     "ymax 9; correct"},
+    {"<annotation>" OBJECT("dog", "1", "9", "8", "8.5") "</annotation>", SLUICE_CORRUPT,
+     "maximum before its minimum"},
     {"<annotation>" OBJECT("", "1", "1", "8", "8") "</annotation>", SLUICE_CORRUPT, "name"},
     {"<annotation>" OBJECT("dog", "", "1", "8", "8") "</annotation>", SLUICE_CORRUPT,
      "xmin is \"\", which is not a number"},
@@ -161,7 +163,7 @@ static const struct {
     {"<annotation>" OBJECT("dog", "1", "1", "8", "1e9") "</annotation>", SLUICE_CORRUPT, "number"},
     {"<annotation>" OBJECT("dog", "-inf", "1", "8", "8") "</annotation>", SLUICE_CORRUPT, "number"},
     {"<annotation>" OBJECT("dog", "1", "1", "8", "<b>8</b>") "</annotation>", SLUICE_CORRUPT,
-     "has elements in it"},
+     "contains elements"},
     {"<annotation><object><name>dog</name></object></annotation>", SLUICE_CORRUPT, "lacks"},
     {"<annotation><object><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax></bndbox>"
      "<name>dog</name></object></annotation>",
@@ -291,7 +293,7 @@ TEST(a_picture_is_missing)
     sluice_dataset_close(dataset);
     assert_int_equal(unlink(test_path("two/JPEGImages/c.jpg")), 0);
     assert_int_equal(unlink(test_path("two/JPEGImages/a.jpg")), 0);
-    expect_refusal("two", SLUICE_INVALID, "no picture of \"a.xml\"");
+    expect_refusal("two", SLUICE_INVALID, "no image of \"a.xml\"");
 }
 
 TEST(lists_choose)
@@ -301,7 +303,7 @@ TEST(lists_choose)
         sluice_status status;
         const char *words;
     } lists[] = {
-        {"", SLUICE_INVALID, "lists nothing"},
+        {"", SLUICE_INVALID, "the list is empty"},
         {"a\nc\n", SLUICE_IO, "cannot open"},
         {"a 1\nb\n", SLUICE_CORRUPT, "only 1 of its 2 lines have a number"},
         {"a x\n", SLUICE_CORRUPT, "line 1: the text after the name is not a number"},

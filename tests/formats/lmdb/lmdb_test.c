@@ -231,7 +231,7 @@ TEST(pages_that_are_wrong)
     lmdb_node(&file, 4, 8, "e", value, 10);
     expect_corrupt(&file, "flags are unknown");
     lmdb_put(&file, 4, "e", value, 10);
-    expect_corrupt(&file, "more entries than it says");
+    expect_corrupt(&file, "more entries than its header says");
     lmdb_free(&file);
 }
 

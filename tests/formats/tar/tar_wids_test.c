@@ -75,7 +75,7 @@ TEST(lists_that_are_refused)
         const char *shards, *file, *words;
         sluice_status status;
     } wrong[] = {
-        {"", "index.json", "no list of archives", SLUICE_UNSUPPORTED},
+        {"", "index.json", "the list of archives is missing", SLUICE_UNSUPPORTED},
         {"{\"url\": \"s3://a/b.tar\"}", "index.json", "remote", SLUICE_UNSUPPORTED},
         {"{\"url\": \"data/{0..2}.tar\"}", "index.json", "each archive", SLUICE_UNSUPPORTED},
         {"{\"url\": \"../data/0.tar\"}", "index.json", "archive 0", SLUICE_INVALID},

@@ -59,8 +59,8 @@ TEST(numbers)
     assert_int_equal(facts.steps, 3);
     assert_int_equal(facts.least, 0);
     assert_int_equal(facts.most, 2);
-    refuse(SL_STEPS_I64, LIST(LOOSE_5 FLOAT_ONE), "another type");
-    refuse(SL_STEPS_F32, LIST(TEXT_A), "another type");
+    refuse(SL_STEPS_I64, LIST(LOOSE_5 FLOAT_ONE), "a different type");
+    refuse(SL_STEPS_F32, LIST(TEXT_A), "a different type");
 }
 
 TEST(bytes_and_texts)
@@ -72,7 +72,7 @@ TEST(bytes_and_texts)
     expect(SL_STEPS_TEXT, LIST(""), "[]", 2);
     expect(SL_STEPS_TEXT, LIST(UNKNOWN), "[]", 2);
     refuse(SL_STEPS_TEXT, LIST(TEXTS_AB), "several texts");
-    refuse(SL_STEPS_TEXT, LIST(LOOSE_5), "another type");
+    refuse(SL_STEPS_TEXT, LIST(LOOSE_5), "a different type");
 }
 
 TEST(cut_short_anywhere)

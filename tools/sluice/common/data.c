@@ -21,7 +21,7 @@ static const char *advice_for(const sluice_error *error)
     }
     if (strstr(error->text, "looked for ") != NULL ||
         strstr(error->text, "the folder is empty") != NULL ||
-        strstr(error->text, "of no known format") != NULL) {
+        strstr(error->text, "unknown format") != NULL) {
         return "a dataset is a folder of class folders with images, the output of `sluice pack`, "
                "or "
                "one of the formats in docs/formats.md";
