@@ -10,17 +10,17 @@
 
 #define STAGE "dataset"
 
-/* How pictures' folders are called that may be beside annotations, wherever those are. */
+/* Usual names of image folders, which may be beside annotations in any location. */
 static const char *const usual[] = {"images", "Images", "JPEGImages"};
 
-/* From annotations to the dataset's folder. */
+/* Maximum number of folders from the annotations up to the dataset's folder. */
 enum { UP_MAX = 2 };
 static const char *const ups[UP_MAX + 1] = {"", "/..", "/../.."};
 
-/* A place, taken apart. */
+/* A relative path, split up. */
 typedef struct way {
-    uint32_t up, down;  /* folders */
-    const char *folder; /* the first one down, up to a slash; "": there is none */
+    uint32_t up, down;  /* number of folders up and down */
+    const char *folder; /* first folder down, up to a slash; "": none */
 } way;
 
 static way take_apart(const char *place)
@@ -50,7 +50,7 @@ static const char *annotated_find_usual(const way *w)
     return NULL;
 }
 
-/* How many folders up the dataset's is. */
+/* Returns how many folders up the dataset's folder is. */
 static uint32_t count_up(const char *folder)
 {
     char real[SL_PATH_BYTES];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * COCO's annotations: a JSON file that lists images, annotations and categories. A sample is an
- * image, in the order of the file, with what was annotated of it as lists. The dataset itself is
- * listed.h's. While it is opened annotations are kept one by one, about 100 bytes each, since those
- * of an image do not lie together.
+ * coco: opens COCO annotations, a JSON file that lists images, annotations and categories.
+ *
+ * A sample is an image, in file order, with its annotations as lists. The dataset itself is that of
+ * listed.h. While opening, annotations are kept one by one, about 100 bytes each, since those of an
+ * image are not adjacent.
  */
 #include "coco_opener.h"
 #include "coco_pictures.h"
@@ -95,7 +96,10 @@ static const sl_source_column all_sources[SL_COCO_SOURCES] = {
     [SL_COCO_KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
 
-/* Annotations in another encoding than UTF-8 are known, too, to be refused by its name. */
+/*
+ * Recognises annotations in an encoding other than UTF-8 too, so that an error can name the
+ * encoding.
+ */
 static bool is_wide(sl_look *look)
 {
     char head[SL_LOOK_BYTES + 1];
@@ -114,7 +118,10 @@ static bool coco_probe(sl_look *look)
            (sl_json_lists(look, sl_coco_lists, SL_COCO_LISTS) || is_wide(look));
 }
 
-/* Label Studio writes the categories alone beside the labels of YOLO (notes.json). */
+/*
+ * Returns whether the file is more than a list of categories, which Label Studio writes beside YOLO
+ * labels (notes.json).
+ */
 static bool coco_is_whole(sl_look *look)
 {
     return coco_probe(look) && !sl_json_lacks(look, &sl_coco_lists[SL_COCO_IMAGES]);
@@ -125,7 +132,7 @@ static bool coco_is_file(const char *name)
     return sl_ends_with(name, ".json");
 }
 
-/* What the files of COCO itself are called, and others after them. */
+/* Describes a file by its name, if it is named like one of COCO's own files. */
 static const char *words(const char *name)
 {
     static const char *const of[][2] = {
@@ -189,7 +196,7 @@ static sluice_status sort_images(sl_coco_opener *o, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* The sample of an image's id; as many as there are: it is not listed. */
+/* Returns the sample of an image id, or the number of samples if the id is not listed. */
 static uint64_t sample_of_id(const sl_coco_opener *o, int64_t id)
 {
     uint64_t low = 0;
@@ -211,7 +218,7 @@ static uint64_t sample_of(const sl_coco_opener *o, uint64_t annotation)
     return sample_of_id(o, (int64_t)o->annotations.of[SL_COCO_OF_IMAGE].cells[annotation]);
 }
 
-/* Puts annotations in the order of samples, and of the file. */
+/* Sorts the annotations by sample, then by file order. */
 static sluice_status sort_annotations(sl_coco_opener *o, sluice_error *error)
 {
     const uint64_t samples = o->images.of[SL_COCO_IMAGE_ID].rows;
@@ -233,13 +240,13 @@ static sluice_status sort_annotations(sl_coco_opener *o, sluice_error *error)
     sl_omit_many(&o->own->base.omissions, SL_OMITTED_THINGS,
                  "annotations of images that \"images\" does not list", NULL,
                  count - o->begins[samples - 1]);
-    /* each begins now where the next one did */
+    /* each entry now begins where the next one did */
     memmove(o->begins + 1, o->begins, (samples + 1) * sizeof(*o->begins));
     o->begins[0] = 0;
     return SLUICE_OK;
 }
 
-/* The file of segments of each sample. */
+/* Finds the segments file of each sample. */
 static sluice_status sort_panoptic(sl_coco_opener *o, sluice_error *error)
 {
     const uint64_t samples = o->images.of[SL_COCO_IMAGE_ID].rows;
@@ -312,13 +319,13 @@ static sluice_status coco_choose_fields(sl_coco_opener *o, const sluice_dataset_
                 o->sources[sources.count].field.type = SLUICE_FIELD_TEXT;
             }
             sources.files |= i == SL_COCO_PANOPTIC ? 1U << sources.count : 0;
-            sources.key = sources.count++; /* the last one */
+            sources.key = sources.count++; /* the last source */
         }
     }
     return sl_listed_choose(o->own, &sources, options, o->path, error);
 }
 
-/* Names by number; a number that no category has is its own name. */
+/* Names the classes by number; a number without a category becomes its own name. */
 static sluice_status name_classes(sl_coco_opener *o, sluice_error *error)
 {
     if (json_object_size(o->names) == 0 || o->highest >= CLASSES_MAX) {
@@ -339,7 +346,7 @@ static sluice_status name_classes(sl_coco_opener *o, sluice_error *error)
 
 /* ---- opening ---- */
 
-/* What is said of all annotations together. */
+/* Checks the annotations as a whole. */
 static sluice_status coco_check_all(sl_coco_opener *o, sluice_error *error)
 {
     const uint64_t all = o->annotations.of[SL_COCO_OF_IMAGE].rows;
@@ -431,7 +438,7 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
                              "datasets (" SL_OPTION("sluice_dataset_concat") ")");
     }
     uint32_t chosen;
-    sl_omissions passed = {.reasons = 0}; /* none beside a single file */
+    sl_omissions passed = {.reasons = 0}; /* a single file has none */
     sl_coco_opener o = {.path = paths[0]};
     sluice_status status = options->split != NULL ? sl_coco_choose_split(paths, 1, options->split,
                                                                          &chosen, &passed, error)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks what annotations have together: labels, points, members that only some have. The opener's
- * thread, once all elements are kept. */
+/*
+ * coco_check: checks annotations as a whole: labels, points, members that only some have.
+ *
+ * Runs on the opener's thread once all elements are kept.
+ */
 #include "coco_opener.h"
 
 #include <stdio.h>
@@ -27,7 +30,7 @@ sluice_status sl_coco_check_lacks(const sl_coco_opener *o, uint32_t column, cons
 
 /* ---- labels ---- */
 
-/* Whether a number was met before, of those that datasets mostly have. */
+/* Returns whether a number was seen before, for numbers in the usual range. */
 static bool was_met(sl_coco_opener *o, int64_t number)
 {
     if (number < 0 || number >= SL_COCO_COMMON_IDS) {
@@ -64,7 +67,7 @@ sluice_status sl_coco_meet_category(sl_coco_opener *o, const sl_json_element *el
     return json_object_set_new(o->met, key, where) == 0 ? SLUICE_OK : sl_coco_no_memory(error);
 }
 
-/* The id of a category as it is written, of the number that it has here. */
+/* Writes the id of a category as in the file, given its number here. */
 static void write_id(const sl_coco_opener *o, int64_t number, char *text, size_t bytes)
 {
     json_t *known;
@@ -89,7 +92,7 @@ static bool has_category(const sl_coco_opener *o, const char *key, int64_t numbe
                : o->categories == 0 || json_object_get(o->names, key) != NULL;
 }
 
-/* Each id that annotations have has to be a category's, where there are any. */
+/* Checks that every category id of annotations exists, if the file has categories. */
 static sluice_status coco_check_categories(const sl_coco_opener *o, sluice_error *error)
 {
     const char *key;
@@ -132,7 +135,7 @@ sluice_status sl_coco_number_labels(sl_coco_opener *o, sluice_error *error)
 
 /* ---- points ---- */
 
-/* Points that the category of an annotation has; 0: it does not say. */
+/* Returns the number of points of the annotation's category; 0: not specified. */
 static uint64_t coco_skeleton(const sl_coco_opener *o, uint64_t annotation)
 {
     char key[32];
@@ -154,8 +157,10 @@ static sluice_status refuse_points(const sl_coco_opener *o, uint64_t annotation,
                          (unsigned long long)annotation, numbers, (unsigned long long)wanted);
 }
 
-/* An annotation without points gets a row of zeros: these stay in proportion to what the file
- * holds, whatever the longest row claims. */
+/*
+ * Limits the padding. An annotation without points gets a row of zeros, whose total must stay in
+ * proportion to the file, however long the longest row is.
+ */
 static sluice_status check_keypoint_padding(const sl_coco_opener *o, uint64_t with,
                                             sluice_error *error)
 {
@@ -175,12 +180,12 @@ static sluice_status check_keypoint_padding(const sl_coco_opener *o, uint64_t wi
 }
 
 /*
- * Annotations of a category have as many points as it has, where it says so; those of others have
- * as many as the first one. Rows are as long as the longest.
+ * Checks the number of points of each annotation: that of its category if specified, otherwise that
+ * of the first annotation without. Rows are as long as the longest.
  */
 sluice_status sl_coco_check_keypoints(sl_coco_opener *o, sluice_error *error)
 {
-    size_t loose = 0; /* of categories that do not say */
+    size_t loose = 0; /* numbers of points in categories that do not specify it */
     uint64_t first_loose = 0;
     uint64_t with = 0;
     for (uint64_t i = 0; i < o->annotations.of[SL_COCO_OF_KEYPOINTS].rows; i++) {

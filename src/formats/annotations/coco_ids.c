@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Whole numbers up to here are exact in binary64. */
+/* Whole numbers up to this are exact in binary64. */
 #define EXACT 9007199254740992.0
 
 void sl_coco_ids_close(sl_coco_ids *ids)

@@ -11,14 +11,17 @@
 
 #define STAGE "dataset"
 
-/* From the folder of annotations; a star is the split. */
+/* Image folders, relative to the annotations; a star stands for the split. */
 static const char *const places[] = {"",          "images",      "*",        "../*",
                                      "../images", "../images/*", "images/*", ".."};
 
 enum { PLACES = sizeof(places) / sizeof(places[0]), SPLIT_BYTES = 256, NAMED = 160 };
 enum { PLACE_BYTES = SPLIT_BYTES + 16 };
 
-/* "val2017" of "annotations/instances_val2017.json": what is between the last '_' and the dot. */
+/*
+ * Finds "val2017" in "annotations/instances_val2017.json": the part between the last '_' and the
+ * dot.
+ */
 static void find_split(const char *path, char split[SPLIT_BYTES])
 {
     const char *name = sl_path_name(path);
@@ -33,7 +36,7 @@ static bool coco_pictures_has_file(const char *folder, sl_bytes name)
     return sl_beside_path(path, folder, "", name, "") && sl_store_has(path);
 }
 
-/* Writes a place with `star` for its star. */
+/* Writes a place with its star replaced by `star`. */
 static void name_place(const char *pattern, const char *star, char place[PLACE_BYTES])
 {
     const size_t before = strcspn(pattern, "*");
@@ -53,7 +56,7 @@ static sluice_status coco_pictures_refuse(const char *path, sl_bytes first, cons
                          split, split, split, split);
 }
 
-/* Of pictures that are there, but not where a list may name them. */
+/* Rejects images that exist, but outside the folder in which a list may name them. */
 static sluice_status refuse_place(const sl_listed *own, const char *path, sl_bytes first,
                                   sluice_error *error)
 {
@@ -76,10 +79,12 @@ static sluice_status use_folder(sl_listed *own, const char *path, const char *fo
 
 /* ---- files of segments ---- */
 
-/* Where they are, from the folder of annotations; a star is what the annotations are called. */
+/*
+ * Folders of segments, relative to the annotations; a star stands for the name of the annotations.
+ */
 static const char *const segment_places[] = {"*/", "../*/", ""};
 
-/* The last component of the annotations' path, without its extension. */
+/* Writes the last component of the annotations' path, without its extension. */
 static void name_stem(const char *path, char stem[SPLIT_BYTES])
 {
     const char *name = sl_path_name(path);
@@ -120,7 +125,7 @@ static sluice_status find_segments(sl_coco_opener *o, sluice_error *error)
         stem, stem, stem);
 }
 
-/* Paths are from the folder of annotations, from where both pictures and segments are found. */
+/* Keeps paths relative to the annotations, from where both images and segments are found. */
 static sluice_status use_panoptic(sl_coco_opener *o, const char *place, sluice_error *error)
 {
     sl_listed *own = o->own;
@@ -139,11 +144,11 @@ static sluice_status use_panoptic(sl_coco_opener *o, const char *place, sluice_e
     return find_segments(o, error);
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
-/* A place where pictures may be. */
+/* A place where images may be. */
 typedef struct coco_place {
-    char place[PLACE_BYTES]; /* from the folder of annotations */
+    char place[PLACE_BYTES]; /* relative to the annotations */
     char folder[SL_PATH_BYTES];
 } coco_place;
 
@@ -163,18 +168,18 @@ static void list_places(const sl_coco_opener *o, coco_places *found)
             next->place[0] != '\0'
                 ? sl_path_join(next->folder, o->own->root, next->place)
                 : snprintf(next->folder, SL_PATH_BYTES, "%s", o->own->root) < SL_PATH_BYTES;
-        /* a web server does not tell of folders, only of the pictures in them */
+        /* a web server cannot be asked for a folder, only for the images in it */
         found->count +=
             fits && (sl_store_of(next->folder)->lists_nothing || sl_store_has_folder(next->folder));
     }
 }
 
-/* Whether one picture tells where all are. END: it is not in any place. */
+/* Finds the folder of all images by one of them. END: it is not in any place. */
 static sluice_status find_by(sl_coco_opener *o, const coco_places *found, sl_bytes name,
                              bool anywhere, sluice_error *error)
 {
     sl_listed *own = o->own;
-    bool met = false; /* but outside */
+    bool met = false; /* found, but outside */
     for (size_t i = 0; i < found->count; i++) {
         const coco_place *at = &found->of[i];
         bool inside = true;

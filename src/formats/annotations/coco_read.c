@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes the elements of the file: each value is kept, or refused with its place. The opener's
- * thread. */
+/*
+ * coco_read: processes the elements of the file: keeps each value, or rejects it with its location.
+ *
+ * Runs on the opener's thread.
+ */
 #include "coco_opener.h"
 #include "coco_segmentation.h"
 #include "memory.h"
@@ -26,12 +29,12 @@ const sl_json_list sl_coco_lists[SL_COCO_LISTS] = {
     [SL_COCO_CATEGORIES] = {"categories", of_category},
 };
 
-/* An annotation, or one of the segments of a panoptic one. */
+/* An annotation, or one segment of a panoptic annotation. */
 typedef struct part {
     const sl_json_element *element;
     const json_t *value;
     int64_t image;
-    int segment; /* its number; -1: it is the annotation itself */
+    int segment; /* number of the segment; -1: the annotation itself */
 } part;
 
 sluice_status sl_coco_no_memory(sluice_error *error)
@@ -60,7 +63,7 @@ static sl_value text_value(const json_t *text)
 
 /* ---- refusals ---- */
 
-/* The beginning of a value, as it is written. */
+/* Writes the beginning of a value as in the file. */
 static void show_value(const json_t *value, char shown[64])
 {
     const size_t most = 60;
@@ -69,7 +72,7 @@ static void show_value(const json_t *value, char shown[64])
     (void)snprintf(shown + (bytes < most ? bytes : most), 4, "%s", bytes > most ? "..." : "");
 }
 
-/* "KEY is VALUE: expected ...". */
+/* Fails with "KEY is VALUE: expected ...". */
 static sluice_status refuse_member(sl_coco_opener *o, const sl_json_element *element,
                                    const char *key, const json_t *value, const char *expected,
                                    sluice_error *error)
@@ -100,7 +103,7 @@ static sluice_status take_id(sl_coco_opener *o, sl_coco_ids *ids, const part *p,
 
 /* ---- images ---- */
 
-/* An image's width or height, of which 0 and null are unknown ones; false: it is neither. */
+/* Reads an image's width or height, for which 0 and null mean unknown; false: another value. */
 static bool coco_take_extent(const json_t *image, const char *name, sl_value *value)
 {
     const json_t *member = sl_json_member(image, name);
@@ -111,7 +114,7 @@ static bool coco_take_extent(const json_t *image, const char *name, sl_value *va
     return fine;
 }
 
-/* The last parts of the path of a URL, `parts` of them at most; empty: it has none. */
+/* Returns at most the last `parts` components of a URL's path; empty: none. */
 static sl_bytes end_of_url(const char *url, int parts)
 {
     const char *host = strstr(url, "://");
@@ -127,7 +130,10 @@ static sl_bytes end_of_url(const char *url, int parts)
     return (sl_bytes){(const uint8_t *)begin, (size_t)(end - begin)};
 }
 
-/* LVIS names pictures by URLs whose ends are as in COCO's folders: train2017/000000000009.jpg. */
+/*
+ * Takes the file name. LVIS identifies images by URLs that end like COCO's folders:
+ * train2017/000000000009.jpg.
+ */
 static sluice_status take_name(sl_coco_opener *o, const sl_json_element *element, sl_value *values,
                                sluice_error *error)
 {
@@ -214,7 +220,7 @@ static sluice_status take_id(sl_coco_opener *o, sl_coco_ids *ids, const part *p,
     }
 }
 
-/* Where the category with the text `number` is in the list. */
+/* Records the position in the list of the category with the text id `number`. */
 static bool put_position(sl_coco_opener *o, int64_t number, int64_t position)
 {
     const uint64_t needed = (uint64_t)number + 1;
@@ -234,7 +240,7 @@ static sluice_status name_category(sl_coco_opener *o, const sl_json_element *ele
     char key[32];
     const json_t *points = sl_json_member(element->value, "keypoints");
     const char *name = json_string_value(sl_json_member(element->value, "name"));
-    const int64_t reach = number < 0 ? INT64_MAX : number; /* then none has a name */
+    const int64_t reach = number < 0 ? INT64_MAX : number; /* then no category has a name */
     o->highest = reach > o->highest ? reach : o->highest;
     (void)snprintf(key, sizeof(key), "%lld", (long long)number);
     if (points != NULL && !json_is_array(points)) {
@@ -277,7 +283,7 @@ static sluice_status add_category(sl_coco_opener *o, const sl_json_element *elem
 
 /* ---- annotations ---- */
 
-/* A list of numbers as floats, in the space. */
+/* Reads a list of numbers as floats into the buffer. */
 static sluice_status take_floats(sl_coco_opener *o, const part *p, const char *key,
                                  const char *expected, sl_value *value, sluice_error *error)
 {
@@ -302,7 +308,7 @@ static sluice_status take_floats(sl_coco_opener *o, const part *p, const char *k
     return SLUICE_OK;
 }
 
-/* Keeps which annotation is the first without it. */
+/* Records the first annotation that lacks a member. */
 static void note_lack(sl_coco_opener *o, uint32_t column, const sl_json_element *element)
 {
     sl_coco_lack *lack = &o->lacks[column];
@@ -337,7 +343,7 @@ static sluice_status add_lists(sl_coco_opener *o, const part *p, sluice_error *e
     return status == SLUICE_OK ? coco_put(o, SL_COCO_OF_KEYPOINTS, p, &value, error) : status;
 }
 
-/* There only where the field is chosen. */
+/* Adds the shapes; called only if the field is chosen. */
 static sluice_status add_shapes(sl_coco_opener *o, const part *p, sluice_error *error)
 {
     size_t bytes = 0;
@@ -354,7 +360,7 @@ static sluice_status add_shapes(sl_coco_opener *o, const part *p, sluice_error *
     return coco_put(o, SL_COCO_OF_SHAPES, p, &value, error);
 }
 
-/* 0 or 1, as a number of any kind or as a word of JSON; false: another value. */
+/* Reads 0 or 1, as any kind of number or as a JSON word; false: another value. */
 static bool take_crowd(const json_t *crowd, sl_value *value)
 {
     const double number = json_is_boolean(crowd) ? json_is_true(crowd) : json_number_value(crowd);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples: what was annotated of an image, joined to lists. The opener's thread. */
+/*
+ * coco_samples: joins the annotations of an image to the lists of its sample. Runs on the opener's
+ * thread.
+ */
 #include "coco_opener.h"
 #include "coco_segmentation.h"
 #include "error.h"
@@ -8,7 +11,7 @@
 
 #define STAGE "dataset"
 
-/* One annotation's part of a list, `size` bytes of it. */
+/* Returns one annotation's part of a list, of `size` bytes. */
 static sl_bytes coco_part_of(const sl_coco_opener *o, uint32_t what, uint64_t annotation,
                              uint8_t number[8])
 {
@@ -50,7 +53,7 @@ static bool join_parts(sl_coco_opener *o, uint32_t what, uint64_t sample, sl_val
         }
         size += part.size;
         if (what == SL_COCO_KEYPOINTS && part.size < o->keypoint_bytes) {
-            /* Points that were not annotated: 0, 0, and not seen. */
+            /* points that were not annotated: (0, 0), not visible */
             memset(o->space.data + size, 0, o->keypoint_bytes - part.size);
             size += o->keypoint_bytes - part.size;
         }
@@ -70,7 +73,7 @@ static bool add_text(sl_coco_opener *o, sl_value *value, const void *text, size_
     return true;
 }
 
-/* All as a JSON array; null of those that have none. */
+/* Joins all shapes to a JSON array, with null for annotations that have none. */
 static bool join_shapes(sl_coco_opener *o, uint64_t sample, sl_value *value)
 {
     *value = (sl_value){.present = true};
@@ -85,7 +88,7 @@ static bool join_shapes(sl_coco_opener *o, uint64_t sample, sl_value *value)
     return fine && add_text(o, value, "]", 1);
 }
 
-/* The first caption, or all as JSON. */
+/* Takes the first caption, or all captions as JSON. */
 static bool join_captions(sl_coco_opener *o, bool all, uint64_t sample, sl_value *value)
 {
     json_t *list = json_array();
@@ -110,7 +113,7 @@ static bool join_captions(sl_coco_opener *o, bool all, uint64_t sample, sl_value
     return fine;
 }
 
-/* The file of segments, from the folder of the annotations. */
+/* Finds the segments file, relative to the annotations. */
 static bool find_panoptic(sl_coco_opener *o, uint64_t sample, sl_value *value)
 {
     sl_value name;
@@ -165,7 +168,10 @@ sl_bytes sl_coco_image_file(const sl_coco_opener *o, uint64_t sample)
     return name;
 }
 
-/* The path of an image from the dataset's root, in the opener's space; size 0: no memory. */
+/*
+ * Writes an image's path relative to the dataset's root into the opener's buffer; size 0: no
+ * memory.
+ */
 static sl_bytes coco_write_path(sl_coco_opener *o, uint64_t sample)
 {
     const sl_bytes name = sl_coco_image_file(o, sample);
@@ -184,7 +190,8 @@ sluice_status sl_coco_keep_sample(sl_coco_opener *o, uint64_t sample, sluice_err
     if (path.size == 0) {
         return sl_coco_no_memory(error);
     }
-    const sl_refusal why = sl_listed_check_path(o->own, path); /* from its folder now */
+    const sl_refusal why =
+        sl_listed_check_path(o->own, path); /* relative to its folder from here on */
     if (why.text != NULL) {
         return sl_error_file(error, why.status, STAGE, 0, o->path, -1,
                              "element %llu of \"images\": %s", (unsigned long long)sample,

@@ -25,7 +25,8 @@ const char *sl_coco_take_segmentation(sl_bytes written, uint8_t *to, size_t *byt
     for (size_t i = 0; why == NULL && i < written.size; i++) {
         const uint8_t byte = written.data[i];
         to[count] = byte;
-        count += byte != ' ' && byte != '\n' && byte != '\r' && byte != '\t'; /* no text has any */
+        count += byte != ' ' && byte != '\n' && byte != '\r' &&
+                 byte != '\t'; /* no text contains blanks */
     }
     *bytes = count > 0 && to[0] == 'n' ? 0 : count;
     return why;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coco_segmentation: the shapes of COCO's annotations, as texts.
+ * coco_segmentation: the shapes of COCO annotations, as texts.
  *
- * Purpose: the field "segmentation" is a JSON array of what the annotations of a picture have in
- * "segmentation" (segmentation.h of shapes reads it), so it is kept as it is written, but for
- * blanks, and nothing of it is parsed but once, to check it. Those of a large dataset take more
- * memory than all else, so it is a field only where it is chosen. Threads: pure.
+ * Purpose: the field "segmentation" is a JSON array of the "segmentation" values of an image's
+ * annotations, which segmentation.h of shapes reads. The values are stored as in the file, without
+ * blanks, and parsed only once, to check them. In a large dataset they need more memory than
+ * everything else, so the field exists only if it is chosen. Threads: pure.
  */
 #ifndef SL_COCO_SEGMENTATION_H
 #define SL_COCO_SEGMENTATION_H
@@ -18,10 +18,12 @@
 
 #define SL_COCO_SEGMENTATION "segmentation"
 
-/* Whether a choice is of it. */
+/* Returns whether the options choose the field. */
 bool sl_coco_wants_segmentation(const sluice_dataset_options *options);
-/* Copies what an annotation has to `to`, where there is space for all of it: `*bytes`, 0 of null.
- * NULL, or a literal: why it is none. */
+/*
+ * Copies an annotation's value to `to`, which has enough space; `*bytes` is 0 for null. Returns
+ * NULL, or a literal: why it is not a segmentation.
+ */
 const char *sl_coco_take_segmentation(sl_bytes written, uint8_t *to, size_t *bytes);
 
 #endif

@@ -16,7 +16,7 @@ enum { STEM_BYTES = 256 };
 
 static const char detection[] = "instances_";
 
-/* "instances_val2017" of "annotations/instances_val2017.json". */
+/* Extracts "instances_val2017" from "annotations/instances_val2017.json". */
 static void name_file(const char *path, char stem[STEM_BYTES])
 {
     const char *name = sl_path_name(path);
@@ -25,7 +25,7 @@ static void name_file(const char *path, char stem[STEM_BYTES])
                    (int)(dot != NULL ? (size_t)(dot - name) : strlen(name)), name);
 }
 
-/* "val2017" of that. */
+/* Extracts "val2017" from that. */
 static const char *split_of_stem(const char *stem)
 {
     const char *line = strrchr(stem, '_');
@@ -37,8 +37,10 @@ static bool names_split(const char *stem, const char *wanted)
     return strcmp(split_of_stem(stem), wanted) == 0 || sl_split_means(stem, wanted);
 }
 
-/* Whether the stems are the same split's, for other tasks: "captions_train2017" and
- * "instances_train2017". */
+/*
+ * Returns whether two stems belong to the same split for different tasks: "captions_train2017" and
+ * "instances_train2017".
+ */
 static bool is_beside_instances(const char *stem, const char *instances)
 {
     const char *split = instances + sizeof(detection) - 1;
@@ -48,8 +50,10 @@ static bool is_beside_instances(const char *stem, const char *instances)
            strcmp(stem + bytes - tail, split) == 0;
 }
 
-/* Counts the files of a split for other tasks than detection. False: its files are not of one
- * split, or none has instances. */
+/*
+ * Chooses the instances file of a split and counts the files for other tasks. False: the files
+ * belong to several splits, or there is no instances file.
+ */
 static bool choose_instances(const char *const *stems, const char *const *paths, uint32_t count,
                              const char *wanted, uint32_t *number, sl_omissions *passed)
 {
@@ -106,7 +110,7 @@ static sluice_status choose_stem(const char *const *stems, uint32_t count, const
                        : sl_split_choose(stems, count, wanted, number, error);
 }
 
-/* True: a file of this name exists. */
+/* Finds a file with this stem. True: it exists. */
 static bool find_stem(const char *const *stems, uint32_t count, const char *wanted,
                       uint32_t *number)
 {

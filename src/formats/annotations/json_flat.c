@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses objects of plain numbers, texts without escapes, and lists of numbers. */
+/* json_flat: parses objects of plain numbers, texts without escapes, and lists of numbers. */
 #include "json_flat.h"
 
 #include <string.h>
 
-/* A whole number of 15 digits and a power of ten up to 10^22 are exact in binary64: their quotient
- * is rounded once, as the result of strtod is (W. D. Clinger, PLDI 1990). */
+/*
+ * A whole number of 15 digits and a power of ten up to 10^22 are exact in binary64, so their
+ * quotient is rounded once, like strtod's result (W. D. Clinger, PLDI 1990).
+ */
 enum { INTEGER_DIGITS = 18, REAL_DIGITS = 15, KEY_BYTES = 64 };
 
 static const double powers[REAL_DIGITS] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
@@ -30,7 +32,7 @@ static void flat_blanks(flat_text *t)
     }
 }
 
-/* Appends digits to a number, which is right up to 19 digits; returns how many there are. */
+/* Appends digits to a number, exact up to 19 digits; returns the number of digits. */
 static size_t flat_digits(flat_text *t, uint64_t *number)
 {
     const uint8_t *from = t->at;
@@ -40,7 +42,7 @@ static size_t flat_digits(flat_text *t, uint64_t *number)
     return (size_t)(t->at - from);
 }
 
-/* A number without an exponent. */
+/* Parses a number without an exponent. */
 static json_t *flat_number(flat_text *t)
 {
     uint64_t number = 0;
@@ -65,7 +67,7 @@ static json_t *flat_number(flat_text *t)
     return json_real(is_negative ? -real : real);
 }
 
-/* The bytes of a text, from its quote on: ASCII without escapes. False: another text. */
+/* Reads a text of plain ASCII without escapes, from its quote on. False: another kind of text. */
 static bool flat_plain(flat_text *t, sl_bytes *text)
 {
     if (!flat_skip(t, '"')) {
@@ -94,7 +96,7 @@ static bool flat_numbers(flat_text *t, json_t *list)
     }
     do {
         flat_blanks(t);
-        if (json_array_append_new(list, flat_number(t)) != 0) { /* which refuses NULL */
+        if (json_array_append_new(list, flat_number(t)) != 0) { /* it rejects NULL */
             return false;
         }
         flat_blanks(t);
@@ -141,7 +143,7 @@ static json_t *flat_value(flat_text *t)
     }
 }
 
-/* A member, unless its name is there already. */
+/* Reads a member. False if its name is a duplicate or the value is not simple. */
 static bool flat_member(flat_text *t, json_t *object)
 {
     char key[KEY_BYTES];

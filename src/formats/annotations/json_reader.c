@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of the window, and values passed over. One owner thread. */
+/* json_reader: moves a window over a JSON file and skips values. One owner thread. */
 #include "json_reader.h"
 
 #include "error.h"
@@ -15,7 +15,7 @@
 
 static bool json_fill(sl_json_reader *w);
 
-/* A byte order mark of UTF-8 is skipped; nothing else is read than UTF-8. */
+/* Skips a UTF-8 byte order mark; rejects every other encoding. */
 static bool read_mark(sl_json_reader *w)
 {
     if (!json_fill(w)) {
@@ -101,7 +101,7 @@ static bool json_fill_from_look(sl_json_reader *w)
     return head.size > 0;
 }
 
-/* More of the file into the window, all of which was taken; false: there is none. */
+/* Reads more of the file into the window, which is used up; false: end of file, or an error. */
 static bool json_fill(sl_json_reader *w)
 {
     if (w->look != NULL && w->filled_to == 0) {
@@ -122,7 +122,7 @@ static bool json_fill(sl_json_reader *w)
     return w->filled > 0;
 }
 
-/* The next byte, which stays; SL_JSON_END: there is none, or none can be read. */
+/* Returns the next byte without taking it; SL_JSON_END: end of file, or an error. */
 static int json_next(sl_json_reader *w)
 {
     return w->at < w->filled || json_fill(w) ? w->window[w->at] : SL_JSON_END;
@@ -168,7 +168,7 @@ static bool json_take(sl_json_reader *w, size_t count)
     return w->keeps == NULL || sl_json_append(w, w->keeps, from, count);
 }
 
-/* What ends a run of bytes that mean nothing. */
+/* Bytes that end a run without structure. */
 enum { ENDS_TEXT = 1, ENDS_NESTED = 2, ENDS_WORD = 4 };
 
 static const uint8_t ends[256] = {
@@ -186,7 +186,10 @@ static const uint8_t ends[256] = {
     ['\n'] = ENDS_WORD,
 };
 
-/* Takes bytes up to one that ends the run, which is returned and stays; SL_JSON_END: as of next. */
+/*
+ * Takes bytes up to one that ends the run, and returns that without taking it; SL_JSON_END: as
+ * json_next.
+ */
 static int take_run(sl_json_reader *w, uint8_t end)
 {
     while (json_next(w) != SL_JSON_END) {
@@ -241,7 +244,7 @@ bool sl_json_take_text(sl_json_reader *w)
     return false;
 }
 
-/* An object or a list, with all that is in it. */
+/* Takes an object or a list with all of its contents. */
 static bool take_nested(sl_json_reader *w)
 {
     uint8_t closes[SL_JSON_DEPTH_MAX];
@@ -273,7 +276,7 @@ static bool take_nested(sl_json_reader *w)
     return true;
 }
 
-/* A number or a word that is none of JSON's, though Python's json writes it. */
+/* Rejects a number or word that JSON does not have, though Python's json writes it. */
 static bool refuse_word(sl_json_reader *w)
 {
     static const char *const others[] = {"NaN", "Infinity", "-Infinity"};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The object in a file, and the lists in it, over a reader that goes forward only. */
+/*
+ * json_walk: walks the object in a file and the lists in it, over a reader that only goes forward.
+ */
 #include "json_reader.h"
 
 #include "error.h"
@@ -30,8 +32,10 @@ sluice_status sl_json_refuse(const sl_json_element *element, const char *why, sl
                          element->list, id, why);
 }
 
-/* Reports which of the words NaN, Infinity and -Infinity, which Python's json writes, is in the
- * text, if one is. */
+/*
+ * Reports which of the words NaN, Infinity and -Infinity, which Python's json writes, the text
+ * contains, if any.
+ */
 static void name_word(const sl_json_reader *w, json_error_t *why)
 {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
@@ -53,7 +57,7 @@ static void name_word(const sl_json_reader *w, json_error_t *why)
     }
 }
 
-/* What was kept, as a tree. NULL: refused. */
+/* Parses the kept text. NULL: error. */
 static json_t *parse_text(sl_json_reader *w, const sl_json_element *element)
 {
     json_error_t why;
@@ -77,7 +81,7 @@ static json_t *parse_text(sl_json_reader *w, const sl_json_element *element)
     return NULL;
 }
 
-/* Takes a name, which is kept, with its quotes, and the colon behind it. */
+/* Takes a name with its quotes, which is kept, and the colon after it. */
 static bool json_walk_take_name(sl_json_reader *w)
 {
     if (sl_json_peek(w) != '"') {
@@ -96,7 +100,7 @@ static bool is_named(const char *wanted, const char *name, size_t bytes)
     return strlen(wanted) == bytes && memcmp(wanted, name, bytes) == 0;
 }
 
-/* Whether a member is: those whose names are written with escapes are left to jansson. */
+/* Returns whether a member is wanted. Names written with escapes are left to jansson. */
 static bool is_wanted(const sl_json_list *list, const char *name, size_t bytes)
 {
     for (size_t i = 0; list->wanted[i] != NULL; i++) {
@@ -107,7 +111,7 @@ static bool is_wanted(const sl_json_list *list, const char *name, size_t bytes)
     return memchr(name, '\\', bytes) != NULL;
 }
 
-/* The value of a member, as it is written. */
+/* Takes the value of a member unparsed. */
 static bool take_written(sl_json_reader *w)
 {
     if (w->written.bytes > 0) {
@@ -143,7 +147,7 @@ static bool json_walk_take_member(sl_json_reader *w, const sl_json_list *list)
     return fine;
 }
 
-/* Keeps of an element what is wanted. */
+/* Keeps the wanted members of an element. */
 static bool json_walk_take_element(sl_json_reader *w, const sl_json_list *list)
 {
     w->text.bytes = 0;
@@ -210,7 +214,7 @@ static bool visit_list(sl_json_reader *w, const sl_json_visitor *visitor, uint32
 
 /* ---- the object ---- */
 
-/* Takes the name of a member; `*list` is the list of that name, or `count`. */
+/* Takes the name of a member; `*list`: the list with that name, or `count`. */
 static bool take_list_name(sl_json_reader *w, const sl_json_list *lists, uint32_t count,
                            uint32_t *list)
 {

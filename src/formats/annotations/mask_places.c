@@ -12,7 +12,7 @@
 #define SHARE .picture = "", .takes = sl_mask_is_named
 #define TOWNS .picture = "_leftImg8bit", .takes = sl_mask_is_named
 
-/* Rows of what a picture has; of one row all masks may be in the same folder. */
+/* Names of the files of an image; all masks of one row may share a folder. */
 static const sl_pair_kind usual_names[SL_MASK_KINDS] = {
     [SL_MASK] = {SHARE, .suffixes = {"", "_mask", "_masks", "_segmentation", "_seg", "_gt",
                                      "_label", "_labels", "_L"}}};
@@ -34,7 +34,7 @@ static const char *const mask_folders[] = {
     "ann_dir",       "labels", "Labels", "label",        "segmentation",
     "segmentations", "gt",     "GT",     "ground_truth", "annotations/trimaps",
     "PedMasks"};
-/* Of a folder of pictures whose masks are in one that is called like it, and so at its end. */
+/* Endings of mask folders that are named like their image folder. */
 static const char *const mask_ends[] = {"_masks", "_mask", "annot", "_labels"};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -97,9 +97,9 @@ static bool find_below(sl_mask_places *places)
     return false;
 }
 
-/* ---- a folder of pictures ---- */
+/* ---- a folder of images ---- */
 
-/* The pair of `path`, in which the component of `bytes` at `at` is called otherwise. */
+/* Tries the pair of `path` in which the component of `bytes` at `at` is replaced by `other`. */
 static bool try_instead(sl_mask_places *places, const char *path, const char *at, size_t bytes,
                         const char *other, const sl_pair_kind *names)
 {
@@ -170,7 +170,7 @@ static bool mask_find_beside(sl_mask_places *places, const char *path)
 
 /* ---- a list ---- */
 
-/* ROOT/ImageSets/Segmentation/train.txt. */
+/* Finds the folders of a list ROOT/ImageSets/Segmentation/train.txt. */
 static bool mask_find_of_list(sl_mask_places *places, sl_look *look)
 {
     const char *path = look->path;

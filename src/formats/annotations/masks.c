@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folders of pictures beside folders of label masks: a sample is a picture and its mask, which are
- * read together. The dataset itself is listed.h's; one thread opens it.
+ * masks: folders of images beside folders of label masks: a sample is an image and its mask, which
+ * are read together.
+ *
+ * The dataset itself is that of listed.h; one thread opens it.
  */
 #include "beside.h"
 #include "listed.h"
@@ -30,18 +32,18 @@ static const sl_source_column all_sources[SOURCES] = {
     [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
 
-/* While a dataset is opened. */
+/* State while a dataset is opened. */
 typedef struct opener {
     sl_mask_places places;
     sl_mask_pairs pairs;
-    sl_omissions passed; /* what was passed over in the folder of pictures */
+    sl_omissions passed; /* files skipped in the folder of images */
     const char *path;
-    sl_text_file file;   /* a list */
-    const char **chosen; /* pictures, from their folder, in the order of samples */
+    sl_text_file file;   /* the list, if the path is one */
+    const char **chosen; /* images, relative to their folder, in sample order */
     uint64_t count, capacity;
     sl_listed *own;
     sl_source_column sources[SOURCES];
-    uint32_t what[SOURCES]; /* that each source is */
+    uint32_t what[SOURCES]; /* kind of each source */
 } opener;
 
 static sluice_status masks_refuse(const opener *o, sluice_error *error, const char *why)
@@ -49,7 +51,7 @@ static sluice_status masks_refuse(const opener *o, sluice_error *error, const ch
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1, "%s", why);
 }
 
-/* ---- which pictures ---- */
+/* ---- which images ---- */
 
 static sluice_status masks_choose(opener *o, const char *picture, sluice_error *error)
 {
@@ -112,7 +114,7 @@ static sluice_status masks_find_pictures(opener *o, sluice_error *error)
 
 /* ---- their masks ---- */
 
-/* Each picture has one, which can be decoded. */
+/* Checks that each image has a mask that can be decoded. */
 static sluice_status masks_check(const opener *o, sluice_error *error)
 {
     uint64_t missing = 0;
@@ -145,7 +147,7 @@ static int compare_pointers(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Counts masks of a kind that no picture has. */
+/* Counts the masks of a kind that belong to no image. */
 static sluice_status masks_count_unused(opener *o, int kind, sluice_error *error)
 {
     const sl_mask_pairs *pairs = &o->pairs;
@@ -161,7 +163,7 @@ static sluice_status masks_count_unused(opener *o, int kind, sluice_error *error
     qsort((void *)used, count, sizeof(*used), compare_pointers);
     for (uint64_t i = 0; i < pairs->count[kind]; i++) {
         const char *mask = pairs->keys[kind][i].path;
-        const bool is_whole = pairs->keys[kind][i].rank < 3; /* of a mask's keys the longest */
+        const bool is_whole = pairs->keys[kind][i].rank < 3; /* the longest key of a mask */
         if (is_whole &&
             bsearch(&mask, (const void *)used, count, sizeof(*used), compare_pointers) == NULL) {
             sl_omit(&o->own->base.omissions, SL_OMITTED_IMAGES,
@@ -172,7 +174,10 @@ static sluice_status masks_count_unused(opener *o, int kind, sluice_error *error
     return SLUICE_OK;
 }
 
-/* A list chooses: what it does not name is of other splits. */
+/*
+ * Counts skipped files and, unless a list chooses, unused masks: files that a list does not name
+ * belong to other splits.
+ */
 static sluice_status masks_count_left_out(opener *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -207,12 +212,12 @@ static sluice_status masks_choose_fields(opener *o, const sluice_dataset_options
         sources.files |= is_mask ? 1U << sources.count : 0;
         o->what[sources.count] = i;
         o->sources[sources.count] = all_sources[i];
-        sources.key = sources.count++; /* the last one */
+        sources.key = sources.count++; /* the last source */
     }
     return sl_listed_choose(o->own, &sources, options, o->path, error);
 }
 
-/* A path from the root of both folders. */
+/* Checks a path, relative to the root of both folders. */
 static sluice_status masks_check_path(const opener *o, const char *folder, const char *name,
                                       char path[SL_PATH_BYTES], sluice_error *error)
 {
@@ -344,7 +349,7 @@ static bool masks_probe(sl_look *look)
     return sl_mask_places_find(look, &places);
 }
 
-/* The splits of the pictures, in whose folder the masks are found, too. */
+/* Finds the folder of a split's images, from which its masks are found too. */
 static bool masks_find_split(const char *path, const char *wanted, char *place)
 {
     sl_mask_places places;

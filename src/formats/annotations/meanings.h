@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meanings: what the fields of annotated images mean, for the tables of fields of their readers.
+ * meanings: the meanings of fields of annotated images, for the field tables of their readers.
  *
  * Purpose: one spelling of what COCO, VOC and YOLO have in common. Threads: pure.
  */
@@ -9,7 +9,7 @@
 
 #include "value.h"
 
-/* As initializers of an sl_meaning. */
+/* Initialisers of an sl_meaning. */
 #define SL_MEANS_IMAGE(way)                     \
     {                                           \
         .orientation = SLUICE_ORIENTATION_##way \
@@ -28,7 +28,7 @@
     {                                                                                        \
         .role = SLUICE_ROLE_SHAPES, .orientation = SLUICE_ORIENTATION_##way, .per_box = true \
     }
-/* A mask of the image, whose own size says which way up it is. */
+/* A mask of the image, whose own size determines its orientation. */
 #define SL_MEANS_MASK                                                       \
     {                                                                       \
         .role = SLUICE_ROLE_MASK, .orientation = SLUICE_ORIENTATION_BY_SIZE \

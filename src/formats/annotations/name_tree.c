@@ -19,14 +19,14 @@
 
 enum { NAMES_BYTES = 160 };
 
-/* While it is made. */
+/* State while the tree is built. */
 typedef struct maker {
     sl_name_tree *tree;
     const char *folder;
-    const char *below; /* the one that is listed, from `folder` */
+    const char *below; /* folder being listed, relative to `folder` */
     bool (*takes)(const char *name);
     bool deep;
-    uint64_t *folders; /* where in `text` their paths begin */
+    uint64_t *folders; /* offsets in `text` of the folders' paths */
     uint64_t folder_count, folder_capacity;
     sl_inode_set seen;
 } maker;
@@ -70,7 +70,7 @@ static void name_tree_omit(const maker *m, const char *reason, const char *path,
     }
 }
 
-/* An image of a kind that is not read would have been a sample. */
+/* Counts a skipped file; an image of an unsupported kind would have been a sample. */
 static void omit_file(const maker *m, const char *path)
 {
     if (sl_beside_is_image(path) && !sl_beside_is_picture(path)) {

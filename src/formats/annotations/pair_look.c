@@ -17,7 +17,7 @@ typedef struct looker {
     bool found, is_for_others;
 } looker;
 
-/* Whether there is an image of that stem, with any extension. */
+/* Returns whether an image with that stem exists, with any extension. */
 static bool pair_has_picture(const sl_pair *pair, const char *below, const char *name, size_t stem)
 {
     char folder[SL_PATH_BYTES];
@@ -58,7 +58,7 @@ static sl_beside_step pair_look_at(void *ctx, const char *below, const sl_store_
 {
     looker *l = ctx;
     const char *name = entry->name;
-    /* COCO's annotations are looked for later, and may have such folders beside them. */
+    /* COCO annotations, which are looked for later, may have such folders beside them */
     l->is_for_others = l->is_for_others || (below[0] == '\0' && sl_ends_with(name, ".json"));
     if (!l->pair->kind->takes(name) || entry->kind == SL_ENTRY_FOLDER) {
         return SL_BESIDE_FOLLOW;

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pair_look: whether the files of a folder belong to the pictures of another one, by their names.
+ * pair_look: checks by name whether the files of a folder belong to the images of another one.
  *
- * Purpose: what masks and label files beside pictures are known by: a look at the first files of
- * their kind, of which one has to have a picture that is called alike, from their folders.
- * Threads: any; blocks for looks at names, and at the beginnings of files where a kind asks for it.
+ * Purpose: recognises masks and label files beside images by a look at the first files: one of them
+ * must have an image with the same base name, relative to their folders. Threads: any; blocks while
+ * it looks up names, and reads the beginnings of files if a kind requires it.
  */
 #ifndef SL_PAIR_LOOK_H
 #define SL_PAIR_LOOK_H
 
 #include "store.h"
 
-/* How names of the others may end, besides what they share with the pictures'. */
+/* How the names of the other files may end after the part they share with the images. */
 enum { SL_PAIR_SUFFIXES = 9 };
 
 typedef struct sl_pair_kind {
-    const char *picture;                    /* ends of pictures' names */
+    const char *picture;                    /* endings of image names */
     const char *suffixes[SL_PAIR_SUFFIXES]; /* NULL: no more */
-    bool (*takes)(const char *name);        /* whether a file is one of the others */
-    bool (*holds)(const char *path);        /* the same, by what is in it; NULL: the name tells */
+    bool (*takes)(const char *name); /* decides by name whether a file is one of the others */
+    bool (*holds)(const char *path); /* decides by contents; NULL: the name is enough */
 } sl_pair_kind;
 
 typedef struct sl_pair {
-    const char *root;              /* what both folders are in */
-    const char *pictures, *others; /* from there */
+    const char *root;              /* common parent of both folders */
+    const char *pictures, *others; /* relative to `root` */
     const sl_pair_kind *kind;
-    bool deep;        /* folders in them are followed */
-    bool beside_json; /* a JSON right in the folder of the others does not matter */
+    bool deep;        /* true if sub-folders are included */
+    bool beside_json; /* true if a JSON file in the folder of the others does not matter */
 } sl_pair;
 
 bool sl_pair_is(const sl_pair *pair);
 
 /*
- * What is looked at while a dataset is opened decides what it is: so between these two nothing that
- * does not answer is taken for what is not there. `end` has the status of what was done between,
- * and returns it, or IO.
+ * Brackets a search that decides the format. A lookup without an answer between the two calls
+ * counts as an error, not as a missing file. `end` takes the status of the search, and returns it,
+ * or IO.
  */
 typedef struct sl_pair_search {
     sl_store_doubt doubt;

@@ -12,16 +12,16 @@
 
 #define STAGE "dataset"
 
-/* A path that is listed, taken apart. */
+/* A listed path, split up. */
 typedef struct unlisted_path {
     sl_bytes folder, name;
-    uint64_t device, inode; /* of the folder, which may have several paths */
+    uint64_t device, inode; /* identity of the folder, which may have several paths */
 } unlisted_path;
 
-/* While one folder is listed. */
+/* State while one folder is listed. */
 typedef struct unlisted_look {
     sl_listed *own;
-    const unlisted_path *paths; /* in it, in the order of their names */
+    const unlisted_path *paths; /* listed files of the folder, sorted by name */
     uint64_t count;
 } unlisted_look;
 
@@ -68,7 +68,7 @@ static bool write_folder(const sl_listed *own, sl_bytes folder, char path[SL_PAT
     return length > 0 && length < SL_PATH_BYTES;
 }
 
-/* Finds the folders of all paths; those of one that cannot be found have the inode 0. */
+/* Finds the folders of all paths. A folder that cannot be found gets inode 0. */
 static void folders_of_listed(const sl_listed *own, unlisted_path *paths, uint64_t count)
 {
     for (uint64_t i = 0; i < count;) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pascal VOC's annotations: an XML file for each picture. A sample is an annotation, in the order
- * of names or of a list, with its objects as lists. The dataset itself is listed.h's. Files are
- * read by several threads; until all are, an object takes 24 bytes.
+ * voc: opens Pascal VOC annotations, an XML file per image.
+ *
+ * A sample is an annotation, in the order of names or of a list, with its objects as lists. The
+ * dataset itself is that of listed.h. Several threads read the files; until all are read, an object
+ * takes 24 bytes.
  */
 #include "annotated.h"
 #include "beside.h"
@@ -72,48 +74,50 @@ static const sl_source_column all_sources[SOURCES] = {
 };
 
 typedef struct object {
-    float box[4];     /* x, y, width, height; from 0 */
-    uint32_t class;   /* number in the order of finding */
+    float box[4];     /* x, y, width, height; zero-based */
+    uint32_t class;   /* number in order of appearance */
     uint8_t flags[3]; /* difficult, truncated, occluded */
 } object;
 
-/* Of each source that is a folder of masks, where it is from that of annotations. */
+/* Folders of masks for each source, relative to the annotations. */
 static const char *const mask_folders[] =
     {[MASK] = "../SegmentationClass", [INSTANCES] = "../SegmentationObject"};
 static const char pictures_beside_masks[] = "../JPEGImages";
 
-/* What one annotation says. */
+/* Contents of one annotation. */
 typedef struct page {
     char *filename;
-    char *picture; /* from the place of pictures */
+    char *picture; /* relative to the folder of images */
     object *objects;
     uint32_t count, capacity;
     int64_t width, height;
     bool says_occluded, has_picture;
-    bool has_mask[INSTANCES + 1]; /* of a source */
+    bool has_mask[INSTANCES + 1]; /* per source */
 } page;
 
-/* While a dataset is opened. */
+/* State while a dataset is opened. */
 typedef struct opener {
     sl_voc_files files;
-    page *pages; /* one a file */
+    page *pages; /* one per file */
     uint32_t count;
-    sl_repeats repeats; /* of files */
-    uint32_t *entries;  /* of each sample whose file is the first: of lists; NULL: none repeats */
-    uint32_t used;      /* entries that there are */
+    sl_repeats repeats; /* repeated files */
+    uint32_t *entries; /* entry in lists of each sample whose file is its first occurrence; NULL: no
+                          file repeats */
+    uint32_t used;     /* number of entries */
     sl_voc_classes classes;
-    const char *place;             /* of pictures */
-    const char *prefix;            /* of their paths, from the dataset's root */
-    bool has_masks[INSTANCES + 1]; /* of a source */
-    sl_boundary *boundary; /* of annotations that a list names; NULL: they may be anywhere */
-    sl_kept_look *look;    /* of the opening thread's */
+    const char *place;             /* folder of images */
+    const char *prefix;            /* prefix of image paths, relative to the dataset's root */
+    bool has_masks[INSTANCES + 1]; /* per source */
+    sl_boundary
+        *boundary;      /* boundary of annotations that a list names; NULL: they may be anywhere */
+    sl_kept_look *look; /* the opening thread's look */
     const char *path;
     sl_listed *own;
     sl_source_column sources[SOURCES];
-    uint32_t what[SOURCES]; /* that each source is */
-    uint8_t *capacity;      /* for the lists of a sample */
+    uint32_t what[SOURCES]; /* kind of each source */
+    uint8_t *capacity;      /* buffer for the lists of a sample */
     size_t capacity_bytes;
-    char mask[SL_PATH_BYTES]; /* the path of one */
+    char mask[SL_PATH_BYTES]; /* path of a mask */
 } opener;
 
 static sluice_status voc_no_memory(sluice_error *error)
@@ -123,7 +127,7 @@ static sluice_status voc_no_memory(sluice_error *error)
 
 /* ---- one file, by any thread ---- */
 
-/* What is being read. */
+/* State of reading one file. */
 typedef struct job {
     opener *o;
     page *page;
@@ -135,7 +139,7 @@ static bool voc_take_object(void *ctx, const sl_voc_object *found)
     page *p = j->page;
     if (p->count == p->capacity) {
         const uint32_t capacity =
-            p->capacity < 4 ? 4 : 2 * p->capacity; /* the file is 16 MiB at most */
+            p->capacity < 4 ? 4 : 2 * p->capacity; /* no overflow: the file is at most 16 MiB */
         object *objects = sl_realloc_array(p->objects, capacity, sizeof(*objects));
         if (objects == NULL) {
             return false;
@@ -143,7 +147,7 @@ static bool voc_take_object(void *ctx, const sl_voc_object *found)
         p->objects = objects;
         p->capacity = capacity;
     }
-    /* Pixels count from 1 there, and the last one is inside. */
+    /* VOC counts pixels from 1 and includes the last one */
     p->objects[p->count] = (object){.box = {(float)(found->xmin - 1), (float)(found->ymin - 1),
                                             (float)(found->xmax - found->xmin + 1),
                                             (float)(found->ymax - found->ymin + 1)},
@@ -159,7 +163,7 @@ static bool voc_path_of(const void *ctx, uint32_t number, char path[SL_PATH_BYTE
     return snprintf(path, SL_PATH_BYTES, "%s", files->list.files[number].path) < SL_PATH_BYTES;
 }
 
-/* What the annotation of a sample says, which others may share. */
+/* Returns the annotation of a sample; samples may share one. */
 static const page *page_of(const opener *o, uint32_t sample)
 {
     return &o->pages[o->repeats.first[sample]];
@@ -185,7 +189,7 @@ static sluice_status voc_read_own_page(opener *o, uint32_t number, sluice_error 
     return own->filename != NULL ? SLUICE_OK : voc_no_memory(error);
 }
 
-/* One of the threads reads the file that the opener looked at. */
+/* the opener's look at this file is reused by the thread that reads it */
 static sluice_status voc_read_page(void *ctx, uint32_t number, sluice_error *error)
 {
     opener *o = ctx;
@@ -213,7 +217,10 @@ static bool voc_is_mask(uint32_t what)
     return what == MASK || what == INSTANCES;
 }
 
-/* Pictures and masks are in folders beside each other then, and paths begin above both. */
+/*
+ * Looks for masks. If there are any, images and masks are in folders beside each other, and paths
+ * begin above both.
+ */
 static sluice_status voc_look_for_masks(opener *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -241,7 +248,7 @@ static sluice_status voc_find_mask(void *ctx, uint32_t number, sluice_error *err
     return status;
 }
 
-/* Of pictures that are segmented each has a mask. */
+/* Finds the masks; every segmented image must have one. */
 static sluice_status voc_find_masks(opener *o, sluice_error *error)
 {
     uint32_t missing = 0;
@@ -262,9 +269,9 @@ static sluice_status voc_find_masks(opener *o, sluice_error *error)
                          (int)(name.size < 256 ? name.size : 256), (const char *)name.data);
 }
 
-/* ---- where pictures are ---- */
+/* ---- where images are ---- */
 
-/* The place that has the picture of an annotation, of the first one that has any. */
+/* Returns the folder that contains the image of the first annotation that has one. */
 static const char *voc_find_place(const opener *o)
 {
     char picture[SL_PATH_BYTES];
@@ -279,7 +286,7 @@ static const char *voc_find_place(const opener *o)
     return NULL;
 }
 
-/* `folder` is the one of pictures. */
+/* Sets the boundary of images. `folder`: the folder of images. */
 static sluice_status bound_pictures(opener *o, const char *folder, sluice_error *error)
 {
     bool inside;
@@ -352,7 +359,7 @@ static sluice_status voc_choose_fields(opener *o, const sluice_dataset_options *
             sources.files |= voc_is_mask(i) ? 1U << sources.count : 0;
             o->what[sources.count] = i;
             o->sources[sources.count] = all_sources[i];
-            sources.key = sources.count++; /* the last one */
+            sources.key = sources.count++; /* the last source */
         }
     }
     return sl_listed_choose(o->own, &sources, options, o->path, error);
@@ -360,7 +367,7 @@ static sluice_status voc_choose_fields(opener *o, const sluice_dataset_options *
 
 /* ---- samples ---- */
 
-/* An object's part of a list, `size` bytes of it. */
+/* Writes an object's part of a list; returns its size. */
 static size_t voc_part_of(const opener *o, uint32_t what, const object *from, uint8_t *to)
 {
     switch (what) {
@@ -420,7 +427,7 @@ static bool voc_find_value(opener *o, uint32_t what, uint32_t sample, sl_value *
     }
 }
 
-/* Lists of an annotation that samples share are kept once, each with the same number. */
+/* Begins the lists of a sample. Samples that share an annotation share its lists. */
 static sluice_status begin_entry(opener *o, uint32_t sample, sluice_error *error)
 {
     if (o->repeats.found && o->entries == NULL) {
@@ -505,7 +512,7 @@ static sluice_status read_pages(opener *o, sluice_error *error)
                : status;
 }
 
-/* Classes that only these annotations name have no number. */
+/* Warns of annotations that cannot be read: classes that only they name have no number. */
 static void voc_warn_of_names(opener *o)
 {
     if (o->classes.unreadable > 0) {
@@ -542,7 +549,7 @@ static sluice_status voc_open_pages(opener *o, const sluice_dataset_options *opt
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "Pascal VOC annotations, and their images");
     voc_warn_of_names(o);
-    /* A list chooses: pictures that it does not name are of other splits. */
+    /* images that a list does not name belong to other splits */
     status = o->files.chosen ? SLUICE_OK : sl_unlisted_count(o->own, error);
     return status == SLUICE_OK ? sl_listed_finish(o->own, o->path, error) : status;
 }
@@ -590,7 +597,7 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
     return status;
 }
 
-/* The list of a split. */
+/* Finds the list of a split. */
 static bool voc_find_split(const char *path, const char *wanted, char *place)
 {
     char name[NAME_MAX + 1];

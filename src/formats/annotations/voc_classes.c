@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers names of classes; reads annotations for their names alone, by several threads. */
+/*
+ * voc_classes: numbers the names of classes; reads annotations only for their names, in several
+ * threads.
+ */
 #include "voc_classes.h"
 
 #include "error.h"
@@ -16,7 +19,7 @@
 
 enum { CLASSES_MAX = 65536 };
 
-/* What is usually meant; sorted. */
+/* The 20 classes of VOC, sorted. */
 static const char *const usual[] = {"aeroplane",   "bicycle", "bird",  "boat",      "bottle",
                                     "bus",         "car",     "cat",   "chair",     "cow",
                                     "diningtable", "dog",     "horse", "motorbike", "person",
@@ -62,7 +65,7 @@ uint32_t sl_voc_classes_number(sl_voc_classes *classes, const char *name)
 
 /* ---- annotations that are read for their names ---- */
 
-/* The annotations of a folder, and the ones that are known already. */
+/* The annotations of a folder, and those that are already known. */
 typedef struct other_pages {
     sl_voc_classes *classes;
     sl_voc_files files;
@@ -100,7 +103,7 @@ static sluice_status read_names(void *ctx, uint32_t number, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Names of a list may be there several times. */
+/* Records the names of a list, which may repeat. */
 static bool know_listed(sl_name_table *listed, const sl_voc_files *files)
 {
     bool fine = true;
@@ -149,7 +152,7 @@ static bool are_usual(const char *const *names, size_t count)
     return count > 0 && i == count;
 }
 
-/* The names as classes, each of which gets its label. */
+/* Makes classes of the names, and numbers their labels. */
 static bool label_names(sl_voc_classes *classes, const char *const *names, size_t count,
                         json_t *list)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finds annotation files and the pictures beside them. The opener's thread; paths are the list's.
- */
+/* voc_files: finds annotation files and the images beside them. Runs on the opener's thread. */
 #include "voc_files.h"
 
 #include "beside.h"
@@ -29,7 +27,7 @@ const char *const sl_voc_places[SL_VOC_PLACES] = {".",         "../JPEGImages", 
                                                   "../Images", "../../JPEGImages", "../../images"};
 
 static const char *const annotations[] = {"Annotations", "annotations"};
-/* Where they are, from the folder of a list. */
+/* Folders of annotations, relative to the folder of a list. */
 static const char *const above[] = {".", "..", "../.."};
 
 /* ---- folders ---- */
@@ -50,15 +48,15 @@ static const sl_file_kind xml_files = {.plural = "annotation files",
                                        .is_named = voc_files_is_named,
                                        .skips_folder = skip_folder};
 
-/* A folder while it is looked at. */
+/* State of looking at a folder. */
 typedef struct xml_look {
     const char *folder;
-    bool is_named; /* as folders of annotations are */
-    bool has_json; /* annotations of other kinds are in it */
+    bool is_named; /* true if it is named like a folder of annotations */
+    bool has_json; /* true if it contains annotations of other kinds */
     int looked_at, unreadable;
 } xml_look;
 
-/* Whether a picture is beside an annotation. */
+/* Returns whether an image is beside an annotation. */
 static bool has_picture_beside(const xml_look *l, const char *name)
 {
     char found[SL_PATH_BYTES];
@@ -66,7 +64,7 @@ static bool has_picture_beside(const xml_look *l, const char *name)
     return sl_beside_find_image(l->folder, "", stem, SL_BESIDE_SMALL, found);
 }
 
-/* Nothing, or a pointer: reading it says so. */
+/* Returns whether a file is empty or a pointer; reading it then reports this. */
 static bool is_unreadable(const char *head, size_t bytes)
 {
     return bytes == 0 || sl_foreign_kind((const uint8_t *)head, bytes) != NULL;
@@ -98,8 +96,10 @@ static sluice_status voc_files_look_at(void *ctx, const sl_store_entry *entry, s
     return SLUICE_OK;
 }
 
-/* Whether one of the first few files in it that are called so is an annotation, or none of them
- * can be read. */
+/*
+ * Returns whether one of the first few candidate files of the folder is an annotation, or none of
+ * them can be read.
+ */
 static bool holds_annotations(const char *folder, bool is_named)
 {
     xml_look l = {.folder = folder, .is_named = is_named};
@@ -112,7 +112,7 @@ static bool holds_annotations(const char *folder, bool is_named)
            (status != SLUICE_IO && !l.has_json && l.looked_at > 0 && l.unreadable == l.looked_at);
 }
 
-/* The folder of annotations that a folder is or holds. */
+/* Finds the folder of annotations, which is the given folder or one in it. */
 static bool voc_files_find_in_folder(const char *path, char folder[SL_PATH_BYTES])
 {
     for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
@@ -124,7 +124,7 @@ static bool voc_files_find_in_folder(const char *path, char folder[SL_PATH_BYTES
     return length > 0 && length < SL_PATH_BYTES && holds_annotations(folder, false);
 }
 
-/* The folder of annotations that a list is of. */
+/* Finds the folder of annotations that a list belongs to. */
 static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
 {
     const char *slash = strrchr(path, '/');
@@ -150,12 +150,12 @@ static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
 
 /* How a line of a list names an annotation. */
 typedef enum voc_naming {
-    VOC_NAMED,   /* by its name */
-    VOC_PICTURE, /* by its picture's: 0.jpg */
-    VOC_PATH     /* by the path of its picture: JPEGImages/0.jpg */
+    VOC_NAMED,   /* by its own name */
+    VOC_PICTURE, /* by the name of its image: 0.jpg */
+    VOC_PATH     /* by the path of its image: JPEGImages/0.jpg */
 } voc_naming;
 
-/* "FOLDER/NAME.xml"; false: too long. */
+/* Writes "FOLDER/NAME.xml"; false: too long. */
 static bool write_page(const char *folder, const char *name, voc_naming how,
                        char path[SL_PATH_BYTES])
 {
@@ -164,7 +164,7 @@ static bool write_page(const char *folder, const char *name, voc_naming how,
     return sl_beside_path(path, folder, "", (sl_bytes){(const uint8_t *)name, bytes}, EXTENSION);
 }
 
-/* The way in which a name is that of an annotation: the first by which there is one. */
+/* Determines how a name refers to an annotation: the first way that leads to an existing file. */
 static voc_naming find_naming(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
@@ -184,7 +184,7 @@ bool sl_voc_files_list_has(const char *list, const char *name)
            write_page(folder, name, find_naming(folder, name), path) && sl_store_has_file(path);
 }
 
-/* A list of pictures that are there, of which the first one has no annotation, is YOLO's. */
+/* Returns whether a list belongs to YOLO: its images exist, and the first one has no annotation. */
 static bool is_of_yolo(sl_look *look)
 {
     const char *path = look->path;
@@ -216,7 +216,7 @@ typedef struct list_reader {
     sl_text_file file;
     uint64_t line;
     uint32_t with_number;
-    int64_t *numbers; /* one a line */
+    int64_t *numbers; /* one per line */
     sluice_error *error;
 } list_reader;
 
@@ -229,20 +229,19 @@ static sluice_status refuse_line(const list_reader *r, const char *at, const cha
 
 static sluice_status voc_files_refuse_name(const list_reader *r, const char *name)
 {
-    return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path,
-                         sl_text_file_offset(&r->file, name),
-                         "line %llu: \"%.256s\" leads out of the folder of annotations: "
-                         "" SL_BOUNDARY_ADVICE,
-                         (unsigned long long)r->line, name);
+    return sl_error_file(
+        r->error, SLUICE_INVALID, STAGE, 0, r->path, sl_text_file_offset(&r->file, name),
+        "line %llu: \"%.256s\" leads out of the folder of annotations: " SL_BOUNDARY_ADVICE,
+        (unsigned long long)r->line, name);
 }
 
-/* Whether a path may be taken, from a folder of the dataset. */
+/* Returns whether the boundary allows a path, which is relative to a folder of the dataset. */
 static bool may_be(const sl_voc_files *files, const char *path)
 {
     return files->anywhere || sl_boundary_stays((sl_bytes){(const uint8_t *)path, strlen(path)}, 0);
 }
 
-/* A line that is not empty: a name, and perhaps a number. */
+/* Takes a line that is not empty: a name, and perhaps a number. */
 static sluice_status voc_files_take_line(sl_voc_files *files, list_reader *r, char *line)
 {
     char path[SL_PATH_BYTES];
@@ -298,7 +297,7 @@ static sluice_status voc_files_take_lines(sl_voc_files *files, list_reader *r)
                                files->list.count);
 }
 
-/* How many lines there are at most. */
+/* Returns an upper bound of the number of lines. */
 static size_t count_lines(const char *text, size_t size)
 {
     size_t lines = 1;
@@ -356,7 +355,7 @@ sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number)
     return (sl_bytes){(const uint8_t *)name, strlen(name) - strlen(EXTENSION)};
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 static bool voc_files_is_file(const sl_voc_files *files, const char *place, const char *picture)
 {
@@ -408,7 +407,7 @@ static sluice_status find_kind(const sl_voc_files *files, const char *from, sl_e
     return SLUICE_OK;
 }
 
-/* Whether a list is in a folder Segmentation, as it was named, or is by its real path. */
+/* Returns whether a list is in a folder named Segmentation, by the given path or the real one. */
 static bool is_of_segmentation(const char *list)
 {
     static const char folder[] = "Segmentation";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callbacks of expat that fill in one annotation. One owner thread. After the first error
- * callbacks do nothing more, as expat may still call some.
+ * voc_xml: expat callbacks that fill in one annotation. One owner thread.
+ *
+ * After the first error the callbacks do nothing, since expat may still call some.
  */
 #include "voc_xml.h"
 
@@ -22,7 +23,7 @@
 
 _Static_assert(sizeof(XML_Char) == 1, "expat was built for UTF-8");
 
-/* What an element is, which its name and what it is in tell. */
+/* Kind of an element, determined by its name and parent. */
 typedef enum place {
     OUTSIDE = 0,
     OTHER,
@@ -30,7 +31,7 @@ typedef enum place {
     SIZE,
     OBJECT,
     BOX,
-    FILENAME, /* from here on elements whose text is wanted */
+    FILENAME, /* the elements from here on contain wanted text */
     WIDTH,
     HEIGHT,
     NAME,
@@ -71,20 +72,20 @@ static const struct {
 typedef struct reader {
     sl_voc_page *page;
     XML_Parser xml;
-    place at[SL_VOC_DEPTH_MAX + 1]; /* elements that are open; the first is OUTSIDE */
+    place at[SL_VOC_DEPTH_MAX + 1]; /* open elements; the first is OUTSIDE */
     uint32_t depth;
-    uint32_t seen; /* places that the annotation, and the object, had */
+    uint32_t seen; /* elements seen in the annotation and in the object */
     sl_voc_object object;
-    char text[1024]; /* of the element that is open */
+    char text[1024]; /* text of the open element */
     size_t text_bytes;
     sl_cell_buffer numbers;
     char message[224];
-    sl_refusal why; /* its offset is not used */
-    int64_t offset; /* of it */
+    sl_refusal why; /* its offset is unused */
+    int64_t offset; /* file offset of `why` */
     uint64_t line;
 } reader;
 
-/* Ends the parsing. */
+/* Stops parsing with an error. */
 static void stop(reader *r, sluice_status status, const char *why)
 {
     if (r->why.text == NULL) {
@@ -102,7 +103,7 @@ static bool voc_xml_is_blank(char sign)
     return sign == ' ' || sign == '\t' || sign == '\r' || sign == '\n';
 }
 
-/* The text without blanks around it. */
+/* Trims blanks around the text. */
 static const char *voc_xml_trim(reader *r)
 {
     char *text = r->text;
@@ -116,7 +117,7 @@ static const char *voc_xml_trim(reader *r)
     return text;
 }
 
-/* "xmin is "abc": EXPECTED". */
+/* Fails with "xmin is "abc", which is EXPECTED". */
 static void voc_refuse_text(reader *r, place what, const char *text, const char *expected)
 {
     const char *name = "?";
@@ -317,7 +318,7 @@ static void voc_xml_add_text(void *ctx, const XML_Char *text, int bytes)
     r->text_bytes += (size_t)bytes;
 }
 
-/* Names an encoding that expat does not have. */
+/* Rejects an encoding that expat lacks, by name. */
 static int refuse_encoding(void *ctx, const XML_Char *name, XML_Encoding *encoding)
 {
     (void)encoding;

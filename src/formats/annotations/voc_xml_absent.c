@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Annotations in XML where libexpat was not there when the library was built. */
+/* voc_xml_absent: rejects XML annotations in a library that was built without libexpat. */
 #include "error.h"
 #include "voc_xml.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YOLO's labels: a text file for each picture, of a line an object. A sample is a picture, with its
- * objects as lists. The dataset itself is listed.h's. Files are read by several threads; until all
- * are, an object takes 20 bytes, and 4 for each number of its points.
+ * yolo: opens YOLO labels, a text file per image with one object per line.
+ *
+ * A sample is an image, with its objects as lists. The dataset itself is that of listed.h. Several
+ * threads read the files; until all are read, an object takes 20 bytes, and 4 for each number of
+ * its points.
  */
 #include "listed.h"
 #include "meanings.h"
@@ -40,20 +42,20 @@ static const sl_source_column all_sources[SOURCES] = {
     [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
 };
 
-/* While a dataset is opened. */
+/* State while a dataset is opened. */
 typedef struct opener {
     sl_yolo_files files;
-    sl_yolo_page *pages; /* one a picture */
-    sl_repeats repeats;  /* of label files */
-    uint32_t *entries;   /* of each picture whose label file is the first: of columns; NULL: files
-                            are not repeated */
-    uint32_t used;       /* entries that there are */
+    sl_yolo_page *pages; /* one per image */
+    sl_repeats repeats;  /* repeated label files */
+    uint32_t *entries;   /* entry in columns of each image whose label file is its first occurrence;
+                            NULL: no file repeats */
+    uint32_t used;       /* number of entries */
     sl_listed *own;
     sl_source_column sources[SOURCES];
-    uint32_t what[SOURCES]; /* that each source is */
-    uint64_t missing;       /* pictures without a label file */
-    uint64_t unlabelled;    /* the first of them */
-    uint8_t *buffer;        /* for a list of a sample */
+    uint32_t what[SOURCES]; /* kind of each source */
+    uint64_t missing;       /* number of images without a label file */
+    uint64_t unlabelled;    /* the first of these images */
+    uint8_t *buffer;        /* buffer for a list of a sample */
     uint64_t capacity;
 } opener;
 
@@ -138,7 +140,7 @@ static sluice_status yolo_choose_fields(opener *o, const sluice_dataset_options 
         if (i == KEYPOINTS) {
             o->sources[sources.count].field.shape[1] = (uint64_t)rules->points * rules->dims;
         }
-        sources.key = sources.count++; /* the last one */
+        sources.key = sources.count++; /* the last source */
     }
     return sl_listed_choose(o->own, &sources, options, o->files.path, error);
 }
@@ -166,7 +168,7 @@ static bool yolo_make_list(opener *o, uint32_t what, const sl_yolo_page *from, s
     return true;
 }
 
-/* A list of a page that pictures share is kept once. */
+/* Keeps a list of a page, once if images share the page. */
 static sluice_status yolo_keep_list(opener *o, uint32_t column, uint64_t sample, bool is_new,
                                     sluice_error *error)
 {
@@ -177,7 +179,7 @@ static sluice_status yolo_keep_list(opener *o, uint32_t column, uint64_t sample,
     if (is_new && !yolo_make_list(o, o->what[o->own->source[column]], &o->pages[first], &value)) {
         return yolo_no_memory(error);
     }
-    if (o->entries == NULL) { /* no file is named twice */
+    if (o->entries == NULL) { /* no file repeats */
         return sl_side_columns_put(&o->own->side, column, &value, error);
     }
     if (is_new) {
@@ -220,7 +222,10 @@ static sluice_status yolo_keep_sample(opener *o, uint64_t sample, sluice_error *
 
 /* ---- opening ---- */
 
-/* What is in folders is the dataset; what a list names has to be in its folder. */
+/*
+ * Sets the boundary: files in folders belong to the dataset; files that a list names must be in its
+ * folder.
+ */
 static sluice_status yolo_bound(opener *o, sluice_error *error)
 {
     char path[2 * SL_PATH_BYTES];

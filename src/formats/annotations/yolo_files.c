@@ -22,7 +22,7 @@
 
 enum { LIST_BYTES_MAX = 64 << 20, NAMES_BYTES_MAX = 1 << 20 };
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 static sluice_status yolo_files_refuse(const sl_yolo_files *files, sluice_error *error,
                                        const char *why)
@@ -30,7 +30,7 @@ static sluice_status yolo_files_refuse(const sl_yolo_files *files, sluice_error 
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, files->path, -1, "%s", why);
 }
 
-/* `folder` may be "", and `name` absolute. */
+/* Adds an image. `folder` may be "", and `name` absolute. */
 static sluice_status yolo_add(sl_yolo_files *files, const char *folder, const char *name,
                               sluice_error *error)
 {
@@ -51,7 +51,7 @@ static sluice_status yolo_add(sl_yolo_files *files, const char *folder, const ch
     return SLUICE_OK;
 }
 
-/* Of all pictures below a folder, itself from the root. */
+/* Adds all images below a folder, which is given relative to the root. */
 static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, bool deep,
                                      sl_name_tree *tree, sluice_error *error)
 {
@@ -76,8 +76,8 @@ static sluice_status yolo_add_folder(sl_yolo_files *files, const char *folder, b
 /* ---- lists ---- */
 
 typedef struct picture_list {
-    const char *path;           /* of the list */
-    char folder[SL_PATH_BYTES]; /* that it is in, from the root; "": that itself */
+    const char *path;           /* path of the list */
+    char folder[SL_PATH_BYTES]; /* folder of the list, relative to the root; "": the root */
     sl_text_file file;
 } picture_list;
 
@@ -118,7 +118,7 @@ static sluice_status yolo_add_list(sl_yolo_files *files, picture_list *l, sluice
     return status;
 }
 
-/* The folder that a file is in. */
+/* Writes the folder of a file. */
 static void folder_of(const char *path, const char *none, char folder[SL_PATH_BYTES])
 {
     const char *slash = strrchr(path, '/');
@@ -130,7 +130,7 @@ static void folder_of(const char *path, const char *none, char folder[SL_PATH_BY
     }
 }
 
-/* ---- what is said of classes ---- */
+/* ---- classes ---- */
 
 static sluice_status take_names(sl_yolo_files *files, const char *path, sluice_error *error)
 {
@@ -154,7 +154,7 @@ static sluice_status take_names(sl_yolo_files *files, const char *path, sluice_e
     return status;
 }
 
-/* A YAML or a classes.txt in a folder; END: there is none. */
+/* Reads a YAML file or classes.txt of a folder; END: there is none. */
 static sluice_status find_names_in(sl_yolo_files *files, const char *folder, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -177,7 +177,7 @@ static sluice_status find_names(sl_yolo_files *files, sluice_error *error)
         status = find_names_in(files, path, error);
         files->has_list_of_classes = files->has_list_of_classes && status == SLUICE_END;
     }
-    /* A split's folder, as Roboflow exports them. */
+    /* the folder of a split, as Roboflow exports it */
     if (status == SLUICE_END && sl_store_real_path(files->root, real) == 0 &&
         sl_split_is(sl_path_name(real)) && sl_path_join(path, files->root, "..")) {
         status = find_names_in(files, path, error);
@@ -187,14 +187,14 @@ static sluice_status find_names(sl_yolo_files *files, sluice_error *error)
 
 /* ---- a YAML ---- */
 
-/* A source counts once: what a YAML claims is no more than what there is. */
+/* Records a source. Duplicates are errors, so that a YAML file cannot claim more than exists. */
 static sluice_status note_source(sl_yolo_files *files, const char *yaml, const char *name,
                                  const char *full, sluice_error *error)
 {
     bool added;
     sl_store_facts facts;
     if (sl_store_stat(full, &facts) != 0) {
-        return SLUICE_OK; /* opening it says why */
+        return SLUICE_OK; /* opening it reports why */
     }
     if (!sl_inode_set_add(&files->sources, (sl_inode){facts.device, facts.identity.inode},
                           &added)) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * yolo_files: which pictures and label files of YOLO's kind a path means, and what is said of them.
+ * yolo_files: finds the images and label files of a YOLO path, and its classes.
  *
- * Purpose: a path is a folder with images/ and labels/, a folder of pictures below one called
- * images, beside which there is the same one below labels, a list of pictures (.txt), or a YAML
- * file that names one split of them; or a folder with a data.yaml that does. The label file of
- * a picture is called like it, with "/labels/" for the last "/images/" of its path, where there is
- * one. Memory: the paths of pictures, and 8 bytes each. Threads: one owner. Ownership:
- * sl_yolo_files_close.
+ * Purpose: a path is one of: a folder with images/ and labels/; a folder of images below one named
+ * images, beside which the same folder exists below labels; a list of images (.txt); a YAML file
+ * that names one split of these; or a folder with such a data.yaml. The label file of an image has
+ * the same base name, with "/labels/" in place of the last "/images/" of its path, if any. Memory:
+ * the paths of images, and 8 bytes each. Threads: one owner. Ownership: sl_yolo_files_close.
  */
 #ifndef SL_YOLO_FILES_H
 #define SL_YOLO_FILES_H
@@ -19,29 +18,31 @@
 #include "yolo_yaml.h"
 
 typedef struct sl_yolo_files {
-    const char *path;             /* that was opened */
-    const char *split;            /* to open, of several; NULL: nobody said */
-    bool anywhere;                /* lists may name what is outside of their folder */
-    char root[SL_PATH_BYTES];     /* what the paths of pictures are from */
-    char pictures[SL_PATH_BYTES]; /* a folder of pictures, from there; "": lists name them */
-    char labels[SL_PATH_BYTES];   /* the same of label files */
-    sl_boundary *boundary;        /* of what a list names; NULL: anywhere */
+    const char *path;             /* the opened path */
+    const char *split;            /* split to open; NULL: not given */
+    bool anywhere;                /* true if lists may name files outside their folder */
+    char root[SL_PATH_BYTES];     /* root that image paths are relative to */
+    char pictures[SL_PATH_BYTES]; /* folder of images, relative to `root`; "": lists name the images
+                                   */
+    char labels[SL_PATH_BYTES];   /* folder of label files, likewise */
+    sl_boundary *boundary;        /* boundary of files that a list names; NULL: anywhere */
     char *text;                   /* the paths */
     uint64_t used, capacity;
-    uint64_t *files; /* where in `text` each begins, in the order of samples */
+    uint64_t *files; /* offsets of the paths in `text`, in sample order */
     uint64_t count, file_capacity;
-    sl_yolo_yaml yaml;         /* what is said of classes, wherever it was found */
-    sl_inode_set sources;      /* of the YAML: folders and lists that were read */
-    bool has_list_of_classes;  /* a classes.txt says it */
-    char stray[SL_PATH_BYTES]; /* the first label file that no picture is called like; "": none */
-    sl_omissions omissions;    /* what was passed over in folders */
+    sl_yolo_yaml yaml;         /* classes and rules, from any source */
+    sl_inode_set sources;      /* folders and lists of the YAML file that were read */
+    bool has_list_of_classes;  /* true if the classes come from a classes.txt */
+    char stray[SL_PATH_BYTES]; /* first label file without an image of that name; "": none */
+    sl_omissions omissions;    /* files skipped in folders */
 } sl_yolo_files;
 
-/* Looks at names, and at the beginnings of a few files. */
+/* Looks at names and at the beginnings of a few files. */
 bool sl_yolo_files_probe(sl_look *look);
-/* `files` is all zero, except for `path`, `split` and `anywhere`. Errors: IO, INVALID (several
- * splits, nothing, what leads out of a list's folder), those of sl_yolo_yaml_read, CORRUPT (a
- * list), NOMEM.
+/*
+ * `files` is zeroed, except for `path`, `split` and `anywhere`. Errors: IO, INVALID (several
+ * splits, no images, a path that leads out of a list's folder), those of sl_yolo_yaml_read, CORRUPT
+ * (a list), NOMEM.
  */
 sluice_status sl_yolo_files_open(sl_yolo_files *files, sluice_error *error);
 void sl_yolo_files_close(sl_yolo_files *files);
@@ -50,7 +51,7 @@ static inline const char *sl_yolo_files_picture(const sl_yolo_files *files, uint
 {
     return files->text + files->files[number];
 }
-/* Where the label file of a picture is, if there is one; false: its path is too long. */
+/* Writes the path of an image's label file, which need not exist; false: its path is too long. */
 bool sl_yolo_files_label(const sl_yolo_files *files, uint64_t number, char label[SL_PATH_BYTES]);
 
 #endif

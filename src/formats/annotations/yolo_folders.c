@@ -16,16 +16,18 @@
 
 enum { SPLITS_MAX = 64 };
 
-/* ---- labels without a picture ---- */
+/* ---- labels without a image ---- */
 
-/* Whether there is an image of that stem, with any extension. */
+/* Returns whether an image with that stem exists, with any extension. */
 static bool tree_has_stem(const sl_name_tree *tree, const char *path)
 {
     return sl_name_tree_find_stem(tree, path, sl_beside_stem(path)) != NULL;
 }
 
-/* Whether a label in the folder of pictures is that of one of them: that of a/images/b.jpg is
- * a/labels/b.txt there, too, and not the one beside it. */
+/*
+ * Returns whether a label in a folder of images belongs to one of them. If labels are beside
+ * images, the label of a/images/b.jpg is a/labels/b.txt, not a/images/b.txt.
+ */
 static bool tree_has_picture(const sl_name_tree *tree, const char *label, bool beside)
 {
     char path[SL_PATH_BYTES];
@@ -61,7 +63,7 @@ static void omit_label(sl_yolo_files *files, const char *label)
     sl_omit(&files->omissions, SL_OMITTED_IMAGES, "label files without an image", label);
 }
 
-/* Label files end with ".txt": that of a picture is looked for by this name. */
+/* Rejects label files that do not end in ".txt", the only name that is looked up for an image. */
 static sluice_status check_ending(const char *folder, const char *label, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -72,7 +74,7 @@ static sluice_status check_ending(const char *folder, const char *label, sluice_
                          "label files must end in lower-case .txt: rename it, and others like it");
 }
 
-/* The folder of the labels of a folder's pictures. False: its path is too long. */
+/* Finds the folder of the labels of a folder of images. False: its path is too long. */
 static bool find_labels(const char *folder, char labels[SL_PATH_BYTES])
 {
     char path[SL_PATH_BYTES];
@@ -102,7 +104,7 @@ sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, boo
         return SLUICE_OK;
     }
     if (beside) {
-        tree.omissions = NULL; /* they were counted as files of pictures' folder */
+        tree.omissions = NULL; /* they were already counted with the folder of images */
     }
     if (sl_store_has_folder(labels)) {
         status = sl_name_tree_open(&tree, labels, deep, sl_yolo_is_label_named, error);
@@ -127,7 +129,7 @@ sluice_status sl_yolo_count_labels(sl_yolo_files *files, const char *folder, boo
 
 /* ---- folders of splits ---- */
 
-/* The names of the folders in one of pictures, that a split can be. */
+/* Lists the names of sub-folders in a folder of images that can be splits. */
 static uint32_t list_inner(const sl_name_tree *tree, char (*names)[NAME_MAX + 1])
 {
     uint32_t count = 0;

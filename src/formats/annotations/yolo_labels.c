@@ -12,19 +12,19 @@
 
 #define STAGE "dataset"
 
-/* Numbers of a line: the class and a box; and of the smallest polygon. */
+/* Number of values in a line: with a box; with the smallest polygon. */
 enum { BOX_NUMBERS = 5, POLYGON_NUMBERS = 7, LOOK_BYTES = 512, MARK_BYTES = 3 };
 
 static const char spaces[] = " \t\r\v\f";
 
-/* While a file is read. */
+/* State of reading a file. */
 typedef struct reader {
     const char *path, *text;
     sl_yolo_page *page;
     const sl_yolo_rules *rules;
     uint64_t line;
-    const char *at;  /* where it begins */
-    double *numbers; /* of it */
+    const char *at;  /* beginning of the current line */
+    double *numbers; /* values of the current line */
     uint64_t count, capacity;
     sluice_error *error;
 } reader;
@@ -42,7 +42,7 @@ static sluice_status yolo_labels_no_memory(const reader *r)
 
 /* ---- numbers ---- */
 
-/* No hexadecimal ones, no words for what is no number. */
+/* Reads a number; accepts no hexadecimal numbers and no words such as nan. */
 static bool yolo_read_number(const char *text, size_t bytes, double *number)
 {
     char *end;
@@ -53,7 +53,7 @@ static bool yolo_read_number(const char *text, size_t bytes, double *number)
     return end == text + bytes && isfinite(*number);
 }
 
-/* The numbers of the line from r->at on, which ends with a NUL. */
+/* Splits the line at r->at, which ends with a NUL, into numbers. */
 static sluice_status yolo_split(reader *r)
 {
     r->count = 0;
@@ -120,7 +120,7 @@ static sluice_status yolo_take_box(const reader *r, sl_yolo_object *object)
     return yolo_check_range(r, 1, BOX_NUMBERS, 1, 1);
 }
 
-/* In single precision, as others compute it. */
+/* Computes the bounding box of a polygon, in single precision like other implementations. */
 static sluice_status yolo_take_polygon(const reader *r, sl_yolo_object *object)
 {
     float low[2] = {(float)r->numbers[1], (float)r->numbers[2]};

@@ -18,7 +18,7 @@ bool sl_yolo_is_label_named(const char *name)
     return dot != NULL && strcasecmp(dot, ".txt") == 0;
 }
 
-/* Lists of classes, and what people write about a dataset. */
+/* Returns whether a file is a list of classes or a text about the dataset. */
 static bool is_about(const char *name)
 {
     static const char *const names[] = {"classes.txt", "labels.txt",  "names.txt",

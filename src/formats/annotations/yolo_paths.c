@@ -29,7 +29,10 @@ static const sl_pair_kind label_files = {.picture = "",
                                          .takes = takes_labels,
                                          .holds = sl_yolo_labels_look};
 
-/* In any case of letters: what is spelled otherwise is refused by name, not passed over. */
+/*
+ * Compares a key in upper or lower case: a misspelled one causes an error that names it, and is not
+ * skipped.
+ */
 static bool yolo_begins_line(const char *text, const char *key)
 {
     const size_t length = strlen(key);
@@ -41,7 +44,7 @@ static bool yolo_begins_line(const char *text, const char *key)
     return false;
 }
 
-/* Whether it is not a YAML at all, but a pointer to one or a page. */
+/* Returns whether a file named like YAML is a pointer to one, or a web page. */
 static bool is_foreign_yaml(sl_look *look)
 {
     char head[SL_FOREIGN_HEAD_BYTES + 1];
@@ -49,8 +52,10 @@ static bool is_foreign_yaml(sl_look *look)
     return sl_foreign_kind((const uint8_t *)head, bytes) != NULL;
 }
 
-/* By its text, so that it is known without libyaml, too. A pointer, or a page that was downloaded
- * instead, is taken for one: reading it says what it is. */
+/*
+ * Recognises YAML by its text, so that it works without libyaml. Accepts a pointer or a downloaded
+ * web page too: reading it reports what it is.
+ */
 static bool is_yaml(sl_look *look, bool needs_split)
 {
     char *head = sl_malloc(LOOK_BYTES + 1);
@@ -103,7 +108,10 @@ bool sl_yolo_list_has(const char *path, const char *name, bool label)
                  : sl_store_has_file(full);
 }
 
-/* A list of names with extensions may be VOC's as well: then the files that there are tell. */
+/*
+ * Recognises a list of images. Names with extensions may also be in VOC's lists; the existing files
+ * then decide.
+ */
 static bool is_picture_list(sl_look *look)
 {
     char name[SL_PATH_BYTES];
@@ -134,7 +142,7 @@ static sluice_status yolo_find_json(void *ctx, const sl_store_entry *entry, slui
     return sl_ends_with(entry->name, ".json") ? SLUICE_END : SLUICE_OK;
 }
 
-/* Annotations of other kinds, which such a folder was opened by before. */
+/* Returns whether the folder has annotations of other kinds, by which it is opened instead. */
 static bool has_annotations(const char *path)
 {
     char folder[SL_PATH_BYTES];
@@ -156,8 +164,7 @@ static bool yolo_is_pair(const sl_yolo_files *files, bool deep)
     return sl_pair_is(&pair);
 }
 
-/* By which files there are, whatever is in them: labels that cannot be read are refused, not taken
- * for no labels. */
+/* Decides by names alone: unreadable labels cause an error, and do not count as missing. */
 static bool is_likely_pair(const sl_yolo_files *files, bool deep)
 {
     char path[SL_PATH_BYTES];
@@ -166,7 +173,7 @@ static bool is_likely_pair(const sl_yolo_files *files, bool deep)
            !has_annotations(files->root);
 }
 
-/* A folder below the last one that is called images. */
+/* Finds the last component named images, and the folder below it. */
 static bool find_images(sl_yolo_files *files, const char *path)
 {
     const char *at;
@@ -197,7 +204,7 @@ bool sl_yolo_find_folder(sl_yolo_files *files, const char *path, bool *deep)
            (path[0] != '/' && sl_store_real_path(path, real) == 0 && find_images(files, real));
 }
 
-/* Whether pictures or labels are in a folder, or in one of its splits. */
+/* Returns whether images or labels are in a folder, or in one of its splits. */
 static bool has_yolo_folders(const char *folder)
 {
     static const char *const names[] = {"images",       "labels",       "train/images",

@@ -29,7 +29,7 @@ bool sl_yolo_full(const sl_yolo_files *files, const char *path, char full[SL_PAT
 
 /* ---- names ---- */
 
-/* "line N: " is before the reason where a line is known. */
+/* The reason begins with "line N: " if a line is given. */
 sluice_status sl_yolo_check_name(const sl_yolo_files *files, const char *name, const char *list,
                                  uint64_t line, sluice_error *error)
 {
@@ -46,8 +46,10 @@ sluice_status sl_yolo_check_name(const sl_yolo_files *files, const char *name, c
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list, -1, "%s%s", where, why);
 }
 
-/* The end of a path that exists below the root: "images/train" of a path on another machine. NULL:
- * none does. */
+/*
+ * Finds the end of a path that exists below the root, such as "images/train" of a path on another
+ * machine. NULL: none.
+ */
 static const char *find_existing_end(const sl_yolo_files *files, const char *path)
 {
     char full[SL_PATH_BYTES];
@@ -62,7 +64,7 @@ static const char *find_existing_end(const sl_yolo_files *files, const char *pat
     return NULL;
 }
 
-/* A path outside the folder of the YAML, mostly of the machine that it was made on. */
+/* Rejects a path outside the YAML file's folder, usually one of the machine that wrote the file. */
 static sluice_status refuse_outside(const sl_yolo_files *files, const char *list, const char *name,
                                     const char *outside, sluice_error *error)
 {
@@ -86,13 +88,13 @@ static sluice_status refuse_outside(const sl_yolo_files *files, const char *list
                      shown, end);
 }
 
-/* Where a split's folder or list is, from the root; as whoever wrote it may have meant it. */
+/* Finds a split's folder or list relative to the root, allowing for the usual ways to write it. */
 sluice_status sl_yolo_find_source(const sl_yolo_files *files, const char *list, const char *name,
                                   char found[SL_PATH_BYTES], sluice_error *error)
 {
     const bool up = strncmp(name, "../", 3) == 0;
     const char *path = files->yaml.path;
-    const char *below = path; /* "datasets/coco128" of "../datasets/coco128" */
+    const char *below = path; /* "datasets/coco128" in "../datasets/coco128" */
     while (below != NULL && strncmp(below, "../", 3) == 0) {
         below += 3;
     }
@@ -139,7 +141,7 @@ sluice_status sl_yolo_find_source(const sl_yolo_files *files, const char *list, 
 
 /* ---- splits ---- */
 
-/* The real path of a source; false: it is not found. */
+/* Finds the real path of a source; false: not found. */
 static bool real_source(const sl_yolo_files *files, const char *yaml, const json_t *name,
                         char real[SL_PATH_BYTES])
 {
@@ -149,7 +151,7 @@ static bool real_source(const sl_yolo_files *files, const char *yaml, const json
            sl_yolo_full(files, found, full) && sl_store_real_path(full, real) == 0;
 }
 
-/* Whether two splits are the same pictures. */
+/* Returns whether two splits have the same images. */
 static bool are_same_sources(const sl_yolo_files *files, const char *yaml, const json_t *a,
                              const json_t *b)
 {
@@ -166,7 +168,7 @@ static bool are_same_sources(const sl_yolo_files *files, const char *yaml, const
     return same;
 }
 
-/* Which of its splits is meant cannot be told. */
+/* Rejects a YAML file with several splits. */
 static sluice_status refuse_splits(const sl_yolo_files *files, const char *yaml,
                                    sluice_error *error)
 {
@@ -191,7 +193,7 @@ static sluice_status refuse_splits(const sl_yolo_files *files, const char *yaml,
         offers, first);
 }
 
-/* Chooses a split by its name, or the only one, which others may name, too. */
+/* Chooses a split by its name, or else the only one; splits with the same images count once. */
 sluice_status sl_yolo_choose_split(const sl_yolo_files *files, const char *yaml, int *split,
                                    sluice_error *error)
 {

@@ -17,14 +17,14 @@
 
 enum { POINTS_MAX = 1024 };
 
-/* A file while it is read. */
+/* State of reading a file. */
 typedef struct reader {
     const char *path;
     yaml_parser_t parser;
-    yaml_event_t event; /* the last one; there while `has_event` */
+    yaml_event_t event; /* the last event; valid if `has_event` */
     bool has_event;
     uint32_t depth;
-    json_t *keys; /* of the mapping that the file is */
+    json_t *keys; /* keys seen in the file's mapping */
     sluice_error *error;
 } reader;
 
@@ -73,7 +73,7 @@ static sluice_status yaml_next(reader *r)
     }
 }
 
-/* The rest of the value that the last event begins. */
+/* Skips the rest of the value that the last event begins. */
 static sluice_status yaml_pass(reader *r)
 {
     sluice_status status = SLUICE_OK;
@@ -86,7 +86,7 @@ static sluice_status yaml_pass(reader *r)
     return status;
 }
 
-/* NULL: the last event is no scalar. */
+/* Returns the text of the last event; NULL: it is not a scalar. */
 static const char *yaml_text(const reader *r)
 {
     const char *text = (const char *)r->event.data.scalar.value;
@@ -102,7 +102,7 @@ static bool is_null(const reader *r)
            (text[0] == '\0' || (plain && (strcmp(text, "~") == 0 || strcmp(text, "null") == 0)));
 }
 
-/* The last event as a number from 0 to `most`; false: it is none. */
+/* Reads the last event as a number in 0..most; false: it is not one. */
 static bool yaml_number(const reader *r, long most, uint32_t *number)
 {
     char *end;
@@ -129,7 +129,7 @@ static sluice_status yaml_add_text(reader *r, json_t *list)
                : yaml_refuse(r, SLUICE_CORRUPT, "a text is not valid UTF-8");
 }
 
-/* A text or a list of texts, into a new array. */
+/* Reads a text or a list of texts into a new array. */
 static sluice_status yaml_take_texts(reader *r, json_t **list)
 {
     if (is_null(r)) {
@@ -150,7 +150,7 @@ static sluice_status yaml_take_texts(reader *r, json_t **list)
     return status;
 }
 
-/* What a mapping from numbers to names has, in whatever order. */
+/* Reads a pair of a mapping from numbers to names, in any order. */
 static sluice_status yaml_name_class(reader *r, json_t *found)
 {
     uint32_t number;
@@ -251,8 +251,10 @@ static sluice_status yaml_take_path(reader *r, sl_yolo_yaml *yaml)
                               : sl_no_memory_file(r->error, STAGE, r->path, "for its members");
 }
 
-/* What a key that is passed over may have been meant to be; NULL: it is one that is read, or of
- * others. */
+/*
+ * Returns the key that a skipped key was probably meant to be; NULL: it is read, or belongs to
+ * other tools.
+ */
 static const char *yaml_meant(const char *key)
 {
     static const char *const keys[] = {"train", "val", "test", "path", "names", "nc", "kpt_shape"};
@@ -270,7 +272,7 @@ static const char *yaml_meant(const char *key)
     return strcasecmp(key, "training") == 0 ? "train" : NULL;
 }
 
-/* A key that was there, or that is spelled as none is. */
+/* Rejects a repeated key, and one that is probably misspelled. */
 static sluice_status yaml_check_key(reader *r, const char *key)
 {
     const char *meant = yaml_meant(key);
@@ -285,14 +287,14 @@ static sluice_status yaml_check_key(reader *r, const char *key)
                          r->event.start_mark.line + 1, key, meant != NULL ? meant : "");
 }
 
-/* The value of a member, of which the key was the last event. */
+/* Reads the value of a member whose key was the last event. */
 static sluice_status yaml_take_member(reader *r, sl_yolo_yaml *yaml)
 {
     char key[24];
     const char *text = yaml_text(r);
     (void)snprintf(key, sizeof(key), "%.23s", text != NULL ? text : "");
     sluice_status status = text != NULL ? yaml_check_key(r, text) : SLUICE_OK;
-    status = status == SLUICE_OK ? yaml_pass(r) : status; /* a key may be anything */
+    status = status == SLUICE_OK ? yaml_pass(r) : status; /* a key may be any value */
     status = status == SLUICE_OK ? yaml_next(r) : status;
     if (status < 0) {
         return status;
@@ -321,7 +323,7 @@ static sluice_status yaml_take_member(reader *r, sl_yolo_yaml *yaml)
 
 static sluice_status yaml_take_all(reader *r, sl_yolo_yaml *yaml)
 {
-    sluice_status status = yaml_next(r); /* the stream */
+    sluice_status status = yaml_next(r); /* the stream event */
     status = status == SLUICE_OK ? yaml_next(r) : status;
     if (status == SLUICE_OK && r->event.type == YAML_DOCUMENT_START_EVENT) {
         status = yaml_next(r);

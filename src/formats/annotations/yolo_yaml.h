@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * yolo_yaml: a data.yaml of YOLO's kind, by libyaml.
+ * yolo_yaml: reads YOLO's data.yaml with libyaml.
  *
- * Purpose: where the pictures of each split are, and what the classes are called. Members that are
- * not named here are passed over. Files are strangers': aliases are not followed, and lists and
- * mappings are in each other SL_YOLO_DEPTH_MAX deep at most.
- * Memory: the file's bytes, SL_YOLO_YAML_MAX at most, and what libyaml needs of them. Threads:
- * pure. Ownership: sl_yolo_yaml_close.
+ * Purpose: provides the image folders of each split and the names of the classes. Unknown members
+ * are skipped. Files are untrusted: aliases are not followed, and lists and mappings may be nested
+ * at most SL_YOLO_DEPTH_MAX deep. Memory: the file's bytes, at most SL_YOLO_YAML_MAX, and what
+ * libyaml needs for them. Threads: pure. Ownership: sl_yolo_yaml_close.
  */
 #ifndef SL_YOLO_YAML_H
 #define SL_YOLO_YAML_H
@@ -18,16 +17,17 @@
 #define SL_YOLO_DEPTH_MAX 32U
 
 enum { SL_YOLO_TRAIN, SL_YOLO_VAL, SL_YOLO_TEST, SL_YOLO_SPLITS };
-extern const char *const sl_yolo_splits[SL_YOLO_SPLITS]; /* what they are called there */
+extern const char *const sl_yolo_splits[SL_YOLO_SPLITS]; /* their names in the file */
 
 typedef struct sl_yolo_yaml {
-    char *path;                     /* owned: of the dataset; NULL: it does not say */
-    json_t *splits[SL_YOLO_SPLITS]; /* owned: arrays of texts; NULL: there is none */
-    json_t *names;                  /* owned: an array of texts; NULL: classes have none */
-    sl_yolo_rules rules;            /* classes is 0: it does not say */
+    char *path;                     /* the dataset's folder; owned; NULL: not specified */
+    json_t *splits[SL_YOLO_SPLITS]; /* arrays of texts; owned; NULL: none */
+    json_t *names;                  /* an array of texts; owned; NULL: classes have no names */
+    sl_yolo_rules rules;            /* classes is 0: not specified */
 } sl_yolo_yaml;
 
-/* `yaml` is all zero. Errors: IO; CORRUPT (no YAML, members of other types, names that are not of
+/*
+ * `yaml` is zeroed. Errors: IO; CORRUPT (not YAML, members of other types, names other than for
  * classes 0 to nc - 1); UNSUPPORTED (too large, too deep, an alias; built without libyaml); NOMEM.
  */
 sluice_status sl_yolo_yaml_read(sl_yolo_yaml *yaml, const char *path, sluice_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A data.yaml where libyaml was not there when the library was built. */
+/* yolo_yaml_absent: rejects data.yaml in a library that was built without libyaml. */
 #include "error.h"
 #include "yolo_yaml.h"
 
@@ -13,6 +13,6 @@ sluice_status sl_yolo_yaml_read(sl_yolo_yaml *yaml, const char *path, sluice_err
 
 void sl_yolo_yaml_close(sl_yolo_yaml *yaml)
 {
-    json_decref(yaml->names); /* of a classes.txt */
+    json_decref(yaml->names); /* names from a classes.txt */
     yaml->names = NULL;
 }
