@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flat: the ops of a dataset of raw records, and its checks of sizes. One thread opens; then it
- * is immutable. File sizes are checked against the record at opening.
+ * flat: a dataset of raw records; checks the file sizes against the record when opening.
+ *
+ * One thread opens; then it is immutable.
  */
 #include "flat.h"
 
@@ -18,10 +19,10 @@
 
 #define STAGE "dataset"
 
-/* Where the records are in a file. */
+/* The extent of the records in a file. */
 typedef struct span {
     uint64_t begin, bytes;
-    bool in_member; /* of an archive: */
+    bool in_member; /* true if they are in an archive member: */
     sl_zip_member member;
 } span;
 
@@ -30,7 +31,7 @@ typedef struct flat {
     sl_field field;
     uint32_t record_bytes, element_bytes;
     sl_file_list list;
-    span *spans; /* one in each file */
+    span *spans; /* one per file */
 } flat;
 
 static const flat *flat_of(const sl_dataset *dataset)
@@ -90,7 +91,7 @@ static sl_refusal flat_unpack(const sl_dataset *dataset, const sl_sample *sample
     return sl_accept();
 }
 
-/* Records have no checksum; the member of an archive that they are in has. */
+/* Checks the member of an archive that contains the records; records alone have no checksum. */
 static sluice_status flat_check_object(const sl_dataset *dataset, uint32_t object,
                                        sl_findings *findings)
 {
@@ -141,7 +142,7 @@ static sluice_status measure_record(flat *own, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Whether the part is a whole number of records, or of elements where that is enough. */
+/* Checks that the part is a whole number of records, or of elements if that is enough. */
 static sluice_status flat_check_size(const flat *own, const sl_flat_part *part, sluice_error *error)
 {
     const uint32_t unit = own->field.dims == 1 ? own->element_bytes : own->record_bytes;
@@ -177,7 +178,8 @@ static sluice_status flat_add_part(flat *own, const sl_flat_part *part, sluice_e
     if (part->member != NULL) {
         own->spans[number].in_member = true;
         own->spans[number].member = *part->member;
-        own->spans[number].member.name = (sl_bytes){NULL, 0}; /* in memory that is not ours */
+        own->spans[number].member.name =
+            (sl_bytes){NULL, 0}; /* the name's memory is the caller's */
         own->base.sums_are_of_files = true;
     } else {
         sl_unchecked_add(&own->base.unchecked, "files of arrays have no checksums");
@@ -192,7 +194,7 @@ static sluice_status flat_add_part(flat *own, const sl_flat_part *part, sluice_e
     return status;
 }
 
-/* Over what a record is, and names and sizes of the files. */
+/* Computes the fingerprint of the record type and of the files' names and sizes. */
 static uint64_t flat_fingerprint(const flat *own, uint32_t record_bytes)
 {
     sl_checksum_stream stream;
@@ -249,7 +251,7 @@ sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts
     return sl_dataset_opened(dataset, &own->base, open_parts(own, parts, count, kind, error));
 }
 
-/* All of a file. */
+/* Takes a file as a whole. */
 static sluice_status flat_measure_file(sl_flat_part *part, const char *path, sluice_error *error)
 {
     sl_handle from;

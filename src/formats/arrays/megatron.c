@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Megatron-LM's indexed datasets, NAME.bin with NAME.idx: each sequence is a sample, a tensor of
- * tokens of any length. Empty sequences are none: there is nothing to read of them. What the
- * index says is kept in memory (megatron_places.h). Several of one dtype are joined.
+ * megatron: Megatron-LM's indexed datasets, NAME.bin with NAME.idx: each sequence is a sample, a
+ * tensor of tokens of any length.
+ *
+ * Empty sequences are left out, since they contain nothing to read. Memory keeps the contents of
+ * the indexes (megatron_places.h). Several datasets of one dtype are joined.
  */
 #include "checksum.h"
 #include "dataset.h"
@@ -22,7 +24,7 @@ typedef struct megatron {
     sl_field field;
     sl_file_list list; /* the .bin files */
     sl_megatron_places places;
-    sl_checksum_stream sum; /* over all indexes */
+    sl_checksum_stream sum; /* checksum over all indexes */
 } megatron;
 
 static const megatron *megatron_of(const sl_dataset *dataset)
@@ -106,7 +108,10 @@ static const sl_tensor_ops megatron_tensors = {.locate_field = megatron_locate_f
 
 /* ---- paths ---- */
 
-/* The other file of the two: NAME.idx of NAME.bin or NAME.idx. False: it is called otherwise. */
+/*
+ * Writes the name of the pair's other file: NAME.idx for NAME.bin and the reverse. False: `path`
+ * has neither extension.
+ */
 static bool megatron_name_file(char *name, const char *path, const char *suffix)
 {
     const size_t length = strlen(path);
@@ -124,7 +129,7 @@ static bool is_index(sl_look *look)
     return sl_megatron_is(head.data, head.size);
 }
 
-/* The same of a file beside the one that is looked at. */
+/* Does the same for a file beside the one that is being looked at. */
 static bool is_index_beside(const char *path)
 {
     uint8_t head[SL_MEGATRON_HEAD_BYTES];
@@ -140,7 +145,7 @@ static bool megatron_probe(sl_look *look)
     return strcmp(name, look->path) == 0 ? is_index(look) : is_index_beside(name);
 }
 
-/* One of the two tells, the other is beside it. */
+/* Returns whether one of the two files has the format's content and the other is beside it. */
 static bool megatron_is_file(const char *name)
 {
     return sl_ends_with(name, ".idx");
@@ -156,7 +161,7 @@ static bool is_pair(sl_look *look)
 
 /* ---- opening ---- */
 
-/* An index, whole. */
+/* Adds a whole index. */
 static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t size,
                                 const char *path, sluice_error *error)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * megatron_index: what a .idx file of Megatron-LM says (megatron/core/datasets/indexed_dataset.py).
+ * megatron_index: parses an .idx file of Megatron-LM (megatron/core/datasets/indexed_dataset.py).
  *
- * Purpose: dtype, lengths and places of the sequences in the .bin file beside it. Layout,
+ * Purpose: provides dtype, lengths and offsets of the sequences in the .bin file beside it. Layout,
  * little-endian: "MMIDIDX\0\0", u64 version (1), u8 dtype, u64 sequences, u64 entries of the
- * documents' table; i32 elements of each sequence; i64 byte at which each begins; i64 for each
- * document; and, of multimodal sets, i8 for each sequence, which is not looked at.
- * Threads: pure.
+ * document table; i32 elements of each sequence; i64 offset of each sequence in bytes; i64 for each
+ * document; and for multimodal sets, i8 for each sequence, which is ignored. Threads: pure.
  */
 #ifndef SL_MEGATRON_INDEX_H
 #define SL_MEGATRON_INDEX_H
@@ -26,13 +25,15 @@ typedef struct sl_megatron_head {
     uint64_t sequences, documents;
 } sl_megatron_head;
 
-/* Whether a file begins like this. */
+/* Returns whether a file begins like an index. */
 bool sl_megatron_is(const uint8_t *bytes, size_t size);
-/* The head of a file of `file_bytes`, whose length must fit. */
+/* Parses the head of an index of `file_bytes`, and checks that this size fits. */
 sl_refusal sl_megatron_parse(sl_megatron_head *head, const uint8_t *bytes, uint64_t file_bytes);
 
-/* Sequence `number`, in the .bin file, by the tables behind the head (lengths, then places).
- * `tables` begins behind the head. Refuses what does not lie in a file of `bin_bytes`. */
+/*
+ * Finds sequence `number` in the .bin file by the tables that follow the head (lengths, then
+ * offsets). `tables` points behind the head. Rejects sequences outside a file of `bin_bytes`.
+ */
 sl_refusal sl_megatron_sequence_at(const sl_megatron_head *head, const uint8_t *tables,
                                    uint64_t number, uint64_t bin_bytes, sl_extent *sequence);
 

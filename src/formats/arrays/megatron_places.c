@@ -18,7 +18,7 @@ typedef struct index_tables {
     const sl_megatron_head *head;
     const uint8_t *lengths, *offsets;
     uint64_t bin_bytes;
-    uint64_t element; /* bytes */
+    uint64_t element; /* size of an element in bytes */
 } index_tables;
 
 void sl_megatron_places_close(sl_megatron_places *places)
@@ -29,8 +29,10 @@ void sl_megatron_places_close(sl_megatron_places *places)
     *places = (sl_megatron_places){.count = 0};
 }
 
-/* Makes space for `needed` items, and for `hoped` of them where there is as much memory: an array
- * that moves loses its large pages. */
+/*
+ * Makes space for `needed` items, or for `hoped` if memory suffices: an array that moves loses its
+ * large pages.
+ */
 static bool make_space(void *array, uint64_t *capacity, uint64_t needed, uint64_t hoped,
                        size_t item_bytes)
 {
@@ -52,7 +54,7 @@ static bool make_space(void *array, uint64_t *capacity, uint64_t needed, uint64_
     return grown != NULL;
 }
 
-/* What all files have if they are like those before, at most HOPED_MOST times as much. */
+/* Extrapolates the total of all files from those so far, to at most HOPED_MOST times `needed`. */
 static uint64_t hoped_for(uint64_t needed, uint64_t files, uint64_t all)
 {
     const uint64_t times = sl_min_u64(all / files + 1, HOPED_MOST);
@@ -77,7 +79,10 @@ static sluice_status make_places(sl_megatron_places *own, uint64_t sequences, ui
                          "out of memory for %llu sequences", all);
 }
 
-/* Sequence i as sl_megatron_sequence_at finds it, which is asked again where this is false. */
+/*
+ * Reads sequence i like sl_megatron_sequence_at. False: the caller asks that function, for the
+ * error.
+ */
 static inline bool read_sequence(const index_tables *t, uint64_t i, sl_extent *sequence)
 {
     sequence->bytes = sl_load32(t->lengths + i * 4) * t->element;
@@ -86,8 +91,10 @@ static inline bool read_sequence(const index_tables *t, uint64_t i, sl_extent *s
            sequence->bytes <= t->bin_bytes - sequence->offset;
 }
 
-/* Writes sizes, and the place of each `each`-th sequence. Returns the sequences that are good, all
- * of them unless one is not; `*dense` says whether the others follow from the places. */
+/*
+ * Writes the sizes, and the offset of every `each`-th sequence. Returns the number of leading valid
+ * sequences; `*dense`: true if the other offsets follow from these.
+ */
 static uint64_t take_sequences(sl_megatron_places *own, const index_tables *t, uint64_t each,
                                uint64_t *taken, bool *dense)
 {

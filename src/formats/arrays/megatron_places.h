@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * megatron_places: where each sequence of Megatron-LM's .bin files is, in a third of what the
- * indexes take.
+ * megatron_places: the locations of the sequences in Megatron-LM's .bin files, in a third of the
+ * indexes' memory.
  *
- * Purpose: writers put one sequence behind the other, so that a file's places follow from lengths:
- * the place of every SL_MEGATRON_BLOCK-th sequence is kept, and the lengths of all. A file with
- * gaps keeps the place of each sequence. Empty sequences are left out.
- * Threads: filled by one; then constant, for any. Memory: 4 bytes a sequence, and 8 a block, or of
- * a file with gaps 8 a sequence. Units: bytes.
+ * Purpose: writers store sequences back to back, so offsets follow from lengths: memory keeps all
+ * lengths, and the offset of every SL_MEGATRON_BLOCK-th sequence. A file with gaps keeps the offset
+ * of every sequence. Empty sequences are left out. Threads: filled by one; then constant, for any.
+ * Memory: 4 bytes per sequence and 8 per block; in a file with gaps, 8 more per sequence. Units:
+ * bytes.
  */
 #ifndef SL_MEGATRON_PLACES_H
 #define SL_MEGATRON_PLACES_H
@@ -18,38 +18,40 @@
 
 #define SL_MEGATRON_BLOCK 64U
 
-/* A file's part of `places`. */
+/* The part of `places` that belongs to a file. */
 typedef struct sl_megatron_file {
-    uint64_t first;  /* its first sequence, of all files' */
-    uint64_t offset; /* in `places` */
-    uint64_t each;   /* sequences of a place: SL_MEGATRON_BLOCK, or 1 where there are gaps */
+    uint64_t first;  /* number of its first sequence over all files */
+    uint64_t offset; /* index into `places` */
+    uint64_t
+        each; /* sequences per entry of `places`: SL_MEGATRON_BLOCK, or 1 in a file with gaps */
 } sl_megatron_file;
 
 typedef struct sl_megatron_places {
-    uint64_t count;    /* sequences, none of them empty */
-    uint64_t bytes;    /* of all of them */
-    uint64_t expected; /* files, set by the opener before the first: for guessing sizes; or 0 */
+    uint64_t count; /* number of non-empty sequences */
+    uint64_t bytes; /* total size of the sequences */
+    uint64_t
+        expected; /* number of files, set by the opener before the first to estimate sizes; or 0 */
     uint32_t *sizes;
     uint64_t *places;
     sl_megatron_file *files;
     uint64_t size_capacity, place_count, place_capacity, file_count, file_capacity;
 } sl_megatron_places;
 
-/* Zeroed places may be closed. */
+/* Releases `places`, which may be zeroed. */
 void sl_megatron_places_close(sl_megatron_places *places);
 
 /*
- * Adds the sequences of the index `path`, `tables` being what is behind its head. Errors: NOMEM;
- * those of sl_megatron_sequence_at.
+ * Adds the sequences of the index `path`; `tables` points behind its head. Errors: NOMEM; those of
+ * sl_megatron_sequence_at.
  */
 sluice_status sl_megatron_places_add(sl_megatron_places *places, const sl_megatron_head *head,
                                      const uint8_t *tables, uint64_t bin_bytes, const char *path,
                                      sluice_error *error);
 
-/* All are added: gives back the space that was hoped to be filled. */
+/* Ends the adding: releases unused reserved memory. */
 void sl_megatron_places_end(sl_megatron_places *places);
 
-/* Sequence `index` < count, in its file, which has the number `file`. Takes some 20 ns. */
+/* Returns sequence `index` < count of file number `file`. Takes about 20 ns. */
 sl_extent sl_megatron_places_at(const sl_megatron_places *places, uint32_t file, uint64_t index);
 
 #endif

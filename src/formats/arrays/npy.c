@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .npy files: each row of the array (along its first dimension) is a sample, read where it is. An
- * array of one dimension is a series, of tokens say: its samples are ranges of SERIES elements,
- * and what of them becomes a row of a batch windows say. Files of one dtype and row are joined.
+ * npy: .npy files: each row of the array (along its first dimension) is a sample, read in place.
+ *
+ * A one-dimensional array is a series, of tokens for example: its samples are ranges of SERIES
+ * elements, and windows define the rows of a batch. Files with the same dtype and row shape are
+ * joined.
  */
 #include "dataset.h"
 #include "dtype.h"
@@ -23,7 +25,7 @@ static bool npy_probe(sl_look *look)
     return head.size == SL_NPY_PREFIX_BYTES && sl_npy_is(head.data, head.size);
 }
 
-/* In a folder, where letters may be of any case. */
+/* Recognises names in a folder, in upper or lower case. */
 static bool npy_is_file(const char *name)
 {
     const size_t length = strlen(name);
@@ -35,7 +37,7 @@ static sluice_status npy_refuse(const char *path, sl_refusal refusal, sluice_err
     return sl_error_file(error, refusal.status, STAGE, 0, path, refusal.offset, "%s", refusal.text);
 }
 
-/* An open file of `bytes`. */
+/* Reads the header of an open file of `bytes`. */
 static sluice_status npy_read_header(const sl_handle *from, uint64_t bytes, sl_npy *npy,
                                      sluice_error *error)
 {
@@ -109,7 +111,7 @@ static sluice_status npy_measure(sl_flat_part *part, const char *path, sl_npy *n
     return status;
 }
 
-/* What a row is. */
+/* Describes a row. */
 static void set_field(sl_field *field, const sl_npy *npy)
 {
     *field = (sl_field){.name = "tensor", .type = SLUICE_FIELD_TENSOR, .dtype = npy->dtype};

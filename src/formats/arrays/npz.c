@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .npz files: which of the two ways they are read. */
+/* npz: opens .npz files, and decides whether files or rows are the samples. */
 #include "npz.h"
 
 #include "memory.h"
@@ -14,7 +14,7 @@ static bool npz_is_named(const char *name)
     return sl_ends_with(name, ".npz");
 }
 
-/* Archives are many things: the name alone tells. */
+/* only the name identifies them: many formats are zip archives */
 static const sl_file_kind npz_files = {.plural = ".npz files",
                                        .suffix = ".npz",
                                        .is_named = npz_is_named};
@@ -38,7 +38,9 @@ sl_source_column *sl_npz_columns(const sl_npz_file *file, bool of_rows)
     return columns;
 }
 
-/* Of one file: whether its rows are the samples; `fields` are those of rows then. */
+/*
+ * Looks at a single file. `*has_rows`: its rows are the samples; `fields` are then those of rows.
+ */
 static sluice_status npz_look(const char *path, sl_npz_file *file, sl_source_fields *fields,
                               const sluice_dataset_options *options, bool *has_rows,
                               sluice_error *error)
@@ -49,7 +51,7 @@ static sluice_status npz_look(const char *path, sl_npz_file *file, sl_source_fie
     if (columns == NULL) {
         return sl_no_memory_file(error, STAGE, path, "looking at it");
     }
-    /* Choices of a type may fit one way only; what fits neither is told by who reads samples. */
+    /* requested types may fit only one way; if they fit neither, reading by samples reports it */
     if (sl_source_fields_find(&by_rows, columns, file->count, options, path, NULL) == SLUICE_OK) {
         *has_rows = sl_npz_has_rows(file, &by_rows);
         *fields = by_rows;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * npz_array: checks of one .npy member, and its values. Pure. Member and directory are
- * untrusted: sizes must agree with the header before a value is given.
+ * npz_array: checks a .npy member and reads its values. Pure.
+ *
+ * Member and directory are untrusted: sizes must agree with the header before a value is returned.
  */
 #include "npz_array.h"
 
@@ -119,7 +120,7 @@ bool sl_npz_place_of(sl_npz_place *place, const sl_zip_member *member, const sl_
     place->bytes = (uint32_t)npy->bytes;
     place->head_bytes = (uint32_t)head;
     for (uint32_t i = 0; i < npy->dims; i++) {
-        place->shape[i] = (uint32_t)npy->shape[i]; /* none is 0: all are below 2^31 */
+        place->shape[i] = (uint32_t)npy->shape[i]; /* none is 0, so all are below 2^31 */
     }
     return true;
 }
@@ -154,12 +155,12 @@ sl_refusal sl_npz_check_head(const sl_npz_fields *fields, uint32_t number,
 
 /* ---- values ---- */
 
-/* An archive while it is taken apart. */
+/* State of unpacking an archive. */
 typedef struct archive {
     const sl_npz_fields *fields;
     sl_bytes bytes;
     sl_values *values;
-    uint64_t limit; /* where the directory begins */
+    uint64_t limit; /* offset of the directory */
     sl_zip_member taken[SL_FIELDS_MAX];
     uint32_t count;
 } archive;
@@ -182,7 +183,7 @@ static sl_refusal check_array(const archive *a, uint32_t number, const sl_npy *n
     return sl_accept();
 }
 
-/* Of an array that is stored, or of a number, all of which is in `head`. */
+/* Takes a stored array, or a number that is entirely in `head`. */
 static sl_refusal take_plain(const sl_field *field, const sl_zip_member *member, const sl_npy *npy,
                              sl_bytes head, sl_value *value)
 {
@@ -233,8 +234,10 @@ static sl_refusal npz_array_take_array(const archive *a, uint32_t number,
     return sl_accept();
 }
 
-/* Of each member, be it a field or not: one whose name was damaged in the directory looks like
- * another. */
+/*
+ * Enters each member, whether it is a field or not: damage to a name in the directory can make it
+ * look like another one.
+ */
 static sl_refusal npz_array_enter(const archive *a, sl_zip_member *member)
 {
     const size_t left = a->bytes.size - (size_t)member->header;
@@ -244,7 +247,7 @@ static sl_refusal npz_array_enter(const archive *a, sl_zip_member *member)
     return refusal;
 }
 
-/* A member that is a field, or several. */
+/* Adds a member that is one or more fields. */
 static sl_refusal add_taken(archive *a, const sl_zip_member *member)
 {
     for (uint32_t i = 0; i < a->count; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * npz_file: reads the directory of an archive and the header of each member. Any thread, a file
- * each; the result is immutable. Members must not overlap.
+ * npz_file: reads the directory of an archive and the header of each member.
+ *
+ * Any thread, with one file each; the result is immutable. Members must not overlap.
  */
 #include "npz_file.h"
 
@@ -20,7 +21,7 @@
 enum {
     TAIL_FIRST = 4096,
     DIRECTORY_MOST = 1 << 20,
-    /* A local header with its name and fields, and the head of what follows. */
+    /* a local header with its name and fields, and the beginning of the contents */
     ENTRY_BYTES = 2 * SL_NPZ_HEAD_BYTES,
     PIECE_BYTES = 1 << 20,
 };
@@ -28,7 +29,7 @@ enum {
 typedef struct reader {
     sl_npz_file *file;
     const char *path;
-    uint64_t limit; /* where the directory begins */
+    uint64_t limit; /* offset of the directory */
 } reader;
 
 static sluice_status npz_file_refuse(const char *path, uint64_t offset, sl_refusal refusal,
@@ -47,7 +48,7 @@ static sluice_status npz_file_no_memory(const char *path, sluice_error *error)
 
 /* ---- the directory ---- */
 
-/* Finds the end in the last `bytes`, and has the directory read. */
+/* Finds the end record in the last `bytes` and reads the directory. */
 static sluice_status find_end(reader *r, uint8_t *tail, size_t bytes, sl_zip_end *end,
                               sluice_error *error)
 {
@@ -69,7 +70,7 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
         return npz_file_no_memory(r->path, error);
     }
     sluice_status status = find_end(r, tail, TAIL_FIRST, end, NULL);
-    if (status < 0 && status != SLUICE_IO) { /* a long comment, perhaps */
+    if (status < 0 && status != SLUICE_IO) { /* perhaps the archive has a long comment */
         status = find_end(r, tail, SL_ZIP_TAIL_BYTES, end, error);
     } else if (status < 0) {
         status = find_end(r, tail, TAIL_FIRST, end, error);
@@ -95,7 +96,9 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
 
 /* ---- members ---- */
 
-/* As many of the file's bytes at `from` as `capacity` takes and there are before the directory. */
+/*
+ * Reads the file's bytes from `from` on: up to `capacity`, but not beyond the directory's offset.
+ */
 static sluice_status npz_file_read_at(const reader *r, uint64_t from, uint8_t *capacity,
                                       sl_bytes *bytes, sluice_error *error)
 {
@@ -130,7 +133,7 @@ static sluice_status npz_file_enter(const reader *r, sl_npz_entry *entry, uint8_
     return status;
 }
 
-/* What it is called and holds. */
+/* Reads a member's name and header. */
 static sluice_status npz_file_read_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
 {
     uint8_t capacity[ENTRY_BYTES];
@@ -151,7 +154,7 @@ static sluice_status npz_file_read_entry(const reader *r, sl_npz_entry *entry, s
     return SLUICE_OK;
 }
 
-/* False: there is no array of that name. */
+/* Returns whether a member is a folder, without contents. */
 static bool npz_file_is_folder(const sl_zip_member *member)
 {
     return member->bytes == 0 && member->name.size > 0 &&
@@ -191,7 +194,7 @@ static sluice_status npz_file_check_names(const reader *r, sluice_error *error)
     return status;
 }
 
-/* For sorting. */
+/* Sort key of a member. */
 typedef struct place {
     const sl_npz_entry *entry;
 } place;
@@ -265,7 +268,7 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
     if (status < 0) {
         return status;
     }
-    sl_handle_advise(&file->handle, SL_ADVICE_RANDOM, 0, 0); /* arrays are not wanted */
+    sl_handle_advise(&file->handle, SL_ADVICE_RANDOM, 0, 0); /* arrays are not read */
     sl_handle_advise(&file->handle, SL_ADVICE_REMEMBER, 0, 0);
     status = read_directory(&r, &end, error);
     if (status == SLUICE_OK) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * npz_file: what arrays an .npz file has, told without reading them.
+ * npz_file: lists the arrays of an .npz file without reading them.
  *
- * Purpose: for opening: the archive's directory and the header of each member are read, by some
- * small reads. Threads: any; a file read is immutable. Ownership: sl_npz_file_close. Memory: of a
- * file while it is looked at, 500 bytes an array, and its descriptor.
+ * Purpose: opening reads the archive's directory and the header of each member, in a few small
+ * reads. Threads: any; a file that was read is immutable. Ownership: sl_npz_file_close. Memory: 500
+ * bytes per array and a file descriptor, until it is closed.
  */
 #ifndef SL_NPZ_FILE_H
 #define SL_NPZ_FILE_H
@@ -15,9 +15,9 @@
 
 typedef struct sl_npz_entry {
     char name[SL_SOURCE_NAME_BYTES];
-    sl_zip_member member; /* entered */
+    sl_zip_member member; /* the member, entered (sl_zip_enter) */
     sl_npy npy;
-    const char *refused; /* literal: no array that could be a field, and why; NULL: it is one */
+    const char *refused; /* string literal: why the member cannot be a field; NULL: it can */
 } sl_npz_entry;
 
 typedef struct sl_npz_file {
@@ -28,18 +28,22 @@ typedef struct sl_npz_file {
     uint8_t *directory;
 } sl_npz_file;
 
-/* Errors, naming file and offset: IO, CORRUPT (no archive, damaged), UNSUPPORTED (more than 1024
- * members, long names), NOMEM; nothing is left to be closed then. */
+/*
+ * Reads a file's directory and headers. Errors, with file and offset: IO, CORRUPT (not an archive,
+ * damaged), UNSUPPORTED (more than 1024 members, long names), NOMEM. After an error, nothing needs
+ * closing.
+ */
 sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error *error);
-/* May be zero-initialised. */
+/* Releases `file`, which may be zero-initialised. */
 void sl_npz_file_close(sl_npz_file *file);
 
-/* All that a member of a file holds, unpacked and its checksum right; the caller frees it
- * (sl_free): its array's bytes. Errors: IO, CORRUPT, UNSUPPORTED (2^32 bytes that are compressed),
- * NOMEM. */
+/*
+ * Loads a member: the bytes of its array, unpacked and verified by checksum; the caller frees them
+ * (sl_free). Errors: IO, CORRUPT, UNSUPPORTED (2^32 compressed bytes or more), NOMEM.
+ */
 sluice_status sl_npz_file_load(const sl_npz_file *file, const sl_npz_entry *entry, uint8_t **data,
                                sluice_error *error);
-/* Reads all of a stored member, for its checksum, and reports what it finds: IO, CORRUPT, NOMEM. */
+/* Reads a whole stored member to verify its checksum, and reports findings: IO, CORRUPT, NOMEM. */
 void sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of,
                        sl_findings *findings);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of one .npz file. The array with the largest rows is the main one: its rows are the
- * samples' places. With one array alone the dataset is that of such a .npy file (flat.h).
+ * npz_rows: the rows of one .npz file as samples.
+ *
+ * The array with the largest rows is the main one; its rows are the locations of the samples. A
+ * file with a single array is opened like a .npy file (flat.h).
  */
 #include "dtype.h"
 #include "flat.h"
@@ -19,12 +21,13 @@ typedef struct rows {
     sl_dataset base;
     sl_file_list list;
     sl_source_fields fields;
-    bool is_main[SL_FIELDS_MAX]; /* whether each field is of that array */
-    sl_zip_member main;          /* its name is gone */
+    bool is_main[SL_FIELDS_MAX]; /* true for fields of the main array */
+    sl_zip_member main;          /* its name is no longer valid */
     sluice_dtype main_dtype;
-    uint64_t begin; /* of its first row, in the file */
+    uint64_t begin; /* offset of its first row in the file */
     uint32_t row_bytes;
-    sl_side_columns sides; /* of each field; none of the main array's has rows */
+    sl_side_columns
+        sides; /* values of the fields in memory; fields of the main array have no rows here */
 } rows;
 
 static const rows *npz_rows_of(const sl_dataset *dataset)
@@ -99,7 +102,10 @@ static sl_refusal npz_rows_unpack(const sl_dataset *dataset, const sl_sample *sa
     return sl_accept();
 }
 
-/* Rows have no checksum, all of them together have. Those in memory were checked at open. */
+/*
+ * Checks the whole main array, since single rows have no checksum. Arrays in memory were checked
+ * when opening.
+ */
 static sluice_status npz_rows_check_object(const sl_dataset *dataset, uint32_t object,
                                            sl_findings *findings)
 {
@@ -149,7 +155,7 @@ static sluice_status npz_rows_refuse(const char *path, const sl_npz_entry *entry
                          "array \"%.256s\": %s", entry->name, why);
 }
 
-/* The entry of the largest rows, which can be read one by one. */
+/* Finds the array with the largest rows, which must be readable row by row. */
 static sluice_status find_main(const char *path, const sl_npz_file *file,
                                const sl_source_fields *fields, const sl_npz_entry **main,
                                sluice_error *error)
@@ -217,7 +223,7 @@ static sluice_status npz_rows_load(rows *own, uint32_t number, const sl_npz_file
     return status;
 }
 
-/* By the directory, before the first is unpacked. */
+/* Checks the memory needed by the directory, before an array is unpacked. */
 static sluice_status npz_rows_check_memory(const rows *own, const sl_npz_file *file,
                                            const sl_npz_entry *main, sluice_error *error)
 {
@@ -317,7 +323,7 @@ static sluice_status open_several(sl_dataset **dataset, const char *path, const 
     return sl_dataset_opened(dataset, &own->base, npz_rows_open_all(own, path, file, main, error));
 }
 
-/* One array alone: a series where it has one dimension. */
+/* Opens a file with a single array: a series if it has one dimension. */
 static sluice_status open_single(sl_dataset **dataset, const char *path, const sl_npz_file *file,
                                  const sl_source_fields *fields, sluice_error *error)
 {

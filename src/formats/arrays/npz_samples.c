@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .npz files, each of which is a sample. Where stored arrays are is noted of the files that are
- * looked at when they are opened: 48 bytes an array.
+ * npz_samples: .npz files as samples.
+ *
+ * Opening records the locations of stored arrays in the files that it looks at: 48 bytes per array.
  */
 #include "memory.h"
 #include "name_table.h"
@@ -16,8 +17,10 @@
 
 #define STAGE "dataset"
 
-/* Files that opening looks at: all, or so many, spread over them; and of files of so many bytes on
- * average, parts of which are worth reading. */
+/*
+ * Number of files that opening looks at: all, or this many, evenly spread; and the average file
+ * size from which parts are worth reading.
+ */
 enum { LOOKS = 4096, LOOKS_LARGE = 65536 };
 #define LARGE_BYTES ((uint64_t)1 << 20)
 
@@ -25,7 +28,7 @@ typedef struct npz {
     sl_dataset base;
     sl_npz_fields fields;
     sl_file_list list;
-    sl_npz_place *places; /* of field f of file i: places[i x fields + f]; NULL: of none */
+    sl_npz_place *places; /* of field f of file i: places[i x fields + f]; NULL: none */
 } npz;
 
 static const npz *npz_of(const sl_dataset *dataset)
@@ -41,7 +44,7 @@ static sluice_status npz_samples_locate(const sl_dataset *dataset, uint64_t inde
     (void)lookup;
     (void)why;
     const uint64_t bytes = npz_of(dataset)->list.files[index].file.bytes;
-    /* Of an empty file a byte is asked for, which is not there: a bad sample. */
+    /* for an empty file, one byte beyond its end is requested, so that it is a bad sample */
     *sample =
         (sl_sample){.place = {.bytes = bytes > 0 ? (uint32_t)bytes : 1, .object = (uint32_t)index}};
     return SLUICE_OK;
@@ -106,7 +109,7 @@ static sl_refusal npz_samples_unpack(const sl_dataset *dataset, const sl_sample 
     return sl_npz_unpack(&npz_of(dataset)->fields, bytes, values);
 }
 
-/* The file's name, without ".npz". */
+/* Writes the file's name, without ".npz". */
 static sluice_status npz_samples_key_of(const sl_dataset *dataset, uint64_t index, char *key,
                                         size_t bytes)
 {
@@ -144,15 +147,15 @@ static const sl_tensor_ops npz_tensors = {.locate_field = npz_samples_locate_fie
 
 /* ---- fields ---- */
 
-/* An array as it is in all files that were looked at. */
+/* An array as found in all files that were looked at. */
 typedef struct column {
     sl_source_column source;
     sluice_dtype dtype;
-    uint64_t order;  /* of the first file that has it, and in that */
-    uint32_t number; /* by which it is noted */
+    uint64_t order;  /* the first file that has it, and its position in that file */
+    uint32_t number; /* its number in the notes */
 } column;
 
-/* Where a file has an array. */
+/* The location of an array in a file. */
 typedef struct note {
     uint32_t file, column;
     sl_npz_place place;
@@ -161,14 +164,14 @@ typedef struct note {
 typedef struct looker {
     const sl_file_list *list;
     uint64_t looks;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     column columns[SL_SOURCE_COLUMNS_MAX];
     uint32_t count;
-    sl_name_table names; /* of the columns */
+    sl_name_table names; /* names of the columns */
     bool too_many, no_memory;
     note *notes;
     uint64_t note_count, note_capacity;
-    uint64_t failed; /* the first look that failed; UINT64_MAX: none */
+    uint64_t failed; /* number of the first file whose look failed; UINT64_MAX: none */
     uint64_t good;
     sluice_error error;
 } looker;
@@ -178,7 +181,7 @@ static uint64_t file_of(const looker *look, uint64_t number)
     return look->looks > 1 ? (look->list->count - 1) * number / (look->looks - 1) : 0;
 }
 
-/* Shapes that differ are open. */
+/* Joins the shapes: dimensions that differ become variable. */
 static void npz_samples_join(column *known, const column *other)
 {
     sl_field *a = &known->source.field;
@@ -197,7 +200,7 @@ static void npz_samples_join(column *known, const column *other)
     }
 }
 
-/* Its number. */
+/* Returns the column's number, adding it if new. */
 static uint32_t npz_samples_add_column(looker *look, const column *found)
 {
     const uint32_t known = sl_name_table_find(&look->names, found->source.name);
@@ -248,7 +251,10 @@ static void npz_samples_add_file(looker *look, const sl_npz_file *file, uint64_t
     look->good++;
 }
 
-/* Bad files tell nothing, unless all are; one that cannot be read might, and ends the look. */
+/*
+ * Looks at a file. Skips bad files, unless all are bad; an unreadable file ends the look, since its
+ * contents may matter.
+ */
 static sluice_status npz_samples_look_at(void *context, uint32_t number, sluice_error *error)
 {
     looker *look = context;
@@ -276,7 +282,7 @@ static int compare_columns(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Of the arrays that are fields. */
+/* Keeps the locations of the arrays that are fields. */
 static sluice_status keep_places(npz *own, const looker *look, const sl_source_fields *fields,
                                  sluice_error *error)
 {
@@ -346,7 +352,7 @@ static sluice_status npz_samples_find_fields(npz *own, const sluice_dataset_opti
     sluice_status status = sl_open_many((uint32_t)look->looks, npz_samples_look_at, look, error);
     sl_mutex_destroy(&look->mutex);
     if (status < 0) {
-        /* says why */
+        /* repeats the look, for its error */
     } else if (look->good == 0) {
         status = (sluice_status)look->error.status;
         if (error != NULL) {
@@ -392,7 +398,7 @@ static sluice_status npz_samples_measure(npz *own, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Over the fields, and names and sizes of the files. */
+/* Computes the fingerprint of the fields and of the files' names and sizes. */
 static uint64_t npz_samples_fingerprint(const npz *own)
 {
     sl_checksum_stream stream;

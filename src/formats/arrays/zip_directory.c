@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zip_directory: a parser of end records, the central directory and local headers. Pure. All
- * offsets and sizes are untrusted and checked against the file.
+ * zip_directory: parses end records, the central directory and local headers. Pure.
+ *
+ * All offsets and sizes are untrusted and checked against the file.
  */
 #include "zip_directory.h"
 
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* Records, as they begin. */
+/* Signatures of the records. */
 #define SIGNATURE_LOCAL   0x04034b50U
 #define SIGNATURE_MEMBER  0x02014b50U
 #define SIGNATURE_END     0x06054b50U
@@ -23,7 +24,7 @@ enum {
     EXTRA_ZIP64 = 1,
     /* flags */
     ENCRYPTED = 1,
-    DESCRIBED = 1 << 3, /* what a local header leaves out follows the bytes */
+    DESCRIBED = 1 << 3, /* checksum and sizes, missing in the local header, follow the data */
     PATCHED = 1 << 5,
     STRONGLY_ENCRYPTED = 1 << 6,
     MASKED = 1 << 13,
@@ -31,7 +32,7 @@ enum {
 
 /* ---- the end ---- */
 
-/* The zip64 end record, for which there is a locator at `locator` of the tail. */
+/* Reads the zip64 end record, whose locator is at `locator` of the tail. */
 static sl_refusal read_end64(sl_zip_end *end, sl_bytes tail, size_t locator, uint64_t first,
                              uint64_t *before)
 {
@@ -58,7 +59,7 @@ static sl_refusal read_end64(sl_zip_end *end, sl_bytes tail, size_t locator, uin
     return sl_accept();
 }
 
-/* The end record at `at` of the tail, which begins at `first` of the file. */
+/* Reads the end record at `at` of the tail, which begins at offset `first` of the file. */
 static sl_refusal zip_directory_read_end(sl_zip_end *end, sl_bytes tail, size_t at, uint64_t first)
 {
     const uint8_t *record = tail.data + at;
@@ -110,7 +111,7 @@ void sl_zip_begin(sl_zip_walk *walk, const sl_zip_end *end, sl_bytes directory)
     *walk = (sl_zip_walk){.directory = directory, .left = end->members, .limit = end->offset};
 }
 
-/* The zip64 field among the extra ones; data NULL: there is none. */
+/* Finds the zip64 field among the extra fields; data NULL: none. */
 static sl_bytes find_zip64(sl_bytes extra)
 {
     for (size_t at = 0; extra.size - at >= 4;) {
@@ -126,8 +127,10 @@ static sl_bytes find_zip64(sl_bytes extra)
     return (sl_bytes){NULL, 0};
 }
 
-/* The first `count` of these numbers that an entry leaves to the zip64 field, which has just those,
- * in this order. False: they are not there. */
+/*
+ * Of the first `count` numbers, reads those that the entry leaves to the zip64 field, which has
+ * only those, in this order. False: they are missing.
+ */
 static bool zip_directory_read_open(sl_bytes extra, sl_zip_member *m, size_t count)
 {
     uint64_t *const numbers[] = {&m->bytes, &m->packed, &m->header};
@@ -213,7 +216,7 @@ sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found)
     return refusal;
 }
 
-/* Checksum and sizes of a local header, where it has them. */
+/* Compares checksum and sizes of a local header, if it has them. */
 static bool has_same_numbers(const sl_zip_member *member, sl_bytes local)
 {
     const uint8_t *at = local.data;
