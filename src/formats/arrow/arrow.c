@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrow files, above all those of Hugging Face's datasets: a columnar table (columnar.h). What
- * opening (arrow_open.h) has not kept in memory is read with each sample, a column's value or those
- * of a list in one piece. Which rows there are may be said by a table of numbers (arrow_order.h).
+ * arrow: opens Arrow files, in particular those of Hugging Face's datasets, as a columnar table
+ * (columnar.h).
+ *
+ * Values that opening (arrow_open.h) does not keep in memory are read with each sample: a column's
+ * value, or those of a list, in one read. A table of row numbers may select the rows
+ * (arrow_order.h).
  */
 #include "arrow_open.h"
 #include "memory.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens the levels (structures, lists) of one column of one batch, then answers for single rows.
- * One owner thread. Invariant: offsets are checked against the buffers when a row is asked for, so
- * that an array that was opened may still be damaged.
+ * arrow_array: opens the levels (structures, lists) of one column of one batch, then answers for
+ * single rows. One owner thread.
+ *
+ * Offsets are checked against the buffers when a row is requested, so an opened array may still be
+ * damaged.
  */
 #include "arrow_array.h"
 
@@ -18,7 +20,7 @@
 #define STAGE "dataset"
 
 enum { VIEW_BYTES = 16, VIEW_INLINE = 12 };
-/* At their best zstd makes 128 KiB of 4 bytes, and LZ4 255 of one. */
+/* Maximum compression: zstd turns 128 KiB into 4 bytes, LZ4 255 bytes into one. */
 enum { ZSTD_RATIO_MAX = 40000, LZ4_RATIO_MAX = 256 };
 
 static const char wrong_offsets[] = "the offsets of a column's values are damaged";
@@ -45,7 +47,7 @@ static sluice_status arrow_array_no_memory(const sl_arrow_body *body, uint64_t b
                          "out of memory for a buffer of %llu bytes", (unsigned long long)bytes);
 }
 
-/* To `data`, which has space for what it says. */
+/* Unpacks to `data`, which has space for its size. */
 static sluice_status unpack_buffer(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
                                    const sl_arrow_data *data, sluice_error *error)
 {
@@ -106,7 +108,7 @@ static sluice_status arrow_array_read_packed(const sl_arrow_body *body, sl_exten
     return status;
 }
 
-/* Reads a buffer that has to have `needed` bytes: those, or all (`whole`). */
+/* Reads a buffer that must have `needed` bytes: only these, or all of it (`whole`). */
 static sluice_status arrow_array_load(const sl_arrow_body *body, uint32_t number, uint64_t needed,
                                       bool whole, sl_arrow_data *data, sluice_error *error)
 {
@@ -141,7 +143,9 @@ static uint64_t arrow_array_offset_of(const sl_arrow_level *level, uint64_t item
                              : sl_load32(level->offsets + item * 4);
 }
 
-/* They never fall, not even where there is a null, so that no byte is two rows'. */
+/*
+ * Returns whether offsets never decrease, not even at nulls, so that no byte belongs to two rows.
+ */
 static bool are_sorted(const sl_arrow_level *level)
 {
     uint64_t before = arrow_array_offset_of(level, 0);
@@ -189,7 +193,7 @@ static sluice_status open_level(sl_arrow_level *level, const sl_arrow_body *body
     return status;
 }
 
-/* Bytes of the values in a buffer; false: impossibly many. */
+/* Returns the size of the values in a buffer; false: impossibly many. */
 static bool data_bytes(const sl_arrow_level *leaf, uint64_t *bytes)
 {
     const sl_arrow_node *node = leaf->node;
@@ -204,7 +208,7 @@ static bool data_bytes(const sl_arrow_level *leaf, uint64_t *bytes)
     return true;
 }
 
-/* A buffer that may stay where it is. */
+/* Opens a buffer that need not be read. */
 static sluice_status open_data(sl_arrow_data *data, const sl_arrow_body *body, uint32_t number,
                                uint64_t needed, bool read, sluice_error *error)
 {
@@ -312,7 +316,7 @@ static bool arrow_array_is_there(const sl_arrow_level *level, uint64_t item)
     return level->validity == NULL || (level->validity[item / 8] >> item % 8 & 1) != 0;
 }
 
-/* From lists begin to end of this level to their elements. False: the offsets are damaged. */
+/* Translates lists begin to end of this level to their elements. False: the offsets are damaged. */
 static bool descend(const sl_arrow_level *level, uint64_t *begin, uint64_t *end,
                     sl_arrow_state *state)
 {
@@ -377,7 +381,7 @@ static sl_refusal place_view(const sl_arrow_array *array, sl_arrow_span *span)
     return sl_accept();
 }
 
-/* Values begin to end of the last level. */
+/* Locates values begin to end of the last level. */
 static sl_refusal arrow_array_place(const sl_arrow_array *array, uint64_t begin, uint64_t end,
                                     sl_arrow_span *span)
 {
@@ -395,7 +399,10 @@ static sl_refusal arrow_array_place(const sl_arrow_array *array, uint64_t begin,
     return sl_accept();
 }
 
-/* Whether values begin to end of a level are there; below a list a null is none of a tensor. */
+/*
+ * Determines whether values begin to end of a level are present; a tensor cannot contain a null
+ * inside a list.
+ */
 static void look_for_nulls(const sl_arrow_level *level, uint64_t begin, uint64_t end, bool in_list,
                            sl_arrow_state *state)
 {
@@ -432,7 +439,7 @@ sl_refusal sl_arrow_array_row(const sl_arrow_array *array, uint64_t row, sl_arro
         }
     }
     if (begin == end && in_list) {
-        return sl_accept(); /* an empty list; there may be no buffer */
+        return sl_accept(); /* an empty list may have no buffer */
     }
     return arrow_array_place(array, begin, end, span);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns the nodes of a schema into source columns: a tree walk, node by node. Pure, but for the
- * list that is built; the opener's thread.
+ * arrow_columns: turns the nodes of a schema into source columns by a tree walk.
+ *
+ * Pure, except for the list being built; runs on the opener's thread.
  */
 #include "arrow_columns.h"
 
@@ -15,9 +16,9 @@
 typedef struct finder {
     const sl_arrow_schema *schema;
     const sl_features *features;
-    sl_source_column *source; /* that is looked at */
+    sl_source_column *source; /* source of the current column */
     sl_arrow_column *column;
-    bool in_list; /* a member of the structures in a list */
+    bool in_list; /* true for members of structures in a list */
 } finder;
 
 static bool arrow_columns_is_text(const sl_arrow_node *node)
@@ -63,7 +64,7 @@ static const char *unreadable_list(const sl_arrow_schema *schema, uint32_t numbe
     }
 }
 
-/* What a column holds that cannot be a field. */
+/* Describes the contents of a column that cannot be a field. */
 static const char *arrow_unreadable(const finder *f, uint32_t number)
 {
     const sl_arrow_node *node = &f->schema->nodes[number];
@@ -95,7 +96,7 @@ static const char *arrow_unreadable(const finder *f, uint32_t number)
 
 /* ---- bytes ---- */
 
-/* What Hugging Face calls an image, or what is to be looked at as nobody says what it is. */
+/* Marks what Hugging Face calls an image, or a column without a type, which needs a look. */
 static void set_picture(const finder *f)
 {
     const char *type = f->column->list.count > 0
@@ -120,7 +121,7 @@ static bool set_bytes(const finder *f, uint32_t number)
     return true;
 }
 
-/* Of "bytes" and "path", and nothing else. */
+/* Handles a structure of only "bytes" and "path". False: it is another structure. */
 static bool arrow_columns_set_struct(const finder *f, uint32_t number)
 {
     const sl_arrow_node *nodes = f->schema->nodes;
@@ -151,7 +152,7 @@ static bool arrow_columns_set_struct(const finder *f, uint32_t number)
 
 /* ---- numbers ---- */
 
-/* False: what is no single number. */
+/* Returns the dtype of a number node; false: not a single number. */
 static bool number_type(const sl_arrow_node *node, sluice_dtype *dtype)
 {
     static const sluice_dtype unsigned_of[] = {SLUICE_U8, SLUICE_U16, SLUICE_U32, SLUICE_U64};
@@ -200,7 +201,7 @@ static bool arrow_columns_is_list(const sl_arrow_node *node)
            (node->layout == SL_ARROW_AS_LISTS || node->layout == SL_ARROW_AS_FIXED_LISTS);
 }
 
-/* Elements of the lists on a level; `*known` false: of each its own number. */
+/* Returns the number of items of the lists on a level; `*known` false: it varies. */
 static bool items_of(const sl_arrow_node *node, uint64_t given, uint64_t *items)
 {
     *items = given;
@@ -211,14 +212,14 @@ static bool items_of(const sl_arrow_node *node, uint64_t given, uint64_t *items)
     return true;
 }
 
-/* Whether the boxes in a list are lists without a fixed size. */
+/* Returns whether the boxes in a list are lists of variable size. */
 static bool node_is_open_list(const sl_arrow_schema *schema, uint32_t number, bool in_list)
 {
     const uint32_t box = in_list ? number : number + 1;
     return box < schema->nodes[number].end && schema->nodes[box].layout == SL_ARROW_AS_LISTS;
 }
 
-/* Lists of lists are tensors where all but the first have a size that is known. */
+/* Handles lists, which are tensors if all but the first dimension are known. */
 static bool set_list(const finder *f, uint32_t number)
 {
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX] = {0};
@@ -243,9 +244,9 @@ static bool set_list(const finder *f, uint32_t number)
     return !node->coded && number_type(node, &field->dtype) && (dims == 0 || dims == field->dims);
 }
 
-/* ---- lists of pictures ---- */
+/* ---- lists of images ---- */
 
-/* A list of structures of "bytes" and "path", which is left out if it is said to be of sounds. */
+/* Handles a list of structures of "bytes" and "path", which is left out if it contains sounds. */
 static bool set_pictures(const finder *f, uint32_t number)
 {
     const char *type = sl_features_item_type(f->features, f->source->name);
@@ -293,15 +294,17 @@ static bool set_column(const finder *f, uint32_t number)
     return node->layout == SL_ARROW_AS_NUMBERS && arrow_columns_set_number(f, number);
 }
 
-/* A structure's members are columns. */
+/* Returns whether a structure's members become columns. */
 static bool is_open_struct(const sl_arrow_schema *schema, uint32_t number)
 {
     const sl_arrow_node *node = &schema->nodes[number];
     return !node->coded && node->layout == SL_ARROW_AS_STRUCTS && node->end > number + 1;
 }
 
-/* Levels from a node down to the structure whose members are columns: 2 where it is in a list; 0:
- * there is none. */
+/*
+ * Returns the number of levels from a node to a structure whose members become columns: 2 if it is
+ * in a list; 0: none.
+ */
 static uint32_t levels_to_members(const finder *f, uint32_t number)
 {
     const sl_arrow_schema *schema = f->schema;
@@ -322,7 +325,7 @@ static bool arrow_columns_join_name(char *name, const char *above, const char *o
     return length >= 0 && length < (int)SL_SOURCE_NAME_BYTES;
 }
 
-/* A node in the structures that `above` leads through, called `prefix`. */
+/* Handles a node inside the structures along `above`, with the name prefix `prefix`. */
 static void arrow_columns_find_column(finder f, sl_arrow_columns *columns, uint32_t number,
                                       const sl_arrow_chain *above, const char *prefix)
 {

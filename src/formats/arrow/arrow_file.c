@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks messages of a stream, or the blocks that a file's footer names, and notes each batch with
- * its place. The opener's thread; several files at a time. Invariant: what a message claims is
- * inside the file before anything is read or allocated for it.
+ * arrow_file: walks the messages of a stream, or the blocks of a file's footer, and records the
+ * location of each batch.
+ *
+ * Runs on opening threads, with several files at a time. Invariant: a message's claims are checked
+ * against the file before anything is read or allocated for it.
  */
 #include "arrow_file.h"
 
@@ -14,7 +16,7 @@
 #define STAGE    "dataset"
 #define CONTINUE UINT32_MAX
 
-/* Slots of the table Footer, and a Block's bytes. */
+/* Slots of the table Footer, and the size of a Block. */
 enum { FOOTER_VERSION, FOOTER_SCHEMA, FOOTER_DICTIONARIES, FOOTER_BATCHES };
 enum { BLOCK_BYTES = 24, MAGIC_BYTES = 6, TAIL_BYTES = 10 };
 
@@ -24,7 +26,7 @@ static const char cut_short[] = "the file is truncated";
 typedef struct walker {
     sl_arrow_file *file;
     sl_arrow_reader reader;
-    uint64_t seen; /* bytes of messages */
+    uint64_t seen; /* total size of the messages */
 } walker;
 
 void sl_arrow_file_close(sl_arrow_file *file)
@@ -50,7 +52,7 @@ bool sl_arrow_begins(const uint8_t *bytes, size_t size)
     const uint32_t length = sl_load32(bytes + 4);
     sl_flatbuffer flat =
         sl_flatbuffer_of((sl_bytes){bytes + 8, length < size - 8 ? length : size - 8});
-    /* of one that is longer the beginning is there, and its tables may be behind it */
+    /* if the message is longer, only its beginning was read, and its tables may be beyond */
     const sl_refusal refusal = sl_arrow_message_parse(&message, &flat);
     return refusal.text == NULL ? message.kind == SL_ARROW_SCHEMA
                                 : length > size - 8 && length <= SL_FLATBUFFER_BYTES_MAX &&
@@ -59,7 +61,7 @@ bool sl_arrow_begins(const uint8_t *bytes, size_t size)
 
 /* ---- a message ---- */
 
-/* What a node's values take themselves. */
+/* Returns the size of a node's own values. */
 static uint64_t node_bytes(const sl_arrow_batch *batch, const sl_arrow_node *node)
 {
     uint64_t more;
@@ -110,7 +112,7 @@ static sluice_status take_schema(walker *w, const sl_flat_table *table, int vers
                                                      -1, "out of memory for its columns");
 }
 
-/* A batch or a dictionary, that has been read. */
+/* Takes a batch or dictionary that was read. */
 static sluice_status take_message(walker *w, const sl_arrow_message *message,
                                   const sl_arrow_place *place, sluice_error *error)
 {
@@ -137,7 +139,9 @@ static sluice_status take_message(walker *w, const sl_arrow_message *message,
     return add_place(w, place, error);
 }
 
-/* What is at `at`, a prefix: `place` but for the body's size; metadata_bytes 0: it is the end. */
+/*
+ * Finds the message at prefix `at`: `place` except for the body's size; metadata_bytes 0: the end.
+ */
 static sluice_status find_message(walker *w, uint64_t at, sl_arrow_place *place,
                                   sluice_error *error)
 {
@@ -187,7 +191,7 @@ static sluice_status read_message(walker *w, sl_arrow_place *place, sl_arrow_mes
 
 /* ---- streams ---- */
 
-/* Behind the mark at the end. What another stream has would be lost. */
+/* Checks that nothing follows the end mark: another stream would be lost. */
 static sluice_status check_end(const walker *w, uint64_t at, sluice_error *error)
 {
     return w->reader.file.bytes - at < 8
@@ -230,7 +234,7 @@ static sluice_status walk_stream(walker *w, sluice_error *error)
 
 /* ---- files ---- */
 
-/* Blocks that are over one another could stand for any number of rows. */
+/* Counts bytes, since overlapping blocks could claim any number of rows. */
 static sluice_status arrow_file_count_bytes(walker *w, const sl_arrow_place *place,
                                             sluice_error *error)
 {
@@ -240,7 +244,7 @@ static sluice_status arrow_file_count_bytes(walker *w, const sl_arrow_place *pla
                : sl_arrow_corrupt(&w->reader, place->metadata, "its batches overlap", error);
 }
 
-/* Its metadata are read to where those of the footer were, which `block` is a copy of. */
+/* Walks a block; its metadata are read into the footer's buffer, so `block` is a copy. */
 static sluice_status walk_block(walker *w, const uint8_t *block, sluice_error *error)
 {
     sl_arrow_place place = {.metadata = 0};
@@ -267,7 +271,7 @@ static sluice_status walk_block(walker *w, const uint8_t *block, sluice_error *e
     return status == SLUICE_OK ? take_message(w, &message, &place, error) : status;
 }
 
-/* Those of dictionaries first, which batches need. NULL: no memory. */
+/* Copies the blocks, those of dictionaries first, since batches need them. NULL: no memory. */
 static uint8_t *copy_blocks(const sl_flat_table *footer, uint32_t *count)
 {
     const sl_flat_vector of[] = {sl_flat_vector_of(footer, FOOTER_DICTIONARIES, BLOCK_BYTES),

@@ -3,7 +3,7 @@
 
 #define STAGE "dataset"
 
-/* Above both of these, on average and in all, compressed values are not unpacked into memory. */
+/* Compressed values above both limits, the average and the total, are not unpacked into memory. */
 #define PACKED_ROW_BYTES ((uint64_t)4096)
 #define PACKED_ALL_BYTES ((uint64_t)64 << 20)
 
@@ -12,7 +12,7 @@ static const sl_arrow_table *arrow_large_table_of(const void *ctx)
     return ctx;
 }
 
-/* What the values of a column take in all files. */
+/* Returns the total size of a column's values in all files. */
 static uint64_t arrow_large_bytes_of(void *ctx, uint32_t column)
 {
     const sl_arrow_table *table = arrow_large_table_of(ctx);
@@ -32,7 +32,10 @@ static bool arrow_large_is_packed(const sl_arrow_table *table)
     return packed;
 }
 
-/* Words of dictionaries have no bytes of their own, nor has what is compressed. */
+/*
+ * Determines whether values can be read one by one. Dictionary values have no bytes of their own,
+ * and neither have compressed ones.
+ */
 static sluice_status arrow_large_by_value(void *ctx, uint32_t column, bool *by_value,
                                           sluice_error *error)
 {
@@ -43,7 +46,7 @@ static sluice_status arrow_large_by_value(void *ctx, uint32_t column, bool *by_v
     return SLUICE_OK;
 }
 
-/* What is compressed has to be unpacked into memory, or cannot be had. */
+/* Rejects compressed columns that are too large for memory. */
 static sluice_status arrow_large_refuse_packed(sl_arrow_table *table,
                                                const sl_columnar_fields *plan, sluice_error *error)
 {

@@ -13,7 +13,7 @@ static sluice_status measure_rows(measure *m, const sl_arrow_array *lists, uint6
                                   sluice_error *error)
 {
     const sl_arrow_node *node = lists->levels[lists->level_count - 1].node;
-    if (node->layout == SL_ARROW_AS_FIXED_LISTS) { /* of which there may be 2^62, without bytes */
+    if (node->layout == SL_ARROW_AS_FIXED_LISTS) { /* there may be 2^62 of these, without bytes */
         const uint64_t items = lists->rows > 0 ? node->items : 0;
         m->longest = items > m->longest ? items : m->longest;
         return SLUICE_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the first values of an Arrow file's column are. */
+/* arrow_look: looks at the first values of an Arrow file's column. */
 #include "arrow_rows.h"
 #include "media.h"
 

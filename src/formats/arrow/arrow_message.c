@@ -10,7 +10,7 @@ enum { MESSAGE_VERSION, MESSAGE_KIND, MESSAGE_HEADER, MESSAGE_BODY };
 enum { BATCH_ROWS, BATCH_NODES, BATCH_BUFFERS, BATCH_COMPRESSION, BATCH_VIEWS };
 enum { DICTIONARY_ID, DICTIONARY_DATA, DICTIONARY_DELTA };
 enum { COMPRESSION_CODEC, COMPRESSION_METHOD };
-/* Bytes of the structs. */
+/* Sizes of the structs. */
 enum { NODE_BYTES = 16, BUFFER_BYTES = 16, VIEW_BYTES = 8 };
 
 static const char damaged[] = "a message is damaged";
@@ -123,7 +123,7 @@ static sl_refusal check_counts(const sl_arrow_batch *batch, uint64_t nodes, uint
         if (more > batch->buffers.count) {
             return sl_refuse(other, 0);
         }
-        buffers += more; /* 2^32 times 2^32 at most */
+        buffers += more; /* at most 2^32 times 2^32 */
     }
     return batch->buffers.count == buffers ? sl_accept() : sl_refuse(other, 0);
 }

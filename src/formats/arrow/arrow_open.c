@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of opening, in their order: files, fields, large columns, rows. One thread calls;
- * files are walked and read by several, each writing its own element of an array only.
+ * arrow_open: performs the steps of opening: files, fields, large columns, rows.
+ *
+ * One thread calls; several walk and read files, each writing only its own array element.
  */
 #include "arrow_open.h"
 
@@ -17,14 +18,14 @@
 
 #define STAGE "dataset"
 
-/* What opening needs besides. */
+/* Further state of opening. */
 typedef struct opener {
     sl_arrow *own;
     sl_arrow_file *files;
-    uint64_t rows; /* of all of them */
+    uint64_t rows; /* total over all files */
     sl_arrow_columns columns;
-    uint32_t list;     /* column that is measured */
-    uint32_t *longest; /* elements of its longest list, of each file */
+    uint32_t list;     /* list column that is being measured */
+    uint32_t *longest; /* number of elements of its longest list, per file */
 } opener;
 
 /* ---- files ---- */
@@ -78,7 +79,7 @@ static sluice_status arrow_open_files(opener *o, sluice_error *error)
         status = arrow_open_check_file(o, i, error);
         list->files[i].file = o->files[i].file;
         list->files[i].first = o->rows;
-        o->rows += o->files[i].rows; /* INT64_MAX at most, of each */
+        o->rows += o->files[i].rows; /* at most INT64_MAX each */
     }
     if (status == SLUICE_OK && (o->rows == 0 || o->rows > INT64_MAX)) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[0].path, -1,
@@ -101,7 +102,7 @@ static void parse_features(sl_arrow *own, const sl_arrow_schema *schema)
     }
 }
 
-/* The first file that has values tells. */
+/* Looks at a column in the first file that has values. */
 static sluice_status arrow_open_look_at_column(const opener *o, uint32_t column,
                                                sluice_error *error)
 {
@@ -138,7 +139,7 @@ static sluice_status arrow_open_measure_file(void *ctx, uint32_t number, sluice_
                                   &o->columns.of[o->list], &o->longest[number], error);
 }
 
-/* Elements of a list column's longest row. */
+/* Returns the number of elements of a list column's longest row. */
 static sluice_status measure_list(opener *o, uint32_t column, uint32_t *most, sluice_error *error)
 {
     o->list = column;
@@ -230,7 +231,7 @@ static sluice_status arrow_open_read_rows(opener *o, sluice_error *error)
     return status;
 }
 
-/* Of names, sizes and what is read of samples. */
+/* Computes the fingerprint of names, sizes and the columns read with samples. */
 static uint64_t arrow_open_fingerprint(const sl_arrow *own)
 {
     sl_checksum_stream stream;
@@ -289,7 +290,7 @@ static sluice_status take_info(opener *o, sluice_error *error)
     return sl_file_list_objects(&own->paths.files, &own->table.base.objects, error);
 }
 
-/* A file that stayed open is asked once, at the end, whether it was changed meanwhile. */
+/* Checks, once at the end, that files which stayed open were not modified meanwhile. */
 static sluice_status arrow_open_check_kept(const opener *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_open: opening Arrow files as a dataset.
+ * arrow_open: opens Arrow files as a dataset.
  *
- * Purpose: walks the batches of all files (arrow_file.h), finds which columns are fields
- * (arrow_columns.h) and which of them are read with each sample (arrow_large.h), and reads what is
- * kept of their rows (arrow_rows.h). Threads: one opens, with helpers; then the dataset is
- * immutable.
+ * Purpose: walks the batches of all files (arrow_file.h), chooses the fields (arrow_columns.h) and
+ * those that are read with each sample (arrow_large.h), and reads the rows that are kept
+ * (arrow_rows.h). Threads: one opens, with helpers; then the dataset is immutable.
  */
 #ifndef SL_ARROW_OPEN_H
 #define SL_ARROW_OPEN_H
@@ -17,10 +16,10 @@
 typedef struct sl_arrow {
     sl_columnar table;
     sl_arrow_paths paths;
-    sl_arrow_rows *rows; /* of each file; what they have in memory is the table's */
+    sl_arrow_rows *rows; /* one per file; values in memory belong to the table */
 } sl_arrow;
 
-/* `own` is new but for table.reader. Errors: IO, CORRUPT, UNSUPPORTED, INVALID, NOMEM. */
+/* `own` is zeroed except for table.reader. Errors: IO, CORRUPT, UNSUPPORTED, INVALID, NOMEM. */
 sluice_status sl_arrow_open(sl_arrow *own, const char *const *paths, size_t count,
                             const sluice_dataset_options *options, sluice_error *error);
 

@@ -31,7 +31,7 @@ static sluice_status arrow_order_no_memory(const char *path, sluice_error *error
     return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "out of memory for row numbers");
 }
 
-/* Rows `first` to `end`, each once. */
+/* Adds rows `first` to `end`, each once. */
 static sluice_status take_all(maker *m, uint64_t first, uint64_t end, sluice_error *error)
 {
     if (!arrow_order_widen(m, end - first)) {
@@ -63,7 +63,7 @@ static sluice_status take_table(maker *m, const sl_arrow_rows *numbers, uint64_t
     return SLUICE_OK;
 }
 
-/* The only column, of integers. */
+/* Reads the only column, of integers. */
 static sluice_status arrow_order_read_numbers(const sl_arrow_file *file, const char *path,
                                               sl_arrow_rows *numbers, sluice_error *error)
 {
@@ -98,7 +98,7 @@ static sluice_status add_table(maker *m, const char *path, uint64_t first, uint6
     return status;
 }
 
-/* Of one path: rows are counted from its first file's on. */
+/* Adds the rows of one path; they count from its first file. */
 static sluice_status arrow_order_add_part(maker *m, const sl_arrow_part *part, uint64_t rows,
                                           sluice_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides what a path means: a file, a saved dataset, or a folder of files that are called alike.
- * The opener's thread.
+ * arrow_paths: decides whether a path is a file, a saved dataset, or a folder of files with the
+ * same base name. Runs on the opener's thread.
  */
 #include "arrow_paths.h"
 
@@ -20,7 +20,7 @@
 
 #define STAGE "dataset"
 
-/* Of a library that wrote it: features of some 10,000 classes. */
+/* Limit on dataset_info.json: features of about 10,000 classes. */
 #define INFO_BYTES_MAX ((uint64_t)64 << 20)
 
 #define DICT "dataset_dict.json"
@@ -50,7 +50,10 @@ static bool arrow_paths_is_named(const char *name)
            sl_ends_with(name, ".feather");
 }
 
-/* Length of a name without its suffix and numbers: "train" of "train-00000-of-00002.arrow". */
+/*
+ * Returns the length of a name without its suffix and numbers: "train" in
+ * "train-00000-of-00002.arrow".
+ */
 static size_t stem_of(const char *name)
 {
     const size_t before = sl_split_before_number(name);
@@ -77,7 +80,7 @@ static size_t stem_of(const char *name)
     return length;
 }
 
-/* ---- what is one ---- */
+/* ---- recognising files ---- */
 
 static sluice_status look_at_name(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
@@ -136,7 +139,7 @@ static sluice_status refuse_dict(const char *folder, const split_names *names, s
         all.text, first, folder, first);
 }
 
-/* Writes the folder of the split that is wanted to `inner`. */
+/* Writes the folder of the wanted split to `inner`. */
 static sluice_status arrow_choose_split(const sl_arrow_paths *paths, const char *folder,
                                         char inner[SL_PATH_BYTES], sluice_error *error)
 {
@@ -144,7 +147,7 @@ static sluice_status arrow_choose_split(const sl_arrow_paths *paths, const char 
     char path[SL_PATH_BYTES];
     split_names names = {.count = 0};
     uint32_t number = 0;
-    (void)sl_path_join(path, folder, DICT); /* it exists */
+    (void)sl_path_join(path, folder, DICT); /* the path fits: the file exists */
     sluice_status status = sl_json_load(&tree, path, error);
     if (status < 0) {
         return status;
@@ -178,7 +181,7 @@ static sluice_status refuse_state(const char *path, const char *why, sluice_erro
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1, "%s", why);
 }
 
-/* Versions before 1.2 could name a part of a file. */
+/* Returns whether an entry is a whole file; before 1.2 it could name a part. */
 static bool arrow_paths_is_whole(const json_t *entry)
 {
     const json_t *skip = sl_json_member(entry, "skip");
@@ -186,7 +189,7 @@ static bool arrow_paths_is_whole(const json_t *entry)
            (skip == NULL || (json_is_integer(skip) && json_integer_value(skip) == 0));
 }
 
-/* A state.json, and the folder that its files have to be in; NULL: anywhere. */
+/* A state.json, and the folder that must contain its files; NULL: anywhere. */
 typedef struct saved {
     const char *path, *folder;
     sl_boundary *boundary;
@@ -230,7 +233,7 @@ static sluice_status add_named(sl_file_list *list, const saved *s, const json_t 
                                : status;
 }
 
-/* `*is_one` false: the file is of something else. */
+/* `*is_one` false: the file belongs to another format. */
 static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *is_one,
                                sluice_error *error)
 {
@@ -263,7 +266,7 @@ static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *
 
 /* ---- a folder of files ---- */
 
-/* One that is listed. */
+/* A folder that is being listed. */
 typedef struct lister {
     sl_arrow_paths *paths;
     const char *folder;
@@ -295,7 +298,9 @@ static sluice_status arrow_paths_add_entry(void *ctx, const sl_store_entry *entr
     return sl_file_list_add(&l->paths->files, path, error);
 }
 
-/* What datasets' map() and filter() keep: cache-1f2e3d4c5b6a7988.arrow, ..._00000_of_00004.arrow.
+/*
+ * Recognises results cached by datasets' map() and filter(): cache-1f2e3d4c5b6a7988.arrow,
+ * ..._00000_of_00004.arrow.
  */
 static bool is_cached_result(const char *path)
 {
@@ -305,7 +310,7 @@ static bool is_cached_result(const char *path)
            strspn(name + sizeof(begin) - 1, "0123456789abcdef") == 16;
 }
 
-/* Leaves them out, unless there is nothing else. */
+/* Leaves cached results out, unless there are no other files. */
 static void leave_out_cached(sl_arrow_paths *paths)
 {
     sl_file_list *files = &paths->files;
@@ -331,7 +336,10 @@ static int arrow_paths_compare_paths(const void *a, const void *b)
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
 
-/* Splits that are in one folder are not to become one dataset without a word. */
+/*
+ * Checks that all files have the same base name, so that splits in one folder are not joined
+ * silently.
+ */
 static sluice_status check_stems(const sl_listed_file *files, uint32_t count, const char *folder,
                                  sluice_error *error)
 {
@@ -349,7 +357,7 @@ static sluice_status check_stems(const sl_listed_file *files, uint32_t count, co
     return SLUICE_OK;
 }
 
-/* The files that were listed come behind those that were there before. */
+/* Appends the listed files to the earlier ones. */
 static sluice_status add_all_behind(sl_arrow_paths *paths, sl_file_list before,
                                     sluice_status status, sluice_error *error)
 {
@@ -418,7 +426,7 @@ static sluice_status arrow_paths_add_folder(sl_arrow_paths *paths, const char *f
             return status;
         }
         folder = inner;
-        paths->how.split = NULL; /* it is chosen */
+        paths->how.split = NULL; /* done: a split is chosen once */
     }
     if (arrow_paths_has_file(folder, "state.json")) {
         status = add_saved(paths, folder, &is_saved, error);

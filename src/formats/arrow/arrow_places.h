@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_places: where the values are of a column that is read with each sample.
+ * arrow_places: the locations of values in a column that is read with each sample.
  *
- * Purpose: a row's value takes one read, and so do those pictures of its list that are wanted,
- * which are one behind the other. Instead of a place there may be a reason why there is none.
- * Threads: one adds those of a file, in the order of rows; then they are immutable. Ownership:
- * sl_arrow_places_close. Memory: 12 bytes a value, and 8 a row of lists.
+ * Purpose: a row's value takes one read, and so do the wanted images of its list, which are
+ * adjacent. A location may be replaced by a reason why there is none. Threads: one adds those of a
+ * file, in row order; then they are immutable. Ownership: sl_arrow_places_close. Memory: 12 bytes
+ * per value, and 8 per row of lists.
  */
 #ifndef SL_ARROW_PLACES_H
 #define SL_ARROW_PLACES_H
@@ -14,9 +14,9 @@
 
 #include <stdbool.h>
 
-/* Instead of a value. */
+/* A reason in place of a value. */
 typedef enum sl_arrow_lack {
-    SL_ARROW_LACKS = 0, /* nothing is there */
+    SL_ARROW_LACKS = 0, /* missing */
     SL_ARROW_LACKS_WHOLE,
     SL_ARROW_LACKS_SHAPE,
     SL_ARROW_LACKS_PICTURE,
@@ -24,31 +24,35 @@ typedef enum sl_arrow_lack {
 } sl_arrow_lack;
 
 typedef struct sl_arrow_places {
-    uint64_t count, capacity; /* of values */
-    uint64_t *offsets;        /* of each in its file; UINT64_MAX less an sl_arrow_lack */
-    uint32_t *bytes;          /* of it; UINT32_MAX: that, or more */
+    uint64_t count, capacity; /* number of values */
+    uint64_t *offsets;        /* file offset of each; UINT64_MAX minus an sl_arrow_lack */
+    uint32_t *bytes;          /* size of each; UINT32_MAX: that, or more */
     bool lists;
-    uint64_t rows, row_capacity; /* of lists */
-    uint64_t *starts;            /* of each of them: its first value */
+    uint64_t rows, row_capacity; /* for lists */
+    uint64_t *starts;            /* for lists: first value of each row */
 } sl_arrow_places;
 
-/* Of all zero is fine. */
+/* Releases `places`, which may be zeroed. */
 void sl_arrow_places_close(sl_arrow_places *places);
-/* Of lists: the values from here on are the next row's. False: there is no memory. */
+/* Begins the next row of lists. False: no memory. */
 bool sl_arrow_places_begin(sl_arrow_places *places);
-/* Adds a value, or why there is none. False: there is no memory. */
+/* Adds a value, or the reason why there is none. False: no memory. */
 bool sl_arrow_places_put(sl_arrow_places *places, uint64_t offset, uint64_t bytes);
 bool sl_arrow_places_lack(sl_arrow_places *places, sl_arrow_lack lack);
 
-/* The bytes that a row's values are in, of lists from element `low` to `high`; 0 of them: there is
- * nothing to read. */
+/*
+ * Returns the extent of a row's values; for lists, of elements `low` to `high`. Size 0: nothing to
+ * read.
+ */
 sl_extent sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row, uint32_t low,
                                 uint32_t high);
-/* Whether an element of a row, 0 of what is no list, is there, and where; else what is the matter.
+/*
+ * Returns whether an element of a row (0 if it is not a list) is present, and its extent; otherwise
+ * the reason.
  */
 bool sl_arrow_places_have(const sl_arrow_places *places, uint64_t row, uint32_t element,
                           sl_extent *value, sl_arrow_lack *lack);
-/* Why a row is a bad sample; NULL: it is none. */
+/* Returns why a row is a bad sample; NULL: it is not. */
 const char *sl_arrow_lack_text(sl_arrow_lack lack);
 
 #endif

@@ -55,7 +55,7 @@ sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path,
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
                              "out of memory for reading it");
     }
-    sl_handle_advise(&reader->from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not wanted */
+    sl_handle_advise(&reader->from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not read */
     sl_handle_advise(&reader->from, SL_ADVICE_REMEMBER, 0, 0);
     return SLUICE_OK;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a file's batches for what opening keeps: places of large values, and small values
- * themselves. One thread a file. Rows are taken in the file's order, so that places and side
- * columns grow together.
+ * arrow_rows: reads a file's batches for the data that opening keeps: locations of large values,
+ * and small values.
+ *
+ * One thread per file. Rows are taken in file order, so locations and side columns grow together.
  */
 #include "arrow_rows.h"
 
@@ -13,18 +14,18 @@
 
 #define STAGE "dataset"
 
-/* A dictionary, as a column of its words. */
+/* A dictionary, as a column of its values. */
 typedef struct dictionary {
     int64_t id;
-    uint64_t version; /* counts those that it was replaced by */
+    uint64_t version; /* number of times that it was replaced */
     sl_side_columns words;
 } dictionary;
 
-/* Which entries of a side column a dictionary's words are. */
+/* Maps a dictionary's values to entries of a side column. */
 typedef struct entries {
-    uint64_t version; /* of the dictionary */
-    uint32_t *of;     /* of each word, from 1; 0: it is none yet */
-    uint64_t count;   /* for which there is space */
+    uint64_t version; /* version of the dictionary */
+    uint32_t *of;     /* entry of each value, from 1; 0: none yet */
+    uint64_t count;   /* capacity of `of` */
 } entries;
 
 typedef struct job {
@@ -36,8 +37,8 @@ typedef struct job {
     sl_frame *frame;
     dictionary dictionaries[SL_FIELDS_MAX];
     uint32_t dictionary_count;
-    uint64_t versions;              /* of all of them */
-    entries entries[SL_FIELDS_MAX]; /* of each side column */
+    uint64_t versions;              /* total over all dictionaries */
+    entries entries[SL_FIELDS_MAX]; /* one per side column */
 } job;
 
 /* A column of a batch. */
@@ -71,7 +72,7 @@ static sluice_status arrow_rows_fail(const reading *r, uint64_t row, const char 
                          r->body->schema->nodes[node].name, (unsigned long long)row, why);
 }
 
-/* Whether a row without bytes has a path. */
+/* Determines whether a row without bytes has a path. */
 static sluice_status look_for_path(reading *r, uint64_t row, bool *has, sluice_error *error)
 {
     *has = false;
@@ -80,7 +81,7 @@ static sluice_status look_for_path(reading *r, uint64_t row, bool *has, sluice_e
     }
     if (!r->has_paths) {
         sl_arrow_chain chain = r->column->chain;
-        chain.nodes[chain.count - 1] = r->column->path; /* in place of the bytes */
+        chain.nodes[chain.count - 1] = r->column->path; /* instead of the bytes */
         const bool packed = r->body->batch->codec != SL_ARROW_PLAIN;
         const sluice_status status = sl_arrow_array_open(&r->paths, r->body, &chain, packed, error);
         if (status < 0) {
@@ -97,7 +98,7 @@ static sluice_status look_for_path(reading *r, uint64_t row, bool *has, sluice_e
     return SLUICE_OK;
 }
 
-/* A row's span; OK with `*lack` where there is none, or none that can be taken. */
+/* Finds a row's span; OK with `*lack` if there is none, or if it cannot be used. */
 static sluice_status arrow_rows_find_row(reading *r, uint64_t row, sl_arrow_span *span,
                                          sl_arrow_lack *lack, sluice_error *error)
 {
@@ -127,8 +128,10 @@ static sluice_status arrow_rows_no_memory(const reading *r, sluice_error *error)
                          "out of memory for the locations of %llu rows", (unsigned long long)rows);
 }
 
-/* A row, or an element of a list, of the array. Space for it grows with what is found in buffers
- * that are as large as so many need. */
+/*
+ * Records the location of a row or list element. The space grows with the data found, whose buffers
+ * have that size anyway.
+ */
 static sluice_status take_place(reading *r, uint64_t row, sl_arrow_places *places,
                                 sluice_error *error)
 {
@@ -138,7 +141,7 @@ static sluice_status take_place(reading *r, uint64_t row, sl_arrow_places *place
     if (status < 0) {
         return status;
     }
-    const sl_arrow_data *data = r->array.data; /* NULL: it is an empty list */
+    const sl_arrow_data *data = r->array.data; /* NULL: an empty list */
     const uint64_t offset = data != NULL ? data[span.data].at + span.offset : r->body->at;
     const bool added = span.state == SL_ARROW_PRESENT
                            ? sl_arrow_places_put(places, offset, span.bytes)
@@ -201,7 +204,7 @@ static const dictionary *dictionary_of(const job *j, int64_t id)
     return NULL;
 }
 
-/* Entries of the words of a dictionary, as far as they are known. Errors: NOMEM. */
+/* Finds the known entries of a dictionary's values. Errors: NOMEM. */
 static sluice_status find_entries(const reading *r, const dictionary *from, entries **found,
                                   sluice_error *error)
 {
@@ -226,7 +229,7 @@ static sluice_status find_entries(const reading *r, const dictionary *from, entr
     return SLUICE_OK;
 }
 
-/* A row that has a word, which is kept once, however many rows have it. */
+/* Adds a row with a dictionary value, which is stored once for all rows. */
 static sluice_status put_word(const reading *r, const dictionary *from, uint64_t word,
                               sluice_error *error)
 {
@@ -234,7 +237,7 @@ static sluice_status put_word(const reading *r, const dictionary *from, uint64_t
     sl_value value;
     sl_side_columns *side = &r->j->rows->side;
     sluice_status status = find_entries(r, from, &e, error);
-    (void)sl_side_columns_get(&from->words, 0, word, &value); /* texts are not refused */
+    (void)sl_side_columns_get(&from->words, 0, word, &value); /* texts are always valid */
     if (status == SLUICE_OK && !value.present) {
         return sl_side_columns_put(side, r->side, &value, error);
     }
@@ -246,7 +249,7 @@ static sluice_status put_word(const reading *r, const dictionary *from, uint64_t
     return status == SLUICE_OK ? sl_side_columns_put_entry(side, r->side, entry, error) : status;
 }
 
-/* What a number of a dictionary stands for. */
+/* Takes the value that a dictionary number refers to. */
 static sluice_status arrow_rows_take_word(const reading *r, uint64_t row, const sl_arrow_span *span,
                                           sluice_error *error)
 {
@@ -361,7 +364,7 @@ static sluice_status read_batch(job *j, const sl_arrow_body *body, sluice_error 
 
 /* ---- dictionaries ---- */
 
-/* The node of a column that is wanted, and coded by this dictionary; NULL: there is none. */
+/* Returns the node of a wanted column that uses this dictionary; NULL: none. */
 static const sl_arrow_node *coded_by(const job *j, int64_t id)
 {
     for (uint32_t i = 0; i < j->plan->fields.count; i++) {
@@ -374,7 +377,7 @@ static const sl_arrow_node *coded_by(const job *j, int64_t id)
     return NULL;
 }
 
-/* One that is there is replaced, unless something is added to it. */
+/* Makes a dictionary, which replaces an existing one, unless it is added to that. */
 static sluice_status make_dictionary(job *j, const sl_arrow_message *message, sl_side_columns **to,
                                      sluice_error *error)
 {
@@ -390,7 +393,7 @@ static sluice_status make_dictionary(job *j, const sl_arrow_message *message, sl
     }
     j->dictionaries[number].id = message->dictionary;
     j->dictionaries[number].version = ++j->versions;
-    j->dictionary_count += is_new; /* no more than there are fields */
+    j->dictionary_count += is_new; /* at most the number of fields */
     sl_side_columns_close(*to);
     return sl_side_columns_open(*to, &word, 1, error);
 }

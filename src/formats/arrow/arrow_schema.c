@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses the tree of fields into a list of nodes with the buffers that each has. Pure; the
- * opener's thread. A type that is not known makes its node refused, never the file.
+ * arrow_schema: parses the tree of fields into a list of nodes and their buffers.
+ *
+ * Pure; runs on the opener's thread. An unknown type marks its node as refused, never the file.
  */
 #include "arrow_schema.h"
 
@@ -40,14 +41,14 @@ static bool is_width(int64_t bits)
     return bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
-/* Of precisions and units, each of which doubles the width of the one before. */
+/* Sets a width from precisions or units, each of which doubles the previous one. */
 static bool set_power(sl_arrow_node *node, uint64_t bits, int64_t number)
 {
     node->bits = number >= 0 && number <= 2 ? bits << number : 0;
     return node->bits != 0;
 }
 
-/* Those with parameters; false: these are impossible. */
+/* Sets the width of types with parameters; false: impossible ones. */
 static bool set_width(sl_arrow_node *node, const sl_flat_table *type)
 {
     switch (node->type) {
@@ -115,8 +116,8 @@ static uint8_t buffers_of(const sl_arrow_node *node, const sl_flat_table *type, 
         return 0;
     case SL_ARROW_STRUCT:
     case SL_ARROW_FIXED_LIST:
-        return 1;        /* which values are there */
-    case SL_ARROW_UNION: /* types; offsets, of dense ones; before version 5 which are there, too */
+        return 1;        /* validity */
+    case SL_ARROW_UNION: /* types; offsets of dense unions; before version 5 also validity */
         return (uint8_t)(1 + (sl_flat_number(type, 0, 2, 0) != 0) + (version < SL_ARROW_V5));
     case SL_ARROW_LIST_VIEW:
     case SL_ARROW_LARGE_LIST_VIEW:
@@ -148,7 +149,7 @@ static bool arrow_schema_set_type(sl_arrow_node *node, const sl_flat_table *fiel
 
 /* ---- nodes ---- */
 
-/* False: no memory. */
+/* Adds a node. False: no memory. */
 static bool add_node(sl_arrow_schema *schema)
 {
     if (schema->count == schema->capacity) {
@@ -177,7 +178,7 @@ static sl_refusal arrow_schema_set_name(sl_arrow_node *node, const sl_flat_table
     return sl_accept();
 }
 
-/* Values are numbers of those in a dictionary, which is a batch of its own. */
+/* Handles values that are numbers in a dictionary, which is a separate batch. */
 static bool set_dictionary(sl_arrow_node *node, const sl_flat_table *field)
 {
     if (!sl_flat_has(field, FIELD_DICTIONARY)) {
@@ -241,7 +242,8 @@ static sl_refusal parse_field(parser *p, const sl_flat_table *field, uint32_t pa
         return refusal;
     }
     const sl_flat_vector children = sl_flat_vector_of(field, FIELD_CHILDREN, 4);
-    const bool coded = p->schema->nodes[number].coded; /* then they are the dictionary's */
+    const bool coded =
+        p->schema->nodes[number].coded; /* then the children belong to the dictionary */
     if (!coded && !has_children(&p->schema->nodes[number], children.count)) {
         return sl_refuse(damaged, 0);
     }
@@ -256,7 +258,7 @@ static sl_refusal parse_field(parser *p, const sl_flat_table *field, uint32_t pa
     return sl_accept();
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
 static sl_refusal take_features(sl_arrow_schema *schema, const sl_flat_table *table)
 {
@@ -308,7 +310,7 @@ sl_refusal sl_arrow_schema_parse(sl_arrow_schema *schema, const sl_flat_table *t
     memset(schema, 0, sizeof(*schema));
     sl_refusal refusal = table->of != NULL ? arrow_schema_parse(&p, table) : sl_refuse(damaged, 0);
     if (table->of != NULL && table->of->damaged && refusal.status != SLUICE_NOMEM) {
-        refusal = sl_refuse(damaged, 0); /* whatever it looked like */
+        refusal = sl_refuse(damaged, 0); /* a damaged buffer, whatever was parsed */
     }
     if (refusal.text != NULL) {
         sl_arrow_schema_close(schema);
@@ -316,7 +318,7 @@ sl_refusal sl_arrow_schema_parse(sl_arrow_schema *schema, const sl_flat_table *t
     return refusal;
 }
 
-/* Those of a list's elements are called as one likes. */
+/* Compares two nodes; the names of list elements are arbitrary. */
 static bool is_same_node(const sl_arrow_schema *a, const sl_arrow_schema *b, uint32_t number)
 {
     const sl_arrow_node *x = &a->nodes[number];
@@ -328,7 +330,7 @@ static bool is_same_node(const sl_arrow_schema *a, const sl_arrow_schema *b, uin
            (!named || strcmp(x->name, y->name) == 0);
 }
 
-/* The column that a node is in. */
+/* Returns the name of the column that contains a node. */
 static const char *arrow_schema_column_of(const sl_arrow_schema *schema, uint32_t number)
 {
     while (schema->nodes[number].parent != SL_ARROW_NONE) {

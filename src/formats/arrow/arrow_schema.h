@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_schema: the columns of an Arrow file as its schema tells them, and their arrays' layout.
+ * arrow_schema: the columns in an Arrow file's schema, and the layout of their arrays.
  *
- * Purpose: a schema is a tree of fields; here it is a list of nodes, each before its children, as
- * record batches have their arrays and buffers in that order. Which buffers a node has follows from
- * its type, but for views, that have as many as a batch says. Source: Schema.fbs and the columnar
+ * Purpose: turns the schema's tree of fields into a list of nodes, each before its children, which
+ * is the order of arrays and buffers in record batches. A node's type determines its buffers,
+ * except for views, whose number of buffers is in each batch. Source: Schema.fbs and the columnar
  * format, versions 4 and 5 of the metadata. Threads: one parses; then it is immutable. Ownership:
- * sl_arrow_schema_close. Memory: some 300 bytes a node.
+ * sl_arrow_schema_close. Memory: about 300 bytes per node.
  */
 #ifndef SL_ARROW_SCHEMA_H
 #define SL_ARROW_SCHEMA_H
@@ -16,7 +16,7 @@
 
 #define SL_ARROW_NAME_BYTES 256U
 #define SL_ARROW_NONE       UINT32_MAX
-/* Versions of the metadata, as MetadataVersion numbers them. */
+/* Versions of the metadata, with the numbers of MetadataVersion. */
 #define SL_ARROW_V4 3
 #define SL_ARROW_V5 4
 
@@ -50,9 +50,9 @@ typedef enum sl_arrow_type {
     SL_ARROW_LARGE_LIST_VIEW = 26
 } sl_arrow_type;
 
-/* What a type's arrays are made of. */
+/* Layout of a type's arrays. */
 typedef enum sl_arrow_layout {
-    SL_ARROW_AS_NOTHING, /* nulls, unions, runs: nothing that is read here */
+    SL_ARROW_AS_NOTHING, /* nulls, unions, runs: not supported */
     SL_ARROW_AS_NUMBERS, /* values of a fixed width */
     SL_ARROW_AS_BYTES,   /* offsets and bytes */
     SL_ARROW_AS_VIEWS,
@@ -64,38 +64,42 @@ typedef enum sl_arrow_layout {
 typedef struct sl_arrow_node {
     char name[SL_ARROW_NAME_BYTES];
     uint32_t parent; /* NONE: it is a column */
-    uint32_t end;    /* the node behind its last descendant */
+    uint32_t end;    /* the node after its last descendant */
     uint8_t type;    /* an sl_arrow_type */
     uint8_t layout;  /* an sl_arrow_layout */
-    bool wide;       /* offsets have 64 bits */
+    bool wide;       /* true if offsets have 64 bits */
     bool is_signed;
-    uint64_t bits;  /* NUMBERS: of a value */
-    uint32_t items; /* FIXED_LISTS: of a list */
-    /* Values are numbers of those in a dictionary; layout, wide and bits are those of the latter.
+    uint64_t bits;  /* NUMBERS: width of a value */
+    uint32_t items; /* FIXED_LISTS: number of items */
+    /*
+     * True if values are numbers in a dictionary; layout, wide and bits are those of the
+     * dictionary's values.
      */
     bool coded;
     bool code_signed;
     uint8_t code_bits;
     int64_t dictionary;
-    uint8_t buffers; /* in a batch, but for what views have besides */
-    uint32_t buffer; /* number of the first of them, but for what views before it have besides */
-    uint32_t views;  /* before it */
+    uint8_t buffers; /* number in a batch, without the extra buffers of views */
+    uint32_t buffer; /* number of the first buffer, without the extra buffers of views before it */
+    uint32_t views;  /* number of views before it */
 } sl_arrow_node;
 
 typedef struct sl_arrow_schema {
     sl_arrow_node *nodes;
     uint32_t count, capacity;
     uint32_t columns, buffers, views;
-    char *features; /* what Hugging Face's datasets says of the columns: JSON; NULL: nothing */
+    char *features; /* description of the columns by Hugging Face's datasets, as JSON; NULL: none */
     size_t features_bytes;
 } sl_arrow_schema;
 
-/* Of the table Schema, in metadata of this version. Refused: what is damaged or unknown; big-endian
- * numbers; too many columns, or nodes. On refusal it is closed. */
+/*
+ * Parses the table Schema from metadata of this version. Rejects damaged or unknown data,
+ * big-endian numbers, and too many columns or nodes. Closed on failure.
+ */
 sl_refusal sl_arrow_schema_parse(sl_arrow_schema *schema, const sl_flat_table *table, int version);
-/* Of all zero is fine. */
+/* Releases `schema`, which may be zeroed. */
 void sl_arrow_schema_close(sl_arrow_schema *schema);
-/* The name of the first column that differs; NULL: both have the same. */
+/* Returns the name of the first column that differs; NULL: all are equal. */
 const char *sl_arrow_schema_differs(const sl_arrow_schema *a, const sl_arrow_schema *b);
 
 #endif

@@ -44,7 +44,7 @@ static sl_flat_table table_at(sl_flatbuffer *flat, uint64_t at)
                            .slots = (uint16_t)(size / 2 - 2)};
 }
 
-/* Where an offset that is at `at`, inside, leads to. */
+/* Returns the target of the offset at `at`, which is within the buffer. */
 static uint64_t follow(const sl_flatbuffer *flat, uint32_t at)
 {
     return (uint64_t)at + sl_load32(flat->data + at);
@@ -55,7 +55,7 @@ sl_flat_table sl_flat_root(sl_flatbuffer *flat)
     return flatbuffer_holds(flat, 0, 4) ? table_at(flat, follow(flat, 0)) : nothing;
 }
 
-/* Where the field of `bytes` is; 0: it is not there. */
+/* Returns the offset of a field of `bytes`; 0: it is missing. */
 static uint32_t field_at(const sl_flat_table *table, uint32_t slot, uint32_t bytes)
 {
     if (slot >= table->slots) {

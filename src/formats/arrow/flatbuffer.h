@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flatbuffer: the tables of a flatbuffer, read where they are.
+ * flatbuffer: reads the tables of a flatbuffer in place.
  *
- * Purpose: the one place that knows the format's internals (vtables, offsets), for metadata of
- * Arrow. Each offset is checked when it is followed; what does not fit is as if it were not there,
- * and the buffer is `damaged` from then on, which whoever reads asks once, at the end. There are
- * circles in bad buffers: depth and number of what is followed are the reader's to limit.
- * Threads: one owner. No allocation.
+ * Purpose: the only code that knows the format's internals (vtables, offsets), for Arrow's
+ * metadata. Each offset is checked when it is followed. An invalid one counts as missing and marks
+ * the buffer as `damaged`; the reader checks that once, at the end. Bad buffers may contain cycles:
+ * the reader must limit depth and number of the tables it follows. Threads: one owner. No
+ * allocation.
  */
 #ifndef SL_FLATBUFFER_H
 #define SL_FLATBUFFER_H
@@ -23,33 +23,33 @@ typedef struct sl_flatbuffer {
     bool damaged;
 } sl_flatbuffer;
 
-/* One that is not there has the defaults of all its fields. */
+/* A table; a missing one has the defaults of all its fields. */
 typedef struct sl_flat_table {
     sl_flatbuffer *of;
-    uint32_t at, vtable;   /* where they begin */
-    uint16_t bytes, slots; /* of the table; 0: it is not there */
+    uint32_t at, vtable;   /* offsets of its parts */
+    uint16_t bytes, slots; /* size of the table and number of slots; 0: missing */
 } sl_flat_table;
 
-/* Structs, numbers or offsets behind one another. */
+/* Adjacent structs, numbers or offsets. */
 typedef struct sl_flat_vector {
     sl_flatbuffer *of;
     const uint8_t *data;
     uint32_t count;
 } sl_flat_vector;
 
-/* `bytes` has SL_FLATBUFFER_BYTES_MAX at most. */
+/* Makes a flatbuffer of `bytes`, at most SL_FLATBUFFER_BYTES_MAX. */
 sl_flatbuffer sl_flatbuffer_of(sl_bytes bytes);
 sl_flat_table sl_flat_root(sl_flatbuffer *flat);
 
 bool sl_flat_has(const sl_flat_table *table, uint32_t slot);
-/* A signed number of 1, 2, 4 or 8 bytes. */
+/* Reads a signed number of 1, 2, 4 or 8 bytes; `other`: its value if it is missing. */
 int64_t sl_flat_number(const sl_flat_table *table, uint32_t slot, uint32_t bytes, int64_t other);
 sl_flat_table sl_flat_child(const sl_flat_table *table, uint32_t slot);
-/* Without its NUL; data NULL: it is not there. */
+/* Reads a text without its NUL; data NULL: missing. */
 sl_bytes sl_flat_text(const sl_flat_table *table, uint32_t slot);
-/* Of elements of `bytes` each. */
+/* Reads a vector of elements of `bytes` each. */
 sl_flat_vector sl_flat_vector_of(const sl_flat_table *table, uint32_t slot, uint32_t bytes);
-/* An element of a vector of tables, which has elements of 4 bytes. */
+/* Reads an element of a vector of tables, whose elements have 4 bytes. */
 sl_flat_table sl_flat_element(const sl_flat_vector *vector, uint32_t index);
 
 #endif
