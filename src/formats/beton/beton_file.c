@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * beton_file: reads rows and the allocation table of a file, and checks each against the other.
+ * beton_file: reads the rows and the allocation table of a file, and checks them against each
+ * other.
+ *
  * One thread opens; then it is immutable.
  */
 #include "beton_file.h"
@@ -61,7 +63,7 @@ static sluice_status beton_file_read_head(const reader *r, sluice_error *error)
 
 /* ---- rows ---- */
 
-/* Space for what the file is long enough to have. */
+/* Allocates what a file of this size can contain. */
 static sluice_status beton_file_make_space(const reader *r, sluice_error *error)
 {
     sl_beton_file *file = r->file;
@@ -84,7 +86,7 @@ static sluice_status beton_file_make_space(const reader *r, sluice_error *error)
                                (unsigned long long)head->samples);
 }
 
-/* Before more is read: whether pictures are among the pages. */
+/* Checks that images are within the pages, before more is read. */
 static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t count,
                                     sluice_error *error)
 {
@@ -126,7 +128,7 @@ static sluice_status beton_file_read_rows(const reader *r, sluice_error *error)
 
 /* ---- the table ---- */
 
-/* Of what is not a picture the row, or the field's type, says the size, too. */
+/* Checks a size against the row or the field's type, which also give it, except for images. */
 static sl_refusal beton_file_check_size(const sl_beton_column *column, const sl_extent *piece,
                                         uint64_t bytes)
 {
@@ -151,7 +153,7 @@ static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation
     for (uint32_t c = 0; why.text == NULL && c < file->head.columns; c++) {
         const sl_beton_column *column = &file->columns[c];
         sl_extent piece;
-        /* What has no bytes is where the next thing begins, and is not that. */
+        /* an item without bytes may share the offset of the next one */
         if (bytes == 0 || !sl_beton_piece_of(column, sl_beton_file_row(file, sample), 0, &piece) ||
             piece.offset != at) {
             continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * beton_header: parses the header, fields and rows of a .beton file. Pure. All of it is
- * untrusted and checked before use.
+ * beton_header: parses the header, fields and rows of a .beton file. Pure.
+ *
+ * All of it is untrusted and checked before use.
  */
 #include "beton_header.h"
 
@@ -16,7 +17,7 @@ enum { VERSION = 2, NAME = 1, NAME_BYTES = 16, ARGUMENTS = NAME + NAME_BYTES, DI
 enum { ARRAY_HEAD = DIMS * 8 + 8, ARGUMENT_BYTES = 1024 };
 enum { MODE_JPEG = 0, MODE_RAW = 1 };
 
-/* Of a row's parts: what they take there, and the multiple at which they are. */
+/* Size and alignment of each part of a row. */
 static const struct {
     uint8_t bytes, align;
     sluice_field_type type;
@@ -67,7 +68,10 @@ sl_refusal sl_beton_head_parse(sl_beton_head *head, const uint8_t bytes[SL_BETON
 
 /* ---- fields ---- */
 
-/* numpy's: a list of one pair of an empty name and the type. NULL, or why it cannot be taken. */
+/*
+ * Reads a dtype in numpy's form: a list of one pair of an empty name and the type. Returns NULL, or
+ * why it is not supported.
+ */
 static const char *beton_header_read_dtype(sluice_dtype *dtype, sl_bytes text)
 {
     json_t *descr = sl_json_parse(text);
@@ -105,7 +109,7 @@ static const char *beton_header_read_shape(sl_beton_column *column, const uint8_
     return NULL;
 }
 
-/* NULL, or why the field cannot be taken. */
+/* Reads the type of an array. Returns NULL, or why it is not supported. */
 static const char *read_array(sl_beton_column *column, const uint8_t *arguments)
 {
     const uint64_t length = sl_load64(arguments + (size_t)DIMS * 8);

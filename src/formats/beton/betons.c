@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FFCV's .beton files: each row is a sample. Its numbers are in memory (beton_file.h); what its row
- * points to is in one page, one thing behind the other, and is read as one range, which begins
- * with the first and ends with the last of the fields that the dataset has. A sample that points to
- * nothing is its row, so that it has bytes, too. Several files of the same fields are joined.
+ * betons: FFCV's .beton files: each row is a sample.
+ *
+ * The numbers of a row are in memory (beton_file.h). The data that it points to is in one page,
+ * back to back, and are read as one range, from the first to the last field of the dataset. A
+ * sample that points to nothing has its row as its bytes. Several files with the same fields are
+ * joined.
  */
 #include "beton_file.h"
 #include "checksum.h"
@@ -20,9 +22,9 @@
 typedef struct betons {
     sl_dataset base;
     sl_source_fields fields;
-    uint64_t again; /* bit i: field i is of a column that one before it is of */
+    uint64_t again; /* bit i: field i shares its column with an earlier field */
     sl_file_list list;
-    sl_beton_file *files; /* as many as in the list */
+    sl_beton_file *files; /* one per file of the list */
     uint32_t opened;
 } betons;
 
@@ -39,7 +41,7 @@ static sl_place row_place(const sl_beton_head *head, uint64_t sample)
                       .bytes = (uint32_t)head->row_bytes};
 }
 
-/* A sample of a file; `object` is not filled in. */
+/* Finds the extent of a sample of a file; does not set `object`. */
 static sl_place betons_find_place(const betons *own, const sl_beton_file *file, uint64_t sample)
 {
     uint64_t begin = UINT64_MAX;
@@ -55,7 +57,10 @@ static sl_place betons_find_place(const betons *own, const sl_beton_file *file, 
                     : (sl_place){.offset = begin, .bytes = (uint32_t)(end - begin)};
 }
 
-/* NULL, or why a sample's bytes cannot be where its row says. What has none may point anywhere. */
+/*
+ * Checks the location that a row gives. Returns NULL, or what is wrong. An empty item may point
+ * anywhere.
+ */
 static const char *check_piece(const sl_beton_file *file, const sl_beton_column *column,
                                const sl_extent *piece, uint64_t *page)
 {
@@ -238,7 +243,7 @@ static sluice_status betons_find_fields(betons *own, const sluice_dataset_option
     return status;
 }
 
-/* All samples of all files: that they can be found, and what there is to be known of them. */
+/* Checks that all samples of all files can be located, and collects the dataset's totals. */
 static sluice_status look_at_samples(betons *own, sluice_error *error)
 {
     sl_checksum_stream sum;
