@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder: the dataset of an image folder: its classes, ops and fingerprint. One thread opens;
- * then it is immutable. A picture is a sample, and its class folder its label.
+ * folder: the dataset of an image folder: its classes, ops and fingerprint.
+ *
+ * One thread opens; then it is immutable. An image is a sample, and its class folder the label.
  */
 #include "checksum.h"
 #include "dataset.h"
@@ -28,7 +29,7 @@ typedef struct folder {
     sl_dataset base;
     sl_folder_list list;
     char *root;
-    bool captions; /* samples are a picture and, mostly, the text of a caption */
+    bool captions; /* true if samples are an image with, usually, the text of a caption */
 } folder;
 
 static const folder *folder_from(const sl_dataset *dataset)
@@ -41,7 +42,7 @@ static bool folder_probe(sl_look *look)
     return sl_look_is_folder(look);
 }
 
-/* Without classes there is no label, and the key has its place. */
+/* Without classes there is no label field, and the key takes its number. */
 enum { FIELD_IMAGE, FIELD_LABEL, FIELD_KEY, FIELDS };
 
 static const sl_field fields[FIELDS] = {
@@ -70,7 +71,7 @@ static const sl_field captioned[CAPTION_FIELDS] = {
     [CAPTION_FIELD_KEY] = {.name = "key", .type = SLUICE_FIELD_TEXT},
 };
 
-/* Files of a sample; 0: it is its picture, as all are. */
+/* Returns the number of files of a sample; 0: only its image, as for all samples. */
 static uint32_t count_files(const folder *own, uint64_t index)
 {
     return !own->captions ? 0 : own->list.files[index].caption != SL_CAPTION_NONE ? 2 : 1;
@@ -86,7 +87,7 @@ static sluice_status folder_locate(const sl_dataset *dataset, uint64_t index, sl
     return SLUICE_OK;
 }
 
-/* The picture and the caption are one behind the other, and their sizes behind them. */
+/* Unpacks image and caption, which are stored back to back, followed by their sizes. */
 static sl_refusal take_captioned(const folder *own, uint64_t index, sl_bytes bytes,
                                  sl_values *values)
 {
@@ -134,7 +135,7 @@ static sl_refusal folder_unpack(const sl_dataset *dataset, const sl_sample *samp
         }
     }
     if (sl_values_want(values, key)) {
-        /* Keys were shorter than this when they were listed. */
+        /* the key fits: this was checked when it was listed */
         (void)sl_folder_key(list, sample->index, values->buffer, sizeof(values->buffer));
         values->of[key] = (sl_value){
             .present = true, .bytes = {(const uint8_t *)values->buffer, strlen(values->buffer)}};
@@ -216,7 +217,7 @@ static const sl_dataset_ops folder_ops = {
     .close = close_folder,
 };
 
-/* A class name and its folded form, for finding neighbours that are equal. */
+/* A class name and its case-folded form, for finding equal neighbours. */
 typedef struct folded_name {
     const char *folded, *name;
 } folded_name;
@@ -271,8 +272,10 @@ static sluice_status refuse_case_duplicates(const folder *own, sluice_error *err
     return status;
 }
 
-/* The folder to open where only one class has pictures: "img", or "img/img" if that is all there is
- * in it. */
+/*
+ * Returns the folder to open if only one class has images: "img", or "img/img" if it contains only
+ * that.
+ */
 static const char *find_only(const folder *own, uint32_t label)
 {
     const sl_folder_list *list = &own->list;
@@ -292,7 +295,7 @@ static const char *find_only(const folder *own, uint32_t label)
     return only;
 }
 
-/* `count`: classes without a picture, of which `first` is one; `label` is one with pictures. */
+/* Reports `count` classes without an image, including `first`; class `label` has images. */
 static sluice_status report_empty(const folder *own, uint32_t count, uint32_t first, uint32_t label,
                                   sluice_error *error)
 {
@@ -336,7 +339,10 @@ static sluice_status refuse_empty_classes(const folder *own, sluice_error *error
     return empty > 0 ? report_empty(own, empty, first, label, error) : SLUICE_OK;
 }
 
-/* Over class names, keys and labels, in order; without classes as if there were one. */
+/*
+ * Computes the fingerprint of class names, keys and labels, in order; without classes, as if there
+ * were one.
+ */
 static uint64_t folder_fingerprint(const folder *own)
 {
     const sl_folder_list *list = &own->list;
@@ -349,7 +355,7 @@ static uint64_t folder_fingerprint(const folder *own)
     for (uint64_t i = 0; i < list->file_count; i++) {
         char key[PATH_BYTES];
         const sl_folder_dir *dir = &list->dirs[list->files[i].dir];
-        /* Keys were shorter than this when they were listed. */
+        /* the key fits: this was checked when it was listed */
         (void)sl_folder_key(list, i, key, sizeof(key));
         sl_checksum_add(&stream, key, strlen(key) + 1);
         sl_checksum_add_u64(&stream, dir->label + ((uint64_t)list->files[i].caption << 32));
@@ -357,7 +363,9 @@ static uint64_t folder_fingerprint(const folder *own)
     return sl_checksum_value(&stream);
 }
 
-/* Whether StyleGAN's dataset.json says that pictures have no labels: their folders are no classes.
+/*
+ * Returns whether StyleGAN's dataset.json states that the images have no labels, so that their
+ * folders are not classes.
  */
 static bool says_unlabelled(const char *root)
 {
@@ -446,7 +454,7 @@ static sluice_status folder_complete(folder *own, const sluice_dataset_options *
     return sl_objects_open(&own->base.objects, &names, error);
 }
 
-/* A copy of `path` without slashes at its end. */
+/* Returns a copy of `path` without trailing slashes. */
 static char *clean_path(const char *path)
 {
     char *copy = sl_strdup(path);
@@ -487,7 +495,9 @@ static sluice_status folder_open_folder(sl_dataset **dataset, const char *const 
     return sl_dataset_opened(dataset, &own->base, status);
 }
 
-/* Numbers agree between splits: a class of another one that this one lacks is one without samples.
+/*
+ * Numbers the classes over all splits; a class that this split lacks becomes a class without
+ * samples.
  */
 static sluice_status folder_join_splits(sl_dataset *dataset, const sl_file_list *splits,
                                         const sluice_dataset_options *options, sluice_error *error)

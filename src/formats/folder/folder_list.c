@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder_list: walks an image folder and lists its pictures. One thread; the list is immutable
- * once made. Its order does not depend on that of the file system, and links cannot make it
- * endless.
+ * folder_list: walks an image folder and lists its images.
+ *
+ * Runs on one thread; the list is immutable once built. Its order does not depend on the file
+ * system's, and links cannot make the walk endless.
  */
 #include "folder_list.h"
 
@@ -22,33 +23,36 @@
 #define STAGE      "dataset"
 #define PATH_BYTES 4096
 #define NO_DIR     UINT32_MAX
-/* Of directories that are found once more in their class, in all: a few links that are side by
- * side, level below level, lead to each directory below in as many ways as there are numbers. */
+/*
+ * Limit on directories that are found again within their class, over all classes: a few sibling
+ * links on each level lead to each directory below in exponentially many ways.
+ */
 #define REPEATS_MAX 65536u
-/* Of entries of directories that are listed once more, in their class or in another. */
+/* Limit on entries of directories that are listed again, in their class or in another. */
 #define REPEATED_MAX (UINT64_C(1) << 22)
 
 typedef enum entry_kind { ENTRY_PICTURE, ENTRY_DIRECTORY, ENTRY_OTHER } entry_kind;
 
-/* The list while it is made. */
+/* State while the list is built. */
 typedef struct walk {
     sl_folder_list *list;
     const char *root;
     sluice_error *error;
     sl_store_facts root_facts;
-    bool classes; /* the directories found are classes: note them, enter nothing */
-    /* in the class at hand */
-    uint32_t open;     /* directory to read next, `first` of which is the one after it; NO_DIR */
-    sl_inode_set seen; /* directories */
+    bool classes; /* true while directories found are classes: they are recorded, not entered */
+    /* state of the current class */
+    uint32_t open;     /* next directory to read, whose `first` is the one after it; NO_DIR: none */
+    sl_inode_set seen; /* directories seen */
     sl_caption_names captions;
-    bool circle;          /* links lead in a circle: the walk ends, and begins again with `once` */
-    bool once;            /* no directory is entered twice */
-    sl_folder_dir *links; /* with `once`: to directories that may have to be entered; owned */
+    bool circle; /* true if links form a cycle: the walk ends and restarts with `once` */
+    bool once;   /* true if no directory may be entered twice */
+    sl_folder_dir
+        *links; /* with `once`: directories behind links that may have to be entered; owned */
     uint32_t link_count, link_capacity;
     uint64_t left_out_of_root[SL_FOLDER_REASONS];
-    /* in all classes */
-    sl_inode_set ever; /* directories of the classes before */
-    uint64_t repeated; /* entries of directories that are `again` */
+    /* state over all classes */
+    sl_inode_set ever; /* directories of the previous classes */
+    uint64_t repeated; /* number of entries in directories that are `again` */
     uint32_t repeats;
 } walk;
 
@@ -87,7 +91,7 @@ bool sl_folder_is_picture(const char *name)
     return kind != NULL && (kind->traits & SL_MEDIA_IN_FOLDERS) != 0;
 }
 
-/* `root`/`directory`/`name`, leaving out what is empty. */
+/* Writes `root`/`directory`/`name`, leaving out empty parts. */
 static bool full_path(char *out, const char *root, const char *directory, const char *name)
 {
     size_t length = 0;
@@ -102,8 +106,10 @@ static bool is_other_picture(const char *name)
     return dot != NULL && sl_media_names_picture(dot + 1);
 }
 
-/* Asks the store only where the listing does not tell. A link that leads nowhere, or to where we
- * may not look, is what its name says; what else cannot be asked for, `*failed`, could be a class.
+/*
+ * Determines the kind of an entry; asks the store only if the listing lacks it. A link that is
+ * dangling or leads to an inaccessible place is what its name says. `*failed`: any other entry that
+ * cannot be queried may be a class.
  */
 static entry_kind folder_list_kind_of(const char *path, const sl_store_entry *entry,
                                       sl_store_facts *facts, int *failed)
@@ -148,7 +154,7 @@ static bool folder_list_push(sl_folder_dir **dirs, uint32_t *capacity, uint32_t 
     return fits;
 }
 
-/* To those that are read later. */
+/* Queues a directory to be read later. */
 static sluice_status folder_list_enter(walk *w, const sl_folder_dir *dir)
 {
     sl_folder_list *list = w->list;
@@ -191,7 +197,7 @@ static sluice_status describe_dir(walk *w, const char *path, uint32_t parent,
                : folder_list_out_of_memory(w);
 }
 
-/* The first of a walk. */
+/* Queues the first directory of a walk. */
 static sluice_status enter_first(walk *w, const char *path, const sl_store_facts *facts)
 {
     sl_folder_dir dir;
@@ -257,7 +263,7 @@ static sluice_status add_subdir(walk *w, const sl_store_entry *entry, uint32_t d
                : folder_list_out_of_memory(w);
 }
 
-/* Counts an entry of a directory that is not in the list. The first one's path is kept. */
+/* Counts an entry that is left out; keeps the path of the first one. */
 static sluice_status leave_out(walk *w, uint32_t dir, const char *name, sl_folder_left_out why)
 {
     char path[PATH_BYTES];
@@ -266,13 +272,13 @@ static sluice_status leave_out(walk *w, uint32_t dir, const char *name, sl_folde
         return SLUICE_OK;
     }
     (void)full_path(path, sl_folder_text(list, list->dirs[dir].path), "", name);
-    const char *shown = path[0] == '/' ? path + 1 : path; /* of the root itself */
+    const char *shown = path[0] == '/' ? path + 1 : path; /* entry of the root itself */
     return sl_folder_list_add_text(list, shown, strlen(shown), &list->example[why])
                ? SLUICE_OK
                : folder_list_out_of_memory(w);
 }
 
-/* Hidden entries are not even looked at. */
+/* Counts a hidden entry, without a lookup. */
 static sluice_status leave_out_hidden(walk *w, uint32_t dir, const sl_store_entry *entry)
 {
     return leave_out(w, dir, entry->name,
@@ -344,7 +350,7 @@ typedef struct lister {
 static sluice_status folder_list_take_entry(void *ctx, const sl_store_entry *entry,
                                             sluice_error *error)
 {
-    (void)error; /* the walk has it */
+    (void)error; /* the error is in the walk */
     const lister *l = ctx;
     const sluice_status status = count_entry(l->walk, l->dir);
     return status == SLUICE_OK ? folder_list_add_entry(l->walk, entry, l->dir) : status;
@@ -354,7 +360,7 @@ static sluice_status folder_list_read_dir(walk *w, uint32_t dir)
 {
     char path[PATH_BYTES];
     lister l = {w, dir};
-    /* Every path in the list was built in such a buffer. */
+    /* the path fits: each path in the list was built in such a buffer */
     (void)full_path(path, w->root, sl_folder_text(w->list, w->list->dirs[dir].path), "");
     w->list->dirs[dir].first = w->list->file_count;
     return sl_store_list((sl_file_name){STAGE, path}, folder_list_take_entry, &l, w->error);
@@ -379,7 +385,7 @@ static int compare_dirs(const void *a, const void *b, void *context)
                   list->arena + list->dirs[*(const uint32_t *)b].path);
 }
 
-/* Which of the pictures from `first` on have a caption. */
+/* Finds the captions of the images from `first` on. */
 static void find_captions(walk *w, uint64_t first)
 {
     sl_folder_list *list = w->list;
@@ -392,7 +398,7 @@ static void find_captions(walk *w, uint64_t first)
     }
 }
 
-/* Puts the pictures of directories first .. dir_count in the order of directory path and name. */
+/* Sorts the images of directories first .. dir_count by directory path and name. */
 static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file)
 {
     sl_folder_list *list = w->list;
@@ -439,7 +445,7 @@ static sluice_status folder_list_read_open(walk *w)
     return folder_list_read_dir(w, dir);
 }
 
-/* Every way that leads to a directory counts. Depth first: a circle is soon found. */
+/* Walks every path that leads to a directory. Depth first, so that a cycle is found early. */
 static sluice_status walk_all_ways(walk *w, const char *path, const sl_store_facts *facts)
 {
     w->circle = false;
@@ -452,8 +458,8 @@ static sluice_status walk_all_ways(walk *w, const char *path, const sl_store_fac
 }
 
 /*
- * Each directory counts once: what is in the class as such, under its own path; then what links
- * lead to, those first that are reached by fewer links, of these the first in the order of paths.
+ * Walks each directory once: first those of the class itself, by their own paths; then those behind
+ * links, by the path with the fewest links, ties by path order.
  */
 static sluice_status walk_once(walk *w, const char *path, const sl_store_facts *facts)
 {
@@ -528,14 +534,15 @@ static sluice_status list_class(walk *w, const char *path)
     return result == SLUICE_OK ? sort_class(w, first_dir, first_file) : result;
 }
 
-/* The pictures of the root itself are one class ".". */
+/* Lists the images of the root itself as one class ".". */
 static sluice_status list_root(walk *w)
 {
     sl_folder_list *list = w->list;
     list->class_count = 0;
-    list->dir_count = 0; /* those of the classes, which have no pictures, and numbers above ours */
+    list->dir_count =
+        0; /* drops the class directories, which have no images but would shift the numbers */
     for (uint32_t i = 0; i < SL_FOLDER_REASONS; i++) {
-        list->left_out[i] -= w->left_out_of_root[i]; /* which is read once more */
+        list->left_out[i] -= w->left_out_of_root[i]; /* the root is read again */
     }
     sluice_status result = add_class(w, ".");
     if (result == SLUICE_OK) {
@@ -546,7 +553,7 @@ static sluice_status list_root(walk *w)
     if (result == SLUICE_OK) {
         result = folder_list_read_dir(w, root);
     }
-    /* Sub-directories that were found now were searched before and hold nothing. */
+    /* sub-directories found now were already searched and hold no images */
     list->dir_count = result == SLUICE_OK ? root + 1 : list->dir_count;
     return result == SLUICE_OK ? sort_class(w, root, 0) : result;
 }
@@ -581,7 +588,7 @@ static sluice_status list_all(walk *w)
     const uint32_t classes = list->class_count;
     char name[PATH_BYTES];
     for (uint32_t i = 0; status == SLUICE_OK && i < classes; i++) {
-        /* A copy: the arena moves while it grows. */
+        /* a copy: the arena moves when it grows */
         (void)snprintf(name, sizeof(name), "%s", sl_folder_text(list, list->classes[i]));
         list->class_count = i + 1;
         status = list_class(w, name);

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder_list: the pictures of an image folder, as torchvision's ImageFolder finds them.
+ * folder_list: the images of an image folder, as torchvision's ImageFolder finds them.
  *
- * Classes are the sub-directories of the root (symbolic links to directories too, and empty ones,
- * which folder.c refuses), in code-point order. Inside a class all directories
- * are walked, links followed; they are taken in the order of their path strings ("a-b" before
- * "a/b"), their files by name. A picture is a file with one of torchvision's extensions, compared
- * without case.
- * Apart from torchvision: hidden and system files and folders (hidden.h) are neither classes nor
- * pictures, and nothing below such folders is looked at; what is neither a file nor a link (a FIFO
- * ...) is not a picture; a directory that cannot be read is an error, not skipped; the root is not
- * entered again. A link that leads nowhere is a picture, which turns out bad when it is read.
+ * Classes are the sub-directories of the root in code-point order, including symbolic links to
+ * directories and empty ones (which folder.c rejects). Within a class, all directories are walked,
+ * following links. They are ordered by their path strings ("a-b" before "a/b"), their files by
+ * name. An image is a file with one of torchvision's extensions, compared without case. Differences
+ * from torchvision: hidden and system files and folders (hidden.h) are neither classes nor images,
+ * and nothing below such folders is examined; an entry that is neither a file nor a link (such as a
+ * FIFO) is not an image; an unreadable directory is an error, not skipped; the root is not entered
+ * again. A dangling link counts as an image, and is a bad sample when it is read.
  *
- * A directory that several links lead to counts as often, also within a class, as with torchvision.
- * Only where links of a class lead in a circle, so that there would be no end, each of its
- * directories counts once: what is in the class as such, under its own path, then what links lead
- * to, under the path with the fewest links, of these the first in order. Links without a circle can
- * multiply what they lead to beyond all measure, too: 65536 directories that are repeated in their
- * classes are the most, and 2^22 entries of directories that were listed before.
+ * A directory that several links lead to counts once per path, also within a class, as in
+ * torchvision. If links of a class form a cycle, each of its directories counts once: first those
+ * of the class itself, by their own paths, then those behind links, by the path with the fewest
+ * links, ties by order. Links without a cycle can also multiply directories without bound, so at
+ * most 65536 directories may repeat within their classes, and at most 2^22 entries of directories
+ * that were listed before.
  *
- * Memory: all names are in one arena; a picture costs 16 bytes and its file name.
- * Threads: built by one, immutable afterwards.
+ * Memory: all names are in one arena; an image takes 16 bytes and its file name. Threads: built by
+ * one, immutable afterwards.
  */
 #ifndef SL_FOLDER_LIST_H
 #define SL_FOLDER_LIST_H
@@ -36,24 +35,24 @@
 typedef enum sl_folder_left_out {
     SL_FOLDER_HIDDEN_FILES,
     SL_FOLDER_HIDDEN_FOLDERS,
-    SL_FOLDER_OTHER_PICTURES, /* of an extension that torchvision does not take */
-    SL_FOLDER_BESIDE,         /* pictures of the root, beside class folders */
-    SL_FOLDER_OTHERS,         /* files that are not pictures */
-    SL_FOLDER_TEXTS,          /* of them, those that are called as captions are */
+    SL_FOLDER_OTHER_PICTURES, /* images with an extension that torchvision does not use */
+    SL_FOLDER_BESIDE,         /* images of the root, beside class folders */
+    SL_FOLDER_OTHERS,         /* files that are not images */
+    SL_FOLDER_TEXTS,          /* files named like captions */
     SL_FOLDER_REASONS
 } sl_folder_left_out;
 
 /* A directory that was walked. */
 typedef struct sl_folder_dir {
-    uint64_t path; /* arena offset; relative to the root, "" for the root itself */
+    uint64_t path; /* arena offset; relative to the root, "" for the root */
     uint64_t device, inode;
-    uint64_t first, count; /* its pictures in the list, as found */
-    uint32_t parent;       /* the directory it was found in; UINT32_MAX: the root */
+    uint64_t first, count; /* its images in the list, in the order found */
+    uint32_t parent;       /* directory that contains it; UINT32_MAX: the root */
     uint32_t label;
-    bool again; /* was walked before, in its class or another one */
+    bool again; /* true if it was walked before, in its class or another one */
 } sl_folder_dir;
 
-/* The file of a picture's caption: as the picture, with another extension. */
+/* Kind of an image's caption file: the image's name with another extension. */
 typedef enum sl_caption {
     SL_CAPTION_NONE,
     SL_CAPTION_TXT,    /* .txt */
@@ -75,21 +74,21 @@ typedef struct sl_folder_list {
     uint32_t dir_count, dir_capacity, class_count, class_capacity;
     uint64_t file_count, file_capacity;
     uint64_t root_device, root_inode;
-    bool flat;            /* there are no class folders with pictures: those of the root itself, as
-                             one class "." */
-    sl_seen_names beside; /* pictures of the root, beside class folders, which are not listed */
-    uint64_t captions;    /* pictures that have one */
-    uint64_t others;      /* files with an extension that are no pictures, met on the way */
+    bool flat; /* true if no class folder has images: the images of the root form one class "." */
+    sl_seen_names beside; /* images of the root beside class folders, which are not listed */
+    uint64_t captions;    /* number of images with a caption */
+    uint64_t others;      /* number of files seen that have an extension but are not images */
     uint64_t left_out[SL_FOLDER_REASONS];
     uint64_t example[SL_FOLDER_REASONS]; /* arena offset of the first one's path */
 } sl_folder_list;
 
-/* Whether a file of that name is a picture. */
+/* Returns whether a file is an image by its name. */
 bool sl_folder_is_picture(const char *name);
 
-/* Lists the classes and pictures below `root`. END: there is no picture; what else was met is
- * counted. Errors: IO, INVALID (links
- * multiply what they lead to), NOMEM. */
+/*
+ * Lists the classes and images below `root`. END: there are no images; other files were counted.
+ * Errors: IO, INVALID (links multiply their targets), NOMEM.
+ */
 sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice_error *error);
 void sl_folder_list_close(sl_folder_list *list);
 
@@ -98,15 +97,18 @@ static inline const char *sl_folder_text(const sl_folder_list *list, uint64_t of
     return list->arena + offset;
 }
 
-/* Copies `length` bytes and a NUL to the arena, which may move. False: there is no memory. */
+/* Copies `length` bytes and a NUL to the arena, which may move. False: no memory. */
 bool sl_folder_list_add_text(sl_folder_list *list, const char *text, size_t length,
                              uint64_t *offset);
-/* Adds what was left out, by reason; `captions`: those of pictures were not. */
+/*
+ * Adds the left-out entries, by reason; `captions`: captions of images were read, so they do not
+ * count.
+ */
 void sl_folder_list_omit(const sl_folder_list *list, bool captions, sl_omissions *omissions);
-/* ".txt", ".caption"; "": none. */
+/* Returns ".txt" or ".caption"; "": no caption. */
 const char *sl_caption_extension(uint8_t caption);
 
-/* Path of a picture below the root: INVALID when it does not fit. */
+/* Writes the path of an image below the root; INVALID if it does not fit. */
 sluice_status sl_folder_key(const sl_folder_list *list, uint64_t index, char *key, size_t bytes);
 
 #endif

@@ -13,7 +13,9 @@
 
 enum { NAMES_BYTES = 160 };
 
-/* Pictures in each directory and below it. A directory comes behind the one that it is in. */
+/*
+ * Counts the images in and below each directory; a directory comes after the one that contains it.
+ */
 static uint64_t *count_pictures(const sl_folder_list *list)
 {
     uint64_t *counts = sl_calloc((size_t)list->dir_count + 1, sizeof(*counts));
@@ -27,8 +29,10 @@ static uint64_t *count_pictures(const sl_folder_list *list)
     return counts;
 }
 
-/* The directories with pictures right below `parent`; UINT32_MAX: those of classes. Returns the
- * first one. */
+/*
+ * Finds the directories with images directly below `parent`; UINT32_MAX: those of classes. Returns
+ * the first one.
+ */
 static uint32_t find_inner(const sl_folder_list *list, const uint64_t *counts, uint32_t parent,
                            sl_seen_names *names)
 {
@@ -60,14 +64,14 @@ static sluice_status refuse_beside(const sl_folder_list *list, const char *root,
 
 enum { SPLITS_MAX = 32 };
 
-/* Class folders with pictures whose names have a split's word. */
+/* Class folders with images that are named like a split. */
 typedef struct splits {
     const char *names[SPLITS_MAX];
     uint32_t count;
-    uint32_t kinds;  /* of them, a bit each */
-    bool only_parts; /* all of them are called by such a word, or a fold's, and nothing else */
-    uint64_t beside; /* of them, those that are splits beside one of training alone */
-    uint64_t others; /* class folders of other names */
+    uint32_t kinds;  /* the kinds of these splits, one bit each */
+    bool only_parts; /* true if all are named only by such a word, or by that of a fold */
+    uint64_t beside; /* splits only because a training one is beside them */
+    uint64_t others; /* number of class folders with other names */
 } splits;
 
 static splits find_splits(const sl_folder_list *list, const uint64_t *counts)
@@ -95,9 +99,9 @@ static splits find_splits(const sl_folder_list *list, const uint64_t *counts)
 }
 
 /*
- * Keeps those that are splits for sure, whatever is beside them: all, if there is nothing else and
- * they are of several kinds, one of training where that is to tell, or called by such words alone;
- * else such as have a sibling. A class that is called "test" has none.
+ * Keeps the folders that are certainly splits. That is all of them, if there are no others and
+ * either several kinds occur (with a training one, where that matters) or the names are only such
+ * words; otherwise those that have a sibling. A class named "test" has none.
  */
 static void keep_sure_splits(splits *found)
 {
@@ -134,7 +138,7 @@ static sluice_status folder_shape_refuse_splits(const char *root, const splits *
                          folders, root, names.names[0], names.names[0]);
 }
 
-/* Whether all names that are kept are called as splits are. */
+/* Returns whether all kept names are named like splits. */
 static bool are_splits(const sl_seen_names *names)
 {
     uint32_t i = 0;
@@ -144,7 +148,7 @@ static bool are_splits(const sl_seen_names *names)
     return i > 0 && i == sl_seen_names_kept(names);
 }
 
-/* The first name that is of training, or of any split. */
+/* Returns the first name of a training split, or else of any split. */
 static const char *find_training(const sl_seen_names *names)
 {
     uint32_t i = 0;
@@ -154,7 +158,10 @@ static const char *find_training(const sl_seen_names *names)
     return names->names[i < sl_seen_names_kept(names) ? i : 0];
 }
 
-/* All pictures are below `dir`, the only class: down to where there are several folders. */
+/*
+ * Checks a dataset whose images are all below `dir`, the only class: descends to a directory that
+ * contains several.
+ */
 static sluice_status check_wrapper(const sl_folder_list *list, const uint64_t *counts, uint32_t dir,
                                    const char *root, sluice_error *error)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_list: walks a folder and groups its files into samples. One thread; the list is
- * immutable once made. The order is that of `tar --sort=name`.
+ * sample_list: walks a folder and groups its files into samples.
+ *
+ * Runs on one thread; the list is immutable once built. The order is that of `tar --sort=name`.
  */
 #include "sample_list.h"
 
@@ -25,7 +26,7 @@ typedef struct found_file {
     uint32_t dir;
 } found_file;
 
-/* While it is made. */
+/* State while the list is built. */
 typedef struct maker {
     sl_sample_list *list;
     found_file *files;
@@ -58,7 +59,7 @@ static const char *text_of(const sl_sample_list *list, uint64_t offset)
     return list->arena + offset;
 }
 
-/* ---- what is there ---- */
+/* ---- existing contents ---- */
 
 static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *facts)
 {
@@ -94,7 +95,7 @@ static sluice_status sample_list_add_file(maker *m, const char *name, uint32_t d
 /* A folder while it is listed. */
 typedef struct lister {
     maker *maker;
-    const char *below; /* from the root */
+    const char *below; /* relative to the root */
     uint32_t dir;
 } lister;
 
@@ -128,7 +129,7 @@ static sluice_status sample_list_add_entry(void *ctx, const sl_store_entry *entr
     if (entry->kind == SL_ENTRY_OTHER) {
         return SLUICE_OK;
     }
-    /* A link that leads nowhere is a file, which turns out bad when it is read. */
+    /* a dangling link counts as a file, and is a bad sample when it is read */
     if (sl_store_stat(path, &facts) != 0 || facts.kind == SL_ENTRY_FILE) {
         return strchr(name, '.') != NULL ? sample_list_add_file(m, name, l->dir) : SLUICE_OK;
     }
@@ -161,7 +162,7 @@ static sluice_status list_files(maker *m)
 
 /* A path, read byte by byte. */
 typedef struct cursor {
-    const char *at, *name; /* in the folder, or NULL; the file's, until it is reached */
+    const char *at, *name; /* position in the folder's path, or NULL; position in the file's name */
 } cursor;
 
 static cursor sample_list_begin(const sl_sample_list *list, const found_file *item)
@@ -171,7 +172,10 @@ static cursor sample_list_begin(const sl_sample_list *list, const found_file *it
     return dir[0] != '\0' ? (cursor){dir, name} : (cursor){name, NULL};
 }
 
-/* A folder comes before what begins with its name, and with it all that is in it. */
+/*
+ * Returns the next byte. A folder sorts before names that begin with its name, and so do its
+ * contents.
+ */
 static int sample_list_next(cursor *c)
 {
     if (*c->at == '\0' && c->name != NULL) {
@@ -219,7 +223,7 @@ static bool is_main(const maker *m, const char *extension)
     return m->recordings ? is_recording(extension) : sl_member_is_picture(extension);
 }
 
-/* Number of an extension as it is spelled behind a key; UINT32_MAX: there are too many. */
+/* Returns the number of an extension as it is spelled; UINT32_MAX: too many. */
 static uint32_t spelling_of(sl_sample_list *list, const char *spelled, const char *extension)
 {
     for (uint32_t i = 0; i < list->spelling_count; i++) {
@@ -236,14 +240,14 @@ static uint32_t spelling_of(sl_sample_list *list, const char *spelled, const cha
     return list->spelling_count++;
 }
 
-/* Files of one key. */
+/* The files of one key. */
 typedef struct group {
-    uint64_t first, end, main; /* main UINT64_MAX: none is */
+    uint64_t first, end, main; /* main UINT64_MAX: no main file */
     uint32_t pictures;
     bool has_class;
 } group;
 
-/* The group that begins at a file. */
+/* Returns the group that begins at a file. */
 static group sample_list_find_group(const maker *m, uint64_t first)
 {
     const sl_sample_list *list = m->list;
@@ -272,7 +276,7 @@ static sluice_status sample_list_refuse_part(const maker *m, const char *name, c
         "the extension of \"%.256s\" (everything after the first dot of its name) %s", name, why);
 }
 
-/* To the sample that was added last. */
+/* Adds a part to the last sample. */
 static sluice_status sample_list_add_part(maker *m, const char *name)
 {
     sl_sample_list *list = m->list;

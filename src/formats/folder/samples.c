@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * samples: the dataset of an unpacked WebDataset, each sample several files. One thread opens;
- * then it is immutable.
+ * samples: the dataset of an unpacked WebDataset, where a sample is several files.
+ *
+ * One thread opens; then it is immutable.
  */
 #include "samples.h"
 
@@ -25,7 +26,7 @@ typedef struct samples {
     sl_dataset base;
     sl_sample_list list;
     sl_member_fields fields;
-    uint32_t field_of[SL_SAMPLE_SPELLINGS_MAX]; /* of each spelling */
+    uint32_t field_of[SL_SAMPLE_SPELLINGS_MAX]; /* by spelling */
     char *root;
 } samples;
 
@@ -74,7 +75,7 @@ static sl_refusal samples_take_part(const samples *own, uint32_t field, uint32_t
                : samples_refuse_part(own, field, part, "not a whole number");
 }
 
-/* The parts are one behind the other, and their sizes behind them. */
+/* Unpacks the parts, which are stored back to back, followed by their sizes. */
 static sl_refusal take_parts(const samples *own, const sl_sample_item *item, sl_bytes bytes,
                              sl_values *values)
 {
@@ -180,10 +181,10 @@ static uint32_t samples_files_of(void *ctx, uint32_t object)
 
 /* ---- whether it is one ---- */
 
-/* A folder's name: letters, a number, and what may be behind it. */
+/* A folder name: letters, a number, and a possible suffix. */
 typedef struct numbered {
-    size_t before; /* bytes before the number, */
-    size_t end;    /* and up to its end */
+    size_t before; /* length before the number */
+    size_t end;    /* length up to the number's end */
     uint64_t number;
 } numbered;
 
@@ -196,9 +197,11 @@ static bool samples_parse(const char *name, numbered *parts)
     return parts->end > parts->before;
 }
 
-/* Whether class folders are called by numbers only ("00017"), or alike and by numbers that follow
- * one another ("part-00017"), as no classes are; those of unpacking that have no names
- * ("class-00000003") are. */
+/*
+ * Returns whether class folders are named only by numbers ("00017"), or by a prefix and consecutive
+ * numbers ("part-00017"), unlike classes. Unpacked classes without names ("class-00000003") are
+ * classes.
+ */
 static bool are_numbered(const sl_folder_list *list)
 {
     numbered first = {.before = 0};
@@ -240,7 +243,7 @@ static bool is_one(const sl_sample_list *found, const sl_folder_list *list)
 
 /* ---- opening ---- */
 
-/* Over keys and what there is of each. */
+/* Computes the fingerprint of the keys and their parts. */
 static uint64_t samples_fingerprint(const samples *own)
 {
     char path[SL_PATH_BYTES];
@@ -248,7 +251,7 @@ static uint64_t samples_fingerprint(const samples *own)
     sl_checksum_begin(&stream);
     for (uint64_t i = 0; i < own->list.count; i++) {
         for (uint32_t k = 0; k < own->list.items[i].count; k++) {
-            /* Paths were shorter than this when they were listed. */
+            /* the path fits: this was checked when it was listed */
             (void)sl_sample_list_path(&own->list, i, k, path, sizeof(path));
             sl_checksum_add(&stream, path, strlen(path) + 1);
         }
@@ -318,7 +321,7 @@ sluice_status sl_samples_open(sl_dataset **dataset, const char *root, const sl_f
                               sluice_error *error)
 {
     const bool recordings = list->file_count == 0;
-    /* A look at the counts first: folders of pictures alone are not listed again. */
+    /* checks the counts first, so that folders with only images are not listed again */
     if (list->others == 0 || 2 * list->others < list->file_count ||
         (!list->flat && list->beside.count > 0 && list->file_count > 0)) {
         return SLUICE_END;
@@ -331,7 +334,7 @@ sluice_status sl_samples_open(sl_dataset **dataset, const char *root, const sl_f
     if (status == SLUICE_OK && !is_one(&own->list, list)) {
         status = SLUICE_END;
     }
-    /* Such as are no samples are called in any way. */
+    /* files that are not samples may have any name */
     if (status == SLUICE_UNSUPPORTED && list->file_count > 0 && !list->flat) {
         status = SLUICE_END;
     }

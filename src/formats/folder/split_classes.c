@@ -14,18 +14,18 @@
 /* A class, and its new number. */
 typedef struct split_class {
     uint64_t name;   /* arena offset */
-    uint32_t before; /* its number in the list; UINT32_MAX: it was not there */
-    bool shared;     /* some split has it */
+    uint32_t before; /* its number in the list; UINT32_MAX: it was not in the list */
+    bool shared;     /* true if some split has it */
 } split_class;
 
 typedef struct split_classes {
     sl_folder_list *list;
     split_class
-        *classes; /* `known` of them are in the order of their names; then the split's own */
+        *classes; /* classes: `known` of them sorted by name; then the current split's own */
     uint64_t count, capacity, known;
     bool allow_empty;
-    const char *split; /* at hand: */
-    bool joins;        /* it has a known class */
+    const char *split; /* state of the current split: */
+    bool joins;        /* true if it has a known class */
 } split_classes;
 
 static bool split_classes_push(split_classes *all, const split_class *one)
@@ -37,7 +37,7 @@ static bool split_classes_push(split_classes *all, const split_class *one)
     return fits;
 }
 
-/* The known class of that name. */
+/* Returns the known class with a name. */
 static split_class *split_classes_find(const split_classes *all, const char *name)
 {
     uint64_t low = 0;
@@ -54,7 +54,7 @@ static split_class *split_classes_find(const split_classes *all, const char *nam
     return NULL;
 }
 
-/* Ends the listing at the first one. */
+/* Ends the listing at the first entry. */
 static sluice_status split_classes_meet(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     bool *found = ctx;
@@ -67,7 +67,7 @@ static sluice_status split_classes_meet(void *ctx, const sl_store_entry *entry, 
     return *found ? SLUICE_CANCELED : SLUICE_OK;
 }
 
-/* Whether it may hold a picture. */
+/* Returns whether a folder may contain an image. */
 static sluice_status is_class(const char *path, bool *found, sluice_error *error)
 {
     const sluice_status status =
@@ -112,7 +112,7 @@ static int split_classes_by_name(const void *a, const void *b, void *arena)
     return strcmp((const char *)arena + left->name, (const char *)arena + right->name);
 }
 
-/* Those that no split has come last. */
+/* Compares numbers; classes that no split has come last. */
 static int split_classes_by_number(const void *a, const void *b, void *arena)
 {
     const split_class *left = a;
@@ -128,8 +128,10 @@ static void split_classes_sort(split_classes *all, int (*order)(const void *, co
     }
 }
 
-/* Adds the classes of a split that has one of those that are known. Another one has pictures
- * without labels, in any folder, or other things. */
+/*
+ * Adds the classes of a split that has a known class. Any other split has images without labels, or
+ * other data.
+ */
 static sluice_status split_classes_join(split_classes *all, const char *split, sluice_error *error)
 {
     all->split = split;
@@ -144,7 +146,9 @@ static sluice_status split_classes_join(split_classes *all, const char *split, s
     return status;
 }
 
-/* A split may have a class in common with another one only. */
+/*
+ * Joins splits until none is added: a split may share a class only with one that was added later.
+ */
 static sluice_status split_classes_join_all(split_classes *all, const sl_file_list *splits,
                                             sluice_error *error)
 {
@@ -168,7 +172,7 @@ static sluice_status split_classes_join_all(split_classes *all, const sl_file_li
     return status;
 }
 
-/* The list's classes become these. */
+/* Replaces the list's classes. */
 static sluice_status split_classes_store(const split_classes *all, sl_seen_names *added,
                                          sluice_error *error)
 {
