@@ -6,7 +6,7 @@
 
 enum { CHANNELS = 1, WIDTH = 3, DATA = 4, LABEL = 5, FLOATS = 6, ENCODED = 7 };
 
-/* False: a field of a Datum is of another type. */
+/* Takes a field. False: it has the wrong type for a Datum. */
 static bool datum_take(sl_datum *datum, const sl_wire_field *field)
 {
     switch (field->number) {
@@ -17,7 +17,7 @@ static bool datum_take(sl_datum *datum, const sl_wire_field *field)
         datum->labelled = true;
         datum->label = (int32_t)(uint32_t)field->varint;
         return field->type == SL_WIRE_VARINT;
-    case FLOATS: /* one, or many packed */
+    case FLOATS: /* one number, or many packed */
         datum->floats = true;
         return field->type == SL_WIRE_FIXED32 || field->type == SL_WIRE_BYTES;
     case ENCODED:
@@ -34,7 +34,7 @@ static bool datum_take(sl_datum *datum, const sl_wire_field *field)
     return true;
 }
 
-/* Without multiplying: the numbers may be any. */
+/* Compares without multiplying, since the numbers may be anything. */
 static bool fills(const uint64_t shape[3], uint64_t bytes)
 {
     for (int i = 0; i < 3; i++) {

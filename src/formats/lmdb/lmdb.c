@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LMDB files: folders with data.mdb, or such a file by itself. Opening walks the keys once
- * (lmdb_index.h); what the values are is found by looking at some (lmdb_values.h). Then a sample is
- * a range of the file, read by the same queue as all others: nothing is mapped. Its head (a
- * node's, or that of the value's pages) is read with it and shows most changes of the file.
+ * lmdb: opens LMDB files: folders with data.mdb, or such a file by itself.
+ *
+ * Opening walks the keys once (lmdb_index.h) and looks at some values to determine their kind
+ * (lmdb_values.h). A sample is then a byte range of the file, read through the common queue;
+ * nothing is mapped. The node or value-page header is read with it and reveals most changes to the
+ * file.
  */
 #include "dataset.h"
 #include "file_list.h"
@@ -24,8 +26,8 @@ typedef struct lmdb {
     sl_source_fields fields;
     sl_lmdb_columns columns;
     sl_file_list list;
-    sl_lmdb_index *indexes; /* one of each file */
-    sl_side_columns labels; /* of text recognition */
+    sl_lmdb_index *indexes; /* one per file */
+    sl_side_columns labels; /* labels of text recognition */
 } lmdb;
 
 static const lmdb *lmdb_of(const sl_dataset *dataset)
@@ -63,7 +65,7 @@ static sl_refusal lmdb_value_of(const lmdb *self, const sl_sample *sample, sl_by
                          self->indexes[sample->place.object].page_bytes, value);
 }
 
-/* A sample while it is taken apart. */
+/* State of unpacking a sample. */
 typedef struct parts {
     const lmdb *self;
     const sl_sample *sample;
@@ -113,7 +115,7 @@ static sl_refusal lmdb_unpack(const sl_dataset *dataset, const sl_sample *sample
     return why;
 }
 
-/* Keys are for people: those that are no text are none. */
+/* Returns whether a key is text. Keys are for people, so others are not shown. */
 static bool is_printable(sl_bytes key)
 {
     for (size_t i = 0; i < key.size; i++) {
@@ -184,7 +186,7 @@ static const sl_dataset_ops lmdb_ops = {
 
 /* ---- paths ---- */
 
-/* The file of a path: itself, or data.mdb in a folder. False: it is too long. */
+/* Writes the file of a path: itself, or data.mdb in a folder. False: too long. */
 static bool lmdb_name_file(char name[SL_PATH_BYTES], const char *path)
 {
     const char *in_folder = sl_store_has_folder(path) ? "/data.mdb" : "";
@@ -196,14 +198,14 @@ static bool lmdb_probe(sl_look *look)
 {
     char name[SL_PATH_BYTES];
     if (sl_look_is_folder(look)) {
-        /* data.mdb: whatever is wrong with it is said by its name */
+        /* data.mdb claims the folder, so that errors in it are reported */
         return sl_path_join(name, look->path, "data.mdb") && sl_store_has_file(name);
     }
     const sl_bytes head = sl_look_head(look, SL_LMDB_META_BYTES);
     return head.size == SL_LMDB_META_BYTES && sl_lmdb_begins(head.data);
 }
 
-/* data.mdb is asked for by `probe`; beside it is lock.mdb. */
+/* data.mdb is handled by `probe`, since lock.mdb is beside it */
 static bool lmdb_is_file(const char *name)
 {
     return sl_ends_with(name, ".lmdb") ||

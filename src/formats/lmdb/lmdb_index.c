@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lmdb_index.c: makes the index by one walk over the entries (lmdb_walk.h), on the opener's thread.
+ * lmdb_index: builds the index in one walk over the entries (lmdb_walk.h), on the opener's thread.
  *
- * Whether the file is one of text recognition is known by the first key that could be a sample's;
- * where no label follows, it is walked again as a plain one. Images and labels come in the order of
- * their digits, so that one pass over the images finds each label's (`labelled`).
+ * The first key that can belong to a sample shows whether the file may be one of text recognition;
+ * if no label follows, the file is walked again as a plain one. Images and labels are sorted by
+ * their digits, so one pass over the images finds each label (`labelled`).
  */
 #include "lmdb_index.h"
 
@@ -36,7 +36,9 @@ static bool lmdb_index_is_number(sl_bytes value)
     return good;
 }
 
-/* What writers add to their samples. `value`: of no bytes where it is not in the leaf. */
+/*
+ * Returns whether writers added the entry to the samples. `value`: empty if it is not in the leaf.
+ */
 static bool is_added(sl_bytes key, sl_bytes value)
 {
     static const char *const counts[] = {"num-samples", "num_samples", "length", "len"};
@@ -53,8 +55,8 @@ static bool is_added(sl_bytes key, sl_bytes value)
 }
 
 /*
- * The digits behind a prefix, as a number that is in order as they are among keys: 4 bits each,
- * from the top. False: it has none, or more than 16.
+ * Reads the digits after a prefix as a number that sorts like the keys: 4 bits each, from the top.
+ * False: none, or more than 16.
  */
 static bool digits_behind(sl_bytes key, const char *prefix, uint64_t *digits)
 {
@@ -87,9 +89,10 @@ static key_kind lmdb_key_kind(bool recognition, sl_bytes key, sl_bytes value, ui
 typedef struct maker {
     sl_lmdb_index *index;
     sl_side_columns *labels;
-    bool begun;                  /* the first sample's key was seen */
-    uint64_t *digits;            /* of images */
-    uint64_t capacity, labelled; /* images whose label is known, or known not to be there */
+    bool begun;       /* true once the first sample's key was seen */
+    uint64_t *digits; /* digits of the images */
+    uint64_t capacity,
+        labelled; /* capacity of `digits`; images whose label is known or known to be missing */
     uint64_t label_count, label_bytes, left_out;
 } maker;
 
@@ -100,7 +103,7 @@ static sluice_status lmdb_index_refuse(const sl_lmdb_entry *entry, const char *t
                          "%s", text);
 }
 
-/* Keeps the leaf if it is another than the last one. */
+/* Records the leaf if it differs from the last one. */
 static bool keep_leaf(sl_lmdb_index *index, uint64_t page)
 {
     if (index->leaf_count > 0 && index->leaves[index->leaf_count - 1].page == page) {
@@ -140,7 +143,7 @@ static sluice_status lmdb_add_sample(maker *m, const sl_lmdb_entry *entry, uint6
     return SLUICE_OK;
 }
 
-/* Says of the images before number `end` that they have no label. */
+/* Marks the images before number `end` that have no label. */
 static sluice_status pass_images(maker *m, uint64_t end, sluice_error *error)
 {
     const sl_value none = {.present = false};
@@ -160,7 +163,7 @@ static sluice_status put_label(maker *m, sl_bytes text, sluice_error *error)
     return sl_side_columns_put(m->labels, 0, &value, error);
 }
 
-/* Of the image that is number `labelled`. */
+/* Reads the label of image number `labelled`. */
 static sluice_status read_label(maker *m, const sl_lmdb_entry *entry, sluice_error *error)
 {
     const sl_lmdb *file = entry->file;
@@ -202,7 +205,7 @@ static sluice_status lmdb_add_label(maker *m, const sl_lmdb_entry *entry, uint64
         return status;
     }
     if (image == images || m->digits[image] != digits) {
-        m->left_out++; /* a text without a picture */
+        m->left_out++; /* a text without an image */
         return SLUICE_OK;
     }
     return read_label(m, entry, error);
@@ -229,7 +232,7 @@ static sluice_status lmdb_index_take(void *ctx, const sl_lmdb_entry *entry, slui
     return SLUICE_OK;
 }
 
-/* `recognition`: it may be that. */
+/* `recognition`: the file may be one of text recognition. */
 static sluice_status lmdb_index_walk(maker *m, const sl_lmdb *file, bool recognition,
                                      sluice_error *error)
 {
@@ -262,7 +265,7 @@ sluice_status sl_lmdb_index_make(sl_lmdb_index *index, const char *path, sl_side
     const bool plain = (file.tree.flags & (SL_LMDB_REVERSE_KEYS | SL_LMDB_NUMBER_KEYS)) != 0;
     status = lmdb_index_walk(&m, &file, !plain, error);
     if (status == SLUICE_OK && index->recognition && m.label_count == 0) {
-        /* Pictures called "image-N" without labels: what else there is are samples, too. */
+        /* images named "image-N" without labels: other entries are samples too */
         sl_lmdb_index_close(index);
         status = lmdb_index_walk(&m, &file, false, error);
     }

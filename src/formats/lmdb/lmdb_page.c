@@ -7,18 +7,18 @@
 
 enum {
     VERSION = 1,
-    NODE = 8, /* bytes of a node before its key */
+    NODE = 8, /* size of a node before its key */
     MAGIC_AT = 16,
-    MAGIC_AT_32 = 12, /* where page numbers have 32 bits */
+    MAGIC_AT_32 = 12, /* offset in files with 32-bit page numbers */
     FREE_TREE_AT = 40,
     MAIN_TREE_AT = 88,
     LAST_PAGE_AT = 136,
     TRANSACTION_AT = 144
 };
 
-/* Of a page. */
+/* Flags of a page. */
 enum { BRANCH = 1, LEAF = 2, APART = 4, META = 8, FIXED = 0x20, SUB = 0x40 };
-/* Of a leaf's node. */
+/* Flags of a leaf's node. */
 enum { NODE_APART = 1, NODE_TREE = 2, NODE_SEVERAL = 4 };
 
 static const char several[] = "its keys have several values each (MDB_DUPSORT), which is not "
@@ -153,7 +153,7 @@ sl_refusal sl_lmdb_tree_of(const sl_lmdb_node *node, sl_lmdb_tree *tree)
     return why;
 }
 
-/* ---- what is stored of an entry ---- */
+/* ---- stored entries ---- */
 
 static const char changed[] =
     "the entry does not match the index: it is damaged, or was modified since it was opened";

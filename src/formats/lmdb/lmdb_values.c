@@ -8,7 +8,7 @@
 
 /* ---- looking ---- */
 
-/* Of protocol 2 or later: those before begin with no mark. */
+/* Recognises pickles of protocol 2 or later; earlier ones begin without a mark. */
 static bool is_pickle(sl_bytes value)
 {
     return value.size > 2 && value.data[0] == 0x80 && value.data[1] >= 2 && value.data[1] <= 5 &&

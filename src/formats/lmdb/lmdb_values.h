@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lmdb_values: what the values of an LMDB dataset are, and what a sample has of them.
+ * lmdb_values: determines the kind of values in an LMDB dataset, and reads a sample's values.
  *
- * Purpose: LMDB knows bytes only, so that some values are looked at, and what comes later is held
- * against that. Values are one of: Caffe's Datums of pictures (columns image, label) or of pixels
- * (data, label), pictures (image), text (data), other bytes (data). Pickled values are refused:
- * loading them would run what they say. A few that look like it are, too, unless a type is chosen.
- * Text recognition has the column label besides, which is not
- * in the value. Threads: looked at by one; the rest is pure and does not allocate.
+ * Purpose: LMDB stores plain bytes, so opening looks at some values, and later ones must match
+ * them. Values are one of: Caffe Datums of images (columns image, label) or of pixels (data,
+ * label), images (image), text (data), other bytes (data). Pickled values are rejected, since
+ * loading them would run their code; so are values that only look pickled, unless a type is chosen.
+ * Text recognition also has the column label, which is not in the value. Threads: looked at by one;
+ * the rest is pure and does not allocate.
  */
 #ifndef SL_LMDB_VALUES_H
 #define SL_LMDB_VALUES_H
@@ -15,20 +15,20 @@
 #include "datum.h"
 #include "source_columns.h"
 
-/* What a column is made of. */
+/* Source of a column. */
 typedef enum sl_lmdb_part {
-    SL_LMDB_VALUE,        /* all of the value */
-    SL_LMDB_DATUM_FILE,   /* the Datum's picture */
-    SL_LMDB_DATUM_PIXELS, /* its pixels: a tensor of channels, height and width */
+    SL_LMDB_VALUE,        /* the whole value */
+    SL_LMDB_DATUM_FILE,   /* the Datum's image */
+    SL_LMDB_DATUM_PIXELS, /* the Datum's pixels: a tensor of channels, height and width */
     SL_LMDB_DATUM_LABEL,
     SL_LMDB_LABEL /* kept beside the file */
 } sl_lmdb_part;
 
-/* What was seen, of values that are not empty. Of all zero: nothing. */
+/* Counts over the non-empty values looked at; zeroed: none. */
 typedef struct sl_lmdb_look {
     uint32_t values, pictures, texts, datums, pickles;
-    uint32_t files, floats, labels; /* of Datums */
-    uint64_t shape[3];              /* of the Datums that are pixels; 0: they differ */
+    uint32_t files, floats, labels; /* counts over Datums */
+    uint64_t shape[3];              /* shape of Datums with pixels; 0: differs */
     bool shaped;
 } sl_lmdb_look;
 
@@ -40,16 +40,19 @@ typedef struct sl_lmdb_columns {
     uint32_t count;
     sl_source_column of[SL_LMDB_COLUMNS_MAX];
     sl_lmdb_part parts[SL_LMDB_COLUMNS_MAX];
-    const char *words; /* for people: what the values are */
+    const char *words; /* description of the values, for users */
 } sl_lmdb_columns;
 
-/* What the values are by what was seen. `label`: of text recognition; NULL: it is not that. */
+/*
+ * Determines the columns from the values seen. `label`: of text recognition; NULL: not text
+ * recognition.
+ */
 void sl_lmdb_columns_make(sl_lmdb_columns *columns, const sl_lmdb_look *look,
                           const sl_field *label);
 
 /*
- * A Datum's part as a value of `field`, but for its `offset`. Refuses what is not as the ones that
- * were looked at.
+ * Makes a value of `field` from a part of a Datum, except for its `offset`. Rejects a Datum unlike
+ * those looked at.
  */
 sl_refusal sl_lmdb_datum_value(const sl_datum *datum, sl_lmdb_part part, const sl_field *field,
                                sl_value *value);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lmdb_walk.c: opens an LMDB file and walks its tree, on the opener's thread.
+ * lmdb_walk: opens an LMDB file and walks its tree, on the opener's thread.
  *
- * Every number of a page is checked before it is read (lmdb_holds), every page is entered once
- * (`seen`), and no deeper than the tree says: a walk ends whatever the file holds.
+ * Every number of a page is checked before use (lmdb_holds). Every page is entered once (`seen`),
+ * and only as deep as the tree's depth, so a walk ends regardless of the file's contents.
  */
 #include "lmdb_walk.h"
 
@@ -20,7 +20,7 @@ static sluice_status lmdb_corrupt(const sl_lmdb *file, uint64_t offset, const ch
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)offset, "%s", text);
 }
 
-/* What was found of bytes at `offset`. */
+/* Reports an error found in bytes at `offset`. */
 static sluice_status lmdb_check(const sl_lmdb *file, uint64_t offset, sl_refusal why,
                                 sluice_error *error)
 {
@@ -31,7 +31,9 @@ static sluice_status lmdb_check(const sl_lmdb *file, uint64_t offset, sl_refusal
 
 /* ---- pages ---- */
 
-/* Whether `count` pages from `number` on can be there, and `bytes` of them in the file. */
+/*
+ * Returns whether the `count` pages from `number` on can exist, with `bytes` of them in the file.
+ */
 static bool lmdb_holds(const sl_lmdb *file, uint64_t number, uint64_t count, uint64_t bytes)
 {
     const uint64_t last = file->meta.last_page;
@@ -71,7 +73,7 @@ static sluice_status read_meta(const sl_lmdb *file, uint64_t offset, sl_lmdb_met
     return lmdb_check(file, offset, sl_lmdb_meta_parse(meta, head), error);
 }
 
-/* The tree of the one named database that there is, where there is nothing else. */
+/* Enters the only named database, if there are no other entries. */
 static sluice_status enter_named(sl_lmdb *file, sluice_error *error)
 {
     sl_lmdb_page page = {.leaf = false};
@@ -125,7 +127,7 @@ sluice_status sl_lmdb_open(sl_lmdb *file, const char *path, sluice_error *error)
     sluice_status status =
         sl_handle_open(&file->from, (sl_file_name){STAGE, path}, &file->file, error);
     if (status == SLUICE_OK) {
-        sl_handle_advise(&file->from, SL_ADVICE_RANDOM, 0, 0); /* values are not wanted */
+        sl_handle_advise(&file->from, SL_ADVICE_RANDOM, 0, 0); /* values are not read */
         status = find_tree(file, error);
     }
     if (status < 0) {
@@ -143,7 +145,7 @@ void sl_lmdb_close(sl_lmdb *file)
 
 typedef struct level {
     sl_lmdb_page page;
-    uint64_t number; /* of the page */
+    uint64_t number; /* page number */
     uint32_t next;   /* node */
 } level;
 
@@ -152,13 +154,13 @@ typedef struct walker {
     sl_lmdb_visit visit;
     void *ctx;
     uint8_t *pages;
-    uint8_t *seen; /* a bit for each page of the file: it was looked at */
+    uint8_t *seen; /* one bit per page of the file: already looked at */
     uint64_t entries;
-    uint32_t depth; /* levels in use */
+    uint32_t depth; /* number of levels in use */
     level levels[SL_LMDB_DEPTH_MAX];
 } walker;
 
-/* Children are read one after the other: has the kernel fetch those of a page at once. */
+/* Has the kernel prefetch all children of a page, which are then read one after another. */
 static void announce(const walker *w, const level *at)
 {
     const uint64_t bytes = w->file->meta.page_bytes;
@@ -168,7 +170,7 @@ static void announce(const walker *w, const level *at)
         sl_lmdb_node node;
         if (sl_lmdb_node_at(&at->page, i, &node).text != NULL ||
             !lmdb_holds(w->file, node.page, 1, bytes)) {
-            return; /* walking will say it */
+            return; /* walking reports it */
         }
         if (count > 0 && node.page == first + count) {
             count++;
@@ -185,7 +187,7 @@ static void announce(const walker *w, const level *at)
     }
 }
 
-/* Whether a page of the file was looked at before. */
+/* Marks a page as looked at; returns whether it already was. */
 static bool was_seen(const walker *w, uint64_t number)
 {
     const uint8_t bit = (uint8_t)(1U << (number & 7));
@@ -194,7 +196,7 @@ static bool was_seen(const walker *w, uint64_t number)
     return seen;
 }
 
-/* `from`: where its number stands. */
+/* Enters a page. `from`: offset of the reference to it. */
 static sluice_status lmdb_walk_enter(walker *w, uint64_t number, uint64_t from, sluice_error *error)
 {
     const sl_lmdb *file = w->file;
