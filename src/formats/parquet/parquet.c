@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parquet files: a columnar table (columnar.h). Columns of large values, such as those of pictures,
- * are read sample by sample, by an index (parquet_reads.h): the bytes that a row's values are in,
- * with their lengths in front, which are checked, or the pages, which are unpacked in the values'
- * space. The others are read at open.
+ * parquet: opens Parquet files as a columnar table (columnar.h).
+ *
+ * Columns of large values, such as images, are read sample by sample through an index
+ * (parquet_reads.h). A read covers a row's values with their lengths in front, which are checked,
+ * or the pages, which are unpacked in the values' buffer. Other columns are read at open.
  */
 #include "memory.h"
 #include "parquet_check.h"
@@ -65,7 +66,7 @@ static sluice_status parquet_check_object(const sl_dataset *dataset, uint32_t ob
 
 static const sl_check_ops parquet_checks = {.check_object = parquet_check_object};
 
-/* ---- what is one ---- */
+/* ---- recognising files ---- */
 
 static bool parquet_is_named(const char *name)
 {

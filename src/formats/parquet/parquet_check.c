@@ -8,16 +8,16 @@
 #include "store.h"
 
 #define STAGE "dataset"
-/* Of a page, read at once. */
+/* Bytes of a page that are read at once. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
-/* A file while it is checked. */
+/* State of checking a file. */
 typedef struct check {
     const sl_parquets *own;
     sl_findings *findings;
     const char *path;
     sl_handle from;
-    const uint16_t *order; /* of the file's leaves */
+    const uint16_t *order; /* order of the file's leaves */
     sl_parquet parquet;
     sl_parquet_walk walk;
     uint8_t piece[PIECE_BYTES];
@@ -32,8 +32,10 @@ static bool is_read(const sl_parquets *own, uint32_t leaf)
     return i < own->table.plan.large_count;
 }
 
-/* Whether unpacking it, which has been done or will be with its samples, tells that it is right:
- * gzip has a checksum of what it holds, and all of the page must be in it. */
+/*
+ * Returns whether unpacking, which was done or will be done with the samples, verifies the page:
+ * gzip has a checksum of its contents, which must include the whole page.
+ */
 static bool tells_by_itself(const check *c, const sl_parquet_page *page)
 {
     return page->compressed && c->walk.codec == SL_PAGE_GZIP &&
@@ -84,7 +86,10 @@ static sluice_status check_page(check *c, uint32_t leaf, const sl_parquet_page *
     return status;
 }
 
-/* A header that is damaged ends the column: where the next page begins is not known then. */
+/*
+ * Checks the pages of a column. A damaged header ends it, since the next page's offset is then
+ * unknown.
+ */
 static sluice_status parquet_check_chunk(check *c, uint32_t group, uint32_t leaf,
                                          sluice_error *error)
 {
@@ -153,5 +158,5 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
         findings->report(findings->ctx, &error);
     }
     sl_free(c);
-    return SLUICE_OK; /* what is wrong with which sample is worth knowing */
+    return SLUICE_OK; /* continues, to report which samples are damaged */
 }

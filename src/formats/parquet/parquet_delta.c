@@ -71,7 +71,7 @@ static uint64_t read_bits(const uint8_t *bytes, uint64_t bit, uint32_t width)
     return value;
 }
 
-/* What a block goes on from. */
+/* State of the sum at a block. */
 typedef struct sum {
     int64_t *to;
     uint32_t done, count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parquet_delta: numbers stored as differences (DELTA_BINARY_PACKED). Source: Encodings.md.
+ * parquet_delta: decodes numbers stored as differences (DELTA_BINARY_PACKED). Source: Encodings.md.
  * Threads: pure.
  */
 #ifndef SL_PARQUET_DELTA_H
@@ -10,10 +10,12 @@
 
 #include <stdbool.h>
 
-/* How many numbers the bytes say that they are; false: they are damaged, or more than `most`. */
+/* Reads the number of values; false: damaged, or more than `most`. */
 bool sl_parquet_delta_count(sl_bytes bytes, uint32_t most, uint32_t *count);
-/* Reads all of them to `to`, which has space for `count` as told; `*used`: bytes that they take.
- * False: they are damaged. */
+/*
+ * Reads all values to `to`, which has space for the `count` from sl_parquet_delta_count; `*used`:
+ * their size in bytes. False: damaged.
+ */
 bool sl_parquet_delta_read(sl_bytes bytes, int64_t *to, uint32_t count, size_t *used);
 
 #endif

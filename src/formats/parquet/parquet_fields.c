@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of Parquet files, and where each is had from. */
+/* parquet_fields: the fields of Parquet files, and the source of each. */
 #include "media.h"
 #include "memory.h"
 #include "open_many.h"
@@ -31,7 +31,7 @@ static sluice_status take_first(void *ctx, const sl_parquet_slot *slot, sluice_e
     return SLUICE_END;
 }
 
-/* The first value of the first file. */
+/* Looks at the first value of the first file. */
 static sluice_status parquet_fields_look_at(const sl_parquet_opening *o, uint32_t leaf, glance *g,
                                             sluice_error *error)
 {
@@ -48,7 +48,10 @@ static sluice_status parquet_fields_look_at(const sl_parquet_opening *o, uint32_
     return status;
 }
 
-/* What nothing is said of may be a picture; and what is said to be one may be elsewhere. */
+/*
+ * Looks at a column: one without a declared type may hold images, and declared images may be
+ * outside the file.
+ */
 static sluice_status parquet_fields_look_at_column(const sl_parquet_opening *o, uint32_t number,
                                                    sluice_error *error)
 {
@@ -88,10 +91,10 @@ static sluice_status parquet_fields_look_at_columns(sl_parquet_opening *o, sluic
 
 #define INNER_ANY UINT64_MAX
 
-/* The length of the lists in lists, while it is one. */
+/* State of measuring inner lists, while all have one length. */
 typedef struct measure {
     const sl_parquet_leaf *leaf;
-    uint64_t inner, length; /* elements of the list at hand, of those before */
+    uint64_t inner, length; /* elements of the current inner list; length of the earlier ones */
     bool is_open;
 } measure;
 
@@ -114,7 +117,8 @@ static sluice_status measure_slot(void *ctx, const sl_parquet_slot *slot, sluice
         return SLUICE_END;
     }
     if (slot->rep < m->leaf->max_rep) {
-        m->is_open = slot->def + 1 >= m->leaf->item_def; /* a list, not a null or nothing */
+        m->is_open = slot->def + 1 >=
+                     m->leaf->item_def; /* an inner list, not a null or an empty outer list */
         m->inner = 0;
     }
     m->inner += slot->def >= m->leaf->item_def;
@@ -160,7 +164,7 @@ static sluice_status measure_column(sl_parquet_opening *o, uint32_t number, slui
     return status;
 }
 
-/* Lists of lists are tensors where all of the inner ones have one length. */
+/* Makes lists of lists tensors, if all inner lists have the same length. */
 static sluice_status measure_columns(sl_parquet_opening *o, const sluice_dataset_options *options,
                                      sluice_error *error)
 {
@@ -174,9 +178,9 @@ static sluice_status measure_columns(sl_parquet_opening *o, const sluice_dataset
     return status;
 }
 
-/* ---- lists of pictures ---- */
+/* ---- lists of images ---- */
 
-/* Space for its rows; and where those of each group begin. */
+/* Allocates the rows of a list column, and sets where those of each group begin. */
 static sluice_status parquet_fields_open_list(sl_parquet_opening *o, uint32_t leaf, uint32_t guide,
                                               sluice_error *error)
 {
@@ -220,7 +224,7 @@ static sluice_status read_lists(void *ctx, uint32_t number, sluice_error *error)
     return status;
 }
 
-/* Lists become columns: as many as the longest of their rows, over all groups, has elements. */
+/* Turns a list into columns: one per element of its longest row, over all groups. */
 static sluice_status parquet_fields_spread_lists(sl_parquet_opening *o,
                                                  const sluice_dataset_options *options,
                                                  sluice_error *error)
@@ -261,15 +265,15 @@ static sluice_status find_lists(sl_parquet_opening *o, const sluice_dataset_opti
     return status == SLUICE_OK ? parquet_fields_spread_lists(o, options, error) : status;
 }
 
-/* ---- what is read ---- */
+/* ---- choosing fields to read ---- */
 
-/* Bytes of a column, as they are meant. */
+/* Returns the unpacked size of a column. */
 static uint64_t parquet_fields_bytes_of(void *ctx, uint32_t column)
 {
     uint64_t bytes = 0;
     const sl_parquet_opening *o = ctx;
     if (o->columns.of[column].leaf == SL_FIELD_NONE) {
-        return 0; /* names of folders: rows share them */
+        return 0; /* folder names are shared by rows */
     }
     for (uint32_t i = 0; i < o->own->set.list.count; i++) {
         const sl_parquet *file = &o->files[i];
@@ -281,20 +285,22 @@ static uint64_t parquet_fields_bytes_of(void *ctx, uint32_t column)
     return bytes;
 }
 
-/* Whether it has more than numbers of one: bytes, or lists whose elements are stored as the tensor
- * has them. */
+/*
+ * Returns whether values are larger than one number and stored in final form: bytes, or lists whose
+ * elements are stored as in the tensor.
+ */
 static bool may_be_exact(const sl_parquet_leaf *leaf)
 {
     switch (leaf->type) {
     case SL_PARQUET_BYTES:
     case SL_PARQUET_FIXED:
         return leaf->max_rep == 0;
-    case SL_PARQUET_INT32: /* of 8 and 16 bits, too, which take 32 */
+    case SL_PARQUET_INT32: /* 8 and 16 bits too are stored in 32 */
         return leaf->max_rep == 1 && leaf->bits != 8 && leaf->bits != 16;
     case SL_PARQUET_FLOAT:
     case SL_PARQUET_INT64:
     case SL_PARQUET_DOUBLE:
-        return leaf->max_rep == 1; /* lists in lists have to be counted */
+        return leaf->max_rep == 1; /* lists of lists have to be counted */
     default:
         return false;
     }
@@ -314,7 +320,10 @@ static sluice_status look_at_group(void *ctx, uint32_t number, sluice_error *err
     return status;
 }
 
-/* The chunks' codecs are known; how pages are encoded those say. */
+/*
+ * Determines whether values can be read in place. The chunks' codecs are known; the encodings are
+ * in the pages.
+ */
 static sluice_status is_exact(sl_parquet_opening *o, uint32_t column, bool *exact,
                               sluice_error *error)
 {
@@ -355,7 +364,7 @@ static sluice_status parquet_fields_by_value(void *ctx, uint32_t column, bool *b
     return status;
 }
 
-/* The index of a large column: that of a list is begun by now. */
+/* Opens the index of a large column; that of a list already exists. */
 static sluice_status open_read(sl_parquet_opening *o, uint32_t number, sluice_error *error)
 {
     sl_parquet_read *read = &o->own->reads[number];
@@ -382,7 +391,7 @@ static void note_leaf(sl_parquets *own, uint32_t leaf)
     own->leaves[leaf / 8] |= (uint8_t)(1U << leaf % 8);
 }
 
-/* Which fields are read, and which are kept in memory. */
+/* Chooses which fields are read with each sample, and which are kept in memory. */
 static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
 {
     sl_columnar_fields *plan = &o->own->table.plan;
@@ -408,7 +417,7 @@ static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
     return status;
 }
 
-/* A column that is in the files and in the names of their folders may be two things. */
+/* Rejects a column that is both in the files and in folder names, which is ambiguous. */
 static sluice_status check_keys(const sl_parquet_opening *o, sluice_error *error)
 {
     const sl_hive *hive = &o->own->hive;
@@ -426,7 +435,7 @@ static sluice_status check_keys(const sl_parquet_opening *o, sluice_error *error
     return SLUICE_OK;
 }
 
-/* Folders label=cat, label=dog are classes. */
+/* Makes folders label=cat, label=dog the classes. */
 static void name_hive_classes(sl_parquet_opening *o)
 {
     sl_columnar *table = &o->own->table;

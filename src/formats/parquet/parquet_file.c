@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the end of a file, then its footer into chunks, of which is checked that they are in the
- * file and do not overlap. One thread a file.
+ * parquet_file: reads a file's footer into chunks, and checks that these are in the file and do not
+ * overlap. One thread per file.
  */
 #include "parquet_file.h"
 
@@ -17,8 +17,10 @@
 
 enum { MAGIC_BYTES = 4, TAIL_BYTES = 8, END_BYTES = 64 << 10 };
 
-/* Values for each byte of a file, at most, and those that even a small one may have: runs of equal
- * values take hardly a byte, but a count that is only claimed is not to cost time. */
+/*
+ * Limits of values per byte of a file, and for small files. Runs of equal values take almost no
+ * bytes, but a false count must not cost time.
+ */
 enum { VALUES_A_BYTE = 64, VALUES_BESIDES = 1 << 24 };
 
 bool sl_parquet_is(const uint8_t magic[4])
@@ -92,7 +94,7 @@ static uint64_t values_max(const sl_parquet *parquet)
     return parquet->file.bytes * VALUES_A_BYTE + VALUES_BESIDES;
 }
 
-/* NULL, or what is wrong. */
+/* Takes a chunk. Returns NULL, or what is wrong. */
 static const char *parquet_file_take_chunk(const sl_parquet *parquet, const chunk_facts *c,
                                            sl_parquet_chunk *chunk)
 {
@@ -167,7 +169,7 @@ static int by_offset(const void *a, const void *b)
     return (first->offset > second->offset) - (first->offset < second->offset);
 }
 
-/* Pages that several chunks shared would be read as often as a footer names them. */
+/* Checks that chunks do not share pages, which would be read once per mention. */
 static const char *check_overlaps(sl_parquet_chunk *chunks, size_t count)
 {
     uint64_t end = 0;
@@ -181,7 +183,7 @@ static const char *check_overlaps(sl_parquet_chunk *chunks, size_t count)
     return NULL;
 }
 
-/* All chunks together. */
+/* Checks all chunks together. */
 static const char *check_chunks(const sl_parquet *parquet)
 {
     const size_t count = (size_t)parquet->group_count * parquet->leaf_count;
@@ -209,7 +211,7 @@ static const char *read_groups(sl_parquet *parquet, sl_thrift *t, const sl_thrif
     if (parquet->leaves == NULL) {
         return "its row groups come before its schema";
     }
-    /* Each chunk takes some bytes of the footer, so that a count without them costs nothing. */
+    /* each chunk takes some bytes of the footer, so that a false count costs nothing */
     const uint64_t left = (uint64_t)(t->end - t->at);
     if ((uint64_t)count * (parquet->leaf_count + 1) > left) {
         return "it claims to have more row groups than its footer can describe";
@@ -315,7 +317,7 @@ static sluice_status parquet_file_refuse(const char *path, uint64_t offset, cons
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)offset, "%s", why);
 }
 
-/* How long the footer is, by the file's last bytes. */
+/* Reads the footer's size from the file's last bytes. */
 static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail, const char *path,
                                  size_t *size, sluice_error *error)
 {
@@ -335,7 +337,7 @@ static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail,
                                      error);
 }
 
-/* The file's last `size` bytes are read; the caller frees them. */
+/* Reads the file's last `size` bytes, which the caller frees. */
 static sluice_status parquet_file_read_end(const sl_parquet *parquet, const sl_handle *from,
                                            size_t size, uint8_t **end, sluice_error *error)
 {
@@ -347,7 +349,7 @@ static sluice_status parquet_file_read_end(const sl_parquet *parquet, const sl_h
     return sl_handle_read(from, *end, size, parquet->file.bytes - size, error);
 }
 
-/* Reads what most footers fit in at once; others take a second read. */
+/* Reads a footer; most fit into the first read, larger ones take a second. */
 static sluice_status read_both(sl_parquet *parquet, const sl_handle *from, uint8_t **end,
                                sluice_error *error)
 {

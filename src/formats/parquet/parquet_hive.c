@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists folders called KEY=VALUE and makes columns of their names. The opener's thread. */
+/*
+ * parquet_hive: lists folders named KEY=VALUE and makes columns of their names. Runs on the
+ * opener's thread.
+ */
 #include "parquet_hive.h"
 
 #include "error.h"
@@ -15,7 +18,7 @@
 #define STAGE   "dataset"
 #define NOTHING "__HIVE_DEFAULT_PARTITION__"
 
-/* Digits of an integer: all of them fit. */
+/* Digits of an integer that always fit. */
 enum { DIGITS_MAX = 18 };
 
 void sl_hive_close(sl_hive *hive)
@@ -55,7 +58,7 @@ static void decode(char *to, const char *from, size_t bytes)
     for (size_t at = 0; at < bytes; at++) {
         const int high = from[at] == '%' && bytes - at > 2 ? hex_of(from[at + 1]) : -1;
         const int low = high >= 0 ? hex_of(from[at + 2]) : -1;
-        const bool is_code = low >= 0 && (high | low) != 0; /* a NUL stays as it is */
+        const bool is_code = low >= 0 && (high | low) != 0; /* %00 is kept as is */
         const uint8_t byte = (uint8_t)(is_code ? high * 16 + low : from[at]);
         memcpy(&to[used++], &byte, 1);
         at += is_code ? 2 : 0;
@@ -70,12 +73,13 @@ static bool is_integer(const char *text)
     return count > 0 && count <= DIGITS_MAX && digits[count] == '\0';
 }
 
-/* ---- what is one ---- */
+/* ---- recognising files ---- */
 
-/* A look at a folder that ends at the first thing that is wanted. */
+/* A look at a folder, which ends at the first match. */
 typedef struct glance {
     const char *path;
-    bool (*is_named)(const char *name); /* files; NULL: folders that are parts are wanted alone */
+    bool (*is_named)(
+        const char *name); /* name test for files; NULL: only look for partition folders */
     bool (*of)(const char *name);
 } glance;
 
@@ -116,7 +120,7 @@ bool sl_hive_is(const char *path, bool (*is_named)(const char *name))
 
 /* ---- listing ---- */
 
-/* A folder that is listed. */
+/* A folder that is being listed. */
 typedef struct lister {
     const sl_hive_how *how;
     const char *folder;
@@ -194,7 +198,7 @@ static sluice_status list_part(sl_file_list *files, const char *folder, uint32_t
 
 /* ---- keys and values ---- */
 
-/* The next component of a path below the root; its length, 0 at the file's name. */
+/* Returns the length of the next component of a path below the root; 0 at the file name. */
 static size_t next_part(const char **at)
 {
     *at += strspn(*at, "/");
@@ -232,7 +236,7 @@ static sluice_status refuse_keys(const sl_file_list *files, uint32_t file, sluic
                          files->files[0].path);
 }
 
-/* Values are kept one for each file at first, so that they can be sorted. */
+/* Stores the values of a file's folders, at first one per file, so that they can be sorted. */
 static sluice_status take_values_of(sl_hive *hive, const sl_file_list *files, uint32_t file,
                                     size_t root, sluice_error *error)
 {
@@ -269,8 +273,7 @@ static int compare_values(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Numbers of a key's values: of[file] is 0 where there is none, and the values are in the order of
- * the files. */
+/* Numbers a key's values in the files' order; of[file] is 0 if a file has none. */
 static bool number_values(sl_hive_key *key, uint32_t files)
 {
     uint32_t next = 0;
@@ -306,7 +309,7 @@ static bool number_values(sl_hive_key *key, uint32_t files)
         char *const *found = bsearch((const void *)&key->values[i], (const void *)sorted, count,
                                      sizeof(*sorted), compare_values);
         if (*found != key->values[i]) {
-            sl_free(key->values[i]); /* another file's is kept */
+            sl_free(key->values[i]); /* another file's copy is kept */
         }
     }
     sl_free((void *)key->values);

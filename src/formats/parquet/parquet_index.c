@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills the index of one leaf in one row group, page by page. Several threads, each of a group of
- * its own. Invariant: each slot is given a size, by a page or as absent, before the group is done.
+ * parquet_index: fills the index of one leaf in one row group, page by page.
+ *
+ * Several threads, each with its own group. Invariant: each slot is given a size, by a page or as
+ * absent, before the group is done.
  */
 #include "parquet_index.h"
 
@@ -16,9 +18,11 @@
 
 #define STAGE "dataset"
 
-/* Behind a value that is larger, only the next one's length is read; else what is near, too. */
+/*
+ * After a value larger than this, only the next length is read; otherwise also the data around it.
+ */
 enum { LOOK_MAX = 4096, LOOK_BYTES = 64 << 10, LENGTH_BYTES = 4 };
-/* Of a page, in which its first level of lists is. */
+/* Bytes of a page that contain its first list level. */
 enum { FIRST_BYTES = 32 };
 
 sluice_status sl_parquet_index_open(sl_parquet_index *index, const sl_parquet_leaf *leaf,
@@ -99,23 +103,23 @@ typedef struct filler {
     const sl_parquet_leaf *leaf;
     const sl_parquet_chunk *chunk;
     sl_parquet_ranges *found;
-    uint64_t slot, end; /* of the index */
+    uint64_t slot, end; /* extent in the index */
     uint32_t file;
     sl_parquet_walk walk;
     bool has_dictionary;
     sl_parquet_page dictionary;
-    uint64_t look_at; /* of the bytes in `looked` */
+    uint64_t look_at; /* file offset of the bytes in `looked` */
     size_t look_bytes;
     uint8_t looked[LOOK_BYTES];
 } filler;
 
-/* A list of numbers is one slot: its elements are one behind the other. */
+/* Returns whether a list of numbers is one slot, since its elements are adjacent. */
 static bool is_number_list(const sl_parquet_leaf *leaf)
 {
     return leaf->max_rep > 0 && leaf->type != SL_PARQUET_BYTES;
 }
 
-/* Of an element as it is stored. */
+/* Returns the stored size of an element. */
 static uint32_t number_bytes(const sl_parquet_leaf *leaf)
 {
     return leaf->type == SL_PARQUET_INT32 || leaf->type == SL_PARQUET_FLOAT ? 4 : 8;
@@ -134,13 +138,15 @@ static sluice_status parquet_index_read_at(const filler *f, void *to, size_t byt
     return sl_handle_read(&f->place->from, to, bytes, offset, error);
 }
 
-/* The bytes of a length at `at`, of some that were read of the file; NULL: they do not have it. */
+/* Finds the length at `at` within bytes read from the file; NULL: not contained. */
 static const uint8_t *find_length(const uint8_t *bytes, size_t size, uint64_t from, uint64_t at)
 {
     return at >= from && at - from + LENGTH_BYTES <= size ? bytes + (at - from) : NULL;
 }
 
-/* The length that is at `at`: from what was read, or read, all alone or with what is behind it.
+/*
+ * Reads the length at `at`: from bytes already read, or from the file, alone or with the data
+ * behind it.
  */
 static sluice_status parquet_index_look(filler *f, uint64_t at, uint64_t end, bool alone,
                                         uint32_t *length, sluice_error *error)
@@ -169,11 +175,11 @@ static sluice_status parquet_index_look(filler *f, uint64_t at, uint64_t end, bo
     return SLUICE_OK;
 }
 
-/* Values one behind the other, each with its length in front. */
+/* Adjacent values, each with its length in front. */
 typedef struct run {
     uint64_t at, end;
-    bool was_large;  /* the last one */
-    uint64_t offset; /* of it */
+    bool was_large;  /* true if the previous value was large */
+    uint64_t offset; /* offset of the current value */
     uint32_t size;
 } run;
 
@@ -194,7 +200,7 @@ static sluice_status parquet_index_step(filler *f, run *r, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* The body of a page as it is meant, to `to`. */
+/* Unpacks the body of a page to `to`. */
 static sluice_status parquet_index_load(const filler *f, const sl_parquet_page *page, uint8_t *to,
                                         sluice_error *error)
 {
@@ -220,14 +226,13 @@ static sluice_status parquet_index_load(const filler *f, const sl_parquet_page *
     return status;
 }
 
-/* Levels in front of values: where those of lists, and of what is there, are in the file, and
- * where values begin. */
+/* Location in the file of the levels of lists, of the levels of presence, and of the values. */
 typedef struct level_place {
     sl_extent reps, defs;
     uint64_t values;
 } level_place;
 
-/* A block of levels that begins with its size, at `at`. */
+/* Locates a block of levels that begins with its size, at `at`. */
 static sluice_status place_sized(filler *f, const sl_parquet_page *page, uint64_t at,
                                  sl_extent *levels, sluice_error *error)
 {
@@ -276,7 +281,7 @@ static bool next_present(const filler *f, sl_levels *levels, bool *present)
     return true;
 }
 
-/* The next value of some that have one size, without lengths. */
+/* Steps to the next of values that have a fixed size and no lengths. */
 static sluice_status step_fixed(const filler *f, run *r, uint32_t bytes, sluice_error *error)
 {
     if (bytes > r->end - r->at) {
@@ -288,7 +293,7 @@ static sluice_status step_fixed(const filler *f, run *r, uint32_t bytes, sluice_
     return SLUICE_OK;
 }
 
-/* A page while it is gone through, its levels in memory. */
+/* A page that is being processed, with its levels in memory. */
 typedef struct open_page {
     const sl_parquet_page *page;
     sl_levels reps, defs;
@@ -314,7 +319,7 @@ static sluice_status fill_values(filler *f, open_page *p, sluice_error *error)
     return status;
 }
 
-/* Rows of a page of lists of numbers; f->slot is the row behind the one that is open. */
+/* Fills the rows of a page of number lists; f->slot is the row after the open one. */
 static sluice_status fill_lists(filler *f, open_page *p, sluice_error *error)
 {
     const uint32_t item = number_bytes(f->leaf);
@@ -382,7 +387,7 @@ static sl_page_pick pick_of(const filler *f, const sl_parquet_page *page)
         .bytes = page->unpacked};
 }
 
-/* Numbers of the dictionary's values, slot by slot. */
+/* Reads the number of the dictionary value for each slot. */
 static sluice_status parquet_index_read_numbers(filler *f, const sl_parquet_page *page,
                                                 sl_bytes body, sluice_error *error)
 {
@@ -392,7 +397,7 @@ static sluice_status parquet_index_read_numbers(filler *f, const sl_parquet_page
     size_t begin;
     const sl_page_pick pick = pick_of(f, page);
     if (sl_page_split(&pick, body, &levels, &begin).text != NULL || begin >= body.size) {
-        /* the width of numbers takes a byte */
+        /* the width of the numbers takes a byte */
         return parquet_index_fail(f, page->offset, SLUICE_CORRUPT,
                                   "a page's levels are longer than the page", error);
     }
@@ -412,7 +417,7 @@ static sluice_status parquet_index_read_numbers(filler *f, const sl_parquet_page
     return SLUICE_OK;
 }
 
-/* Dictionaries that are not compressed: slots get the places of their values. */
+/* Sets slots to the locations of their values in an uncompressed dictionary. */
 static sluice_status place_slots(filler *f, uint64_t first, run *values, sluice_error *error)
 {
     const sl_parquet_page *page = &f->dictionary;
@@ -436,7 +441,7 @@ static sluice_status place_slots(filler *f, uint64_t first, run *values, sluice_
 
 static sluice_status make_exact(filler *f, uint64_t first, sluice_error *error)
 {
-    /* each takes its length, at least */
+    /* each value takes at least its length */
     run *values = f->dictionary.values <= f->dictionary.bytes / LENGTH_BYTES
                       ? sl_calloc((size_t)f->dictionary.values + 1, sizeof(*values))
                       : NULL;
@@ -509,7 +514,7 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
     return status;
 }
 
-/* Of an index that may be filled, or of whether it can be exact. Errors: NOMEM. */
+/* Begins to fill an index, or to determine whether it can be exact. Errors: NOMEM. */
 static filler *parquet_index_begin(const sl_parquet_place *place, uint32_t leaf,
                                    sluice_error *error)
 {
@@ -519,7 +524,9 @@ static filler *parquet_index_begin(const sl_parquet_place *place, uint32_t leaf,
         (void)sl_no_memory(error, STAGE, "for an index");
         return NULL;
     }
-    memset(f, 0, offsetof(filler, looked)); /* each of many groups has one */
+    memset(f, 0,
+           offsetof(filler,
+                    looked)); /* clears all but the large buffer, since there may be many groups */
     f->place = place;
     f->leaf = &parquet->leaves[leaf];
     f->chunk = &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf];
@@ -563,7 +570,7 @@ sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_pl
 
 /* ---- what can be exact ---- */
 
-/* Whether the list that the page begins with begins in it. */
+/* Determines whether the first list of a page begins in it. */
 static sluice_status begins_row(filler *f, const sl_parquet_page *page, bool *begins,
                                 sluice_error *error)
 {

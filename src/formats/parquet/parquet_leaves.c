@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a schema's elements with a stack of the groups that are open. Pure. */
+/* parquet_leaves: walks a schema's elements with a stack of open groups. Pure. */
 #include "parquet_leaves.h"
 
 #include "memory.h"
@@ -43,9 +43,9 @@ typedef struct element {
 typedef struct group {
     uint32_t number, children, left;
     uint32_t def, rep, item_def, outer_def;
-    size_t name_bytes; /* of the names down to it */
-    bool is_list;      /* its child is the repeated part, whose name says nothing */
-    bool is_part;      /* it is that part, of one child, whose name says nothing either */
+    size_t name_bytes; /* length of the names down to it */
+    bool is_list;      /* true if its child is the repeated part, whose name is meaningless */
+    bool is_part; /* true if it is a repeated part with one child, whose name is meaningless too */
 } group;
 
 typedef struct schema {
@@ -73,7 +73,7 @@ static void read_integer_type(sl_thrift *t, element *e)
     e->bits = (uint8_t)bits;
 }
 
-/* A union: one of its members is there. */
+/* Reads a union, which has one member. */
 static void read_logical(sl_thrift *t, element *e)
 {
     sl_thrift_field field = {0};
@@ -103,7 +103,7 @@ static void read_logical(sl_thrift *t, element *e)
     }
 }
 
-/* The older way to say the same; the newer one counts. */
+/* Applies the older annotation, unless the newer one is present. */
 static void take_converted(element *e)
 {
     const int64_t c = e->converted;
@@ -163,7 +163,7 @@ static void read_element(sl_thrift *t, element *e)
     take_converted(e);
 }
 
-/* The names down to it, `bytes` of them in s->name; false: they are too long. */
+/* Writes the names down to an element to s->name, `bytes` long; false: too long. */
 static bool parquet_leaves_join_name(schema *s, const group *parent, const element *e,
                                      size_t *bytes)
 {
@@ -199,7 +199,7 @@ static void add_leaf(schema *s, const group *parent, const group *own, const ele
     memcpy(leaf->name, s->name, own->name_bytes);
 }
 
-/* NULL, or what is wrong. */
+/* Adds an element. Returns NULL, or what is wrong. */
 static const char *parquet_leaves_add_element(schema *s, const element *e)
 {
     static const group above = {.children = 1};
@@ -217,7 +217,7 @@ static const char *parquet_leaves_add_element(schema *s, const element *e)
     if (!parquet_leaves_join_name(s, parent, e, &own.name_bytes)) {
         return "a column's name has more than 255 bytes";
     }
-    if (s->depth > 0) { /* of the root it does not count */
+    if (s->depth > 0) { /* the root's own repetition does not count */
         own.def += e->repetition != REQUIRED;
         own.rep += e->repetition == REPEATED;
         own.item_def = e->repetition == REPEATED ? own.def : own.item_def;

@@ -9,9 +9,9 @@ typedef struct lister {
     const sl_parquet_index *index;
     const sl_parquet_place *place;
     const sl_parquet_leaf *guide;
-    uint64_t row, last_row; /* the next one, and the one behind the last */
+    uint64_t row, last_row; /* next row, and end of the rows */
     uint64_t slot, last_slot;
-    uint64_t elements; /* of the row that is open */
+    uint64_t elements; /* number of elements of the open row */
     uint64_t longest;
 } lister;
 

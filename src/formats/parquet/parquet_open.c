@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of opening, in their order: footers, fields, row groups. One thread calls; groups are
- * read by several, each writing its own group only.
+ * parquet_open: performs the steps of opening: footers, fields, row groups.
+ *
+ * One thread calls; several read groups, each writing only its own group.
  */
 #include "parquet_open.h"
 
@@ -33,7 +34,7 @@ sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, s
                                      ? sl_handle_open(from, name, own, error)
                                      : sl_handle_open_again(from, name, own, error);
     if (status == SLUICE_OK) {
-        sl_handle_advise(from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not wanted */
+        sl_handle_advise(from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not read */
         sl_handle_advise(from, SL_ADVICE_REMEMBER, 0, 0);
     }
     return status;
@@ -62,7 +63,7 @@ static sluice_status parquet_open_read_footer(void *ctx, uint32_t number, sluice
     return status;
 }
 
-/* A file that stayed open is asked once, at the end, whether it was changed meanwhile. */
+/* Checks, once at the end, that files which stayed open were not modified meanwhile. */
 static sluice_status parquet_open_check_kept(const sl_parquet_opening *o, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -73,7 +74,7 @@ static sluice_status parquet_open_check_kept(const sl_parquet_opening *o, sluice
     return status;
 }
 
-/* Rows are counted on from file to file. */
+/* Counts rows over all files. */
 static sluice_status count_rows(sl_parquet_opening *o, sluice_error *error)
 {
     sl_parquets *own = o->own;
@@ -120,7 +121,7 @@ static sluice_status list_groups(sl_parquet_opening *o, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* The value that the folder of a row group's file is called after, for each of its rows. */
+/* Adds the value in the folder name of a row group's file, for each of its rows. */
 static sluice_status put_folder_name(const sl_parquet_opening *o, sl_parquet_group *group,
                                      uint32_t number, uint32_t column, sluice_error *error)
 {
@@ -146,7 +147,7 @@ static sluice_status put_folder_name(const sl_parquet_opening *o, sl_parquet_gro
     return status;
 }
 
-/* What is kept of a row group. */
+/* Reads the columns of a row group that are kept in memory. */
 static sluice_status parquet_open_read_columns(const sl_parquet_opening *o, sl_parquet_group *group,
                                                sl_parquet_place *place, sluice_error *error)
 {
@@ -234,7 +235,7 @@ static uint64_t fingerprint_of(const sl_parquet_opening *o)
     return sl_checksum_value(&stream);
 }
 
-/* Of one that is read; `*pages`: whether values are in pages with others. */
+/* Returns the size of a column read by index; `*pages`: set if values share pages with others. */
 static uint64_t bytes_of_index(const sl_parquet_index *index, bool *pages)
 {
     uint64_t bytes = 0;
@@ -312,7 +313,7 @@ static void close_opening(sl_parquet_opening *o)
         sl_side_columns_close(&o->groups[i].side);
     }
     for (uint32_t i = 0; i < o->list_count; i++) {
-        sl_parquet_index_close(&o->lists[i].index); /* of one that no field is of */
+        sl_parquet_index_close(&o->lists[i].index); /* an index that no field uses */
     }
     sl_parquet_columns_close(&o->columns);
     sl_free(o->files);
@@ -320,7 +321,7 @@ static void close_opening(sl_parquet_opening *o)
     sl_free(o);
 }
 
-/* Folders called KEY=VALUE alone, or files. */
+/* Lists a folder with KEY=VALUE folders, or files. */
 static sluice_status list_parquet_files(sl_parquets *own, const sl_file_kind *kind,
                                         const char *const *paths, size_t count, sluice_error *error)
 {

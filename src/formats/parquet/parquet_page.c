@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unpacks a page's body, and steps through its levels (runs and packed groups). Pure; any worker.
- * A read behind the end of levels makes the cursor bad and gives 0, so loops over them end.
+ * parquet_page: unpacks a page's body, and steps through its levels (runs and packed groups). Pure;
+ * any worker.
+ *
+ * Reading beyond the end of levels marks the cursor as bad and returns 0, so loops over them end.
  */
 #include "parquet_page.h"
 
@@ -14,8 +16,8 @@
 
 #define STAGE "dataset"
 
-enum { GROUP = 8 }; /* numbers that are packed together */
-/* Pages of this size, which are few, are not to unpack to that many times their bytes. */
+enum { GROUP = 8 }; /* count of numbers that are packed together */
+/* Pages above this size, which are rare, must not unpack to more than this multiple. */
 enum { BOMB_FROM = 64 << 20, BOMB_RATIO = 1024 };
 
 /* ---- compression ---- */
@@ -47,7 +49,7 @@ bool sl_page_is_bomb(uint32_t bytes, uint32_t unpacked)
     return unpacked > BOMB_FROM && unpacked / BOMB_RATIO > bytes;
 }
 
-/* False: it is damaged. Each writes no more than `size` bytes. */
+/* Unpacks at most `size` bytes. False: damaged. */
 static bool parquet_page_unpack(sl_page_codec codec, sl_bytes packed, uint8_t *to, size_t size)
 {
     switch (codec) {
@@ -72,7 +74,7 @@ static bool parquet_page_unpack(sl_page_codec codec, sl_bytes packed, uint8_t *t
 sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes packed, uint8_t *to,
                              size_t size, sluice_error *error)
 {
-    if (codec == SL_PAGE_ZSTD) { /* of several frames, perhaps, that need not tell their size */
+    if (codec == SL_PAGE_ZSTD) { /* may have several frames, with or without their size */
         return sl_frame_unpack_to(frame, packed, to, size, error);
     }
     return parquet_page_unpack(codec, packed, to, size)
@@ -113,7 +115,7 @@ static bool parquet_page_read_varint(sl_levels *levels, uint64_t *number)
     return false;
 }
 
-/* A run, or packed groups, the last of which may be cut short where the page ends. */
+/* Begins a run or packed groups, the last of which may be cut short at the page's end. */
 static bool parquet_page_begin_run(sl_levels *levels)
 {
     uint64_t head;
@@ -159,7 +161,7 @@ static bool next_packed(sl_levels *levels, uint32_t *value)
     return true;
 }
 
-/* Of bits from number `bit` on, how many of `count` are set. */
+/* Counts the set bits among `count`, from number `bit` on. */
 static uint32_t count_bits(const uint8_t *from, uint64_t bit, uint64_t count)
 {
     uint32_t set = 0;
@@ -176,7 +178,7 @@ static uint32_t count_bits(const uint8_t *from, uint64_t bit, uint64_t count)
     return set;
 }
 
-/* Some of the packed ones: those there are, at most. */
+/* Skips packed numbers, at most those available. */
 static bool skip_packed(sl_levels *levels, uint64_t count, uint32_t most, uint32_t *found)
 {
     const uint64_t left = (uint64_t)(levels->end - levels->at) * 8;
@@ -236,7 +238,7 @@ bool sl_levels_next(sl_levels *levels, uint32_t *value)
 
 /* ---- one value ---- */
 
-/* Takes a block of levels that begins with its size off the front. */
+/* Takes a block of levels that begins with its size from the front. */
 static bool take_sized(sl_bytes body, size_t *at, sl_bytes *levels)
 {
     if (body.size - *at < 4) {
@@ -272,7 +274,7 @@ sl_refusal sl_page_split(const sl_page_pick *pick, sl_bytes body, sl_bytes *leve
     return sl_accept();
 }
 
-/* How many values come before that of the row, and whether it has one. */
+/* Counts the values before that of the row, and determines whether the row has one. */
 static sl_refusal parquet_page_count_before(const sl_page_pick *pick, sl_bytes stored,
                                             uint32_t *before, bool *present)
 {
@@ -288,7 +290,7 @@ static sl_refusal parquet_page_count_before(const sl_page_pick *pick, sl_bytes s
     return sl_accept();
 }
 
-/* Number `before` of values one behind the other, from `at` on. */
+/* Finds value number `before` of adjacent values, from `at` on. */
 static sl_refusal find_plain(sl_bytes body, size_t at, uint32_t before, sl_bytes *value)
 {
     for (uint32_t i = 0;; i++) {

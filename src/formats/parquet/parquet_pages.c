@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads headers through a window that grows only for a header that is longer. One owner thread.
- * The walk ends where the chunk does; a header that claims more is an error of the file.
+ * parquet_pages: reads headers through a window that grows only for longer headers. One owner
+ * thread.
+ *
+ * The walk ends with the chunk; a header that claims more is an error in the file.
  */
 #include "parquet_pages.h"
 
@@ -23,7 +25,7 @@ typedef struct header {
 
 /* ---- a header ---- */
 
-/* DataPageHeader, DictionaryPageHeader: values, encoding, encoding of levels. */
+/* Reads DataPageHeader or DictionaryPageHeader: values, encoding, encoding of levels. */
 static void read_facts(sl_thrift *t, header *h)
 {
     sl_thrift_field field = {0};
@@ -41,7 +43,7 @@ static void read_facts(sl_thrift *t, header *h)
                 h->level_encoding = sl_thrift_integer(t, &field);
                 break;
             }
-            sl_thrift_skip(t, &field); /* of a dictionary: whether it is sorted */
+            sl_thrift_skip(t, &field); /* in a dictionary: whether it is sorted */
             break;
         default:
             sl_thrift_skip(t, &field);
@@ -165,7 +167,7 @@ static sluice_status parquet_pages_refuse(const sl_parquet_walk *walk, const cha
                          "%s", why);
 }
 
-/* A header that is longer than the window: statistics of long values. */
+/* Reads a header longer than the window, with statistics of long values. */
 static sluice_status read_long(const sl_parquet_walk *walk, sl_parquet_page *page, bool *is_other,
                                size_t *bytes, sluice_error *error)
 {

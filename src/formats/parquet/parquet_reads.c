@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a row to the byte extent to read, and from what was read to values. Any worker; what is
- * shared is immutable, and the values' space is the worker's own.
+ * parquet_reads: finds the byte extent of a row, and the values in the bytes read.
+ *
+ * Any worker; shared data is immutable, and the values' buffers are the worker's own.
  */
 #include "parquet_reads.h"
 
 #include "little_endian.h"
 #include "parquet_table.h"
 
-/* Of the values of a page, the first that are found as fast without a table. */
+/* Number of leading values of a page that are found just as fast without a table. */
 enum { TABLE_FROM = 16 };
 
 static const char changed[] = "the length of its value differs: the file was modified";
 
-/* Where the values of a row are. */
+/* Location of a row's values. */
 typedef struct reach {
     sl_extent extent;
-    uint32_t first, last; /* ranges of those values */
+    uint32_t first, last; /* ranges of these values */
 } reach;
 
 /* ---- places ---- */
 
-/* Slots of a row that are wanted: from `*begin` to before `*end`. */
+/* Returns the wanted slots of a row: from `*begin` to before `*end`. */
 static void parquet_reads_slots_of(const sl_parquet_read *read, uint64_t row, uint64_t *begin,
                                    uint64_t *end)
 {
@@ -33,7 +34,7 @@ static void parquet_reads_slots_of(const sl_parquet_read *read, uint64_t row, ui
     *begin = *begin + read->low < *end ? *begin + read->low : *end;
 }
 
-/* The range of a slot, from that of one before it. */
+/* Returns the range of a slot, searching from that of an earlier one. */
 static uint32_t parquet_reads_go_on(const sl_parquet_index *index, uint32_t range, uint64_t slot)
 {
     while (range + 1 < index->ranges.count && index->ranges.of[range + 1].first <= slot) {
@@ -85,7 +86,7 @@ sl_extent sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
 
 /* ---- values ---- */
 
-/* The value of a slot, out of what was read: its length is in front of it, where it has one. */
+/* Finds the value of a slot in the bytes read, after its length, if it has one. */
 static sl_refusal find_exact(const sl_parquet_index *index, uint64_t slot,
                              const sl_columnar_bytes *from, sl_value *value)
 {
@@ -102,7 +103,7 @@ static sl_refusal find_exact(const sl_parquet_index *index, uint64_t slot,
     return sl_accept();
 }
 
-/* Bytes of the pages from `first` to before `end`, unpacked one behind the other. */
+/* Returns the total unpacked size of pages `first` to before `end`. */
 static size_t unpacked_bytes(const sl_parquet_index *index, uint32_t first, uint32_t end)
 {
     size_t bytes = 0;
@@ -113,7 +114,7 @@ static size_t unpacked_bytes(const sl_parquet_index *index, uint32_t first, uint
     return bytes;
 }
 
-/* All pages of a row, in the buffer, unless it has them. */
+/* Unpacks all pages of a row into the buffer, unless it already has them. */
 static sl_refusal parquet_reads_open_pages(const sl_parquet_read *read, const reach *found,
                                            uint64_t row, const sl_columnar_bytes *from)
 {
@@ -148,7 +149,7 @@ static sl_refusal parquet_reads_open_pages(const sl_parquet_read *read, const re
     return sl_accept();
 }
 
-/* Of a page that several rows are in. NULL: there is none. */
+/* Returns the table of a page that several rows share. NULL: none. */
 static const sl_page_table *parquet_reads_table_of(const sl_page_pick *pick, sl_bytes page,
                                                    sl_value_buffers *buffers, uint32_t number)
 {
@@ -163,7 +164,7 @@ static const sl_page_table *parquet_reads_table_of(const sl_page_pick *pick, sl_
     return buffer->table;
 }
 
-/* The value of a slot, whose page is in the buffer, behind those of the row before it. */
+/* Finds the value of a slot whose page is in the buffer, after the row's earlier pages. */
 static sl_refusal find_in_page(const sl_parquet_read *read, const reach *found, uint64_t slot,
                                sl_value_buffers *buffers, sl_bytes *value)
 {
@@ -183,7 +184,10 @@ static sl_refusal find_in_page(const sl_parquet_read *read, const reach *found, 
                          : sl_page_find(&pick, page, value);
 }
 
-/* The slot of an element, and how it is found; false: the row has none, or a null. */
+/*
+ * Finds the slot of an element, and its kind of location; false: the row lacks the element, or it
+ * is null.
+ */
 static bool find_slot(const sl_parquet_read *read, uint64_t row, uint32_t element, uint64_t *slot,
                       sl_parquet_where *where)
 {

@@ -2,10 +2,10 @@
 /*
  * parquet_reads: a column of large values, which is read with each sample.
  *
- * Purpose: where the bytes of a row's value are, or of those elements of its list that are wanted,
- * which are one behind the other; and the values out of them: as they are, after their lengths, or
- * in pages, that are unpacked in the values' buffer, all that the row is in. Threads: a read is
- * immutable; values have one owner. Neither blocks nor allocates, but for the space.
+ * Purpose: locates the bytes of a row's value, or of the wanted elements of its list, which are
+ * adjacent; and finds the values in these bytes. Values are in place after their lengths, or in
+ * pages; all pages of the row are unpacked in the values' buffer. Threads: a read is immutable;
+ * values have one owner. Neither blocks nor allocates, except for the buffer.
  */
 #ifndef SL_PARQUET_READS_H
 #define SL_PARQUET_READS_H
@@ -15,22 +15,26 @@
 
 typedef struct sl_parquet_read {
     uint32_t leaf;
-    uint32_t buffer;    /* of the values' buffers */
-    uint32_t low, high; /* elements of lists that are wanted, the first and the last */
+    uint32_t buffer;    /* number of the values' buffer */
+    uint32_t low, high; /* first and last wanted element of lists */
     sl_parquet_index index;
 } sl_parquet_read;
 
-/* The bytes of the file that the values of a row are in, with the lengths in front of them; of 0
- * bytes: there is no value. */
+/*
+ * Returns the bytes of the file with the values of a row, including their lengths; size 0: no
+ * value.
+ */
 sl_extent sl_parquet_read_find(const sl_parquet_read *read, uint64_t row);
 /*
- * Element `element` of the row's list, 0 where it is none: `value` says whether it is present, and
- * its bytes and their offset in those that were read.
+ * Finds element `element` of the row's list (0 if it is not a list): sets whether `value` is
+ * present, its bytes, and their offset in the bytes read.
  */
 sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint32_t element,
                                  const sl_columnar_bytes *from, sl_value *value);
-/* The bytes of such a value alone; none where it is absent. False: it is in a page that has to be
- * unpacked. */
+/*
+ * Returns the bytes of such a value alone; empty if it is absent. False: it is in a page that has
+ * to be unpacked.
+ */
 bool sl_parquet_read_extent(const sl_parquet_read *read, uint64_t row, uint32_t element,
                             sl_extent *extent);
 

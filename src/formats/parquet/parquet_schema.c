@@ -22,7 +22,7 @@ static bool is_part(const sl_parquet_leaf *leaf, const char *name)
            strchr(leaf->name, '.') != NULL && strcmp(own_name(leaf), name) == 0;
 }
 
-/* The other leaf of a structure of these two; NULL: it is in none. */
+/* Returns the other leaf of a structure of two; NULL: not in such a structure. */
 static const sl_parquet_leaf *partner(const sl_parquet *parquet, uint32_t number)
 {
     const sl_parquet_leaf *leaf = &parquet->leaves[number];
@@ -73,7 +73,7 @@ static bool parquet_schema_is_number(const sl_parquet_leaf *leaf)
            leaf->type == SL_PARQUET_DOUBLE;
 }
 
-/* Why a leaf cannot be a field; NULL: it can. */
+/* Returns why a leaf cannot be a field; NULL: it can. */
 static const char *parquet_unreadable(const sl_parquet_leaf *leaf)
 {
     const bool is_number = parquet_schema_is_number(leaf);
@@ -110,7 +110,9 @@ static void parquet_schema_set_type(sl_field *field, const sl_parquet_leaf *leaf
     }
 }
 
-/* What Hugging Face says of a structure of bytes and a path, or of a list of them: NULL, nothing.
+/*
+ * Returns Hugging Face's type of a structure of bytes and a path, or of a list of these; NULL: not
+ * given.
  */
 static const char *told(const sl_parquet_leaf *leaf, const sl_features *features, const char *name)
 {
@@ -118,7 +120,7 @@ static const char *told(const sl_parquet_leaf *leaf, const sl_features *features
                              : sl_features_type(features, name);
 }
 
-/* False: it is left out. */
+/* Describes a structure. False: it is left out. */
 static bool parquet_schema_set_struct(sl_source_column *column, const sl_parquet_leaf *leaf,
                                       const sl_features *features)
 {
@@ -166,7 +168,7 @@ static void parquet_schema_add(sl_parquet_columns *columns, const sl_parquet *pa
     table->count++;
 }
 
-/* A key of folders' names. */
+/* Adds a key of folder names. */
 static void add_hive_key(sl_parquet_columns *columns, const sl_hive *hive, uint32_t number)
 {
     const sl_hive_key *key = &hive->keys[number];
@@ -216,7 +218,7 @@ static bool is_same_leaf(const sl_parquet_leaf *x, const sl_parquet_leaf *y)
            x->max_rep == y->max_rep && x->type_bytes == y->type_bytes;
 }
 
-/* For people. */
+/* Describes a leaf, for users. */
 static void describe_leaf(const sl_parquet_leaf *leaf, char *text, size_t bytes)
 {
     static const char *const names[] = {"bool",  "int32",  "int64", "int96",
@@ -239,7 +241,7 @@ static void describe_leaf(const sl_parquet_leaf *leaf, char *text, size_t bytes)
                    own);
 }
 
-/* The leaf of that name that is not yet taken, looked for from `from` on. */
+/* Returns the leaf with a name that is not yet taken, searching from `from` on. */
 static uint32_t find_leaf(const sl_parquet *parquet, const char *name, uint32_t from,
                           const bool *taken)
 {
@@ -296,7 +298,7 @@ static sluice_status match_leaf(comparison *c, uint32_t number, uint32_t before,
 static sluice_status match_leaves(comparison *c, uint16_t *order, bool *is_same,
                                   sluice_error *error)
 {
-    uint32_t found = UINT32_MAX; /* so that 0 is first */
+    uint32_t found = UINT32_MAX; /* so that the first is 0 */
     *is_same = true;
     for (uint32_t i = 0; i < c->first->leaf_count; i++) {
         const sluice_status status = match_leaf(c, i, found, &found, error);

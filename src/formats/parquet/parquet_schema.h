@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parquet_schema: which columns a Parquet file has, as columnar_fields.h wants them.
+ * parquet_schema: describes the columns of a Parquet file for columnar_fields.h.
  *
- * Purpose: leaves become columns: numbers and byte arrays as they are; structures of "bytes" and
- * "path", which is how Hugging Face stores pictures and sounds, are one column; a list of numbers
- * is a tensor; a list of such structures is one column, until it is known how long lists are, and
- * then one for each place of a list. Lists of lists of numbers are tensors once
- * it is known that all inner lists have one length (boxes: 4). Lists of anything else, decimal
- * numbers and times of 96 bits cannot be read: such columns are `asked` and `refused`
- * (source_columns.h), so that they are counted, and say why if they are chosen. Threads: pure.
- * Ownership: sl_parquet_columns_close.
+ * Purpose: turns leaves into columns. Numbers and byte arrays stay as they are. A structure of
+ * "bytes" and "path", in which Hugging Face stores images and sounds, is one column. A list of
+ * numbers is a tensor. A list of such structures is one column until the lengths of the lists are
+ * known, then one per position. Lists of lists of numbers are tensors if all inner lists turn out
+ * to have one length (boxes: 4). Lists of anything else, decimal numbers and 96-bit timestamps are
+ * not supported: such columns are `asked` and `refused` (source_columns.h), so that they are
+ * counted, and report the reason if chosen. Threads: pure. Ownership: sl_parquet_columns_close.
  */
 #ifndef SL_PARQUET_SCHEMA_H
 #define SL_PARQUET_SCHEMA_H
@@ -19,33 +18,33 @@
 #include "parquet_hive.h"
 
 typedef struct sl_parquet_column {
-    uint32_t leaf;  /* NONE: it is the names of folders */
-    uint32_t key;   /* of those */
-    uint32_t guide; /* of a list of pictures: the leaf of their paths; NONE */
-    bool looked_at; /* whether its values can be read one by one is known: */
+    uint32_t leaf;  /* NONE: from folder names */
+    uint32_t key;   /* number of the folder key */
+    uint32_t guide; /* for a list of images: the leaf of their paths; NONE */
+    bool looked_at; /* true once it is known whether values can be read one by one: */
     bool by_value;
-    bool measured; /* of lists of lists: their length has to be found (parquet_fields.c) */
+    bool measured; /* true for lists of lists, whose length must be found (parquet_fields.c) */
 } sl_parquet_column;
 
 typedef struct sl_parquet_columns {
     sl_columnar_columns table;
-    sl_parquet_column *of; /* by the number that the table has for them */
+    sl_parquet_column *of; /* by their number in the table */
 } sl_parquet_columns;
 
-/* Errors: NOMEM. */
+/* Finds the columns. Errors: NOMEM. */
 sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
                                       const sl_features *features, const sl_hive *hive,
                                       sluice_error *error);
-/* Of all zero is fine. */
+/* Releases `columns`, which may be zeroed. */
 void sl_parquet_columns_close(sl_parquet_columns *columns);
 /*
- * Brings the leaves of a file into the order that they have in `first`, by their names. `*order`:
- * the place that each had; NULL: the same. Errors: INVALID, which names the column that is missing,
- * that the other file lacks, or that is of another type; NOMEM.
+ * Sorts the leaves of a file by name into the order of `first`. `*order`: the former position of
+ * each; NULL: unchanged. Errors: INVALID, with the column that is missing, that the other file
+ * lacks, or that has another type; NOMEM.
  */
 sluice_status sl_parquet_match(sl_parquet *parquet, const sl_parquet *first, const char *path,
                                const char *first_path, uint16_t **order, sluice_error *error);
-/* Does the same to another reading of that file. Errors: NOMEM. */
+/* Applies the same order to another reading of the file. Errors: NOMEM. */
 sluice_status sl_parquet_reorder(sl_parquet *parquet, const uint16_t *order, sluice_error *error);
 
 #endif

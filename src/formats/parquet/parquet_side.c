@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes decoded slots into rows of a side column. One thread a row group; all memory is the
- * column's.
+ * parquet_side: turns decoded slots into rows of a side column. One thread per row group; all
+ * memory is the column's.
  */
 #include "parquet_side.h"
 
@@ -13,24 +13,25 @@
 
 #define STAGE "dataset"
 
-/* A row in the making. */
+/* The row being built. */
 typedef struct maker {
     const sl_parquet_place *place;
     const sl_parquet_leaf *leaf;
     sl_side_columns *columns;
     uint32_t column;
     uint64_t rows, wanted;
-    bool is_open;         /* lists: a row was begun */
-    bool is_present;      /* and is there */
-    bool has_null;        /* among its elements */
-    bool is_uneven;       /* a list in it has another length than it should */
-    bool in_inner;        /* lists of lists: one in it was begun */
-    uint64_t inner;       /* elements of that */
-    uint32_t dictionary;  /* that `entries` are of; 0: none */
-    uint32_t *entries;    /* of the column, for those of the dictionary, from 1; 0: not yet one */
-    uint32_t entry_count; /* for which there is space */
+    bool is_open;        /* lists: true if a row was begun */
+    bool is_present;     /* true if the row is present */
+    bool has_null;       /* true if an element is null */
+    bool is_uneven;      /* true if an inner list has an unexpected length */
+    bool in_inner;       /* lists of lists: true if an inner list was begun */
+    uint64_t inner;      /* its number of elements */
+    uint32_t dictionary; /* dictionary of `entries`; 0: none */
+    uint32_t
+        *entries; /* number in the column, from 1, of each dictionary value; 0: not stored yet */
+    uint32_t entry_count; /* capacity of `entries` */
     sl_value_buffer elements;
-    size_t bytes; /* of them */
+    size_t bytes; /* size in bytes */
 } maker;
 
 static sluice_status parquet_side_fail(const maker *m, sluice_status status, const char *why,
@@ -56,7 +57,7 @@ static bool parquet_side_is_too_large(const maker *m, const sl_parquet_slot *slo
            slot->integer < 0;
 }
 
-/* A value of the dictionary is kept once, however many rows have it. */
+/* Stores a dictionary value, once for all rows that have it. */
 static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_error *error)
 {
     const uint32_t before = m->entry_count;
@@ -109,7 +110,7 @@ static sluice_status parquet_side_take_value(void *ctx, const sl_parquet_slot *s
 
 /* ---- lists ---- */
 
-/* Lists in a list have `shape[1]` elements each. */
+/* Ends an inner list, which must have `shape[1]` elements. */
 static void end_inner(maker *m)
 {
     const sl_field *field = &m->columns->of[m->column].field;
@@ -161,7 +162,7 @@ static bool parquet_side_make_space(maker *m, size_t more)
     return grown != NULL;
 }
 
-/* Little-endian, as the elements of all tensors are. */
+/* Appends an element, little-endian as in all tensors. */
 static sluice_status parquet_side_add_element(maker *m, const sl_parquet_slot *slot,
                                               sluice_error *error)
 {
@@ -172,7 +173,7 @@ static sluice_status parquet_side_add_element(maker *m, const sl_parquet_slot *s
     }
     uint8_t *to = m->elements.data + m->bytes;
     if (dtype == SLUICE_F32) {
-        const float number = (float)slot->number; /* it was one: nothing is lost */
+        const float number = (float)slot->number; /* stored as float: nothing is lost */
         memcpy(to, &number, sizeof(number));
     } else if (dtype == SLUICE_F64) {
         memcpy(to, &slot->number, sizeof(slot->number));
@@ -185,14 +186,14 @@ static sluice_status parquet_side_add_element(maker *m, const sl_parquet_slot *s
     return SLUICE_OK;
 }
 
-/* A slot of a list of lists: a list in it begins unless the slot goes on with one. */
+/* Takes a slot of a list of lists, which begins an inner list unless it continues one. */
 static void take_inner(maker *m, const sl_parquet_slot *slot)
 {
     if (slot->rep < m->leaf->max_rep && slot->def >= m->leaf->outer_def) {
         end_inner(m);
         m->in_inner = true;
         m->inner = 0;
-        m->has_null = m->has_null || slot->def + 1 < m->leaf->item_def; /* the list is a null */
+        m->has_null = m->has_null || slot->def + 1 < m->leaf->item_def; /* the list is null */
     }
 }
 
@@ -207,7 +208,7 @@ static sluice_status parquet_side_take_element(void *ctx, const sl_parquet_slot 
         }
         m->is_open = true;
         m->has_null = m->is_uneven = m->in_inner = false;
-        m->is_present = slot->def + 1 >= m->leaf->outer_def; /* the list itself is there */
+        m->is_present = slot->def + 1 >= m->leaf->outer_def; /* the list itself is present */
     } else if (!m->is_open) {
         return parquet_side_fail(m, SLUICE_CORRUPT, "it continues a list that was not begun",
                                  error);

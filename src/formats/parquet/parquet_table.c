@@ -6,10 +6,10 @@
 
 enum { LENGTH_BYTES = 4, MARK_BYTES = 512 };
 
-/* A place in the levels to go on from. */
+/* A position in the levels to continue from. */
 typedef struct mark {
     sl_levels levels;
-    uint64_t slot; /* the next one there */
+    uint64_t slot; /* next slot at the mark */
     uint32_t before;
 } mark;
 
@@ -30,7 +30,7 @@ static const uint32_t *offsets_of(const sl_page_table *table)
 
 /* ---- levels ---- */
 
-/* Marks about every MARK_BYTES of levels; `marks` NULL: only how many there are. */
+/* Sets a mark about every MARK_BYTES of levels; returns their number. `marks` NULL: only counts. */
 static uint32_t set_marks(const sl_page_pick *pick, sl_bytes stored, mark *marks)
 {
     mark at = {.slot = 0};
@@ -38,7 +38,7 @@ static uint32_t set_marks(const sl_page_pick *pick, sl_bytes stored, mark *marks
     size_t next = 0;
     sl_levels_begin(&at.levels, stored, sl_levels_width(pick->max_level));
     for (;;) {
-        /* of packed ones as many as are in so many bytes; of a run what is left of it */
+        /* for packed numbers, as many as fit into MARK_BYTES; for a run, the rest of it */
         const sl_levels *l = &at.levels;
         const size_t here = (size_t)(l->at - stored.data) + (l->packed > 0 ? l->bits / 8 : 0);
         if (here >= next) {
@@ -48,7 +48,7 @@ static uint32_t set_marks(const sl_page_pick *pick, sl_bytes stored, mark *marks
             count++;
             next = here + MARK_BYTES;
         }
-        uint64_t some = 1; /* begins the next */
+        uint64_t some = 1; /* begins the next one */
         if (l->packed > 0) {
             const uint64_t piece = (uint64_t)MARK_BYTES * 8 / (l->width > 0 ? l->width : 1);
             some = l->packed < piece ? l->packed : piece;
@@ -84,7 +84,10 @@ static sl_refusal parquet_table_count_before(const sl_page_table *table, const s
 
 /* ---- values ---- */
 
-/* Their offsets, as far as they are in the body; `offsets` NULL: only how many there are. */
+/*
+ * Sets the offsets of the values within the body; returns their number. `offsets` NULL: only
+ * counts.
+ */
 static uint32_t set_offsets(sl_bytes body, size_t at, uint32_t *offsets)
 {
     uint32_t count = 0;

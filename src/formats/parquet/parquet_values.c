@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes all values of a leaf, page by page, by the page's encoding: each encoding has a `begin`
- * and a `next`. One owner thread. A page is unpacked whole, and gone when the next one is.
+ * parquet_values: decodes all values of a leaf, page by page; each encoding has a `begin` and a
+ * `next`. One owner thread.
+ *
+ * A page is unpacked as a whole, and valid until the next page.
  */
 #include "parquet_values.h"
 
@@ -14,33 +16,33 @@
 
 #define STAGE "dataset"
 
-/* Of a page's bytes, where a sink only peeks. */
+/* Bytes of a page to unpack if the sink only peeks. */
 enum { PEEK_BYTES = 16 << 10, LENGTH_BYTES = 4 };
 
-/* Where the values of a page are read from. */
+/* Source of the values of a page. */
 typedef struct source {
     uint32_t encoding;
-    uint32_t most; /* values that there can be */
+    uint32_t most; /* maximum number of values */
     sl_bytes bytes;
-    size_t at;         /* in them */
-    sl_levels numbers; /* of dictionaries, and of booleans in runs */
-    uint64_t bit;      /* of plain booleans */
+    size_t at;         /* position in them */
+    sl_levels numbers; /* for dictionaries, and booleans in runs */
+    uint64_t bit;      /* for plain booleans */
     uint32_t done, count;
-    const int64_t *integers; /* of DELTA_BINARY_PACKED; lengths of the others */
-    const int64_t *prefixes; /* of DELTA_BYTE_ARRAY */
+    const int64_t *integers; /* numbers for DELTA_BINARY_PACKED; lengths for the others */
+    const int64_t *prefixes; /* for DELTA_BYTE_ARRAY */
 } source;
 
 typedef struct decoder {
     const sl_parquet_leaf *leaf;
     const sl_parquet_sink *sink;
     sl_parquet_walk walk;
-    sl_bytes dictionary; /* its page's body */
-    uint32_t *places;    /* in it, of values with their lengths in front */
+    sl_bytes dictionary; /* body of the dictionary page */
+    uint32_t *places;    /* offsets in it of values with their lengths in front */
     uint32_t dictionary_count, dictionaries;
     sl_value_buffer body, unpacked, dictionary_capacity;
     sl_value_buffer integers, prefixes, joined;
-    size_t joined_bytes; /* of the value before */
-    bool cut;            /* the page that is decoded is a part of it */
+    size_t joined_bytes; /* size of the previous value */
+    bool cut;            /* true if only a part of the page is decoded */
     sl_frame *frame;
 } decoder;
 
@@ -89,7 +91,7 @@ static void parquet_values_set_number(const sl_parquet_leaf *leaf, const uint8_t
     }
 }
 
-/* Bytes of a value of a fixed size; 0: it has none. */
+/* Returns the size of a fixed-size value; 0: variable. */
 static size_t fixed_bytes(const sl_parquet_leaf *leaf)
 {
     switch (leaf->type) {
@@ -161,7 +163,7 @@ static bool next_of_dictionary(const decoder *d, source *s, sl_parquet_slot *slo
     return next_plain(d, &value, slot);
 }
 
-/* Byte k of value i is number k x count + i. */
+/* Reads a split value, whose byte k is number k x count + i. */
 static bool next_split(decoder *d, source *s, sl_parquet_slot *slot)
 {
     const size_t bytes = fixed_bytes(d->leaf);
@@ -182,7 +184,7 @@ static bool next_split(decoder *d, source *s, sl_parquet_slot *slot)
     return true;
 }
 
-/* A prefix of the value before, and what follows it. */
+/* Reads a value that consists of a prefix of the previous one and a suffix. */
 static bool next_joined(decoder *d, source *s, sl_parquet_slot *slot)
 {
     const uint8_t *data;
@@ -193,7 +195,7 @@ static bool next_joined(decoder *d, source *s, sl_parquet_slot *slot)
         return false;
     }
     const size_t all = (size_t)prefix + (size_t)bytes;
-    if (all >= d->joined.bytes) { /* grows, and keeps what it has */
+    if (all >= d->joined.bytes) { /* grows while keeping the contents */
         uint8_t *grown = sl_realloc_array(d->joined.data, all + all / 2 + 1, 1);
         if (grown == NULL) {
             return false;
@@ -297,7 +299,7 @@ static bool begin_numbers(source *s, sl_bytes bytes, uint32_t width)
     return width <= 32;
 }
 
-/* Whether values of the leaf's type can be stored in that way. */
+/* Returns whether an encoding is valid for the leaf's type. */
 static bool parquet_values_is_possible(const sl_parquet_leaf *leaf, uint32_t encoding)
 {
     const bool is_integer = leaf->type == SL_PARQUET_INT32 || leaf->type == SL_PARQUET_INT64;
@@ -347,7 +349,7 @@ static bool begin_values(decoder *d, const sl_parquet_page *page, sl_bytes bytes
 
 /* ---- pages ---- */
 
-/* The page's body as it is meant, in `buffer`. */
+/* Unpacks the page's body into `buffer`. */
 static sluice_status parquet_values_load(decoder *d, const sl_parquet_page *page,
                                          sl_value_buffer *buffer, sl_bytes *body,
                                          sluice_error *error)
@@ -373,7 +375,7 @@ static sluice_status parquet_values_load(decoder *d, const sl_parquet_page *page
     return SLUICE_OK;
 }
 
-/* Where values begin that have their lengths in front, each of which takes those, at least. */
+/* Finds the offsets of values with their lengths in front; each value takes at least its length. */
 static sluice_status find_places(decoder *d, const sl_parquet_page *page, sluice_error *error)
 {
     source s = {.encoding = SL_PARQUET_PLAIN, .bytes = d->dictionary};
@@ -409,14 +411,15 @@ static sluice_status take_dictionary(decoder *d, const sl_parquet_page *page, sl
     d->dictionaries++;
     if (d->leaf->type == SL_PARQUET_BYTES) {
         status = find_places(d, page, error);
-    } else if (bytes == 0 || page->values > page->unpacked / bytes) { /* no one has booleans */
+    } else if (bytes == 0 ||
+               page->values > page->unpacked / bytes) { /* dictionaries have no booleans */
         status = parquet_values_damaged(d, page, error);
     }
     d->dictionary_count = status == SLUICE_OK ? page->values : 0;
     return status;
 }
 
-/* Takes levels off the front of what is left of a body. */
+/* Takes levels from the front of the rest of a body. */
 static bool take_levels(const sl_parquet_page *page, sl_bytes *left, uint32_t stored, uint32_t max,
                         sl_levels *levels)
 {
@@ -438,7 +441,7 @@ static bool take_levels(const sl_parquet_page *page, sl_bytes *left, uint32_t st
     return true;
 }
 
-/* Where there are no levels stored, all are 0. */
+/* Reads the next level; if no levels are stored, all are 0. */
 static bool next_level(sl_levels *levels, uint32_t max, uint32_t *level)
 {
     *level = 0;
@@ -480,7 +483,10 @@ static sluice_status parquet_values_take_data(decoder *d, const sl_parquet_page 
     return status;
 }
 
-/* The first bytes of a page may be enough; else it is decoded whole, from its first slot on. */
+/*
+ * Decodes the first bytes of a page; if they are not enough, decodes the whole page from its first
+ * slot.
+ */
 static sluice_status peek_at(decoder *d, const sl_parquet_page *page)
 {
     sl_parquet_page first = *page;

@@ -25,7 +25,7 @@ static bool snappy_read_size(unpacker *u, uint64_t *size)
     return false;
 }
 
-/* `bytes` of 1 to 4, little-endian. */
+/* Reads 1 to 4 `bytes`, little-endian. */
 static bool snappy_read_number(unpacker *u, size_t bytes, uint32_t *number)
 {
     if ((size_t)(u->end - u->at) < bytes) {
@@ -55,7 +55,7 @@ static bool literal(unpacker *u, uint8_t tag)
     return true;
 }
 
-/* A copy may reach into what it writes: then it repeats. */
+/* Copies earlier output; a copy that reaches into its own output repeats it. */
 static bool snappy_copy(unpacker *u, size_t distance, size_t bytes)
 {
     if (distance == 0 || distance > u->done || bytes > u->size - u->done) {

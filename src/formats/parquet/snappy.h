@@ -2,9 +2,9 @@
 /*
  * snappy: unpacks blocks of the snappy format (google/snappy, format_description.txt).
  *
- * Purpose: what most Parquet files are compressed by. The library itself is C++, which would bring
- * that run-time library to everybody who links this one; unpacking alone is a loop over literals
- * and copies, tested with blocks that the library made. Threads: pure. No allocation.
+ * Purpose: most Parquet files are compressed with it. The original library is C++, and would make
+ * every program that links this one depend on the C++ run-time library; unpacking is only a loop
+ * over literals and copies, tested with blocks from the original. Threads: pure. No allocation.
  */
 #ifndef SL_SNAPPY_H
 #define SL_SNAPPY_H
@@ -13,8 +13,7 @@
 
 #include <stdbool.h>
 
-/* Unpacks to `to`, exactly `size` bytes. False: the block is damaged, or unpacks to another size.
- */
+/* Unpacks exactly `size` bytes to `to`. False: the block is damaged, or has another size. */
 bool sl_snappy_unpack(sl_bytes packed, uint8_t *to, size_t size);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cursor over the compact protocol. Pure. Once `bad` is set nothing moves any more; nested
- * structures are passed over with a depth limit, so that no input recurses without end.
+ * thrift: a cursor over the compact protocol. Pure.
+ *
+ * Once `bad` is set, nothing moves. Nested structures are skipped with a depth limit, so that no
+ * input can recurse endlessly.
  */
 #include "thrift.h"
 
@@ -75,11 +77,11 @@ bool sl_thrift_next(sl_thrift *thrift, sl_thrift_field *field)
 
 /* ---- passing over ---- */
 
-/* What is still to be passed over, innermost last. A map's keys and values take turns. */
+/* A value to be skipped; the innermost is last. Keys and values of a map alternate. */
 typedef struct level {
-    uint8_t type;  /* STRUCT: fields until the end; else of the elements */
-    uint8_t other; /* maps: of the values */
-    uint64_t left; /* elements */
+    uint8_t type;  /* STRUCT: fields up to the end; else the type of elements */
+    uint8_t other; /* for maps: type of the values */
+    uint64_t left; /* elements left */
     sl_thrift_field field;
 } level;
 
@@ -88,7 +90,7 @@ static level list_level(sl_thrift *thrift)
     const uint8_t head = read_byte(thrift);
     const uint64_t count = head >> 4 == 15 ? thrift_read_varint(thrift) : head >> 4;
     const uint8_t type = head & 0x0f;
-    if (count > (uint64_t)(thrift->end - thrift->at)) { /* each takes a byte */
+    if (count > (uint64_t)(thrift->end - thrift->at)) { /* each takes at least a byte */
         thrift_fail(thrift);
     }
     return (level){.type = type, .other = type, .left = count};
@@ -98,13 +100,13 @@ static level map_level(sl_thrift *thrift)
 {
     const uint64_t count = thrift_read_varint(thrift);
     const uint8_t types = count > 0 ? read_byte(thrift) : 0;
-    if (count > (uint64_t)(thrift->end - thrift->at)) { /* each takes a byte */
+    if (count > (uint64_t)(thrift->end - thrift->at)) { /* each takes at least a byte */
         thrift_fail(thrift);
     }
     return (level){.type = types >> 4, .other = types & 0x0f, .left = 2 * count};
 }
 
-/* Passes over a value, or adds the level that it is. False: it is `bad`. */
+/* Skips a value, or adds a level for it. False: `bad`. */
 static bool thrift_enter(sl_thrift *thrift, uint8_t type, bool is_element, level *levels,
                          uint32_t *depth)
 {

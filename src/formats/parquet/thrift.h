@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thrift: the compact protocol of Apache Thrift, as far as reading needs it.
+ * thrift: reads the compact protocol of Apache Thrift.
  *
- * Purpose: what Parquet's footer and page headers are written in: a cursor that goes over a
- * structure's fields, takes those that are known, and passes over all others. Whatever the bytes
- * are, it ends: `bad` is set once something makes no sense, and then all reads give 0 and there are
- * no more fields. Source: thrift-compact-protocol.md. Threads: pure. No allocation.
+ * Purpose: Parquet's footer and page headers use it. A cursor iterates over a structure's fields;
+ * the caller reads the fields it knows and skips the others. Reading always ends: invalid input
+ * sets `bad`, after which all reads return 0 and there are no more fields. Source:
+ * thrift-compact-protocol.md. Threads: pure. No allocation.
  */
 #ifndef SL_THRIFT_H
 #define SL_THRIFT_H
@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-enum { SL_THRIFT_DEPTH = 32 }; /* structures in structures: more are `bad` */
+enum { SL_THRIFT_DEPTH = 32 }; /* limit on nested structures; more are `bad` */
 
 typedef enum sl_thrift_type {
     SL_THRIFT_STOP = 0,
@@ -37,24 +37,26 @@ typedef struct sl_thrift {
     bool bad;
 } sl_thrift;
 
-/* A field of a structure; begin with one that is all zero. */
+/* A field of a structure; zeroed before the first. */
 typedef struct sl_thrift_field {
     int32_t id;
     uint8_t type; /* an sl_thrift_type */
 } sl_thrift_field;
 
 void sl_thrift_begin(sl_thrift *thrift, sl_bytes bytes);
-/* The next field of the structure; false: there is none. Its value has to be read, or skipped. */
+/* Steps to the next field of the structure; false: none. Its value must be read or skipped. */
 bool sl_thrift_next(sl_thrift *thrift, sl_thrift_field *field);
-/* Passes over the field's value. */
+/* Skips the field's value. */
 void sl_thrift_skip(sl_thrift *thrift, const sl_thrift_field *field);
 
-/* The field's value. `bad` when it is of another type. */
+/* Returns the field's value. Sets `bad` if it has another type. */
 int64_t sl_thrift_integer(sl_thrift *thrift, const sl_thrift_field *field);
 bool sl_thrift_bool(sl_thrift *thrift, const sl_thrift_field *field);
 sl_bytes sl_thrift_binary(sl_thrift *thrift, const sl_thrift_field *field);
-/* Begins a list of elements of `type`; how many follow, which are not more than there are bytes.
- * Of structures: fields from here on. */
+/*
+ * Begins a list of elements of `type`; returns their number, at most the number of bytes left. For
+ * structures: fields follow.
+ */
 uint32_t sl_thrift_list(sl_thrift *thrift, const sl_thrift_field *field, sl_thrift_type type);
 
 #endif
