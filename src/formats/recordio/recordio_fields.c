@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recordio_fields.c: looks at records (the opener's thread), decides on fields, and unpacks values
- * (any worker; neither blocks nor allocates).
+ * recordio_fields: looks at records (on the opener's thread), chooses the fields, and unpacks
+ * values (on any worker; never blocks or allocates).
  *
- * Labels and contents begin at multiples of 4 of the record, so that in one that is stored in parts
- * they are found by counting the words left out (split_bytes.h).
+ * Labels and contents begin at multiples of 4 of the record. In a record stored in parts, they are
+ * found by counting the omitted words (split_bytes.h).
  */
 #include "recordio_fields.h"
 
@@ -20,13 +20,13 @@ enum { CONTENT, RECORD, LABEL, ID, COLUMNS };
 enum { HEADER = 24, SIGNATURE = 16 };
 
 typedef struct header {
-    uint32_t labels; /* behind it; 0: the one in it */
+    uint32_t labels; /* number of labels after the header; 0: the one in the header */
     float label;
     uint64_t id, id2;
-    uint64_t end; /* of header and labels */
+    uint64_t end; /* size of header and labels */
 } header;
 
-/* False: it is none, whatever it holds. */
+/* Reads the header. False: the record cannot begin with one. */
 static bool recordio_read_header(header *of, const sl_recordio *record)
 {
     uint8_t bytes[HEADER];
@@ -42,7 +42,7 @@ static bool recordio_read_header(header *of, const sl_recordio *record)
     return of->end <= record->size;
 }
 
-/* What is from `from`, a multiple of 4, to `to`, another one or the end. */
+/* Takes the bytes between `from`, a multiple of 4, and `to`, a multiple of 4 or the end. */
 static void give_bytes(const sl_recordio *record, uint64_t from, uint64_t to, sl_value *value)
 {
     const sl_bytes *all = &record->stored;
@@ -62,8 +62,10 @@ static bool recordio_fields_is_whole(float number)
 
 /* ---- looking ---- */
 
-/* Whether it is what writers put there: a label that is 0 or of a size that labels have, and
- * no second id. Integers and texts, as floats, are mostly far from that. */
+/*
+ * Returns whether a header has the usual values: a label that is 0 or of a plausible size, and no
+ * second id. Integers and texts read as floats are rarely like that.
+ */
 static bool recordio_fields_is_usual(const header *of)
 {
     const float size = fabsf(of->label);
@@ -154,8 +156,10 @@ static void recordio_fields_set_label(sl_field *label, const sl_recordio_looks *
     label->shape[0] = looks->labels_least == looks->labels_most ? looks->labels_most : 0;
 }
 
-/* Pictures behind headers tell. If not, nearly all have to be as headers are, and not all of zeros:
- * those may be anything's, and say nothing. */
+/*
+ * Decides whether records have headers. Images after headers are proof. Otherwise nearly all
+ * records must begin like usual headers, but not all with zeros, which prove nothing.
+ */
 static bool has_headers(const sl_recordio_looks *looks)
 {
     return looks->pictures > looks->records / 2 ||
@@ -164,8 +168,8 @@ static bool has_headers(const sl_recordio_looks *looks)
 }
 
 /*
- * What is the user's to say: a type that a label can have, whatever those looked at have; and, by
- * asking for what only headers have, that there are some (`*headers`).
+ * Applies the user's choice of the label type, which need not fit the records looked at. Choosing a
+ * field that only headers have sets `*headers`.
  */
 static sluice_status choose_label(sl_field *label, bool *headers,
                                   const sluice_dataset_options *options, sluice_error *error)
@@ -190,7 +194,7 @@ static sluice_status choose_label(sl_field *label, bool *headers,
     return SLUICE_OK;
 }
 
-/* The fields of columns that there are with headers, or without. */
+/* Finds the fields among the columns that exist with or without headers. */
 static sluice_status recordio_find_columns(sl_recordio_fields *fields,
                                            const sl_source_column columns[COLUMNS],
                                            const sluice_dataset_options *options, const char *path,
@@ -266,7 +270,7 @@ static sl_refusal give_content(const sl_field *field, const sl_recordio *record,
                                sl_value *value)
 {
     give_bytes(record, from, record->size, value);
-    /* Records without a picture are there to say something about others. */
+    /* records without an image are present only to describe others */
     value->present = !sl_type_is_media(field->type) || from < record->size;
     const sl_bytes bytes = value->bytes;
     value->bytes.size = (size_t)(record->size - from);

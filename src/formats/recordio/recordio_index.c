@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of records: checks one that was read, steps over those of a file, and takes over MXNet's
- * own index. Pure but for the walk, which is the opener's.
+ * recordio_index: checks the frames of a record, walks those of a file, and imports MXNet's index.
+ *
+ * Pure except for the walk, which belongs to the opener.
  */
 #include "recordio_index.h"
 
@@ -23,10 +24,10 @@ enum { WHOLE, FIRST, MIDDLE, LAST };
 
 typedef struct part {
     uint32_t bytes, padded;
-    bool last; /* of its record */
+    bool last; /* true if it is the record's last part */
 } part;
 
-/* NULL, or why that is no head of a record's part: of the first one, or another. */
+/* Parses the head of a part, the first or a later one. Returns NULL, or what is wrong. */
 static const char *recordio_read_head(part *of, const uint8_t head[SL_RECORDIO_HEAD], bool first)
 {
     const uint32_t kind = sl_load32(head + 4) >> 29;
@@ -73,7 +74,7 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes)
             return sl_refuse("the record is longer than the index says: the file was modified", at);
         }
         record->split = record->split || !of.last;
-        /* Behind all parts but the last there is a head, which a last word goes on with. */
+        /* every part but the last is followed by a head, which belongs to the last word */
         const sl_bytes data = {bytes.data + at, of.bytes + (of.last ? 0U : 4U)};
         if (record->split && sl_split_size(data) != data.size) {
             return sl_refuse("a record in parts is not split at each magic number", at);
@@ -159,7 +160,7 @@ static bool read_line(sl_index_text *text, uint64_t *offset)
     return sl_index_text_number(text, offset) && sl_index_text_end_line(text);
 }
 
-/* A record goes on to the next one, the last to the end of the file. */
+/* Sets the size: a record extends to the next one, the last to the end of the file. */
 static bool set_size(sl_file_index *index, uint64_t end)
 {
     if (index->samples == 0) {

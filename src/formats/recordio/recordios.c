@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MXNet's RecordIO files: the reader of their records (records.h). Framing and indexes are in
- * recordio_index.h, what records hold in recordio_fields.h.
+ * recordios: the record reader (records.h) of MXNet's RecordIO files.
+ *
+ * recordio_index.h handles framing and indexes, recordio_fields.h the contents of records.
  */
 #include "file.h"
 #include "look_around.h"
@@ -56,9 +57,11 @@ static sl_refusal look_for_header(void *ctx, const sl_sample *sample, sl_bytes b
     return sl_accept();
 }
 
-/* Whether a file begins with a header whose words about the file's other records are true: the
- * first behind the pictures and the last one are empty, the last picture is not. `*end`: as of
- * sl_recordio_is_file_header; 0: there is no such header. */
+/*
+ * Finds a file header that describes the other records correctly: the first record after the images
+ * and the last one are empty, and the last image is not. `*end`: as from
+ * sl_recordio_is_file_header; 0: no such header.
+ */
 static sluice_status find_header(const sl_dataset *base, uint64_t first, uint64_t records,
                                  uint64_t *end, sluice_error *error)
 {

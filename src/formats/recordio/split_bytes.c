@@ -4,7 +4,10 @@
 #include "little_endian.h"
 #include "packed_value.h"
 
-/* The head of the next part, or the end of what are whole words with a head's space behind. */
+/*
+ * Returns the offset of the next part's head, or of the end of the whole words that are followed by
+ * space for a head.
+ */
 static size_t next_head(sl_bytes stored, size_t at)
 {
     while (stored.size - at >= SL_RECORDIO_HEAD &&
