@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SLOTS_MIN SL_INDEX_CACHE_STRIPES
-/* 16 MiB, which are only touched as they fill: the blocks of two million samples. */
+/* 16 MiB, touched only as they fill: the blocks of two million samples. */
 #define SLOTS_MAX 4096u
 
 sluice_status sl_index_cache_open(sl_index_cache *cache, uint64_t blocks, sluice_error *error)
@@ -42,8 +42,10 @@ void sl_index_cache_close(sl_index_cache *cache)
     *cache = (sl_index_cache){0};
 }
 
-/* Neighbours in the dataset go to different slots, and all blocks do where there are as many slots;
- * the high bits keep strides from colliding. */
+/*
+ * Maps a block to a slot. Neighbours get different slots, and so do all blocks if there are enough
+ * slots; the high bits keep strides from colliding.
+ */
 static uint32_t index_cache_slot_of(const sl_index_cache *cache, uint64_t tag)
 {
     uint64_t mixed = tag ^ (tag >> 17) ^ (tag >> 34);

@@ -15,7 +15,7 @@
 #define FILE_BYTES 1024u /* more than a pack writes */
 #define PATH_BYTES 4096
 
-/* The number behind "NAME="; 0 when there is none. */
+/* Returns the number after "NAME="; 0: none. */
 static uint64_t pack_note_number_of(const char *line, const char *name)
 {
     const char *found = strstr(line, name);
@@ -25,7 +25,7 @@ static uint64_t pack_note_number_of(const char *line, const char *name)
 static void pack_note_describe(const char *line, char note[SL_PACK_NOTE_BYTES])
 {
     const uint64_t side = pack_note_number_of(line, "\tmax_side=");
-    const uint64_t share = pack_note_number_of(line, "\traw_share="); /* in 10^-18 */
+    const uint64_t share = pack_note_number_of(line, "\traw_share="); /* in units of 10^-18 */
     int length = 0;
     if (side > 0) {
         length = snprintf(note, SL_PACK_NOTE_BYTES, ", images at most %u pixels (JPEG quality %u)",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack_note: what a pack did to pictures, for people.
+ * pack_note: describes how a pack changed images, for users.
  *
- * Purpose: the manifest has no place for it, and readers do not need it; pack.options beside it
- * (docs/format.md, section 9) says it where pixels were changed. It counts only if it is the text
- * that the pack id is the checksum of. Threads: pure but for the file.
+ * Purpose: the manifest does not record this, and readers do not need it. If pixels were changed,
+ * pack.options beside the manifest says how (docs/format.md, section 9). The note counts only if
+ * its text matches the pack id, which is its checksum. Threads: pure except for the file.
  */
 #ifndef SL_PACK_NOTE_H
 #define SL_PACK_NOTE_H
@@ -14,7 +14,7 @@
 
 #define SL_PACK_NOTE_BYTES 80
 
-/* A part of a sentence, or "": of the manifest with this id in `folder`. */
+/* Writes a part of a sentence for the manifest with this id in `folder`, or "". */
 void sl_pack_note(const char *folder, uint64_t pack_id, char note[SL_PACK_NOTE_BYTES]);
 
 #endif

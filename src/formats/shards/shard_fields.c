@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metadata of shards and manifests: fields and class names, to and from bytes. */
+/*
+ * shard_fields: encodes and decodes the metadata of shards and manifests: fields and class names.
+ */
 #include "dtype.h"
 #include "field_choice.h"
 #include "little_endian.h"
@@ -12,14 +14,14 @@
 
 #define HEAD_BYTES  64u
 #define ROW_BYTES   128u
-#define ROW_BYTES_1 64u /* of version 1 */
+#define ROW_BYTES_1 64u /* version 1 */
 #define SHAPE_AT    48u
-#define MEANING_AT  112u /* behind the longest shape */
-#define FIELDS_1    16u  /* of version 1, at most */
+#define MEANING_AT  112u /* after the longest shape */
+#define FIELDS_1    16u  /* version 1: at most */
 
 enum { FLAG_PLAIN = 1, FLAG_MEANING = 2 };
 
-/* Bytes of a row from MEANING_AT on; those behind them are zero. */
+/* Offsets in a row from MEANING_AT on; the bytes after them are zero. */
 enum { AT_ROLE, AT_BOX_FORMAT, AT_COORDINATES, AT_ORIENTATION, AT_PER_BOX, AT_OF, MEANING_USED };
 
 static size_t shard_fields_row_bytes(uint32_t version)
@@ -46,7 +48,8 @@ uint64_t sl_schema_bytes(const sl_schema *schema)
 static uint32_t shard_fields_number(const sl_schema *schema, const char *name)
 {
     uint32_t i = 0;
-    while (strcmp(schema->fields[i].name, name) != 0) { /* it has it: sl_meaning_refuse */
+    while (strcmp(schema->fields[i].name, name) !=
+           0) { /* the name exists: sl_meaning_refuse checked it */
         i++;
     }
     return i;
@@ -100,7 +103,7 @@ void sl_schema_encode(const sl_schema *schema, uint8_t *bytes)
 
 /* ---- from bytes ---- */
 
-/* Of version 1: letters, digits and _ only. */
+/* Checks a name of version 1: letters, digits and _ only. */
 static bool name_was_ok(const char *name)
 {
     for (; *name; name++) {
@@ -181,7 +184,10 @@ static sl_refusal decode_row(const uint8_t *row, sl_field *field)
                : sl_refuse("reserved bytes of a field's row are not zero", used);
 }
 
-/* Which bytes are there and in range; whether they go together is seen with all fields. */
+/*
+ * Decodes the bytes that exist and checks their ranges; their combination is checked once all
+ * fields are known.
+ */
 static sl_refusal decode_meaning(const uint8_t *row, uint32_t fields, sl_meaning *meaning)
 {
     const uint8_t *from = row + MEANING_AT;
@@ -206,12 +212,12 @@ static sl_refusal decode_meaning(const uint8_t *row, uint32_t fields, sl_meaning
     return sl_accept();
 }
 
-/* Names the fields that others are of, once all names are known. */
+/* Resolves references to other fields, once all names are known. */
 static sl_refusal decode_targets(sl_schema *schema, const uint8_t *bytes)
 {
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const uint8_t of = bytes[HEAD_BYTES + (size_t)ROW_BYTES * i + MEANING_AT + AT_OF];
-        if (of > 0) { /* then the row has a meaning, or would have been refused */
+        if (of > 0) { /* the row has a meaning, or would have been rejected */
             memcpy(schema->fields[i].meaning.of, schema->fields[of - 1].name, SL_FIELD_NAME_BYTES);
         }
     }
@@ -248,7 +254,7 @@ static sl_refusal shard_fields_decode_fields(sl_schema *schema, const uint8_t *b
     return schema->version > 1 ? decode_targets(schema, bytes) : sl_accept();
 }
 
-/* Of `count` names, which were surveyed. */
+/* Decodes `count` names, which were surveyed before. */
 static sl_refusal shard_fields_decode_names(sl_schema *schema, sl_bytes names, uint32_t count,
                                             size_t at)
 {
@@ -272,7 +278,7 @@ static sl_refusal shard_fields_decode_names(sl_schema *schema, sl_bytes names, u
     return sl_accept();
 }
 
-/* No writer ever made others in version 1 of the format. */
+/* Returns whether the fields are those that all writers of version 1 produced. */
 static bool is_standard(const sl_schema *schema)
 {
     return schema->field_count == 3 && schema->image == 0 && schema->label == 1 &&

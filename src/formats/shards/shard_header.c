@@ -54,7 +54,7 @@ static void shard_header_load(sl_shard_header *header, const uint8_t page[SL_PAG
     header->checksum = sl_load64(page + SL_PAGE_BYTES - 8);
 }
 
-/* Bounds first, so that no sum below can wrap: all are below 2^62. */
+/* Checks bounds first, so that no sum below can overflow: all values are below 2^62. */
 static sl_refusal shard_header_check_sizes(const sl_shard_header *h)
 {
     if (h->file_bytes > INT64_MAX / 2) {

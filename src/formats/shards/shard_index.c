@@ -49,7 +49,7 @@ static sl_refusal load_other(sl_blob *blob, const uint8_t *column)
     return sl_accept();
 }
 
-/* Adds the stored size of field `number`, when it is a blob, to `*used`. */
+/* Adds the stored size of field `number` to `*used` if it is a blob. */
 static sl_refusal load_column(const sl_schema *schema, uint32_t number, const uint8_t *bytes,
                               sl_entry *entry, uint64_t *used)
 {
@@ -61,7 +61,7 @@ static sl_refusal load_column(const sl_schema *schema, uint32_t number, const ui
         entry->label = number == schema->label ? (int64_t)sl_load64(column) : entry->label;
         break;
     case SLUICE_FIELD_FLOAT:
-    case SLUICE_FIELD_TENSOR: /* refused with the schema */
+    case SLUICE_FIELD_TENSOR: /* already rejected with the schema */
         break;
     case SLUICE_FIELD_IMAGE:
         refusal = load_image(&blob, column);

@@ -79,7 +79,7 @@ void sl_shard_row_encode(const sl_shard_row *row, uint8_t bytes[SL_SHARD_ROW_BYT
     sl_store32(bytes + 60, row->record_bytes);
 }
 
-/* Of a shard's metadata: those of the manifest, or a part of them. */
+/* Checks the size of a shard's metadata, which are all or a part of the manifest's. */
 static bool is_meta_size(const sl_manifest_header *header, uint64_t bytes)
 {
     return bytes == header->meta_bytes ||

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shard_record: encodes and decodes records of version 2. Pure. Decoding takes untrusted bytes:
- * a value is given only within its record and with the size of its shape.
+ * shard_record: encodes and decodes records of version 2. Pure.
+ *
+ * Decoding takes untrusted bytes: a value is returned only if it is within its record and has the
+ * size of its shape.
  */
 #include "shard_record.h"
 
@@ -21,7 +23,7 @@ uint64_t sl_record_identity(uint64_t number_in_shard, uint64_t checksum)
     return sl_checksum(both, sizeof(both));
 }
 
-/* Smaller ones are in the nearest caches anyway. */
+/* smaller ones stay in the inner caches anyway */
 #define COPY_LEAST ((size_t)16 << 10)
 
 static uint64_t shard_record_bits_of(double number)
@@ -84,15 +86,15 @@ void sl_record_head_encode(const sl_schema *schema, const sl_values *values, uin
 
 /* ---- decoding ---- */
 
-/* A record while it is taken apart. */
+/* State of decoding a record. */
 typedef struct walk {
     const sl_schema *schema;
     sl_bytes record;
-    size_t at; /* of the next blob */
+    size_t at; /* offset of the next blob */
     bool wants_label;
 } walk;
 
-/* What all blobs have: size and encoding. The bytes of the value are those stored. */
+/* Decodes what all blobs have: size and encoding. The value's bytes are the stored ones. */
 static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cell, sl_value *value)
 {
     const uint32_t bytes = sl_load32(cell);
@@ -156,7 +158,7 @@ static sl_refusal decode_tensor(const walk *w, uint32_t number, const uint8_t *c
     return sl_accept();
 }
 
-/* The cell of a field that is there. */
+/* Decodes the cell of a field that is present. */
 static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_value *value)
 {
     const sl_field *field = &w->schema->fields[number];
@@ -190,7 +192,7 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
     return sl_accept();
 }
 
-/* The cell of a picture whose blob is elsewhere. */
+/* Decodes the cell of an image whose blob is elsewhere. */
 static sl_refusal decode_head_image(const uint8_t *cell, uint64_t blobs, sl_value *value)
 {
     const uint32_t bytes = sl_load32(cell);
@@ -252,7 +254,9 @@ static sl_refusal shard_record_decode_fields(walk *w, uint64_t presence, sl_valu
                : sl_refuse("the fields of a sample do not add up to its size", w->at);
 }
 
-/* Whether the field behind the head is wanted elsewhere, and worth a checksum in pieces for that.
+/*
+ * Returns whether the field after the head is to be copied, and large enough for a checksum in
+ * pieces.
  */
 static bool is_to_copy(const sl_schema *schema, sl_bytes record, const sl_copy_wish *copy)
 {
@@ -260,7 +264,7 @@ static bool is_to_copy(const sl_schema *schema, sl_bytes record, const sl_copy_w
            copy->bytes == record.size - schema->head_bytes && copy->bytes >= COPY_LEAST;
 }
 
-/* The checksum over a record but itself. */
+/* Computes the checksum of a record without its checksum field, and copies if wished. */
 static uint64_t sum_and_copy(const sl_schema *schema, sl_bytes record, const sl_copy_wish *copy)
 {
     sl_checksum_stream stream;

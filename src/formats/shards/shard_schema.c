@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema of a dataset: made, closed, and what follows from its fields. shard_fields.c has its
- * bytes. */
+/*
+ * shard_schema: creates and closes the schema of a dataset, and derives values from its fields.
+ * shard_fields.c encodes it.
+ */
 #include "shard_schema.h"
 
 #include "dtype.h"
@@ -25,13 +27,13 @@ static uint32_t shard_schema_find_field(const sl_schema *schema, sluice_field_ty
     return SL_FIELD_NONE;
 }
 
-/* Of an index entry of version 1. */
+/* Returns the width in an index entry of version 1. */
 static uint32_t column_width(const sl_field *field)
 {
     return field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT ? 8 : 16;
 }
 
-/* Of a record. */
+/* Returns the width in a record. */
 static uint32_t cell_width(const sl_field *field, uint32_t varying)
 {
     if (sl_type_is_media(field->type)) {
@@ -48,12 +50,12 @@ static void measure_tensor(sl_schema *schema, uint32_t number)
     schema->varying[number] = 0;
     for (uint32_t i = 0; i < field->dims; i++) {
         schema->varying[number] += field->shape[i] == 0;
-        bytes *= field->shape[i] == 0 ? 1 : field->shape[i]; /* cannot wrap: sl_tensor_fits */
+        bytes *= field->shape[i] == 0 ? 1 : field->shape[i]; /* cannot overflow: sl_tensor_fits */
     }
     schema->fixed_bytes[number] = bytes;
 }
 
-/* The one blob of every record, if it is a tensor that is always stored as it is. */
+/* Finds the only blob of every record, if it is a tensor that is never compressed. */
 static uint32_t find_tail(const sl_schema *schema)
 {
     uint32_t tail = SL_FIELD_NONE;
@@ -102,7 +104,7 @@ bool sl_field_name_taken(const sl_schema *schema, const char *name)
     return false;
 }
 
-/* NULL: the field can be stored. */
+/* Returns why a field cannot be stored; NULL: it can. */
 static const char *shard_schema_refuse_field(const sl_schema *schema, const sl_field *field)
 {
     if (!sl_field_name_ok(field->name)) {
@@ -127,7 +129,7 @@ static const char *shard_schema_refuse_field(const sl_schema *schema, const sl_f
     return sl_tensor_fits(field) ? NULL : "a tensor of that shape has more than 2^31 - 1 bytes";
 }
 
-/* Once all fields are there, since some refer to others. */
+/* Checks meanings once all fields are present, since some refer to others. */
 static sluice_status shard_schema_check_meanings(const sl_schema *schema, sluice_error *error)
 {
     for (uint32_t i = 0; i < schema->field_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard_schema: rules of fields that their makers and their bytes share. Private to shard_*.c. */
+/* shard_schema: rules for fields, shared by creating and decoding. Private to shard_*.c. */
 #ifndef SL_SHARD_SCHEMA_H
 #define SL_SHARD_SCHEMA_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 bool sl_field_name_taken(const sl_schema *schema, const char *name);
-/* Fills in what follows from fields and version. */
+/* Sets the values derived from fields and version. */
 void sl_schema_complete(sl_schema *schema);
 
 #endif

@@ -66,7 +66,9 @@ sl_refusal sl_shard_header_fits(const sl_shard_header *header, const sl_schema *
                : sl_accept();
 }
 
-/* The metadata are the dataset's, or of a time when it had fewer classes: the row stands for them.
+/*
+ * Returns whether the metadata are the dataset's, or older ones with fewer classes, for which the
+ * row vouches.
  */
 static bool has_metadata(const sl_shards *shards, const sl_shard_header *header)
 {
@@ -130,7 +132,7 @@ sl_refusal sl_shards_learn(const sl_dataset *dataset, const sl_place *lookup, sl
     sl_shard_header header;
     const sl_refusal refusal = sl_shard_header_trust(shards, shard, bytes.data, &header);
     if (refusal.text == NULL) {
-        /* Relaxed: the flag publishes only itself; rows do not change. */
+        /* relaxed: the flag publishes only itself; rows do not change */
         atomic_store_explicit(&shard->trusted, true, memory_order_relaxed);
     }
     return refusal;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shards_check: verifies a shard as a whole: index, metadata, padding and the sum of its
- * samples. Called by a thread of verify, for one shard; findings do not stop it.
+ * shards_check: verifies a shard as a whole: index, metadata, padding and the sum of its samples.
+ *
+ * Called by a thread of verify for one shard; findings do not stop it.
  */
 #include "checksum.h"
 #include "little_endian.h"
@@ -12,10 +13,10 @@
 #include <string.h>
 
 #define STAGE "dataset"
-/* The index is read in pieces of this many blocks. */
+/* Number of index blocks read at once. */
 #define PIECE_BLOCKS 256u
 
-/* One shard while it is being checked. */
+/* State of checking one shard. */
 typedef struct check {
     sl_checksum_stream identity;
     sl_checksum_stream index;
@@ -26,8 +27,8 @@ typedef struct check {
     uint32_t shard;
     const char *path;
     uint8_t *piece;     /* PIECE_BLOCKS pages */
-    uint64_t next;      /* where the next sample must begin; 0: not known */
-    bool index_damaged; /* reported already: totals would only repeat it */
+    uint64_t next;      /* required offset of the next sample; 0: unknown */
+    bool index_damaged; /* true if damage was reported, which totals would only repeat */
 } check;
 
 static void shards_check_report(const check *c, const sluice_error *finding)
@@ -53,7 +54,7 @@ static bool shards_check_read_piece(check *c, uint64_t offset, size_t bytes)
     return true;
 }
 
-/* An entry, or the fences of a sample: gives where the sample begins and ends. */
+/* Reads an entry, or the fences of a sample: returns the sample's begin and end. */
 static sl_refusal shards_check_read_entry(check *c, const uint8_t *bytes, uint64_t *begin,
                                           uint64_t *end)
 {
@@ -100,7 +101,7 @@ static void check_block(check *c, const uint8_t *block, uint64_t number)
     if (refusal.text != NULL) {
         report_refusal(c, refusal, offset);
         c->index_damaged = true;
-        /* Its entries cannot be trusted: take up the thread again at the next block. */
+        /* entries of a damaged block cannot be trusted: resume at the next block */
         c->next = 0;
         return;
     }
@@ -176,7 +177,8 @@ static void check_metadata(check *c)
     }
 }
 
-/* Of a time when the dataset had fewer classes, which must be the first of those that it has now.
+/*
+ * Compares metadata of a time when the dataset had fewer classes, which must be its first ones now.
  */
 static sl_refusal compare_metadata(const check *c, const uint8_t *bytes)
 {
@@ -194,7 +196,7 @@ static sl_refusal compare_metadata(const check *c, const uint8_t *bytes)
 static void check_shorter_metadata(check *c)
 {
     sluice_error finding;
-    uint8_t *bytes = sl_malloc(c->header.meta_bytes); /* fewer than the dataset has in memory */
+    uint8_t *bytes = sl_malloc(c->header.meta_bytes); /* less than the dataset keeps in memory */
     if (bytes == NULL) {
         sl_no_memory(&finding, STAGE, "checking a shard");
         shards_check_report(c, &finding);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shards_open: opens shards, by their manifest or one by one, and checks that they belong
- * together. One thread; then the dataset is immutable. Nothing in a file is trusted before its
- * checksum.
+ * shards_open: opens shards by their manifest or one by one, and checks that they belong together.
+ *
+ * One thread; then the dataset is immutable. Nothing in a file is trusted before its checksum is
+ * verified.
  */
 #include "checksum.h"
 #include "error.h"
@@ -15,12 +16,12 @@
 #include <string.h>
 
 #define STAGE "dataset"
-/* Sections are read in pieces of this size, which rows divide, until they are known to be sound. */
+/* Sections are read in pieces of this size, a multiple of the row size, until they are verified. */
 #define PIECE_BYTES ((size_t)64 << 10)
 
 enum { MAGIC_BYTES = 8 };
 
-/* A manifest or shard while it is being opened. */
+/* State of opening a manifest or shard. */
 typedef struct opened {
     const char *path;
     sl_handle from;
@@ -28,15 +29,15 @@ typedef struct opened {
     uint8_t *piece; /* PIECE_BYTES; owned */
 } opened;
 
-/* Where some of its bytes are. */
+/* The extent of a section. */
 typedef struct section {
     uint64_t offset, bytes, checksum;
 } section;
 
-/* Where its metadata are. */
+/* The location of the metadata. */
 typedef struct metadata {
     section at;
-    uint32_t version; /* of the file */
+    uint32_t version; /* version of the file */
 } metadata;
 
 static bool shards_open_holds(const char *folder, const char *name)
@@ -81,8 +82,10 @@ static sluice_status shards_open_check_sum(const opened *file, const section *wh
                                "a section does not match its checksum");
 }
 
-/* Shows all of a section to `take`, a piece from byte `at` of it at a time; then its checksum must
- * be right. */
+/*
+ * Passes a section to `take` in pieces, each with its offset in the section; then verifies the
+ * section's checksum.
+ */
 static sluice_status read_pieces(const opened *file, const section *where,
                                  sluice_status (*take)(void *ctx, sl_bytes piece, uint64_t at,
                                                        sluice_error *error),
@@ -106,7 +109,7 @@ static sluice_status read_pieces(const opened *file, const section *where,
                : status;
 }
 
-/* Reads a section into new memory: one that is known to hold what it claims. */
+/* Reads a section into new memory; its size was verified. */
 static sluice_status read_section(const opened *file, const section *where, uint8_t **out,
                                   sluice_error *error)
 {
@@ -128,11 +131,12 @@ static sluice_status read_section(const opened *file, const section *where, uint
     return SLUICE_OK;
 }
 
-/* Metadata while they are looked at. */
+/* State of looking at metadata. */
 typedef struct look {
     const metadata *where;
     sl_names_survey survey;
-    sl_refusal refusal; /* the first; of damaged bytes the checksum is the better reason */
+    sl_refusal
+        refusal; /* first error; if the bytes are damaged, the checksum is the better reason */
 } look;
 
 static sluice_status look_at_piece(void *ctx, sl_bytes piece, uint64_t at, sluice_error *error)
@@ -149,7 +153,7 @@ static sluice_status look_at_piece(void *ctx, sl_bytes piece, uint64_t at, sluic
     return SLUICE_OK;
 }
 
-/* Without memory that depends on what they claim. */
+/* Checks metadata with memory that does not depend on their claims. */
 static sluice_status look_at_metadata(const opened *file, const metadata *where,
                                       sluice_error *error)
 {
@@ -166,7 +170,7 @@ static sluice_status look_at_metadata(const opened *file, const metadata *where,
                : sl_shards_refuse(error, l.refusal, file->path, where->at.offset);
 }
 
-/* The first source's metadata become the dataset's; all others must be the same. */
+/* Takes the first source's metadata as the dataset's; all others must be equal. */
 static sluice_status take_metadata(sl_shards *shards, const opened *file, const metadata *where,
                                    sluice_error *error)
 {
@@ -221,7 +225,7 @@ static sluice_status shards_open_add_source(sl_shards *shards, const char *path,
     return SLUICE_OK;
 }
 
-/* Space for one more shard. */
+/* Makes space for one more shard. */
 static sluice_status shards_open_grow(sl_shards *shards, const char *path, sluice_error *error)
 {
     if (shards->count < shards->capacity) {
@@ -243,7 +247,7 @@ static sluice_status shards_open_grow(sl_shards *shards, const char *path, sluic
     return SLUICE_OK;
 }
 
-/* Of a sample. */
+/* Returns the minimum size of a sample. */
 static uint64_t least_bytes(const sl_schema *schema)
 {
     return schema->version == 1 ? 1 : schema->head_bytes;
@@ -271,21 +275,24 @@ static sluice_status shards_open_add_row(sl_shards *shards, sl_shard_row row, ui
     info->bytes += row.data_bytes;
     sl_shard *shard = &shards->shards[shards->count++];
     *shard = (sl_shard){.row = row, .source = shards->source_count - 1};
-    /* An index block names its shard, too: a header behind a network costs a request more. */
+    /*
+     * an index block identifies its shard too; on a network, reading the header would cost another
+     * request
+     */
     atomic_init(&shard->trusted, row.record_bytes == 0 && sl_store_of(path)->remote);
     return SLUICE_OK;
 }
 
-/* The rows of a manifest while they are read. */
+/* State of reading the rows of a manifest. */
 typedef struct rows {
     sl_shards *shards;
     const sl_manifest_header *header;
     const char *path;
-    uint64_t samples; /* of the dataset before the first one */
-    uint32_t count;   /* shards of it */
+    uint64_t samples; /* samples of the dataset before the first row */
+    uint32_t count;   /* number of the manifest's shards */
 } rows;
 
-/* Whether the number is larger than that of the row before. */
+/* Returns whether the number is larger than that of the previous row. */
 static bool increases(const rows *r, uint32_t number)
 {
     const sl_shards *shards = r->shards;
@@ -427,7 +434,7 @@ static sluice_status shards_open_add_file(sl_shards *shards, const char *path, c
     return status;
 }
 
-/* A folder without a manifest. */
+/* Rejects a folder without a manifest. */
 static sluice_status refuse_unfinished(const char *path, sluice_error *error)
 {
     if (shards_open_holds(path, SL_JOURNAL_NAME)) {
@@ -506,7 +513,7 @@ static sl_shards *new_shards(sluice_error *error)
         return NULL;
     }
     shards->cache = cache;
-    shards->base.ops = &sl_shards_ops_2; /* until the metadata tell */
+    shards->base.ops = &sl_shards_ops_2; /* until the metadata are read */
     atomic_init(&shards->base.references, 1);
     return shards;
 }

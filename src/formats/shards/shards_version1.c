@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shards of version 1: an index entry tells all of a sample but its bytes. */
+/* shards_version1: shards of version 1, whose index entries describe samples completely. */
 #include "checksum.h"
 #include "packed_value.h"
 #include "shards.h"
 
 #include <string.h>
 
-/* What unpack needs of an entry. */
+/* The parts of an entry that unpack needs. */
 enum { FACT_CHECKSUM, FACT_LABEL, FACT_IMAGE, FACT_SIZE };
 
 typedef struct entry_facts {
@@ -46,7 +46,7 @@ static sluice_status shards_version1_locate(const sl_dataset *dataset, uint64_t 
     uint8_t bytes[SL_ENTRY_BYTES_MAX];
     sl_entry entry;
     *lookup = (sl_place){.bytes = SL_PAGE_BYTES, .object = number};
-    /* relaxed: nothing but the flag is published; rows do not change */
+    /* relaxed: only the flag is published; rows do not change */
     if (!atomic_load_explicit(&shard->trusted, memory_order_relaxed)) {
         lookup->once = true;
         return SLUICE_AGAIN;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shards of version 2: the index says where a sample is, the sample says the rest. */
+/*
+ * shards_version2: shards of version 2, whose index only locates samples; records describe
+ * themselves.
+ */
 #include "little_endian.h"
 #include "shard_record.h"
 #include "shards.h"
 
-/* Of a shard whose samples differ in size: one look into an index block. */
+/* Locates a sample in a shard with samples of different sizes, by a lookup in an index block. */
 static sluice_status locate_by_index(const sl_shards *shards, const sl_shard *shard, uint64_t local,
                                      sl_place *place, sl_place *lookup, sl_refusal *why)
 {
@@ -30,7 +33,7 @@ static sluice_status shards_version2_locate(const sl_dataset *dataset, uint64_t 
     const uint64_t local = index - shard->row.first;
     const uint32_t bytes = shard->row.record_bytes;
     *lookup = (sl_place){.bytes = SL_PAGE_BYTES, .object = number};
-    /* relaxed: nothing but the flag is published; rows do not change */
+    /* relaxed: only the flag is published; rows do not change */
     if (!atomic_load_explicit(&shard->trusted, memory_order_relaxed)) {
         lookup->once = true;
         return SLUICE_AGAIN;
@@ -71,7 +74,9 @@ static sluice_status shards_version2_locate_field(const sl_dataset *dataset, uin
     return SLUICE_OK;
 }
 
-/* Of samples of one size: the manifest says it, and their reader will have seen the header.
+/*
+ * Returns the size of a field, for samples of equal size: the manifest has it, and the reader
+ * verifies the header.
  */
 static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes)
 {
