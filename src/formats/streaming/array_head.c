@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * array_head: parses the headers of the arrays of MDS and LitData. Pure. The shape is untrusted
- * and must agree with the bytes that follow.
+ * array_head: parses the headers of arrays in MDS and LitData. Pure.
+ *
+ * The shape is untrusted and must match the bytes that follow.
  */
 #include "array_head.h"
 
@@ -45,7 +46,7 @@ static bool find_code(uint8_t code, sluice_dtype *dtype)
     return false;
 }
 
-/* What a list has where there is no such dtype here: complex numbers, objects, texts. */
+/* Marks numbers of unsupported dtypes: complex numbers, objects, texts. */
 enum { NONE = -1 };
 
 static bool array_head_take(const int8_t *list, size_t count, uint64_t number, sluice_dtype *dtype)
@@ -57,7 +58,7 @@ static bool array_head_take(const int8_t *list, size_t count, uint64_t number, s
     return true;
 }
 
-/* Several names of one dtype have a number each. */
+/* some dtypes have several names, each with its own number */
 bool sl_array_torch_dtype(uint64_t number, sluice_dtype *dtype)
 {
     static const int8_t list[] = {
@@ -94,7 +95,7 @@ static sl_refusal refuse_dims(size_t at)
     return sl_refuse_unknown("its array has more than 8 dimensions", at);
 }
 
-/* The elements are those that are left, as many as the shape says. */
+/* Checks that the remaining elements are as many as the shape says. */
 static sl_refusal check_elements(const sl_array *array, sl_bytes bytes)
 {
     const uint64_t left = bytes.size - array->data;
@@ -162,7 +163,7 @@ static uint32_t array_head_load32(const uint8_t *from, bool big_endian)
                : little;
 }
 
-/* Numbers of dtypes and dimensions are below 256, so one order makes both too large. */
+/* Numbers of dtypes and dimensions are below 256, so only one byte order gives valid values. */
 static bool array_head_is_big_endian(const uint8_t *head)
 {
     return array_head_load32(head, false) > 0xff || array_head_load32(head + 4, false) > 0xff;

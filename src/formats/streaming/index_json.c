@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * index_json: finds and reads index.json and the files that it names. One thread. Its names are
- * untrusted: they stay below the folder unless the caller allows otherwise.
+ * index_json: finds and reads index.json and the files that it names. One thread.
+ *
+ * Its names are untrusted: they must stay below the folder unless the caller allows otherwise.
  */
 #include "index_json.h"
 
@@ -15,7 +16,7 @@
 #define STAGE "dataset"
 #define NAME  "index.json"
 
-/* Both writers put their list first, or behind a version. */
+/* Bytes to search: both writers put their list first, or after a version. */
 enum { HEAD_BYTES = 1024, ENTRIES_LOOKED_AT = 1024, FOLDERS_LOOKED_AT = 16 };
 
 /* ---- which ---- */
@@ -28,7 +29,7 @@ static const char *index_json_skip_blanks(const char *at)
     return at;
 }
 
-/* Where the list called `name` begins in a text; NULL: nowhere. */
+/* Finds the beginning of the list `name` in a text; NULL: none. */
 static const char *index_json_find_list(const char *text, const char *name)
 {
     char key[16];
@@ -61,10 +62,10 @@ static bool file_lists(const char *path, const char *list)
     return lists(&look, list);
 }
 
-/* A folder whose folders are looked at, for one with an index of its own. */
+/* A folder whose sub-folders are searched for an index. */
 typedef struct finder {
     const char *folder, *list;
-    char name[NAME_MAX + 1]; /* the last one */
+    char name[NAME_MAX + 1]; /* name of the last one */
     int entries, folders;
 } finder;
 
@@ -87,8 +88,10 @@ static sluice_status look_at_folder(void *ctx, const sl_store_entry *entry, slui
                : SLUICE_OK;
 }
 
-/* A folder in `folder` with an index of its own, by its name: of the first few that there are,
- * since a folder of pictures may have thousands. */
+/*
+ * Finds a sub-folder with an index; only looks at the first few, since an image folder may have
+ * thousands.
+ */
 static bool index_json_find_folder(const char *folder, const char *list, char name[NAME_MAX + 1])
 {
     finder f = {.folder = folder, .list = list};

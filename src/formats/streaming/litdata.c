@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LitData, the chunks of Lightning: a folder with index.json, which lists chunks and says what a
- * sample is. What is in a chunk is sized_dataset.h's, or litdata_tokens.h's.
+ * litdata: opens LitData, Lightning's chunks: a folder with index.json, which lists chunks and
+ * describes a sample. sized_dataset.h or litdata_tokens.h reads the chunks.
  */
 #include "index_json.h"
 #include "litdata_columns.h"
@@ -22,10 +22,10 @@ static bool litdata_probe(sl_look *look)
     return sl_index_json_probe(look, LIST);
 }
 
-/* While a dataset is opened. */
+/* State while a dataset is opened. */
 typedef struct opener {
     sl_sized_dataset *own;
-    sl_index_json first, index; /* of the first path, and of the one that is read */
+    sl_index_json first, index; /* of the first path, and of the current one */
     bool tokens;
 } opener;
 
@@ -40,12 +40,12 @@ static sluice_status litdata_refuse_compressed(const char *path, sluice_error *e
 
 /* The paths of a chunk. */
 typedef struct chunk_paths {
-    char given[SL_PATH_BYTES]; /* as the index names it */
-    char plain[SL_PATH_BYTES]; /* of a compressed one when it is unpacked: without ".COMPRESSION",
-                                  as the original has it */
+    char given[SL_PATH_BYTES]; /* path in the index */
+    char plain[SL_PATH_BYTES]; /* path of the unpacked chunk: without ".COMPRESSION", as the
+                                  original has it */
 } chunk_paths;
 
-/* Which file holds the chunk: the unpacked one where it is there. */
+/* Finds the file of a chunk: the unpacked one if it exists. */
 static sluice_status litdata_find_file(const opener *o, const char *name, const char *compression,
                                        chunk_paths *p, sl_told_file *told, sluice_error *error)
 {
@@ -70,7 +70,7 @@ static sluice_status litdata_find_file(const opener *o, const char *name, const 
         return SLUICE_OK;
     }
     told->packing = sl_index_json_packing(compression);
-    if (told->packing != SL_PACKING_ZSTD) { /* LitData has no other */
+    if (told->packing != SL_PACKING_ZSTD) { /* the only compression of LitData */
         return litdata_refuse_compressed(p->given, error);
     }
     told->unpacked = p->plain;
@@ -130,14 +130,17 @@ static sluice_status check_config(opener *o, const json_t *config, sluice_error 
     return SLUICE_OK;
 }
 
-/* Of one dataset all say the same of what a sample is. The first releases name no item_loader. */
+/*
+ * Compares the configs of folders, which must describe samples alike. The first releases have no
+ * item_loader.
+ */
 static bool is_same_config(const json_t *a, const json_t *b)
 {
     static const char *const keys[] = {"data_format", "data_spec"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const json_t *left = sl_json_member(a, keys[i]);
         const json_t *right = sl_json_member(b, keys[i]);
-        if (left != right && !json_equal(left, right)) { /* none equals none, too */
+        if (left != right && !json_equal(left, right)) { /* two missing members are equal too */
             return false;
         }
     }
@@ -190,7 +193,9 @@ static sluice_status litdata_add_path(opener *o, const char *path, bool anywhere
     return status;
 }
 
-/* One leaf, of elements and nothing else, which has a name of its own only in a dict. */
+/*
+ * Opens chunks of tokens: a single leaf with elements only, which has its own name only in a dict.
+ */
 static sluice_status open_tokens(opener *o, sl_dataset **dataset,
                                  const sluice_dataset_options *options, const char *path,
                                  sluice_error *error)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * litdata_columns: pairs the leaves of data_spec with the serializers of data_format. Pure. The
- * tree is untrusted, and its depth bounded.
+ * litdata_columns: pairs the leaves of data_spec with the serializers of data_format. Pure.
+ *
+ * The tree is untrusted, and its depth limited.
  */
 #include "litdata_columns.h"
 
@@ -66,7 +67,7 @@ static bool take_serializer(const char *name, size_t bytes, sl_sized_column *col
     return false;
 }
 
-/* "no_header_tensor:NUMBER": elements of a dtype, one dimension. */
+/* Parses "no_header_tensor:NUMBER": elements of a dtype, with one dimension. */
 static bool litdata_columns_take_elements(const char *format, sl_source_column *source)
 {
     static const char tensor[] = "no_header_tensor:";
@@ -90,7 +91,10 @@ static bool litdata_columns_take_elements(const char *format, sl_source_column *
     return true;
 }
 
-/* The name of a serializer, or "NAME:WHAT": where WHAT is one, that is meant, as there. */
+/*
+ * Parses the name of a serializer, or "NAME:WHAT", where a serializer WHAT takes precedence, as in
+ * LitData.
+ */
 static void take_format(const char *format, sl_sized_column *column, sl_source_column *source)
 {
     const char *colon = strchr(format, ':');
@@ -108,11 +112,11 @@ static void take_format(const char *format, sl_sized_column *column, sl_source_c
 
 enum { DEPTH_MAX = 32 };
 
-/* A walk over the tree: which leaf comes next. */
+/* State of walking the tree to name the leaves. */
 typedef struct names {
     const sl_index_json *index;
     sl_sized_columns *columns;
-    uint32_t leaves; /* that have a name */
+    uint32_t leaves; /* number of leaves named so far */
     char path[SL_SOURCE_NAME_BYTES];
     sluice_error *error;
 } names;
@@ -135,8 +139,10 @@ static bool is_dict(const char *type)
     return false;
 }
 
-/* The keys of a dict, which the caller gives back: a list, in a text or in an object. NULL: it has
- * none. */
+/*
+ * Returns the keys of a dict as a list, which the caller releases; they are in a text or in an
+ * object. NULL: none.
+ */
 static json_t *find_keys(const json_t *node)
 {
     const char *type = sl_json_text(node, "type");
@@ -152,7 +158,7 @@ static json_t *find_keys(const json_t *node)
     return keys;
 }
 
-/* Puts a part behind a path of `at` bytes. False: it is too long. */
+/* Appends a part to a path of `at` bytes. False: too long. */
 static bool litdata_columns_append(names *n, size_t at, const json_t *key, size_t number)
 {
     const char *dot = at > 0 ? "." : "";
@@ -183,7 +189,7 @@ static sluice_status name_leaf(names *n, size_t at)
     return SLUICE_OK;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as DEPTH_MAX */
+/* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH_MAX deep */
 static sluice_status litdata_columns_walk(names *n, const json_t *node, unsigned depth)
 {
     const size_t at = strlen(n->path);
@@ -217,7 +223,7 @@ static sluice_status name_all(const sl_index_json *index, sl_sized_columns *colu
     const char *text = sl_json_text(config, "data_spec");
     json_t *spec =
         text != NULL ? sl_json_parse((sl_bytes){(const uint8_t *)text, strlen(text)}) : NULL;
-    const json_t *root = json_array_get(spec, 1); /* behind a version */
+    const json_t *root = json_array_get(spec, 1); /* after a version */
     sluice_status status = root != NULL ? litdata_columns_walk(&n, root, 0) : SLUICE_OK;
     if (status == SLUICE_OK && root != NULL && n.leaves != columns->count) {
         status = litdata_columns_refuse(

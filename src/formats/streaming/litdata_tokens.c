@@ -12,7 +12,7 @@ typedef struct tokens {
     sl_dataset base;
     sl_offset_files files;
     sl_source_fields fields;
-    uint32_t *chunks; /* the file of each sample */
+    uint32_t *chunks; /* file of each sample */
 } tokens;
 
 static const tokens *tokens_of(const sl_dataset *dataset)
@@ -20,7 +20,7 @@ static const tokens *tokens_of(const sl_dataset *dataset)
     return (const tokens *)(const void *)dataset;
 }
 
-/* The tokens of a file. */
+/* Returns the extent of a file's tokens. */
 static sl_place litdata_tokens_place_of(const tokens *own, uint32_t file)
 {
     const uint32_t *table = own->files.tables[file];
@@ -43,7 +43,7 @@ static sluice_status litdata_tokens_locate_field(const sl_dataset *dataset, uint
                                                  uint32_t field, sl_place *place, sl_place *lookup,
                                                  sl_refusal *why)
 {
-    (void)field; /* all of them are the same tokens */
+    (void)field; /* there is only one tensor */
     (void)lookup;
     (void)why;
     const tokens *own = tokens_of(dataset);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MDS, the shards of MosaicML's Streaming: a folder with index.json, which lists shards and says
- * which columns they have. What is in a shard is sized_dataset.h's.
+ * mds: opens MDS, the shards of MosaicML Streaming: a folder with index.json, which lists shards
+ * and their columns. sized_dataset.h reads the shards.
  */
 #include "digest.h"
 #include "file_set.h"
@@ -22,11 +22,11 @@ static bool mds_probe(sl_look *look)
     return sl_index_json_probe(look, LIST);
 }
 
-/* While a dataset is opened. */
+/* State while a dataset is opened. */
 typedef struct opener {
     sl_sized_dataset *own;
-    sl_index_json first, index; /* of the first path, and of the one that is read */
-    const json_t *columns;      /* the first shard, which says what columns all have */
+    sl_index_json first, index; /* of the first path, and of the current one */
+    const json_t *columns;      /* the first shard, whose columns all shards must have */
 } opener;
 
 /* ---- columns ---- */
@@ -40,7 +40,7 @@ static sluice_status mds_add_column(opener *o, const json_t *shard, size_t numbe
     const char *name = json_string_value(json_array_get(names, number));
     const char *encoding = json_string_value(json_array_get(encodings, number));
     const json_t *size = json_array_get(sl_json_member(shard, "column_sizes"), number);
-    const json_int_t bytes = json_integer_value(size); /* 0: each sample says */
+    const json_int_t bytes = json_integer_value(size); /* 0: given in each sample */
     const bool sized = json_is_integer(size) && bytes > 0 && bytes <= INT32_MAX;
     if (name == NULL || encoding == NULL || (!sized && !json_is_null(size))) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, 0,
@@ -99,8 +99,10 @@ static sluice_status mds_refuse_compressed(const char *path, sluice_error *error
                          sl_ends_with(path, ".bz2") ? ": bunzip2 -k *.bz2" : "");
 }
 
-/* Which file holds the shard: the one at `raw` where it is there, as in a cache of the original, or
- * else the compressed one, whose path comes to `zip`. */
+/*
+ * Finds the file of a shard: the one at `raw` if it exists, like in a cache of the original, or
+ * else the compressed one, whose path is written to `zip`.
+ */
 static sluice_status mds_find_file(const opener *o, const json_t *shard, char raw[SL_PATH_BYTES],
                                    char zip[SL_PATH_BYTES], sl_told_file *told, sluice_error *error)
 {
@@ -112,7 +114,7 @@ static sluice_status mds_find_file(const opener *o, const json_t *shard, char ra
     const sluice_status status =
         sl_index_json_file(&o->index, sl_json_text(data, "basename"), zip, error);
     if (status < 0 || !sl_store_has(zip)) {
-        return status; /* opening says which file is missing */
+        return status; /* opening reports which file is missing */
     }
     told->packing = sl_index_json_packing(sl_json_text(shard, "compression"));
     if (told->packing == SL_PACKING_NONE) {
@@ -124,7 +126,7 @@ static sluice_status mds_find_file(const opener *o, const json_t *shard, char ra
     return SLUICE_OK;
 }
 
-/* Of a shard, as sl_sized_file has them. */
+/* Hashes of a shard, as in sl_sized_file. */
 typedef struct hash_list {
     char text[SL_DIGEST_NAMES * (16 + SL_DIGEST_TEXT_BYTES)];
     size_t length;
@@ -144,7 +146,7 @@ static void leave_unchecked(opener *o, const char *name, const char *why)
     sl_unchecked_add(&o->own->base.unchecked, phrase);
 }
 
-/* Digits that cannot be those of any hash stay wrong. */
+/* Adds a hash. Digits that fit no hash are kept, and fail the comparison. */
 static void add_hash(hash_list *list, const char *name, const char *digits)
 {
     const size_t length = strlen(digits);
@@ -156,8 +158,10 @@ static void add_hash(hash_list *list, const char *name, const char *digits)
     list->length += added > 0 && (size_t)added < capacity ? (size_t)added : 0;
 }
 
-/* Those that can be made here; of the others it is said that they are not checked. `data`: of
- * raw_data, or of zip_data. */
+/*
+ * Adds the hashes that can be computed here; reports the others as unchecked. `data`: raw_data or
+ * zip_data.
+ */
 static void find_hashes(opener *o, const json_t *data, hash_list *list)
 {
     json_t *hashes = json_object_get(data, "hashes");
@@ -174,7 +178,7 @@ static void find_hashes(opener *o, const json_t *data, hash_list *list)
     }
 }
 
-/* What all of its hashes are, also of kinds that are not known here: they tell its content. */
+/* Returns a checksum of all hashes, including unknown kinds, since they identify the contents. */
 static uint64_t sum_hashes(const json_t *raw)
 {
     json_t *hashes = json_object_get(raw, "hashes");
@@ -289,7 +293,7 @@ static sluice_status mds_add_path(opener *o, const char *path, bool anywhere, sl
             sl_file_list_check(&o->own->files.list, first, o->index.boundary, o->index.path, error);
     }
     if (o->first.tree.root == NULL && o->columns != NULL) {
-        sl_index_json_move(&o->first, &o->index); /* which the columns are in */
+        sl_index_json_move(&o->first, &o->index); /* `columns` points into it */
     }
     sl_index_json_close(&o->index);
     return status;

@@ -35,7 +35,7 @@ static const struct {
     {"pil", SL_SIZED_PIXELS, SLUICE_FIELD_IMAGE, SLUICE_U8},
 };
 
-/* "jpeg" may say the quality that its pictures were written with: "jpeg:90". */
+/* Returns whether an encoding is "jpeg", possibly with the quality of its images: "jpeg:90". */
 static bool is_jpeg(const char *encoding)
 {
     const char *digits = encoding + 5;
@@ -82,7 +82,10 @@ static bool parse_shape(sl_field *field, const char *text)
     }
 }
 
-/* "ndarray", "ndarray:DTYPE" or "ndarray:DTYPE:SHAPE": what it does not say, each array does. */
+/*
+ * Parses "ndarray", "ndarray:DTYPE" or "ndarray:DTYPE:SHAPE"; each array has the parts that this
+ * omits.
+ */
 static void mds_columns_take_array(const char *type, sl_sized_column *column,
                                    sl_source_column *source)
 {

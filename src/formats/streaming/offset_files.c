@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offset_files: reads and checks the tables of offsets of MDS shards and LitData chunks, in
- * parallel when a dataset is opened. Offsets increase and stay within the file.
+ * offset_files: reads and checks the offset tables of MDS shards and LitData chunks, in parallel
+ * when a dataset is opened.
+ *
+ * Offsets increase and stay within the file.
  */
 #include "offset_files.h"
 
@@ -12,8 +14,10 @@
 #include "unpacked_store.h"
 
 #define STAGE "dataset"
-/* What is taken at once for a table that is unpacked, and what such a table may have: so much, and
- * so much for each byte of its file. */
+/*
+ * Piece size for unpacking a table; limit of an unpacked table: a constant, plus a multiple of its
+ * file's size.
+ */
 #define TABLE_PIECE  ((size_t)256 << 10)
 #define TABLE_MOST   ((uint64_t)64 << 20)
 #define TABLE_A_BYTE 64U
@@ -31,7 +35,7 @@ void sl_offset_files_close(sl_offset_files *files)
 sluice_status sl_offset_files_add(sl_offset_files *files, const sl_told_file *told,
                                   sluice_error *error)
 {
-    /* Each has 4 bytes at least, and offsets have 32 bits. */
+    /* each takes at least 4 bytes, and offsets have 32 bits */
     if (told->samples > UINT32_MAX / 4 - 2) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, told->path, -1,
                              "its number of samples in the index is out of range");
@@ -108,7 +112,7 @@ static sluice_status offset_files_check_size(const sl_offset_files *files, uint3
     return bytes >= table ? SLUICE_OK : refuse_table(files, number, error);
 }
 
-/* From the file's bytes to numbers, in place; `bytes`: that the file has. */
+/* Decodes and checks a table in place; `bytes`: size of the file. */
 static sluice_status check_table(const sl_offset_files *files, uint32_t number, uint64_t bytes,
                                  uint32_t *table, sluice_error *error)
 {
@@ -164,7 +168,7 @@ static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_
 
 /* ---- tables of compressed files ---- */
 
-/* Of the file as it is, which is opened anew whenever it is read. */
+/* Looks at a compressed file, which is opened again for each read. */
 static sluice_status look_at_packed(sl_offset_files *files, uint32_t number, sluice_error *error)
 {
     sl_handle from;
@@ -184,7 +188,7 @@ static sluice_status look_at_packed(sl_offset_files *files, uint32_t number, slu
     return SLUICE_OK;
 }
 
-/* The table, in memory that grows with what comes out. */
+/* Unpacks the table into memory that grows with the data. */
 static sluice_status unpack_table(sl_offset_files *files, uint32_t number, sl_stream *stream,
                                   sluice_error *error)
 {
@@ -205,7 +209,10 @@ static sluice_status unpack_table(sl_offset_files *files, uint32_t number, sl_st
     return status;
 }
 
-/* What is told may lack the table: then it is where the last sample ends that tells. */
+/*
+ * Corrects the size of files whose index may omit the table: the offset of the last sample's end is
+ * the true one.
+ */
 static void settle_bytes(sl_offset_files *files, uint32_t number, const uint32_t *table)
 {
     sl_listed_file *file = &files->list.files[number];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sized_columns: splits a sample of MDS or LitData into its columns. Pure, called by workers.
+ *
  * Sizes in a sample are untrusted: the columns must fill it exactly.
  */
 #include "sized_columns.h"
@@ -51,7 +52,7 @@ sluice_status sl_sized_columns_add(sl_sized_columns *columns, const char *path, 
 
 /* ---- where each column is ---- */
 
-/* begins[i + 1] is where column i ends. */
+/* begins[i + 1] is the end of column i. */
 typedef struct column_extents {
     uint32_t begins[SL_SOURCE_COLUMNS_MAX + 1];
 } column_extents;
@@ -90,10 +91,10 @@ static sl_bytes sized_columns_part(sl_bytes sample, const column_extents *extent
     return (sl_bytes){sample.data + begin, extents->begins[column + 1] - begin};
 }
 
-/* What there is of columns before one and behind it. */
+/* Sizes of the columns before and after one. */
 typedef struct column_sizes {
     uint64_t fixed_before, fixed_behind;
-    uint32_t varying, varying_before; /* columns whose size each sample says */
+    uint32_t varying, varying_before; /* number of columns whose size is in each sample */
 } column_sizes;
 
 static column_sizes sizes_around(const sl_sized_columns *columns, uint32_t column)
@@ -133,8 +134,10 @@ static sl_refusal place_column(const sl_sized_columns *columns, uint32_t column,
                                    0);
 }
 
-/* An array of one dimension behind MDS's head of it, whose number has as few bytes as hold it: so
- * one of the widths fits, and no other. */
+/*
+ * Skips MDS's header of a one-dimensional array. Its size is stored in as few bytes as possible, so
+ * exactly one width fits.
+ */
 static sl_refusal skip_head(const sl_sized_column *column, sl_sized_extent *extent)
 {
     const uint64_t each = sl_dtype_bytes(column->dtype);
@@ -242,7 +245,7 @@ static sl_refusal sized_columns_take_array(const sl_sized_column *column, const 
     return sl_accept();
 }
 
-/* The refusal's offset counts from the column's bytes. */
+/* Takes a column's value. Offsets in errors are relative to the column. */
 static sl_refusal sized_columns_take(const sl_sized_column *column, const sl_field *field,
                                      sl_value *value)
 {
@@ -255,7 +258,7 @@ static sl_refusal sized_columns_take(const sl_sized_column *column, const sl_fie
     if (column->kind == SL_SIZED_PIXELS && field->type == SLUICE_FIELD_IMAGE) {
         return sized_columns_take_pixels(value);
     }
-    sl_refusal refusal = sl_source_value(field, value); /* as stored, also where it is chosen so */
+    sl_refusal refusal = sl_source_value(field, value); /* as stored, also if chosen explicitly */
     refusal.offset = 0;
     return refusal;
 }
@@ -318,7 +321,7 @@ bool sl_sized_columns_unknown(const sl_sized_columns *columns)
     return false;
 }
 
-/* Of the number of elements, as MDS's writers have it. */
+/* Returns the width of the number of elements, as MDS's writers choose it. */
 static uint32_t sized_columns_width_of(uint64_t elements)
 {
     uint32_t width = 1;

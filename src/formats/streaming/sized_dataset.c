@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sized_dataset: the ops that the datasets of MDS and of LitData share. One thread opens; then
- * it is immutable.
+ * sized_dataset: the ops common to datasets of MDS and LitData. One thread opens; then it is
+ * immutable.
  */
 #include "sized_dataset.h"
 
@@ -15,10 +15,10 @@
 #include <string.h>
 
 #define STAGE "dataset"
-/* Read at once of a file whose hash is checked. */
+/* Bytes read at once to check a file's hash. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
-/* Samples that are looked at, if those before are bad. */
+/* Limit of samples to look at, if earlier ones are bad. */
 enum { LOOKS = 16 };
 
 static const sl_sized_dataset *sized_of(const sl_dataset *dataset)
@@ -71,13 +71,13 @@ static sl_refusal sized_dataset_unpack(const sl_dataset *dataset, const sl_sampl
     return sl_sized_columns_unpack(&sized_of(dataset)->columns, bytes, values);
 }
 
-/* The hashes of a file in the making. */
+/* The hashes of a file while they are computed. */
 typedef struct hashing {
     sl_digest_list list;
     uint8_t piece[PIECE_BYTES];
 } hashing;
 
-/* What is in it: of a compressed one, what comes out. */
+/* Hashes the data of a file, unpacked if it is compressed. */
 static sluice_status hash_data(const sl_dataset *dataset, uint32_t object, hashing *h,
                                sl_findings *findings, sluice_error *error)
 {
@@ -99,7 +99,7 @@ static sluice_status hash_data(const sl_dataset *dataset, uint32_t object, hashi
     return SLUICE_OK;
 }
 
-/* A compressed one, as it is. */
+/* Hashes a compressed file as stored. */
 static sluice_status hash_packed(const sl_dataset *dataset, uint32_t object, hashing *h,
                                  sl_findings *findings, sluice_error *error)
 {
@@ -119,7 +119,7 @@ static sluice_status hash_packed(const sl_dataset *dataset, uint32_t object, has
     return status;
 }
 
-/* Each that is another than the index says is a finding. */
+/* Reports each hash that differs from the index. */
 static void compare_hashes(const sl_dataset *dataset, uint32_t object, hashing *h,
                            sl_findings *findings)
 {
@@ -135,7 +135,9 @@ static void compare_hashes(const sl_dataset *dataset, uint32_t object, hashing *
     }
 }
 
-/* What is wrong with compressed data as such is told of when all samples were read (streams.h). */
+/*
+ * Returns whether an error in compressed data is reported after all samples were read (streams.h).
+ */
 static bool is_told_elsewhere(const sl_dataset *dataset, uint32_t object, sluice_status status)
 {
     return sl_objects_packed(dataset->objects, object).packing != SL_PACKING_NONE &&
@@ -178,7 +180,7 @@ static sluice_status sized_dataset_check_object(const sl_dataset *dataset, uint3
     const sl_sized_hashes *hashes = &sized_of(dataset)->hashes[object];
     check_hashes(dataset, object, hashes->packed, hash_packed, findings);
     check_hashes(dataset, object, hashes->data, hash_data, findings);
-    return SLUICE_OK; /* what is wrong with which sample is worth knowing */
+    return SLUICE_OK; /* continues, to report which samples are damaged */
 }
 
 static void close_sized(sl_dataset *dataset)
@@ -218,7 +220,7 @@ sl_sized_dataset *sl_sized_dataset_new(const char *format, sluice_error *error)
     return made;
 }
 
-/* False: no memory. */
+/* Copies a text. False: no memory. */
 static bool copy_text(char **copy, const char *text)
 {
     *copy = text != NULL ? sl_strdup(text) : NULL;
@@ -255,7 +257,7 @@ static sl_refusal sized_dataset_look_at(void *ctx, const sl_sample *sample, sl_b
     return sl_sized_columns_look(ctx, bytes);
 }
 
-/* A bad sample tells nothing; that all are will be said when one is wanted. */
+/* Looks at samples, skipping bad ones. If all are bad, reading one reports it. */
 static void look_around(sl_sized_dataset *own)
 {
     for (uint64_t i = 0; i < LOOKS && i < own->files.samples; i++) {
@@ -284,7 +286,7 @@ static sluice_status sized_dataset_unpack_files(sl_sized_dataset *own, const cha
     const sluice_status status = sl_offset_files_unpack(&own->files, folder, hashes, error);
     sl_free((void *)hashes);
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
-        sl_free(own->hashes[i].packed); /* it is not read any more */
+        sl_free(own->hashes[i].packed); /* no longer read */
         own->hashes[i].packed = NULL;
     }
     return status;
