@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures that a table lists: CSV, TSV, JSON Lines or im2rec's list, each row a sample, one column
- * of which names the picture's file. The table is read twice when it is opened, row by row: once to
- * find what its columns are, once to keep what is wanted of them. The dataset itself is listed.h's.
+ * table: images listed by a table: CSV, TSV, JSON Lines or an im2rec list. Each row is a sample;
+ * one column names the image's file.
+ *
+ * Opening reads the table twice, row by row: first to determine the columns, then to keep the
+ * wanted values. The dataset itself is that of listed.h.
  */
 #include "field_choice.h"
 #include "listed.h"
@@ -17,11 +19,11 @@
 
 #define STAGE "dataset"
 
-/* Columns that name the picture, the first of them that there is. */
+/* Column names for images; the first one that exists counts. */
 static const char *const picture_names[] = {
     "path", "file", "file_name", "filename", "filepath", "image", "image_path", "img", "img_path"};
 
-/* What a folder's table is called, as Hugging Face's ImageFolder has it. */
+/* Names of a folder's table, as in Hugging Face's ImageFolder. */
 static const char *const folder_names[] = {"metadata.csv", "metadata.jsonl", "dataset.json"};
 
 enum {
@@ -50,7 +52,9 @@ static uint32_t table_find_picture(const sl_table *table)
 
 /* ---- probing ---- */
 
-/* Whether the path has a table that names pictures: class folders may have a metadata.csv as well.
+/*
+ * Returns whether the path has a table that names images: class folders may also have a
+ * metadata.csv.
  */
 static bool names_pictures(sl_look *look)
 {
@@ -61,7 +65,7 @@ static bool names_pictures(sl_look *look)
     if (sl_table_open(&table, look->path, &error) < 0) {
         return false;
     }
-    /* columns of JSON Lines are known by the first row */
+    /* the first row shows the columns of JSON Lines */
     const bool read = !table->is_json || sl_table_next(table, &more, &error) == SLUICE_OK;
     const bool found = read && table_find_picture(table) != SL_FIELD_NONE;
     sl_table_close(table);
@@ -73,7 +77,7 @@ static bool is_table(sl_look *look)
     return sl_table_is_named(look->path) || sl_table_pairs_look(look) == SL_PAIRS_LABELS;
 }
 
-/* The tables in a folder; `file` is the last of them. */
+/* Counts the tables in a folder; `file` is the last of them. */
 static uint32_t table_find_in_folder(const char *folder, char file[SL_PATH_BYTES])
 {
     char path[SL_PATH_BYTES];
@@ -101,7 +105,7 @@ static bool table_probe(sl_look *look)
 
 /* ---- columns ---- */
 
-/* While a dataset is opened. */
+/* State while a dataset is opened. */
 typedef struct opener {
     const sluice_dataset_options *options;
     const char *path;
@@ -109,7 +113,7 @@ typedef struct opener {
     sl_table *table;
     sl_table_columns *columns;
     sl_source_column *sources;                   /* one more than columns: the key */
-    uint32_t numbers[SL_SOURCE_COLUMNS_MAX + 1]; /* of the table's column, of each source */
+    uint32_t numbers[SL_SOURCE_COLUMNS_MAX + 1]; /* the table's column for each source */
     sl_listed_sources all;
     uint32_t label; /* the column whose words are classes; NONE */
     sl_table_place place;
@@ -139,7 +143,7 @@ static sluice_status table_parse_choices(opener *o, sluice_error *error)
     return status;
 }
 
-/* What the user said of a column; NULL: nothing. */
+/* Returns the user's choice for a column; NULL: none. */
 static const sl_field_choice *find_choice(const opener *o, const char *name)
 {
     for (uint32_t i = 0; i < o->options->field_count; i++) {
@@ -150,7 +154,9 @@ static const sl_field_choice *find_choice(const opener *o, const char *name)
     return NULL;
 }
 
-/* The column of pictures: one that is said to be, or to be called so, or of a usual name. */
+/*
+ * Returns the image column: one that is chosen as such or gets that name, or one with a usual name.
+ */
 static uint32_t choose_picture(const opener *o)
 {
     for (uint32_t i = 0; i < o->options->field_count; i++) {
@@ -188,7 +194,7 @@ static sluice_status refuse_headless(const opener *o, sluice_error *error)
                          o->table->names[0]);
 }
 
-/* Words that are classes; other columns of labels are as any. */
+/* Finds words that are classes; other label columns are treated like any column. */
 static sluice_status table_find_classes(opener *o, sluice_error *error)
 {
     const uint32_t column = sl_table_columns_label(o->columns, o->table);
@@ -232,7 +238,7 @@ static void find_sources(opener *o, uint32_t picture)
         } else if (choice != NULL && choice->field.type != SLUICE_FIELD_IMAGE) {
             field = choice->field;
         }
-        /* pandas writes the numbers of rows under no name */
+        /* pandas writes row numbers under an empty name */
         if (name[0] != '\0') {
             table_add_source(o, i, name, &field);
         }
@@ -244,7 +250,7 @@ static void find_sources(opener *o, uint32_t picture)
     o->all.of = o->sources;
 }
 
-/* Classes have their names under "label" only. */
+/* Renames the class column to "label", the only name under which classes have names. */
 static void call_label(sl_listed *own, uint32_t source)
 {
     for (uint32_t i = 0; i < own->base.info.fields; i++) {
@@ -260,7 +266,7 @@ static void call_label(sl_listed *own, uint32_t source)
     }
 }
 
-/* The side column of a source; 0: no field has it. */
+/* Returns the side column of a source; 0: no field uses it. */
 static uint32_t table_find_side(const sl_listed *own, uint32_t source)
 {
     uint32_t side = own->side.count - 1;
@@ -340,7 +346,7 @@ static const char *table_find_value(opener *o, uint32_t column, const sl_field *
     return value->integer < 0 && value->present ? "not valid UTF-8, or contains NUL" : NULL;
 }
 
-/* A path with the folder that it begins in, and what it lacks at its end. */
+/* Adds the folder in which a path begins, and a missing extension. */
 static sl_refusal put_in_place(const sl_table_place *place, sl_bytes *path,
                                char whole[SL_PATH_BYTES])
 {
@@ -408,7 +414,10 @@ static sluice_status table_keep_rows(opener *o, sluice_error *error)
 
 #define SL_TABLE_PLACE_BYTES 128
 
-/* " (images/NAME.jpg)": where names are, if not in paths from the table's folder on. */
+/*
+ * Writes " (images/NAME.jpg)": the location of names that are not paths relative to the table's
+ * folder.
+ */
 static void write_place(const sl_table_place *place, char *text, size_t bytes)
 {
     if (place->folder[0] != '\0' || place->suffix[0] != '\0') {
@@ -447,7 +456,7 @@ static sluice_status open_rows(opener *o, sluice_error *error)
     return sl_listed_finish(o->own, o->path, error);
 }
 
-/* The table itself: `path`, or the one in it. */
+/* Finds the table: `path`, or the one in it. */
 static sluice_status find_table(const char *path, char file[SL_PATH_BYTES], sluice_error *error)
 {
     if (sl_store_has_folder(path)) {
@@ -490,7 +499,7 @@ static sluice_status open_table(sl_dataset **dataset, const char *const *paths, 
     return SLUICE_OK;
 }
 
-/* What a table says of the pictures beside it, by its first rows. */
+/* Determines from its first rows how a table describes the images beside it. */
 static sl_mentions table_mentions(const char *path)
 {
     sl_table *table;
@@ -503,7 +512,7 @@ static sl_mentions table_mentions(const char *path)
     if (!is_table(&look) || sl_table_open(&table, path, &error) < 0) {
         return SL_MENTIONS_NONE;
     }
-    /* columns of JSON Lines are known by the first row */
+    /* the first row shows the columns of JSON Lines */
     const bool read = !table->is_json || sl_table_next(table, &more, &error) == SLUICE_OK;
     const bool found =
         read && sl_table_place_find(table, table_find_picture(table), &place, &error) == SLUICE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at each cell once and narrows down its column's type; it only ever becomes wider (int,
- * float, tensor, text). One owner thread.
+ * table_columns: looks at each cell once and determines its column's type, which only ever becomes
+ * wider (int, float, tensor, text). One owner thread.
  */
 #include "table_columns.h"
 
@@ -13,7 +13,7 @@
 
 #define STAGE "dataset"
 
-/* Those of source_columns.h, and one more that datasets in tables often have. */
+/* Names from source_columns.h, and one more that is common in tables. */
 static const char *const label_names[] = {"label",      "class",  "cls",    "category",
                                           "fine_label", "target", "labels", "y"};
 
@@ -73,7 +73,7 @@ static void add_shape(sl_table_column *column, const sl_list_shape *shape)
     }
 }
 
-/* Words with a NUL are no text, which is said when they are taken. */
+/* Adds a word. One with a NUL is not text; taking it reports this. */
 static bool add_word(sl_table_column *column, const sl_cell *cell, sl_cell_buffer *buffer)
 {
     sl_bytes text;
@@ -90,7 +90,7 @@ static bool add_word(sl_table_column *column, const sl_cell *cell, sl_cell_buffe
         column->words = NULL;
         return true;
     }
-    /* what is no UTF-8 is not added, and said when it is taken */
+    /* invalid UTF-8 is not added; taking the value reports it */
     (void)json_object_set_new(column->words, word, json_integer(-1));
     return true;
 }
@@ -108,7 +108,7 @@ sluice_status sl_table_columns_look(sl_table_columns *columns, const sl_table *t
         if (cell->kind == SL_CELL_ABSENT) {
             continue;
         }
-        /* Once it is a text nothing changes that. */
+        /* a text column stays one */
         const bool is_text = (column->kinds >> SL_CELL_TEXT & 1) != 0;
         const sl_cell_kind kind = is_text ? SL_CELL_TEXT : sl_cell_look(cell, &shape);
         column->kinds |= 1U << kind;
@@ -162,7 +162,7 @@ uint32_t sl_table_columns_label(const sl_table_columns *columns, const sl_table 
     return SL_FIELD_NONE;
 }
 
-/* UTF-8 sorts as its code points do. */
+/* UTF-8 sorts in code point order. */
 static int compare_words(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of CSV and TSV. */
+/* table_csv: reads rows of CSV and TSV. */
 #include "table_rows.h"
 
 #include "error.h"
@@ -11,7 +11,7 @@ static sluice_status table_csv_refuse(const sl_table *table, const char *why)
     return sl_table_refuse(table, SLUICE_CORRUPT, SL_FIELD_NONE, why, table->error);
 }
 
-/* A line's end, however it is written. */
+/* Skips a line end in any of its forms. */
 static void skip_line_end(sl_table *table)
 {
     const int first = sl_table_peek(table);
@@ -27,7 +27,7 @@ static bool is_line_end(int byte)
     return byte == '\r' || byte == '\n';
 }
 
-/* Behind the quote that opens it. */
+/* Takes a quoted value, after the opening quote. */
 static sluice_status take_quoted(sl_table *table)
 {
     for (;;) {
@@ -54,7 +54,7 @@ static sluice_status take_quoted(sl_table *table)
     }
 }
 
-/* "a, b": whoever writes names so writes values so. */
+/* Skips blanks, if the header has "a, b": its writer puts them before values too. */
 static bool table_csv_skip_blanks(sl_table *table)
 {
     bool skipped = false;
@@ -139,7 +139,7 @@ static sluice_status table_csv_set_name(sl_table *table, uint32_t column, const 
     return SLUICE_OK;
 }
 
-/* Without the blanks around it. */
+/* Returns a text without the blanks around it. */
 static sl_bytes strip_blanks(sl_bytes text)
 {
     while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
@@ -152,15 +152,14 @@ static sl_bytes strip_blanks(sl_bytes text)
     return text;
 }
 
-/* A cell's text, behind which is a NUL. */
+/* Returns a cell's text, which is followed by a NUL. */
 static sl_bytes table_csv_text(const sl_table *table, uint32_t cell, uint32_t count)
 {
     const size_t end = cell + 1 < count ? table->begins[cell + 1] : table->text_bytes;
     return (sl_bytes){table->text + table->begins[cell], end - 1 - table->begins[cell]};
 }
 
-/* Ends a text of the row where its blanks begin; where they are a part of it, which a number's
- * never are, it stays as it is. */
+/* Removes a value's trailing blanks if they are not a part of it; they never are in a number. */
 static sl_bytes strip_value(sl_table *table, sl_bytes text)
 {
     const sl_bytes stripped = strip_blanks(text);

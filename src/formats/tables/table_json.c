@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of JSON Lines. */
+/* table_json: reads rows of JSON Lines. */
 #include "table_rows.h"
 
 #include "error.h"
@@ -12,7 +12,7 @@ static sluice_status table_json_refuse(const sl_table *table, uint32_t column, c
     return sl_table_refuse(table, SLUICE_CORRUPT, column, why, table->error);
 }
 
-/* The next line that is not blank; false at the end. */
+/* Takes the next line that is not blank; `*more` false: the end. */
 static sluice_status table_json_take_line(sl_table *table, bool *more)
 {
     do {
@@ -38,7 +38,9 @@ static sluice_status table_json_take_line(sl_table *table, bool *more)
     return SLUICE_OK;
 }
 
-/* Rows mostly have the same members in the same order: `hint` is where it will be then. */
+/*
+ * Finds a column. Rows usually have the same members in the same order; `hint` is then its number.
+ */
 static sluice_status table_json_find_column(sl_table *table, const char *name, uint32_t hint,
                                             uint32_t *column)
 {
@@ -101,7 +103,7 @@ static sluice_status table_json_set_cell(sl_table *table, const char *name, json
     return SLUICE_OK;
 }
 
-/* Members of an object in it; deeper ones stay as they are. */
+/* Sets cells to the members of an inner object; deeper objects stay unsplit. */
 static sluice_status set_inner(sl_table *table, const char *outer, json_t *object, uint32_t *column)
 {
     char name[2 * SL_SOURCE_NAME_BYTES];

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of im2rec's lists: a number, one label or more, a path, with tabs between, and nothing that
- * names them. Labels are written as floats: whole ones become integers, several of a row a list.
+ * table_lst: reads rows of im2rec lists: a number, one or more labels, and a path, separated by
+ * tabs, without a header.
+ *
+ * Labels are written as floats: whole ones become integers; several in a row become a list.
  */
 #include "error.h"
 #include "table_rows.h"
@@ -20,12 +22,12 @@ sluice_status sl_table_name_lst(sl_table *table)
     return table->status;
 }
 
-/* Bytes of the row's text. */
+/* An extent of the row's text. */
 typedef struct extent {
     size_t begin, end;
 } extent;
 
-/* A cell without the blanks around it, and a NUL behind. */
+/* Trims the blanks around a cell and adds a NUL. */
 static extent table_lst_trim(sl_table *table, uint32_t number)
 {
     extent cell = {table->begins[number], 0};
@@ -40,7 +42,7 @@ static extent table_lst_trim(sl_table *table, uint32_t number)
     return cell;
 }
 
-/* "3.000000" is 3. */
+/* Shortens "3.000000" to 3. */
 static extent cut_zeros(sl_table *table, extent cell)
 {
     size_t end = cell.end;
@@ -63,7 +65,7 @@ static sluice_status refuse_labels(const sl_table *table)
                            table->error);
 }
 
-/* The labels of a row that has several, as a list behind its own text. */
+/* Joins the labels of a row with several to a list, after the row's own text. */
 static sluice_status table_lst_join_labels(sl_table *table, uint32_t count, extent *list)
 {
     char word[64];

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of StyleGAN's dataset.json: {"labels": [["00000/img00000000.png", 3], ...]}, whose columns
- * are path and label. One owner thread; the whole file is one JSON tree.
+ * table_pairs: reads rows of StyleGAN's dataset.json, {"labels": [["00000/img00000000.png", 3],
+ * ...]}, whose columns are path and label.
+ *
+ * One owner thread; the whole file is one JSON tree.
  */
 #include "table_rows.h"
 

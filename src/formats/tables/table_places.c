@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tries the names of a table's first rows against the files that there are. */
+/* table_places: tries the names in a table's first rows against the existing files. */
 #include "table_places.h"
 
 #include "beside.h"
@@ -17,13 +17,13 @@
 
 enum { ROWS = 16, COLUMNS = 32, FOLDERS = 64, VALUE_BYTES = 256 };
 
-/* While it is looked for. */
+/* State of the search. */
 typedef struct places {
     sl_table *table;
     char root[SL_PATH_BYTES]; /* the table's folder */
     char stem[NAME_MAX + 1];  /* its name, without the extension */
     uint32_t rows, columns, folders;
-    bool listed; /* the folders are known */
+    bool listed; /* true once the folders are known */
     char values[ROWS][COLUMNS][VALUE_BYTES];
     char names[FOLDERS][NAME_MAX + 1];
 } places;
@@ -45,7 +45,7 @@ static bool table_places_is_picture(const char *name)
     return dot != NULL && sl_media_names_picture(dot + 1);
 }
 
-/* An archive that was unpacked into a folder of its own name: "images/images". */
+/* Adds an archive unpacked into a folder of its own name: "images/images". */
 static void add_doubled(places *p, const char *name)
 {
     char path[SL_PATH_BYTES];
@@ -71,7 +71,10 @@ static sluice_status add_folder(void *ctx, const sl_store_entry *entry, sluice_e
     return SLUICE_OK;
 }
 
-/* The folders beside the table: listed only when its paths lead nowhere as they are. */
+/*
+ * Finds the folders beside the table; lists them only if the table's paths do not exist as they
+ * are.
+ */
 static void find_folders(places *p)
 {
     if (!p->listed) {
@@ -114,7 +117,7 @@ static sluice_status table_places_read(places *p, sluice_error *error)
 
 /* ---- trying ---- */
 
-/* A place that was tried, and how many of the rows it has files for. */
+/* A place that was tried, and the number of rows for which files exist there. */
 typedef struct attempt {
     const char *folder, *suffix;
     uint32_t hits;
@@ -124,7 +127,7 @@ static uint32_t count_hits(const places *p, uint32_t column, const char *folder,
 {
     uint32_t hits = 0;
     for (uint32_t i = 0; i < p->rows; i++) {
-        /* one that has nothing at first has nothing at all, mostly */
+        /* a place without any hit at first is unlikely to have one later */
         if (i == 4 && hits == 0) {
             return 0;
         }
@@ -133,7 +136,7 @@ static uint32_t count_hits(const places *p, uint32_t column, const char *folder,
     return hits;
 }
 
-/* The better one of two stays in `best`; `*doubt`: both are as good. */
+/* Keeps the better of two attempts in `best`; `*doubt`: an equally good one. */
 static void compare_attempts(const places *p, attempt *best, const attempt *other, attempt *doubt)
 {
     const bool is_own = strcasecmp(other->folder, p->stem) == 0;
@@ -160,7 +163,7 @@ static void try_suffix(places *p, uint32_t column, const char *suffix, attempt *
 static const char *const suffixes[] = {".jpg",  ".jpeg", ".png", ".JPG",  ".JPEG", ".PNG",
                                        ".webp", ".bmp",  ".tif", ".tiff", ".ppm",  ".pgm"};
 
-/* The best place for a column; `doubt` has another one that is as good. */
+/* Finds the best place for a column; `doubt`: another one that is equally good. */
 static attempt try_column(places *p, uint32_t column, attempt *doubt)
 {
     attempt best = {"", "", count_hits(p, column, "", "")};
@@ -175,7 +178,7 @@ static attempt try_column(places *p, uint32_t column, attempt *doubt)
         try_suffix(p, column, "", &best, doubt);
         return best;
     }
-    /* each try would be a request */
+    /* each attempt would be a request */
     const bool is_remote = strstr(p->root, "://") != NULL;
     for (size_t i = 0; !is_remote && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         try_suffix(p, column, suffixes[i], &best, doubt);
@@ -239,8 +242,10 @@ static sluice_status count_picture(void *ctx, const sl_store_entry *entry, sluic
     return SLUICE_OK;
 }
 
-/* Numbers are names of images only where there are about as many rows: a table of classes has
- * numbers, too. */
+/*
+ * Numbers are names of images only if there are about as many rows: tables of classes contain
+ * numbers too.
+ */
 static bool are_enough(const places *p, const char *folder)
 {
     char path[2 * SL_PATH_BYTES];
@@ -253,8 +258,10 @@ static bool are_enough(const places *p, const char *folder)
     return 2 * (uint64_t)p->rows >= count;
 }
 
-/* The only column of its kind (names with extension, or without) all of whose values are files,
- * each another one. */
+/*
+ * Finds the only column of its kind (names with extension, or without) whose values are all files,
+ * without duplicates.
+ */
 static sluice_status find_any_of(places *p, bool whole, sl_table_place *place, sluice_error *error)
 {
     uint32_t count = 0;
@@ -289,7 +296,7 @@ static sluice_status find_any(places *p, sl_table_place *place, sluice_error *er
                : status;
 }
 
-/* Whether one of the names of columns is a picture's. */
+/* Returns whether a column name is an image's name. */
 static bool is_headless(places *p, const sl_table_place *place)
 {
     for (uint32_t i = 0; i < p->columns && !p->table->is_json && !p->table->is_list; i++) {

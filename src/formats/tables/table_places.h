@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table_places: where the images are that a table names, found by looking.
+ * table_places: finds the images that a table names.
  *
  * Purpose: tables name images by a path, by a name in a folder beside the table (Kaggle's train.csv
- * beside images/), or by a name without its extension. The first rows are tried against the files;
- * nothing is decided that they do not show. Threads: the one that opens. Memory: the first rows.
+ * beside images/), or by a name without extension. The first rows are tried against the files, and
+ * only these decide. Threads: the one that opens. Memory: the first rows.
  */
 #ifndef SL_TABLE_PLACES_H
 #define SL_TABLE_PLACES_H
@@ -14,18 +14,19 @@
 #include <limits.h>
 
 typedef struct sl_table_place {
-    uint32_t column;           /* that names images; SL_FIELD_NONE: none is known to */
-    char folder[NAME_MAX + 1]; /* of the table's own, that paths begin in; "": that folder itself */
-    char suffix[16];           /* that paths lack: ".jpg"; "": none */
-    bool exists;               /* images of the first rows are there */
-    bool repeats;              /* several of the first rows name the same image */
-    bool headless;             /* the first line is a row, and does not name columns */
+    uint32_t column;           /* column that names images; SL_FIELD_NONE: unknown */
+    char folder[NAME_MAX + 1]; /* folder in which paths begin, relative to the table's; "": that
+                                  folder itself */
+    char suffix[16];           /* extension missing from paths: ".jpg"; "": none */
+    bool exists;               /* true if the images of the first rows exist */
+    bool repeats;              /* true if several of the first rows name the same image */
+    bool headless;             /* true if the first line is a row, not a header */
 } sl_table_place;
 
 /*
- * Finds the place of the images of a table whose columns are known. `column` names them;
- * SL_FIELD_NONE: one whose values are all files is looked for. The table is at some row afterwards.
- * Errors: those of reading it; INVALID (what it names is in several folders), NOMEM.
+ * Finds the place of a table's images; the columns are known. `column` names the images;
+ * SL_FIELD_NONE: searches for one whose values are all files. The table's position is unspecified
+ * afterwards. Errors: those of reading it; INVALID (files match in several folders), NOMEM.
  */
 sluice_status sl_table_place_find(sl_table *table, uint32_t column, sl_table_place *place,
                                   sluice_error *error);

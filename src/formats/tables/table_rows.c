@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens a table, and steps from row to row by the parser of its kind. One owner thread; cells are
- * valid until the next row.
+ * table_rows: opens a table, and steps from row to row with the parser of its kind.
+ *
+ * One owner thread; cells are valid until the next row.
  */
 #include "table_rows.h"
 
@@ -145,7 +146,7 @@ sluice_status sl_table_rewind(sl_table *table, sluice_error *error)
     sluice_status status = skip_mark(table);
     if (status == SLUICE_OK && !table->is_json) {
         status = table->is_list ? sl_table_name_lst(table) : sl_table_read_header(table);
-        /* cells that there were before are not there any more */
+        /* cells of the previous row are no longer valid */
         if (status == SLUICE_OK && columns > 0 && table->columns != columns) {
             return refuse_changed(table, error);
         }
