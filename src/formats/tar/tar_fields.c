@@ -7,18 +7,18 @@
 
 #include <string.h>
 
-/* A sample while it is taken apart. */
+/* State of unpacking one sample. */
 typedef struct parts {
     const sl_member_fields *fields;
     const sl_tar_record *record;
-    sl_bytes bytes; /* of its members */
+    sl_bytes bytes; /* bytes of the sample's members */
     sl_values *values;
     sl_tar_walk walk;
     char key[SL_TAR_NAME_MAX + 1];
     size_t key_bytes;
     uint32_t count;
     uint32_t links_taken;
-    size_t linked; /* bytes of links that were taken, behind the members */
+    size_t linked; /* bytes used so far from the link contents behind the members */
 } parts;
 
 static sl_refusal tar_fields_refuse_field(const parts *p, uint32_t field, const char *text)
@@ -48,7 +48,7 @@ static sl_refusal tar_fields_take_payload(parts *p, uint32_t field, sl_bytes byt
                : tar_fields_refuse_field(p, field, "not a whole number");
 }
 
-/* The bytes that a link stands for. False: it stands for none, and was left out. */
+/* Takes the bytes that a link resolved to. False: the link has none and was left out. */
 static bool tar_fields_take_link(parts *p, sl_bytes *bytes)
 {
     const sl_tar_record *record = p->record;
@@ -56,7 +56,8 @@ static bool tar_fields_take_link(parts *p, sl_bytes *bytes)
         record->links[p->links_taken].part != p->walk.member.begin / SL_TAR_BLOCK) {
         return false;
     }
-    const size_t size = record->links[p->links_taken++].bytes; /* which are there: see below */
+    const size_t size =
+        record->links[p->links_taken++].bytes; /* all link contents are present: checked below */
     *bytes = (sl_bytes){p->bytes.data + p->bytes.size + p->linked, size};
     p->linked += size;
     return true;
@@ -100,7 +101,7 @@ static sl_refusal tar_fields_walk(parts *p)
 {
     sl_refusal why;
     sl_tar_begin(&p->walk, 0);
-    /* Behind the last payload there is no padding: it is not the sample's. */
+    /* the last payload's padding is not part of the sample */
     while (p->walk.at < p->bytes.size) {
         if (p->walk.want > p->bytes.size - p->walk.at) {
             return sl_refuse("a member is truncated: the archive was modified", (size_t)p->walk.at);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar_index.c: walks an archive's headers and groups members into samples, on a thread of the
- * opener's.
+ * tar_index: walks an archive's headers and groups members into samples, on a thread of the opener.
  *
- * What is wanted next is in the window, or is read: from the file, or from the stream of one that
- * is compressed, which goes back by no more than a window. A sample is open (`first` below `last`)
- * until a member of another key, or the end, comes.
+ * Wanted bytes come from the window or are read: from the file, or from the stream of a compressed
+ * archive, which can go back by at most one window. A sample stays open (`first` below `last`)
+ * until a member with another key or the end of the archive.
  */
 #include "tar_index.h"
 
@@ -22,17 +21,17 @@
 #include <string.h>
 
 #define STAGE "dataset"
-/* Read at once, as long as members are small: headers are close to one another then. */
+/* Size of a read while members are small, since their headers are close together. */
 #define WINDOW_BYTES ((size_t)64 << 10)
-/* Of a stream: what is read next begins at most a window before what was read last ends. */
+/* In a stream, a read begins at most one window before the end of the previous one. */
 enum { CHUNKS = 2 };
 
 /*
- * An archive without links is walked once. One with links is walked twice more: to find what the
- * links stand for, which may come behind them, and to make the index.
+ * An archive without links is walked once. One with links is walked twice more: to resolve the
+ * links, whose targets may come after them, and to build the index.
  */
 typedef enum walk_pass {
-    PASS_FIRST, /* makes the index, in which links are missing, and lists the links */
+    PASS_FIRST, /* builds the index without links and lists the links */
     PASS_TARGETS,
     PASS_LINKED
 } walk_pass;
@@ -40,21 +39,21 @@ typedef enum walk_pass {
 typedef struct walker {
     sl_file_index *index;
     const char *path;
-    sl_handle from;     /* the caller's, which stays open */
+    sl_handle from;     /* the caller's handle, which stays open */
     sl_stream *stream;  /* NULL: the archive is not compressed */
-    uint64_t end;       /* of the archive; UINT64_MAX: of a stream, not known yet */
-    uint64_t window_at; /* of the bytes in the window */
+    uint64_t end;       /* size of the archive; UINT64_MAX: a stream whose size is still unknown */
+    uint64_t window_at; /* offset of the window's first byte */
     size_t window_bytes;
-    uint64_t members; /* met so far */
+    uint64_t members; /* members seen so far */
     sl_tar_walk walk;
     walk_pass pass;
     sl_tar_links links;
-    uint64_t links_met;   /* up to the member at hand */
-    uint64_t first, last; /* bytes of the sample at hand; first == last: there is none */
-    uint64_t linked;      /* its bytes elsewhere */
+    uint64_t links_met;   /* links seen, including the current member */
+    uint64_t first, last; /* extent of the current sample; first == last: none */
+    uint64_t linked;      /* bytes of the sample that are stored elsewhere */
     size_t key_bytes;
-    uint32_t pictures; /* of it */
-    uint32_t parts;    /* of it, that are links */
+    uint32_t pictures; /* images of the sample */
+    uint32_t parts;    /* members of the sample that are links */
     char key[SL_TAR_NAME_MAX + 1];
     uint8_t window[WINDOW_BYTES], extra[SL_TAR_EXTRA_MAX];
 } walker;
@@ -65,7 +64,7 @@ static sluice_status tar_fail(const walker *w, sluice_status status, uint64_t of
     return sl_error_file(error, status, STAGE, 0, w->path, (int64_t)offset, "%s", text);
 }
 
-/* Reads `*bytes` at `at`, or as many as there are. */
+/* Reads `*bytes` at `at`, or as many as there are up to the end. */
 static sluice_status tar_read_some(walker *w, uint64_t at, uint8_t *to, size_t *bytes,
                                    sluice_error *error)
 {
@@ -82,7 +81,7 @@ static sluice_status tar_read_some(walker *w, uint64_t at, uint8_t *to, size_t *
     return status;
 }
 
-/* Has what is at `at`, if there is anything, in the window: `*there` bytes from there on. */
+/* Fills the window with the data at `at`; `*there`: bytes available from `at` on. */
 static sluice_status tar_fill(walker *w, uint64_t at, size_t bytes, size_t *there,
                               sluice_error *error)
 {
@@ -90,7 +89,7 @@ static sluice_status tar_fill(walker *w, uint64_t at, size_t bytes, size_t *ther
         *there = w->window_bytes - (size_t)(at - w->window_at);
         return SLUICE_OK;
     }
-    /* A header alone where members are large, and what else is near where they are small. */
+    /* with large members, reads only a header; with small ones, also the data around it */
     const size_t near = w->members > 0 && at / w->members > WINDOW_BYTES / 4 ? 4096 : WINDOW_BYTES;
     size_t read = sl_max_size(near, bytes);
     w->window_bytes = 0;
@@ -103,7 +102,7 @@ static sluice_status tar_fill(walker *w, uint64_t at, size_t bytes, size_t *ther
     return status;
 }
 
-/* Finds `bytes` at `at`: in the window, or read now. */
+/* Finds `bytes` at `at` in the window, or reads them. */
 static sluice_status tar_look(walker *w, uint64_t at, size_t bytes, const uint8_t **found,
                               sluice_error *error)
 {
@@ -186,8 +185,10 @@ static sluice_status leave_out_member(walker *w, sl_tar_left_out reason, sluice_
                : no_memory_for_index(w, error);
 }
 
-/* A part whose bytes are those of `target`. Behind so many links of a sample two are of one
- * extension, and the sample is refused for that whatever comes. */
+/*
+ * Adds a member whose bytes are those of `target`. If a sample has too many links, two have the
+ * same extension, which fails the sample anyway.
+ */
 static sluice_status add_linked(walker *w, const sl_member_part *part, const sl_tar_target *target,
                                 sluice_error *error)
 {
@@ -264,8 +265,10 @@ static sluice_status add_member(walker *w, sluice_error *error)
                                       : leave_out_member(w, reason, error);
 }
 
-/* Behind the mark there are zeros up to the end: else archives were joined, and the rest would be
- * lost without a word. */
+/*
+ * Checks that only zeros follow the end mark: otherwise archives were concatenated, and the rest
+ * would be lost silently.
+ */
 static sluice_status tar_check_end(walker *w, sluice_error *error)
 {
     size_t there = 0;
@@ -287,7 +290,7 @@ static sluice_status tar_check_end(walker *w, sluice_error *error)
     return status;
 }
 
-/* Before each header: whether there is anything. */
+/* Checks before each header whether anything follows. */
 static sluice_status check_mark(walker *w, sluice_error *error)
 {
     size_t there = 0;
@@ -332,7 +335,7 @@ static sluice_status walk_members(walker *w, sluice_error *error)
     }
 }
 
-/* A compressed archive is walked by what comes out of it. */
+/* Starts the stream of a compressed archive, which is walked unpacked. */
 static sluice_status begin_stream(walker *w, sl_packing packing, sluice_error *error)
 {
     sl_file_index *index = w->index;
@@ -343,7 +346,7 @@ static sluice_status begin_stream(walker *w, sl_packing packing, sluice_error *e
     return sl_stream_open_over(&w->stream, &w->from, &packed, CHUNKS, error);
 }
 
-/* What is compressed, by its first bytes. */
+/* Recognises compressed archives by their first bytes. */
 static sluice_status check_begin(walker *w, sluice_error *error)
 {
     static const struct {
@@ -373,7 +376,7 @@ static sluice_status check_begin(walker *w, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* No archive is as short. */
+/* Fails if the file is too short to be an archive. */
 static sluice_status check_length(walker *w, sluice_error *error)
 {
     size_t there = 0;
@@ -416,7 +419,7 @@ static sluice_status walk_linked(walker *w, sluice_error *error)
 
 static sluice_status walk_open(walker *w, sluice_error *error)
 {
-    sl_handle_advise(&w->from, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
+    sl_handle_advise(&w->from, SL_ADVICE_RANDOM, 0, 0); /* payloads are not read */
     w->end = w->index->file.bytes;
     sluice_status status = check_begin(w, error);
     if (status == SLUICE_OK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names the reasons for which members of tar archives are left out. Pure. */
+/* tar_left_out: names the reasons for leaving out members of tar archives. Pure. */
 #include "tar_left_out.h"
 
 #include "hidden.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar_left_out: the members of a tar archive that belong to no sample, by reason.
+ * tar_left_out: the reasons for which members of a tar archive belong to no sample.
  *
- * Purpose: walking counts them in the archive's index, by numbers that kept indexes have, too: a
- * number never changes its meaning. Threads: pure.
+ * Purpose: walking counts left-out members in the archive's index by these numbers. Kept indexes
+ * store the numbers, so their meanings never change. Threads: pure.
  */
 #ifndef SL_TAR_LEFT_OUT_H
 #define SL_TAR_LEFT_OUT_H
@@ -14,8 +14,8 @@
 #include "tar_walk.h"
 
 typedef enum sl_tar_left_out {
-    SL_TAR_IN_SAMPLE = 0, /* it is not left out */
-    SL_TAR_NOTHING = 1,   /* a folder: nothing that could be counted */
+    SL_TAR_IN_SAMPLE = 0, /* not left out */
+    SL_TAR_NOTHING = 1,   /* a folder, which is not counted */
     SL_TAR_DEVICES = 2,
     SL_TAR_UNKNOWN = 3,
     SL_TAR_HIDDEN = 4,
@@ -29,8 +29,10 @@ typedef enum sl_tar_left_out {
     SL_TAR_LEFT_OUT_REASONS
 } sl_tar_left_out;
 
-/* Returns why the member at hand is left out by its name and type. Links are not, nor names that
- * are too long: `*kind` and `*part` are filled in for a member that is not left out. */
+/*
+ * Returns why the current member is left out because of its name or type. Links and too long names
+ * are not decided here. Fills in `*kind` and `*part` for a member that is not left out.
+ */
 sl_tar_left_out sl_tar_left_out_of(const sl_tar_walk *walk, sl_member_name *kind,
                                    sl_member_part *part);
 /* Why a link of an archive is that stands for no file. */

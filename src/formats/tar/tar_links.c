@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows the links of a tar archive, by sorted names. One owner thread. */
+/* tar_links: follows the links of a tar archive, by sorted names. One owner thread. */
 #include "tar_links.h"
 
 #include "memory.h"
@@ -12,7 +12,7 @@ enum { CHAIN_MAX = 40 };
 
 /* ---- paths ---- */
 
-/* Adds the components of `path` to `to`, of which `*used` bytes are there. */
+/* Appends the components of `path` to `to`, whose first `*used` bytes are in use. */
 static bool add_components(char *to, size_t *used, const char *path, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar_walk.c: steps through headers; pure, no thread of its own.
+ * tar_walk: steps through headers; pure, no thread of its own.
  *
- * A step takes `want` bytes at `at` and sets both for the next one. A long name, a pax header or
- * the blocks of a sparse file's holes (`extra`) belong to the member behind them: next_member
- * forgets what they said.
+ * A step consumes `want` bytes at `at` and sets both for the next step. A long name, a pax header
+ * or the hole blocks of a sparse file (`extra`) apply to the member that follows; next_member
+ * clears them.
  */
 #include "tar_walk.h"
 
 #include <string.h>
 
-/* Bytes of a header: POSIX.1-1988 ustar, and GNU's sparse files (tar's manual, "Basic Tar Format").
+/*
+ * Offsets of header fields: POSIX.1-1988 ustar, and GNU sparse files (tar manual, "Basic Tar
+ * Format").
  */
 enum {
     NAME = 0,
@@ -24,11 +26,11 @@ enum {
     MAGIC = 257,
     PREFIX = 345,
     PREFIX_BYTES = 155,
-    SPARSE_EXTENDED = 482,      /* a block of holes follows the header */
-    SPARSE_EXTENDED_AGAIN = 504 /* and another one that block */
+    SPARSE_EXTENDED = 482,      /* 1: a block of holes follows the header */
+    SPARSE_EXTENDED_AGAIN = 504 /* 1: another block of holes follows that block */
 };
 
-/* Types of headers. */
+/* Header types. */
 enum {
     TYPE_OLD = '\0',
     TYPE_FILE = '0',
@@ -65,7 +67,7 @@ static sl_tar_step tar_refuse_unknown(sl_refusal *why, const char *text, size_t 
 
 /* ---- numbers ---- */
 
-/* Octal digits, between blanks or to the field's end. */
+/* Reads octal digits, up to a blank or the field's end. */
 static bool read_octal(const uint8_t *field, size_t bytes, uint64_t *value)
 {
     size_t at = 0;
@@ -82,14 +84,14 @@ static bool read_octal(const uint8_t *field, size_t bytes, uint64_t *value)
     return at == bytes || field[at] == ' ' || field[at] == '\0';
 }
 
-/* Octal, or (GNU) big-endian behind a byte of 0x80. */
+/* Reads an octal number or, with a first byte of 0x80 (GNU), a big-endian one. */
 static bool tar_read_number(const uint8_t *field, size_t bytes, uint64_t *value)
 {
     if ((field[0] & 0x80U) == 0) {
         return read_octal(field, bytes, value);
     }
     if (field[0] != 0x80U) {
-        return false; /* negative, or larger than there is */
+        return false; /* negative or too large */
     }
     *value = 0;
     for (size_t i = 1; i < bytes; i++) {
@@ -101,12 +103,12 @@ static bool tar_read_number(const uint8_t *field, size_t bytes, uint64_t *value)
     return true;
 }
 
-/* Some old ones summed the bytes as signed. */
+/* Some old tars sum the bytes as signed. */
 bool sl_tar_is_header(const uint8_t block[SL_TAR_BLOCK])
 {
     uint64_t expected;
     uint32_t plain = 0;
-    uint32_t negative = 0; /* bytes that are below 0 when signed */
+    uint32_t negative = 0; /* bytes that are negative when signed */
     if (!read_octal(block + CHECKSUM, CHECKSUM_BYTES, &expected)) {
         return false;
     }
@@ -141,7 +143,9 @@ static size_t tar_walk_length_of(const uint8_t *field, size_t bytes)
 static void set_header_name(sl_tar_walk *walk, const uint8_t *header)
 {
     size_t at = 0;
-    /* "ustar" and a NUL; GNU's own has a blank there, and other things in place of the prefix. */
+    /*
+     * "ustar" and a NUL; GNU's own variant has a blank there, and other data in place of the prefix
+     */
     if (memcmp(header + MAGIC, "ustar", 6) == 0 && header[PREFIX] != '\0') {
         at = tar_walk_length_of(header + PREFIX, PREFIX_BYTES);
         memcpy(walk->name, header + PREFIX, at);
@@ -164,7 +168,7 @@ static bool set_long_name(sl_tar_walk *walk, const uint8_t *name, size_t bytes)
     return true;
 }
 
-/* What a link names. A member is a member whatever its link: one that is too long names nothing. */
+/* Sets the target of a link. A link whose target is too long stays a member without a target. */
 static void set_link(sl_tar_walk *walk, const uint8_t *link, size_t bytes)
 {
     size_t length = tar_walk_length_of(link, bytes);
@@ -181,7 +185,7 @@ typedef struct pax_record {
     size_t key_bytes, value_bytes;
 } pax_record;
 
-/* The record at bytes[0]; its length, or 0 where there is none. */
+/* Reads the record at bytes[0]. Returns its length, or 0 if there is none. */
 static size_t read_record(const uint8_t *bytes, size_t size, pax_record *record)
 {
     size_t length = 0;
@@ -222,12 +226,12 @@ static bool read_decimal(const pax_record *record, uint64_t *value)
     return record->value_bytes > 0;
 }
 
-/* False: it makes no sense. */
+/* Applies a record. False: it is invalid. */
 static bool take_record(sl_tar_walk *walk, const pax_record *record, bool global)
 {
     static const char sparse[] = "GNU.sparse.";
     if (is_key(record, "path")) {
-        /* A name, or a size, for all members to come: nobody can mean that. */
+        /* a global name or size would apply to all following members, which cannot be intended */
         return !global && set_long_name(walk, record->value, record->value_bytes);
     }
     if (is_key(record, "linkpath")) {
@@ -267,7 +271,7 @@ static void want_header(sl_tar_walk *walk, uint64_t at)
     walk->extra = 0;
 }
 
-/* Forgets what was said about the member before. */
+/* Clears the state of the previous member. */
 static void next_member(sl_tar_walk *walk, uint64_t at)
 {
     want_header(walk, at);
@@ -285,7 +289,7 @@ void sl_tar_begin(sl_tar_walk *walk, uint64_t at)
     next_member(walk, at);
 }
 
-/* The payload of a long name or pax header was given. */
+/* Takes the payload of a long name or pax header. */
 static sl_tar_step take_extra(sl_tar_walk *walk, const uint8_t *bytes, sl_refusal *why)
 {
     sl_tar_step step = SL_TAR_GO_ON;
@@ -309,7 +313,7 @@ static sl_tar_step take_extra(sl_tar_walk *walk, const uint8_t *bytes, sl_refusa
 
 static sl_tar_step begin_extra(sl_tar_walk *walk, uint32_t type, uint64_t size, sl_refusal *why)
 {
-    if (type == TYPE_LONG_LINK && size > SL_TAR_EXTRA_MAX) { /* too long to be one */
+    if (type == TYPE_LONG_LINK && size > SL_TAR_EXTRA_MAX) { /* too long to be a link name */
         set_link(walk, (const uint8_t *)"", 0);
         if (size > SIZE_MAX_BYTES || walk->at > SIZE_MAX_BYTES) {
             return tar_refuse(why, "a header's size is out of range", SIZE);
@@ -330,7 +334,7 @@ static sl_tar_step begin_extra(sl_tar_walk *walk, uint32_t type, uint64_t size, 
     return SL_TAR_GO_ON;
 }
 
-/* The member whose payload begins at `data`. */
+/* Reports the member whose payload begins at `data`. */
 static sl_tar_step give_member(sl_tar_walk *walk, uint64_t data)
 {
     walk->member.begin = walk->begin;
@@ -339,7 +343,7 @@ static sl_tar_step give_member(sl_tar_walk *walk, uint64_t data)
     return SL_TAR_MEMBER;
 }
 
-/* A block of holes, behind the header of a sparse file. */
+/* Takes a block of holes that follows the header of a sparse file. */
 static sl_tar_step take_holes(sl_tar_walk *walk, const uint8_t *block)
 {
     if (block[SPARSE_EXTENDED_AGAIN] != 0) {
@@ -367,7 +371,7 @@ static sl_tar_kind tar_kind_of(const sl_tar_walk *walk, uint32_t type)
         break;
     }
     if (type == TYPE_OLD && walk->name[0] != '\0' && walk->name[strlen(walk->name) - 1] == '/') {
-        return SL_TAR_FOLDER; /* of the seventh edition */
+        return SL_TAR_FOLDER; /* seventh edition */
     }
     if (type == TYPE_SPARSE || walk->is_sparse) {
         return SL_TAR_SPARSE;
@@ -376,7 +380,10 @@ static sl_tar_kind tar_kind_of(const sl_tar_walk *walk, uint32_t type)
                                                                             : SL_TAR_OTHER;
 }
 
-/* Links, devices, folders and FIFOs have none, whatever their size says. */
+/*
+ * Returns false for links, devices, folders and FIFOs, which have no payload regardless of their
+ * size field.
+ */
 static bool has_payload(uint32_t type)
 {
     return !(type >= TYPE_LINK && type <= TYPE_FIFO);

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Between two samples, where other files may be: more than that would be read with each. */
+/* Limit on the gap between two samples, where other files may be: every read includes the gap. */
 #define GAP_MAX ((uint64_t)64 << 10)
 
 /* ---- the text ---- */
 
-/* The extension as a word of the index; it is in small letters already, or is made so. */
+/* Adds an extension to the words of the index, in lower case. */
 static bool add_extension(sl_file_index *index, const char *word, size_t bytes, uint32_t *pictures)
 {
     char name[SL_MEMBER_EXTENSION_BYTES + 2];
@@ -30,7 +30,7 @@ static bool add_extension(sl_file_index *index, const char *word, size_t bytes, 
     return sl_file_index_name(index, part.extension) != SL_FIELD_NONE;
 }
 
-/* A line: `*end` is where the sample before ends, padded, and then where this one does. */
+/* Reads a line. `*end`: the padded end of the previous sample, then the end of this one. */
 static bool tar_wds2idx_read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
 {
     uint32_t files = 0;
@@ -50,8 +50,10 @@ static bool tar_wds2idx_read_sample(sl_file_index *index, sl_index_text *r, uint
             !sl_index_text_number(r, &size) || sl_index_text_word(r, &word) == 0) {
             return false;
         }
-        /* Just a header is between. Where there is more, members may be that the index leaves out,
-         * such as links: then the archive has to be walked. */
+        /*
+         * the gap must be a single header; a larger one may contain members that the index leaves
+         * out, such as links, so the archive has to be walked
+         */
         if (offset != sl_tar_padded(last) + SL_TAR_BLOCK || offset > index->file.bytes ||
             size > index->file.bytes - offset) {
             return false;
@@ -74,7 +76,7 @@ bool sl_tar_wds2idx_parse(sl_file_index *index, const char *text, size_t bytes, 
     *index = (sl_file_index){.kind = SL_INDEX_TAR};
     index->file.bytes = file_bytes;
     const size_t version = sl_index_text_word(&r, &word);
-    /* Before 1.2 there are no names. */
+    /* before 1.2 there are no names */
     bool good = version == 4 && memcmp(word, "v1.2", 4) == 0 &&
                 sl_index_text_number(&r, &samples) && sl_index_text_end_line(&r);
     while (good && r.at < r.end) {
@@ -89,7 +91,7 @@ bool sl_tar_wds2idx_parse(sl_file_index *index, const char *text, size_t bytes, 
 
 /* ---- the files ---- */
 
-/* NAME.idx; false: it is not called NAME.tar. */
+/* Writes NAME.idx; false: the path is not NAME.tar. */
 static bool name_index(char *name, size_t bytes, const char *path)
 {
     const size_t length = strlen(path);
@@ -100,7 +102,7 @@ static bool name_index(char *name, size_t bytes, const char *path)
     return true;
 }
 
-/* Whether the archive ends behind the last sample. */
+/* Returns whether the archive ends after the last sample. */
 static bool is_zero_behind(const sl_handle *file, const sl_file_index *index)
 {
     uint8_t block[SL_TAR_BLOCK];
@@ -114,7 +116,7 @@ static bool is_zero_behind(const sl_handle *file, const sl_file_index *index)
     return good;
 }
 
-/* Whether there are headers where some of the samples begin. */
+/* Returns whether headers exist where a few of the samples begin. */
 static bool wds2idx_matches(const sl_file_index *index, const sl_open_file *file)
 {
     bool good = is_zero_behind(&file->handle, index);

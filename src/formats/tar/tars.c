@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WebDataset's tar archives: the reader of their samples (records.h). A record is a byte range of
- * an archive with all members of one sample; tar_index.h finds them, and tar_fields.h goes by the
- * headers in it.
+ * tars: the record reader (records.h) of WebDataset's tar archives.
+ *
+ * A record is the byte range of an archive that holds all members of one sample. tar_index.h finds
+ * it; tar_fields.h unpacks it by its headers.
  */
 #include "file.h"
 #include "records.h"
@@ -49,7 +50,7 @@ static void tar_describe(tar *self)
     }
 }
 
-/* Walking has met all extensions. */
+/* Makes fields of the extensions that walking found. */
 static sluice_status tar_find_fields(sl_records *records, const sluice_dataset_options *options,
                                      sluice_error *error)
 {
@@ -64,10 +65,12 @@ static sluice_status tar_find_fields(sl_records *records, const sluice_dataset_o
     return status;
 }
 
-/* ---- what is one ---- */
+/* ---- recognising files ---- */
 
-/* By its name; also those that are compressed in a way that is refused, so that they are not
- * overlooked. */
+/*
+ * Recognises archives by name, including those with unsupported compression, so that they are not
+ * overlooked.
+ */
 static bool tar_is_named(const char *name)
 {
     static const char *const suffixes[] = {".tar",  ".tar.gz",  ".tgz",    ".tar.zst", ".tzst",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of tar archives in JSON, as WebDataset's widsindex makes them: {"__kind__":
- * "wids-shard-index-v1", "shardlist": [{"url": "train-000000.tar", "nsamples": 1000}, ...]};
- * further lists may stand in "datasets": [{"base": "more", "shardlist": [...]}, ...]. They become
- * the archives that they name, in their order, which are opened as any others; "nsamples" has to be
- * what is in them, all together.
+ * wids: opens lists of tar archives in JSON, as WebDataset's widsindex writes them.
+ *
+ * {"__kind__": "wids-shard-index-v1", "shardlist": [{"url": "train-000000.tar", "nsamples": 1000},
+ * ...]}; "datasets": [{"base": "more", "shardlist": [...]}, ...] may hold further lists. The named
+ * archives are opened in this order like any others. The sum of "nsamples" must match their total
+ * number of samples.
  */
 #include "boundary.h"
 #include "dataset.h"
@@ -22,7 +23,7 @@
 
 extern const sl_format sl_format_tars;
 
-/* Its kind stands at the beginning. */
+/* Recognises a list by "__kind__" at its beginning. */
 static bool wids_probe(sl_look *look)
 {
     const char *head = sl_ends_with(look->path, ".json") ? sl_look_text(look) : "";
@@ -32,11 +33,11 @@ static bool wids_probe(sl_look *look)
 
 /* The archives of a list. */
 typedef struct archives {
-    const char *list; /* path of the JSON */
+    const char *list; /* path of the JSON file */
     sl_file_list files;
-    sl_boundary *boundary; /* the list's folder; NULL: they may be anywhere */
-    uint64_t samples;      /* that the list says they have */
-    bool counted;          /* it says so of each */
+    sl_boundary *boundary; /* the list's folder; NULL: archives may be anywhere */
+    uint64_t samples;      /* number of samples according to the list */
+    bool counted;          /* true if the list has a number for each archive */
 } archives;
 
 static sluice_status wids_refuse(const archives *a, sluice_status status, const char *what,
@@ -55,7 +56,7 @@ static sluice_status wids_refuse_name(const archives *a, sl_bytes name, sluice_e
                          a->files.count, why);
 }
 
-/* A path counts from `base`, or else from the folder of the list. */
+/* Adds an archive. Its path is relative to `base` if given, or else to the folder of the list. */
 static sluice_status wids_add(archives *a, const char *url, const char *base, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -81,7 +82,7 @@ static sluice_status wids_add(archives *a, const char *url, const char *base, sl
                                                       : wids_refuse_name(a, name, error);
 }
 
-/* The archives of an object's list, if it has one. */
+/* Adds the archives of an object's list, if it has one. */
 static sluice_status add_list(archives *a, const json_t *object, const char *base,
                               sluice_error *error)
 {
@@ -104,7 +105,9 @@ static sluice_status add_list(archives *a, const json_t *object, const char *bas
     return SLUICE_OK;
 }
 
-/* One of "datasets": its own list, whose paths count from its own base, if it has one. */
+/*
+ * Adds an entry of "datasets": its list, whose paths are relative to its own base, if it has one.
+ */
 static sluice_status wids_add_part(archives *a, const json_t *part, const char *base,
                                    sluice_error *error)
 {
@@ -145,8 +148,8 @@ static sluice_status check_count(const archives *a, const sl_dataset *dataset, s
     return !a->counted || a->samples == dataset->info.samples
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, a->list, -1,
-                               "it lists %llu samples in its archives, which have %llu: "
-                               "it is out of date, or an archive was replaced",
+                               "it lists %llu samples in its archives, which have %llu: it is out "
+                               "of date, or an archive was replaced",
                                (unsigned long long)a->samples,
                                (unsigned long long)dataset->info.samples);
 }
@@ -200,7 +203,7 @@ static sluice_status wids_open(sl_dataset **dataset, const char *const *paths, s
     return status;
 }
 
-/* By the name of what it becomes. */
+/* named after the format that the archives have */
 SL_FORMAT(wids) = {
     .name = "tar",
     .files = "lists of tar archives",
