@@ -18,8 +18,10 @@
 #define REVERSED   UINT32_C(0x82f63b78) /* the polynomial, lowest power first */
 #define LANE_BYTES ((size_t)1024)
 
-/* by_byte[k][b]: what byte b does to a checksum k bytes further on. past_lane[k][b]: what byte k of
- * a checksum, b, becomes behind LANE_BYTES zeros. */
+/*
+ * by_byte[k][b]: effect of byte b on a checksum k bytes later. past_lane[k][b]: what byte k of a
+ * checksum, with value b, becomes after LANE_BYTES zeros.
+ */
 static uint32_t by_byte[8][256], past_lane[4][256];
 
 static void make_by_byte(void)
@@ -39,7 +41,7 @@ static void make_by_byte(void)
     }
 }
 
-/* A checksum is linear: 32 bits tell of all bytes. */
+/* A checksum is linear, so 32 bits determine all bytes. */
 static void make_past_lane(void)
 {
     for (uint32_t bit = 0; bit < 32; bit++) {
@@ -167,7 +169,7 @@ sl_crc32c_twin sl_crc32c_of(sl_simd simd)
 uint32_t sl_crc32c(const void *data, size_t bytes)
 {
     static _Atomic(sl_crc32c_twin) chosen;
-    /* Relaxed: whoever chooses at the same time chooses the same. */
+    /* relaxed: concurrent threads choose the same */
     sl_crc32c_twin twin = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (twin == NULL) {
         twin = sl_crc32c_of(sl_simd_best());

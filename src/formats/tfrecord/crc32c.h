@@ -2,9 +2,10 @@
 /*
  * crc32c: CRC-32C (Castagnoli), as in iSCSI (RFC 3720) and TFRecord.
  *
- * Purpose: other people's checksum; our own is XXH3 (checksum.h). By the processor's instructions
- * where it has them, three ranges at a time, since each waits three cycles for the one before;
- * else by tables, 8 bytes at a time. Threads: any. Memory: 12 KiB of tables, made at first use.
+ * Purpose: the checksum of other formats; sluice's own is XXH3 (checksum.h). Uses the processor's
+ * instructions if available, over three ranges at a time, since each waits three cycles for the
+ * previous one; otherwise tables, 8 bytes at a time. Threads: any. Memory: 12 KiB of tables, made
+ * at first use.
  */
 #ifndef SL_CRC32C_H
 #define SL_CRC32C_H
@@ -16,13 +17,13 @@
 
 uint32_t sl_crc32c(const void *data, size_t bytes);
 
-/* As TFRecord stores one: a checksum of data that hold checksums would be weak. */
+/* Masks a checksum as TFRecord stores it: a checksum over data with checksums would be weak. */
 static inline uint32_t sl_crc32c_mask(uint32_t crc)
 {
     return (crc >> 15 | crc << 17) + 0xa282ead8U;
 }
 
-/* The twin of a level that this processor has: for tests. */
+/* Returns the variant of a level if this processor supports it; for tests. */
 typedef uint32_t (*sl_crc32c_twin)(const void *data, size_t bytes);
 sl_crc32c_twin sl_crc32c_of(sl_simd simd);
 

@@ -20,7 +20,7 @@ static sl_example_step example_refuse(const sl_example *example, const uint8_t *
     return SL_EXAMPLE_REFUSED;
 }
 
-/* An entry of the map; a key or value that is left out is an empty one. */
+/* Reads an entry of the map; a missing key or value is empty. */
 static const char *example_read_entry(sl_bytes message, bool of_lists, sl_feature *feature)
 {
     sl_wire wire = sl_wire_of(message);
@@ -43,8 +43,9 @@ static const char *example_read_entry(sl_bytes message, bool of_lists, sl_featur
     return of_lists ? NULL : sl_feature_read(value, &feature->list);
 }
 
-/* The next Features or FeatureLists there are, into `features`; false at the end, or where it is
- * damaged. */
+/*
+ * Finds the next Features or FeatureLists and stores it in `features`; false: the end, or damaged.
+ */
 static bool next_features(sl_example *example)
 {
     sl_wire_field field;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * example_fields.c: which fields the Examples have: by the keys that were seen, or as the user
- * chose them; all of it on the opener's thread. Values are example_values.c's.
+ * example_fields: chooses the fields of Examples, by the keys seen or as the user requested; runs
+ * on the opener's thread. example_values.c reads values.
  */
 #include "example_fields.h"
 
@@ -25,7 +25,7 @@ static const sl_example_key *find_key(const sl_example_keys *keys, const char *n
     return NULL;
 }
 
-/* The first of the names that is a key of the type; NULL: none, or `name` is taken. */
+/* Returns the first of the names that is a key of the type; NULL: none, or `name` is taken. */
 static const char *usual_key(const sl_example_keys *keys, const char *name, sluice_field_type type,
                              const char *const *names, size_t count)
 {
@@ -65,7 +65,7 @@ static usual example_fields_find_usual(const sl_example_keys *keys)
         usual_key(keys, "label", SLUICE_FIELD_INT, labels, sizeof(labels) / sizeof(labels[0]))};
 }
 
-/* A longer key without what it begins with: from a slash on, if one is near enough. */
+/* Returns the end of a key that is too long, from a slash on, if one is near enough. */
 static const char *short_name(const char *key)
 {
     while (strlen(key) >= SL_FIELD_NAME_BYTES && strchr(key, '/') != NULL) {
@@ -134,7 +134,7 @@ static sluice_status add_one(sl_example_fields *fields, const sl_example_key *ke
     return SLUICE_OK;
 }
 
-/* A field for each place of the longest list; a longer one is told by the last of them. */
+/* Adds a field for each position of the longest list; the last field detects a longer one. */
 static sluice_status add_elements(sl_example_fields *fields, const sl_example_key *key,
                                   const sl_field *field, const char *base, sluice_error *error)
 {
@@ -213,7 +213,10 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
 
 /* ---- fields that are chosen ---- */
 
-/* Of a name in the context and in feature_lists the former is meant. `*element`: NONE. */
+/*
+ * Finds a chosen key. The context takes precedence over feature_lists. `*element`: NONE if no
+ * element is chosen.
+ */
 static const sl_example_key *find_chosen(const sl_example_keys *keys, const char *choice,
                                          uint32_t *element)
 {
@@ -236,7 +239,7 @@ static const sl_example_key *find_chosen(const sl_example_keys *keys, const char
     return found;
 }
 
-/* NULL: a list of that kind can be such a field. */
+/* Returns why a list of that kind cannot be such a field; NULL: it can. */
 static const char *refuse_kind(const sl_field *field, sl_feature_kind kind)
 {
     if (sl_type_is_blob(field->type)) {
@@ -256,7 +259,7 @@ static const char *refuse_kind(const sl_field *field, sl_feature_kind kind)
                : "it contains floats: its dtype must be f32";
 }
 
-/* Of the lists that a typed field is made of, where samples do not tell. */
+/* Returns the kind of lists for a typed field, if samples do not show it. */
 static sl_feature_kind example_fields_kind_of(const sl_field *field)
 {
     const bool tensor = field->type == SLUICE_FIELD_TENSOR;
@@ -268,7 +271,7 @@ static sl_feature_kind example_fields_kind_of(const sl_field *field)
                : SL_FEATURE_BYTES;
 }
 
-/* What a list of steps cannot be, of a kind that fits; NULL. */
+/* Returns why a list of steps of the right kind cannot be such a field; NULL: it can. */
 static const char *refuse_steps(const sl_field *field)
 {
     if (field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT) {
@@ -279,7 +282,7 @@ static const char *refuse_steps(const sl_field *field)
                : NULL;
 }
 
-/* What one of several values of bytes is, where the choice does not say it. */
+/* Determines the type of one of several byte values, if the choice does not give it. */
 static const char *type_element(const sl_example_key *key, sl_field *field)
 {
     *field = (sl_field){.compression = SLUICE_COMPRESSION_NEVER};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keys of tf.train.Examples and SequenceExamples are, by looking at some. */
+/*
+ * example_keys: determines the keys of tf.train.Examples and SequenceExamples by looking at some of
+ * them.
+ */
 #include "example_fields.h"
 #include "media.h"
 #include "step_list.h"
@@ -12,7 +15,7 @@ static bool example_keys_is_name(const char *text, sl_bytes name)
     return strlen(text) == name.size && memcmp(text, name.data, name.size) == 0;
 }
 
-/* "NAME.12". */
+/* Recognises "NAME.12". */
 static bool is_element(const char *text, sl_bytes name, uint32_t *element)
 {
     const size_t bytes = strlen(text);
@@ -89,7 +92,7 @@ static bool example_keys_look_at(sl_example_key *key, const sl_feature_list *lis
     if (list->kind != SL_FEATURE_NONE && !sl_feature_count(list, &count, &last)) {
         return false;
     }
-    /* Which kind an empty list is of means nothing. */
+    /* the kind of an empty list is meaningless */
     key->mixed = key->mixed || (count > 0 && key->most > 0 && key->kind != list->kind);
     key->kind = count > 0 || key->kind == SL_FEATURE_NONE ? list->kind : key->kind;
     key->least = count < key->least ? count : key->least;
@@ -104,7 +107,7 @@ static bool example_keys_look_at(sl_example_key *key, const sl_feature_list *lis
     return true;
 }
 
-/* A step without a list is one without values. */
+/* Looks at steps; one without a list has no values. */
 static const char *look_at_steps(sl_example_key *key, sl_bytes list)
 {
     sl_wire steps = sl_wire_of(list);

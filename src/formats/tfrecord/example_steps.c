@@ -17,7 +17,7 @@ static sl_steps_kind list_kind(const sl_field *field, const sl_example_field *of
                                           : SL_STEPS_BYTES;
 }
 
-/* A list whose steps are what sl_steps_look wants of texts. */
+/* Checks a list whose steps sl_steps_look accepts as texts. */
 static const char *check_texts(sl_bytes list)
 {
     sl_wire steps = sl_wire_of(list);
@@ -38,7 +38,7 @@ static const char *set_shape(const sl_field *field, const sl_example_field *of,
                              const sl_step_facts *facts, sl_value *value)
 {
     const size_t element = sl_dtype_bytes(field->dtype);
-    const uint64_t unit = of->kind == SL_FEATURE_BYTES ? element : 1; /* of widths */
+    const uint64_t unit = of->kind == SL_FEATURE_BYTES ? element : 1; /* in units of widths */
     const uint64_t count = facts->bytes / element;
     if (facts->steps > 0 && of->width > 0 &&
         (facts->least != of->width * unit || facts->most != of->width * unit)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a key is as a field. */
+/* example_types: determines the field of a key. */
 #include "example_fields.h"
 #include "field_choice.h"
 
@@ -23,7 +23,10 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
 
 #define IS_ONE_OF(word, words) is_one_of(word, words, sizeof(words) / sizeof((words)[0]))
 
-/* By the key's last part: bytes that happen to be UTF-8 are not all meant to be read. */
+/*
+ * Returns whether a key's last part names text: bytes that happen to be UTF-8 are not always meant
+ * as text.
+ */
 static bool is_text_name(const char *key)
 {
     static const char *const names[] = {
@@ -43,7 +46,7 @@ static sluice_field_type type_of_bytes(const sl_example_key *key)
     return key->all_text && is_text_name(key->name) ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES;
 }
 
-/* Of any number of steps with `width` elements each. */
+/* Sets a field with any number of steps of `width` elements each. */
 static bool set_steps(sl_field *field, sluice_dtype dtype, uint64_t width)
 {
     field->type = SLUICE_FIELD_TENSOR;
@@ -53,7 +56,10 @@ static bool set_steps(sl_field *field, sluice_dtype dtype, uint64_t width)
     return sl_tensor_fits(field);
 }
 
-/* Lists of a text for each step are one text, since no type of field is a list of them. */
+/*
+ * Determines the field of steps. Texts per step become one text, since no field type is a list of
+ * texts.
+ */
 static bool type_of_steps(const sl_example_key *key, sl_field *field)
 {
     const bool even = key->least == key->most && key->most > 0;
@@ -81,7 +87,7 @@ bool sl_example_type(const sl_example_key *key, sl_field *field)
     }
     *field = (sl_field){.compression = SLUICE_COMPRESSION_NEVER};
     switch (key->kind) {
-    case SL_FEATURE_BYTES: /* no field could be a list of them */
+    case SL_FEATURE_BYTES: /* no field can be a list of these */
         field->type = type_of_bytes(key);
         return key->most <= 1;
     case SL_FEATURE_FLOAT:
@@ -95,7 +101,7 @@ bool sl_example_type(const sl_example_key *key, sl_field *field)
     case SL_FEATURE_NONE:
         return false;
     }
-    field->dims = one ? 0 : 1; /* of any length: the next sample's may be another */
+    field->dims = one ? 0 : 1; /* variable length: the next sample's may differ */
     field->dtype = one ? 0 : field->dtype;
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values from the features of a tf.train.Example or SequenceExample. */
+/* example_values: reads values from the features of a tf.train.Example or SequenceExample. */
 #include "dtype.h"
 #include "example_fields.h"
 #include "example_steps.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* An Example while it is taken apart. */
+/* State of unpacking an Example. */
 typedef struct parts {
     const sl_example_fields *fields;
     sl_bytes example;
@@ -55,7 +55,7 @@ static const char *example_take_number(const sl_feature_list *list, sl_list_kind
     return NULL;
 }
 
-/* Where its elements are, or what they are made of; `*count` of them. */
+/* Finds its elements, or the data that they are made from, and their number `*count`. */
 static const char *example_values_take_elements(const sl_feature_list *list, const sl_field *field,
                                                 sl_value *value, uint64_t *count)
 {
@@ -96,7 +96,7 @@ static const char *take_tensor(const sl_feature_list *list, const sl_field *fiel
                                            : "the number of its values does not match its shape";
 }
 
-/* An empty list of another kind is one of the right kind. */
+/* Returns whether a list is empty; its kind is then ignored. */
 static bool is_empty(const sl_feature_list *list)
 {
     uint64_t count;
@@ -104,7 +104,7 @@ static bool is_empty(const sl_feature_list *list)
     return sl_feature_count(list, &count, &last) && count == 0;
 }
 
-/* What a field is of a list that is there. */
+/* Makes a field's value from a list that is present. */
 static const char *example_values_take_list(const sl_field *field, const sl_example_field *of,
                                             const sl_feature_list *given, sl_value *value)
 {
@@ -142,7 +142,7 @@ static sl_refusal example_take(const parts *p, uint32_t number, const sl_feature
 {
     const sl_field *field = &p->fields->fields[number];
     sl_value *value = &p->values->of[number];
-    *value = (sl_value){.present = false}; /* of a key that is there twice the last one counts */
+    *value = (sl_value){.present = false}; /* the last of duplicate keys counts */
     const char *why = take_feature(field, &p->fields->of[number], list, value);
     if (value->present && value->bytes.data != NULL) {
         value->offset = p->offset + (uint32_t)(value->bytes.data - p->example.data);

@@ -2,7 +2,7 @@
 /*
  * feature: one Feature of a tf.train.Example, or of a step of a tf.train.SequenceExample.
  *
- * Purpose: the one place that knows the message (tensorflow/core/example): a bytes_list = 1,
+ * Purpose: the only code that knows the message (tensorflow/core/example): a bytes_list = 1,
  * float_list = 2 or int64_list = 3, whose values are value = 1. Threads: pure. No allocation.
  */
 #ifndef SL_FEATURE_H
@@ -22,13 +22,13 @@ typedef struct sl_feature_list {
     sl_bytes bytes; /* the message */
 } sl_feature_list;
 
-/* Which list a Feature has. NULL, or why it is none: a literal. */
+/* Finds the list of a Feature. Returns NULL, or a literal: what is wrong. */
 const char *sl_feature_read(sl_bytes message, sl_feature_list *list);
-/* How many values there are, of any kind; of bytes the last one. False: the list is damaged. */
+/* Counts the values, of any kind; `*last`: the last byte value. False: the list is damaged. */
 bool sl_feature_count(const sl_feature_list *list, uint64_t *count, sl_bytes *last);
-/* The values of a bytes_list: `*count`, and the last of them. False: it is damaged. */
+/* Counts the values of a bytes_list and finds the last one. False: damaged. */
 bool sl_feature_bytes(sl_bytes list, uint64_t *count, sl_bytes *last);
-/* One after the other. False: there is none, or (`values->at` is not its end) it is damaged. */
+/* Steps to the next value. False: no more, or (`values->at` is not its end) damaged. */
 bool sl_feature_next(sl_wire *values, sl_bytes *value);
 
 #endif

@@ -10,7 +10,7 @@ enum { VALUES = 1 }; /* number of their field */
 
 /* ---- looking ---- */
 
-/* Each ends with a byte that has no mark; none has more than 10. */
+/* Counts varints: each ends with a byte without a mark and has at most 10 bytes. */
 static bool count_varints(sl_bytes packed, uint64_t *count)
 {
     uint64_t ends = 0;
@@ -132,7 +132,9 @@ static sluice_status numbers_size(const sl_value *value, uint64_t max_bytes, uin
     if (!sl_list_look(numbers_kind(value), value->bytes, &facts)) {
         return sl_packed_refuse(value, error);
     }
-    *size = facts.count * numbers_element(value); /* no more numbers than bytes: cannot wrap */
+    *size =
+        facts.count *
+        numbers_element(value); /* there are at most as many numbers as bytes: cannot overflow */
     return SLUICE_OK;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_list.c: counts what a feature_list's steps come to, and writes it out; pure, on any thread.
+ * step_list: measures the steps of a feature_list and writes them out; pure, on any thread.
  *
- * A list is gone over twice: to count, then to write into what the count asked for. Texts are
- * counted by the function that writes them (`to` NULL), so that both cannot differ.
+ * Passes over a list twice: to count, then to write into memory of that size. Texts are counted by
+ * the function that writes them (`to` NULL), so that the two cannot differ.
  */
 #include "step_list.h"
 
@@ -17,7 +17,7 @@ static const char damaged[] = "its feature_list is damaged";
 static const char none[] = "null";
 enum { NONE_BYTES = sizeof(none) - 1 };
 
-/* What one step is, as what is meant is counted. */
+/* The size of one step in the output. */
 typedef struct step_size {
     uint64_t count, bytes;
 } step_size;
@@ -39,7 +39,7 @@ bool sl_step_next(sl_wire *steps, sl_feature_list *step, const char **why)
 
 /* ---- texts ---- */
 
-/* As a JSON string; its size. `to` NULL: it is not written. */
+/* Writes a JSON string; returns its size. `to` NULL: only counts. */
 static size_t step_list_put_text(uint8_t *to, sl_bytes text)
 {
     static const char digits[] = "0123456789abcdef";
@@ -111,7 +111,7 @@ static const char *steps_measure(sl_steps_kind kind, const sl_feature_list *step
     return count == 1 ? NULL : "a step of it has several texts";
 }
 
-/* No step is counted more often than its bytes are many, so that nothing wraps. */
+/* The size counted for a step is at most a multiple of its bytes, so that nothing overflows. */
 const char *sl_steps_look(sl_steps_kind kind, sl_bytes list, sl_step_facts *facts)
 {
     sl_wire steps = sl_wire_of(list);
@@ -150,7 +150,7 @@ static bool step_list_read_bytes(sl_bytes list, uint8_t *to)
     return sl_wire_ended(&values);
 }
 
-/* `size` is that of the step, for which there is space. */
+/* Reads a step of `size`, for which there is space. */
 static bool read_step(sl_steps_kind kind, const sl_feature_list *step, uint8_t *to, step_size size)
 {
     if (kind == SL_STEPS_TEXT) {
@@ -203,7 +203,7 @@ bool sl_steps_read(sl_steps_kind kind, sl_bytes list, void *to, uint64_t bytes)
         return false;
     }
     if (left > 0) {
-        memcpy(at, end, left); /* of what is no text, and empty, there may be no memory */
+        memcpy(at, end, left); /* an empty list that is not text may have no memory */
     }
     return true;
 }

@@ -41,7 +41,7 @@ sl_refusal sl_tfrecord_open(sl_bytes record, sl_bytes *bytes)
 
 /* ---- walking ---- */
 
-/* A file that does not begin with a head. */
+/* Rejects a file that does not begin with a record's head. */
 static sluice_status tfrecord_refuse_file(const sl_record_walk *walk, const uint8_t *head,
                                           sluice_error *error)
 {
@@ -80,7 +80,7 @@ sluice_status sl_tfrecord_walk(sl_file_index *index, const sl_open_file *file, s
 
 /* ---- indexes that DALI's tfrecord2idx wrote ---- */
 
-/* Records follow one another, without gaps, to the end of the file. */
+/* Parses the text; records must be contiguous up to the end of the file. */
 bool sl_tfrecord_idx_parse(sl_file_index *index, const char *text, size_t bytes,
                            uint64_t file_bytes)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TFRecords of tf.train.Example and SequenceExample: the reader of their records (records.h).
- * Framing and indexes are in tfrecord_index.h; which fields there are is found by looking at some
- * records, and what they hold in them, by example_fields.h.
+ * tfrecords: the record reader (records.h) of TFRecord files with tf.train.Example and
+ * SequenceExample.
+ *
+ * tfrecord_index.h handles framing and indexes; example_fields.h finds the fields by looking at
+ * some records, and reads values.
  */
 #include "example_fields.h"
 #include "file.h"
@@ -34,7 +36,7 @@ static sl_refusal tfrecord_unpack(const sl_records *records, const sl_raw_record
 
 /* ---- fields ---- */
 
-/* What opening needs to find them. */
+/* State of looking at records. */
 typedef struct looker {
     sl_field_choice choices[SL_FIELDS_MAX];
     uint32_t choice_count;
@@ -120,7 +122,7 @@ static sluice_status tfrecord_find_fields(sl_records *records,
     return status;
 }
 
-/* ---- what is one ---- */
+/* ---- recognising files ---- */
 
 static size_t digits_before(const char *begin, const char *end)
 {
@@ -131,7 +133,7 @@ static size_t digits_before(const char *begin, const char *end)
     return (size_t)(end - at);
 }
 
-/* "NAME-00000-of-01024". */
+/* Recognises "NAME-00000-of-01024". */
 static bool tfrecord_is_numbered(const char *name)
 {
     const char *end = name + strlen(name);
@@ -144,7 +146,10 @@ static bool tfrecord_is_numbered(const char *name)
     return number >= 5 && (size_t)(end - name) > number + 1 && end[-(ptrdiff_t)number - 1] == '-';
 }
 
-/* By its name; compressed ones, too, so that they are refused by name and not overlooked. */
+/*
+ * Recognises files by name, including compressed ones, so that they cause an error and are not
+ * overlooked.
+ */
 static bool tfrecord_is_named(const char *name)
 {
     static const char *const suffixes[] = {".tfrecord",      ".tfrecords",     ".tfrec",
