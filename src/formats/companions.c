@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of files that come in pairs, by their names. Any thread. */
+/* Lists files that need a companion file, by their names. Any thread. */
 #include "companions.h"
 
 #include "store.h"
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A file and what it needs beside it. */
+/* A kind of file and the companions it needs. */
 typedef struct companion {
-    const char *begin, *end; /* of the file's name; "" matches any */
-    const char *needs[4];    /* that end in place of `end`, or are names if they begin with '='; one
-                                of them is enough */
-    const char *what;        /* the file is */
+    const char *begin, *end; /* prefix and suffix of the file's name; "" matches any */
+    const char *needs[4]; /* suffixes that replace `end`, or whole names if they begin with '='; one
+                             of them is enough */
+    const char *what;     /* description of the file */
     const char *advice;
 } companion;
 
@@ -58,7 +58,7 @@ static bool begins_and_ends(const char *name, const companion *rule)
            strcmp(name + length - end, rule->end) == 0;
 }
 
-/* The name of a companion. */
+/* Writes the name of a companion. */
 static void name_of(char needed[NAME_MAX + 1], const char *name, const companion *rule,
                     const char *need)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * companions: files that cannot be read without another file beside them.
+ * companions: files that are unreadable without another file beside them.
  *
- * Purpose: a shard without its index, or an index without its file, is named as that, instead of
- * being a file of no known format. Threads: pure, except for the files that are looked for.
+ * Purpose: a shard without its index, or an index without its file, gets an error that names the
+ * missing file, instead of "unknown format". Threads: pure, except for the lookups of files.
  */
 #ifndef SL_COMPANIONS_H
 #define SL_COMPANIONS_H
@@ -11,10 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the file `name` of a folder needs one that is missing: `why` says which, and what to do.
- * False also for files that are complete, or that no rule knows. */
+/*
+ * Returns whether the file `name` in a folder lacks a companion; `why` then says which one and what
+ * to do. False for complete files and for files that no rule covers.
+ */
 bool sl_companion_is_missing(const char *folder, const char *name, char *why, size_t bytes);
-/* The same of a path. */
+/* Does the same for a path. */
 bool sl_companion_of_path(const char *path, char *why, size_t bytes);
 
 #endif

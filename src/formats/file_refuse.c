@@ -53,7 +53,7 @@ static sluice_status refuse_media(const char *path, const sl_media *kind, sluice
     return file_refuse_as(path, what, error);
 }
 
-/* "shards, tars, ...": as many formats as fit, each named whole. */
+/* Writes "shards, tars, ...": as many formats as fit, each named in full. */
 static void write_known(char *text, size_t bytes)
 {
     static const char dots[] = ", ...";
@@ -79,7 +79,7 @@ static sluice_status refuse_unknown(const char *path, const char *what, sluice_e
                          "unknown format: it %s; known formats: %s", what, known);
 }
 
-/* Whether a word is the name of an image. */
+/* Returns whether a word is the name of an image. */
 static bool names_picture(const char *word, size_t length)
 {
     char extension[8];
@@ -96,7 +96,10 @@ static bool names_picture(const char *word, size_t length)
     return kind != NULL && (kind->traits & SL_MEDIA_PICTURE) != 0;
 }
 
-/* What text is that was likely meant as a table, and how to write it; NULL: neither. */
+/*
+ * Recognises text that was probably meant as a table; returns what it is and how to write it, or
+ * NULL.
+ */
 static const char *text_advice(const uint8_t *head, size_t size)
 {
     const char *text = (const char *)head;
@@ -122,7 +125,7 @@ static const char *text_advice(const uint8_t *head, size_t size)
                  "\"path<TAB>label\", then a path, a tab and a label on each line";
 }
 
-/* Text: a list of "path label" lines, or JSON, is likely meant as a table. */
+/* Rejects a text file. A list of "path label" lines, or JSON, was probably meant as a table. */
 static sluice_status refuse_text(const char *path, const uint8_t *head, size_t size,
                                  sluice_error *error)
 {
@@ -184,8 +187,10 @@ sluice_status sl_file_refuse(sl_look *look, sluice_error *error)
 
 #define SCHEMES "s3://, gs://, hf://, https:// or http://"
 
-/* Bytes of the letters before ":/" at the beginning of a path that is no address of a store; 0: it
- * does not look like an address. */
+/*
+ * Returns the length of the scheme in a path such as "foo:/..." that no store handles; 0: it does
+ * not look like an address.
+ */
 static size_t odd_scheme(const char *path)
 {
     const size_t letters =
@@ -229,7 +234,7 @@ bool sl_missing_lacks_slash(const char *path, int failed)
            name[0] != '\0' && strchr(name, '.') == NULL;
 }
 
-/* What else may be wrong with an address where there is nothing; "": nothing known. */
+/* Returns a likely reason why nothing was found at an address; "": no known reason. */
 static const char *missing_advice(const char *path, int failed)
 {
     if (failed == ENOENT && strchr(path, '*') != NULL) {

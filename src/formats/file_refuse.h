@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_refuse: what a file is that is not a dataset, by its first bytes, and what to do with it.
- * Also, what is wrong with an address where nothing is found.
+ * file_refuse: explains from its first bytes what a file is that is not a dataset, and what to do
+ * with it. Also explains addresses where nothing was found.
  *
- * Threads: any; blocks for a look at the file.
+ * Threads: any; blocks while it reads the file's beginning.
  */
 #ifndef SL_FILE_REFUSE_H
 #define SL_FILE_REFUSE_H
@@ -12,12 +12,14 @@
 
 #include <sluice/common.h>
 
-/* INVALID, always. */
+/* Rejects the file with a description. Always INVALID. */
 sluice_status sl_file_refuse(sl_look *look, sluice_error *error);
-/* Of a path that is missing, or does not answer. IO; INVALID if the address is not written as one
- * that can be read; CANCELED. */
+/*
+ * Rejects a path that does not exist or whose store does not respond. Errors: IO; INVALID if the
+ * address is malformed; CANCELED.
+ */
 sluice_status sl_missing_refuse(sl_look *look, sluice_error *error);
-/* Whether an address on a web server, where there is nothing, lacks the slash of a folder. */
+/* Returns whether an address that was not found on a web server lacks a folder's trailing slash. */
 bool sl_missing_lacks_slash(const char *path, int failed);
 
 #endif

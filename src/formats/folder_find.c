@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder_find: decides which format a folder has and says why where it has none. One thread.
- * Formats are asked in the order of the table; only names and first bytes are read.
+ * folder_find: decides which format a folder has, and explains why it has none. Runs on one thread.
+ * Asks the formats in table order; reads only names and first bytes.
  */
 #include "folder_find.h"
 
@@ -17,10 +17,10 @@
 
 #define STAGE "dataset"
 
-/* Files that are looked into, of those whose names do not tell. */
+/* Number of files to look into when names do not decide. */
 enum { LOOKED_AT = 64, NAMES_BYTES = 200, OFFER_BYTES = 360, WHY_BYTES = 640 };
 
-/* ---- what formats say of folders ---- */
+/* ---- formats that claim folders ---- */
 
 static size_t folder_find_mark(const char *folder)
 {
@@ -44,7 +44,7 @@ static bool takes_folder(const sl_folder_look *look, size_t number, const char *
     return format->is_named != NULL ? look->of[number].count > 0 : format->probe(&folder);
 }
 
-/* Names the files of both, as far as they have some. */
+/* Rejects a folder with two formats and names files of both, where the formats have files. */
 static sluice_status refuse_two(const sl_format *a, const sl_seen_names *of_a, const sl_format *b,
                                 const sl_seen_names *of_b, const char *path, sluice_error *error)
 {
@@ -74,7 +74,7 @@ static size_t folder_find_number_of(const sl_format *format)
     return i;
 }
 
-/* A format that takes folders by what is in them; NULL: none does. */
+/* Finds a format that claims the folder by its contents; NULL: none. */
 static sluice_status folder_find_usual(sl_found *found, const char *path, sluice_error *error)
 {
     const sl_folder_look *look = found->look;
@@ -89,7 +89,7 @@ static sluice_status folder_find_usual(sl_found *found, const char *path, sluice
         }
         found->format = sl_formats[i];
     }
-    /* What is known by its files alone may not have those of others beside it. */
+    /* a format recognised by its files alone must not have another such format's files beside it */
     const sl_format *usual = found->format;
     for (size_t i = 0; usual != NULL && usual->is_named != NULL && i < SL_FORMAT_FOLDER; i++) {
         if (sl_formats[i]->is_binary && look->of[i].count > 0) {
@@ -118,7 +118,7 @@ static sluice_status check_splits(const sl_found *found, const char *path, sluic
     return SLUICE_OK;
 }
 
-/* "a.json (boxes and classes), b.json", from behind the folder on. */
+/* Writes "a.json (boxes and classes), b.json": paths relative to the folder. */
 static void write_offers(const sl_found *found, const char *path, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -155,7 +155,7 @@ static sluice_status number_of_split(sl_found *found, const char *wanted, uint32
     return status;
 }
 
-/* Leaves the file of the split that was asked for. */
+/* Keeps only the file of the requested split. */
 static sluice_status folder_choose_split(sl_found *found, sluice_error *error)
 {
     uint32_t chosen = 0;
@@ -172,7 +172,7 @@ static sluice_status folder_choose_split(sl_found *found, sluice_error *error)
     return status;
 }
 
-/* A split that can be chosen: ", or its split (split "train")". */
+/* Writes a split that could be chosen: ", or its split (split "train")". */
 static void offer_split(sl_found *found, char *text, size_t bytes)
 {
     static const char *const usual[] = {"train", "val", "test"};
@@ -225,7 +225,7 @@ static sluice_status try_files(sl_found *found, size_t number, const sl_format *
     return status;
 }
 
-/* A table whose columns are called otherwise: which of them names pictures is the user's to say. */
+/* Tries a table with unusual column names; the user has to say which column names the images. */
 static sluice_status try_alone(sl_found *found, const char *path, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -255,7 +255,7 @@ static sluice_status find_files(sl_found *found, const char *path, sluice_error 
                                                          : status;
 }
 
-/* ---- annotations beside pictures ---- */
+/* ---- annotations beside images ---- */
 
 static sluice_status list_annotations(sl_found *found, const sl_format *format, size_t number,
                                       const char *path, sluice_error *error)
@@ -277,7 +277,7 @@ static sluice_status list_annotations(sl_found *found, const sl_format *format, 
     return status;
 }
 
-/* In a folder of pictures, or in one beside folders of them. */
+/* Looks for annotations in a folder of images, or in a folder beside image folders. */
 static sluice_status find_annotations(sl_found *found, const char *path, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -294,7 +294,7 @@ static sluice_status find_annotations(sl_found *found, const char *path, sluice_
                                                          : status;
 }
 
-/* Annotations beside a dataset that is known otherwise: which of them is meant is not guessed. */
+/* Rejects annotations beside a dataset of another format; sluice does not guess which is meant. */
 static sluice_status refuse_annotations(const sl_found *usual, const char *path,
                                         sluice_error *error)
 {
@@ -320,7 +320,7 @@ static sluice_status refuse_annotations(const sl_found *usual, const char *path,
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
 static sluice_status folder_find_format(sl_found *found, const char *path, sluice_error *error)
 {
@@ -341,7 +341,7 @@ static sluice_status folder_find_format(sl_found *found, const char *path, sluic
     return status;
 }
 
-/* Of a folder that cannot be listed: a format that knows its folders by a file of one name. */
+/* Finds the format of a folder that cannot be listed, by a file with a fixed name. */
 static size_t find_unlisted(const char *path)
 {
     size_t i = 0;
@@ -383,9 +383,9 @@ void sl_found_close(sl_found *found)
     *found = (sl_found){.format = NULL};
 }
 
-/* ---- what there is instead ---- */
+/* ---- contents of rejected folders ---- */
 
-/* What the folders in it are, as far as they are datasets: " "a" (lmdb), "b" (npy)". */
+/* Writes the sub-folders that are datasets, with their formats: " "a" (lmdb), "b" (npy)". */
 static uint32_t write_inner(const sl_folder_look *look, const char *path, char *text, size_t bytes)
 {
     uint32_t count = 0;
@@ -427,7 +427,9 @@ static void write_there(const sl_folder_look *look, char *text, size_t bytes)
     }
 }
 
-/* Files that could be opened by their paths, were there no folders beside them. */
+/*
+ * Finds a format whose files could be opened by their paths if there were no folders beside them.
+ */
 static const sl_format *find_beside(const sl_folder_look *look)
 {
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
@@ -438,7 +440,7 @@ static const sl_format *find_beside(const sl_folder_look *look)
     return NULL;
 }
 
-/* ".jpg .jpeg .png": what pictures of folders are called. */
+/* Writes ".jpg .jpeg .png": the extensions of images in folders. */
 static void write_extensions(char *text, size_t bytes)
 {
     const char *extension;
@@ -452,7 +454,10 @@ static void write_extensions(char *text, size_t bytes)
     }
 }
 
-/* What one of the first files is that is not what it is called; NULL: none is. */
+/*
+ * Looks for a file among the first ones whose contents do not match its name; returns what it
+ * really is, or NULL.
+ */
 static const char *find_foreign(const sl_folder_look *look, const char *path, const char **name)
 {
     const char *kind = NULL;
@@ -512,7 +517,7 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                          there, inner);
 }
 
-/* What a folder is called that may have the split: its format, or that it has folders of splits. */
+/* Describes why a folder may have the split: its format, or its split folders. */
 static const char *kind_of_splits(const char *path, const char *wanted)
 {
     char inner[SL_PATH_BYTES];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder_find: which format a folder has, and the files that it is opened by.
+ * folder_find: determines the format of a folder, and the files to open it by.
  *
- * Purpose: the rule of what a folder is (docs/formats.md): what a format says of folders itself
- * comes first; then files that all are of one format; then COCO's annotations beside their
- * pictures; and what is left is a folder of pictures, or nothing. What could be two things is
- * refused, by the names of what is there.
- * Threads: one owner. Ownership: sl_found_close.
+ * Purpose: implements the rules for folders (docs/formats.md). Formats that claim a folder come
+ * first, then files that are all of one format, then COCO annotations beside their images; anything
+ * else is a folder of images, or nothing. An ambiguous folder is rejected, and the error names the
+ * conflicting files. Threads: one owner. Ownership: sl_found_close.
  */
 #ifndef SL_FOLDER_FIND_H
 #define SL_FOLDER_FIND_H
@@ -15,27 +14,33 @@
 
 typedef struct sl_found {
     const sl_format *format;
-    sl_file_list files;   /* it is opened by; none: by the folder's own path */
-    const char *split;    /* of several files, the one to open; NULL: nobody said */
+    sl_file_list files;   /* files to open; none: open the folder itself */
+    const char *split;    /* split to open if there are several files; NULL: not given */
     sl_omissions passed;  /* other files of that split */
-    sl_folder_look *look; /* what is there; NULL: nobody had to look */
+    sl_folder_look *look; /* contents of the folder; NULL: it was not listed */
 } sl_found;
 
-/* Zeroed. Errors: INVALID (two formats, several files of which one has to be named), IO, NOMEM. */
+/*
+ * `found` is zeroed. Errors: INVALID (two formats; several files, one of which must be named), IO,
+ * NOMEM.
+ */
 sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *error);
-/* May be zero-initialised. */
+/* Releases `found`, which may be zero-initialised. */
 void sl_found_close(sl_found *found);
 
-/* Once it turned out to have no pictures: what is there instead, and what can be opened in it.
- * INVALID. */
+/* Rejects a folder without images: reports its contents and what can be opened in it. INVALID. */
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error);
-/* Where a split is to be opened of a folder that has none itself: in its only folder, whose path is
- * written, if that is a dataset or has folders of splits. END: there is nothing of the kind.
- * Errors: INVALID, with the names, where there are several folders. */
+/*
+ * Finds where to open a split of a folder that has no splits itself: its only sub-folder, if that
+ * is a dataset or contains split folders. Writes that path. END: there is none. Errors: INVALID if
+ * several sub-folders qualify; the text names them.
+ */
 sluice_status sl_folder_find_inner_split(const sl_found *found, const char *path,
                                          char inner[SL_PATH_BYTES], sluice_error *error);
-/* Of what was opened as pictures without classes: INVALID where files of another format are beside
- * them. */
+/*
+ * Checks a folder that was opened as images without classes. INVALID if files of another format are
+ * beside the images.
+ */
 sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error);
 
 #endif

@@ -14,17 +14,17 @@
 
 enum { NAMES_BYTES = 160, KEYS = 3, NUMBER_DIGITS = 4 };
 
-/* The lists of a folder, by their use. */
+/* The lists of a folder, by how they can be used. */
 typedef struct lists {
     sl_seen_names readable, repeats, otherwise, unreadable, names_only, lines, closed, unclear;
     sl_seen_names annotations;
-    sl_seen_names spread; /* of class folders: names of images in several of them, and labels */
-    sl_list_match match;  /* of the first one that is otherwise, or spread */
+    sl_seen_names spread; /* lists that name images of several class folders and have labels */
+    sl_list_match match;  /* the first list with other names, or spread over classes */
 } lists;
 
 /* ---- where the images are ---- */
 
-/* Where a few of them are; the texts are the caller's. */
+/* Collects the folders and names of a few images; the caller owns the texts. */
 static void gather_images(const sl_dataset *dataset, const char *folder,
                           char keys[KEYS][SL_PATH_BYTES], sl_list_images *images)
 {
@@ -66,7 +66,10 @@ static sl_mentions ask_formats(const char *path)
     return found;
 }
 
-/* "00000", "00001": parts of a whole, as no classes are called. */
+/*
+ * Returns whether the class folders are only numbers ("00000", "00001"), which means they are parts
+ * of a whole.
+ */
 static bool are_numbers(const sl_dataset *dataset)
 {
     for (uint32_t i = 0; i < dataset->info.classes; i++) {
@@ -109,7 +112,7 @@ static sl_seen_names *lists_of_kind(lists *found, sl_mentions says)
     return NULL;
 }
 
-/* What a list says whose names are no paths of images. */
+/* Classifies a list whose names are not paths of images. */
 static sl_mentions judge_match(const char *name, const sl_list_match *match)
 {
     if (match->matches) {
@@ -160,7 +163,7 @@ static void judge_list(lists *found, const sl_dataset *dataset, const char *fold
         found->match = match;
     }
     if (has_classes(dataset) && match.agrees) {
-        return; /* it says what the folders say */
+        return; /* the list repeats what the folders say */
     }
     if (has_classes(dataset) && match.matches && match.says_more && match.is_bare) {
         sl_seen_names_add(&found->spread, name);
@@ -169,7 +172,7 @@ static void judge_list(lists *found, const sl_dataset *dataset, const char *fold
     }
 }
 
-/* ---- what follows ---- */
+/* ---- decisions ---- */
 
 static sluice_status refuse_several(const char *folder, const sl_seen_names *names,
                                     sluice_error *error)
@@ -253,7 +256,7 @@ static sluice_status open_label_list(sl_dataset **dataset, const lists *found, c
     const char *const paths[] = {path};
     sl_dataset *list = NULL;
     const char *name = found->readable.names[0];
-    (void)sl_path_join(path, folder, name); /* it was joined before */
+    (void)sl_path_join(path, folder, name); /* the same path was joined before */
     sluice_status status = sl_dataset_open(&list, paths, 1, options, error);
     if (status == SLUICE_OK) {
         status = sl_folder_lists_count_unlisted(list, folder, name, error);
@@ -338,14 +341,14 @@ static sluice_status lists_find_label_text(void *ctx, const sl_store_entry *entr
     if (sl_ends_with(entry->name, ".txt")) {
         return SLUICE_END;
     }
-    /* one folder deep, where splits are */
+    /* splits are one folder deep */
     return entry->kind == SL_ENTRY_FOLDER && sl_ends_with(folder, "labels") &&
                    sl_path_join(path, folder, entry->name)
                ? sl_store_list((sl_file_name){STAGE, path}, lists_find_label_text, path, error)
                : SLUICE_OK;
 }
 
-/* Texts in a folder "labels" beside annotations of another kind. */
+/* Warns of text files in a folder "labels" beside annotations of another kind. */
 static void warn_label_folder(sl_dataset *dataset, const char *folder)
 {
     char path[SL_PATH_BYTES];
@@ -372,7 +375,10 @@ static bool is_beside(const sl_dataset *dataset, const char *path)
            says == SL_MENTIONS_REPEATS || says == SL_MENTIONS_UNREADABLE;
 }
 
-/* How the files beside pictures end that a format reads, as far as it is known of it. */
+/*
+ * Returns whether the format, as far as it was opened, reads files with this extension beside
+ * images.
+ */
 static bool reads_extension(const sl_dataset *dataset, const sl_folder_look *look,
                             const char *extension)
 {
@@ -382,12 +388,12 @@ static bool reads_extension(const sl_dataset *dataset, const sl_folder_look *loo
     if (strcmp(dataset->info.format, sl_format_yolo.name) == 0) {
         return strcmp(extension, "txt") == 0;
     }
-    /* texts of samples are called as their files end; a label is that of a folder */
+    /* texts of samples are named by their files' extensions; a label belongs to a folder */
     return strcmp(dataset->info.format, sl_formats[SL_FORMAT_FOLDER]->name) == 0 &&
            strcmp(extension, "label") != 0 && sl_dataset_field(dataset, extension) != SL_FIELD_NONE;
 }
 
-/* Whether it was read for the picture beside it that is called alike. */
+/* Returns whether the file was read for the image with the same base name beside it. */
 static bool is_of_picture(const sl_dataset *dataset, const sl_folder_look *look, const char *folder,
                           const char *name)
 {

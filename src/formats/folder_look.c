@@ -14,7 +14,7 @@
 
 #define STAGE "dataset"
 
-/* False: it is too long. */
+/* Joins a path. False: it is too long. */
 static bool folder_look_join(char path[SL_PATH_BYTES], const char *folder, const char *name)
 {
     size_t bytes = strlen(folder);
@@ -29,7 +29,7 @@ static bool folder_look_join(char path[SL_PATH_BYTES], const char *folder, const
     return sl_path_append(path, &bytes, SL_PATH_BYTES, name);
 }
 
-/* A path is built only for what the listing does not tell: there may be a million entries. */
+/* Builds the path only if the listing lacks the type: there may be a million entries. */
 static bool folder_look_is_folder(const char *folder, const sl_store_entry *entry)
 {
     char path[SL_PATH_BYTES];
@@ -39,7 +39,7 @@ static bool folder_look_is_folder(const char *folder, const sl_store_entry *entr
     return folder_look_join(path, folder, entry->name) && sl_store_is_folder(entry, path);
 }
 
-/* Folders of pictures beside annotations. */
+/* Returns whether a name is usual for a folder of images beside annotations. */
 static bool folder_look_is_usual(const char *name)
 {
     static const char *const names[] = {"images", "JPEGImages", "annotations", "labels"};
@@ -51,7 +51,7 @@ static bool folder_look_is_usual(const char *name)
     return sl_split_is(name);
 }
 
-/* "00017" of "00017", or of "00017.parquet". */
+/* Returns whether a name is "00017", or "00017" followed by an `end` such as ".parquet". */
 static bool folder_look_is_numbered(const char *name, const char *end)
 {
     const size_t digits = strspn(name, "0123456789");
@@ -75,7 +75,10 @@ static bool folder_look_is_of(const sl_format *format, const char *name)
            (format->is_file != NULL && format->is_file(name));
 }
 
-/* Too many texts belong to single images: what is left are tables, which do not. */
+/*
+ * Keeps only tables. There are too many other texts: they belong to single images, which tables
+ * never do.
+ */
 static void look_keep_tables(sl_folder_look *look)
 {
     uint32_t kept = 0;
@@ -106,7 +109,7 @@ static void look_add_list(sl_folder_look *look, const char *name)
     look->list_count++;
 }
 
-/* Folders that make it one of a format. */
+/* Counts the sub-folders that identify a format. */
 static void add_part_folders(sl_folder_look *look, const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
@@ -123,7 +126,7 @@ static void add_part_folders(sl_folder_look *look, const char *folder, const cha
 static void folder_look_add_file(sl_folder_look *look, const char *name)
 {
     sl_seen_names_add(&look->files, name);
-    /* Pictures first: there may be a million of them, and they are nothing else. */
+    /* images first: there may be a million, and they need no other check */
     if (folder_look_is_of(sl_formats[SL_FORMAT_FOLDER], name)) {
         sl_seen_names_add(&look->of[SL_FORMAT_FOLDER], name);
         return;
@@ -142,7 +145,7 @@ static void folder_look_add_file(sl_folder_look *look, const char *name)
     }
 }
 
-/* A folder that is looked at. */
+/* State of the listing of a folder. */
 typedef struct looker {
     sl_folder_look *look;
     const char *folder;
@@ -164,7 +167,7 @@ static sluice_status look_at_entry(void *ctx, const sl_store_entry *entry, sluic
     return SLUICE_OK;
 }
 
-/* img2dataset leaves what it knows of the files of a folder 00017 beside it, in 00017.parquet. */
+/* Drops notes: img2dataset writes its statistics of a folder 00017 to 00017.parquet beside it. */
 static void leave_out_notes(sl_folder_look *look)
 {
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
@@ -176,10 +179,10 @@ static void leave_out_notes(sl_folder_look *look)
     }
 }
 
-/* Notes that are looked at. */
+/* State of the check of notes. */
 typedef struct note_look {
     const char *folder, *suffix, *noted;
-    bool all; /* each has its file beside it */
+    bool all; /* true if each note has its file */
 } note_look;
 
 static sluice_status look_at_note(void *ctx, const sl_store_entry *entry, sluice_error *error)
@@ -197,7 +200,7 @@ static sluice_status look_at_note(void *ctx, const sl_store_entry *entry, sluice
     return l->all ? SLUICE_OK : SLUICE_END;
 }
 
-/* It leaves them beside the archives 00017.tar, too. */
+/* Drops the notes that img2dataset writes beside archives such as 00017.tar. */
 static sluice_status leave_out_file_notes(sl_folder_look *look, const char *path, size_t notes,
                                           sluice_error *error)
 {
@@ -259,8 +262,10 @@ static int folder_look_compare_paths(const void *a, const void *b)
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
 
-/* Leaves those behind `first` that hold something else. Of files that are all something else,
- * `most` are looked into. */
+/*
+ * Drops files after `first` whose contents have another format. If all differ, looks into at most
+ * `most`.
+ */
 static void keep_sure(sl_file_list *files, uint32_t first, const sl_format *format, uint32_t most)
 {
     sl_look look;

@@ -14,13 +14,13 @@
 
 enum { FOLDERS_MAX = 64 };
 
-/* The sub-folders of a folder, as far as they may be splits. */
+/* The sub-folders of a folder that may be splits. */
 typedef struct sub_folders {
     const char *path;
     char names[FOLDERS_MAX][NAME_MAX + 1];
     uint32_t count;
-    uint64_t entries; /* of any kind that are not hidden */
-    bool any;         /* some name is a split's */
+    uint64_t entries; /* number of visible entries of any kind */
+    bool any;         /* true if some name is a split's */
 } sub_folders;
 
 static bool folder_split_is_one(const char *name)
@@ -64,7 +64,10 @@ static sluice_status append_name(char path[SL_PATH_BYTES], const char *name, slu
     return SLUICE_OK;
 }
 
-/* `path` becomes that of a folder in it, or of the only one within, of the same name. */
+/*
+ * Appends `name` to `path`, then the same name again if the folder contains only a sub-folder of
+ * that name.
+ */
 static sluice_status enter_split(char path[SL_PATH_BYTES], const char *name, sluice_error *error)
 {
     sub_folders inner;

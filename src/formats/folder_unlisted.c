@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the images of a folder that a list in it leaves out. Names are compared by their hashes;
- * folders are walked, links to folders are not followed. annotations/unlisted.h does this for
- * annotations, which say nothing about folders without an image that they list.
+ * folder_unlisted: counts the images of a folder that a list in it leaves out.
+ *
+ * Compares names by their hashes. Walks the folders without following links to folders.
+ * annotations/unlisted.h does this for annotations, which say nothing about folders none of whose
+ * images they list.
  */
 #include "folder_lists.h"
 
@@ -22,7 +24,7 @@ enum { DEPTH_MAX = 32 };
 typedef struct unlisted {
     sl_dataset *dataset;
     const char *root;
-    uint64_t *hashes; /* of the names that are listed, sorted */
+    uint64_t *hashes; /* sorted hashes of the listed names */
     uint64_t count;
     char reason[96];
 } unlisted;
@@ -30,11 +32,11 @@ typedef struct unlisted {
 /* A folder of the walk. */
 typedef struct walked {
     unlisted *own;
-    const char *below; /* from the root */
+    const char *below; /* path relative to the root */
     uint32_t depth;
 } walked;
 
-/* Of a path without what means nothing in it: "./", and slashes that are doubled. */
+/* Hashes a path without redundant parts: "./" and doubled slashes. */
 static uint64_t hash_path(const char *path)
 {
     char plain[SL_PATH_BYTES];

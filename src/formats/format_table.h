@@ -2,9 +2,9 @@
 /*
  * format_table: the formats in the order in which they are asked.
  *
- * Each folder of src/formats names its own, with their priorities, in its sluice_module(... FORMATS
- * ...); format_rows.inc is made of these. The last one is that of folders of pictures, which takes
- * any folder. Threads: constant.
+ * Each folder of src/formats declares its formats and their priorities in its sluice_module(...
+ * FORMATS ...); the build generates format_rows.inc from these. The last format is the folder of
+ * images, which accepts any folder. Threads: constant.
  */
 #ifndef SL_FORMAT_TABLE_H
 #define SL_FORMAT_TABLE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks the formats, in the order of the table, whose a path is, and opens it. Any thread. Files
- * are known by what is in them or by their name; a folder by what is in it, which is looked at
- * once.
+ * formats: asks the formats in table order which of them a path is, and opens it. Any thread.
+ *
+ * Files are recognised by their contents or names, folders by a single look at their contents.
  */
 #include "formats.h"
 
@@ -27,7 +27,7 @@
 
 #define STAGE "dataset"
 
-/* A file that several rows take is not to be guessed about. */
+/* The table of formats. A file that several of them accept is an error, not a guess. */
 const sl_format *const sl_formats[SL_FORMATS] = {
 #define SL_FORMAT_ROW(format) &(format),
 #include "format_rows.inc"
@@ -39,7 +39,7 @@ const sl_format *sl_format_at(uint32_t index)
     return index < SL_FORMATS ? sl_formats[index] : NULL;
 }
 
-/* What a file is. NULL, with an error: nothing, or several things. */
+/* Determines a file's format. NULL, with an error: no format, or several. */
 static const sl_format *find_of_file(sl_look *look, sluice_error *error)
 {
     const sl_format *found = NULL;
@@ -64,7 +64,7 @@ static const sl_format *find_of_file(sl_look *look, sluice_error *error)
 
 /* ---- opening ---- */
 
-/* A reader that cannot make sense of a file is asked no further when the file is something else. */
+/* Explains a failed open if the file is known to be something else. */
 static sluice_status explain_foreign(sluice_status status, sluice_error *error)
 {
     uint8_t head[SL_FOREIGN_HEAD_BYTES];
@@ -85,7 +85,10 @@ static sluice_status refuse_fields(const sl_format *format, const char *path, sl
                          format->name);
 }
 
-/* A file that does not answer is not one that is missing: the dataset would lack what it says. */
+/*
+ * Opens only if no lookup went unanswered: a file that does not respond is not the same as a
+ * missing one, and the dataset would silently lack its contents.
+ */
 static sluice_status open_surely(const sl_format *format, sl_dataset **dataset,
                                  const char *const *paths, size_t count,
                                  const sluice_dataset_options *options, sluice_error *error)
@@ -122,7 +125,7 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
     return open_surely(format, dataset, paths, count, options, error);
 }
 
-/* What a path adds to those that a format that is opened by files is given. */
+/* Adds a path's files to those given to a format that is opened by files. */
 static sluice_status formats_add_path(sl_file_list *files, const sl_format *format,
                                       const char *path, sluice_error *error)
 {
@@ -179,7 +182,7 @@ static sluice_status open_found(sl_dataset **dataset, sl_found *found, const cha
     return status;
 }
 
-/* What a dataset is was found out, or nothing was found: unless something did not answer. */
+/* Ends a search, successful or not, with an error if some lookup went unanswered. */
 static sluice_status end_search(const sl_store_doubt *doubt, sl_store_doubt *before,
                                 sluice_status status, sluice_error *error)
 {
@@ -190,7 +193,7 @@ static sluice_status end_search(const sl_store_doubt *doubt, sl_store_doubt *bef
                : status;
 }
 
-/* What was found of the first path decides what the others are. */
+/* Finds the format of the first path, which determines how the others are read. */
 static sluice_status formats_find_in_folder(sl_found *found, const char *const *paths, size_t count,
                                             sluice_error *error)
 {
@@ -203,14 +206,14 @@ static sluice_status formats_find_in_folder(sl_found *found, const char *const *
     return end_search(&doubt, before, status, error);
 }
 
-/* A folder of pictures alone, with class folders or without. */
+/* Returns whether a dataset is a folder of images alone, with or without class folders. */
 static bool formats_is_plain(const sl_dataset *dataset)
 {
     return strcmp(dataset->info.format, sl_formats[SL_FORMAT_FOLDER]->name) == 0 &&
            dataset->info.fields == (dataset->info.classes > 0 ? 3 : 2);
 }
 
-/* The table that a folder is opened by. */
+/* Returns the name of the table that a folder is opened by. */
 static const char *name_of_list(const sl_folder_look *look)
 {
     for (uint32_t i = 0; look != NULL && i < look->list_count && i < SL_FOLDER_LISTS_MAX; i++) {
@@ -222,7 +225,7 @@ static const char *name_of_list(const sl_folder_look *look)
     return "the table";
 }
 
-/* Whether files were left out that are not images: a list may be among them. */
+/* Returns whether non-images were left out: one of them may be a list. */
 static bool has_others(const sl_dataset *dataset)
 {
     for (uint32_t i = 0; i < dataset->omissions.reasons; i++) {
@@ -233,8 +236,10 @@ static bool has_others(const sl_dataset *dataset)
     return false;
 }
 
-/* The only class folder of a dataset may have a list of its own, beside its pictures: it is opened
- * then. Not a folder that only has another one, of which there may be a long chain. */
+/*
+ * Opens the only class folder of a dataset by a list of its own beside its images. A folder that
+ * only contains another folder is not entered: such chains may be long.
+ */
 static sluice_status open_inner(sl_dataset **dataset, const char *path,
                                 const sluice_dataset_options *options, sluice_error *error)
 {
@@ -268,7 +273,7 @@ static sluice_status open_inner(sl_dataset **dataset, const char *path,
     return status;
 }
 
-/* A single class that is called as a split is none; what no list gives labels. */
+/* Rejects a single class folder that is named like a split, if no list provides labels. */
 static sluice_status refuse_lone_split(const sl_dataset *dataset, const char *path,
                                        sluice_error *error)
 {
@@ -283,7 +288,10 @@ static sluice_status refuse_lone_split(const sl_dataset *dataset, const char *pa
                          name, path, name, name);
 }
 
-/* Once a folder was opened: what is beside its pictures, or what a list in it leaves out. */
+/*
+ * Checks an opened folder for other data beside its images, and for images that its list leaves
+ * out.
+ */
 static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, const char *path,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
@@ -298,7 +306,7 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
     }
     if (status == SLUICE_OK && found->format == sl_formats[SL_FORMAT_FOLDER] &&
         !formats_is_plain(*dataset)) {
-        /* its captions may have been in such a file */
+        /* the captions may have come from such a file */
         return sl_folder_lists_beside(*dataset, found->look, path, "metadata.json", error);
     }
     if (status < 0 || !formats_is_plain(*dataset)) {
@@ -317,8 +325,7 @@ static sluice_status check_opened(sl_dataset **dataset, const sl_found *found, c
     return status == SLUICE_OK ? refuse_lone_split(*dataset, path, error) : status;
 }
 
-/* A split without labels, of a folder that has tables beside its splits: their labels are not read
- * from there. */
+/* Warns that a split without labels does not use the tables beside its folder. */
 static sluice_status warn_of_tables(sl_dataset *dataset, const char *folder, sluice_error *error)
 {
     if (!formats_is_plain(dataset) || dataset->info.classes > 0) {
@@ -354,7 +361,7 @@ static sluice_status open_split(sl_dataset **dataset, const char *const *paths, 
     }
     sl_file_list splits = {.count = 0};
     sluice_status status = sl_folder_split_find(paths[0], options->split, path, &splits, error);
-    /* Hugging Face's repositories have the files of all splits in one folder. */
+    /* Hugging Face repositories store the files of all splits in one folder */
     if (status == SLUICE_END && sl_path_join(path, paths[0], "data") && sl_store_has_folder(path)) {
         return sl_dataset_open(dataset, inner, 1, options, error);
     }
@@ -378,7 +385,7 @@ static sluice_status open_split(sl_dataset **dataset, const char *const *paths, 
     return status;
 }
 
-/* A folder of images has no fields to choose from, but a list in it may. */
+/* Opens a folder. The images of a folder have no fields to choose from, but a list in it may. */
 static sluice_status open_with_lists(sl_dataset **dataset, sl_found *found,
                                      const char *const *paths, size_t count,
                                      const sluice_dataset_options *options, sluice_error *error)
@@ -400,7 +407,7 @@ static sluice_status open_with_lists(sl_dataset **dataset, sl_found *found,
                : status;
 }
 
-/* A split that is further below. END: there is no such place. */
+/* Opens a split one level further down. END: there is none. */
 static sluice_status open_split_below(sl_dataset **dataset, const sl_found *found, const char *path,
                                       const sluice_dataset_options *options, sluice_error *error)
 {
@@ -458,7 +465,7 @@ static sluice_status formats_open_folder(sl_dataset **dataset, const char *const
     return status;
 }
 
-/* Which format the folder has is asked of many, who list it once. */
+/* Opens a folder within one listing, which all lookups share. */
 static sluice_status open_listed_folder(sl_dataset **dataset, const char *const *paths,
                                         size_t count, const sluice_dataset_options *options,
                                         sluice_error *error)
@@ -471,17 +478,17 @@ static sluice_status open_listed_folder(sl_dataset **dataset, const char *const 
     return status;
 }
 
-/* What is given to open: paths, of which the first one was looked at. */
+/* The paths given to open; the first one was looked at. */
 typedef struct given {
     const char *const *paths;
     size_t count;
     sl_look look;
-    sl_open_file file;    /* that the look opened, for the format's reader */
-    sl_store_doubt doubt; /* since the look began */
+    sl_open_file file;    /* file opened by the look, for the format's reader */
+    sl_store_doubt doubt; /* lookups unanswered since the look began */
     sl_store_doubt *before;
 } given;
 
-/* What a file is, and the files to open it by, if the format is opened by its files. */
+/* Finds a file's format and, if that is opened by its files, the files to open. */
 static sluice_status find_files_of(given *of, const sl_format **format, sl_file_list *files,
                                    sluice_error *error)
 {
@@ -497,7 +504,7 @@ static sluice_status find_files_of(given *of, const sl_format **format, sl_file_
                                : status;
 }
 
-/* A file, and whatever the other paths are. */
+/* Opens a file together with the other paths. */
 static sluice_status formats_open_file(sl_dataset **dataset, given *of,
                                        const sluice_dataset_options *options, sluice_error *error)
 {
@@ -517,8 +524,10 @@ static sluice_status formats_open_file(sl_dataset **dataset, given *of,
     return status;
 }
 
-/* A slash at the end of a remote address says that it is a folder. Once its store knows that, the
- * slash is in the way of names that are put behind it. */
+/*
+ * Returns whether a remote address ends in a slash, which marks a folder. Once the store knows
+ * that, the slash must go before names are appended.
+ */
 static bool is_remote_folder(const char *path)
 {
     const size_t bytes = strlen(path);
@@ -571,8 +580,10 @@ static sluice_status open_without_slashes(sl_dataset **dataset, const char *cons
     return status;
 }
 
-/* Of a path that is missing, or does not answer. The address of a folder on a web server may lack
- * its slash: without a listing, it is asked for as a file first. */
+/*
+ * Opens a path that does not exist or whose store does not respond. The address of a folder on a
+ * web server may lack its slash: without a listing, it was first requested as a file.
+ */
 static sluice_status open_missing(sl_dataset **dataset, given *of,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
@@ -590,7 +601,7 @@ static sluice_status open_missing(sl_dataset **dataset, given *of,
     sl_error_clear(&own);
     const sluice_status status = open_without_slashes(dataset, paths, 1, options, &own);
     if (status < 0 && own.sys_errno == ENOTSUP) {
-        return missing; /* it has no index */
+        return missing; /* the folder has no index */
     }
     if (status < 0 && error != NULL) {
         *error = own;
@@ -618,7 +629,7 @@ static sluice_status formats_open_paths(sl_dataset **dataset, const char *const 
     }
 }
 
-/* Who looks whether a file is what it could be, and has no memory for it, takes it for another. */
+/* Fails with NOMEM: a lookup that ran out of memory may have mistaken the format. */
 static sluice_status refuse_after_shortage(sl_dataset **dataset, sluice_error *error)
 {
     sl_dataset_close(*dataset);

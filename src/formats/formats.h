@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * formats: the table of formats, and which of them a path has.
+ * formats: the table of formats, and the search for a path's format.
  *
- * A format is a buffer of this folder, which knows no other, and one row of the table. Threads:
- * any.
+ * A format is a folder beside this file, which knows no other format, and one row of the table.
+ * Threads: any.
  */
 #ifndef SL_FORMATS_H
 #define SL_FORMATS_H
 
 #include "dataset.h"
 
-/* Probes the table in order and opens. `options` is full-size, not NULL. */
+/*
+ * Asks the formats in table order and opens the dataset. `options` has its full size and is not
+ * NULL.
+ */
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error);
-/* Row `index` of the table; NULL: there are no more. */
+/* Returns row `index` of the table; NULL: past the last row. */
 const sl_format *sl_format_at(uint32_t index);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the values of a list, in the groups that list_values makes, with the dataset's keys. */
+/* list_match: compares the values of a list, grouped by list_values, with the dataset's keys. */
 #include "list_match.h"
 
 #include "list_scan.h"
@@ -14,7 +14,7 @@
 
 enum { ENOUGH = 8, FILTER = 1 << 13, LONG_BYTES = 1 << 26 };
 
-/* A value that is looked for among the keys. */
+/* A value to look up among the keys. */
 typedef struct wanted {
     uint64_t hash;
     bool found;
@@ -27,7 +27,7 @@ typedef struct matcher {
     sl_list_values values;
     wanted all[SL_LIST_GROUPS * SL_LIST_VALUES];
     uint32_t count;
-    bool filter[FILTER]; /* some value's hash ends so */
+    bool filter[FILTER]; /* true if a value's hash is the index, modulo FILTER */
 } matcher;
 
 static int list_match_compare(const void *a, const void *b)
@@ -98,8 +98,10 @@ static bool list_match_repeats(const sl_list_group *group)
     return false;
 }
 
-/* Numbers are names only where each is another one, and there are many, or where it is said that
- * they are images. */
+/*
+ * Numbers are names only if they are many and all different, or if the list says that they are
+ * images.
+ */
 static bool may_be_names(const matcher *m, const sl_list_group *group, uint32_t hits)
 {
     static const char *const words[] = {"image", "img", "file", "path", "photo", "pic"};
@@ -137,7 +139,7 @@ static bool list_match_is_names(matcher *m, const sl_list_group *group)
     const uint32_t hits = list_match_hits(m, group, &pictures);
     const uint64_t half = (m->dataset->info.samples + 1) / 2;
     const uint32_t most = half < ENOUGH ? (uint32_t)half : ENOUGH;
-    /* data that name pictures need few rows, words of a text many */
+    /* data files that name images need few rows, words of a text many */
     const uint32_t least = m->values.is_data && pictures == hits && most > 1 ? 2 : most;
     return hits >= least && 2 * hits >= group->count && may_be_names(m, group, hits);
 }
@@ -152,7 +154,7 @@ static bool list_match_says_more(const matcher *m, const sl_list_group *names)
     return 2 * others >= names->total;
 }
 
-/* Whether another group has the names of the folders that the images are in. */
+/* Returns whether another group contains the names of the folders of the images. */
 static bool list_match_agrees(matcher *m, const sl_list_group *names)
 {
     for (uint32_t i = 0; i < m->values.count; i++) {
@@ -190,7 +192,7 @@ static void tell_names(matcher *m, const sl_list_group *names, sl_list_match *ma
     }
 }
 
-/* Lines of a text that is longer than what is looked at otherwise. */
+/* Counts the lines of a text that is longer than the part already read. */
 static uint64_t list_match_lines(const char *path)
 {
     uint64_t lines = 0;
@@ -203,7 +205,10 @@ static uint64_t list_match_lines(const char *path)
     return lines;
 }
 
-/* Labels may be listed in the order of images, with a line of names of columns above them. */
+/*
+ * Returns whether the list has one line per image, besides a possible header: labels may be listed
+ * in the images' order.
+ */
 static bool list_match_counts(const matcher *m, bool is_cut)
 {
     const uint64_t samples = m->dataset->info.samples;

@@ -14,19 +14,20 @@
 
 enum { SCANNED_BYTES = 1 << 20, WORD_BYTES = 512, TRIED = 24, ENOUGH = 8, DIGEST_DIGITS = 32 };
 
-/* The words of a text, one after the other. */
+/* Iterates over the words of a text. */
 typedef struct scanner {
     const char *begin, *at, *end;
     const sl_list_images *images;
     char word[WORD_BYTES];
-    bool begins_line;     /* the word is its line's first */
+    bool begins_line;     /* true if the word is the first of its line */
     uint64_t seen[TRIED]; /* hashes of words that were tried */
     uint32_t tried, hits;
-    uint32_t stems, stem_hits; /* first words of lines, which may be names without extension */
-    uint64_t others;           /* words that name no image, and are no digests */
+    uint32_t stems, stem_hits; /* first words of lines, which may be names without extension, and
+                                  how many match images */
+    uint64_t others;           /* words that are neither image names nor digests */
 } scanner;
 
-/* Whether the end of a name is one of these. */
+/* Returns whether a name ends in one of `ends`. */
 static bool ends_as(const char *name, const char *const *ends, size_t count)
 {
     const size_t length = strlen(name);
@@ -41,7 +42,7 @@ static bool ends_as(const char *name, const char *const *ends, size_t count)
 
 #define COUNT(names) (sizeof(names) / sizeof((names)[0]))
 
-/* Whether a part of a name, between what are no letters, is this word. */
+/* Returns whether `word` is a part of a name, delimited by non-letters. */
 static bool list_has_part(const char *name, const char *word)
 {
     const size_t bytes = strlen(word);
@@ -56,7 +57,7 @@ static bool list_has_part(const char *name, const char *word)
     return false;
 }
 
-/* Files that name classes, which numbers in them are of. */
+/* Returns whether a file is named like a list of classes, which numbers in other files refer to. */
 bool sl_list_names_classes(const char *name)
 {
     static const char *const begins[] = {"class", "name", "wnid", "word", "synset", "categor"};
@@ -93,7 +94,10 @@ bool sl_list_says_labels(const char *name)
     return found && !sl_list_names_classes(name) && !ends_as(name, others, COUNT(others));
 }
 
-/* Data that cannot be looked into: tables by their kind, others by what they are called. */
+/*
+ * Returns whether a file holds data that this scan cannot read: a table by its kind, or another
+ * file by its name.
+ */
 static bool is_closed_list(const char *name)
 {
     static const char *const tables[] = {
@@ -146,7 +150,7 @@ static bool is_quote(const scanner *s)
     return (*s->at == '"' || *s->at == '\'') && !inside;
 }
 
-/* Copies what is in quotes, or up to a separator; false: the text is at its end. */
+/* Copies the text in quotes, or up to a separator; false: end of the text. */
 static bool next_word(scanner *s)
 {
     s->begins_line = s->at == s->begin;
@@ -180,7 +184,7 @@ static bool list_scan_is_picture(const char *word)
     return dot != NULL && dot != word && sl_media_names_picture(dot + 1);
 }
 
-/* As tools that check files write it: hexadecimal, of MD5 and longer ones. */
+/* Returns whether a word is hexadecimal, as file-checking tools write digests (MD5 or longer). */
 static bool is_digest(const char *word)
 {
     const size_t length = strlen(word);
@@ -210,7 +214,7 @@ static bool list_scan_exists(const sl_list_images *images, const char *word, con
 
 /* ---- a whole text ---- */
 
-/* Each name is tried once. */
+/* Returns whether the word was not tried before. */
 static bool is_new(scanner *s)
 {
     const uint64_t hash = sl_checksum(s->word, strlen(s->word));
@@ -238,7 +242,7 @@ static void judge_word(scanner *s, bool stems)
     }
 }
 
-/* Text of two bytes a character loses those that are zero. */
+/* Drops the zero bytes of text with two bytes per character. */
 static size_t drop_zeros(char *text, size_t bytes)
 {
     size_t kept = 0;
@@ -249,7 +253,7 @@ static size_t drop_zeros(char *text, size_t bytes)
     return kept;
 }
 
-/* Lines that are not empty. */
+/* Counts the non-empty lines. */
 static uint64_t list_scan_lines(const char *text)
 {
     uint64_t count = 0;
@@ -282,14 +286,17 @@ static sl_mentions scan_text(const char *name, const char *text, size_t bytes,
         !sl_list_names_classes(name) && list_scan_lines(text) == images->count) {
         return SL_MENTIONS_LINES;
     }
-    /* each line begins with the name of another image, and says more */
+    /* each line begins with the name of another image and says more */
     return s.tried == 0 && s.stem_hits == s.stems && s.stems >= wanted &&
                    s.others >= 2 * (uint64_t)s.stems
                ? SL_MENTIONS_UNREADABLE
                : SL_MENTIONS_NONE;
 }
 
-/* Whether a list is something else by its first bytes, such as a pointer to the list itself. */
+/*
+ * Returns whether the first bytes show that a list is something else, such as a pointer to the list
+ * itself.
+ */
 static bool is_foreign(const char *path)
 {
     static const char text[] = "text";
@@ -308,7 +315,7 @@ char *sl_list_text(const char *path, size_t *bytes, bool *is_cut)
     *is_cut = read == SCANNED_BYTES;
     *bytes = drop_zeros(text, read);
     text[*bytes] = '\0';
-    const size_t mark = strspn(text, "\xef\xbb\xbf\xff\xfe"); /* a byte order mark */
+    const size_t mark = strspn(text, "\xef\xbb\xbf\xff\xfe"); /* byte order mark */
     *bytes -= mark;
     memmove(text, text + mark, *bytes + 1);
     return text;

@@ -24,7 +24,7 @@ static bool has_picture_extension(const char *text, size_t *stem)
     return true;
 }
 
-/* "007" and "7.0" are 7. */
+/* Normalises a number: "007" and "7.0" become 7. */
 static bool make_number(char *text)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -40,7 +40,7 @@ static bool make_number(char *text)
     return true;
 }
 
-/* Captions of an image are numbered: "1.jpg#0". */
+/* Returns the length without the number of a caption: "1.jpg#0". */
 static size_t without_number(const char *text, size_t bytes)
 {
     size_t end = bytes;
@@ -50,7 +50,7 @@ static size_t without_number(const char *text, size_t bytes)
     return end > 1 && end < bytes && text[end - 1] == '#' ? end - 1 : bytes;
 }
 
-/* In small letters, without a picture's extension and leading zeros. */
+/* Hashes a text in lower case, without an image extension and leading zeros. */
 static void list_values_hash(sl_list_value *value, const char *text, size_t bytes)
 {
     char name[VALUE_BYTES];
@@ -123,7 +123,9 @@ static void list_values_add(sl_list_values *values, uint64_t id, const char *nam
 
 /* ---- lines ---- */
 
-/* What is between cells: what the first line has most of; blanks where it has none. */
+/*
+ * Finds the delimiter of cells: the most frequent one in the first line, or blanks if it has none.
+ */
 static char find_delimiter(const char *line, size_t bytes)
 {
     static const char delimiters[] = ",;\t|";
@@ -202,7 +204,7 @@ typedef struct json_look {
     char key[DEPTH][SL_LIST_TEXT];
 } json_look;
 
-/* The key that a value is of: the last one of the objects around it. */
+/* Returns the key of a value: that of the innermost object around it. */
 static const char *list_values_key(const json_look *j)
 {
     uint32_t depth = j->depth < DEPTH ? j->depth : DEPTH - 1;
@@ -278,7 +280,7 @@ static void list_values_json(sl_list_values *values, const char *text, size_t by
 
 /* ---- XML ---- */
 
-/* Each word is of the word before it: an attribute or a tag. */
+/* Assigns each word to the word before it: an attribute or a tag. */
 static void list_values_xml(sl_list_values *values, const char *text)
 {
     static const char separators[] = " \t\r\n<>=\"'";

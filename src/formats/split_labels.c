@@ -20,7 +20,7 @@ static const sl_format *find_format(const sl_dataset *dataset)
     return NULL;
 }
 
-/* Opens another split. `*other` is NULL: it has no labels of this kind, or cannot be opened. */
+/* Opens another split. `*other` is NULL if it has no labels of this kind or cannot be opened. */
 static sluice_status open_other_split(sl_dataset *dataset, const char *path,
                                       const sluice_dataset_options *options, sl_dataset **other,
                                       sluice_error *error)
@@ -37,10 +37,10 @@ static sluice_status open_other_split(sl_dataset *dataset, const char *path,
         return status;
     }
     if (status < 0) {
-        sl_warnings_add(&dataset->warnings,
-                        "labels are numbered without those of the split %.160s, which cannot be "
-                        "opened: %.256s",
-                        path, why.text);
+        sl_warnings_add(
+            &dataset->warnings,
+            "labels are numbered without those of the split %.160s, which cannot be opened: %.256s",
+            path, why.text);
     }
     const bool joins = opened != NULL && opened->info.classes > 0 &&
                        strcmp(opened->info.format, dataset->info.format) == 0;
