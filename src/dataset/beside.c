@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds images by names that annotations give, or share with them. */
+/* beside: finds images by names that annotations give or share with them. */
 #include "beside.h"
 
 #include "hidden.h"
@@ -28,7 +28,7 @@ bool sl_beside_is_picture(const char *name)
 
 bool sl_beside_is_image(const char *name)
 {
-    /* Kinds without a row in media.c. */
+    /* Image kinds that media.c lacks. */
     static const char *const others[] = {"mpo", "jfif", "jpe", "jfi", "heif", "hif", "j2k",
                                          "jpx", "tga",  "dng", "cr2", "nef",  "arw", "exr",
                                          "hdr", "pnm",  "dcm", "ico", "psd",  "svg"};
@@ -64,7 +64,8 @@ bool sl_beside_path(char path[SL_PATH_BYTES], const char *folder, const char *pl
 {
     const bool alone = name.size > 0 && name.data[0] == '/';
     const size_t before = strlen(folder);
-    const bool parted = alone || (before > 0 && folder[before - 1] == '/'); /* a bucket has one */
+    const bool parted =
+        alone || (before > 0 && folder[before - 1] == '/'); /* a bucket ends in a slash */
     const int length =
         snprintf(path, SL_PATH_BYTES, "%s%s%s%s%.*s%s", alone ? "" : folder, parted ? "" : "/",
                  alone ? "" : place, alone || place[0] == '\0' ? "" : "/", (int)name.size,
@@ -164,7 +165,7 @@ bool sl_beside_has_folders(const char *path)
 
 /* ---- a walk ---- */
 
-/* The files of all folders so far, and the folders of the one that is listed. */
+/* The files of all folders so far, and the folders of the current one. */
 typedef struct beside_walked {
     const sl_beside_walk *walk;
     char below[SL_PATH_BYTES];

@@ -18,15 +18,20 @@
 
 /* ---- names ---- */
 
-/* Whether a name is that of an image that a folder's sample can be. */
+/* Returns whether a name is that of an image that can be a sample of a folder. */
 bool sl_beside_is_picture(const char *name);
-/* Whether a name is that of an image of any kind, including kinds that are not read. Tables ask
- * sl_media_names_picture, which knows more kinds but not .dcm: how many files are counted as left
- * out depends on either list. */
+/*
+ * Returns whether a name is that of an image of any kind, including kinds that are not read. Tables
+ * use sl_media_names_picture, which knows more kinds but not .dcm; each list determines how many
+ * files are counted as left out.
+ */
 bool sl_beside_is_image(const char *name);
-/* Length of a path without its extension. */
+/* Returns the length of a path without its extension. */
 size_t sl_beside_stem(const char *path);
-/* Whether the first `bytes` of a path end with `suffix`, and its last component has more before. */
+/*
+ * Returns whether the first `bytes` of a path end with `suffix`, with more before it in the last
+ * component.
+ */
 bool sl_beside_ends(const char *path, size_t bytes, const char *suffix);
 
 /* ---- paths ---- */
@@ -52,11 +57,13 @@ typedef enum sl_beside_letters { SL_BESIDE_SMALL, SL_BESIDE_ANY_CASE } sl_beside
  * have: those in small letters before those in capitals. `name` receives its name from there. */
 bool sl_beside_find_image(const char *folder, const char *place, sl_bytes stem,
                           sl_beside_letters letters, char name[SL_PATH_BYTES]);
-/* Whether there is a folder in one, other than a hidden one or a system's. */
+/* Returns whether a folder contains a folder that is neither hidden nor a system's. */
 bool sl_beside_has_folders(const char *path);
 
-/* The annotation to try after this one while the folder of all images is searched: each of the
- * first SL_BESIDE_FIRST, then about 1,024 in equal steps. */
+/*
+ * Returns the annotation to try after this one while the folder of all images is searched: each of
+ * the first SL_BESIDE_FIRST, then about 1,024 in equal steps.
+ */
 enum { SL_BESIDE_FIRST = 64, SL_BESIDE_SAMPLED = 1024 };
 static inline uint64_t sl_beside_next(uint64_t number, uint64_t count)
 {
@@ -69,13 +76,13 @@ typedef enum sl_beside_step {
     SL_BESIDE_SKIP,   /* neither a file that matters nor a folder */
     SL_BESIDE_FOLLOW, /* a folder, unless the listing says that it is a file */
     SL_BESIDE_COUNT,  /* a file that matters */
-    SL_BESIDE_STOP    /* nothing more needs to be seen */
+    SL_BESIDE_STOP    /* the walk can end */
 } sl_beside_step;
 
 /* Stops after `files_max` files that matter. Follows 8 folders of each folder, 4 levels down. */
 typedef struct sl_beside_walk {
     const char *folder;
-    bool deep; /* folders in it are followed */
+    bool deep; /* true if sub-folders are followed */
     int files_max;
     /* Receives each entry that is neither hidden nor special; `below` is its folder's path, from
      * `folder` on. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * class_union: merges lists of classes by name and makes one label map per dataset. One thread,
- * when datasets are joined; the result is immutable.
+ * class_union: merges lists of classes by name and makes one label map per dataset.
+ *
+ * One thread, when datasets are joined; the result is immutable.
  */
 #include "class_union.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 
 #define STAGE   "dataset"
-#define ASKED   UINT32_MAX /* instead of a dataset: who asked for it */
+#define ASKED   UINT32_MAX /* in place of a dataset: the class was requested */
 #define UNNAMED ""
 
 typedef struct making {
@@ -24,10 +25,10 @@ typedef struct making {
     sl_dataset *const *parts;
     uint32_t count;
     sl_name_table renames; /* numbers in labels->from */
-    bool *used;            /* of each of these, whether a dataset has it */
+    bool *used;            /* for each of these, whether a dataset has it */
     sl_name_table known;   /* numbers in `names` */
-    char **names;          /* owned, and each of them */
-    uint32_t *first;       /* of each, the dataset that had it first; ASKED */
+    char **names;          /* owned, including each name */
+    uint32_t *first;       /* first dataset that has each class; ASKED */
     uint64_t capacity;
     uint32_t classes;
 } making;
@@ -40,7 +41,7 @@ static sluice_status class_union_no_memory(sluice_error *error)
 bool sl_share_classes(const sl_dataset *a, const sl_dataset *b)
 {
     const uint32_t classes = a->info.classes;
-    /* names stay where they are */
+    /* comparing the first and last name by address is enough, since names do not move */
     return classes == b->info.classes && classes > 0 &&
            sl_dataset_class_name(a, 0) == sl_dataset_class_name(b, 0) &&
            sl_dataset_class_name(a, classes - 1) == sl_dataset_class_name(b, classes - 1);
@@ -76,7 +77,7 @@ static bool has_same_classes(const sl_dataset *a, const sl_dataset *b)
     return same;
 }
 
-/* Then nothing has to be renumbered. */
+/* Returns whether all have the same classes, so that nothing is renumbered. */
 static bool are_alike(const making *m)
 {
     const sl_dataset *first = NULL;
@@ -112,7 +113,7 @@ static sluice_status class_union_append(making *m, const char *name, uint32_t pa
     return SLUICE_OK;
 }
 
-/* The number of a class of this name of a dataset, in `*number`. */
+/* Finds the number of a dataset's class by name, or adds it. */
 static sluice_status find_or_add(making *m, const char *name, uint32_t part, int32_t *number,
                                  sluice_error *error)
 {
@@ -134,7 +135,7 @@ static sluice_status find_or_add(making *m, const char *name, uint32_t part, int
     return SLUICE_OK;
 }
 
-/* What a class becomes, in `*number`. */
+/* Finds the number that a class becomes. */
 static sluice_status class_union_place(making *m, const char *name, uint32_t part, int32_t *number,
                                        sluice_error *error)
 {
@@ -167,7 +168,7 @@ static sluice_status map_named(making *m, uint32_t part, sl_label_map **made, sl
     return status;
 }
 
-/* The label that a text is the number of: "7", but not "07"; -1: none. */
+/* Returns the label that a text is the number of: "7", but not "07"; -1: none. */
 static int64_t class_union_number_of(const char *text)
 {
     enum { DIGITS_MAX = 18 }; /* below 2^63 */
@@ -193,7 +194,7 @@ static uint32_t count_numbers(const sl_class_request *labels)
     return count;
 }
 
-/* Of a dataset whose labels have no names: those numbers of which renaming says something. */
+/* Maps the labels of a dataset without class names: those numbers that are renamed. */
 static sluice_status map_numbers(making *m, uint32_t part, sl_label_map **made, sluice_error *error)
 {
     const uint32_t count = count_numbers(m->labels);
@@ -239,7 +240,7 @@ static sluice_status map_all(making *m, sl_label_map **maps, sluice_error *error
     return status;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 static sluice_status class_union_take_classes(making *m, sluice_error *error)
 {
@@ -278,7 +279,7 @@ static sluice_status take_renames(making *m, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* A name that nobody has is a typo. */
+/* Rejects renaming a class that no dataset has: it is a typo. */
 static sluice_status check_used(const making *m, sluice_error *error)
 {
     for (uint32_t i = 0; i < m->labels->rename_count; i++) {
@@ -321,7 +322,10 @@ static sluice_status refuse_case(const making *m, uint32_t one, uint32_t other, 
         m->names[one], m->names[other], whose);
 }
 
-/* What one dataset has both of, or was asked for by name, is not an accident. */
+/*
+ * Finds names that differ only in case. It is intended if one dataset has both, or if they were
+ * requested.
+ */
 static sluice_status look_for_case(const making *m, const folded *names, sluice_error *error)
 {
     for (uint32_t i = 1; i < m->classes; i++) {
@@ -360,7 +364,7 @@ static sluice_status check_case(const making *m, sluice_error *error)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
 static sluice_status class_union_make(making *m, sl_label_map **maps, sluice_error *error)
 {
@@ -409,7 +413,7 @@ sluice_status sl_class_union_make(sl_class_union *made, sl_dataset *const *parts
         made->names = sl_class_names_new(m.names, m.classes);
         status = made->names != NULL ? SLUICE_OK : class_union_no_memory(error);
     }
-    if (made->names != NULL) { /* which has them now */
+    if (made->names != NULL) { /* these own the names now */
         m.names = NULL;
         m.classes = 0;
     }

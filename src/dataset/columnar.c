@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of a columnar table: what is read of each row, and its values. See columnar.h. */
+/*
+ * columnar: samples of a columnar table: the byte ranges of each row, and its values. See
+ * columnar.h.
+ */
 #include "columnar.h"
 
 #include "memory.h"
@@ -18,13 +21,13 @@ static sl_columnar_row row_of_index(const sl_columnar *own, uint64_t index)
     return (sl_columnar_row){number, number - own->files->files[file].first, file};
 }
 
-/* facts[0] and [1] are the row's two numbers. */
+/* Returns the row; facts[0] and [1] are its two numbers. */
 static sl_columnar_row row_of_sample(const sl_sample *sample)
 {
     return (sl_columnar_row){sample->facts[0], sample->facts[1], sample->place.object};
 }
 
-/* Bytes that are read for a large column. */
+/* Returns the number of bytes to read for a large column. */
 static uint64_t columnar_read_bytes(const sl_columnar *own, sl_extent extent)
 {
     return extent.bytes > 0 ? extent.bytes : own->reader->nothing_bytes;
@@ -87,7 +90,7 @@ static sluice_status columnar_locate_field(const sl_dataset *dataset, uint64_t i
         return SLUICE_UNSUPPORTED;
     }
     place->offset = extent.offset;
-    place->bytes = (uint32_t)extent.bytes; /* of 0 there is no element, so no window */
+    place->bytes = (uint32_t)extent.bytes; /* an empty value has no elements, so no windows */
     return SLUICE_OK;
 }
 
@@ -107,7 +110,7 @@ static sl_refusal columnar_refuse_field(const sl_columnar *own, uint32_t field, 
     return refusal;
 }
 
-/* The fields of a large column, whose bytes begin at `at` of the sample's. */
+/* Unpacks the fields of a large column, whose bytes begin at `at` of the sample's. */
 static sl_refusal unpack_large(const sl_columnar *own, const sl_columnar_row *row, uint32_t large,
                                const sl_columnar_bytes *read, uint32_t at, sl_values *values)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a columnar table: lists become columns, columns fields, and the policy for large ones.
- * See columnar_fields.h. */
+/*
+ * columnar_fields: opens a columnar table: turns lists into columns and columns into fields, and
+ * applies the policy for large ones. See columnar_fields.h.
+ */
 #include "columnar_fields.h"
 
 #include "memory.h"
@@ -11,7 +13,7 @@
 
 #define STAGE "dataset"
 
-/* The policy's limits: bytes of a column's values in all, and of a row on average. */
+/* Limits of the policy: total size of a column's values, and average size per row. */
 #define LITTLE_BYTES    ((uint64_t)1 << 20)
 #define LARGE_ROW_BYTES ((uint64_t)4096)
 #define FIRST_ROW_BYTES ((uint64_t)64)
@@ -47,7 +49,7 @@ bool sl_columnar_list_wanted(const sl_columnar_columns *columns, uint32_t number
            sl_source_element_chosen(source->name, options);
 }
 
-/* Makes `added` columns of the one at `number`, each of another place. */
+/* Replaces the column at `number` by `added` columns, one per position. */
 static bool columnar_fields_widen(sl_columnar_columns *columns, uint32_t number, uint32_t added)
 {
     const size_t capacity = (size_t)columns->count + added;
@@ -69,11 +71,11 @@ static bool columnar_fields_widen(sl_columnar_columns *columns, uint32_t number,
         of[number + i] = place;
         of[number + i].element = i;
     }
-    columns->count += added - 1; /* 0 takes it away */
+    columns->count += added - 1; /* 0 removes it */
     return true;
 }
 
-/* `*number` becomes that of the column behind them. */
+/* Spreads a list; `*number` becomes that of the column after it. */
 static sluice_status spread_list(sl_columnar_columns *columns, uint32_t *number, uint32_t elements,
                                  bool keep, sluice_error *error)
 {
@@ -109,7 +111,7 @@ sluice_status sl_columnar_spread(sl_columnar_columns *columns,
         }
         uint32_t most =
             sl_columnar_list_wanted(columns, i, options) ? longest[columns->of[i].of] : 0;
-        /* those that can be no field are not needed, but for saying that there are some */
+        /* columns that cannot be fields are only needed to report that they exist */
         most = most < SL_FIELDS_MAX ? most : SL_FIELDS_MAX + 1;
         status = spread_list(columns, &i, most, options->field_count > 0, error);
     }
@@ -118,7 +120,7 @@ sluice_status sl_columnar_spread(sl_columnar_columns *columns,
 
 /* ---- fields ---- */
 
-/* Of datasets without a label: the classes of the only labels that boxes have. */
+/* Takes the classes of the only labels that boxes have, for datasets without a label. */
 static void find_box_classes(sl_columnar_fields *plan, const sl_columnar_columns *columns,
                              const sl_features *features)
 {
@@ -174,7 +176,7 @@ sluice_status sl_columnar_fields_find(sl_columnar_fields *plan, const sl_columna
     return SLUICE_OK;
 }
 
-/* Columns that are named; the rest is one number. */
+/* Number of columns that are named; the others are only counted. */
 enum { NAMED_LEFT_OUT = 8 };
 
 void sl_columnar_leave_out(const sl_columnar_columns *columns, sl_omissions *omissions)
@@ -202,7 +204,7 @@ static bool columnar_fields_is_number(const sl_field *field)
     return field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT;
 }
 
-/* Rules 2 and 3, by size. */
+/* Applies rules 2 and 3, by size. */
 static bool columnar_fields_is_too_large(const sl_columnar_fields *plan,
                                          const sl_columnar_sizes *sizes, uint32_t field)
 {
@@ -212,7 +214,7 @@ static bool columnar_fields_is_too_large(const sl_columnar_fields *plan,
            (is_image || bytes / sizes->rows >= LARGE_ROW_BYTES);
 }
 
-/* The field with most bytes of those that rule 4 may be for, and are not out; NONE. */
+/* Returns the largest field that rule 4 may apply to and that is not in `out`; NONE. */
 static uint32_t next_largest(const sl_columnar_fields *plan, const sl_columnar_sizes *sizes,
                              const bool *out)
 {
@@ -229,8 +231,10 @@ static uint32_t next_largest(const sl_columnar_fields *plan, const sl_columnar_s
     return found;
 }
 
-/* Rule 4: a field of the column, or NONE; also where the one that it would be is large by its size
- * and there is no other that it would be instead: then how it is stored need not be found out. */
+/*
+ * Applies rule 4: finds a field of the column, or NONE. Also NONE if that field is large anyway and
+ * there is no other candidate: its storage then need not be examined.
+ */
 static sluice_status find_largest(const sl_columnar_fields *plan, const sl_columnar_sizes *sizes,
                                   uint32_t *found, sluice_error *error)
 {
@@ -276,7 +280,7 @@ sluice_status sl_columnar_too_many(const char *path, sluice_error *error)
         SL_COLUMNAR_LARGE_MAX);
 }
 
-/* The fields that are of one column, which may be a list, share it. */
+/* Adds a large column, which all of its fields share; it may be a list. */
 static sluice_status add_large(sl_columnar_fields *plan, uint32_t field, const char *path,
                                sluice_error *error)
 {
@@ -304,7 +308,10 @@ static void add_side(sl_columnar_fields *plan, uint32_t field)
     plan->side_fields[plan->side_count++] = plan->fields.fields[field];
 }
 
-/* What is kept takes, at least: by what files say, before hours are spent on what will not fit. */
+/*
+ * Checks the minimum size of columns to be kept against the limit, before hours are spent on
+ * reading what cannot fit.
+ */
 static sluice_status columnar_fields_check_memory(const sl_columnar_fields *plan,
                                                   const sl_columnar_sizes *sizes,
                                                   sluice_error *error)
@@ -313,7 +320,8 @@ static sluice_status columnar_fields_check_memory(const sl_columnar_fields *plan
     const uint64_t rows = sizes->rows < UINT64_MAX / 16 ? sizes->rows : UINT64_MAX / 16;
     for (uint32_t i = 0; i < plan->side_count; i++) {
         const bool number = columnar_fields_is_number(&plan->side_fields[i]);
-        const uint64_t least = (number ? 8 : 4) * rows; /* values that rows share have 4 a row */
+        const uint64_t least =
+            (number ? 8 : 4) * rows; /* values that rows share take 4 bytes per row */
         const uint64_t bytes = number ? 0 : sizes->bytes(sizes->ctx, plan->side_column[i]);
         const uint64_t more = rows + (bytes > least ? bytes : least);
         all = more > UINT64_MAX - all ? UINT64_MAX : all + more;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columnar_fields: which columns of a columnar table are fields, and where each is had from.
+ * columnar_fields: chooses the fields among the columns of a columnar table, and how each is read.
  *
- * Purpose: what opening such a table (columnar.h) takes that does not depend on the file format:
- * lists of pictures become a column for each place, columns become fields (source_columns.h), and
- * one policy decides which of them are read with each sample and which are kept in memory.
+ * Purpose: the steps of opening such a table (columnar.h) that do not depend on the file format. A
+ * list of images becomes one column per position, columns become fields (source_columns.h), and a
+ * policy decides which of them are read with each sample and which are kept in memory.
  *
- * The policy. A column is read with each sample if
- * 1. it is a list of pictures; or
- * 2. it holds pictures, of more than 1 MiB in all; or
- * 3. it holds other values, of more than 1 MiB in all and 4096 bytes a row on average; or
- * 4. its values take most of all columns, 64 bytes a row or more on average, and each of them has
- *    bytes of its own in the file, neither compressed nor encoded.
- * All other columns are kept in memory. Rules 2 and 3 apply where single values can be read at all,
- * if only with the page that they are in. Why: reading a value costs a read, or a part of one, and
- * 12 bytes of memory for where it is, so what is small is better kept, and what is large has to be
- * read, compressed or not. In between is what fills memory by its number alone: texts, token ids.
- * Of these one column is read by rule 4, since a sample that is one read costs what a file or a
- * record does; not where values are in pages, of which each value would take one. Rule 4 knows no
- * least size in all, so that windows and parts of tensors can be taken of a small table, too.
+ * The policy: a column is read with each sample if
+ * 1. it is a list of images; or
+ * 2. it contains images of more than 1 MiB in total; or
+ * 3. it contains other values of more than 1 MiB in total and 4096 bytes per row on average; or
+ * 4. it is the largest column, has at least 64 bytes per row on average, and the file contains each
+ *    value in place, neither compressed nor encoded.
+ * All other columns are kept in memory. Rules 2 and 3 require that single values can be read, at
+ * least together with their page. Reading a value costs a read, or a part of one, and 12 bytes of
+ * memory for its location. Small values are therefore better kept, and large ones have to be read,
+ * compressed or not. Medium ones fill memory only by their number: texts, token ids. Rule 4 reads
+ * one such column, since a sample with a single read costs the same as a file or record. It does
+ * not apply to values in pages, since each value would take a page. It has no minimum total size,
+ * so that windows and parts of tensors are also available in small tables.
  *
- * Threads: pure, but for what the caller's functions do. Ownership: sl_columnar_columns_close.
+ * Threads: pure, except for the caller's functions. Ownership: sl_columnar_columns_close.
  */
 #ifndef SL_COLUMNAR_FIELDS_H
 #define SL_COLUMNAR_FIELDS_H
@@ -29,14 +29,17 @@
 #include "omissions.h"
 #include "source_columns.h"
 
-/* Columns that are read with each sample: of each, values may have to be unpacked. */
+/*
+ * Limit on columns that are read with each sample: the values of each may need a buffer to unpack.
+ */
 #define SL_COLUMNAR_LARGE_MAX SL_VALUE_ROOMS
 
-/* A column, beside its sl_source_column. */
+/* A column, in addition to its sl_source_column. */
 typedef struct sl_columnar_column {
-    uint32_t of;      /* number that the format has for it; of a list, all its places have one */
-    uint32_t element; /* place in the list */
-    bool is_list;     /* of structures of bytes: each place of it is a column, once spread */
+    uint32_t of;      /* its number in the format; all positions of a list have the same */
+    uint32_t element; /* position in the list */
+    bool
+        is_list; /* true for lists of byte structures: each position becomes a column when spread */
 } sl_columnar_column;
 
 typedef struct sl_columnar_columns {
@@ -47,72 +50,81 @@ typedef struct sl_columnar_columns {
 
 typedef struct sl_columnar_large {
     uint32_t of;        /* the format's column */
-    uint32_t low, high; /* of a list: the first and the last place that is wanted; else 0 */
+    uint32_t low, high; /* for lists: first and last wanted position; otherwise 0 */
 } sl_columnar_large;
 
-/* The fields, and where each is had from. */
+/* The fields, and the source of each. */
 typedef struct sl_columnar_fields {
     sl_source_fields fields;
-    uint32_t of[SL_FIELDS_MAX];       /* the format's column of each */
-    uint32_t element[SL_FIELDS_MAX];  /* and the place in it, of a list */
-    uint32_t large_of[SL_FIELDS_MAX]; /* number of its large column; NONE: it is in memory */
+    uint32_t of[SL_FIELDS_MAX];       /* the format's column of each field */
+    uint32_t element[SL_FIELDS_MAX];  /* position in that column, for lists */
+    uint32_t large_of[SL_FIELDS_MAX]; /* number of its large column; NONE: in memory */
     uint32_t side_of[SL_FIELDS_MAX];  /* number of its column in memory */
     sl_columnar_large large[SL_COLUMNAR_LARGE_MAX];
     uint32_t large_count;
-    sl_field side_fields[SL_FIELDS_MAX]; /* of the columns in memory */
-    uint32_t side_column[SL_FIELDS_MAX]; /* and the format's columns of those */
+    sl_field side_fields[SL_FIELDS_MAX]; /* fields of the columns in memory */
+    uint32_t side_column[SL_FIELDS_MAX]; /* the format's columns of these */
     uint32_t side_count;
-    uint32_t label;   /* field whose values have names; NONE */
-    uint32_t classes; /* of it */
+    uint32_t label;   /* field whose values have class names; NONE */
+    uint32_t classes; /* number of its classes */
     char label_column[SL_SOURCE_NAME_BYTES];
 } sl_columnar_fields;
 
-/* What the policy asks of the format. */
+/* Questions of the policy to the format. */
 typedef struct sl_columnar_sizes {
     void *ctx;
-    uint64_t rows;    /* of all files, at least 1 */
-    const char *path; /* of the first file, named in errors */
-    /* Bytes of the values of a format's column, in all files. */
+    uint64_t rows;    /* rows in all files, at least 1 */
+    const char *path; /* path of the first file, for errors */
+    /* Returns the total size of a format's column in all files. */
     uint64_t (*bytes)(void *ctx, uint32_t of);
-    /* Whether its values can be read at least with others, which are unpacked for them; never
-     * reads. NULL: of no column. */
+    /*
+     * Returns whether its values can at least be read together with others, which are unpacked with
+     * them; does no I/O. NULL: for no column.
+     */
     bool (*by_page)(void *ctx, uint32_t of);
-    /* Whether they can be read each by itself: its bytes are in all files as they are meant. Asked
-     * only where that makes a difference; may read, and fail. */
+    /*
+     * Determines whether its values can be read one by one: all files contain them in place. Called
+     * only if it matters; may do I/O and fail.
+     */
     sluice_status (*by_value)(void *ctx, uint32_t of, bool *by_value, sluice_error *error);
 } sl_columnar_sizes;
 
-/* Space for `capacity` columns, none of which is there yet. Errors: NOMEM. */
+/* Makes space for `capacity` columns; there are none yet. Errors: NOMEM. */
 sluice_status sl_columnar_columns_open(sl_columnar_columns *columns, uint32_t capacity,
                                        sluice_error *error);
-/* Zero-initialised columns may be closed. */
+/* Releases `columns`, which may be zero-initialised. */
 void sl_columnar_columns_close(sl_columnar_columns *columns);
 
-/* Whether a column is a list whose length has to be known: of pictures, and chosen, if anything is.
+/*
+ * Returns whether a column is a list whose length is needed: of images, and chosen if there are
+ * choices.
  */
 bool sl_columnar_list_wanted(const sl_columnar_columns *columns, uint32_t number,
                              const sluice_dataset_options *options);
 /*
- * In place of each list, as many columns NAME.0, NAME.1, ... as its longest row has elements
- * (`longest`, by the format's number of the column) if it is wanted, none if it is not; and where
- * fields are chosen, one that is refused, and says why. Errors: NOMEM.
+ * Replaces each list: if it is wanted, by columns NAME.0, NAME.1, ... up to the length of its
+ * longest row (`longest`, by the format's column number); if not, by none. If fields are chosen,
+ * adds a refused column that gives the reason. Errors: NOMEM.
  */
 sluice_status sl_columnar_spread(sl_columnar_columns *columns,
                                  const sluice_dataset_options *options, const uint32_t *longest,
                                  sluice_error *error);
-/* The fields, and the label among them. `path` is named in errors: those of sl_source_fields_find.
+/*
+ * Finds the fields and the label among them. Errors name `path` and are those of
+ * sl_source_fields_find.
  */
 sluice_status sl_columnar_fields_find(sl_columnar_fields *plan, const sl_columnar_columns *columns,
                                       const sl_features *features,
                                       const sluice_dataset_options *options, const char *path,
                                       sluice_error *error);
-/* Counts the columns that are `refused` unless they are chosen, each by its name and what it holds.
- */
+/* Counts the columns that are `refused` unless chosen, each by name and contents. */
 void sl_columnar_leave_out(const sl_columnar_columns *columns, sl_omissions *omissions);
-/* UNSUPPORTED: more than SL_COLUMNAR_LARGE_MAX of the columns would have to be read. */
+/* Returns UNSUPPORTED: more than SL_COLUMNAR_LARGE_MAX columns would have to be read. */
 sluice_status sl_columnar_too_many(const char *path, sluice_error *error);
-/* Decides by the policy where each field is had from. Errors: UNSUPPORTED (more columns are large
- * than can be), NOMEM (what would be kept in memory), and those of sizes->access. */
+/*
+ * Decides by the policy how each field is read. Errors: UNSUPPORTED (too many large columns), NOMEM
+ * (for columns to be kept in memory), those of sizes->by_value.
+ */
 sluice_status sl_columnar_choose(sl_columnar_fields *plan, const sl_columnar_columns *columns,
                                  const sl_columnar_sizes *sizes, sluice_error *error);
 

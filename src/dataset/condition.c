@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * condition: a recursive descent parser of conditions, which become steps in postfix order, and
- * their evaluation. Parsed by one thread; evaluating is pure. Depth is bounded.
+ * condition: a recursive descent parser that turns conditions into steps in postfix order, and
+ * their evaluation.
+ *
+ * Parsed by one thread; evaluating is pure. Depth is limited.
  */
 #include "condition.h"
 
@@ -16,25 +18,25 @@
 
 #define STAGE "dataset"
 
-/* Of parentheses and nots; of steps in all. */
+/* Limits on nested parentheses and nots, and on steps. */
 enum { NESTED_MAX = 64, STEPS_MAX = 1 << 20, STACK_MAX = 2 * NESTED_MAX + 8 };
 
 typedef enum step_kind { TEST, AND, OR, NOT } step_kind;
 typedef enum test_kind { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST } test_kind;
 
-/* What a field is compared with. */
+/* A value to compare a field with. */
 typedef struct literal {
     bool whole;
     int64_t integer;
     double number;
 } literal;
 
-/* In the order in which they are made: what a step joins comes before it. */
+/* Steps in creation order: operands precede the step that joins them. */
 typedef struct step {
     step_kind kind;
     test_kind test;
     uint32_t field;
-    bool integer; /* the field is */
+    bool integer; /* true if the field is an integer */
     literal with;
 } step;
 
@@ -73,7 +75,7 @@ static size_t condition_word_length(const char *at)
     return strspn(at, letters) > 0 ? strspn(at, others) : 0;
 }
 
-/* Takes a word, or a sign that means the same; false: something else is there. */
+/* Takes a word, or a sign with the same meaning; false: the text continues differently. */
 static bool condition_take(parser *p, const char *word, const char *sign)
 {
     condition_skip_blanks(p);
@@ -329,14 +331,14 @@ uint64_t sl_condition_fields(const sl_condition *condition)
 
 /* ---- asking ---- */
 
-/* -1, 0, 1; 2: neither, of a NaN. */
+/* Returns -1, 0 or 1; 2: unordered, because of a NaN. */
 static int order_of(const step *test, const sl_value *value)
 {
     if (test->integer && test->with.whole) {
         const int64_t with = test->with.integer;
         return (value->integer > with) - (value->integer < with);
     }
-    /* Exact for integers, too, where it has 64 bits or more of a mantissa. */
+    /* exact for integers too if its mantissa has at least 64 bits */
     const long double left =
         test->integer ? (long double)value->integer : (long double)value->number;
     const long double right = test->with.number;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dataset: what all datasets share: references, fields by name, looking up samples, and calling
- * the ops of the format. Any thread, since a dataset is immutable once opened.
+ * dataset: the code common to all datasets: references, fields by name, locating samples, and
+ * calling the format's ops.
+ *
+ * Any thread, since a dataset is immutable once opened.
  */
 #include "dataset.h"
 
@@ -18,7 +20,7 @@
 #include <string.h>
 
 #define STAGE "dataset"
-/* Reads that wait for a store at once, of threads that read by themselves. */
+/* Number of concurrent reads from a store by threads that read by themselves. */
 #define REMOTE_THREADS 32U
 
 void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format,
@@ -48,7 +50,7 @@ sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_s
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset)
 {
-    /* relaxed: the caller holds a reference already, so nothing is published by this */
+    /* relaxed: the caller already holds a reference, so this publishes nothing */
     atomic_fetch_add_explicit(&dataset->references, 1, memory_order_relaxed);
     return dataset;
 }
@@ -62,7 +64,7 @@ sl_dataset *sl_dataset_share(const sl_dataset *dataset)
 
 const sl_memo *sl_dataset_find_memo(const sl_dataset *dataset, uint64_t key)
 {
-    /* acquire: what a memo says was written before it was kept */
+    /* acquire: the memo's contents were written before it was published */
     const sl_memo *memo = atomic_load_explicit(&dataset->memos, memory_order_acquire);
     while (memo != NULL && memo->key != key) {
         memo = memo->next;
@@ -72,9 +74,9 @@ const sl_memo *sl_dataset_find_memo(const sl_dataset *dataset, uint64_t key)
 
 void sl_dataset_keep(sl_dataset *dataset, sl_memo *memo)
 {
-    /* Relaxed: the exchange acquires what it finds. */
+    /* relaxed: the exchange acquires what it finds */
     memo->next = atomic_load_explicit(&dataset->memos, memory_order_relaxed);
-    /* Releases the memo to sl_dataset_find_memo, and acquires the ones below it. */
+    /* release: publishes the memo to sl_dataset_find_memo; acquire: the memos below it */
     while (!atomic_compare_exchange_weak_explicit(&dataset->memos, &memo->next, memo,
                                                   memory_order_acq_rel, memory_order_relaxed)) {
     }
@@ -82,7 +84,7 @@ void sl_dataset_keep(sl_dataset *dataset, sl_memo *memo)
 
 static void close_memos(sl_dataset *dataset)
 {
-    /* Acquires what sl_dataset_keep released. */
+    /* acquire: pairs with the release in sl_dataset_keep */
     sl_memo *memo = atomic_load_explicit(&dataset->memos, memory_order_acquire);
     while (memo != NULL) {
         sl_memo *next = memo->next;
@@ -109,7 +111,7 @@ void sl_dataset_close(sl_dataset *dataset)
     if (dataset == NULL) {
         return;
     }
-    /* release: our uses come before the close; acquire in the last one: so do everybody's */
+    /* release: this thread's uses precede the close; acquire: the last one sees those of all */
     uint32_t before = atomic_fetch_sub_explicit(&dataset->references, 1, memory_order_acq_rel);
     assert(before > 0);
     if (before == 1) {
@@ -173,7 +175,7 @@ sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_byt
     const sluice_status status = sl_dataset_locate_at(dataset, visit, index, sample, lookup, why);
     if (status != SLUICE_AGAIN || found.offset != lookup->offset ||
         found.object != lookup->object) {
-        return status; /* a neighbour's lookup was the same */
+        return status; /* a neighbour shares the lookup */
     }
     *why = dataset->ops->learn(dataset, lookup, bytes);
     return why->text != NULL ? why->status
@@ -194,7 +196,8 @@ bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, 
         return dataset->tensors->form(dataset, index, field, bytes, form);
     }
     const sl_field *of = &dataset->fields[field];
-    uint64_t rest = bytes / sl_dtype_bytes(of->dtype); /* elements, by dimensions that are known */
+    uint64_t rest =
+        bytes / sl_dtype_bytes(of->dtype); /* number of elements, divided by the known dimensions */
     uint64_t *open = NULL;
     *form = (sl_tensor_form){.head_bytes = 0};
     for (uint32_t i = 0; i < of->dims; i++) {
@@ -269,7 +272,7 @@ static sluice_status dataset_look_up(const sl_dataset *dataset, const sl_place *
     return status;
 }
 
-/* `*sample`, of one that cannot be found, is where that was noticed. */
+/* Locates a sample. If it cannot be located, `*sample` is where the problem was noticed. */
 static sluice_status dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                   sluice_error *error)
 {
@@ -331,7 +334,7 @@ sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_samp
     return status;
 }
 
-/* Nobody is to ask for memory for that. */
+/* Rejects a size before memory is requested for it. */
 static sluice_status dataset_refuse_size(const sl_dataset *dataset, uint32_t object, size_t size,
                                          sluice_error *error)
 {
@@ -341,7 +344,7 @@ static sluice_status dataset_refuse_size(const sl_dataset *dataset, uint32_t obj
                          "the file has %zu bytes: a sample must have at most 2^31 - 1", size);
 }
 
-/* `offset` of a sample's bytes, in its object. */
+/* Converts an `offset` in a sample's bytes to one in its object. */
 static uint64_t dataset_offset_of(const sl_dataset *dataset, const sl_sample *sample,
                                   uint64_t offset)
 {
@@ -428,7 +431,7 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
                      sluice_error *error)
 {
     if (error == NULL || error->sample == (int64_t)sample->index) {
-        return; /* blamed already */
+        return; /* already located */
     }
     char path[SL_PATH_BYTES];
     if (sl_objects_file_path(dataset->objects, sample->place.object,
@@ -436,7 +439,7 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
         sl_error_set_path(error, path);
     }
     if (error->offset < 0 || (value != NULL && sl_is_compressed(value))) {
-        error->offset = 0; /* inside what is compressed there are no offsets of the file */
+        error->offset = 0; /* offsets in unpacked data are not offsets of the file */
     }
     error->offset += (int64_t)dataset_offset_of(dataset, sample, value != NULL ? value->offset : 0);
     error->sample = (int64_t)sample->index;

@@ -32,7 +32,7 @@ static bool field_choice_read_dtype(const char *text, size_t bytes, sluice_dtype
     return false;
 }
 
-/* "4,3]" behind the bracket; "]" is one dimension of any size. */
+/* Parses "4,3]" after the bracket; "]" is one variable dimension. */
 static bool field_choice_read_shape(sl_field *field, const char *text)
 {
     uint64_t size = 0;
@@ -46,7 +46,7 @@ static bool field_choice_read_shape(sl_field *field, const char *text)
             }
             continue;
         }
-        /* Of several dimensions only the first can be computed from the others. */
+        /* only the first of several dimensions can be computed from the others */
         if ((*text != ',' && *text != ']') || field->dims == SLUICE_TENSOR_DIMS_MAX ||
             (field->dims > 0 && size == 0) || (digits && size == 0 && field->dims > 0)) {
             return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * field_lengths: threads of open_many look up runs of samples, each its own. Of several joined
- * datasets samples that cannot be looked up are passed over, and read.
+ * field_lengths: threads of open_many look up runs of samples, each its own.
+ *
+ * Samples of joined datasets that cannot be looked up are skipped, and read later.
  */
 #include "field_lengths.h"
 
@@ -18,25 +19,26 @@
 
 #define STAGE "dataset"
 
-/* Samples of a job, and of a look at the stop. */
+/* Number of samples of a job, and between checks for a stop. */
 enum { LENGTHS_RUN = 4096, LENGTHS_LOOK = 256 };
 
 typedef struct length_reader {
     const sl_dataset *dataset;
-    bool joined; /* of several datasets, some of which may have to be read */
+    bool joined; /* true for joined datasets, some of which may have to be read */
     pthread_mutex_t mutex;
-    sl_unreadable *unreadable; /* NULL: they fail; guarded by `mutex` */
+    sl_unreadable *unreadable; /* NULL: unreadable samples are errors; guarded by `mutex` */
 } length_reader;
 
-/* One field that is looked up. */
+/* A field that is looked up. */
 typedef struct length_lookup {
     length_reader *reader;
     const sl_lengths_wish *wish;
-    uint64_t run;        /* samples of a job */
-    atomic_bool unknown; /* some have to be read. Set by any thread, read once they are joined */
+    uint64_t run; /* number of samples of a job */
+    atomic_bool
+        unknown; /* true if some have to be read; set by any thread, read after joining them */
 } length_lookup;
 
-/* Fields that samples are read for. */
+/* Fields for which samples are read. */
 typedef struct length_scan {
     length_reader *reader;
     const sl_lengths_wish *wishes[SL_LENGTHS_WISHES];
@@ -49,14 +51,14 @@ static bool joins_several(const sl_dataset *dataset)
     return dataset->over != NULL && dataset->over->several;
 }
 
-/* The first sample behind `index` that is not of its joined dataset. */
+/* Returns the first sample after `index` that is not in the same joined dataset. */
 static uint64_t end_of_inner(const sl_dataset *dataset, uint64_t index)
 {
     const sl_inner inner = sl_inner_of_sample(dataset, index);
     return index - inner.index + inner.of->info.samples;
 }
 
-/* Of samples `first` to `last`, by these two. */
+/* Returns the source for samples `first` to `last`, judged by these two. */
 static sluice_lengths_source source_of_part(const sl_dataset *dataset, uint32_t field,
                                             uint64_t first, uint64_t last)
 {
@@ -92,7 +94,7 @@ sluice_lengths_source sl_field_lengths_source(const sl_dataset *dataset, uint32_
     return most;
 }
 
-/* False: it is an error. */
+/* Records an unreadable sample. False: it is an error. */
 static bool leave_length_out(length_reader *r, uint64_t index, const sluice_error *error)
 {
     const int32_t status = error->status;
@@ -137,8 +139,10 @@ static sluice_status length_of(const sl_dataset *dataset, uint32_t field, uint64
     return SLUICE_OK;
 }
 
-/* Looks up `*count` lengths from sample `first` on, or those before the first that it cannot.
- * Samples that are alike share one look-up. */
+/*
+ * Looks up `*count` lengths from sample `first` on, or those before the first that it cannot look
+ * up. Samples that are alike share one lookup.
+ */
 static sluice_status look_up_each(const length_lookup *own, uint64_t first, uint32_t *count,
                                   uint64_t *lengths, sluice_error *error)
 {
@@ -179,8 +183,10 @@ static void look_up_kept(const length_lookup *own, uint64_t first, uint32_t coun
     }
 }
 
-/* Leaves sample `index` of a joined dataset to be read, and with it all others of a dataset that
- * none can be looked up of: just those that is_looked_up denies. Returns the next one. */
+/*
+ * Leaves sample `index` of a joined dataset to be read, and with it all samples of a dataset
+ * without lookups: exactly those for which is_looked_up returns false. Returns the next sample.
+ */
 static uint64_t leave_unknown(length_lookup *own, uint64_t index)
 {
     const sl_dataset *dataset = own->reader->dataset;
@@ -203,7 +209,7 @@ static sluice_status look_up_run(void *ctx, uint32_t number, sluice_error *error
         if (status != SLUICE_OK) {
             return status;
         }
-        if (dataset->tensors->kept_bytes != NULL) { /* what is looked up has them */
+        if (dataset->tensors->kept_bytes != NULL) { /* datasets with lookups have tensor ops */
             look_up_kept(own, first, count, lengths);
         } else {
             status = look_up_each(own, first, &count, lengths, error);
@@ -233,7 +239,9 @@ static void take_fixed_lengths(const length_reader *r, const sl_lengths_wish *wi
     }
 }
 
-/* UNSUPPORTED: samples have to be read, of all, or of some of the datasets that were joined. */
+/*
+ * Looks up all lengths. UNSUPPORTED: samples have to be read, all or those of some joined datasets.
+ */
 static sluice_status look_up_all(length_reader *r, const sl_lengths_wish *wish, sluice_error *error)
 {
     const uint64_t samples = r->dataset->info.samples;
@@ -250,7 +258,7 @@ static sluice_status look_up_all(length_reader *r, const sl_lengths_wish *wish, 
     }
     const sluice_status status =
         sl_open_many((uint32_t)((samples - 1) / own.run + 1), look_up_run, &own, error);
-    /* Relaxed: sl_open_many has joined its threads. */
+    /* relaxed: sl_open_many has joined its threads */
     return status == SLUICE_OK && atomic_load_explicit(&own.unknown, memory_order_relaxed)
                ? SLUICE_UNSUPPORTED
                : status;
@@ -282,7 +290,10 @@ static bool pass_over_sample(void *ctx, uint64_t index, const sluice_error *erro
     return true;
 }
 
-/* Of a joined dataset: whether all was looked up, which look_up_run decides by the same call. */
+/*
+ * For a joined dataset: returns whether the sample was looked up, by the same test as in
+ * look_up_run.
+ */
 static bool is_looked_up(const void *ctx, uint64_t index)
 {
     const length_scan *scan = ctx;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_set.c: lists the files, then opens an index of each.
+ * file_set: lists the files, then opens an index for each.
  *
- * The opener's thread lists; sl_open_many's threads call file_set_open_file, each for files of its
- * own: entries of `indexes` and `opened` have one writer. Only the count of files that are being
- * unpacked is shared, under the opener's mutex. Once sl_file_set_open returns, nothing changes.
+ * The opener's thread lists; sl_open_many's threads call file_set_open_file, each for its own
+ * files: entries of `indexes` and `opened` have one writer. Only the number of files being unpacked
+ * is shared, under the opener's mutex. Once sl_file_set_open returns, nothing changes.
  */
 #include "file_set.h"
 
@@ -28,7 +28,7 @@
 
 #define STAGE "dataset"
 
-/* ---- what is one ---- */
+/* ---- recognising files ---- */
 
 bool sl_file_set_probe(const sl_file_kind *kind, sl_look *look)
 {
@@ -46,7 +46,10 @@ static bool is_for_unpacked(const sl_file_set *set, const sl_store_facts *facts)
            own.device == facts->device && own.identity.inode == facts->identity.inode;
 }
 
-/* What is read beside a dataset's file, or written there by who made it, and says nothing more. */
+/*
+ * Returns whether a file is a companion of dataset files that carries no further data: it is read
+ * with them, or left by their writer.
+ */
 static bool is_companion(const char *name)
 {
     static const char *const suffixes[] = {".idx", ".index", ".sluice-index", ".md", ".crc"};
@@ -61,7 +64,10 @@ static bool is_companion(const char *name)
     return false;
 }
 
-/* img2dataset writes 00017.parquet and 00017_stats.json beside 00017.tar. */
+/*
+ * Returns the reason for a file beside the others: img2dataset writes 00017.parquet and
+ * 00017_stats.json beside 00017.tar.
+ */
 static const char *reason_beside(const char *name)
 {
     const char *end = name + strspn(name, "0123456789");
@@ -71,13 +77,13 @@ static const char *reason_beside(const char *name)
                    : "files beside those of the dataset";
 }
 
-/* A folder that is listed. */
+/* A folder that is being listed. */
 typedef struct lister {
     sl_file_set *set;
     const char *folder;
 } lister;
 
-/* Folders of classes beside files: it is not to be guessed which are meant. */
+/* Rejects class folders beside files: it is ambiguous which are meant. */
 static sluice_status file_set_add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -118,7 +124,7 @@ static int file_set_compare_paths(const void *a, const void *b)
     return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
 
-/* A path: a file, or a folder of them, which come in the order of their names. */
+/* Adds a path: a file, or a folder of files, which are sorted by name. */
 static sluice_status file_set_add_path(sl_file_set *set, const char *path, sluice_error *error)
 {
     sl_store_facts facts;
@@ -148,20 +154,20 @@ static sluice_status file_set_add_path(sl_file_set *set, const char *path, sluic
 
 /* ---- their indexes ---- */
 
-/* Unpacking takes memory and a processor. */
+/* Limit on files unpacked at once: each takes memory and a CPU. */
 enum { UNPACKING_MAX = 16 };
 
 typedef struct opener {
     sl_file_set *set;
-    char folder[SL_PATH_BYTES]; /* of the cache */
-    uint32_t first;             /* file to begin with */
-    bool *opened;               /* of each file; its own thread's */
-    pthread_mutex_t mutex;      /* guards what follows */
+    char folder[SL_PATH_BYTES]; /* folder of the cache */
+    uint32_t first;             /* number of the file to begin with */
+    bool *opened;               /* per file; written by its own thread */
+    pthread_mutex_t mutex;      /* guards the members below */
     pthread_cond_t changed;
-    uint32_t unpacking; /* more files that may be at once */
+    uint32_t unpacking; /* number of further files that may be unpacked now */
 } opener;
 
-/* Of a file that cannot be read: none. Reading it says why. */
+/* Returns a file's packing; none if it cannot be read, which reading it reports. */
 static sl_packing packing_of(const sl_file_kind *kind, const sl_open_file *file)
 {
     uint8_t head[SL_PACKING_LOOK_BYTES];
@@ -194,12 +200,12 @@ static sluice_status file_set_walk(opener *o, sl_file_index *index, const sl_ope
     sl_lock(&o->mutex);
     o->unpacking++;
     sl_cond_broadcast(
-        &o->changed); /* whoever is woken may be about to stop, and would tell nobody */
+        &o->changed); /* the woken thread may be about to stop, and would wake nobody */
     sl_unlock(&o->mutex);
     return status;
 }
 
-/* Once it was walked: whether it is still what it was when that began. */
+/* Checks after the walk that the file was not modified since the walk began. */
 static sluice_status file_set_settle(sl_file_index *index, const sl_open_file *file,
                                      sluice_error *error)
 {
@@ -213,7 +219,7 @@ static sluice_status file_set_settle(sl_file_index *index, const sl_open_file *f
     return status;
 }
 
-/* Whether all of its samples can be read, wherever the index is from. */
+/* Checks that all samples can be read, regardless of the index's source. */
 static sluice_status file_set_check_sizes(const sl_file_index *index, const char *path,
                                           sluice_error *error)
 {
@@ -245,19 +251,19 @@ static sluice_status file_set_find_index(opener *o, sl_file_index *index, const 
     return status;
 }
 
-/* Closes the file, or leaves it to the opener, who looks at samples next. */
+/* Closes the file, or leaves it open for the opener, who looks at samples next. */
 static void close_walked(sl_file_set *set, sl_open_file *file)
 {
     if (set->list.count == 1 && set->kind->packing == NULL &&
         sl_handle_may_stay(&file->handle, 0)) {
-        sl_handle_close(&set->lone.handle); /* of a first try */
+        sl_handle_close(&set->lone.handle); /* from a first attempt */
         set->lone = *file;
     } else {
         sl_handle_close(&file->handle);
     }
 }
 
-/* Everything that is asked of the file is asked of one handle. */
+/* Opens a file's index; all reads of the file use one handle. */
 static sluice_status file_set_open_index(opener *o, sl_file_index *index, const char *path,
                                          sluice_error *error)
 {
@@ -290,9 +296,9 @@ static sluice_status file_set_open_file(void *ctx, uint32_t number, sluice_error
 }
 
 /*
- * The ranks of a run open the same files at the same time. Each begins with another one, so that it
- * walks what the others have not come to, and finds the rest kept by them: no lock is needed, which
- * would not hold on every file system.
+ * Chooses the first file. The ranks of a run open the same files at the same time. Each begins with
+ * a different one, so that it walks files the others have not reached, and finds the others'
+ * results in the cache. No lock is needed, which would not work on every file system.
  */
 static uint32_t choose_first(uint32_t count)
 {
@@ -300,8 +306,10 @@ static uint32_t choose_first(uint32_t count)
     return (uint32_t)(sl_checksum(own, sizeof(own)) % count);
 }
 
-/* Of several that fail the first is reported, wherever it began: for that the others are tried,
- * too. */
+/*
+ * Opens the files. If several fail, the first one is reported, regardless of where opening began;
+ * so the others are tried too.
+ */
 static sluice_status file_set_open_files(opener *o, sluice_error *error)
 {
     const uint32_t count = o->set->list.count;
@@ -372,7 +380,7 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
                                "the folder contains no %s", kind->plural);
     }
-    /* Several paths were named one by one. */
+    /* several paths were named one by one */
     if (status == SLUICE_OK && (set->split != NULL || (count == 1 && set->list.count > 1))) {
         sl_omissions nowhere = {.reasons = 0};
         status = sl_split_files(&set->list, paths[0], set->split,
@@ -384,7 +392,7 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
 
 static sluice_status look_at_packing(void *ctx, uint32_t number, sluice_error *error)
 {
-    (void)error; /* what cannot be read is reported when it is walked */
+    (void)error; /* an unreadable file is reported when it is walked */
     sl_file_set *set = ctx;
     sl_listed_file *file = &set->list.files[number];
     uint8_t head[SL_PACKING_LOOK_BYTES];
@@ -393,7 +401,7 @@ static sluice_status look_at_packing(void *ctx, uint32_t number, sluice_error *e
     return SLUICE_OK;
 }
 
-/* Compressed ones to `folder`. */
+/* Unpacks compressed files to `folder`. */
 static sluice_status file_set_unpack_files(sl_file_set *set, const char *folder,
                                            sluice_error *error)
 {

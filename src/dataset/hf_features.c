@@ -59,7 +59,7 @@ uint32_t sl_features_shape(const sl_features *features, const char *column, uint
     return (uint32_t)dims;
 }
 
-/* What a list holds, and what that does. */
+/* Returns the feature inside a list, or inside a list of lists. */
 static const json_t *item_of(const json_t *feature)
 {
     while (hf_features_is_list(feature)) {
@@ -69,7 +69,7 @@ static const json_t *item_of(const json_t *feature)
     return feature;
 }
 
-/* "objects.category": what the member, or its list, holds. */
+/* Returns the feature of "objects.category": of the member, or inside its list. */
 static const json_t *feature_at(const sl_features *features, const char *column)
 {
     char name[256];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hf_features: what Hugging Face's datasets library says of the columns of a file.
+ * hf_features: parses what Hugging Face's datasets library says about the columns of a file.
  *
- * Purpose: Parquet and Arrow files that it wrote carry, in JSON, which columns are pictures and
- * what classes are called: {"info": {"features": {COLUMN: {"_type": "Image"}, ...}}}. In
- * dataset_info.json "features" is at the top. What is not understood is as if it were not there.
- * Threads: one parses; then it is immutable. Ownership: sl_features_close.
+ * Purpose: Parquet and Arrow files written by it contain in JSON which columns are images and the
+ * names of classes: {"info": {"features": {COLUMN: {"_type": "Image"}, ...}}}. In
+ * dataset_info.json, "features" is at the top. Unknown parts are ignored. Threads: one parses; then
+ * it is immutable. Ownership: sl_features_close.
  */
 #ifndef SL_HF_FEATURES_H
 #define SL_HF_FEATURES_H
@@ -16,26 +16,32 @@
 
 typedef struct sl_features {
     json_t *root;
-    const json_t *columns; /* NULL: nothing is said */
+    const json_t *columns; /* NULL: no description */
 } sl_features;
 
-/* `features` is all zero. Text that says nothing is fine. */
+/* Parses a text, which need not contain a description; `features` is zeroed. */
 void sl_features_parse(sl_features *features, sl_bytes text);
-/* May be zero-initialised. */
+/* Releases `features`, which may be zero-initialised. */
 void sl_features_close(sl_features *features);
 
-/* "Image", "ClassLabel", "Value", "Audio", "List", ...; NULL: nothing is said of the column. Of
- * what is a list (also written "Sequence" and as [...]) "List". */
+/*
+ * Returns "Image", "ClassLabel", "Value", "Audio", "List", ...; NULL: the column is not described.
+ * A list (also written "Sequence" or [...]) is "List".
+ */
 const char *sl_features_type(const sl_features *features, const char *column);
-/* The same of the elements of a list. */
+/* Does the same for the elements of a list. */
 const char *sl_features_item_type(const sl_features *features, const char *column);
-/* Dimensions of an Array2D to Array5D; 0: it is none. `shape`: SLUICE_TENSOR_DIMS_MAX of them, 0
- * where each sample has its own. */
+/*
+ * Returns the number of dimensions of an Array2D to Array5D; 0: another type. `shape`:
+ * SLUICE_TENSOR_DIMS_MAX entries, 0 for variable ones.
+ */
 uint32_t sl_features_shape(const sl_features *features, const char *column, uint64_t *shape);
-/* Classes of a ClassLabel, or of the lists of one; 0: it is neither. A column "a.b" is member "b"
- * of the structure "a", which may be in a list. */
+/*
+ * Returns the number of classes of a ClassLabel, or of lists of one; 0: another type. A column
+ * "a.b" is member "b" of the structure "a", which may be in a list.
+ */
 uint32_t sl_features_classes(const sl_features *features, const char *column);
-/* NULL: there is none of that number. */
+/* Returns the name of a class; NULL: no class has that number. */
 const char *sl_features_class_name(const sl_features *features, const char *column, int64_t label);
 
 #endif

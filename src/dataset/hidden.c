@@ -5,8 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* By their first two letters, in small ones: most names are told apart by these, and there may be a
- * million. */
+/*
+ * Indexed by their first two letters, in lower case: these distinguish most names, and there may be
+ * a million.
+ */
 static const struct {
     char first, second;
     const char *name;
@@ -31,7 +33,7 @@ static const struct {
     {'c', 'v', "CVS"},
 };
 
-/* Of tools; other folders that begin with a dot may hold what an archive was made of. */
+/* Names of tools; other folders that begin with a dot may be the origin of an archive. */
 static const char *const dotted_names[] = {".ipynb_checkpoints",
                                            ".AppleDouble",
                                            ".Trashes",
@@ -50,7 +52,7 @@ static int to_small(char letter)
     return letter >= 'A' && letter <= 'Z' ? letter + ('a' - 'A') : letter;
 }
 
-/* By its first two letters alone. */
+/* Decides by the first two letters only. */
 static bool may_be_system(const char *name)
 {
     const int first = to_small(name[0]);

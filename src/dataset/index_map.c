@@ -4,7 +4,7 @@
 #include "memory.h"
 #include "search.h"
 
-/* Runs up to here are runs, whatever they are of. */
+/* Up to this number, runs are kept as runs, even short ones. */
 #define RUNS_FREE ((uint64_t)4096)
 
 void sl_index_map_begin(sl_index_map *map)
@@ -34,7 +34,7 @@ static bool append_list(sl_index_map *map, uint64_t first, uint64_t count)
     return true;
 }
 
-/* Runs that are so short that numbers take less. */
+/* Converts runs that are so short that plain numbers take less memory. */
 static bool become_list(sl_index_map *map)
 {
     if (!sl_grow(&map->list, &map->list_capacity, map->count + 1, sizeof(*map->list)) ||

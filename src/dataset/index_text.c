@@ -4,7 +4,9 @@
 #include "memory.h"
 #include "store.h"
 
-/* Bytes of text for each of the file that it is of, at most, and besides: a line for each of some.
+/*
+ * Limits of an index's text: bytes per byte of its file, and an additional constant. Also: number
+ * of lines to check.
  */
 enum { TEXT_A_BYTE = 16, TEXT_BESIDES = 64 << 10 };
 

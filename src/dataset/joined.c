@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * joined: the ops of a joined dataset and of a mix. Any thread: immutable once opened. Global
- * numbers become local ones by the first sample, object and lookup of each part.
+ * joined: the ops of a joined dataset and of a mix. Any thread: immutable once opened.
+ *
+ * Global numbers are converted to local ones by the first sample, object and lookup of each part.
  */
 #include "joined_parts.h"
 
@@ -45,7 +46,7 @@ const sl_over sl_joined_over = {.sample = joined_sample, .object = joined_object
 
 /* ---- taking apart ---- */
 
-/* What is wanted, by the part's numbers. */
+/* Converts wanted fields to the part's numbers. */
 static uint64_t local_wanted(const joined *own, const part *p, uint64_t wanted)
 {
     uint64_t local = 0;
@@ -161,8 +162,10 @@ static sluice_status joined_check_object(const sl_dataset *dataset, uint32_t obj
                           : SLUICE_OK;
 }
 
-/* Of objects that several parts read from nothing stands for all samples, and there is no first
- * sample. */
+/*
+ * Returns the check ops of objects that only one part uses. If several parts read from objects, no
+ * sum covers all samples, and there is no first sample.
+ */
 static const sl_check_ops *sole_checks(const joined *own, const span *s)
 {
     return s->shared ? NULL : own->parts[s->part].of->checks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* joined_fields: what several datasets have in common. */
+/* joined_fields: finds what several datasets have in common. */
 #include "error.h"
 #include "joined.h"
 #include "meaning.h"
@@ -30,7 +30,7 @@ static sluice_status refuse_missing(uint32_t part, const char *name, uint32_t ot
                         name, other + 1);
 }
 
-/* Why a field of the same name is another. */
+/* Explains why fields with the same name differ. */
 static sluice_status refuse_type(uint32_t part, const sl_field *own, const sl_field *first,
                                  sluice_error *error)
 {
@@ -51,7 +51,7 @@ static sluice_status refuse_type(uint32_t part, const sl_field *own, const sl_fi
                         own->name, own->dims, part + 1, first->dims);
 }
 
-/* What holds of the field in both. */
+/* Widens a field so that it covers both. */
 static void joined_fields_widen(sl_field *field, const sl_field *other)
 {
     for (uint32_t i = 0; i < field->dims; i++) {
@@ -64,7 +64,7 @@ static void joined_fields_widen(sl_field *field, const sl_field *other)
 
 /* ---- what they mean ---- */
 
-/* What a field means, with the name of the field that it is of. */
+/* Returns a field's meaning, with the name of the field that it refers to. */
 static sl_meaning whole_meaning(const sl_dataset *part, uint32_t field)
 {
     sl_meaning meaning = part->fields[field].meaning;
@@ -78,10 +78,11 @@ static bool is_annotation(const sl_meaning *meaning)
     return meaning->role >= SLUICE_ROLE_BOXES && meaning->role <= SLUICE_ROLE_MASK;
 }
 
-/* How a field of one dataset goes with that of the same name in another. */
+/* How fields of the same name in two datasets can be joined. */
 typedef enum sl_joint {
     JOINT_NONE,  /* not at all */
-    JOINT_PLAIN, /* where no annotations are kept: the images were annotated different ways up */
+    JOINT_PLAIN, /* only if no annotations are kept: the images were annotated in different
+                    orientations */
     JOINT_WHOLE
 } sl_joint;
 
@@ -110,7 +111,7 @@ static sl_joint find_joint(const sl_dataset *part, const sl_dataset *first, uint
     return compare_meanings(&a, &b);
 }
 
-/* The fields that can be joined together, as many as there are. */
+/* Lists the fields that can be joined together; returns their number. */
 static uint32_t list_joint(const sl_dataset *part, const sl_dataset *first, sl_name_list *list)
 {
     uint32_t count = 0;
@@ -153,7 +154,10 @@ static sluice_status refuse_meaning(sl_dataset *const *parts, uint32_t number, u
                         words[1][0] != '\0' ? words[1] : "not known", advice);
 }
 
-/* Which way up an image was annotated matters where there are annotations. */
+/*
+ * Returns whether there are annotations; only then does the orientation in which an image was
+ * annotated matter.
+ */
 static bool is_annotated(const sl_field *fields, uint32_t count)
 {
     bool found = false;
@@ -163,9 +167,11 @@ static bool is_annotated(const sl_field *fields, uint32_t count)
     return found;
 }
 
-/* Whether the fields mean the same in a part and in the first one. A meaning that is not known
- * differs from one that is, since it may be any. Images without annotations are an exception: which
- * way up theirs were annotated is no longer known where that differs. */
+/*
+ * Checks that the fields have the same meaning in a part and in the first one. An unknown meaning
+ * differs from any known one. Exception: for images without annotations that differ in orientation,
+ * the orientation becomes unknown.
+ */
 static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_dataset *const *parts,
                                       uint32_t number, sluice_error *error)
 {
@@ -184,7 +190,7 @@ static sluice_status agree_on_meaning(sl_field *fields, uint32_t count, sl_datas
             return refuse_meaning(parts, number, other, error);
         }
         if (joint == JOINT_PLAIN && annotated && turned == SL_FIELD_NONE) {
-            turned = other; /* annotations may differ, too, which says more */
+            turned = other; /* annotations may differ too, which is a better error */
         }
         if (a.orientation != b.orientation) {
             fields[i].meaning.orientation = SLUICE_ORIENTATION_AUTO;
@@ -202,8 +208,10 @@ static bool joined_fields_has_role(const sl_field *fields, uint32_t count, sluic
     return found;
 }
 
-/* What no longer holds of the fields that were kept. Annotations need the sizes that decide which
- * way up their image was annotated; an image without annotations does not. */
+/*
+ * Drops meanings that no longer hold for the kept fields. Annotations need the size fields that
+ * determine their image's orientation; an image without annotations does not.
+ */
 static sluice_status joined_fields_settle(sl_field *fields, uint32_t count, sluice_error *error)
 {
     const bool annotated = is_annotated(fields, count);
@@ -252,7 +260,7 @@ static sluice_status agree(sl_field *field, const sl_dataset *part, uint32_t num
     return SLUICE_OK;
 }
 
-/* Those that are asked for, as the first part has them. */
+/* Takes the requested fields, as the first part has them. */
 static sluice_status take_named(sl_field *fields, uint32_t *count, const sl_dataset *first,
                                 sl_field_names names, sluice_error *error)
 {
@@ -276,7 +284,7 @@ static sluice_status take_named(sl_field *fields, uint32_t *count, const sl_data
     return SLUICE_OK;
 }
 
-/* Nothing is left out without a word. */
+/* Rejects further fields of a part, since none may be left out silently. */
 static sluice_status refuse_more(const sl_dataset *part, uint32_t number, const sl_field *fields,
                                  uint32_t count, sluice_error *error)
 {
@@ -361,7 +369,7 @@ sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice
             continue;
         }
         first = first < count ? first : i;
-        /* Subsets of one dataset, of which there may be thousands, have the same ones. */
+        /* subsets of one dataset, of which there may be thousands, share theirs */
         if (!sl_share_classes(parts[i], parts[first])) {
             status = compare_classes(parts[i], i, parts[first], first, error);
         }

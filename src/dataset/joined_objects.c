@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* joined_objects: those of all parts, one behind the other. */
+/* joined_objects: concatenates the objects of all parts. */
 #include "error.h"
 #include "joined_parts.h"
 #include "memory.h"
@@ -83,7 +83,7 @@ static int compare_objects(const void *a, const void *b, void *ctx)
     return one < other ? -1 : 1;
 }
 
-/* The first part of the same objects, as each part's span for now. */
+/* Finds the first part with the same objects, and stores it as each part's span for now. */
 static sluice_status find_first_parts(joined *own, sluice_error *error)
 {
     uint32_t *order = sl_malloc(own->count * sizeof(*order));
@@ -103,7 +103,7 @@ static sluice_status find_first_parts(joined *own, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* The span of its objects, a new one for the first part of them. */
+/* Sets the span of a part's objects; creates one for their first part. */
 static void set_span(joined *own, uint32_t number)
 {
     part *p = &own->parts[number];
@@ -137,7 +137,7 @@ sluice_status sl_joined_objects(joined *own, sluice_error *error)
         }
     }
     if (own->span_count == 1) {
-        own->base.objects = own->spans[0].objects; /* which its parts keep */
+        own->base.objects = own->spans[0].objects; /* owned by its parts */
         return SLUICE_OK;
     }
     const bool any = own->base.info.front_to_back != 0;

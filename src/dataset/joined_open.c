@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * joined_open: makes a joined dataset, or a mix, of others. The opener's thread only. Those that
- * are joined themselves are taken apart, so that there is one level of parts.
+ * joined_open: makes a joined dataset, or a mix, from other datasets. Runs on the opener's thread.
+ *
+ * Joined datasets are replaced by their parts, so that there is one level of parts.
  */
 #include "checksum.h"
 #include "class_union.h"
@@ -21,7 +22,7 @@ typedef sl_joined_part part;
 
 /* ---- parts ---- */
 
-/* Those of joined ones one by one. */
+/* Counts the parts, including those of joined datasets. */
 static uint32_t count_parts(sl_dataset *const *given, uint32_t count)
 {
     uint64_t parts = 0;
@@ -39,8 +40,10 @@ static void map_fields(joined *own, part *p)
     }
 }
 
-/* The map of a part's labels, as far as it has classes: one that is none of these the part notices
- * itself. NULL: each label stays what it is. */
+/*
+ * Returns the map of a part's labels, limited to its classes; the part itself detects a label
+ * outside. NULL: labels are unchanged.
+ */
 static sluice_status fit_labels(const sl_dataset *of, sl_label_map *labels, sl_label_map **fitting,
                                 sluice_error *error)
 {
@@ -91,7 +94,7 @@ static sluice_status joined_add_part(joined *own, sl_dataset *of, sl_label_map *
     return SLUICE_OK;
 }
 
-/* What becomes of a part's labels that are mapped there, and then here. */
+/* Composes a part's inner label map with an outer one. */
 static sluice_status joined_compose(sl_label_map *there, sl_label_map *here, sl_label_map **made,
                                     sluice_error *error)
 {
@@ -103,7 +106,7 @@ static sluice_status joined_compose(sl_label_map *there, sl_label_map *here, sl_
     return *made != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for labels");
 }
 
-/* `labels`: of `of`; NULL: they stay what they are. */
+/* Adds the parts of `of`. `labels`: its map; NULL: unchanged. */
 static sluice_status add_parts(joined *own, sl_dataset *of, sl_label_map *labels,
                                sluice_error *error)
 {
@@ -141,7 +144,7 @@ static uint32_t joined_find_label(const joined *own)
                                                                                  : SL_FIELD_NONE;
 }
 
-/* Of those that are given the first that has names of classes. */
+/* Takes the class names from the first given dataset that has them. */
 static void joined_take_classes(joined *own, sl_dataset *const *given, uint32_t count)
 {
     uint32_t i = 0;
@@ -150,13 +153,15 @@ static void joined_take_classes(joined *own, sl_dataset *const *given, uint32_t 
     }
     if (i < count && given[i]->ops != &sl_joined_ops) {
         own->classes = given[i];
-    } else if (i < count) { /* which is not kept itself, but its parts are */
+    } else if (i < count) { /* which is not kept, unlike its parts */
         own->classes = sl_joined_of(given[i])->classes;
         own->names = sl_class_names_ref(sl_joined_of(given[i])->names);
     }
 }
 
-/* Without labels, one or several a sample, there are no classes, whatever the parts have. */
+/*
+ * Sets the classes; without a label field, single or list, there are none, whatever the parts have.
+ */
 static void joined_find_classes(joined *own, sl_dataset *const *given, uint32_t count)
 {
     if (own->names == NULL &&
@@ -175,7 +180,7 @@ static void joined_find_classes(joined *own, sl_dataset *const *given, uint32_t 
     }
 }
 
-/* Other numbers, or other names, are other data. */
+/* Adds label maps to the fingerprint: other numbers or names are other data. */
 static void add_labels(const joined *own, sl_checksum_stream *stream)
 {
     if (own->names == NULL) {
@@ -215,7 +220,7 @@ static void joined_describe(joined *own)
                    strcmp(format, "mixed") == 0 ? "" : format);
 }
 
-/* Whether an earlier part is of the same dataset, as subsets are. */
+/* Returns whether an earlier part belongs to the same dataset, as subsets do. */
 static bool joined_is_repeated(const joined *own, uint32_t number, const sl_dataset *source)
 {
     const sl_dataset *before = number > 0 ? sl_over_source(own->parts[number - 1].of) : NULL;
@@ -226,7 +231,7 @@ static bool joined_is_repeated(const joined *own, uint32_t number, const sl_data
     return found;
 }
 
-/* What was said of each dataset when it was opened, once. */
+/* Takes the warnings and omissions of each dataset, once. */
 static void joined_take_words(joined *own)
 {
     for (uint32_t i = 0; i < own->count; i++) {
@@ -252,7 +257,7 @@ static sluice_status joined_allocate(joined *own, uint32_t parts, sluice_error *
                : sl_no_memory(error, STAGE, "for joined datasets");
 }
 
-/* What their labels are to be, where that is not what they are. */
+/* Joins the labels, if they change. */
 static sluice_status joined_join_labels(joined *own, sl_dataset *const *parts, uint32_t count,
                                         const sl_class_request *labels, sl_class_union *made,
                                         sluice_error *error)
@@ -316,7 +321,7 @@ sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uin
     return SLUICE_OK;
 }
 
-/* Another schedule is another dataset. */
+/* a different schedule makes a different dataset */
 static uint64_t mixed_fingerprint(const joined *own)
 {
     const sl_mix *mix = own->mix;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * joined_parts: a joined dataset, and what it is made of. Private to joined*.c.
+ * joined_parts: a joined dataset and its parts. Private to joined*.c.
  *
  * Purpose: joined.c finds the part of a sample, and its values; joined_open.c makes the dataset;
- * joined_objects.c makes one set of objects of those of all parts. Threads, ownership: joined.h.
+ * joined_objects.c combines the objects of all parts. Threads, ownership: joined.h.
  */
 #ifndef SL_JOINED_PARTS_H
 #define SL_JOINED_PARTS_H
@@ -13,19 +13,19 @@
 typedef struct sl_joined_part {
     sl_dataset *of;
     uint64_t first;              /* number of its first sample */
-    uint32_t span;               /* its objects */
-    bool reorders;               /* its fields stand in another order: */
-    bool checks_labels;          /* it has no names of classes, and others have */
-    sl_label_map *labels;        /* what its labels are here; owned; NULL: what they are there */
-    uint8_t from[SL_FIELDS_MAX]; /* number in it of each field */
+    uint32_t span;               /* number of its objects' span */
+    bool reorders;               /* true if its fields are in another order: */
+    bool checks_labels;          /* true if it has no class names but others have */
+    sl_label_map *labels;        /* owned map of its labels; NULL: unchanged */
+    uint8_t from[SL_FIELDS_MAX]; /* number of each field in the part */
 } sl_joined_part;
 
-/* Objects that one part, or several, read from. */
+/* Objects that one or several parts read from. */
 typedef struct sl_joined_span {
     sl_objects *objects;
-    uint32_t first; /* number of the first here */
-    uint32_t part;  /* that reads from it, one that can check it if there is one */
-    bool shared;    /* others do, too */
+    uint32_t first; /* number of the first one here */
+    uint32_t part;  /* a part that reads from it, preferably one that can check it */
+    bool shared;    /* true if several parts read from it */
 } sl_joined_span;
 
 typedef struct sl_joined {
@@ -34,9 +34,9 @@ typedef struct sl_joined {
     sl_joined_span *spans;
     uint32_t count, span_count;
     bool owns_objects;
-    const sl_dataset *classes; /* the part that names them; NULL: none does */
-    sl_class_names *names;     /* instead of `classes`, where labels are renumbered; owned */
-    uint32_t label;            /* the field; NONE */
+    const sl_dataset *classes; /* part that provides class names; NULL: none */
+    sl_class_names *names;     /* used instead of `classes` if labels are renumbered; owned */
+    uint32_t label;            /* the label field; NONE */
     sl_mix *mix;               /* base.mix; NULL */
     sl_field fields[SL_FIELDS_MAX];
 } sl_joined;
@@ -50,9 +50,9 @@ extern const sl_dataset_ops sl_joined_ops;
 extern const sl_check_ops sl_joined_checks;
 extern const struct sl_over sl_joined_over;
 
-/* The span that an object is in. */
+/* Returns the span that contains an object. */
 const sl_joined_span *sl_joined_span_of(const sl_joined *own, uint32_t object);
-/* All parts are there: finds their spans, and makes the objects. Errors: UNSUPPORTED, NOMEM. */
+/* Finds the spans once all parts are added, and makes the objects. Errors: UNSUPPORTED, NOMEM. */
 sluice_status sl_joined_objects(sl_joined *own, sluice_error *error);
 
 #endif

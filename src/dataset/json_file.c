@@ -14,8 +14,8 @@
 enum { FLAGS = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL };
 
 /*
- * Bytes of memory, of jansson 2.14 with glibc's malloc: an array or object with its first table, a
- * member with its place in the table, an element's place, a text, a number. Tables are doubled.
+ * Memory used by jansson 2.14 with glibc's malloc: array or object with its first table, member
+ * with its table entry, array element, text, number. Tables double when they grow.
  */
 enum {
     ARRAY_BYTES = 136,
@@ -24,13 +24,15 @@ enum {
     ELEMENT_BYTES = 24,
     TEXT_BYTES = 80,
     NUMBER_BYTES = 32,
-    /* of a text whose tree is not worth measuring; and of what reading one takes */
+    /* size of a text whose tree need not be measured; extra memory for reading one */
     SMALL_BYTES = 4096,
-    /* of a text that takes long to parse */
+    /* size of a text that takes long to parse */
     LARGE_BYTES = 1 << 20
 };
 
-/* Behind a text's closing quote, or at the end; `at` is behind its first one. */
+/*
+ * Returns the offset behind a text's closing quote, or the end; `at` is behind the opening quote.
+ */
 static size_t skip_text(sl_bytes text, size_t at)
 {
     while (at < text.size && text.data[at] != '"') {
@@ -58,16 +60,16 @@ uint64_t sl_json_tree_bytes(sl_bytes text)
         bytes += byte == '[' ? ARRAY_BYTES : byte == '{' ? OBJECT_BYTES : 0;
         bytes += byte == ':' ? MEMBER_BYTES : byte == ',' ? ELEMENT_BYTES : 0;
     }
-    /* a text is read into a buffer that is doubled */
+    /* a text is read into a buffer that doubles */
     return SMALL_BYTES + bytes + 3 * (uint64_t)longest;
 }
 
-/* A text that is parsed. */
+/* A text that is being parsed. */
 typedef struct parsed {
     sl_bytes left;
 } parsed;
 
-/* The next bytes, for jansson; none when the thread is to stop, so that the text ends there. */
+/* Gives the next bytes to jansson; none if the thread is to stop, which ends the text there. */
 static size_t json_file_give(void *buffer, size_t capacity, void *user)
 {
     parsed *p = user;
@@ -92,7 +94,8 @@ static json_t *json_file_parse(sl_bytes text, size_t flags, json_error_t *why)
     if (text.size > SMALL_BYTES && sl_memory_limit_of_thread() != NULL &&
         !sl_memory_has_space(sl_json_tree_bytes(text))) {
         *why = (json_error_t){.position = -1};
-        why->text[sizeof(why->text) - 1] = json_error_out_of_memory; /* as json_error_code reads */
+        why->text[sizeof(why->text) - 1] =
+            json_error_out_of_memory; /* where json_error_code reads it */
         return NULL;
     }
     return json_file_parse_all(text, flags, why);

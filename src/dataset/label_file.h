@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * label_file: what is said of classes in a file of JSON.
+ * label_file: reads a request for classes from a JSON file.
  *
- * Purpose: a list of names, ["cat", "dog"], asks for these classes in this order; an object,
+ * Purpose: a list of names, ["cat", "dog"], requests these classes in this order; an object,
  * {"kitty": "cat", "background": null}, renames some (null: no class). Threads: pure. Ownership:
  * sl_label_file_close.
  */
@@ -11,16 +11,18 @@
 
 #include "class_union.h"
 
-/* All zero: closed. */
+/* Zeroed: closed. */
 typedef struct sl_label_file {
-    struct sl_json_tree *tree; /* whose texts the names are */
-    const char **names;        /* owned: what `labels` points to */
+    struct sl_json_tree *tree; /* owns the texts of the names */
+    const char **names;        /* owned arrays that `labels` points to */
     const char **to;
     sl_class_request labels;
 } sl_label_file;
 
-/* Errors: INVALID (it says something else), IO, CORRUPT (no JSON), UNSUPPORTED (too large), NOMEM.
- * It is to be closed in any case. */
+/*
+ * Reads a file. Errors: INVALID (other contents), IO, CORRUPT (invalid JSON), UNSUPPORTED (too
+ * large), NOMEM. Close `file` in any case.
+ */
 sluice_status sl_label_file_read(sl_label_file *file, const char *path, sluice_error *error);
 void sl_label_file_close(sl_label_file *file);
 

@@ -38,7 +38,7 @@ sl_label_map *sl_label_map_new(uint32_t count, bool sparse)
 sl_label_map *sl_label_map_ref(sl_label_map *map)
 {
     if (map != NULL) {
-        /* relaxed: who counts has a reference already */
+        /* relaxed: the caller already holds a reference */
         atomic_fetch_add_explicit(&map->references, 1, memory_order_relaxed);
     }
     return map;
@@ -46,7 +46,7 @@ sl_label_map *sl_label_map_ref(sl_label_map *map)
 
 void sl_label_map_drop(sl_label_map *map)
 {
-    /* acquire and release: what others did with it comes before it is freed, by the last drop */
+    /* acquire and release: all uses by others precede the free, which is by the last drop */
     if (map != NULL && atomic_fetch_sub_explicit(&map->references, 1, memory_order_acq_rel) == 1) {
         label_map_drop(map);
     }
@@ -136,7 +136,7 @@ sl_class_names *sl_class_names_new(char **names, uint32_t count)
 sl_class_names *sl_class_names_ref(sl_class_names *names)
 {
     if (names != NULL) {
-        /* relaxed: who counts has a reference already */
+        /* relaxed: the caller already holds a reference */
         atomic_fetch_add_explicit(&names->references, 1, memory_order_relaxed);
     }
     return names;
@@ -144,7 +144,7 @@ sl_class_names *sl_class_names_ref(sl_class_names *names)
 
 void sl_class_names_drop(sl_class_names *names)
 {
-    /* acquire and release: what others did with it comes before it is freed, by the last drop */
+    /* acquire and release: all uses by others precede the free, which is by the last drop */
     if (names == NULL ||
         atomic_fetch_sub_explicit(&names->references, 1, memory_order_acq_rel) > 1) {
         return;

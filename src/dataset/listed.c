@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dataset of listed pictures: its ops (any thread, immutable), then how one is built (the
+ * listed: the dataset of listed images: its ops (any thread, immutable), then how one is built (the
  * opener's thread).
  */
 #include "listed.h"
@@ -32,7 +32,7 @@ static sl_bytes key_of_path(const sl_listed *own, sl_bytes path)
     return (sl_bytes){path.data + skips, path.size - skips};
 }
 
-/* The path of a file besides the picture; without bytes where the sample lacks it. */
+/* Returns the path of a file besides the image; empty if the sample lacks it. */
 static sl_bytes listed_file_bytes(const sl_listed *own, uint32_t file, uint64_t index)
 {
     sl_value value;
@@ -40,7 +40,7 @@ static sl_bytes listed_file_bytes(const sl_listed *own, uint32_t file, uint64_t 
     return value.present ? value.bytes : (sl_bytes){.size = 0};
 }
 
-/* How many files a sample is; 0: its picture, and no sample is more. */
+/* Returns the number of files of a sample; 0: only its image, as for all samples. */
 static uint32_t listed_count_files(const sl_listed *own, uint64_t index)
 {
     uint32_t count = own->files > 0 ? 1 : 0;
@@ -60,7 +60,9 @@ static sluice_status listed_locate(const sl_dataset *dataset, uint64_t index, sl
     return SLUICE_OK;
 }
 
-/* Of the files that a sample is: the first is its picture. `part` counts those that are there. */
+/*
+ * Takes one of a sample's files, the first of which is its image. `part` counts the existing files.
+ */
 static sl_refusal listed_take_file(const sl_bytes bytes, uint32_t count, uint32_t part,
                                    sl_value *value)
 {
@@ -235,7 +237,7 @@ static const sl_dataset_ops listed_ops = {
     .close = close_listed,
 };
 
-/* Of a dataset that is what its folders hold. */
+/* ops of a dataset that consists of its folders' contents */
 static const sl_dataset_ops listed_folder_ops = {
     .locate = listed_locate,
     .unpack = listed_unpack,
@@ -247,7 +249,7 @@ static const sl_dataset_ops listed_folder_ops = {
 
 /* ---- opening ---- */
 
-/* `path` up to its last slash, or all of it; NULL: no memory. */
+/* Returns `path` up to its last slash, or all of it; NULL: no memory. */
 static char *make_root(const char *path, bool folder)
 {
     char *root = sl_strdup(path);
@@ -288,7 +290,7 @@ static sluice_status listed_refuse(const char *path, const char *name, const cha
                          why);
 }
 
-/* Why a field of another file than the picture cannot be; NULL: it can. */
+/* Adds a field for a file other than the image. Returns NULL, or why it cannot. */
 static const char *listed_add_file(sl_listed *own, const sl_listed_sources *sources,
                                    uint32_t source, uint32_t field, uint32_t side)
 {
@@ -326,7 +328,7 @@ sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
         const uint32_t source = found.column[i];
         const sl_field *field = &found.fields[i];
         own->fields[i] = *field;
-        /* As a text it is what the list says: its path. */
+        /* as a text, it is the path in the list */
         own->is_file[i] = source == sources->picture && field->type != SLUICE_FIELD_TEXT;
         if (source == sources->picture || source == sources->key) {
             continue;
@@ -395,7 +397,7 @@ static void listed_add_column(const sl_side_column *column, sl_checksum_stream *
     sl_checksum_add(stream, column->pool, column->pool_bytes);
 }
 
-/* Over class names and all columns. */
+/* Computes the fingerprint of class names and all columns. */
 static uint64_t listed_fingerprint(const sl_listed *own)
 {
     sl_checksum_stream stream;
@@ -410,7 +412,7 @@ static uint64_t listed_fingerprint(const sl_listed *own)
     return sl_checksum_value(&stream);
 }
 
-/* Where one picture is elsewhere by a link, mostly all do, so the first one tells. */
+/* Checks the first image: if one leads out of the boundary by a link, most do. */
 static sluice_status check_first(sl_listed *own, const char *path, sluice_error *error)
 {
     char first[SL_PATH_BYTES];

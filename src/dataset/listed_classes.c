@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers the classes of several datasets as one sorted list. */
+/* listed_classes: numbers the classes of several datasets as one sorted list. */
 #include "listed_classes.h"
 
 #include "listed.h"
@@ -32,8 +32,9 @@ static bool listed_classes_add(json_t *all, const sl_listed *from)
     return fine;
 }
 
-/* Makes the members the classes of their position in the order of code points; they become the
- * values of `all`. NULL: no memory. */
+/*
+ * Numbers the members by code point order and stores the numbers as their values. NULL: no memory.
+ */
 static json_t *number_sorted(json_t *all)
 {
     const char *name;
@@ -60,7 +61,7 @@ static json_t *number_sorted(json_t *all)
     return fine ? classes : NULL;
 }
 
-/* Labels are whole numbers of 8 bytes, one a row or a list of them. */
+/* Replaces labels, which are 8-byte integers, one or a list per row. */
 static void replace_labels(uint8_t *labels, uint64_t count, const json_t *before, const json_t *all)
 {
     for (uint64_t i = 0; i < count; i++) {

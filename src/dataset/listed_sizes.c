@@ -37,7 +37,7 @@ static bool has_role(const sl_source_fields *found, sluice_role role)
     return there;
 }
 
-/* False: another field has its name, or there are as many fields as there can be. */
+/* Adds a size field. False: another field has its name, or there are too many fields. */
 static bool add_size(sl_source_fields *found, const sl_listed_sources *sources, uint32_t source)
 {
     const sl_source_column *column = &sources->of[source];

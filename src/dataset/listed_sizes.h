@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listed_sizes: the fields that decide which way up an image was annotated.
+ * listed_sizes: adds the fields that determine the orientation in which an image was annotated.
  *
- * Purpose: fields with the orientation BY_SIZE mean nothing without the fields of WIDTH and HEIGHT.
- * Where choices leave these out, they are added; where the annotations have none, the orientation
- * is not known. Threads: pure.
+ * Purpose: fields with the orientation BY_SIZE need the fields of WIDTH and HEIGHT. If choices
+ * leave these out, they are added; if the annotations lack them, the orientation is unknown.
+ * Threads: pure.
  */
 #ifndef SL_LISTED_SIZES_H
 #define SL_LISTED_SIZES_H

@@ -57,7 +57,7 @@ sluice_status sl_look_around(const sl_dataset *dataset, sl_sample_look look, voi
         sluice_error reason;
         sl_error_clear(&reason);
         const sluice_status looked = sl_look_at_sample(dataset, index, look, ctx, &reason);
-        if (looked == SLUICE_IO) { /* it could have had a field */
+        if (looked == SLUICE_IO) { /* it might have had a further field */
             if (error != NULL) {
                 *error = reason;
             }

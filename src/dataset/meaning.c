@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares and checks what fields mean, and puts it into words. */
+/* meaning: compares, checks and describes the meanings of fields. */
 #include "meaning.h"
 
 #include "checksum.h"
@@ -86,7 +86,7 @@ static const char *refuse_members(const sl_field *field)
     return NULL;
 }
 
-/* Whether `field` is of the kind that another's `of` refers to. */
+/* Returns whether another field's `of` can refer to `field`. */
 static bool meaning_is_target(const sl_field *field, bool per_box)
 {
     return per_box ? field->meaning.role == SLUICE_ROLE_BOXES
@@ -238,7 +238,7 @@ static const char *words_of_role(const sl_field *field)
     return words[field->meaning.role];
 }
 
-/* "xywh in pixels" */
+/* Writes "xywh in pixels". */
 static void add_places(const sl_meaning *meaning, char *text, size_t bytes)
 {
     static const char *const formats[] = {"of unknown format", "xyxy", "xywh", "cxcywh"};

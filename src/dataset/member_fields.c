@@ -13,7 +13,7 @@ static int member_fields_compare_names(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Number of the field of that name, a new one if need be; NONE: there are too many. */
+/* Returns the number of the field with a name, adding it if necessary; NONE: too many. */
 static uint32_t member_fields_field_of(sl_member_fields *fields, const char *name,
                                        sluice_field_type type)
 {
@@ -31,7 +31,7 @@ static uint32_t member_fields_field_of(sl_member_fields *fields, const char *nam
     return fields->count++;
 }
 
-/* What fields are made of. */
+/* The extensions from which fields are made. */
 typedef struct extensions {
     char names[SL_INDEX_NAMES_MAX][SL_MEMBER_EXTENSION_BYTES]; /* sorted */
     uint32_t count;
@@ -65,7 +65,7 @@ static sluice_status collect(extensions *all, const sl_file_index *indexes, uint
     return SLUICE_OK;
 }
 
-/* What the field of an extension is called. */
+/* Returns the field name of an extension. */
 static const char *member_fields_name_of(const extensions *all, const char *extension)
 {
     if (all->one_picture && sl_member_is_picture(extension) && !member_fields_has(all, "image")) {
@@ -124,7 +124,7 @@ uint32_t sl_member_fields_find(const sl_member_fields *fields, const char *exten
 
 /* ---- values ---- */
 
-/* A whole number in ASCII, blanks around it. */
+/* Reads an ASCII integer with blanks around it. */
 static bool member_fields_read_integer(sl_bytes text, int64_t *value)
 {
     size_t at = 0;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* "__meta__" and the like, from `name` to `end`. */
+/* Returns whether the text from `name` to `end` is like "__meta__". */
 static bool member_names_is_meta(const char *name, const char *end)
 {
     return end - name >= 4 && memcmp(name, "__", 2) == 0 && memcmp(end - 2, "__", 2) == 0;
@@ -46,8 +46,10 @@ sl_member_name sl_member_split(const char *name, sl_member_part *part)
     return bytes > 0 ? SL_MEMBER_NAME_GOOD : SL_MEMBER_NAME_NONE;
 }
 
-/* WebDataset's decoders go by the last of an extension's parts (webdataset/autodecode.py). Pictures
- * are those of the table of media. */
+/*
+ * WebDataset's decoders use the last part of an extension (webdataset/autodecode.py). Images are
+ * those of the media table.
+ */
 static const struct {
     const char *extension;
     sluice_field_type type;

@@ -24,7 +24,7 @@ void sl_name_table_close(sl_name_table *table)
     *table = (sl_name_table){.capacity = 0};
 }
 
-/* The slot of a name, or the free one that it would go to. */
+/* Returns the slot of a name, or the free slot for it. */
 static slot *name_table_find(const sl_name_table *table, const char *name, uint32_t hash)
 {
     const uint32_t mask = table->capacity - 1;

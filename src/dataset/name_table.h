@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name_table: numbers of names, found by a hash of theirs.
+ * name_table: maps names to numbers with a hash table.
  *
- * Purpose: for names of a file, of which there may be many; a few are compared faster. Threads: one
- * owner. Ownership: sl_name_table_close; names are the caller's, and stay where they are.
- * Memory: 64 bytes a name at most.
+ * Purpose: for the names of a file, which may be many; a few are faster to compare directly.
+ * Threads: one owner. Ownership: sl_name_table_close; the caller owns the names, which must not
+ * move. Memory: at most 64 bytes per name.
  */
 #ifndef SL_NAME_TABLE_H
 #define SL_NAME_TABLE_H
@@ -14,16 +14,16 @@
 
 #define SL_NAME_NONE UINT32_MAX
 
-/* All zero: empty. */
+/* Zeroed: empty. */
 typedef struct sl_name_table {
-    struct sl_name_slot *slots; /* `capacity` of them, a power of two; half of them are free */
+    struct sl_name_slot *slots; /* `capacity` slots, a power of two; at least half are free */
     uint32_t capacity, count;
 } sl_name_table;
 
 void sl_name_table_close(sl_name_table *table);
-/* The number of a name; SL_NAME_NONE: it is not there. */
+/* Returns the number of a name; SL_NAME_NONE: not found. */
 uint32_t sl_name_table_find(const sl_name_table *table, const char *name);
-/* Adds a name that is not there, with its number. False: no memory. */
+/* Adds a new name with its number. False: no memory. */
 bool sl_name_table_add(sl_name_table *table, const char *name, uint32_t number);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * npy_header: a parser of the dict in a .npy header, and its inverse. Pure. The header is
- * untrusted: nothing is read beyond it, and sizes are checked for overflow.
+ * npy_header: parses and writes the dict in a .npy header. Pure.
+ *
+ * The header is untrusted: nothing is read beyond it, and sizes are checked for overflow.
  */
 #include "npy_header.h"
 
@@ -50,7 +51,7 @@ static void npy_header_skip_blanks(reader *r)
     }
 }
 
-/* Whether the next thing is `letter`, which is taken then. */
+/* Takes `letter` if it is next. */
 static bool npy_header_take(reader *r, char letter)
 {
     npy_header_skip_blanks(r);
@@ -72,7 +73,7 @@ static bool npy_header_take_word(reader *r, const char *word)
     return false;
 }
 
-/* 'text' or "text", without escapes. */
+/* Takes 'text' or "text", without escapes. */
 static bool take_string(reader *r, const char **text, size_t *bytes)
 {
     npy_header_skip_blanks(r);
@@ -88,7 +89,7 @@ static bool take_string(reader *r, const char **text, size_t *bytes)
     return r->at < r->end && *r->at++ == quote;
 }
 
-/* Digits, and the L that Python 2 left behind them. */
+/* Takes digits, and the L that Python 2 wrote after them. */
 static bool npy_header_take_number(reader *r, uint64_t *number)
 {
     const char *first = r->at;
@@ -157,7 +158,7 @@ static sl_refusal set_dtype(sl_npy *npy, const reader *r, const char *text, size
     return why == NULL ? sl_accept() : sl_refuse_unknown(why, (size_t)(text - r->begin));
 }
 
-/* One `key: value,` of the dict; what was found is a bit of `*found`. */
+/* Takes one `key: value,` of the dict and sets its bit in `*found`. */
 static sl_refusal npy_header_take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *found)
 {
     enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
@@ -219,7 +220,7 @@ static sl_refusal take_dict(reader *r, sl_npy *npy, bool *fortran)
     return found == ALL ? sl_accept() : sl_refuse("its header is incomplete", LENGTH);
 }
 
-/* Two dimensions or more that have more than one element are laid out in an order. */
+/* Returns whether the memory order matters: at least two dimensions have more than one element. */
 static bool has_order(const sl_npy *npy)
 {
     uint32_t long_ones = 0;
@@ -274,7 +275,7 @@ static const char *descr_of(sluice_dtype dtype)
     return "u2";
 }
 
-/* As numpy writes it: the dict, blanks up to a multiple of 64, a newline. */
+/* Writes like numpy: the dict, blanks up to a multiple of 64, a newline. */
 size_t sl_npy_make(const sl_npy *npy, char header[SL_NPY_MADE_MAX])
 {
     enum { FIRST = LENGTH + 2, STEP = 64 };

@@ -22,21 +22,21 @@ static bool is_boxes(const sl_field *field, const char *column)
            field->shape[1] == 4 && sl_object_columns_are_boxes(column);
 }
 
-/* Bytes of the structure's name, with the dot; 0: it is in none. */
+/* Returns the length of the structure's name with the dot; 0: not in a structure. */
 static size_t structure_bytes(const char *column)
 {
     const char *dot = strrchr(column, '.');
     return dot != NULL ? (size_t)(dot - column) + 1 : 0;
 }
 
-/* Whether both are in one structure. */
+/* Returns whether both are in the same structure. */
 static bool are_beside(const char *a, const char *b)
 {
     const size_t bytes = structure_bytes(a);
     return bytes > 0 && bytes == structure_bytes(b) && memcmp(a, b, bytes) == 0;
 }
 
-/* The only field of boxes in the structure of a column; NONE. */
+/* Returns the only field of boxes in a column's structure; NONE. */
 static uint32_t object_boxes_beside(const sl_source_fields *fields, const sl_source_column *columns,
                                     const char *column)
 {

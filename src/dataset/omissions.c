@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts what opening a dataset leaves out. */
+/* omissions: counts what opening a dataset leaves out. */
 #include "omissions.h"
 
 #include "memory.h"
@@ -26,7 +26,7 @@ static sl_omission *omission_of(sl_omissions *omissions, const char *reason)
     return added;
 }
 
-/* The end of a path says more than its beginning. */
+/* Keeps the end of a path, which says more than its beginning. */
 static void keep_example(sl_omission *omission, const char *example)
 {
     static const char dots[] = "...";

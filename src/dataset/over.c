@@ -31,7 +31,7 @@ sl_sample sl_inner_sample(const sl_inner *inner, const sl_sample *sample)
     return there;
 }
 
-/* What was found, by the numbers here: the place, or of a failure the look-up. */
+/* Converts a result to the numbers of this dataset: the place, or the lookup on failure. */
 static sluice_status place_here(const sl_inner *inner, sluice_status status, sl_place *place,
                                 sl_place *lookup)
 {

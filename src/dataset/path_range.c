@@ -14,11 +14,11 @@
 
 enum { DIGITS_MAX = 12, PATH_BYTES = 4096 };
 
-/* "{first..last}" in a path. */
+/* A range "{first..last}" in a path. */
 typedef struct range {
-    const char *begin, *end; /* the brace, and what is behind the other one */
+    const char *begin, *end; /* the opening brace, and the end after the closing one */
     uint64_t first, last;
-    int width; /* digits at least */
+    int width; /* minimum number of digits */
 } range;
 
 static const char *path_range_read_number(const char *at, uint64_t *number, int *digits)
@@ -80,7 +80,7 @@ static sluice_status path_range_add(sl_path_list *list, const char *path, sluice
 
 static sluice_status expand(sl_path_list *list, const char *path, sluice_error *error);
 
-/* With each number in the range's place. */
+/* Adds the path for each number of the range. */
 static sluice_status add_numbers(sl_path_list *list, const char *path, const range *r,
                                  sluice_error *error)
 {
@@ -111,7 +111,10 @@ static sluice_status expand(sl_path_list *list, const char *path, sluice_error *
     return add_numbers(list, path, &r, error);
 }
 
-/* If all names of the range are in one folder. They begin with the digits that its ends share. */
+/*
+ * Announces the names of a range if they are all in one folder. They begin with the digits common
+ * to both ends.
+ */
 static void expect_names(const char *path, const range *r, uint64_t names)
 {
     char prefix[PATH_BYTES];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pieces: the ops of a dataset of parts of documents. Any thread: immutable once opened. A piece
- * that is read alone has `cut` set, and what it is in its facts; the facts of others are the
- * base's, so that they are found again. Lengths and `stored` share a fact: both are below 2^32.
+ * pieces: the ops of a dataset of parts of documents. Any thread: immutable once opened.
+ *
+ * A piece that is read by itself has `cut` set, and its description in the facts; otherwise the
+ * facts are the base's, for later use. Lengths and `stored` share a fact: both are below 2^32.
  */
 #include "pieces.h"
 
@@ -17,8 +18,8 @@
 enum { FACT_DOCUMENT, FACT_FIRST, FACT_COUNT, FACT_LENGTHS, FACT_FROM, FACT_FORM };
 
 typedef struct pieces {
-    sl_dataset base; /* as a dataset */
-    sl_dataset *of;  /* whose samples are the documents */
+    sl_dataset base; /* the dataset itself */
+    sl_dataset *of;  /* dataset whose samples are the documents */
     sl_pieces_shape shape;
     uint32_t element_bytes;
 } pieces;
@@ -42,7 +43,7 @@ static sl_refusal refuse_length(const pieces *own)
     return why;
 }
 
-/* Stored elements [begin, end) that are to be read of a document. */
+/* The stored elements [begin, end) of a document to read. */
 typedef struct stored_range {
     uint64_t begin, end;
 } stored_range;
@@ -80,7 +81,7 @@ static sl_document_piece kept_piece(const sl_sample *sample)
                                .mixed = sample->facts[FACT_FORM] >> 32 != 0};
 }
 
-/* Locates the piece alone. UNSUPPORTED: it can only be read with its document. */
+/* Locates the piece by itself. UNSUPPORTED: it can only be read with its document. */
 static sluice_status locate_piece(const pieces *own, const sl_document_piece *piece,
                                   sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
@@ -101,7 +102,7 @@ static sluice_status locate_piece(const pieces *own, const sl_document_piece *pi
         return why->status;
     }
     place->offset += range.begin * own->element_bytes;
-    /* no more than the document's, which are as many */
+    /* at most the document's size, which fits */
     place->bytes = (uint32_t)((range.end - range.begin) * own->element_bytes);
     keep_cut_piece(sample, piece, range.begin);
     return SLUICE_OK;

@@ -2,23 +2,21 @@
 /*
  * pieces: parts of documents, as a dataset of its own.
  *
- * Purpose: a document is a sample of the base, whose tensor `field` of one dimension has its stored
- * elements. The sample of this dataset is a piece: elements [first, first + count) of a document as
- * rows have it, which may have elements that are not stored (sl_document_piece). The opener's
- * finder says which piece has which number; order, rows and cursor are others' business. Numbers
- * may have gaps: a finder that numbers pieces by row and place in the row knows none for the places
- * that a row leaves empty.
- * Where the base's format knows where the field is (locate_field), only the piece's stored elements
- * are read, and the one behind them, if there is one: without the sample's checksum, so that
- * sluice_dataset_verify is for that. A piece without stored elements comes with the last one, or
- * the first one, which it follows or precedes; one of a mixed document with all. Else, and with
- * `whole`, the whole document is read, checked, and unpacked with any other field that is wanted.
- * Unpacked values have the piece: the field's content are stored elements of the document from
- * `piece.from` on, these at least.
- * A document that does not have the elements that the finder says is CORRUPT: it would lose some.
- * Threads: as any dataset; the finder is called from any thread, and neither blocks for long nor
- * reads. Memory: none besides the struct. Ownership: holds a reference to the base, and owns the
- * finder's context if it can close it. Units: elements.
+ * Purpose: a document is a sample of the base, whose one-dimensional tensor `field` contains its
+ * stored elements. A sample of this dataset is a piece: elements [first, first + count) of a
+ * document in the form it has in rows, which may have elements that are not stored
+ * (sl_document_piece). The opener's finder maps numbers to pieces; order, rows and cursor are
+ * handled elsewhere. Numbers may have gaps: a finder that numbers pieces by row and position in the
+ * row has none for positions that a row leaves empty. If the base's format can locate the field
+ * (locate_field), only the piece's stored elements and the next one, if any, are read. That skips
+ * the sample's checksum; use sluice_dataset_verify to check it. A piece without stored elements is
+ * read with the last one before it, or the first one after it; a piece of a mixed document is read
+ * with all. Otherwise, and with `whole`, the whole document is read, checked, and unpacked with any
+ * other wanted fields. Unpacked values have the piece: the field contains at least the stored
+ * elements of the document from `piece.from` on. A document that lacks elements according to the
+ * finder is CORRUPT, since some would be lost. Threads: as for any dataset; the finder is called
+ * from any thread, and must neither block for long nor do I/O. Memory: only the struct. Ownership:
+ * holds a reference to the base, and owns the finder's context if it can close it. Units: elements.
  */
 #ifndef SL_PIECES_H
 #define SL_PIECES_H
@@ -27,12 +25,12 @@
 
 typedef struct sl_pieces_shape {
     uint32_t field;
-    bool whole;        /* other fields of the documents are wanted, too */
-    uint64_t samples;  /* numbers of pieces, gaps included; 1 or more */
-    const sl_mix *mix; /* of a mix: its order of rows, the opener's to keep with `ctx`; counts rows,
+    bool whole;        /* true if other fields of the documents are wanted too */
+    uint64_t samples;  /* count of piece numbers, including gaps; at least 1 */
+    const sl_mix *mix; /* for a mix: its order of rows, kept by the opener with `ctx`; counts rows,
                           not pieces; NULL: the base is not a mix */
-    uint64_t piece_bytes; /* of an average piece as it is stored; 0: that of the base's samples */
-    /* The piece of that number, below `samples`, but for `from`; false: there is none. */
+    uint64_t piece_bytes; /* average stored size of a piece; 0: that of the base's samples */
+    /* Finds the piece with a number below `samples`; does not set `from`. False: none. */
     bool (*find)(const void *ctx, uint64_t number, sl_document_piece *piece);
     void *ctx;
     void (*close)(void *ctx); /* called when the dataset is closed; NULL: the opener keeps `ctx`,
@@ -40,8 +38,9 @@ typedef struct sl_pieces_shape {
 } sl_pieces_shape;
 
 /*
- * Reads nothing. After an error `ctx` is the caller's. Errors: INVALID (the field is not a tensor
- * of one dimension), UNSUPPORTED (the base is a mix, and `mix` is NULL), NOMEM.
+ * Opens the dataset without any I/O. After an error, the caller keeps `ctx`. Errors: INVALID (the
+ * field is not a one-dimensional tensor), UNSUPPORTED (the base is a mix, and `mix` is NULL),
+ * NOMEM.
  */
 sluice_status sl_pieces_open(sl_dataset **dataset, sl_dataset *base, const sl_pieces_shape *shape,
                              sluice_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_field: fields and keys of single samples, read and unpacked by the calling thread, for tools
- * and opening. Any thread; each call has memory of its own.
+ * read_field: reads and unpacks fields and keys of single samples on the calling thread, for tools
+ * and opening. Any thread; each call has its own memory.
  */
 #include "dataset.h"
 #include "memory.h"
@@ -110,7 +110,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
     }
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
     if (status == SLUICE_OK && r->sample.place.bytes == 0 && r->sample.files == 0) {
-        /* Everything but the pictures themselves is in the index. */
+        /* everything except the images themselves is in the index */
         status = sl_dataset_unpack(dataset, &r->sample, (sl_bytes){NULL, 0}, &r->values, error);
     } else if (status == SLUICE_OK) {
         status = read_field_read_stored(dataset, r, &bytes, error);
@@ -167,7 +167,7 @@ sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, u
     return status;
 }
 
-/* Where its file is known without reading. */
+/* Adds the sample's file to an error, if it is known without I/O. */
 static void read_field_name_file(const sl_dataset *dataset, uint64_t index, sluice_error *error)
 {
     char path[SL_PATH_BYTES];

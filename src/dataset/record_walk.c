@@ -25,7 +25,7 @@ sluice_status sl_record_walk_read(sl_record_walk *walk, uint64_t at, size_t byte
         return sl_record_walk_refuse(walk, at, "the file is truncated", error);
     }
     walk->looked = at;
-    /* A head alone where records are large, and what else is near where they are small. */
+    /* for large records reads only the head, for small ones also the data around it */
     const size_t wanted = stride > SL_RECORD_WINDOW_BYTES / 4
                               ? bytes
                               : (size_t)sl_min_u64(SL_RECORD_WINDOW_BYTES, left);
@@ -42,7 +42,7 @@ sluice_status sl_record_walk_read(sl_record_walk *walk, uint64_t at, size_t byte
 
 /* ---- walking ---- */
 
-/* NULL: no memory. */
+/* Begins a walk. NULL: no memory. */
 static sl_record_walk *record_walk_begin(const sl_open_file *file, sluice_error *error)
 {
     sl_record_walk *walk = sl_malloc(sizeof(*walk));
@@ -54,7 +54,7 @@ static sl_record_walk *record_walk_begin(const sl_open_file *file, sluice_error 
     memset(walk, 0, offsetof(sl_record_walk, data));
     walk->handle = file->handle;
     walk->file = file->identity;
-    sl_handle_advise(&walk->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
+    sl_handle_advise(&walk->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not read */
     return walk;
 }
 

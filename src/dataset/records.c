@@ -51,8 +51,10 @@ static const sl_dataset_ops records_ops = {
     .close = records_close,
 };
 
-/* The file that was walked is read from now on, without another opening. Where that fails, reading
- * says why. */
+/*
+ * Reads from the walked file from now on, without opening it again. If that fails, reading reports
+ * it.
+ */
 static void read_walked_file(sl_records *records)
 {
     sl_open_file *lone = &records->set.lone;

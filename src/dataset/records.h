@@ -2,23 +2,22 @@
 /*
  * records: a dataset whose samples are records of files that have no index of their own.
  *
- * Purpose: all that tar archives, TFRecords and RecordIO files have in common. A format of records
- * is an sl_record_reader, and knows no more than what a file of it is, how one is walked (both in
- * sl_file_kind), which fields the records have, and how one is unpacked.
+ * Purpose: the common code of tar archives, TFRecords and RecordIO files. A format of records is an
+ * sl_record_reader. It only knows how to recognise and walk a file (both in sl_file_kind), which
+ * fields the records have, and how to unpack one.
  *
- * The way of a sample:
- *   open    sl_records_open lists the files and gets an index of each: from the cache, from what
- *           another tool left beside it, or by walking it (file_set.h). Then the reader finds the
- *           fields, mostly by looking at some records (look_around.h).
- *   locate  the file's index has the record's offset and size: nothing is read. A record with links
- *           is read in pieces.
- *   read    by any caller, mostly a fetch thread: the record with its frame, nothing else.
- *   unpack  the size is checked here; the reader checks the frame, and points the value of each
- *           field that is wanted into the bytes.
+ * The steps of a sample:
+ *   open    sl_records_open lists the files and gets an index of each: from the cache, from another
+ *           tool's index beside it, or by walking it (file_set.h). Then the reader finds the
+ *           fields, usually by looking at some records (look_around.h).
+ *   locate  the file's index has the record's offset and size, without I/O. A record with links is
+ *           read in pieces.
+ *   read    any caller, usually a fetch thread, reads the record with its frame, nothing else.
+ *   unpack  checks the size; then the reader checks the frame, and points the value of each wanted
+ *           field into the bytes.
  *
  * Threads: one opens it; then it is immutable, and every op may be called from any thread. unpack
- * neither blocks nor allocates. Ownership: the dataset's; a reader owns nothing that would have to
- * be freed.
+ * neither blocks nor allocates. Ownership: the dataset's; a reader owns nothing that must be freed.
  */
 #ifndef SL_RECORDS_H
 #define SL_RECORDS_H
@@ -30,14 +29,14 @@ typedef struct sl_records sl_records;
 
 /* A record with all its bytes. */
 typedef struct sl_raw_record {
-    sl_bytes bytes;             /* those of its links come last, in their order */
+    sl_bytes bytes;             /* those of its links are at the end, in order */
     const sl_index_link *links; /* file_index.h */
     uint32_t link_count;
 } sl_raw_record;
 
 typedef struct sl_record_reader {
     const char *format; /* sluice_dataset_info.format: "tfrecord" */
-    const char *empty;  /* why there are no samples, where no file has any */
+    const char *empty;  /* reason why there are no samples, if no file has any */
     sl_file_kind files;
     size_t bytes; /* of the format's own struct, which begins with an sl_records; zeroed */
     /*

@@ -7,7 +7,7 @@
 
 #define STAGE        "dataset"
 #define MOST_DEFAULT ((uint64_t)1 << 30)
-/* Of a share; and below it nobody asks what is available. */
+/* Limits of a share; below the minimum, available memory is not checked. */
 #define SHARE_MIN ((uint64_t)16 << 20)
 #define SHARE_MAX ((uint64_t)1 << 30)
 
@@ -32,7 +32,7 @@ static bool sample_gate_charge(void *ctx, uint64_t bytes)
 
 static void sample_gate_give_back(void *ctx, uint64_t bytes)
 {
-    (void)ctx; /* what is kept for the next sample is taken by that */
+    (void)ctx; /* memory kept for the next sample was taken by that sample */
     (void)bytes;
 }
 

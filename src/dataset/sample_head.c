@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads heads of samples, on the calling thread. */
+/* sample_head: reads heads of samples, on the calling thread. */
 #include "sample_head.h"
 
 #include "checksum.h"
@@ -8,7 +8,7 @@
 
 #define STAGE "dataset"
 
-/* Bytes at a sample's beginning that its checksum does not cover: itself. */
+/* Bytes at a sample's beginning that its checksum does not cover: the checksum itself. */
 enum { SUM_BYTES = 8 };
 
 static bool is_one_range(const sl_sample *sample)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scan: threads that take runs of samples from a shared counter. The calling thread waits,
- * reports and may stop them.
+ * scan: threads take runs of samples from a shared counter. The calling thread waits, reports, and
+ * may stop them.
  */
 #include "scan.h"
 
@@ -22,16 +22,16 @@ typedef struct scanner {
     const sl_scan *scan;
     uint64_t samples;
     sl_sample_gate gate;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
-    uint64_t next; /* sample to be begun */
-    uint64_t done; /* samples read */
+    uint64_t next; /* number of the next sample to begin */
+    uint64_t done; /* number of samples read */
     uint32_t running;
-    uint64_t failed_at; /* the first sample that did; UINT64_MAX: none */
-    sluice_error error; /* its */
+    uint64_t failed_at; /* first sample that failed; UINT64_MAX: none */
+    sluice_error error; /* its error */
 } scanner;
 
-/* A thread's own. */
+/* State of one thread. */
 typedef struct reader {
     sl_values values;
     sl_buffer buffer;
@@ -51,7 +51,7 @@ static sluice_status scan_grow(sl_buffer *buffer, size_t bytes, sluice_error *er
     return SLUICE_OK;
 }
 
-/* A sample of a size that was not known, and is more than the buffer has. */
+/* Reads a sample of previously unknown size that exceeds the buffer. */
 static sluice_status read_larger(const sl_dataset *dataset, reader *r, const sl_sample *sample,
                                  size_t *size, sluice_error *error)
 {
@@ -106,7 +106,7 @@ static sluice_status scan_read_sample(const sl_scan *scan, reader *r, uint64_t i
     return status;
 }
 
-/* The memory that a large sample took is given back before others may be large. */
+/* Releases the memory of a large sample, so that others may be large. */
 static void end_sample(reader *r)
 {
     if (sl_sample_pass_was_large(&r->pass)) {
@@ -149,7 +149,7 @@ static void scan_note_failure_locked(scanner *s, uint64_t at, const sluice_error
     }
 }
 
-/* Until nothing is left, or something fails. */
+/* Reads until no samples are left, or one fails. */
 static void scan_read_all(scanner *s, reader *r)
 {
     sluice_error error;
@@ -199,7 +199,7 @@ static bool wants_stop(const sluice_scan_options *options)
     return options->should_stop != NULL && options->should_stop(options->user) != 0;
 }
 
-/* Until the threads are through; whether the caller wanted to stop. */
+/* Waits for the threads; returns whether the caller wanted to stop. */
 static bool wait_for_all(scanner *s, const sluice_scan_options *options)
 {
     bool stopped = wants_stop(options);
@@ -220,8 +220,10 @@ static bool wait_for_all(scanner *s, const sluice_scan_options *options)
     return stopped;
 }
 
-/* Storage is waited for, so there are more than processors; samples that have to be read in their
- * order are by one. */
+/*
+ * Chooses the number of threads: more than CPUs, since they wait for storage; one if samples must
+ * be read in order.
+ */
 static uint32_t scan_choose_threads(const scanner *s, const sluice_scan_options *options)
 {
     if (s->scan->dataset->info.front_to_back != 0) {
@@ -247,7 +249,7 @@ static sluice_status scan_start(scanner *s, sl_thread *threads, uint32_t count, 
             sl_lock(&s->mutex);
             s->running--;
             sl_unlock(&s->mutex);
-            return i > 0 ? SLUICE_OK : status; /* those that could be had do it */
+            return i > 0 ? SLUICE_OK : status; /* the threads that started do the work */
         }
     }
     return status;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* " and N more". */
+/* Length of " and N more". */
 enum { MORE_BYTES = 32 };
 
 uint32_t sl_seen_names_kept(const sl_seen_names *seen)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * side_columns: columns of numbers and texts in memory, filled row by row. One thread fills;
- * then they are immutable. A column has at most 2^32 - 1 values.
+ * side_columns: columns of numbers and texts in memory, filled row by row.
+ *
+ * One thread fills; then they are immutable. A column has at most 2^32 - 1 values.
  */
 #include "side_columns.h"
 
@@ -41,8 +42,10 @@ sluice_status sl_side_columns_open(sl_side_columns *columns, const sl_field *fie
     return SLUICE_OK;
 }
 
-/* `memory` with space for `needed` elements, at least one; half as much again, so that adding n
- * costs O(n). NULL: there is none. */
+/*
+ * Grows `memory` to at least `needed` elements and by half, so that adding n elements costs O(n).
+ * NULL: no memory.
+ */
 static void *side_columns_widen(sl_side_columns *columns, void *memory, uint64_t *capacity,
                                 uint64_t needed, size_t size)
 {
@@ -85,7 +88,7 @@ static bool widen_entries(sl_side_columns *columns, sl_side_column *column, uint
     return cells != NULL && pool != NULL;
 }
 
-/* From here on rows name their entries; for `more` rows besides those that are there. */
+/* Switches to rows that refer to entries; makes space for `more` further rows. */
 static bool widen_keys(sl_side_columns *columns, sl_side_column *column, uint64_t more)
 {
     const bool had_none = column->keys == NULL;
@@ -106,7 +109,7 @@ static sluice_status side_columns_refuse(sluice_error *error)
     return sl_no_memory(error, STAGE, "for the columns in memory");
 }
 
-/* An entry of bytes or a number, for which there is space. */
+/* Adds an entry of bytes or a number, for which there is space. */
 static void add_cell(sl_side_column *column, const sl_value *value, uint64_t bytes)
 {
     uint64_t *cell = &column->cells[column->entries++];
@@ -172,7 +175,7 @@ sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t numbe
     return SLUICE_OK;
 }
 
-/* The state of rows that are refused for `why`. */
+/* Returns the state of rows that are bad because of `why`. */
 static uint8_t refused_state(sl_side_column *column, const char *why)
 {
     uint8_t number = 0;
@@ -184,7 +187,7 @@ static uint8_t refused_state(sl_side_column *column, const char *why)
     return (uint8_t)(SL_SIDE_REFUSED + number);
 }
 
-/* Two columns may number their reasons in another order. */
+/* Appends states, since two columns may number their reasons differently. */
 static void append_states(sl_side_column *to, const sl_side_column *from)
 {
     uint8_t as[SL_SIDE_REFUSED + SL_SIDE_REASONS] = {SL_SIDE_ABSENT, SL_SIDE_PRESENT};
@@ -196,7 +199,7 @@ static void append_states(sl_side_column *to, const sl_side_column *from)
     }
 }
 
-/* The rows of `from` behind those of `to`; there is space for all of it. */
+/* Appends the rows of `from` to `to`, which has space for them. */
 static void side_columns_append(sl_side_column *to, const sl_side_column *from)
 {
     const uint64_t base = has_bytes(&to->field) ? to->pool_bytes : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_columns: chooses columns and gives them field names and types. Pure, called by the
- * thread that opens a dataset.
+ * source_columns: chooses columns and gives them field names and types. Pure, called by the thread
+ * that opens a dataset.
  */
 #include "source_columns.h"
 
@@ -29,7 +29,7 @@ static uint32_t source_columns_find_column(const sl_source_column *columns, uint
     return SL_FIELD_NONE;
 }
 
-/* The column that is called "image" though its name is another; NONE. */
+/* Returns the column that is renamed to "image"; NONE. */
 static uint32_t usual_image(const sl_source_column *columns, uint32_t count)
 {
     uint32_t found = SL_FIELD_NONE;
@@ -97,7 +97,7 @@ static sluice_status source_columns_refuse(const char *path, sluice_status statu
 
 /* ---- all of them ---- */
 
-/* A column that ends it, though others could be opened: says which, if the reason does not. */
+/* Rejects a column, and lists others that could be opened instead if the reason does not. */
 static sluice_status refuse_unless_chosen(const sl_source_column *columns, uint32_t count,
                                           uint32_t number, const char *path, sluice_error *error)
 {
@@ -166,7 +166,7 @@ static bool source_columns_is_same(const sl_field *a, const sl_field *b)
            memcmp(a->shape, b->shape, a->dims * sizeof(a->shape[0])) == 0;
 }
 
-/* `field` as the choice wants it, if it can be that; NULL, or why it cannot. */
+/* Adapts `field` to the choice. Returns NULL, or why it cannot. */
 static const char *source_columns_fit(sl_field *field, const sl_source_column *column,
                                       const sl_field_choice *choice)
 {
@@ -231,7 +231,7 @@ static sluice_status source_columns_choose(sl_source_fields *fields,
 
 /* ---- what they mean ---- */
 
-/* A column's meaning names the column that it is of: now the field that this became. */
+/* Replaces the column that a meaning refers to by the field made from it. */
 static void source_columns_follow(sl_source_fields *fields, const sl_source_column *columns,
                                   uint32_t number)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_columns: from the columns that files have, named and typed, to the fields of a dataset.
+ * source_columns: turns the named and typed columns of files into the fields of a dataset.
  *
- * Purpose: what a column is called as a field, and which columns are wanted, by one rule for all
- * formats that have columns:
- * - without choices each column is a field, called by its name. The only image is called "image"
- *   where no column is; the int "class", "cls", "fine_label", "target", "labels" or "y", the first
- *   of them that there is, "label" where no column is. Of a name that is too long the end is taken;
- *   signs that no field's name may have become '_';
- * - with sluice_dataset_options.fields the dataset has those. A type that is given has to be the
- *   column's, or be made of its bytes as they are: image, text, bytes, or a tensor.
- * Columns that cannot be a field (`refused`) are an error unless the choices leave them out, or say
- * of which type they are where that settles it (`typed`).
+ * Purpose: one rule selects and names columns for all formats that have columns:
+ * - Without choices, each column is a field with the column's name. The only image is renamed to
+ *   "image" if no column has that name; the first existing int of "class", "cls", "fine_label",
+ *   "target", "labels" and "y" becomes "label" if no column has that name. Of a name that is too
+ *   long, the end is kept; characters that are not allowed in field names become '_'.
+ * - With sluice_dataset_options.fields, the dataset has these fields. A given type must be the
+ *   column's, or be a view of its unconverted bytes: image, text, bytes, or a tensor.
+ * Columns that cannot be a field (`refused`) are an error unless the choices leave them out, or
+ * give a type that resolves it (`typed`).
  * Threads: pure.
  */
 #ifndef SL_SOURCE_COLUMNS_H
@@ -25,35 +24,39 @@
 
 typedef struct sl_source_column {
     char name[SL_SOURCE_NAME_BYTES];
-    sl_field field;      /* what it is as a field; its name is not looked at, and its meaning is of
-                            a column (field.meaning.of), which may get another name as a field */
-    const char *refused; /* literal, what it holds and what to do: "pickled objects, which ..." */
-    bool typed;          /* it is `refused` only while no type is chosen */
-    bool asked;          /* it is a field only where it is chosen; with `refused`: it cannot be one,
-                            and `refused` is what it holds: "lists of texts" */
+    sl_field field;      /* its field; the name is ignored, and its meaning refers to a column
+                            (field.meaning.of), whose field may have another name */
+    const char *refused; /* literal: its contents and what to do: "pickled objects, which ..." */
+    bool typed;          /* true if it is `refused` only without a chosen type */
+    bool asked; /* true if it is a field only if chosen; with `refused`: it cannot be one, and
+                   `refused` is its contents: "lists of texts" */
 } sl_source_column;
 
 typedef struct sl_source_fields {
     uint32_t count;
     sl_field fields[SL_FIELDS_MAX];
-    uint32_t column[SL_FIELDS_MAX]; /* that each is of */
+    uint32_t column[SL_FIELDS_MAX]; /* column of each field */
 } sl_source_fields;
 
-/* `path` is named in errors: INVALID (a choice that does not fit, a name twice), UNSUPPORTED (a
- * column that is refused, more than 64). */
+/*
+ * Finds the fields. Errors name `path`: INVALID (an unsuitable choice, a duplicate name),
+ * UNSUPPORTED (a refused column, more than 64).
+ */
 sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_column *columns,
                                     uint32_t count, const sluice_dataset_options *options,
                                     const char *path, sluice_error *error);
 
-/* Whether the choices have the column `name`, or there are none. */
+/* Returns whether column `name` is chosen, or there are no choices. */
 bool sl_source_chosen(const char *name, const sluice_dataset_options *options);
-/* Whether the choices are of an element of the list `name`, "name.0", ..., or there are none. */
+/*
+ * Returns whether an element of the list `name`, "name.0", ..., is chosen, or there are no choices.
+ */
 bool sl_source_element_chosen(const char *name, const sluice_dataset_options *options);
 
 /*
- * A value of `field` from the bytes of one that the format has as bytes, text or image: spans and
- * the shape, which for tensors follows from the size. The value's `bytes` and `offset` are filled
- * in before. Refuses what is not a multiple of the element size.
+ * Makes a value of `field` from bytes that the format has as bytes, text or image: sets spans and
+ * the shape, which for tensors follows from the size. The caller sets `bytes` and `offset` first.
+ * Rejects a size that is not a multiple of the element size.
  */
 sl_refusal sl_source_value(const sl_field *field, sl_value *value);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits of files that lie in one folder, by the files' names. Pure, except for the list. */
+/*
+ * split_files: finds splits among the files of one folder by their names. Pure, except for the
+ * list.
+ */
 #include "error.h"
 #include "memory.h"
 #include "name_list.h"
@@ -14,13 +17,13 @@
 
 enum { STEMS_MAX = 64, STEM_BYTES = 256 };
 
-/* The splits that are there. */
+/* The splits found. */
 typedef struct stems {
     char of[STEMS_MAX][STEM_BYTES];
     uint32_t count;
 } stems;
 
-/* Whether it is an extension: letters and digits that begin with a letter. */
+/* Returns whether a text is an extension: letters and digits, the first of them a letter. */
 static bool is_extension(const char *text, size_t bytes)
 {
     bool good = bytes > 0 && bytes <= 8 && !(text[0] >= '0' && text[0] <= '9');
@@ -47,7 +50,7 @@ static size_t without_extensions(const char *name)
     }
 }
 
-/* Without the numbers at the end: "-00000-of-00002", "_17". */
+/* Returns the length without numbers at the end: "-00000-of-00002", "_17". */
 static size_t without_numbers(const char *name, size_t length)
 {
     for (;;) {
@@ -68,7 +71,10 @@ static size_t without_numbers(const char *name, size_t length)
     }
 }
 
-/* Whether it begins with "-00000-of-00002", whatever is behind that: an extension, "-<hash>". */
+/*
+ * Returns whether a text begins with "-00000-of-00002", followed by anything: an extension,
+ * "-<hash>".
+ */
 static bool split_files_is_number(const char *text)
 {
     static const char digits[] = "0123456789";
@@ -79,7 +85,7 @@ static bool split_files_is_number(const char *text)
         return false;
     }
     const size_t second = strspn(of + 4, digits);
-    return second > 0 && strchr("-_.", of[4 + second]) != NULL; /* the end, too */
+    return second > 0 && strchr("-_.", of[4 + second]) != NULL; /* the end too */
 }
 
 size_t sl_split_before_number(const char *name)
@@ -102,7 +108,7 @@ static void stem_of_path(const char *path, char stem[STEM_BYTES])
     stem[length] = '\0';
 }
 
-/* What is called neither after a split nor as wanted is not one. */
+/* Finds the splits; skips a name that is neither like a split's nor the wanted one. */
 static void find_stems(stems *found, const sl_file_list *files, const char *wanted)
 {
     char stem[STEM_BYTES];
@@ -137,10 +143,10 @@ static sluice_status check_stems_alike(const stems *found, const char *folder, s
                    : SLUICE_OK;
 }
 
-/* The name of a split, or all names that a word for it stands for. */
+/* The name of a split, or all names that a word stands for. */
 typedef struct meant {
     const char *wanted;
-    const char *like; /* NULL: the name itself is there */
+    const char *like; /* NULL: the name itself exists */
 } meant;
 
 static bool split_files_is_meant(const meant *m, const char *stem)
@@ -149,7 +155,7 @@ static bool split_files_is_meant(const meant *m, const char *stem)
                            : sl_split_means(stem, m->wanted) && sl_splits_are_parts(stem, m->like);
 }
 
-/* False: no name is meant, or the names of several datasets are. */
+/* Finds the wanted names. False: none matches, or those of several datasets do. */
 static bool find_meant(meant *m, const stems *found, const char *wanted)
 {
     *m = (meant){.wanted = wanted};
@@ -186,7 +192,7 @@ static void keep_meant(sl_file_list *files, const meant *m, sl_omissions *omissi
     files->count = kept;
 }
 
-/* None of the names is meant, or several are. */
+/* Rejects a wanted split that matches no name, or several. */
 static sluice_status refuse_wanted(const stems *found, const char *folder, const char *wanted,
                                    sluice_error *error)
 {

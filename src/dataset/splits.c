@@ -36,7 +36,7 @@ static bool splits_is_letter(char letter)
     return is_upper(letter) || (letter >= 'a' && letter <= 'z');
 }
 
-/* Letters from `from` on that are a word: "train" of "train2017" and of "trainSet". */
+/* Returns the length of a word of letters at `from`: "train" in "train2017" and in "trainSet". */
 static size_t splits_word_length(const char *from)
 {
     size_t length = 0;
@@ -47,8 +47,7 @@ static size_t splits_word_length(const char *from)
     return length;
 }
 
-/* First letters of words, a bit each: every folder's name is looked at, and few have one of these.
- */
+/* First letters of words, one bit each: every folder name is checked, and few have one of these. */
 #define INITIAL(letter) (1U << ((letter) - 'a'))
 
 static bool splits_may_begin(const char *from, uint32_t initials)
@@ -96,7 +95,7 @@ bool sl_split_is(const char *name)
            name[length + strspn(name + length, "0123456789_-")] == '\0';
 }
 
-/* Words that a number follows. */
+/* Returns whether a word is that of a fold, which a number follows. */
 static bool splits_is_fold(const char *from, size_t length)
 {
     static const char *const folds[] = {"fold", "kfold", "split", "subset", "partition"};
@@ -159,7 +158,7 @@ bool sl_split_is_beside(const char *name)
     return known > 0;
 }
 
-/* The first word of a name that is a split's; NONE: it has none. */
+/* Finds the first word of a name that is a split's; NONE: no such word. */
 static sl_split splits_find_word(const char *name, size_t *at, size_t *length)
 {
     sl_split found = SL_SPLIT_NONE;
@@ -191,7 +190,7 @@ bool sl_splits_are_siblings(const char *a, const char *b)
            strcasecmp(a + at_a + length_a, b + at_b + length_b) == 0;
 }
 
-/* The kinds of split that the words of a name are of, a bit each. */
+/* The kinds of split of a name's words, one bit each. */
 enum { TRAINVAL = SL_SPLIT_OTHER + 1 };
 static uint32_t splits_kinds_of(const char *name)
 {
@@ -222,7 +221,7 @@ bool sl_splits_are_parts(const char *a, const char *b)
            strncasecmp(a, b, at_a) == 0;
 }
 
-/* Returns how many names are of these kinds; lists them, and stores the number of the last. */
+/* Counts and lists the names of these kinds; stores the number of the last one. */
 static uint32_t splits_alike(const char *const *names, uint32_t count, uint32_t kinds,
                              uint32_t *number, sl_name_list *alike)
 {

@@ -10,7 +10,7 @@
 #define STAGE "dataset"
 
 typedef struct subset {
-    sl_dataset base; /* as a dataset */
+    sl_dataset base; /* the dataset itself */
     sl_dataset *of;
     sl_index_map map;
 } subset;
@@ -63,7 +63,7 @@ static const sl_dataset_ops subset_ops = {
 
 /* ---- opening ---- */
 
-/* The numbers of `inner`'s base that `map` means. */
+/* Converts the numbers in `map` to numbers of `inner`'s base. */
 static bool subset_compose(sl_index_map *made, const sl_index_map *map, const sl_index_map *inner)
 {
     sl_index_map_begin(made);
@@ -100,7 +100,7 @@ static void subset_describe(subset *own)
     sl_checksum_add_u64(&stream, sl_index_map_sum(&own->map));
     own->base.info.fingerprint = sl_checksum_value(&stream);
     own->base.info.samples = own->map.count;
-    /* An estimate: their share, if they are as large as the others. */
+    /* an estimate: proportional, as if all samples had the same size */
     const double share = (double)own->map.count / (double)of->info.samples;
     const double bytes = (double)of->info.bytes * share;
     own->base.info.bytes = bytes < (double)INT64_MAX ? (uint64_t)bytes : (uint64_t)INT64_MAX;
@@ -139,7 +139,7 @@ static sluice_status open_over(sl_dataset **dataset, sl_dataset *base, sl_index_
     return SLUICE_OK;
 }
 
-/* Whether no sample comes before the one that it follows. */
+/* Returns whether no sample precedes one listed before it. */
 static bool ascends(const sl_index_map *map)
 {
     uint64_t end = 0;

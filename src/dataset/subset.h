@@ -2,11 +2,11 @@
 /*
  * subset: some samples of a dataset, in an order of their own, as a dataset.
  *
- * Purpose: sample i is sample index_map(i) of the base; all else is the base's. Its objects are the
- * base's own, so that many subsets of one dataset cost nothing but their maps. Nothing stands for
- * all samples of an object any more, and objects are not checked by themselves: sum and
- * check_object are not there. A subset of a subset is one of the base.
- * Memory: index_map.h. Threads: as any dataset. Ownership: holds a reference to the base.
+ * Purpose: sample i is sample index_map(i) of the base; everything else is the base's. It shares
+ * the base's objects, so many subsets of one dataset only cost their maps. Checks over all samples
+ * of an object no longer apply, so sum and check_object do not exist. A subset of a subset refers
+ * to the base. Memory: index_map.h. Threads: as for any dataset. Ownership: holds a reference to
+ * the base.
  */
 #ifndef SL_SUBSET_H
 #define SL_SUBSET_H
@@ -15,21 +15,24 @@
 #include "index_map.h"
 
 /*
- * Of what `map` says (numbers of `base`, not empty), which is the subset's then, also on failure.
- * Errors: UNSUPPORTED (more than SL_DATASET_DEPTH_MAX datasets over one another), NOMEM.
+ * Opens the subset of the samples in `map` (numbers of `base`, not empty), which it takes over,
+ * also on failure. Errors: UNSUPPORTED (datasets nested more than SL_DATASET_DEPTH_MAX deep),
+ * NOMEM.
  */
 sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_map *map,
                              sluice_error *error);
 
 /* ---- subset_choice.c: what a choice in words means. Each fills a map that was begun. ---- */
 
-/* "0:1000,5000:,-100:,7": as Python's slices, but an end behind the samples is refused. */
+/*
+ * Parses "0:1000,5000:,-100:,7": like Python's slices, but an end beyond the samples is an error.
+ */
 sluice_status sl_subset_ranges(sl_index_map *map, const char *text, uint64_t samples,
                                sluice_error *error);
-/* Numbers below `samples`, else INVALID. */
+/* Adds numbers, which must be below `samples`; INVALID otherwise. */
 sluice_status sl_subset_indices(sl_index_map *map, const uint64_t *indices, uint64_t count,
                                 uint64_t samples, sluice_error *error);
-/* The same of a file: .npy of one dimension, of whole numbers; or text, a number a line. */
+/* Does the same for a file: one-dimensional .npy of integers, or text with one number per line. */
 sluice_status sl_subset_index_file(sl_index_map *map, const char *path, uint64_t samples,
                                    sluice_error *error);
 

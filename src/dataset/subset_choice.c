@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* subset_choice: ranges and files of numbers. */
+/* subset_choice: reads ranges and files of numbers. */
 #include "dtype.h"
 #include "error.h"
 #include "memory.h"
@@ -17,7 +17,7 @@ static sluice_status subset_choice_no_memory(sluice_error *error)
 
 /* ---- ranges ---- */
 
-/* A number with or without a sign; false: there is none. */
+/* Reads a number with an optional sign; false: none. */
 static bool subset_choice_read_number(const char **text, bool *negative, uint64_t *value)
 {
     const char *at = *text;
@@ -35,7 +35,9 @@ static bool subset_choice_read_number(const char **text, bool *negative, uint64_
     return at > begin;
 }
 
-/* An end of a range, or `otherwise` where it is left out; false: not a number, or out of range. */
+/*
+ * Reads an end of a range, or `otherwise` if it is omitted; false: not a number, or out of range.
+ */
 static bool subset_choice_read_end(const char **text, uint64_t samples, uint64_t otherwise,
                                    uint64_t *end)
 {
@@ -52,7 +54,7 @@ static bool subset_choice_read_end(const char **text, uint64_t samples, uint64_t
     return true;
 }
 
-/* "A:B", "A:", ":B" or "N". */
+/* Reads "A:B", "A:", ":B" or "N". */
 static bool subset_choice_read_range(const char **text, uint64_t samples, uint64_t *begin,
                                      uint64_t *end)
 {
@@ -133,7 +135,7 @@ static sluice_status add_checked(sl_index_map *map, const index_file *file, size
     return sl_index_map_add(map, number, 1) ? SLUICE_OK : subset_choice_no_memory(error);
 }
 
-/* A whole number of numpy's, little-endian; UINT64_MAX: it is negative. */
+/* Reads numpy's integer, little-endian; UINT64_MAX: negative. */
 static uint64_t npy_number(const uint8_t *at, sluice_dtype dtype)
 {
     const size_t bytes = sl_dtype_bytes(dtype);

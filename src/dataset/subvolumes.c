@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * subvolumes: the ops of a dataset whose samples are cut to what a loader takes. Any thread:
- * immutable once opened. Its samples keep their byte ranges in the pieces of their place.
+ * subvolumes: the ops of a dataset whose samples are cut to the parts a loader takes. Any thread:
+ * immutable once opened.
+ *
+ * Its samples keep their byte ranges in the pieces of their place.
  */
 #include "subvolumes.h"
 
@@ -13,22 +15,22 @@
 #include <string.h>
 
 #define STAGE "dataset"
-/* Of smaller samples nothing is gained. */
+/* smaller samples gain nothing */
 #define SAMPLE_LEAST ((uint64_t)64 << 10)
-/* What is read of a sample must cost less than such a share of it. */
+/* The cost of reading parts of a sample must be below this fraction of it. */
 enum { COST_MOST = 4, COST_OF = 5 };
-/* Samples that are looked at when it is opened. */
+/* Number of samples looked at when opening. */
 #define LOOKS UINT64_C(64)
 
 typedef struct subvolumes {
-    sl_dataset base; /* as a dataset */
-    sl_dataset *of;  /* that parts are taken of */
+    sl_dataset base; /* the dataset itself */
+    sl_dataset *of;  /* dataset from which parts are taken */
     sl_subvolumes taken;
 } subvolumes;
 
-/* One tensor of a sample, and what is read of it. */
+/* One tensor of a sample, and the part that is read. */
 typedef struct tensor {
-    uint64_t offset; /* of its elements in the object */
+    uint64_t offset; /* offset of its elements in the object */
     sl_tensor_form form;
     sl_box box;
 } tensor;
@@ -40,8 +42,7 @@ static const subvolumes *subvolumes_of(const sl_dataset *dataset)
 
 /* ---- one sample ---- */
 
-/* Facts of a sample that is cut: where each tensor's elements begin, and how many bytes they are.
- */
+/* Facts of a cut sample: offset and size of each tensor's elements. */
 static uint32_t bytes_fact(uint32_t number)
 {
     return SL_SUBVOLUMES_MAX + number;
@@ -58,7 +59,7 @@ static bool subvolumes_describe(const subvolumes *own, uint64_t index, uint32_t 
            sl_subvolume_box(taken, found->form.shape, &found->box);
 }
 
-/* Of a sample that is cut: as it was when it was located, which reads nothing. */
+/* Restores the location of a cut sample's tensor without any I/O. */
 static void recall(const subvolumes *own, const sl_sample *sample, uint32_t number, tensor *found)
 {
     const uint64_t bytes = sample->facts[bytes_fact(number)];
@@ -73,8 +74,7 @@ static uint32_t pieces_of(const tensor *t)
     return t->box.pieces + (t->form.head_bytes > 0);
 }
 
-/* Where part `number` of a sample is: OK, AGAIN (a look-up comes first), else it is not to be had.
- */
+/* Locates part `number` of a sample: OK, AGAIN (a lookup must come first), or not available. */
 static sluice_status find_tensor(const subvolumes *own, uint64_t index, uint32_t number,
                                  sl_sample *cut, sl_place *lookup, tensor *found)
 {
@@ -97,7 +97,7 @@ static sluice_status find_tensor(const subvolumes *own, uint64_t index, uint32_t
 
 static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number);
 
-/* Cuts what was located as a whole, if that pays; AGAIN: a look-up comes first. */
+/* Cuts a sample that was located as a whole, if that pays; AGAIN: a lookup must come first. */
 static sluice_status cut_sample(const subvolumes *own, sl_visit visit, uint64_t index,
                                 sl_sample *sample, sl_place *lookup)
 {
@@ -112,7 +112,9 @@ static sluice_status cut_sample(const subvolumes *own, sl_visit visit, uint64_t 
         tensor found;
         const sluice_status status = find_tensor(own, index, i, &cut, lookup, &found);
         if (status != SLUICE_OK) {
-            return status == SLUICE_AGAIN ? status : SLUICE_OK; /* the whole will say what is */
+            return status == SLUICE_AGAIN
+                       ? status
+                       : SLUICE_OK; /* reading the whole sample reports the error */
         }
         cost += found.box.cost + found.form.head_bytes;
         bytes += found.box.bytes + found.form.head_bytes;
@@ -168,7 +170,7 @@ static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32
 
 /* ---- taking apart ---- */
 
-/* Part `number`, whose bytes begin at `*at`, which its end becomes. */
+/* Takes part `number`, whose bytes begin at `*at`; sets `*at` to its end. */
 static sl_refusal subvolumes_take(const subvolumes *own, const sl_sample *sample, uint32_t number,
                                   sl_bytes bytes, size_t *at, sl_values *values)
 {
@@ -247,7 +249,9 @@ static const sl_dataset_ops subvolumes_ops = {
 
 /* ---- opening ---- */
 
-/* The most pieces that the parts can have: those of the deepest split, and a head each. */
+/*
+ * Returns the maximum number of pieces of the parts: those of the deepest split, and a head each.
+ */
 static uint32_t most_pieces(const sl_subvolumes *taken)
 {
     uint32_t sum = 0;
@@ -263,7 +267,7 @@ static uint32_t most_pieces(const sl_subvolumes *taken)
     return sum;
 }
 
-/* Some samples, spread over all: how many are cut, and what they take. */
+/* Looks at some samples, evenly spread; returns how many are cut, and estimates info.bytes. */
 static uint64_t subvolumes_look(subvolumes *own)
 {
     sl_dataset *dataset = &own->base;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cell can be, then the value that it is. Pure, but for the growing buffer of one owner. */
+/*
+ * table_cell: finds the kinds a cell can have, then its value. Pure, except for the owner's growing
+ * buffer.
+ */
 #include "table_cell.h"
 
 #include "dtype.h"
@@ -68,8 +71,10 @@ static bool is_number_sign(uint8_t sign)
     return (sign >= '0' && sign <= '9') || strchr("+-.eE", sign) != NULL;
 }
 
-/* Digits without a point that are no int64 are none: they would lose some. So would what is too
- * large for binary64. */
+/*
+ * Reads a number. Rejects digits without a point that do not fit int64, since precision would be
+ * lost, and numbers too large for binary64.
+ */
 static bool table_cell_read_number(sl_bytes text, double *number)
 {
     const char *words = (const char *)text.data;
@@ -122,7 +127,7 @@ static bool look_at_list(const json_t *list, sl_list_shape *shape)
     return true;
 }
 
-/* The list that a cell is, a reference more; NULL: it is none. */
+/* Returns a new reference to the list in a cell; NULL: not a list. */
 static json_t *table_cell_open_list(const sl_cell *cell)
 {
     if (cell->kind == SL_CELL_LIST) {

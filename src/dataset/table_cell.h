@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table_cell: one cell of a table, and what it is as a value.
+ * table_cell: one cell of a table, and its value.
  *
- * Purpose: CSV has words only, which may be numbers or lists in JSON's way; JSON Lines says what it
- * has. Numbers have a point whatever the locale, and no blanks around. Threads: pure, but for the
- * space, which has one owner.
+ * Purpose: CSV only has words, which may be numbers or lists in JSON syntax; JSON Lines has types.
+ * Numbers have a decimal point in any locale, and no blanks around them. Threads: pure, except for
+ * the buffer, which has one owner.
  */
 #ifndef SL_TABLE_CELL_H
 #define SL_TABLE_CELL_H
@@ -16,14 +16,14 @@ typedef enum sl_cell_kind {
     SL_CELL_ABSENT = 0,
     SL_CELL_INT,
     SL_CELL_FLOAT,
-    SL_CELL_LIST, /* of numbers, or of lists of numbers that are equally long */
+    SL_CELL_LIST, /* numbers, or equally long lists of numbers */
     SL_CELL_TEXT,
-    SL_CELL_WORDS /* CSV's: any of the others */
+    SL_CELL_WORDS /* CSV: any of the others */
 } sl_cell_kind;
 
 typedef struct sl_cell {
     sl_cell_kind kind;
-    sl_bytes text; /* of words and texts, a NUL behind it; none: `json` is written out */
+    sl_bytes text; /* for words and texts, NUL-terminated; empty: `json` is written out */
     int64_t integer;
     double number;
     json_t *json; /* NULL in CSV */
@@ -32,25 +32,25 @@ typedef struct sl_cell {
 typedef struct sl_list_shape {
     uint32_t dims; /* 1 or 2; 0: the list is empty, which fits both */
     uint64_t inner;
-    bool floats; /* there is a number that is no integer */
+    bool floats; /* true if some number is not an integer */
 } sl_list_shape;
 
-/* Memory for what cells come to, used again for the next one. */
+/* Memory for cell values, reused for the next cell. */
 typedef struct sl_cell_buffer {
     uint8_t *data;
     size_t bytes;
 } sl_cell_buffer;
 
-/* Of all zero is fine. */
+/* Releases `buffer`, which may be zeroed. */
 void sl_cell_buffer_close(sl_cell_buffer *buffer);
 
-/* What it is: never WORDS. `shape` is filled in for a LIST. */
+/* Returns its kind, never WORDS. Sets `shape` for a LIST. */
 sl_cell_kind sl_cell_look(const sl_cell *cell, sl_list_shape *shape);
-/* Its text: as it is written, or its JSON. False: no memory. */
+/* Returns its text: as written, or its JSON. False: no memory. */
 bool sl_cell_text(const sl_cell *cell, sl_cell_buffer *buffer, sl_bytes *text);
 /*
- * The cell as a value of `field`; spans are in the cell or in `buffer`. NULL, or a literal: why it
- * is none.
+ * Converts the cell to a value of `field`; spans point into the cell or `buffer`. Returns NULL, or
+ * a literal: why it cannot.
  */
 const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_buffer *buffer,
                           sl_value *value);

@@ -32,7 +32,7 @@ const char *sl_text_encoding(const void *head, size_t bytes)
     if (bytes < 4) {
         return NULL;
     }
-    /* One letter of ASCII, or two, that are wide. */
+    /* one wide ASCII letter, or two */
     if (at[1] == 0 && at[2] == 0 && (at[0] == 0) != (at[3] == 0)) {
         return "UTF-32";
     }
@@ -61,7 +61,7 @@ const char *sl_text_take(sl_bytes *text)
     return sl_foreign_pointer(text->data, text->size);
 }
 
-/* Leaves the text of `bytes` in place, as UTF-8. */
+/* Converts the text of `bytes` to UTF-8 in place. */
 static size_t text_narrow(char *head, size_t bytes)
 {
     const size_t mark = sl_text_mark(head, bytes);

@@ -9,14 +9,14 @@
 
 enum { BETWEEN_BYTES = sizeof(BETWEEN) - 1, MORE_BYTES = sizeof(MORE) - 1 };
 
-/* The end of the phrase that begins at `at`. */
+/* Returns the end of the phrase that begins at `at`. */
 static const char *unchecked_end_of(const char *at)
 {
     const char *end = strstr(at, BETWEEN);
     return end != NULL ? end : at + strlen(at);
 }
 
-/* The phrase behind it; NULL: it is the last. */
+/* Returns the next phrase; NULL: none. */
 static const char *next_of(const char *end)
 {
     return *end != '\0' ? end + BETWEEN_BYTES : NULL;
@@ -45,7 +45,7 @@ static void unchecked_append(char *text, const char *phrase, size_t bytes)
 
 static void unchecked_add(sl_unchecked *unchecked, const char *phrase, size_t bytes)
 {
-    /* behind each there is space for saying that there are more */
+    /* leaves space after each phrase to note that there are more */
     const size_t capacity = sizeof(unchecked->text) - 1 - BETWEEN_BYTES - MORE_BYTES;
     char *text = unchecked->text;
     if (bytes == 0 || unchecked_has(text, phrase, bytes) || unchecked_has(text, MORE, MORE_BYTES)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unchecked: what of a dataset's bytes no checksum was checked of, in words.
+ * unchecked: describes which bytes of a dataset no checksum covers.
  *
- * Purpose: what verify found to be good is good as far as checksums go; this says how far. A list
- * of short phrases ("tars have no checksums"), each once, "; " between them: a dataset says what
- * its files have none for, and checking them finds the rest. Empty: all was checked. What does not
- * fit is "...". Threads: one owner at a time. Zeroed: empty.
+ * Purpose: data that verify found valid is only valid as far as checksums reach; this says how far.
+ * A list of short phrases ("tars have no checksums"), without duplicates, separated by "; ". The
+ * dataset adds its files' gaps, and checking adds the rest. Empty: everything was checked. "..."
+ * replaces phrases that do not fit. Threads: one owner at a time. Zeroed: empty.
  */
 #ifndef SL_UNCHECKED_H
 #define SL_UNCHECKED_H
@@ -16,7 +16,7 @@ typedef struct sl_unchecked {
     char text[SLUICE_UNCHECKED_BYTES];
 } sl_unchecked;
 
-/* Adds a phrase, without "; " in it, unless it is there. */
+/* Adds a phrase, which must not contain "; ", unless it is already there. */
 void sl_unchecked_add(sl_unchecked *unchecked, const char *phrase);
 /* Adds all phrases of another. */
 void sl_unchecked_join(sl_unchecked *unchecked, const sl_unchecked *other);

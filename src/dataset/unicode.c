@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* Code points first..last in steps of `step` fold to themselves plus `add`. */
+/* Code points first..last in steps of `step`, which fold to themselves plus `add`. */
 typedef struct fold_range {
     uint32_t first, last, step, add;
 } fold_range;
 
-/* From Unicode's CaseFolding.txt, status C, two-byte letters and up to full-width ones. */
+/* From Unicode's CaseFolding.txt, status C: two-byte letters and up to full-width ones. */
 static const fold_range ranges[] = {
     {'A', 'Z', 1, 32},       {0xC0, 0xD6, 1, 32},   {0xD8, 0xDE, 1, 32},    {0x100, 0x12E, 2, 1},
     {0x132, 0x136, 2, 1},    {0x139, 0x147, 2, 1},  {0x14A, 0x176, 2, 1},   {0x179, 0x17D, 2, 1},
@@ -35,7 +35,7 @@ static bool continues(unsigned char byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* One code point of two or three bytes; 0 when the bytes are something else. */
+/* Decodes one code point of two or three bytes; 0: other bytes. */
 static uint32_t case_fold_decode(const unsigned char *p, size_t *length)
 {
     if ((p[0] & 0xE0) == 0xC0 && continues(p[1])) {
@@ -49,7 +49,7 @@ static uint32_t case_fold_decode(const unsigned char *p, size_t *length)
     return 0;
 }
 
-/* All ranges stay within their encoded length. */
+/* Encodes a code point; folding never changes its encoded length. */
 static void case_fold_encode(uint32_t point, size_t length, char *to)
 {
     if (length == 2) {
@@ -80,7 +80,7 @@ void sl_case_fold(const char *name, char *folded)
 
 /* ---- UTF-8 ---- */
 
-/* Bytes of the character that begins at `at`; 0: not UTF-8. */
+/* Returns the size of the character at `at`; 0: not UTF-8. */
 static size_t sign_bytes(sl_bytes text, size_t at)
 {
     const uint8_t first = text.data[at];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unicode: whether bytes are a text, and names compared without case. Threads: pure.
+ * unicode: validates texts, and folds names for comparison without case. Threads: pure.
  *
- * Purpose of folding: find class folders that a file system without case (macOS, Windows, some
- * object stores) would merge. Simple folding of ASCII, Latin, Greek, Cyrillic, Armenian and
- * full-width letters; other characters and bytes that are not UTF-8 count as they are.
+ * Purpose of folding: finds class folders that a case-insensitive file system (macOS, Windows, some
+ * object stores) would merge. Applies simple folding to ASCII, Latin, Greek, Cyrillic, Armenian and
+ * full-width letters; other characters, and bytes that are not UTF-8, stay unchanged.
  */
 #ifndef SL_UNICODE_H
 #define SL_UNICODE_H
@@ -13,9 +13,9 @@
 
 #include <stdbool.h>
 
-/* Writes the folded form of `name`, which is never longer than it, with its NUL. */
+/* Writes the folded form of `name` with its NUL; it is never longer. */
 void sl_case_fold(const char *name, char *folded);
-/* False of NUL, overlong characters and surrogates, too. */
+/* Returns whether bytes are valid UTF-8; false for NUL, overlong characters and surrogates too. */
 bool sl_is_utf8(sl_bytes text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects warnings, each once. */
+/* warnings: collects warnings without duplicates. */
 #include "warnings.h"
 
 #include "memory.h"
@@ -22,7 +22,7 @@ void sl_warnings_add(sl_warnings *warnings, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(marked, sizeof(marked), format, arguments);
     va_end(arguments);
-    /* as an error's: safe to print, and without the marks of options */
+    /* in the form of an error: safe to print, and without option marks */
     sluice_error said = SLUICE_ERROR_INIT;
     sl_option_text_add(&said, marked);
     char *text = warnings->text[warnings->count];

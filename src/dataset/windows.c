@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * windows: the ops of a dataset of windows. Any thread: immutable once opened. Locating a window
- * reads no more than an index.
+ * only reads the index.
  */
 #include "windows.h"
 
@@ -16,20 +16,20 @@
 
 #define STAGE      "dataset"
 #define GROUPS_MAX ((uint64_t)1 << 20)
-/* Samples whose sizes are looked up one by one: minutes of it. */
+/* Limit on samples whose sizes are looked up one by one, which takes minutes. */
 #define LOOKUPS_MAX  ((uint64_t)1 << 30)
 #define WINDOW_BYTES 0x7fffffffU
 
 typedef struct windows {
-    sl_dataset base; /* as a dataset */
-    sl_dataset *of;  /* that they are cut from */
+    sl_dataset base; /* the dataset itself */
+    sl_dataset *of;  /* dataset from which windows are cut */
     sl_window_shape shape;
     uint32_t element_bytes, window_bytes;
-    uint64_t group;   /* samples of `of` in a group */
+    uint64_t group;   /* number of `of`'s samples in a group */
     uint64_t *starts; /* first window of each group, and the end; NULL with `each` */
     uint64_t groups;
-    uint64_t each;     /* windows of every sample but the last one; 0: they differ */
-    uint64_t *sources; /* of a mix: first window of each source, and the end; NULL */
+    uint64_t each;     /* number of windows in every sample except the last; 0: varies */
+    uint64_t *sources; /* for a mix: first window of each source, and the end; NULL */
     sl_mix *mix;       /* base.mix; NULL */
 } windows;
 
@@ -44,7 +44,7 @@ static uint64_t count_in(const windows *own, uint64_t bytes)
     return elements < own->shape.span ? 0 : (elements - own->shape.span) / own->shape.stride + 1;
 }
 
-/* How many samples from `index` on, before `end`, have as many windows as it. */
+/* Returns how many samples from `index` on, before `end`, have the same number of windows. */
 static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
 {
     uint64_t count = 1;
@@ -56,7 +56,7 @@ static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
 
 /* ---- one window ---- */
 
-/* The group that window `index` is in. */
+/* Returns the group of window `index`. */
 static uint64_t windows_find_group(const windows *own, uint64_t index)
 {
     return sl_last_at_or_before(own->starts, sizeof(*own->starts), own->groups, index);
@@ -75,8 +75,10 @@ static void windows_cut(const windows *own, uint64_t number, sl_place *place)
     place->bytes = own->window_bytes;
 }
 
-/* Run after run of samples of a group: an index that no longer says what it did when it was counted
- * is corrupt. */
+/*
+ * Searches a group, run after run of samples. An index that differs from when it was counted is
+ * corrupt.
+ */
 static sluice_status search(const windows *own, uint64_t group, uint64_t left, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)
 {
@@ -155,7 +157,7 @@ static sl_inner windows_object(const sl_dataset *dataset, uint32_t object)
     return (sl_inner){.of = windows_of(dataset)->of};
 }
 
-/* A window is not a sample of another dataset's. */
+/* a window is not another dataset's sample */
 static const sl_over windows_over = {.object = windows_object};
 
 static const sl_dataset_ops windows_ops = {
@@ -168,7 +170,7 @@ static const sl_dataset_ops windows_ops = {
 
 /* ---- opening ---- */
 
-/* Windows of a sample, reading its index entry where it has to be read. */
+/* Counts the windows of a sample; reads its index entry if necessary. */
 static sluice_status count_sample(const windows *own, uint64_t index, uint64_t *count,
                                   sluice_error *error)
 {
@@ -190,7 +192,7 @@ static sluice_status count_sample(const windows *own, uint64_t index, uint64_t *
     return status;
 }
 
-/* Before any of them is looked up: a file of holes can claim to have as many as it likes. */
+/* Checks the number of samples before any lookup: a sparse file can claim any number. */
 static sluice_status check_lookups(const windows *own, sluice_error *error)
 {
     uint64_t lookups = 0;
@@ -207,8 +209,10 @@ static sluice_status check_lookups(const windows *own, sluice_error *error)
                         (unsigned long long)lookups);
 }
 
-/* Notes where the windows of the groups begin that start in a run of samples; `before`: windows in
- * front of the run. */
+/*
+ * Records where the windows of groups begin that start in a run of samples; `before`: number of
+ * windows before the run.
+ */
 static void note_starts(windows *own, uint64_t index, uint64_t alike, uint64_t each,
                         uint64_t before)
 {
@@ -218,12 +222,12 @@ static void note_starts(windows *own, uint64_t index, uint64_t alike, uint64_t e
     }
 }
 
-/* Run after run of samples; `*sum` of all windows. */
+/* Counts run after run of samples; `*sum`: total windows. */
 static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
 {
     const uint64_t samples = own->of->info.samples;
     const sl_mix *mix = own->of->mix;
-    bool same = true; /* all so far, but a last one that is shorter */
+    bool same = true; /* true if all so far are equal, except for a shorter last one */
     uint32_t source = 0;
     uint64_t alike = 0;
     for (uint64_t i = 0; i < samples; i += alike) {
@@ -239,7 +243,7 @@ static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
         for (; mix != NULL && mix->first[source] < i + alike; source++) {
             own->sources[source] = *sum + (mix->first[source] - i) * each;
         }
-        *sum += alike * each; /* no more than there are bytes */
+        *sum += alike * each; /* at most the number of bytes */
     }
     if (mix != NULL) {
         own->sources[mix->sources] = *sum;
@@ -253,7 +257,7 @@ static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* A source whose turn comes has to have a window. */
+/* Checks that each source with a turn has a window. */
 static sluice_status check_sources(const windows *own, sluice_error *error)
 {
     const sl_mix *mix = own->of->mix;
@@ -311,7 +315,7 @@ static sluice_status windows_count(windows *own, sluice_error *error)
     return status == SLUICE_OK ? check_sources(own, error) : status;
 }
 
-/* The same dataset cut in another way is another dataset. */
+/* a different cut makes a different dataset */
 static uint64_t windows_fingerprint(const windows *own)
 {
     sl_checksum_stream stream;

@@ -11,7 +11,7 @@ bool sl_wire_varint(sl_wire *wire, uint64_t *value)
     const size_t most = sl_min_size(left, VARINT_BYTES);
     *value = 0;
     for (size_t i = 0; i < most; i++) {
-        *value |= (uint64_t)(wire->at[i] & 0x7f) << 7 * i; /* of the tenth one bit is left */
+        *value |= (uint64_t)(wire->at[i] & 0x7f) << 7 * i; /* only one bit of the tenth is left */
         if (wire->at[i] < 0x80) {
             wire->at += i + 1;
             return true;
@@ -50,7 +50,7 @@ static bool wire_read_field(sl_wire *wire, sl_wire_field *field)
     case SL_WIRE_FIXED32:
         field->type = SL_WIRE_FIXED32;
         return wire_take(wire, 4, &field->bytes);
-    default: /* groups, and what there is not */
+    default: /* groups, and invalid types */
         return false;
     }
 }
