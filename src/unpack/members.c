@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * members: makes the files of one sample, as a job of prepare. Its workers. The same sample
- * gives the same bytes on any thread.
+ * members: makes the files of one sample, as a job of prepare, on its workers.
+ *
+ * The same sample gives the same bytes on any thread.
  */
 #include "members.h"
 
@@ -20,7 +21,7 @@
 
 #define STAGE "unpack"
 
-/* One sample while it is taken apart. */
+/* State of unpacking one sample. */
 typedef struct task {
     const sl_members_config *config;
     const sl_allowance *allowance;
@@ -36,7 +37,7 @@ static const sl_field *members_field_of(const task *t)
 
 /* ---- numbers ---- */
 
-/* The shortest of those that are read back as the same number; JSON, as Python has it. */
+/* Prints the shortest text that reads back as the same number; JSON, like Python's. */
 static int print_number(char *to, size_t bytes, double number)
 {
     if (isnan(number)) {
@@ -52,7 +53,7 @@ static int print_number(char *to, size_t bytes, double number)
             break;
         }
     }
-    char *comma = strchr(to, ','); /* of a program's locale */
+    char *comma = strchr(to, ','); /* from a program's locale */
     if (comma != NULL) {
         *comma = '.';
     }
@@ -96,9 +97,9 @@ static sluice_status add_header(const task *t, const sl_value *value, sl_member 
     return SLUICE_OK;
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
-/* What files of such bytes are called by. */
+/* Returns the extension for bytes of a codec. */
 static const char *members_extension_of(uint8_t codec, sl_bytes bytes)
 {
     const sl_media *kind = sl_media_of_codec(codec);

@@ -23,7 +23,7 @@ static uint64_t name_set_key_of(sl_name_kind kind, const char *name, size_t leng
     return key != 0 ? key : 1;
 }
 
-/* Where the key is, or would be. */
+/* Returns the slot of the key, or the free slot for it. */
 static size_t name_set_find(const sl_name_set *set, uint64_t key)
 {
     size_t at = key & (set->capacity - 1);

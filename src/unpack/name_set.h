@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name_set: names that are given away.
+ * name_set: a set of names in use.
  *
- * Purpose: whether a name is there already, letters compared without case (unicode.h), so that a
- * file system without case has space for all of them. Memory: 8 bytes a name at least, 21 at most:
- * checksums are kept, not names. Two names of one checksum count as one, which is harmless: the
- * second one is called otherwise.
- * Threads: one owner.
+ * Purpose: checks whether a name is in use, ignoring case (unicode.h), so that the names also work
+ * on a case-insensitive file system. Memory: 8 to 21 bytes per name: checksums are stored, not
+ * names. Two names with the same checksum count as one, which is harmless: the second one gets
+ * another name. Threads: one owner.
  */
 #ifndef SL_NAME_SET_H
 #define SL_NAME_SET_H
@@ -15,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names of different kinds are different names. */
+/* Names of different kinds never collide. */
 typedef enum sl_name_kind { SL_NAME_FILE = 1, SL_NAME_FOLDER, SL_NAME_STEM } sl_name_kind;
 
 typedef struct sl_name_set {
@@ -23,13 +22,13 @@ typedef struct sl_name_set {
     size_t capacity, count;
 } sl_name_set;
 
-/* `length` bytes of `name`, at most 4095. */
+/* Returns whether the first `length` bytes of `name`, at most 4095, are in the set. */
 bool sl_name_set_has(const sl_name_set *set, sl_name_kind kind, const char *name, size_t length);
-/* False: there is no memory. */
+/* Adds a name. False: no memory. */
 bool sl_name_set_add(sl_name_set *set, sl_name_kind kind, const char *name, size_t length);
-/* Forgets all names; the memory stays. */
+/* Removes all names; keeps the memory. */
 void sl_name_set_clear(sl_name_set *set);
-/* A zeroed one may be closed. */
+/* Releases `set`, which may be zeroed. */
 void sl_name_set_close(sl_name_set *set);
 
 #endif

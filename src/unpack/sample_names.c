@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_names: makes safe, unique file names from the keys of samples. One owner. Keys are
- * untrusted: no name leads out of the folder.
+ * sample_names: makes safe, unique file names from the keys of samples. One owner.
+ *
+ * Keys are untrusted: no name leads out of the folder.
  */
 #include "sample_names.h"
 
@@ -17,10 +18,10 @@
 #define STAGE "unpack"
 
 enum {
-    COMPONENT_BYTES = 255, /* of file systems */
+    COMPONENT_BYTES = 255, /* limit of file systems */
     COMPONENTS_MAX = 32,
-    SUFFIX_ROOM = SL_SUFFIX_BYTES, /* a dot, and the longest one */
-    PICTURE_ROOM = 6,              /* the same, of pictures: ".jpeg" */
+    SUFFIX_ROOM = SL_SUFFIX_BYTES, /* a dot, and the longest suffix */
+    PICTURE_ROOM = 6,              /* the same for images: ".jpeg" */
     ROOM_MIN = 64
 };
 
@@ -29,7 +30,7 @@ static sluice_status sample_names_no_memory(sluice_error *error)
     return sl_no_memory(error, STAGE, "for the names of files");
 }
 
-/* ---- what is safe ---- */
+/* ---- safe names ---- */
 
 static bool is_component_safe(const char *component, size_t bytes)
 {
@@ -45,15 +46,17 @@ static bool is_component_safe(const char *component, size_t bytes)
     return true;
 }
 
-/* A tar's readers leave out what is below a name like __this__; one that begins like it and may
- * get its end from a suffix does not belong to a sample either. */
+/*
+ * Returns whether a component is like __this__, below which readers of tars ignore files. One that
+ * begins like it may get such an end from a suffix, and counts too.
+ */
 static bool sample_names_is_meta(const char *component, size_t bytes, bool last)
 {
     return bytes >= 2 && memcmp(component, "__", 2) == 0 &&
            (last || memcmp(component + bytes - 2, "__", 2) == 0);
 }
 
-/* An archive has no such limit. */
+/* Checks the length limit of components, which archives do not have. */
 static bool is_short(const sl_sample_names *names, size_t bytes)
 {
     return names->form == SLUICE_UNPACK_TAR || bytes <= COMPONENT_BYTES;
@@ -80,13 +83,13 @@ static bool is_path_safe(const sl_sample_names *names, const char *path)
     }
 }
 
-/* ---- what is free ---- */
+/* ---- unused names ---- */
 
 void sl_sample_names_path(const sl_sample_name *name, const sl_members *members, uint32_t number,
                           char path[SL_NAME_BYTES])
 {
     const bool own = number == members->picture && name->extension[0] != '\0';
-    /* It fits: is_path_safe, and numbers are short. */
+    /* it fits: is_path_safe, and numbers are short */
     (void)snprintf(path, SL_NAME_BYTES, "%.*s.%s", SL_NAME_BYTES - SUFFIX_ROOM - 1, name->base,
                    own ? name->extension : members->of[number].suffix);
 }
@@ -98,7 +101,7 @@ static bool is_file_free(const sl_sample_names *names, const char *path)
            !sl_name_set_has(&names->taken, SL_NAME_FOLDER, path, bytes);
 }
 
-/* No file stands where a folder is needed. */
+/* Returns whether no file has the name of a needed folder. */
 static bool are_folders_free(const sl_sample_names *names, const char *base)
 {
     for (const char *slash = strchr(base, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -113,7 +116,7 @@ static bool is_free(const sl_sample_names *names, const sl_members *members,
                     const sl_sample_name *name)
 {
     char path[SL_NAME_BYTES];
-    /* Files of two samples that share a stem could not be told apart; pictures alone can. */
+    /* files of two samples with the same stem would be ambiguous, unless they are only images */
     if ((names->others || names->form == SLUICE_UNPACK_TAR) &&
         sl_name_set_has(&names->taken, SL_NAME_STEM, name->base, strlen(name->base))) {
         return false;
@@ -132,7 +135,7 @@ static bool is_free(const sl_sample_names *names, const sl_members *members,
 
 /* ---- names of samples ---- */
 
-/* That of a picture which the key of an image folder can have. */
+/* Returns the length of an image extension that a key of an image folder may have. */
 static size_t picture_extension(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -143,14 +146,14 @@ static size_t picture_extension(const char *name)
     return kind != NULL && (kind->traits & SL_MEDIA_IN_FOLDERS) != 0 ? strlen(dot + 1) : 0;
 }
 
-/* The folder of the sample's class, and a slash; "". */
+/* Returns the folder of the sample's class with a slash; "". */
 static const char *sample_names_folder_of(const sl_sample_names *names, const sl_members *members)
 {
     const int64_t label = members->label;
     return label >= 0 && label < (int64_t)names->folder_count ? names->folders[label] : "";
 }
 
-/* A key without the class that it begins with: that is where its folder comes from. */
+/* Returns the key without the class at its beginning, which its folder already has. */
 static const char *below_class(const sl_sample_names *names, const sl_named *named)
 {
     const char *class = names->folders != NULL
@@ -162,7 +165,7 @@ static const char *below_class(const sl_sample_names *names, const sl_named *nam
                : named->key;
 }
 
-/* In an archive a name ends at the first dot of its last component. */
+/* Replaces dots: in an archive, a base name ends at the first dot of its last component. */
 static void without_dots(char *base)
 {
     char *last = strrchr(base, '/');
@@ -262,7 +265,7 @@ sluice_status sl_sample_names_next_archive(sl_sample_names *names, sluice_error 
 
 /* ---- folders of classes ---- */
 
-/* A name for the folder of a class whose own cannot be used. */
+/* Makes a name for the folder of a class whose own name cannot be used. */
 static const char *make_up(sl_sample_names *names, uint32_t label)
 {
     char name[48];
@@ -280,8 +283,10 @@ static const char *make_up(sl_sample_names *names, uint32_t label)
     return names->made_up[label];
 }
 
-/* "": the folder itself, of a class "." without others, and of labels that are not used. NULL: its
- * name cannot be that of a folder. */
+/*
+ * Returns "" for the folder itself: for a lone class ".", and for unused labels. NULL: the name
+ * cannot be a folder's.
+ */
 static const char *own_folder(const sl_sample_names *names, uint32_t label)
 {
     const char *class = sl_dataset_class_name(names->dataset, label);
@@ -301,7 +306,7 @@ static bool set_folder(sl_sample_names *names, uint32_t label, const char *folde
            sl_name_set_add(&names->taken, SL_NAME_FOLDER, folder, strlen(folder));
 }
 
-/* An ImageFolder numbers classes by the order of their folders. */
+/* Returns whether labels differ from an ImageFolder's, which numbers classes in folder order. */
 static bool labels_differ(const sl_sample_names *names)
 {
     const char *before = NULL;

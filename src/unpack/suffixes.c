@@ -13,16 +13,16 @@
 #include <string.h>
 #include <strings.h>
 
-/* What a picture's bytes are called by that are of no known kind (members.c). */
+/* Extension for images of an unknown kind (members.c). */
 #define UNKNOWN_PICTURE "img"
 
 enum {
-    EXTENSIONS_MAX = 31, /* of pictures (media.h), and UNKNOWN_PICTURE */
+    EXTENSIONS_MAX = 31, /* number of image extensions (media.h), and UNKNOWN_PICTURE */
     EXTENSION_ROOM = 5,  /* ".jpeg" */
     TAKEN_MAX = SL_FIELDS_MAX * (EXTENSIONS_MAX + 1)
 };
 
-/* Suffixes that are given away, in any case of letters. */
+/* Suffixes in use, ignoring case. */
 typedef struct taken {
     char of[TAKEN_MAX][SL_SUFFIX_BYTES];
     uint32_t count;
@@ -44,7 +44,10 @@ static void suffixes_take(taken *all, const char *suffix)
     (void)snprintf(all->of[all->count++], SL_SUFFIX_BYTES, "%s", suffix);
 }
 
-/* Letters, digits and little else; a tar's reader makes letters small. */
+/*
+ * Keeps letters, digits and a few other characters; in lower case for tars, whose readers ignore
+ * case.
+ */
 static void clean(const char *name, sluice_unpack_form form, char *to)
 {
     const size_t bytes = strlen(name);
@@ -60,14 +63,14 @@ static void clean(const char *name, sluice_unpack_form form, char *to)
     }
 }
 
-/* What is behind the last dot, or all of it. */
+/* Returns the part after the last dot, or the whole name. */
 static const char *suffixes_last_part(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot != NULL ? dot + 1 : name;
 }
 
-/* What a field of the type is called by where its name does not say it. */
+/* Returns the extension for a field type, if the name does not have one. */
 static const char *suffixes_extension_of(const sl_field *field, sluice_unpack_form form)
 {
     switch (field->type) {
@@ -84,10 +87,10 @@ static const char *suffixes_extension_of(const sl_field *field, sluice_unpack_fo
     }
 }
 
-/* Whether the name alone says what the field is, to its reader. */
+/* Returns whether the name alone tells its reader the field's type. */
 static bool says_it(const sl_field *field, const char *name)
 {
-    static const char *const meant[] = {"image", "label", "key"}; /* by their names */
+    static const char *const meant[] = {"image", "label", "key"}; /* defined by their names */
     for (size_t i = 0; i < sizeof(meant) / sizeof(meant[0]); i++) {
         if (strcmp(name, meant[i]) == 0) {
             return false;
@@ -103,7 +106,7 @@ static bool says_it(const sl_field *field, const char *name)
     }
 }
 
-/* The suffix of anything but a picture; with `number` above 1 another one. */
+/* Composes the suffix of a field other than an image; `number` above 1: an alternative. */
 static void suffixes_compose(const sl_field *field, sluice_unpack_form form, uint32_t number,
                              char *suffix)
 {
@@ -141,7 +144,7 @@ static void compose_picture(const sl_field *field, sluice_unpack_form form, uint
     (void)snprintf(suffix, SL_SUFFIX_BYTES, "%.*s%s", (int)capacity, name, tail);
 }
 
-/* All that the files of a picture's field can be called by. */
+/* Adds all suffixes that the files of an image field can have. */
 static bool add_picture(const sl_suffixes *suffixes, uint32_t field, taken *all, bool look)
 {
     char suffix[SL_SUFFIX_BYTES];
@@ -234,7 +237,7 @@ void sl_suffixes_make(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_u
     }
 }
 
-/* Whether a name's end says that these bytes are what it holds. */
+/* Returns whether the end of a name already is the extension of these bytes. */
 static bool suffixes_fits(const char *name, const char *extension)
 {
     const char *end = suffixes_last_part(name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar_writer: writes members with ustar and pax headers. One owner. The same members give the
- * same bytes.
+ * tar_writer: writes members with ustar and pax headers. One owner.
+ *
+ * The same members give the same bytes.
  */
 #include "tar_writer.h"
 
@@ -19,7 +20,7 @@
 #define STAGE        "unpack"
 #define BUFFER_BYTES ((size_t)1 << 20)
 
-/* Bytes of a header. */
+/* Offsets in a header. */
 enum {
     NAME_BYTES = 100,
     MODE = 100,
@@ -37,8 +38,10 @@ enum {
 
 static const char magic[] = {'u', 's', 't', 'a', 'r', '\0', '0', '0'};
 
-/* The slash that a name is cut at, for prefix and rest; `*slash` NULL: it fits as it is. False:
- * there is none. */
+/*
+ * Finds the slash that splits a name into prefix and rest; `*slash` NULL: it fits without. False:
+ * none.
+ */
 static bool find_cut(const char *name, const char **slash)
 {
     const size_t bytes = strlen(name);
@@ -55,7 +58,7 @@ static bool find_cut(const char *name, const char **slash)
     return false;
 }
 
-/* Of the record "LENGTH path=NAME\n", LENGTH being its own. */
+/* Returns the size of the record "LENGTH path=NAME\n", including LENGTH itself. */
 static size_t record_bytes(const char *name)
 {
     const size_t rest = strlen(name) + strlen(" path=\n");
@@ -170,7 +173,7 @@ static sluice_status append_header(sl_tar_writer *writer, const char *name, char
     return tar_writer_append(writer, (sl_bytes){block, sizeof(block)}, error);
 }
 
-/* The header of a name that fits in no other one. */
+/* Appends the header of a name that does not fit into a ustar header. */
 static sluice_status append_pax(sl_tar_writer *writer, const char *name, sluice_error *error)
 {
     char record[SL_TAR_NAME_MAX + 32];

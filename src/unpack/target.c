@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * target: the output folder of an unpack, made as PATH.part and renamed at the end. One owner.
+ * target: the output folder of an unpack, created as PATH.part and renamed at the end. One owner.
+ *
  * Only folders with the mark of unpack are removed.
  */
 #include "target.h"
@@ -40,7 +41,7 @@ static sluice_status target_refuse(sluice_status status, const char *path, const
 
 enum { OPEN_FOLDERS = 16 };
 
-/* The mark stays: what is left when this is cut short can be removed the next time. */
+/* Removes an entry, except the mark: if this is interrupted, the next run can remove the rest. */
 static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
 {
     (void)facts;
@@ -49,10 +50,10 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
     return where->level > 0 && !mark ? remove(path) : 0;
 }
 
-/* All but the mark in a folder that has one. Links are not followed. */
+/* Removes everything but the mark from a folder that has one. Links are not followed. */
 static sluice_status empty_folder(const char *path, sluice_error *error)
 {
-    /* Only what changes the current folder is not thread-safe. */
+    /* only changing the current folder would not be thread-safe */
     const int how = FTW_DEPTH | FTW_PHYS;
     const int left = nftw(path, remove_one, OPEN_FOLDERS, how); /* NOLINT(concurrency-mt-unsafe) */
     return left == 0 ? SLUICE_OK
@@ -78,7 +79,7 @@ static sluice_status remove_folder(const char *path, sluice_error *error)
     return status;
 }
 
-/* ---- what is there ---- */
+/* ---- existing contents ---- */
 
 typedef enum found { NOTHING, EMPTY, MADE, OTHER } found;
 
@@ -109,7 +110,9 @@ static found target_look(const char *path)
 
 /* ---- opening ---- */
 
-/* Without links, and whatever becomes of the current folder: PATH, or the folder above and a name.
+/*
+ * Sets the path without links, independent of later changes of the current folder: PATH, or its
+ * parent folder and a name.
  */
 static sluice_status set_path(sl_target *target, const char *path, sluice_error *error)
 {
@@ -158,7 +161,7 @@ static sluice_status set_paths(sl_target *target, const char *path, sluice_error
                : target_refuse(SLUICE_INVALID, path, "the path is too long", error);
 }
 
-/* The folder is put in place of the one that is there: it must be one that can be replaced. */
+/* Checks that the folder will be able to replace an existing one. */
 static sluice_status check_place(const sl_target *target, sluice_error *error)
 {
     struct stat facts;
@@ -199,7 +202,7 @@ static sluice_status check_path(sl_target *target, bool overwrite, sluice_error 
     return check_place(target, error);
 }
 
-/* Locked, so that two cannot be at it; then it is looked at. */
+/* Opens and locks PATH.part, so that only one process uses it; then checks it. */
 static sluice_status open_part(sl_target *target, sluice_error *error)
 {
     const bool made = mkdir(target->part, 0777) == 0;
@@ -268,8 +271,10 @@ sluice_status sl_target_open(sl_target *target, const char *path, bool overwrite
 
 /* ---- the end ---- */
 
-/* The new one takes the old one's place at once, where the file system can do that. What of the old
- * one cannot be removed then, the next one in this place removes: the new one is whole. */
+/*
+ * Replaces the old folder by the new one atomically, if the file system can. Parts of the old one
+ * that cannot be removed are removed by the next unpack to this path; the new folder is complete.
+ */
 static sluice_status target_replace(const sl_target *target, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -302,7 +307,7 @@ bool sl_target_is_ours(const sl_target *target)
     return target->forks == sl_fork_count();
 }
 
-/* Forked children that have the folder open, too, do not keep it locked. */
+/* Unlocks the folder, even if forked children have it open too. */
 static void let_go(sl_target *target)
 {
     if (target->fd >= 0 && sl_target_is_ours(target)) {

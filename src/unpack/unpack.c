@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpack: an unpack from its start to its end. The calling thread writes, in order; prepare has
- * the workers.
+ * unpack: runs an unpack from start to end. The calling thread writes, in order; prepare has the
+ * workers.
  */
 #include "unpack.h"
 
@@ -35,10 +35,10 @@ typedef struct unpack {
     sl_target target;
     sl_tar_writer tar;
     sl_prepare *prepare;
-    FILE *rejected; /* NULL: none was */
+    FILE *rejected; /* NULL: no sample was rejected */
     uint64_t reported_ns;
     sluice_unpack_result result;
-    sl_sample_name name; /* of the sample at hand */
+    sl_sample_name name; /* of the current sample */
 } unpack;
 
 static bool is_tar(const unpack *u)
@@ -69,7 +69,7 @@ static sluice_status unpack_make_folder(const unpack *u, const char *name, sluic
                : unpack_fail(u, name, "create the folder", error);
 }
 
-/* The folders that the name leads through, which a safe name never leaves. */
+/* Creates the folders in a name; a safe name stays within the output folder. */
 static sluice_status make_folders(const unpack *u, sluice_error *error)
 {
     char folder[SL_NAME_BYTES];
@@ -124,7 +124,7 @@ static sluice_status write_files(unpack *u, const sl_named *named, sluice_error 
 
 /* ---- archives ---- */
 
-/* What the sample takes in an archive, by the name at hand. */
+/* Returns the size of the sample in an archive, under its current name. */
 static uint64_t member_bytes(const unpack *u, const sl_members *members)
 {
     char path[SL_NAME_BYTES];
@@ -151,7 +151,7 @@ static sluice_status end_archive(unpack *u, sluice_error *error)
     return status;
 }
 
-/* Ends the archive at hand if it is full, and begins one if there is none. */
+/* Ends the current archive if it is full, and begins one if necessary. */
 static sluice_status have_archive(unpack *u, const sl_named *named, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -310,7 +310,10 @@ static sluice_status unpack_write_all(unpack *u, sluice_error *error)
 
 /* ---- the whole ---- */
 
-/* Also of those without a sample: a class keeps its number. */
+/*
+ * Creates the folders of all classes, also of those without samples, so that classes keep their
+ * numbers.
+ */
 static sluice_status make_class_folders(const unpack *u, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
