@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_sample: checks one sample: its bytes, its values, and, if asked for, what they decode
- * to. One thread each.
+ * check_sample: checks one sample: its bytes, its values and, if requested, the decoded contents.
+ * One check per thread.
  */
 #include "check_sample.h"
 
@@ -17,9 +17,13 @@
 
 #define STAGE        "verify"
 #define BUFFER_BYTES ((size_t)256 << 10)
-/* Of scratch: whole pictures of 85 Mpixel, which it would need for a moment anyway. */
+/*
+ * Limit on kept scratch memory: whole images of 85 Mpixel, for which it is needed briefly anyway.
+ */
 #define KEEP_BYTES ((size_t)256 << 20)
-/* That decoding a usual picture takes: one of which a few take a thread's share waits for others.
+/*
+ * Memory per pixel to decode a usual image. An image of which a few would exceed a thread's share
+ * waits for others.
  */
 #define PIXEL_BYTES 8u
 
@@ -61,7 +65,7 @@ void sl_sample_check_close(sl_sample_check *c)
     sl_values_end(&c->values);
 }
 
-/* Reads the sample into the buffer, which grows when it must. */
+/* Reads the sample into the buffer, which grows if necessary. */
 static sluice_status check_sample_read_stored(sl_sample_check *c, const sl_sample *sample,
                                               sl_bytes *stored, sluice_error *error)
 {
@@ -106,7 +110,7 @@ static sluice_status check_packed(const sl_value *image, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* `*size`: of the picture as stored; 0 x 0: only unpacking it would tell. */
+/* Checks the header. `*size`: of the stored image; 0 x 0: only known after unpacking. */
 static sluice_status check_header(const sl_value *image, sl_picture *size, sluice_error *error)
 {
     const sl_codec_source source = {.bytes = image->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
@@ -147,8 +151,10 @@ static int64_t check_sample_side(const sl_sample_check *c, const sl_field *field
                                                                    : 0;
 }
 
-/* Whether the picture has, either way up, the size that decides which way up it was annotated. Only
- * where that is not the stored one its header has to be read for its orientation. */
+/*
+ * Checks that the image has, in either orientation, the annotated size that determines its
+ * orientation. Only if that differs from the stored size, the header is read for the orientation.
+ */
 static sluice_status check_annotated(sl_sample_check *c, const sl_field *field,
                                      const sl_value *image, sl_picture size, sluice_error *error)
 {
@@ -193,9 +199,9 @@ static sluice_status check_sample_decode(sl_sample_check *c, const sl_value *ima
     return sl_decoder_decode(c->decoder, all, 0, 0, &view, error);
 }
 
-/* ---- fields that are no pictures ---- */
+/* ---- other fields ---- */
 
-/* What a tensor's elements take; it cannot wrap: checked by unpack. */
+/* Returns the size of a tensor's elements; it cannot overflow, since unpack checked it. */
 static uint64_t tensor_bytes(const sl_field *field, const sl_value *value)
 {
     uint64_t bytes = sl_dtype_bytes(field->dtype);
@@ -205,7 +211,7 @@ static uint64_t tensor_bytes(const sl_field *field, const sl_value *value)
     return bytes;
 }
 
-/* The size of what is packed, as far as its header says. */
+/* Determines the unpacked size of a packed value, as far as its header has it. */
 static sluice_status measure_packed(const sl_field *field, const sl_value *value, uint64_t *bytes,
                                     sluice_error *error)
 {
@@ -217,7 +223,7 @@ static sluice_status measure_packed(const sl_field *field, const sl_value *value
                         "field \"%s\": size does not match the tensor's shape", field->name);
 }
 
-/* To memory of its own; a frame that has a checksum is checked by that, too. */
+/* Unpacks to separate memory; also verifies a frame's checksum, if it has one. */
 static sluice_status check_sample_unpack(sl_sample_check *c, const sl_value *value, uint64_t size,
                                          sl_bytes *unpacked, sluice_error *error)
 {
@@ -238,7 +244,7 @@ static sluice_status check_sample_unpack(sl_sample_check *c, const sl_value *val
     return sl_packed_unpack_to(frame, value, c->unpacked, size, error);
 }
 
-/* What a loader, or who reads a key, would stumble over. */
+/* Checks for contents that would make a loader, or a reader of keys, fail. */
 static sluice_status check_contents(const sl_field *field, sl_bytes bytes, sluice_error *error)
 {
     if (field->type == SLUICE_FIELD_TEXT && strcmp(field->name, "key") == 0 &&
@@ -276,7 +282,7 @@ static sluice_status check_other(sl_sample_check *c, const sl_field *field, cons
     return status == SLUICE_OK && c->decoder != NULL ? check_contents(field, bytes, error) : status;
 }
 
-/* A picture that was stored in parts, as if it were not. */
+/* Joins an image that was stored in parts. */
 static sluice_status check_sample_join(sl_sample_check *c, sl_value *image, sluice_error *error)
 {
     sl_bytes whole = {NULL, 0};
@@ -289,8 +295,10 @@ static sluice_status check_sample_join(sl_sample_check *c, sl_value *image, slui
     return status;
 }
 
-/* The checksums that are in a picture. A file that is one, and has none, says so; what else
- * pictures are in has its own to say. */
+/*
+ * Checks the checksums inside an image. If an image file has none, reports it; other containers
+ * report their own.
+ */
 static sluice_status check_picture_sums(sl_sample_check *c, const sl_sample *sample,
                                         const sl_value *image, sluice_error *error)
 {
@@ -371,7 +379,7 @@ sluice_status sl_sample_check_run(sl_sample_check *c, const sl_sample *sample, s
     return status;
 }
 
-/* The memory that a large sample took is given back before others may be large. */
+/* Releases the memory of a large sample, so that others may be large. */
 void sl_sample_check_end(sl_sample_check *c)
 {
     if (sl_sample_pass_was_large(&c->pass)) {

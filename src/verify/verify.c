@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verify: verifies files, then samples, on threads of its own. Findings are reported under a
- * lock and never stop it.
+ * verify: verifies files, then samples, on its own threads.
+ *
+ * Findings are reported under a lock and never stop it.
  */
 #include "verify.h"
 
@@ -23,15 +24,15 @@
 #define PROGRESS_NS   200000000u
 #define LOOK_NS       50000000u
 
-/* What was found when a file was checked; what its samples say of the same goes without saying. */
+/* Result of checking a file; findings about its samples that follow from it are not reported. */
 typedef enum file_state {
     FILE_GOOD,
-    FILE_DAMAGED,  /* its index, perhaps */
-    FILE_UNREAD,   /* its index, perhaps: the storage failed */
-    FILE_UNUSABLE, /* its header: no sample can be found */
+    FILE_DAMAGED,  /* possibly in its index */
+    FILE_UNREAD,   /* possibly in its index: the storage failed */
+    FILE_UNUSABLE, /* in its header: no sample can be located */
 } file_state;
 
-/* Of the sound samples of a file. */
+/* Sum over the valid samples of a file. */
 typedef struct sum {
     _Atomic uint64_t value, count;
 } sum;
@@ -44,18 +45,18 @@ typedef struct verify {
     const sl_dataset *dataset;
     const sluice_verify_options *options;
     sl_verify_scope scope;
-    uint8_t *states; /* a file_state for each file; written in the first phase only */
-    sum *sums;       /* likewise, of formats where something stands for all samples of a file */
+    uint8_t *states; /* a file_state per file; written only in the first phase */
+    sum *sums;       /* likewise, for formats with a sum over a file's samples */
     sl_sample_gate gate;
     sl_stop stop;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    /* under mutex */
+    /* guarded by mutex */
     uint64_t next, total; /* of the phase: files, then samples */
     uint32_t running;
     sluice_verify_result result;
     sl_unchecked unchecked;
-    sluice_error failure;   /* why it cannot go on; of status OK: it can */
+    sluice_error failure;   /* why it cannot continue; status OK: it can */
     range samples, objects; /* of this part */
 } verify;
 
@@ -64,7 +65,7 @@ typedef struct worker {
     sl_thread thread;
     sl_sample_check check;
     file_state state;   /* of the file being checked */
-    uint64_t shortages; /* of memory, before it, or before the sample */
+    uint64_t shortages; /* memory shortages before it, or before the sample */
     void (*work)(struct worker *worker, uint64_t first, uint64_t last);
     uint64_t step;
 } worker;
@@ -80,7 +81,7 @@ static void verify_report(verify *v, const sluice_error *finding)
     sl_unlock(&v->mutex);
 }
 
-/* What is missing is memory: nothing is found of the sample, nor of any other. */
+/* Gives up for lack of memory, which says nothing about any sample. */
 static void verify_give_up(verify *v, const sluice_error *found)
 {
     sluice_error failure = *found;
@@ -95,7 +96,7 @@ static void verify_give_up(verify *v, const sluice_error *found)
 
 static bool verify_is_stopped(const verify *v)
 {
-    /* Relaxed: a worker that sees it late checks one sample more. */
+    /* relaxed: a worker that sees it late checks one sample more */
     return atomic_load_explicit(&v->stop.set, memory_order_relaxed);
 }
 
@@ -136,8 +137,10 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
     }
 }
 
-/* Whether that a sample was found or not (`found`) is what was to be expected of its file as it was
- * reported: it need not be looked at then. */
+/*
+ * Returns whether the result of locating a sample (`found`) follows from the reported state of its
+ * file: it need not be checked then.
+ */
 static bool is_known(const verify *v, const sl_sample *sample, sluice_status found)
 {
     file_state least = FILE_UNUSABLE;
@@ -147,7 +150,7 @@ static bool is_known(const verify *v, const sl_sample *sample, sluice_status fou
     return v->states != NULL && v->states[sample->place.object] >= least;
 }
 
-/* relaxed: nobody reads the sums before the workers were joined */
+/* relaxed: the sums are only read after the workers were joined */
 static void add_to_sum(verify *v, const sl_sample *sample, sl_bytes stored)
 {
     sum *own = &v->sums[sample->place.object];
@@ -156,8 +159,10 @@ static void add_to_sum(verify *v, const sl_sample *sample, sl_bytes stored)
     atomic_fetch_add_explicit(&own->count, 1, memory_order_relaxed);
 }
 
-/* Whether that a sample could not be read is the fault of its file, which is told once, at the end:
- * what is compressed is good, or not, as a whole. */
+/*
+ * Returns whether a sample failed because of its file, which is reported once, at the end:
+ * compressed data is valid, or not, as a whole.
+ */
 static bool is_of_file(const sl_dataset *dataset, const sl_sample *sample, sluice_status status)
 {
     uint32_t failed;
@@ -169,7 +174,7 @@ static bool is_of_file(const sl_dataset *dataset, const sl_sample *sample, sluic
     return found;
 }
 
-/* False: the sample could not be looked at, for a reason that is known. */
+/* Checks a sample. False: it could not be checked, for a known reason. */
 static bool verify_look_at(worker *w, uint64_t index, uint64_t *bytes)
 {
     const sl_dataset *dataset = w->verify->dataset;
@@ -206,9 +211,11 @@ static bool verify_look_at(worker *w, uint64_t index, uint64_t *bytes)
     return true;
 }
 
-/* Has the kernel begin to read what is from one sample to another in the same file: samples that
- * are read one by one, by several threads, do not look like a file that is read from its beginning.
- * Advice only; of samples that are far apart (a subset's, in an order of its own) none. */
+/*
+ * Has the kernel prefetch the range between two samples of a file: several threads that read single
+ * samples do not look like sequential reading. Advice only; not given for samples that are far
+ * apart (in a subset with its own order).
+ */
 static void verify_read_ahead(const worker *w, uint64_t first, uint64_t last)
 {
     const sl_dataset *dataset = w->verify->dataset;
@@ -270,7 +277,7 @@ static void progress(const verify *v, uint64_t done)
     }
 }
 
-/* Reports progress until the workers are through. */
+/* Reports progress until the workers have finished. */
 static void wait_for_workers(verify *v, bool samples)
 {
     uint64_t reported_ns = sl_now_ns();
@@ -329,13 +336,13 @@ static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_
     return status;
 }
 
-/* Each sample may be sound and yet not the one that should be there. */
+/* Checks the sums of files, since valid samples may still be misplaced. */
 static void check_sums(verify *v)
 {
     const sl_dataset *dataset = v->dataset;
     for (uint32_t i = 0; v->sums != NULL && i < sl_objects_count(dataset->objects); i++) {
         sluice_error finding;
-        /* Relaxed: the workers have been joined. */
+        /* relaxed: the workers have been joined */
         const sl_refusal refusal = dataset->checks->check_sum(
             dataset, i, atomic_load_explicit(&v->sums[i].value, memory_order_relaxed),
             atomic_load_explicit(&v->sums[i].count, memory_order_relaxed));
@@ -346,7 +353,7 @@ static void check_sums(verify *v)
     }
 }
 
-/* Compressed files, once all samples were read: their ends tell whether that was right. */
+/* Checks the ends of compressed files, once all samples were read. */
 static sluice_status verify_check_ends(verify *v, sluice_error *error)
 {
     sl_objects *objects = v->dataset->objects;
@@ -359,7 +366,7 @@ static sluice_status verify_check_ends(verify *v, sluice_error *error)
             *error = finding;
             return status;
         }
-        verify_report(v, &finding); /* the storage */
+        verify_report(v, &finding); /* the storage failed */
     }
     for (uint32_t i = 0; sl_objects_failure(objects, i, NULL, &finding); i++) {
         verify_report(v, &finding);
@@ -370,7 +377,7 @@ static sluice_status verify_check_ends(verify *v, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Samples that nobody could look at are no good news. */
+/* Reports samples that could not be checked. */
 static void report_unseen(verify *v)
 {
     const uint64_t samples = v->samples.end - v->samples.first;
@@ -385,8 +392,10 @@ static void report_unseen(verify *v)
 
 /* ---- parts ---- */
 
-/* Where part `part` begins. Where the dataset knows which samples each file has, with a file;
- * without reading anything, so that all parts come to the same, whatever is damaged. */
+/*
+ * Returns where part `part` begins. If the dataset knows the samples of each file, that is at a
+ * file. Does no I/O, so that all parts agree, whatever is damaged.
+ */
 static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t parts,
                           uint64_t *sample, uint64_t *object)
 {
@@ -398,7 +407,7 @@ static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t par
     if (checks == NULL || checks->first_of_object == NULL || part == 0 || part == parts) {
         return;
     }
-    uint32_t low = 0; /* the first file that begins at `sample` or behind it */
+    uint32_t low = 0; /* first file that begins at or after `sample` */
     uint32_t high = objects;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
