@@ -320,7 +320,7 @@ def unpack(
     Args:
         source: a sluice.Dataset, or a path or torch dataset that one is opened from.
         path: a folder, new or empty, which appears when everything is written. File names:
-            docs/formats.md.
+            docs/formats/reading.md.
         tar: True writes tars shard-000000.tar, ... [False].
         shard_bytes: largest size of a tar [256 MiB].
         shard_samples: most samples of a tar [any].

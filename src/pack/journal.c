@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * journal: writes and parses the journal of an unfinished pack. Pure but for the file. A journal
- * is used only if it matches the parameters of the pack exactly.
+ * journal: writes and parses the journal of an unfinished pack. Pure except for the file.
+ *
+ * A journal is used only if it matches the parameters of the pack exactly.
  */
 #include "journal.h"
 
@@ -22,7 +23,7 @@
 #define REST       "framed=%016" PRIx64 "\nshard_samples=%" PRIu64 "\n"
 #define BASE       "after=%016" PRIx64 "\tshards=%" PRIu32 "\tpositions=%" PRIu64 "\n"
 
-/* What happens to JPEGs, pictures of other sizes than asked for apart. */
+/* Writes what happens to JPEGs, except for images that are resized. */
 static void head_of_jpegs(const sl_pack_parameters *p, char *head, size_t capacity)
 {
     if (p->keep_bytes || p->raw) {
@@ -34,7 +35,7 @@ static void head_of_jpegs(const sl_pack_parameters *p, char *head, size_t capaci
     if (p->tile_mcus > 0) {
         (void)snprintf(head + length, capacity - length, "\ttile=%" PRIu32 "mcu", p->tile_mcus);
     } else {
-        /* an automatic choice is known by what it aims at, and by its rule */
+        /* an automatic choice is identified by its target and by its rule */
         (void)snprintf(head + length, capacity - length, "\ttile=%upx\tform=%d", SL_TILE_PIXELS,
                        SL_JPEG_FASTEST_RULE);
     }
@@ -65,7 +66,7 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
         length = strlen(head);
     }
     if (p->raw_share > 0) {
-        /* as a whole number, which no locale writes otherwise */
+        /* as an integer, which is the same in all locales */
         (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\traw_share=%" PRIu64 "e-18",
                        (uint64_t)(p->raw_share * 1e18));
         length = strlen(head);
@@ -81,7 +82,7 @@ static bool appends(const char *head)
     return strstr(head, "\tappended") != NULL;
 }
 
-/* Says which parameter is another one. */
+/* Explains which parameter differs. */
 static sluice_status explain_difference(const char *path, const char *old, const char *wanted,
                                         sluice_error *error)
 {
@@ -109,7 +110,7 @@ static sluice_status journal_damaged(const char *path, sluice_error *error)
             "overwrite") " to start over, or, when adding to a dataset, remove it");
 }
 
-/* What follows the first line. */
+/* Writes the lines after the first. */
 static void format_rest(const sl_journal *journal, char text[TEXT_BYTES])
 {
     const int length = snprintf(text, TEXT_BYTES, REST, journal->framed, journal->shard_samples);
@@ -123,7 +124,7 @@ static sluice_status parse_rest(const char *path, const char *text, sl_journal *
                                 sluice_error *error)
 {
     char again[TEXT_BYTES];
-    /* What it makes of too large a number is not the text again. NOLINTNEXTLINE(cert-err34-c) */
+    /* a number that is too large does not give the same text again. NOLINTNEXTLINE(cert-err34-c) */
     const int found = sscanf(text,
                              "framed=%" SCNx64 "\nshard_samples=%" SCNu64 "\nafter=%" SCNx64
                              "\tshards=%" SCNu32 "\tpositions=%" SCNu64,

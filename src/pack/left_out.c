@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * left_out: the lists of rejected samples beside shards. One owner. A list is on the disk before
- * its shard.
+ * left_out: the lists of rejected samples beside shards. One owner. A list is on disk before its
+ * shard.
  */
 #include "left_out.h"
 
@@ -22,7 +22,7 @@
 
 #define STAGE      "pack"
 #define ID_LINE    "id=%016" PRIx64 "\n"
-#define LINE_BYTES (SL_REJECTED_BYTES + 32) /* a position before it */
+#define LINE_BYTES (SL_REJECTED_BYTES + 32) /* a position precedes it */
 
 static sluice_status left_out_fail(const char *path, const char *what, sluice_error *error)
 {
@@ -107,7 +107,7 @@ void sl_left_out_close(sl_left_out *left_out)
     left_out->file = NULL;
 }
 
-/* The n-th tab-separated part of a line; "" when there are fewer. */
+/* Returns the n-th tab-separated part of a line; "" if there are fewer. */
 static const char *left_out_part(const char *line, unsigned n)
 {
     while (n > 0 && *line) {
@@ -123,12 +123,11 @@ static void left_out_describe(const char *line, sluice_error *earliest)
     const char *reason = left_out_part(line, 4);
     sl_error_set(earliest, SLUICE_CORRUPT, STAGE,
                  "\"%.*s\" was rejected by an earlier run (%.*s): continue with " SL_OPTION(
-                     "on_bad") " skip, or "
-                               "fix it and start over",
+                     "on_bad") " skip, or fix it and start over",
                  (int)strcspn(key, "\t"), key, (int)strcspn(reason, "\n"), reason);
 }
 
-/* Whether the line is whole; its position. */
+/* Returns whether the line is complete, and its position. */
 static bool left_out_parse(const char *line, uint64_t *position)
 {
     char *end;
@@ -137,7 +136,7 @@ static bool left_out_parse(const char *line, uint64_t *position)
     return *end == '\t' && *left_out_part(line, 4) != '\0' && line[length - 1] == '\n';
 }
 
-/* Opens the file, and finds space for its lines. END: it is not there. */
+/* Opens the file, and allocates its lines. END: it does not exist. */
 static sluice_status open_lines(const sl_left_out_file *file, FILE **lines, char **line,
                                 sluice_error *error)
 {
@@ -171,7 +170,7 @@ static sluice_status open_lines(const sl_left_out_file *file, FILE **lines, char
     return left_out_no_memory(error);
 }
 
-/* Whether the first line is this pack's. */
+/* Returns whether the first line is this pack's. */
 static bool left_out_is_ours(const sl_left_out_file *file, FILE *lines, char *line)
 {
     char wanted[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * maker: takes the values of a sample to a record: unpacks, re-tiles or decodes, encodes. One
- * owner, a worker of prepare or the caller of the writer.
+ * maker: turns the values of a sample into a record: unpacks, re-tiles or decodes, encodes. One
+ * owner: a worker of prepare, or the caller of the writer.
  */
 #include "maker.h"
 
@@ -16,7 +16,7 @@
 
 #define STAGE "pack"
 
-/* One sample while it is being made. */
+/* State of making one sample. */
 typedef struct job {
     sl_maker *maker;
     sl_values *values;
@@ -52,7 +52,10 @@ void sl_maker_close(sl_maker *maker)
     *maker = (sl_maker){0};
 }
 
-/* New memory of the sample's, for what becomes of a field. The old one stays until it is closed. */
+/*
+ * Allocates memory of the sample for a changed field. The previous memory stays until the sample is
+ * closed.
+ */
 static sluice_status new_piece(const job *j, uint64_t bytes, uint8_t **piece, sluice_error *error)
 {
     return sl_piece_new(j->allowance, bytes, piece, error);
@@ -65,7 +68,7 @@ static void keep_piece(const job *j, uint32_t number, uint8_t *piece, sl_value *
     value->bytes = (sl_bytes){piece, bytes};
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 /* `*retiled` is in the retiler's memory. */
 static sluice_status run_retiler(const job *j, sl_bytes jpeg, sl_jpeg_outcome *outcome,
@@ -142,7 +145,10 @@ static int64_t maker_side_of(const job *j, uint32_t picture, sluice_role role)
                                                                   : 0;
 }
 
-/* A mask whose own size tells which way up the image was annotated. */
+/*
+ * Returns whether a field is a mask whose own size determines the orientation in which the image
+ * was annotated.
+ */
 static bool is_sized_mask_of(const sl_field *image, const sl_field *field)
 {
     const sl_meaning *meaning = &field->meaning;
@@ -179,7 +185,7 @@ static void set_side(const job *j, uint32_t picture, sluice_role role, int64_t s
     }
 }
 
-/* Width and height that were the picture's, which is smaller now, are so again. */
+/* Sets the width and height fields of an image that was made smaller to its new size. */
 static void shrink_sides(const job *j, uint32_t number, const sl_pixels_wish *wish,
                          const sl_value *value)
 {
@@ -197,7 +203,7 @@ static void shrink_sides(const job *j, uint32_t number, const sl_pixels_wish *wi
     }
 }
 
-/* Its pixels are looked at: stored as such, or made smaller. */
+/* Replaces an image: by its pixels, or by a smaller image. */
 static sluice_status maker_replace(const job *j, uint32_t number, bool too_large, sl_value *value,
                                    sluice_error *error)
 {
@@ -228,7 +234,7 @@ static sluice_status maker_replace(const job *j, uint32_t number, bool too_large
     return SLUICE_OK;
 }
 
-/* Whether the picture is above the limit of size, if there is one. */
+/* Returns whether the image exceeds the size limit, if there is one. */
 static sluice_status maker_measure(const job *j, const sl_codec *codec, const sl_value *value,
                                    bool *too_large, sluice_error *error)
 {

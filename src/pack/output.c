@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output: the output folder, its lock and its files. One owner. A file has its final name only
- * once it is complete and synced.
+ * output: the output folder, its lock and its files. One owner.
+ *
+ * A file gets its final name only once it is complete and synced.
  */
 #include "output.h"
 
@@ -30,11 +31,11 @@
 #define NAME_BYTES 256
 #define TAG_DIGITS 16
 
-/* What a name in the folder stands for. */
+/* The kind of a name in the folder. */
 typedef enum name_kind {
     NAME_FOREIGN,
     NAME_TEMPORARY,
-    NAME_TAGGED, /* a temporary of a shared folder */
+    NAME_TAGGED, /* temporary file of a shared folder */
     NAME_SHARD,
     NAME_LEFT_OUT,
     NAME_PART,
@@ -66,8 +67,10 @@ static sluice_status check_ours(const sl_output *output, sluice_error *error)
                                "the folder is being written by the process before the fork");
 }
 
-/* Whether the name is `pattern`, in which each '#' stands for 5 to 10 digits, and
- * each '0' for one. */
+/*
+ * Returns whether the name matches `pattern`, in which each '#' stands for 5 to 10 digits, and each
+ * '0' for one.
+ */
 static bool output_is_like(const char *name, size_t length, const char *pattern)
 {
     size_t at = 0;
@@ -123,7 +126,7 @@ static name_kind kind_of_final(const char *name, size_t length)
     return output_is_like(name, length, "pack.#-of-#.part") ? NAME_PART : NAME_FOREIGN;
 }
 
-/* Of `.NAME.tmp` and `.NAME.TAG.tmp`; the length of NAME. 0: another name. */
+/* Returns the length of NAME in `.NAME.tmp` or `.NAME.TAG.tmp`. 0: another name. */
 static size_t temporary_length(const char *name, size_t length)
 {
     if (length <= 5 || name[0] != '.' || strcmp(name + length - 4, ".tmp") != 0) {
@@ -153,8 +156,10 @@ static name_kind output_kind_of(const char *name)
     return kind_of_final(name, length);
 }
 
-/* So that a new folder's own name lasts, too. Where directories cannot be synced, or not be read by
- * us, nothing can be done about it. */
+/*
+ * Syncs the parent folder, so that a new folder's own name persists. If directories cannot be
+ * synced or read, nothing can be done.
+ */
 static sluice_status sync_parent(const sl_output *output, sluice_error *error)
 {
     const int parent = openat(output->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -171,7 +176,7 @@ static sluice_status sync_parent(const sl_output *output, sluice_error *error)
     return status;
 }
 
-/* A name that no other process will have. */
+/* Makes a name that no other process uses. */
 static void make_tag(char *tag, size_t bytes)
 {
     uint64_t random;
@@ -199,14 +204,14 @@ sluice_status sl_output_open(sl_output *output, const char *path, bool shared, s
     if (output->fd < 0) {
         return output_fail(output, "", "open the folder", error);
     }
-    /* File systems without locks let everyone in. */
+    /* file systems without locks let every process in */
     if (flock(output->fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "another process is writing to this folder");
     }
     const sluice_status status = created ? sync_parent(output, error) : SLUICE_OK;
     if (status < 0) {
-        (void)rmdir(path); /* the next one is to create, and sync, it again */
+        (void)rmdir(path); /* the next process must create and sync it again */
     }
     return status;
 }
@@ -214,20 +219,21 @@ sluice_status sl_output_open(sl_output *output, const char *path, bool shared, s
 void sl_output_close(sl_output *output)
 {
     if (output->fd >= 0 && sl_output_is_ours(output)) {
-        (void)flock(output->fd, LOCK_UN); /* closing does not: forked children have it open, too */
+        (void)flock(output->fd,
+                    LOCK_UN); /* closing is not enough: forked children have it open too */
     }
     sl_file_close(output->fd);
     sl_free(output->path);
     *output = (sl_output){.fd = -1};
 }
 
-/* Calls `visit` for each name in the folder but "." and "..", until it fails. */
+/* Calls `visit` for each name in the folder except "." and "..", until it fails. */
 static sluice_status each_name(const sl_output *output,
                                sluice_status (*visit)(const sl_output *output, const char *name,
                                                       void *context, sluice_error *error),
                                void *context, sluice_error *error)
 {
-    /* A descriptor of its own: the directory stream closes it and moves its position. */
+    /* a separate descriptor, since the directory stream moves its position and closes it */
     int fd = openat(output->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
     if (stream == NULL) {
@@ -240,7 +246,7 @@ static sluice_status each_name(const sl_output *output,
     sluice_status status = SLUICE_OK;
     while (status == SLUICE_OK) {
         errno = 0;
-        /* One stream has one reader. */
+        /* a stream has only one reader */
         const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
         if (entry == NULL) {
             status = errno != 0 ? output_fail(output, "", "list the folder", error) : SLUICE_OK;
@@ -254,12 +260,12 @@ static sluice_status each_name(const sl_output *output,
     return status;
 }
 
-/* Sets beyond the space are old ones, or somebody's joke. */
+/* Records a part. Sets beyond the capacity are outdated, or placed there on purpose. */
 static void note_part(sl_output_contents *contents, const char *name)
 {
     uint32_t part;
     uint32_t parts;
-    /* NOLINTNEXTLINE(cert-err34-c): checked below, and part files are looked for by their names */
+    /* NOLINTNEXTLINE(cert-err34-c): checked below, and part files are opened by their names */
     if (sscanf(name, SL_PART_SCAN_FORMAT, &part, &parts) != 2 || part >= parts ||
         parts > SL_PACK_PARTS_MAX) {
         return;
@@ -323,7 +329,7 @@ sluice_status sl_output_remove_file(const sl_output *output, const char *name, s
     return status;
 }
 
-/* Removes files of the kinds that `context`, a set of them, has. */
+/* Removes files of the kinds in `context`, a set of them. */
 static sluice_status remove_kinds(const sl_output *output, const char *name, void *context,
                                   sluice_error *error)
 {
@@ -346,7 +352,7 @@ sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, slu
     }
     sluice_status status = SLUICE_OK;
     if (kind == SL_OUTPUT_DATASET) {
-        /* Without its manifest the folder is no longer a dataset, whatever happens next. */
+        /* without its manifest the folder is no longer a dataset, whatever happens next */
         status = sl_output_remove_file(output, SL_MANIFEST_NAME, error);
     }
     if (status == SLUICE_OK) {
@@ -433,7 +439,7 @@ sluice_status sl_output_sync(const sl_output *output, const char *name, int fd, 
     if (fsync(fd) != 0) {
         return output_fail(output, name, "sync the file", error);
     }
-    /* Advice only: reading back should come from the disk, and the cache is for others. */
+    /* advice only: reading back should come from the disk, and the cache should serve others */
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     return SLUICE_OK;
 }
@@ -468,8 +474,10 @@ sluice_status sl_output_publish_new(const sl_output *output, const char *name, s
         sl_output_discard(output, name);
         return SLUICE_END;
     }
-    /* No links here: between the question and the name another one may come, which the caller
-     * for this finds out by reading. */
+    /*
+     * no links here: between this check and the rename another file may appear, which the caller
+     * detects by reading
+     */
     if (faccessat(output->fd, name, F_OK, 0) == 0) {
         sl_output_discard(output, name);
         return SLUICE_END;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder that file `number` of the dataset is in. */
+/* Finds the folder that contains file `number` of the dataset. */
 static bool own_source_folder_of(const sl_dataset *dataset, uint32_t number, char *path)
 {
     if (sl_objects_path(dataset->objects, number, path, SL_OUTPUT_PATH_BYTES) < 0) {
@@ -46,7 +46,7 @@ static bool has_objects_in(const sl_dataset *dataset, const struct stat *folder)
     return false;
 }
 
-/* Closes `fd` and opens the folder above it; -1: there is none, or none that can be seen. */
+/* Closes `fd` and opens the parent folder; -1: none, or not accessible. */
 static int go_up(int fd, struct stat *folder)
 {
     const struct stat before = *folder;
@@ -59,7 +59,10 @@ static int go_up(int fd, struct stat *folder)
     return above;
 }
 
-/* Whether `is` holds of the folder open as `fd`, which this closes, or of one above it. */
+/*
+ * Returns whether `is` holds for the folder open as `fd`, which this closes, or for one of its
+ * ancestors.
+ */
 static bool holds_above(int fd, bool (*is)(const void *ctx, const struct stat *folder),
                         const void *ctx)
 {
@@ -90,7 +93,7 @@ static bool own_source_is_same(const void *ctx, const struct stat *folder)
     return same_file(ctx, folder);
 }
 
-/* Opens the folder that `path` would be made in. */
+/* Opens the folder in which `path` would be created. */
 static int open_parent(const char *path)
 {
     char parent[SL_OUTPUT_PATH_BYTES];
@@ -109,7 +112,7 @@ static int open_parent(const char *path)
     return open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Of a dataset that is folders, whatever is in them. */
+/* Rejects a target in a dataset that consists of folders with any contents. */
 static sluice_status own_source_refuse_folder(const sl_dataset *dataset, const char *path,
                                               const struct stat *target, const char *stage,
                                               sluice_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack: a pack from its start to its end; what resumes, appends and joins is in files of its
- * own. The calling thread.
+ * pack: runs a pack from start to end, on the calling thread; resuming, appending and joining are
+ * in separate files.
  */
 #include "pack.h"
 
@@ -16,7 +16,7 @@
 
 typedef sl_pack_state pack;
 
-/* Places in pixels do not shrink with their pictures. */
+/* Rejects positions in pixels, which do not shrink with their images. */
 static sluice_status check_places(const pack *p, sluice_error *error)
 {
     for (uint32_t i = 0; p->options->max_side > 0 && i < p->dataset->info.fields; i++) {
@@ -38,7 +38,7 @@ static sluice_status check_places(const pack *p, sluice_error *error)
 
 static sluice_status pack_open_series(pack *p, sluice_error *error)
 {
-    /* How the source stores them does not matter. */
+    /* how the source stores them does not matter */
     sl_field fields[SL_FIELDS_MAX];
     for (uint32_t i = 0; i < p->dataset->info.fields && i < SL_FIELDS_MAX; i++) {
         fields[i] = p->dataset->fields[i];
@@ -75,7 +75,7 @@ static void pack_identify(pack *p)
     p->pack_id = sl_journal_pack_id(&p->journal);
 }
 
-/* The folder has neither manifest nor journal: nothing else may be there. */
+/* Checks a folder with neither manifest nor journal, which must contain nothing else. */
 static sluice_status check_folder(const pack *p, const sl_output_contents *contents,
                                   sluice_error *error)
 {
@@ -103,7 +103,7 @@ static sluice_status pack_check_base(const pack *p, sluice_error *error)
     return status;
 }
 
-/* The source's labels are to be those of the dataset that it is added to. */
+/* Replaces the source's labels by those of the dataset that it is added to. */
 static sluice_status pack_join_labels(pack *p, sluice_error *error)
 {
     const sluice_status status = sl_pack_join_labels(p, error);
@@ -115,7 +115,7 @@ static sluice_status pack_join_labels(pack *p, sluice_error *error)
     return pack_open_series(p, error);
 }
 
-/* Finds out how samples are stored and shards are cut, or reads what was found out. */
+/* Determines how samples are stored and shards are cut, or reads an earlier decision. */
 static sluice_status pack_begin(pack *p, const sl_output_contents *contents, sluice_error *error)
 {
     sluice_status status = p->labels != NULL ? pack_join_labels(p, error) : SLUICE_OK;
@@ -156,8 +156,10 @@ static sluice_status pack_begin(pack *p, const sl_output_contents *contents, slu
     return p->done != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "packing");
 }
 
-/* The folder has a dataset, or is to have one: `*done` when it is what this pack makes, else it is
- * to be added to. */
+/*
+ * Checks a folder that has or will have a dataset: `*done` if it is the one of this pack; otherwise
+ * it is added to.
+ */
 static sluice_status look_at_dataset(const pack *p, const sl_output_contents *contents, bool *done,
                                      sluice_pack_result *result, sluice_error *error)
 {
@@ -179,7 +181,7 @@ static sluice_status look_at_dataset(const pack *p, const sl_output_contents *co
     if (*done) {
         return sl_pack_take_finished(&p->output, p->pack_id, result, error);
     }
-    /* What the pack before did not clear up any more. */
+    /* leftovers of the previous pack */
     sl_journal journal = {0};
     const bool is_left_over = sl_journal_read(&p->output, &journal, NULL) == SLUICE_OK &&
                               sl_journal_pack_id(&journal) == header.pack_id;
@@ -253,7 +255,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
         status = sl_pack_check_stop(p, error);
     }
     sl_stop_end(&p->stop);
-    /* What fails because another process of the same pack was faster has not failed. */
+    /* a failure because another process of the same pack was faster is not one */
     if (status < 0 && status != SLUICE_CANCELED && p->output.fd >= 0 &&
         sl_pack_is_joined(&p->output, p->pack_id, result)) {
         status = SLUICE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack_append: checks that a dataset can be added to a packed one, and begins behind its last
- * shard. The calling thread of a pack.
+ * pack_append: checks that a dataset can be added to a packed one, and begins after its last shard.
+ * Runs on the calling thread of a pack.
  */
 #include "error.h"
 #include "joined.h"
@@ -26,7 +26,7 @@ static sluice_status open_base(const sl_output *output, char path[SL_OUTPUT_PATH
     return status == SLUICE_OK ? sl_shards_open_manifest(base, path, error) : status;
 }
 
-/* ---- whether what comes fits what is there ---- */
+/* ---- compatibility ---- */
 
 static bool same_field(const sl_field *a, const sl_field *b)
 {
@@ -34,7 +34,10 @@ static bool same_field(const sl_field *a, const sl_field *b)
            a->dims == b->dims && memcmp(a->shape, b->shape, sizeof(a->shape)) == 0;
 }
 
-/* Also where one side knows nothing: readers would take one's values for the other's. */
+/*
+ * Checks meanings, also if one side has none: readers would apply one side's meaning to the other's
+ * values.
+ */
 static sluice_status check_meaning(const sl_field *comes, const sl_field *there, const char *path,
                                    sluice_error *error)
 {
@@ -102,7 +105,7 @@ static sluice_status pack_append_check_classes(const sl_pack_state *p, const sl_
     return SLUICE_OK;
 }
 
-/* Fields that nothing was said about are stored as they are there. */
+/* Stores fields without an explicit choice as in the existing dataset. */
 static sluice_status adopt_frames(sl_pack_state *p, const sl_dataset *base, const char *path,
                                   sluice_error *error)
 {
@@ -133,7 +136,7 @@ static sluice_status pack_append_fit(sl_pack_state *p, const sl_dataset *base, c
 
 /* ---- other classes ---- */
 
-/* Whether there are labels of which classes could be joined. */
+/* Returns whether there are labels whose classes could be joined. */
 static bool has_label(const sl_dataset *dataset)
 {
     const uint32_t label = sl_dataset_field(dataset, "label");
@@ -147,7 +150,7 @@ static sluice_status relabel(sl_dataset **made, sl_dataset *source, const sl_cla
     return sl_joined_open(made, &source, 1, &options, error);
 }
 
-/* With the classes that are there first, so that their numbers stay. */
+/* Joins the classes, with the existing ones first, so that their numbers stay. */
 static sluice_status join_with(sl_pack_state *p, sl_dataset *base, sl_dataset *source,
                                sluice_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack_finish: the end of a pack: reading back, the list of rejected samples, and the manifest,
- * which comes last. The calling thread of a pack.
+ * pack_finish: ends a pack: reading back, the list of rejected samples, and last the manifest. Runs
+ * on the calling thread of a pack.
  */
 #include "error.h"
 #include "file.h"
@@ -62,8 +62,10 @@ static sluice_status cannot_write(const sl_output *output, sluice_error *error)
                          "cannot write " SL_REJECTED_NAME);
 }
 
-/* How much of a block there is to `most` lines, `*lines` being those before it; brings that up to
- * date. */
+/*
+ * Returns how many bytes of a block belong to the first `most` lines, of which `*lines` came before
+ * it; updates `*lines`.
+ */
 static size_t pack_finish_take_lines(const char *block, size_t size, uint64_t most, uint64_t *lines)
 {
     size_t taken = 0;
@@ -73,8 +75,10 @@ static size_t pack_finish_take_lines(const char *block, size_t size, uint64_t mo
     return taken;
 }
 
-/* Heading and lines of the rejected.tsv that is there; `to` NULL: looks at them. What was added to
- * it since the dataset was complete, by a run that ended early, is not taken. */
+/*
+ * Copies heading and lines of the existing rejected.tsv; `to` NULL: only checks them. Lines added
+ * after the dataset was complete, by a run that ended early, are skipped.
+ */
 static sluice_status copy_known(const sl_output *output, uint64_t known, FILE *to,
                                 sluice_error *error)
 {
@@ -176,10 +180,10 @@ sluice_status sl_pack_write_options(const sl_output *output, const char *head, s
 
 /* ---- reading back ---- */
 
-/* What was written, while it is read back. */
+/* State of reading back what was written. */
 typedef struct back {
     sl_pack_state *pack;
-    sluice_error first; /* finding; becomes the pack's error */
+    sluice_error first; /* first finding; becomes the pack's error */
 } back;
 
 static void keep_first(void *user, const sluice_error *finding)
@@ -190,7 +194,7 @@ static void keep_first(void *user, const sluice_error *finding)
     }
 }
 
-/* All is written: the caller only hears that the pack is alive. */
+/* Reports that the pack is alive; everything is already written. */
 static void keep_reporting(void *user, uint64_t done, uint64_t total)
 {
     (void)done;
@@ -234,7 +238,7 @@ static sluice_status read_back(sl_pack_state *p, const char *manifest, sluice_er
     return status;
 }
 
-/* Writes the manifest of what this run knows, reads the shards back, and names it. */
+/* Writes the manifest of this run, reads the shards back, and renames the manifest. */
 static sluice_status pack_finish_publish(sl_pack_state *p, const char *name, sluice_error *error)
 {
     char manifest[SL_OUTPUT_PATH_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pack finds in its folder. */
+/* pack_folder: checks the existing contents of a pack's folder. */
 #include "error.h"
 #include "file.h"
 #include "pack_state.h"
@@ -33,7 +33,7 @@ sluice_status sl_pack_read_page(const sl_output *output, const char *name, char 
     return refusal.text != NULL ? sl_shards_refuse(error, refusal, path, 0) : SLUICE_OK;
 }
 
-/* Each shard is there and as long as its row says; adds up their sizes. */
+/* Checks that each shard exists with the size in its row; adds up the sizes. */
 static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, sluice_error *error)
 {
     *bytes = 0;
@@ -61,7 +61,7 @@ sluice_status sl_pack_clear_up(const sl_output *output, uint64_t pack_id, sluice
     return another ? SLUICE_OK : sl_output_remove(output, SL_OUTPUT_PACKING, error);
 }
 
-/* What an earlier run may not have come to any more, when the manifest was there. */
+/* Completes steps that an earlier run may have missed after the manifest existed. */
 static sluice_status finish_up(const sl_output *output, uint64_t pack_id, sluice_error *error)
 {
     sl_journal journal = {0};

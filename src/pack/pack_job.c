@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pack_job.h"
 
-/* Of the draw: a part of what a pack gives, for ever. */
+/* Key of the draw. It determines the output of a pack, so it must never change. */
 #define DRAW_KEY UINT64_C(0x7261775F73686172)
 
 typedef struct state {

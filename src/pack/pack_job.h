@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_job: samples made into records (maker.h), as a job of prepare.h. Its config is an
- * sl_pack_job_config, what it makes an sl_made. Pure. */
+/*
+ * pack_job: makes records of samples (maker.h), as a job of prepare.h. Its config is an
+ * sl_pack_job_config, its result an sl_made. Pure.
+ */
 #ifndef SL_PACK_JOB_H
 #define SL_PACK_JOB_H
 
@@ -10,13 +12,15 @@
 
 typedef struct sl_pack_job_config {
     sl_maker_config maker;
-    /* Samples whose pictures become pixels: those that this takes below `raw_samples`, whatever
-     * the order in which they are written. */
+    /*
+     * Selects the samples whose images become pixels: those that this permutation maps below
+     * `raw_samples`, regardless of the writing order.
+     */
     sl_permutation draw;
     uint64_t raw_samples;
 } sl_pack_job_config;
 
-/* Sets `draw` and `raw_samples` of a dataset of so many samples: a share of them, 0..1. */
+/* Sets `draw` and `raw_samples` for a dataset of `samples`: a fraction of them, 0..1. */
 void sl_pack_job_draw(sl_pack_job_config *config, uint64_t samples, double share);
 
 extern const sl_prepare_job sl_pack_job;

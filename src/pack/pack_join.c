@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a pack, put together. Any number of processes may do this at once: each makes the
- * same files and gives them their names in one step, and what is removed is removed after that.
+ * pack_join: joins the parts of a pack.
+ *
+ * Any number of processes may do this at once: each makes the same files and renames them
+ * atomically, and removes files only after that.
  */
 #include "error.h"
 #include "file.h"
@@ -28,8 +30,8 @@ typedef struct joining {
     sl_ranges ranges;
     uint64_t pack_id, shard_id;
     uint32_t parts;
-    uint64_t known; /* samples that the dataset which is added to left out */
-    bool opened;    /* the series is */
+    uint64_t known; /* number of samples left out by the dataset that is added to */
+    bool opened;    /* true if the series is open */
     sl_series series;
 } joining;
 
@@ -42,7 +44,7 @@ static bool has_part(const sl_output *output, uint32_t part, uint32_t parts)
     return faccessat(output->fd, name, F_OK, 0) == 0;
 }
 
-/* END, and which, when parts are missing. */
+/* Checks that all parts exist. END: some are missing; the error says which. */
 static sluice_status check_parts(const sl_output *output, uint32_t parts, sluice_error *error)
 {
     char missing[128] = "";
@@ -81,14 +83,14 @@ static sluice_status pack_join_open_series(joining *j, const sl_dataset *part, s
     return status;
 }
 
-/* What a part's manifest must agree with. */
+/* What a part's manifest must match. */
 typedef struct part_file {
     char path[SL_OUTPUT_PATH_BYTES];
     uint32_t part;
     uint64_t first, end; /* ranges */
 } part_file;
 
-/* END: it counts as missing. */
+/* Reports a part that does not belong. END: it counts as missing. */
 static sluice_status pack_join_pass_over(const part_file *file, sluice_error *error)
 {
     sl_error_file(error, SLUICE_STATE, STAGE, 0, file->path, -1,
@@ -106,7 +108,8 @@ static sluice_status pack_join_refuse_part(const part_file *file, const char *wh
                          file->part, what);
 }
 
-/* The shard's header, which stands for its samples, is the one that the part's manifest describes.
+/*
+ * Checks that the shard's header, which identifies its samples, is the one in the part's manifest.
  */
 static sluice_status pack_join_check_shard(const joining *j, const part_file *file,
                                            const char *name, const sl_shard_row *row,
@@ -142,7 +145,7 @@ static sluice_status pack_join_check_row(const joining *j, const part_file *file
                                          const sl_shard_row *row, sluice_error *error)
 {
     char name[32];
-    const uint64_t k = (uint64_t)row->number - j->ranges.shards; /* wraps below */
+    const uint64_t k = (uint64_t)row->number - j->ranges.shards; /* may wrap; checked below */
     if (k < file->first || k >= file->end ||
         row->samples > sl_ranges_first(&j->ranges, k + 1) - sl_ranges_first(&j->ranges, k)) {
         return pack_join_refuse_part(file, "has shards of another pack", error);
@@ -202,7 +205,7 @@ static sluice_status pack_join_take_part(joining *j, uint32_t part, sluice_error
 
 /* ---- one dataset ---- */
 
-/* What is there already comes first, as rows are put in order. It may have fewer classes. */
+/* Adds the existing rows first, since rows are in order; their dataset may have fewer classes. */
 static sluice_status take_base(joining *j, sluice_error *error)
 {
     sl_dataset *base;
@@ -225,7 +228,7 @@ static sluice_status take_base(joining *j, sluice_error *error)
     return status;
 }
 
-/* rejected.tsv may tell of more than the dataset that is there left out, for a moment. */
+/* for a moment, rejected.tsv may list more than the existing dataset left out */
 static sluice_status pack_join_publish(joining *j, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
@@ -271,7 +274,7 @@ static sluice_status pack_join_parts(joining *j, sluice_pack_result *result, slu
     return status;
 }
 
-/* From the journal's first line. */
+/* Begins with the journal's first line. */
 static sluice_status pack_join_begin(joining *j, sluice_error *error)
 {
     static const char name[] = "\tsamples=";
@@ -322,7 +325,7 @@ sluice_status sl_pack_join_parts(const sl_output *output, uint64_t pack_id, uint
     j->parts = parts;
     j->series.writer.fd = -1;
     sluice_status status = join_known(j, result, error);
-    /* What fails because another process was faster has not failed. */
+    /* a failure because another process was faster is not one */
     if (status != SLUICE_OK && sl_pack_is_joined(output, pack_id, result)) {
         status = SLUICE_OK;
     }
@@ -331,8 +334,10 @@ sluice_status sl_pack_join_parts(const sl_output *output, uint64_t pack_id, uint
     return status == SLUICE_OK ? sl_pack_clear_up(output, pack_id, error) : status;
 }
 
-/* Joins whichever set of parts is whole and of this pack; else says what is wrong with the one that
- * has the most. */
+/*
+ * Joins the set of parts that is complete and belongs to this pack; otherwise reports the problem
+ * of the largest set.
+ */
 static sluice_status join_sets(const sl_output *output, uint64_t pack_id,
                                const sl_output_contents *contents, sluice_pack_result *result,
                                sluice_error *error)
@@ -352,13 +357,13 @@ static sluice_status join_sets(const sl_output *output, uint64_t pack_id,
     return status == SLUICE_END ? SLUICE_STATE : status;
 }
 
-/* Nothing says that anything is to be joined: a dataset, or nothing that could be one. */
+/* Handles a folder without anything to join: it is a dataset, or cannot be one. */
 static sluice_status take_whole(const sl_output *output, sluice_pack_result *result,
                                 sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
     sl_manifest_header header = {0};
-    sl_output_contents contents; /* now: another join may have taken the journal away */
+    sl_output_contents contents; /* read now: another join may have removed the journal */
     sluice_status status = sl_output_survey(output, &contents, error);
     if (status < 0) {
         return status;

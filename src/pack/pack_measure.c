@@ -4,11 +4,13 @@
 #include "pack_state.h"
 #include "shard_format.h"
 
-/* Of samples read and not yet written, and for each worker's JPEG that is being re-tiled: the
- * coefficients of 12 Mpixel at 4:2:0 take half of that. */
+/*
+ * Memory for samples read but not yet written, and for the JPEG that each worker re-tiles: the
+ * coefficients of 12 Mpixel at 4:2:0 take half of that.
+ */
 #define BUDGET_BYTES        ((uint64_t)128 << 20)
 #define BUDGET_WORKER_BYTES ((uint64_t)64 << 20)
-/* Where no sample could be looked at. */
+/* used if no sample could be measured */
 #define SAMPLE_BYTES_GUESS ((uint64_t)64 << 10)
 
 static double raw_share(const sluice_pack_options *options)
@@ -64,8 +66,10 @@ sl_prepare_config sl_pack_prepare_for(const sl_pack_state *p, const sl_pack_job_
         .budget_bytes = BUDGET_BYTES + (retiles ? options->workers * BUDGET_WORKER_BYTES : 0)};
 }
 
-/* Measures samples as they will be, but that JPEGs are not re-tiled, which changes little; bad ones
- * are left out. */
+/*
+ * Measures samples in their final form, except that JPEGs are not re-tiled, which changes little;
+ * skips bad samples.
+ */
 static sluice_status pack_measure_sample(sl_pack_state *p, sl_frames *frames, sluice_error *error)
 {
     const uint64_t samples = p->dataset->info.samples;
@@ -99,8 +103,10 @@ static sluice_status pack_measure_sample(sl_pack_state *p, sl_frames *frames, sl
     return status;
 }
 
-/* So many samples of the mean size that a shard comes close to what was asked for; where nothing
- * was, no more than leave one for each part. */
+/*
+ * Returns the number of samples with which a shard of average samples is close to the requested
+ * size; without a request, at most as many as leave a shard for each part.
+ */
 static uint64_t shard_samples(const sl_pack_state *p, const sl_frames *frames)
 {
     const uint64_t samples = p->dataset->info.samples;
@@ -120,7 +126,7 @@ static uint64_t shard_samples(const sl_pack_state *p, const sl_frames *frames)
 
 sluice_status sl_pack_measure(sl_pack_state *p, sluice_error *error)
 {
-    sl_frames frames = {.open = p->open}; /* of a dataset that is added to, for their sizes */
+    sl_frames frames = {.open = p->open}; /* also used for the sizes when a dataset is added to */
     const sluice_status status = pack_measure_sample(p, &frames, error);
     if (status == SLUICE_OK) {
         if (p->journal.before == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack_write: the middle of a pack: records in order of positions into shards. The calling
- * thread; prepare has the workers.
+ * pack_write: the main phase of a pack: writes records in position order into shards. Runs on the
+ * calling thread; prepare has the workers.
  */
 #include "clock.h"
 #include "error.h"
@@ -61,9 +61,9 @@ static void seek(sl_pack_state *p, uint64_t k)
                    p->ranges.before + sl_ranges_first(&p->ranges, k));
 }
 
-/* ---- what is there ---- */
+/* ---- existing contents ---- */
 
-/* The file that a position's sample is in, if that is compressed; NONE. The order is kept. */
+/* Finds the file of a position's sample if it is compressed; NONE. The order is kept. */
 static sluice_status packed_file_of(const sl_pack_state *p, uint64_t position, uint32_t *file,
                                     sluice_error *error)
 {
@@ -78,9 +78,10 @@ static sluice_status packed_file_of(const sl_pack_state *p, uint64_t position, u
 }
 
 /*
- * What an earlier run made of a compressed file is as good as that file, which its end tells. It
- * came to that end if it made something of the next such file: so those shards are made again that
- * hold samples of the last one. NONE: there are none.
+ * Finds the file whose shards must be made again. The result of an earlier run for a compressed
+ * file is only valid if the whole file is, which its end shows. The run reached that end if it made
+ * something of the next such file, so the shards with samples of the last one are made again. NONE:
+ * there are none.
  */
 static sluice_status find_unproven(sl_pack_state *p, uint32_t *file, sluice_error *error)
 {
@@ -103,7 +104,7 @@ static sluice_status find_unproven(sl_pack_state *p, uint32_t *file, sluice_erro
     return status < 0 ? status : SLUICE_OK;
 }
 
-/* Whether some of range `k` is in the file. */
+/* Determines whether some of range `k` is in the file. */
 static sluice_status lies_in(const sl_pack_state *p, uint64_t k, uint32_t file, bool *lies,
                              sluice_error *error)
 {
@@ -194,7 +195,10 @@ static sluice_status pack_write_one(sl_pack_state *p, const sl_prepared *prepare
     return status;
 }
 
-/* Whoever begins anew in this folder, or finishes, takes the journal away. */
+/*
+ * Checks that the journal still exists: a process that starts over in this folder, or finishes,
+ * removes it.
+ */
 static sluice_status check_journal(const sl_pack_state *p, sluice_error *error)
 {
     sl_journal now = {0};
@@ -211,7 +215,7 @@ static sluice_status check_journal(const sl_pack_state *p, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* The range is written. What it left out is known before its shard can be seen. */
+/* Completes a range. Its left-out samples are written before its shard becomes visible. */
 static sluice_status pack_write_complete(sl_pack_state *p, uint64_t next, sluice_error *error)
 {
     sluice_status status = check_journal(p, error);

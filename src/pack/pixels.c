@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Of a coder: the coefficients of the largest picture, and rows. Address space, mostly. */
+/* Memory of an encoder: the coefficients of the largest image, and rows. Mostly address space. */
 #define CODING_BYTES      ((size_t)SL_RECORD_PIXELS_MAX * 8 + ((size_t)64 << 20))
 #define CODING_KEEP_BYTES ((size_t)16 << 20)
 
@@ -54,7 +54,7 @@ sl_picture sl_pixels_smaller(sl_picture size, uint32_t max_side)
                : (sl_picture){in_proportion(size.width, size.height, max_side), max_side};
 }
 
-/* The pixels of the open picture, all of them, in new memory. */
+/* Takes all pixels of the open image, in new memory. */
 static sluice_status pixels_take_pixels(sl_pixels *pixels, const sl_allowance *allowance,
                                         sl_picture size, sl_picture wanted, uint8_t **rgb,
                                         sluice_error *error)
@@ -87,7 +87,7 @@ typedef struct made {
     size_t bytes;
 } made;
 
-/* Pixels of such a size become a JPEG. */
+/* Encodes pixels of a size as a JPEG. */
 static sluice_status code(sl_pixels *pixels, const sl_allowance *allowance, const sl_value *source,
                           sl_picture size, made *rgb, sluice_error *error)
 {
@@ -118,7 +118,7 @@ static sluice_status code(sl_pixels *pixels, const sl_allowance *allowance, cons
     return SLUICE_OK;
 }
 
-/* The width and height that were annotated have to tell which way up the image was. */
+/* Checks that the annotated width and height determine the orientation of the image. */
 static sluice_status check_sides(const sl_turn *stored, const int64_t sides[2], sluice_error *error)
 {
     const bool known = sides[0] > 0 && sides[1] > 0;
@@ -132,8 +132,10 @@ static sluice_status check_sides(const sl_turn *stored, const int64_t sides[2], 
                         known ? "its size does not show" : "no width and height show");
 }
 
-/* Pixels have no EXIF any more, so they are turned here. A size that fits neither way up stays one,
- * for loaders to tell of. */
+/*
+ * Applies the orientation, since pixels have no EXIF. A size that fits neither orientation stays,
+ * for loaders to report.
+ */
 static sluice_status turn_pixels(const sl_pixels *pixels, const sl_pixels_wish *wish,
                                  sl_picture *size, sluice_error *error)
 {
@@ -188,7 +190,7 @@ sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance
         sl_free(result.data);
         return status;
     }
-    sl_free(*piece); /* the picture may have lain there */
+    sl_free(*piece); /* the image may have been there */
     *piece = result.data;
     value->bytes = (sl_bytes){result.data, result.bytes};
     value->codec = stays ? SL_CODEC_RAW : sl_codec_jpeg.number;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepare: workers that read and make pieces, and the queue that delivers them in order. The
- * mutex guards the queue; the owner takes. How many workers there are changes no result.
+ * prepare: workers that read samples and make pieces, and the queue that delivers them in order.
+ *
+ * The mutex guards the queue; the owner takes from it. The number of workers does not affect
+ * results.
  */
 #include "prepare.h"
 
@@ -20,56 +22,60 @@
 #include <string.h>
 
 #define STAGE     "pack"
-#define LOOK_NS   UINT64_C(50000000) /* between questions whether to stop */
+#define LOOK_NS   UINT64_C(50000000) /* between checks whether to stop */
 #define NO_MEMORY "out of memory for the workers"
 /*
- * Samples under way for each worker, so that neither a slow one nor a shard that is being synced
- * stops the others: of photos what a core makes in a fifth of a second. With many workers fewer are
- * enough. The budget bounds them, too.
+ * Samples in flight per worker, so that neither a slow one nor a shard that is being synced stalls
+ * the others: for photos, a fifth of a second of a core's work. With many workers, fewer are
+ * enough. The budget limits them too.
  */
 enum { SLOTS_PER_WORKER = 64, SLOTS_PER_WORKER_MIN = 4, SLOTS_ENOUGH = 1024 };
 
 typedef struct slot {
     sl_prepared prepared;
     sl_prepare *prepare;
-    uint8_t *stored;             /* owned: the bytes read */
-    char buffer[SL_VALUES_ROOM]; /* of values that do not lie in them */
+    uint8_t *stored;             /* owned; the bytes read */
+    char buffer[SL_VALUES_ROOM]; /* for values that are not in the bytes */
     uint64_t charged;
-    uint64_t too_large; /* bytes that it has of something, above the limit; 0: of nothing */
+    uint64_t too_large; /* size of a part that exceeded the limit; 0: none */
     bool ready;
-    bool reads; /* nobody reads behind it until it is done with that */
+    bool reads; /* true while later positions must wait for its read */
 } slot;
 
 typedef struct worker {
     sl_prepare *prepare;
-    void *state;            /* owned: the job's */
-    sl_values values;       /* of the sample at hand */
-    slot *at;               /* its */
-    sl_allowance allowance; /* of what values are unpacked in, which is kept for the next sample */
+    void *state;            /* owned; the job's */
+    sl_values values;       /* of the current sample */
+    slot *at;               /* its slot */
+    sl_allowance allowance; /* of the unpacking buffers, which are kept for the next sample */
     sl_thread thread;
 } worker;
 
 struct sl_prepare {
     sl_prepare_config config;
     uint64_t forks;           /* sl_fork_count of the process that has the workers */
-    const _Atomic bool *flag; /* of the owner's stop, which the workers look at */
+    const _Atomic bool *flag; /* the owner's stop flag, which the workers check */
     sl_permutation order;
     uint32_t slot_count, started;
     slot *slots;
-    uint8_t *made; /* what the slots' `made` point into */
+    uint8_t *made; /* memory that the slots' `made` point to */
     worker *workers;
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* a position taken or done, a slot ready, bytes given back, stop */
-    /* under mutex */
-    sl_standstill standstill; /* of the workers and the owner, which wait for one another */
-    uint64_t next_position;   /* not yet with a worker */
-    uint64_t next_taken;      /* the owner's next */
-    uint64_t next_read;       /* of a dataset that is read from front to back: whose turn it is */
+    pthread_cond_t
+        changed; /* signals: a position taken or done, a slot ready, bytes released, stop */
+    /* guarded by mutex */
+    sl_standstill standstill; /* of the workers and the owner, which wait for each other */
+    uint64_t next_position;   /* next position to be assigned to a worker */
+    uint64_t next_taken;      /* next position of the owner */
+    uint64_t next_read; /* for a dataset that is read front to back: position whose turn it is */
     uint64_t charged;
     bool stop;
 };
 
-/* A worker's. One that waits for what never comes ends, as the others and the owner do. */
+/*
+ * Waits, on a worker. If it waits for something that never comes, it ends, as do the others and the
+ * owner.
+ */
 static void prepare_wait_locked(sl_prepare *prepare)
 {
     if (!sl_standstill_wait(&prepare->standstill, &prepare->changed, &prepare->mutex, UINT64_MAX)) {
@@ -77,7 +83,7 @@ static void prepare_wait_locked(sl_prepare *prepare)
     }
 }
 
-/* Waits until the budget allows `bytes` for a slot; false when the pack stops. */
+/* Waits until the budget allows `bytes` for a slot; false if the pack stops. */
 static bool wait_for_locked(const slot *s, uint64_t bytes)
 {
     sl_prepare *prepare = s->prepare;
@@ -110,13 +116,13 @@ static bool prepare_is_too_large(slot *s, uint64_t bytes)
     return true;
 }
 
-/* For what is made of it. */
+/* Charges data made from a sample. */
 static bool charge_piece(void *ctx, uint64_t bytes)
 {
     return !prepare_is_too_large(ctx, bytes) && prepare_charge(ctx, bytes);
 }
 
-/* For what a worker's buffers hold. */
+/* Charges a worker's buffers. */
 static bool charge_rooms(void *ctx, uint64_t bytes)
 {
     const worker *w = ctx;
@@ -183,9 +189,9 @@ static sluice_status prepare_read_stored(sl_prepare *prepare, slot *s, const sl_
 }
 
 /*
- * Samples that can only be read from front to back are read one after the other, while others are
- * made something of. Whoever reads waits for nothing but memory that those before it hold, and the
- * first of them never waits for that. False when the pack stops.
+ * Begins to read. Samples that can only be read front to back are read one after another, while
+ * others are processed. The reader only waits for memory that earlier positions hold, and the first
+ * one never waits for that. False if the pack stops.
  */
 static bool begin_reading(slot *s)
 {
@@ -215,7 +221,7 @@ static void end_reading(slot *s)
     sl_unlock(&prepare->mutex);
 }
 
-/* The worker's buffer is needed for its next sample. */
+/* Takes the worker's buffer, which its next sample needs. */
 static void take_space(worker *w, slot *s)
 {
     const char *buffer = w->values.buffer;
@@ -247,7 +253,10 @@ static sluice_status prepare_make(worker *w, slot *s, sl_prepare_sample *sample)
     return config->job->make(w->state, sample, s->prepared.made, error);
 }
 
-/* Not the sample's fault: leaving it out would hide a problem of this machine. */
+/*
+ * Returns whether an error is not the sample's fault: leaving the sample out would hide a problem
+ * of this machine.
+ */
 static bool is_fatal(const sl_prepare_config *config, const sluice_error *error)
 {
     return error->status == SLUICE_NOMEM || error->status == SLUICE_CANCELED ||
@@ -277,7 +286,7 @@ static void prepare_one(worker *w, slot *s)
     s->too_large = 0;
     const uint64_t shortages = sl_memory_shortages();
     if (located && prepare_is_too_large(s, place.place.bytes) && dataset->ops->key == NULL) {
-        /* its key is in it, and would be read with all of it */
+        /* its key is in the sample, which would have to be read entirely */
         (void)snprintf(prepared->key, sizeof(prepared->key), "sample %llu",
                        (unsigned long long)index);
         prepared->status = SLUICE_UNSUPPORTED;
@@ -296,8 +305,7 @@ static void prepare_one(worker *w, slot *s)
                 "max_sample_bytes") ")",
             (unsigned long long)s->too_large, (unsigned long long)prepare->config.max_sample_bytes);
     }
-    /* A compressed file that is damaged is so as a whole: no sample of it can be left out for it.
-     */
+    /* a compressed file is damaged as a whole: leaving out single samples does not help */
     if (sl_objects_failure(dataset->objects, 0, NULL, &prepared->error)) {
         prepared->status = (sluice_status)prepared->error.status;
         prepared->fatal = true;
@@ -313,7 +321,7 @@ static void prepare_one(worker *w, slot *s)
     prepared->error.sample = (int64_t)index;
 }
 
-/* The next position's slot; NULL when there is nothing more to do. */
+/* Returns the next position's slot; NULL: nothing left to do. */
 static slot *take_position(sl_prepare *prepare)
 {
     const uint64_t end = prepare->config.end;
@@ -336,7 +344,7 @@ static void prepare_run(void *argument)
     worker *w = argument;
     sl_prepare *prepare = w->prepare;
     (void)sl_stop_work_under(prepare->flag);
-    /* What buffers keep for the next sample is not to be what others wait for. */
+    /* buffers kept for the next sample must not be what others wait for */
     const uint64_t kept = prepare->config.budget_bytes / 4 / prepare->config.workers;
     for (slot *s = take_position(prepare); s != NULL; s = take_position(prepare)) {
         w->at = s;
@@ -481,8 +489,10 @@ static sluice_status tell_standstill_locked(const sl_prepare *prepare, sluice_er
         (unsigned long long)prepare->config.budget_bytes, (unsigned long long)prepare->next_read);
 }
 
-/* The owner's wait, which asks the caller now and then. The lock is held at the end, but for a
- * child that should_stop forked, which could not take it. */
+/*
+ * Waits, on the owner's thread, and asks the caller now and then. Returns with the lock held,
+ * except in a child that should_stop forked, which could not take it.
+ */
 static sluice_status wait_for_slot_locked(sl_prepare *prepare, const slot *s, sluice_error *error)
 {
     while (!s->ready || prepare->standstill.found) {

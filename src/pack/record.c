@@ -19,7 +19,7 @@
 
 #define STAGE "pack"
 
-/* ---- checking what is to be stored ---- */
+/* ---- checks ---- */
 
 static sluice_status check_raw(const sl_value *value, sluice_error *error)
 {
@@ -125,7 +125,7 @@ static bool record_is_number(const sl_field *field)
     return field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT;
 }
 
-/* Of all blobs, as they are meant. */
+/* Checks the values of all blobs, in unpacked form. */
 static sluice_status check_values(sl_record *record, const sl_schema *schema, sl_values *values,
                                   sluice_error *error)
 {
@@ -162,7 +162,7 @@ static bool is_to_be_framed(const sl_record *record, const sl_record_plan *plan,
            values->of[number].bytes.size >= SL_RECORD_FRAME_MIN;
 }
 
-/* Memory for the head and all frames. */
+/* Allocates the head and all frames. */
 static sluice_status reserve(sl_record *record, const sl_record_plan *plan, const sl_values *values,
                              sluice_error *error)
 {
@@ -177,7 +177,7 @@ static sluice_status reserve(sl_record *record, const sl_record_plan *plan, cons
                                   : sl_no_memory(error, STAGE, "for a sample of %zu bytes", bytes);
 }
 
-/* Replaces values by frames where that makes them smaller. */
+/* Replaces values by frames if that makes them smaller. */
 static sluice_status pack_frames(sl_record *record, const sl_record_plan *plan, sl_values *values,
                                  sluice_error *error)
 {

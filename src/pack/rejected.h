@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rejected: the lines of rejected.tsv (docs/format.md, section 9), which tells of samples that were
- * left out. Pure.
+ * rejected: formats the lines of rejected.tsv (docs/format.md, section 9), which lists left-out
+ * samples. Pure.
  */
 #ifndef SL_REJECTED_H
 #define SL_REJECTED_H
@@ -12,16 +12,19 @@
 
 #define SL_REJECTED_NAME    "rejected.tsv"
 #define SL_REJECTED_HEADING "key\tstatus\toffset\treason\n"
-/* A key whose every byte is escaped, a reason likewise, and the rest. */
+/* Maximum size: key and reason with every byte escaped, and the rest. */
 #define SL_REJECTED_BYTES (4 * (SL_KEY_MAX + 512) + 64)
 
-/* Writes a line, without its newline, to `line` (SL_REJECTED_BYTES); its length. `key` has at most
- * SL_KEY_MAX bytes. */
+/*
+ * Writes a line, without its newline, to `line` (SL_REJECTED_BYTES); returns its length. `key` has
+ * at most SL_KEY_MAX bytes.
+ */
 size_t sl_rejected_format(char *line, const char *key, const sluice_error *reason);
 
-/* A stream to write such lines to `fd` with, which becomes its own; NULL: no memory. It keeps
- * nothing back: a child that another thread forks, and that exits, writes what its copy of a
- * stream's buffer holds. */
+/*
+ * Returns a stream that writes such lines to `fd` and owns it; NULL: no memory. It is unbuffered: a
+ * child that another thread forks, and that exits, would write its copy of the buffer.
+ */
 FILE *sl_rejected_open(int fd);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * series: the shards of a dataset in the making, their rows and the manifest. One owner.
- * Positions increase.
+ * series: the shards of a dataset being written, their rows and the manifest. One owner. Positions
+ * increase.
  */
 #include "series.h"
 
@@ -106,7 +106,7 @@ void sl_series_seek(sl_series *series, uint32_t number, uint64_t first)
     series->next = first;
 }
 
-/* A shard is complete. */
+/* Adds the row of a complete shard. */
 static sluice_status series_step(sl_series *series, const sl_shard_row *row, uint64_t next,
                                  sluice_error *error)
 {
@@ -212,13 +212,13 @@ void sl_series_put_in_order(sl_series *series)
     }
 }
 
-/* Whether the numbers are more than the rows' places. */
+/* Returns whether the shard numbers have gaps. */
 static bool series_is_numbered(const sl_series *series)
 {
     return series->count == 0 || series->rows[series->count - 1].number != series->count - 1;
 }
 
-/* What goes into the file. */
+/* Contents of the manifest. */
 typedef struct manifest {
     const sl_manifest_plan *plan;
     const char *path;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shard_writer: writes one shard through a buffer. One owner. The header, which makes it valid,
- * is written last.
+ * shard_writer: writes one shard through a buffer. One owner.
+ *
+ * The header, which makes the shard valid, is written last.
  */
 #include "shard_writer.h"
 
@@ -66,7 +67,7 @@ sluice_status sl_shard_writer_begin(sl_shard_writer *writer, uint32_t number, sl
                : status;
 }
 
-/* What all samples have in common, with one more: 0 when they differ. */
+/* Returns the size common to all samples including one more; 0: they differ. */
 static uint32_t common_size(const sl_shard_writer *writer, const sl_record *record)
 {
     const bool same = writer->samples == 0 || writer->record_bytes == record->bytes;
@@ -81,8 +82,10 @@ uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, const sl_reco
            blocks * SL_PAGE_BYTES + writer->plan->meta_bytes;
 }
 
-/* Has the disk begin with what was written, so that little is left when the shard is synced. Advice
- * only. */
+/*
+ * Starts writing to disk what was written so far, so that syncing the shard takes little time.
+ * Advice only.
+ */
 static void write_behind(sl_shard_writer *writer, uint64_t end)
 {
     if (end - writer->behind >= BEHIND_BYTES) {
@@ -92,7 +95,7 @@ static void write_behind(sl_shard_writer *writer, uint64_t end)
     }
 }
 
-/* The buffer ends where the data end. */
+/* the buffer ends where the data end */
 static sluice_status shard_writer_flush(sl_shard_writer *writer, sluice_error *error)
 {
     const uint64_t end = SL_SHARD_DATA_OFFSET + writer->data_bytes;
@@ -155,7 +158,7 @@ sluice_status sl_shard_writer_add(sl_shard_writer *writer, const sl_record *reco
     return SLUICE_OK;
 }
 
-/* Fills in one block's fences; gives where its last sample ends. */
+/* Fills in one block's fences; returns where its last sample ends. */
 static uint64_t put_fences(const sl_shard_writer *writer, const sl_block_tail *tail, uint64_t at,
                            uint8_t block[SL_PAGE_BYTES])
 {
@@ -218,7 +221,10 @@ static void shard_writer_describe(const sl_shard_writer *writer, sl_shard_header
     header->file_bytes = header->meta_offset + header->meta_bytes;
 }
 
-/* All that follows the samples, then the header. The padding is a hole, which reads as zeros. */
+/*
+ * Writes everything after the samples, then the header. The padding is a hole, which reads as
+ * zeros.
+ */
 static sluice_status write_rest(sl_shard_writer *writer, sl_shard_header *header,
                                 sluice_error *error)
 {

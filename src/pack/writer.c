@@ -20,7 +20,7 @@ const sl_field sl_standard_fields[SL_STANDARD_FIELDS] = {
     [SL_STANDARD_KEY] = {.name = "key", .type = SLUICE_FIELD_TEXT},
 };
 
-/* A plain record that waits until the writer knows how fields are stored. */
+/* A plain record that waits until the storage of fields is decided. */
 typedef struct waiting {
     uint8_t *bytes; /* owned */
     size_t size;
@@ -31,16 +31,18 @@ struct sluice_writer {
     sl_series series;
     sl_maker maker;
     sl_record_plan plan;  /* how records are stored */
-    sl_record_plan plain; /* how they are made until that is known */
-    sl_frames frames;     /* frames.open: the fields that are not settled; 0: all are */
+    sl_record_plan plain; /* how they are stored until that is decided */
+    sl_frames frames;     /* frames.open: undecided fields; 0: none */
     waiting waiting[SL_FRAMES_SAMPLES_MAX];
     uint32_t waiting_count;
     sl_values values;
-    uint64_t samples; /* written */
-    bool standard;    /* the fields are the standard ones */
-    bool broken;      /* a write failed: the shard in the making cannot be completed */
-    /* A call is inside. The copy of a child that another thread forks meanwhile may be half-way
-     * between two states. */
+    uint64_t samples; /* number written */
+    bool standard;    /* true if the fields are the standard ones */
+    bool broken;      /* true after a failed write: the current shard cannot be completed */
+    /*
+     * True during a call. If another thread forks meanwhile, the child's copy may be in an
+     * inconsistent state.
+     */
     atomic_bool busy;
 };
 
@@ -70,7 +72,7 @@ static sluice_status writer_open_folder(sluice_writer *writer, const sluice_writ
     return sl_output_remove(&writer->output, SL_OUTPUT_TEMPORARY, error);
 }
 
-/* The fields are settled: records are made as they will be stored. */
+/* Ends the decision about fields: records are now made in their final form. */
 static void writer_settle(sluice_writer *writer)
 {
     sl_frames_settle(&writer->plan, &writer->series.schema, writer->frames.open,
@@ -164,7 +166,7 @@ static sluice_status write_record(sluice_writer *writer, const sl_record *record
     return status;
 }
 
-/* Makes a record that waited anew, and writes it. */
+/* Makes a waiting record again in its final form, and writes it. */
 static sluice_status write_waiting(sluice_writer *writer, const waiting *kept, sluice_error *error)
 {
     sl_record record;
@@ -190,7 +192,7 @@ static void forget_waiting(sluice_writer *writer)
     writer->waiting_count = 0;
 }
 
-/* Decides by what there is, and writes it. */
+/* Decides on the basis of the waiting records, and writes them. */
 static sluice_status end_waiting(sluice_writer *writer, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -232,8 +234,10 @@ static sluice_status check_usable(const sluice_writer *writer, sluice_error *err
                           : SLUICE_OK;
 }
 
-/* To begin a call with, and to end it. In order, for who reads it in a forked child's copy: it is
- * set before anything else is changed. */
+/*
+ * Marks the beginning or end of a call. In this order, for a forked child that reads its copy: it
+ * is set before anything else changes.
+ */
 static void set_busy(sluice_writer *writer, bool busy)
 {
     (void)atomic_exchange_explicit(&writer->busy, busy, memory_order_seq_cst);
@@ -328,10 +332,10 @@ sluice_status sl_writer_finish(sluice_writer *writer, sluice_error *error)
 
 void sl_writer_abort(sluice_writer *writer)
 {
-    /* seq_cst: with set_busy. */
+    /* seq_cst: pairs with set_busy */
     if (writer == NULL || (!sl_output_is_ours(&writer->output) &&
                            atomic_load_explicit(&writer->busy, memory_order_seq_cst))) {
-        return; /* half-way in a child: what it has of memory and descriptors stays until it ends */
+        return; /* inconsistent in a child: its memory and descriptors stay until it ends */
     }
     forget_waiting(writer);
     sl_frames_close(&writer->frames);

@@ -2,7 +2,7 @@
 /*
  * suffixes: chooses the suffixes of a sample's files.
  *
- * Purpose: implements "Unpack" of docs/formats/reading.md: NAME.SUFFIX. Fields of a tar are read back
+ * Purpose: implements "Unpack" of docs/formats/reading.md: NAME.SUFFIX. Tar fields are read back
  * as what they were where possible (by the rules of dataset/member_names.h), and no two fields of a
  * dataset share a file. Threads: made once, then pure.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the file suffixes of fields with docs/formats.md ("Unpacked"), and checks that no two
+ * Compares the file suffixes of fields with docs/formats/reading.md ("Unpack"), and checks that no two
  * fields of a dataset share a suffix. Case is ignored, since some file systems ignore it.
  */
 #include "media.h"
