@@ -24,7 +24,7 @@
 enum { USED_S = 60 };
 
 static pthread_mutex_t caches_mutex = PTHREAD_MUTEX_INITIALIZER;
-static sl_chunk_cache *caches; /* of this process, and of those that it was forked from */
+static sl_chunk_cache *caches; /* caches of this process, and of those that it was forked from */
 
 /* ---- caches ---- */
 
@@ -95,7 +95,7 @@ static void guard_caches(void)
     sl_fork_guard(&caches_mutex);
 }
 
-/* For a moment each time: a fork waits for it, and takes it. */
+/* Locks the list of caches, only briefly: a fork waits for the lock and takes it. */
 static void lock_caches(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -103,7 +103,7 @@ static void lock_caches(void)
     sl_lock(&caches_mutex);
 }
 
-/* Holds the cache of a folder that this process has open; NULL: there is none. */
+/* Holds the cache of a folder that this process has open; NULL: none. */
 static sl_chunk_cache *hold_cache_of(const char *path)
 {
     sl_chunk_cache *at = caches;
@@ -125,7 +125,7 @@ sluice_status sl_chunk_cache_open(sl_chunk_cache **cache, const char *folder, ui
     sl_chunk_cache *made = NULL;
     if (*cache == NULL) {
         const sluice_status status = chunk_cache_new(&made, folder, most_bytes, error);
-        if (made == NULL || folder == NULL) { /* which is refused */
+        if (made == NULL || folder == NULL) { /* the call fails */
             return status;
         }
         lock_caches();
@@ -153,7 +153,10 @@ void sl_chunk_cache_hold(sl_chunk_cache *cache)
     sl_unlock(&caches_mutex);
 }
 
-/* A thread of the parent may hold the cache's mutex, and the ledger's locks are the parent's. */
+/*
+ * Returns whether the cache is the parent's: a thread of the parent may hold its mutex, and the
+ * ledger's locks are the parent's.
+ */
 static bool is_of_parent(const sl_chunk_cache *cache)
 {
     return cache->forks != sl_fork_count();
@@ -181,8 +184,10 @@ void sl_chunk_cache_close(sl_chunk_cache *cache)
 
 /* ---- whether chunks are kept ---- */
 
-/* Whether trying again after a while may succeed: the disk was full, descriptors or memory were
- * short, or the folder was being removed. */
+/*
+ * Returns whether a later attempt may succeed: the disk was full, descriptors or memory were short,
+ * or the folder was being removed.
+ */
 static bool may_pass(int failed)
 {
     static const int passing[] = {ENOSPC, EDQUOT, EAGAIN, EMFILE, ENFILE,
@@ -230,7 +235,7 @@ sl_cached_object *sl_chunk_cache_object(const sl_chunk_cache *cache, uint64_t ha
     return object;
 }
 
-/* Keeps chains short; a lack of memory makes them longer. */
+/* Grows the table to keep chains short; without memory, they just become longer. */
 static void objects_grow(sl_chunk_cache *cache)
 {
     const uint64_t more = cache->object_buckets * 2;
@@ -280,7 +285,10 @@ static sl_cached_object *object_new(sl_chunk_cache *cache, const char *address, 
     return object;
 }
 
-/* Two objects with one hash would get each other's chunks: the first has them. */
+/*
+ * Compares the whole identity: two objects with one hash must not share chunks. The first one has
+ * them.
+ */
 static bool object_is(const sl_cached_object *object, const char *address, const char *etag,
                       uint64_t bytes)
 {
@@ -312,7 +320,7 @@ sl_cached_object *sl_cached_object_open(sl_chunk_cache *cache, const char *addre
     return object;
 }
 
-/* Under the mutex. */
+/* The mutex must be held. */
 static void object_free_unused(sl_cached_object *object)
 {
     sl_chunk_cache *cache = object->cache;
@@ -369,8 +377,10 @@ const char *sl_cached_object_address(const sl_cached_object *object)
 
 /* ---- reading ---- */
 
-/* The entry of an open chunk, with one more use, once it was checked; SL_CHUNK_NO_ENTRY: it is not
- * open. Under the mutex. `*stopped`: the thread is to stop. */
+/*
+ * Adds a use to the entry of an open chunk, and waits until it is checked; SL_CHUNK_NO_ENTRY: not
+ * open. The mutex must be held. `*stopped`: the thread is to stop.
+ */
 static uint32_t use_open(sl_cached_object *object, uint64_t chunk, bool *stopped)
 {
     sl_chunk_cache *cache = object->cache;
@@ -388,7 +398,7 @@ static uint32_t use_open(sl_cached_object *object, uint64_t chunk, bool *stopped
     return entry;
 }
 
-/* Notes for others, and for later, that the chunk was used. */
+/* Records, for other processes and for later, that the chunk was used. */
 static void note_use(int fd, const struct stat *facts)
 {
     struct timespec now;
@@ -437,9 +447,9 @@ static void remove_damaged(sl_cached_object *object, uint64_t chunk, const struc
     sl_chunk_cache *cache = object->cache;
     sl_chunk_name(sl_chunk_key_of(object, chunk), "", name);
     sl_chunk_count_in(&cache->damaged, 1);
-    if (sl_chunk_folder_has(&cache->folder, name, facts)) { /* else it is a new one */
+    if (sl_chunk_folder_has(&cache->folder, name, facts)) { /* otherwise it is a new file */
         (void)sl_chunk_ledger_remove(&cache->ledger, name);
-        sl_chunk_cache_suspect(cache); /* it may have had another length when it was counted */
+        sl_chunk_cache_suspect(cache); /* it may have had another size when it was counted */
     }
 }
 

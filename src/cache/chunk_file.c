@@ -56,7 +56,7 @@ static int chunk_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads up to `most` digits. Returns how many there are. */
+/* Reads up to `most` digits. Returns their number. */
 static size_t read_digits(const char *text, size_t most, uint64_t *value)
 {
     size_t count = 0;
@@ -120,7 +120,7 @@ size_t sl_chunk_tail_encode(const sl_chunk_tail *tail, uint8_t *to)
     return address + etag + SL_CHUNK_FOOTER;
 }
 
-/* Reads `bytes` at `offset`; false: the file ends before (errno 0), or cannot be read. */
+/* Reads `bytes` at `offset`; false: the file ends before that (errno 0), or cannot be read. */
 static bool chunk_read(int fd, void *to, size_t bytes, uint64_t offset)
 {
     uint8_t *at = to;
@@ -139,7 +139,7 @@ static bool chunk_read(int fd, void *to, size_t bytes, uint64_t offset)
     return true;
 }
 
-/* A disk that cannot read its own sectors has a damaged chunk. */
+/* A disk error in the chunk's own sectors means that the chunk is damaged. */
 static sl_chunk_check not_read(void)
 {
     return errno == 0 || errno == EIO ? SL_CHUNK_DAMAGED : SL_CHUNK_UNREAD;

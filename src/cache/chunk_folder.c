@@ -27,7 +27,7 @@ static bool is_own(const struct stat *facts)
     return facts->st_uid == geteuid() || facts->st_uid == 0;
 }
 
-/* Why the folder's bytes cannot be trusted; NULL: they can. */
+/* Returns why the folder's bytes cannot be trusted; NULL: they can. */
 static const char *distrust_outer(const struct stat *facts)
 {
     if (!is_own(facts)) {
@@ -59,7 +59,7 @@ static int chunk_make_folders(const char *folder)
     }
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(path, 0700); /* the last one tells what went wrong */
+        (void)mkdir(path, 0700); /* the last attempt reports the error */
         *slash = '/';
     }
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
@@ -70,8 +70,10 @@ static bool is_unwritable(int failed)
     return failed == -EROFS || failed == -ENOSPC || failed == -EDQUOT;
 }
 
-/* Opens chunks-1 in the folder that is open as `outer`. The descriptor, or -errno, with the reason
- * where the folder is not to be trusted. */
+/*
+ * Opens chunks-1 in the folder open as `outer`. Returns the descriptor, or -errno, with the reason
+ * if the folder cannot be trusted.
+ */
 static int open_chunks(int outer, bool create, const char **distrust)
 {
     struct stat facts;
@@ -80,7 +82,7 @@ static int open_chunks(int outer, bool create, const char **distrust)
         if (!is_unwritable(failed) && failed != -EACCES && failed != -EPERM) {
             return failed;
         }
-        /* What was kept earlier can still be read. */
+        /* chunks kept earlier can still be read */
         if (fstatat(outer, CHUNKS, &facts, AT_SYMLINK_NOFOLLOW) != 0) {
             return failed;
         }
@@ -170,7 +172,7 @@ int sl_chunk_folder_again(const sl_chunk_folder *folder)
     if (inner < 0) {
         return inner;
     }
-    /* Other threads open files in it all the while. */
+    /* other threads keep opening files in it */
     const int failed = dup3(inner, folder->fd, O_CLOEXEC) < 0 ? -errno : 0;
     (void)close(inner);
     return failed;
@@ -273,7 +275,7 @@ void sl_chunk_folder_clear(const sl_chunk_folder *folder, const char *part)
     if (fd < 0) {
         return;
     }
-    /* Its writer renames it, or begins with it, while it holds the lock only. */
+    /* its writer renames it, or begins it, only while it holds the lock */
     if (sl_chunk_lock(fd, F_WRLCK, 0) == 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
         sl_chunk_folder_has(folder, part, &facts)) {
         (void)unlinkat(folder->fd, part, 0);

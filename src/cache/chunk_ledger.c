@@ -38,7 +38,7 @@ enum {
 
 typedef struct ledger_state {
     uint64_t kept, largest, in_use;
-    uint64_t closed; /* the folder's time of modification when it was closed */
+    uint64_t closed; /* the folder's modification time when it was closed */
 } ledger_state;
 
 /* ---- the file ---- */
@@ -74,7 +74,7 @@ static int ledger_store(int fd, const ledger_state *state)
     return done < 0 ? -errno : -ENOSPC;
 }
 
-/* The descriptor, or -errno. */
+/* Returns the descriptor, or -errno. */
 static int open_ledger_file(const sl_chunk_folder *folder)
 {
     enum { FLAGS = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
@@ -90,7 +90,7 @@ static int open_ledger_file(const sl_chunk_folder *folder)
     return fd;
 }
 
-/* The folder was removed, or the ledger was: puts a new one in the place of the descriptor. */
+/* Opens a new ledger under the same descriptor, after the folder or the ledger was removed. */
 static int open_again(const sl_chunk_ledger *ledger)
 {
     int fd = open_ledger_file(ledger->folder);
@@ -136,7 +136,10 @@ static int ledger_recount(const sl_chunk_ledger *ledger, ledger_state *state)
 
 /* ---- changing ---- */
 
-/* -EAGAIN: another process has it for too long; -ECANCELED: the thread is to stop. */
+/*
+ * Waits for the lock. -EAGAIN: another process has held it for too long; -ECANCELED: the thread is
+ * to stop.
+ */
 static int wait_for_change(int fd)
 {
     const uint64_t until = sl_now_ns() + LOCK_NS;
@@ -152,7 +155,7 @@ static int wait_for_change(int fd)
     }
 }
 
-/* Locks a ledger that has a name. */
+/* Locks a ledger that still has its name. */
 static int lock_ledger(const sl_chunk_ledger *ledger)
 {
     struct stat facts;
@@ -170,7 +173,7 @@ static int lock_ledger(const sl_chunk_ledger *ledger)
     return -EAGAIN;
 }
 
-/* 0: ledger_end unlocks. */
+/* Locks and reads the ledger. 0: ledger_end must unlock it. */
 static int ledger_begin(sl_chunk_ledger *ledger, ledger_state *state)
 {
     if (ledger->fd < 0) {
@@ -179,7 +182,7 @@ static int ledger_begin(sl_chunk_ledger *ledger, ledger_state *state)
     sl_lock(&ledger->mutex);
     int failed = lock_ledger(ledger);
     if (failed == 0 && !ledger_load(ledger->fd, state)) {
-        /* Relaxed, as everywhere: the quota is a number by itself. */
+        /* relaxed, as everywhere: the quota is an independent number */
         *state = (ledger_state){
             .largest = atomic_load_explicit(&ledger->quota, memory_order_relaxed), .in_use = 1};
         failed = ledger_recount(ledger, state);
@@ -201,7 +204,7 @@ static int ledger_end(sl_chunk_ledger *ledger, const ledger_state *state)
     return failed;
 }
 
-/* True if no other process has the folder open; this one has it in any case afterwards. */
+/* Returns true if no other process has the folder open; afterwards, this one has. */
 static bool ledger_is_alone(const sl_chunk_ledger *ledger)
 {
     const bool alone = sl_chunk_lock(ledger->fd, F_WRLCK, BYTE_PRESENT) == 0;
@@ -219,7 +222,7 @@ static uint64_t quota_of(const sl_chunk_ledger *ledger, uint64_t most_bytes, uin
     return (free_bytes + sl_min_u64(kept, UINT64_MAX - free_bytes)) / 10 * 9;
 }
 
-/* Changes with each file that is added or removed, by whomever. */
+/* Returns a time that changes whenever anyone adds or removes a file. */
 static uint64_t folder_time(const sl_chunk_folder *folder)
 {
     struct stat facts;
@@ -233,7 +236,7 @@ static int ledger_enter(sl_chunk_ledger *ledger, uint64_t most_bytes, bool first
     ledger_state state;
     int failed = ledger_begin(ledger, &state);
     if (failed != 0) {
-        /* Relaxed, as everywhere: the quota is a number by itself. */
+        /* relaxed, as everywhere: the quota is an independent number */
         atomic_store_explicit(&ledger->quota, quota_of(ledger, most_bytes, 0),
                               memory_order_relaxed);
         return failed;
@@ -245,7 +248,7 @@ static int ledger_enter(sl_chunk_ledger *ledger, uint64_t most_bytes, bool first
     }
     const bool shares = most_bytes == 0 && !alone && state.largest > 0;
     const uint64_t quota = shares ? state.largest : quota_of(ledger, most_bytes, state.kept);
-    /* Relaxed, as above. */
+    /* relaxed, as above */
     atomic_store_explicit(&ledger->quota, quota, memory_order_relaxed);
     state.largest = alone ? quota : sl_max_u64(state.largest, quota);
     state.in_use = 1;
@@ -300,7 +303,7 @@ void sl_chunk_ledger_close(sl_chunk_ledger *ledger)
             state.in_use = 0;
             state.closed = folder_time(ledger->folder);
         }
-        /* A forked child may have the description open for longer. */
+        /* a forked child may have the description open for longer */
         (void)sl_chunk_lock(ledger->fd, F_UNLCK, BYTE_PRESENT);
         (void)ledger_end(ledger, &state);
     }
@@ -315,7 +318,7 @@ int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost, int (*name)(void
     if (failed != 0) {
         return failed;
     }
-    /* Relaxed: the quota is a number by itself. */
+    /* relaxed: the quota is an independent number */
     const uint64_t quota = atomic_load_explicit(&ledger->quota, memory_order_relaxed);
     if (state.kept > quota || cost > quota - state.kept) {
         (void)ledger_end(ledger, &state);
@@ -327,7 +330,8 @@ int sl_chunk_ledger_add(sl_chunk_ledger *ledger, uint64_t cost, int (*name)(void
         return failed;
     }
     state.kept += cost;
-    (void)ledger_end(ledger, &state); /* if that fails, whoever lists the folder counts again */
+    (void)ledger_end(ledger,
+                     &state); /* if that fails, the next listing of the folder counts again */
     return 0;
 }
 
@@ -365,10 +369,10 @@ bool sl_chunk_ledger_read(const sl_chunk_ledger *ledger, sl_chunk_count *count)
     if (ledger->fd < 0 || fstat(ledger->fd, &facts) != 0) {
         return false;
     }
-    if (facts.st_nlink == 0) { /* the folder was removed, with all that it had */
+    if (facts.st_nlink == 0) { /* the folder was removed with all its contents */
         return true;
     }
-    for (int i = 0; i < TRIES; i++) { /* a change in the middle spoils the checksum */
+    for (int i = 0; i < TRIES; i++) { /* a concurrent change makes the checksum fail */
         if (ledger_load(ledger->fd, &state)) {
             *count = (sl_chunk_count){.kept = state.kept, .largest = state.largest};
             return true;

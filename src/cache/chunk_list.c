@@ -30,8 +30,8 @@ typedef struct list_object {
 
 typedef struct listing {
     sl_chunk_folder folder;
-    sl_chunk_ledger ledger; /* its fd is -1 where nothing is removed */
-    list_file *files;       /* by object and number; owned */
+    sl_chunk_ledger ledger; /* its fd is -1 if nothing is removed */
+    list_file *files;       /* sorted by object and number; owned */
     uint64_t file_count, file_capacity;
     list_object *objects; /* owned */
     uint64_t object_count, object_capacity;
@@ -80,7 +80,7 @@ static void listing_close(listing *list)
     sl_chunk_folder_close(&list->folder);
 }
 
-/* OK: listing_close. */
+/* Opens a listing. OK: call listing_close. */
 static sluice_status listing_open(listing *list, const char *folder, bool changes,
                                   sluice_error *error)
 {
@@ -109,7 +109,7 @@ static sluice_status listing_open(listing *list, const char *folder, bool change
     return SLUICE_OK;
 }
 
-/* Opens a file, and reads its tail. The descriptor, or -1; UNREAD with errno. */
+/* Opens a file and reads its tail. Returns the descriptor, or -1; UNREAD with errno. */
 static int list_read(const listing *list, const list_file *file, sl_chunk_tail *tail,
                      sl_chunk_check *check)
 {
@@ -127,7 +127,7 @@ static int list_read(const listing *list, const list_file *file, sl_chunk_tail *
     return fd;
 }
 
-/* The end of the files of the object that `first` is of. */
+/* Returns the end of the files that belong to the same object as `first`. */
 static uint64_t end_of_object(const listing *list, uint64_t first)
 {
     uint64_t end = first + 1;
@@ -137,7 +137,7 @@ static uint64_t end_of_object(const listing *list, uint64_t first)
     return end;
 }
 
-/* Finds out which object some files are of, from the first of them that is whole. */
+/* Identifies the object of some files by the first complete one. */
 static bool read_listed_object(const listing *list, uint64_t first, uint64_t end,
                                sl_chunk_tail *tail)
 {
@@ -230,7 +230,7 @@ static bool list_remove(listing *list, const list_file *file)
     return sl_chunk_ledger_remove(&list->ledger, name);
 }
 
-/* A chunk that is damaged goes, unless another process was faster. */
+/* Removes a damaged chunk, unless another process was faster. */
 static sluice_status remove_damaged_file(listing *list, const list_file *file, sl_chunk_work *work,
                                          sluice_error *error)
 {
@@ -244,7 +244,7 @@ static sluice_status remove_damaged_file(listing *list, const list_file *file, s
     return SLUICE_OK;
 }
 
-/* A chunk that was removed meanwhile, or became a link, is not one any more. */
+/* Returns whether an error means that a chunk is gone: removed meanwhile, or replaced by a link. */
 static bool is_still_a_chunk(int failed)
 {
     return failed != ENOENT && failed != EINVAL && failed != ELOOP;
@@ -304,7 +304,7 @@ static sluice_status empty_object(listing *list, uint64_t first, uint64_t end,
         if (list_remove(list, file)) {
             work->chunks++;
             work->bytes += file->bytes;
-        } else if (errno != ENOENT) { /* else another process was faster */
+        } else if (errno != ENOENT) { /* otherwise another process was faster */
             return sl_error_file(error, SLUICE_IO, STAGE, errno, list->folder.path, -1,
                                  "cannot remove a chunk");
         }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chunk_list: what a folder of chunks has, for programs that manage it.
+ * chunk_list: lists the contents of a folder of chunks, for programs that manage it.
  *
  * Purpose: lists the objects, verifies all checksums, and removes chunks, without opening a
- * dataset, while other processes may use the folder. A folder without chunks has none, which is no
- * error. Memory: 40 bytes a file. Stops as its thread does. Threads: any.
+ * dataset, while other processes may use the folder. A folder without chunks is not an error.
+ * Memory: 40 bytes per file. Observes the thread's stop. Threads: any.
  */
 #ifndef SL_CHUNK_LIST_H
 #define SL_CHUNK_LIST_H
@@ -16,30 +16,34 @@
 typedef struct sl_chunk_listed {
     const char *address, *etag; /* valid during the call */
     uint64_t object_bytes;
-    uint64_t chunks, bytes; /* that are kept, without their tails */
+    uint64_t chunks, bytes; /* chunks kept, without their tails */
     int64_t used_s;         /* latest use of a chunk, seconds since 1970 */
 } sl_chunk_listed;
 
 typedef sluice_status (*sl_chunk_list_visit)(void *ctx, const sl_chunk_listed *object,
                                              sluice_error *error);
 
-/* Visits each object of which chunks are kept, in the order of address and ETag. Files that cannot
- * be read, or are damaged, are left out. Errors: IO, INVALID, NOMEM, CANCELED, a visit's. */
+/*
+ * Visits each object with kept chunks, ordered by address and ETag. Skips unreadable and damaged
+ * files. Errors: IO, INVALID, NOMEM, CANCELED, those of `visit`.
+ */
 sluice_status sl_chunk_list(const char *folder, sl_chunk_list_visit visit, void *ctx,
                             sluice_error *error);
 
 typedef struct sl_chunk_work {
-    uint64_t chunks, bytes;          /* good ones, or those that were removed */
+    uint64_t chunks, bytes;          /* valid or removed chunks */
     uint64_t damaged, damaged_bytes; /* removed */
 } sl_chunk_work;
-/* May be NULL; called after each file. */
+/* Called after each file; may be NULL. */
 typedef struct sl_chunk_progress {
     void (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes);
     void *ctx;
 } sl_chunk_progress;
 
-/* Reads all chunks, and removes those that are damaged. Errors as above; `work` counts what was
- * done until then. */
+/*
+ * Reads all chunks, and removes damaged ones. Errors as above; `work` counts what was done until
+ * then.
+ */
 sluice_status sl_chunk_list_verify(const char *folder, const sl_chunk_progress *progress,
                                    sl_chunk_work *work, sluice_error *error);
 /* Removes the chunks of addresses that begin with `prefix`; "" or NULL: all. */
@@ -47,8 +51,10 @@ sluice_status sl_chunk_list_empty(const char *folder, const char *prefix,
                                   const sl_chunk_progress *progress, sl_chunk_work *work,
                                   sluice_error *error);
 
-/* Finds another process that has the part of a chunk open, of the processes that this user may look
- * into. 0: there is none. */
+/*
+ * Finds another process that has the part of a chunk open, among those that this user may inspect.
+ * 0: none.
+ */
 long sl_chunk_find_writer(const char *folder);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chunk_space: how many bytes may be written, and removes chunks to make it more. Lists the folder
- * at most every 10 s: what is removed next comes from the list.
+ * chunk_space: determines how many bytes may be written, and removes chunks to make more space.
+ *
+ * Lists the folder at most every 10 s; the next removals come from the list.
  */
 #include "chunk_cache.h"
 #include "chunk_state.h"
@@ -52,7 +53,7 @@ static bool space_visit(void *ctx, const sl_chunk_found *found)
     return true;
 }
 
-/* The one used least recently is last. */
+/* Sorts by use; the least recently used one is last. */
 static int compare_candidates(const void *a, const void *b)
 {
     const sl_chunk_candidate *x = a;
@@ -66,7 +67,7 @@ static int compare_candidates(const void *a, const void *b)
     return x->key.chunk < y->key.chunk ? 1 : x->key.chunk > y->key.chunk ? -1 : 0;
 }
 
-/* Under the mutex of space. */
+/* The mutex of space must be held. */
 static void space_list(sl_chunk_cache *cache)
 {
     sl_chunk_count before;
@@ -131,7 +132,10 @@ bool sl_chunk_remove(sl_cached_object *object, uint64_t chunk)
     return removed;
 }
 
-/* True if nobody used it since it was listed, and this process does not have its object open. */
+/*
+ * Returns true if the chunk was not used since it was listed, and this process does not have its
+ * object open.
+ */
 static bool space_may_remove(sl_chunk_cache *cache, const sl_chunk_candidate *candidate)
 {
     struct stat facts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chunk_table: the chunks that are open, found by object and number, and the set of known files. */
+/* chunk_table: the table of open chunks by object and number, and the set of known files. */
 #include "checksum.h"
 #include "chunk_state.h"
 #include "memory.h"
@@ -107,7 +107,7 @@ static void idle_remove(sl_chunk_table *table, uint32_t entry)
     }
 }
 
-/* The entry is in no list any more. */
+/* Frees an entry that is in no list. */
 static void free_entry(sl_chunk_table *table, uint32_t entry, sl_chunk_left *left)
 {
     sl_chunk_entry *e = &table->entries[entry];
@@ -200,7 +200,7 @@ uint64_t sl_chunk_file_hash(sl_chunk_key key, const struct stat *facts)
     return hash != 0 ? hash : 1;
 }
 
-/* The slot of a file, or the free one where it would be. */
+/* Returns the slot of a file, or the free slot for it. */
 static uint64_t known_slot(const uint64_t *slots, uint64_t capacity, uint64_t file)
 {
     uint64_t at = file & (capacity - 1);
@@ -216,7 +216,7 @@ bool sl_chunk_is_known(const sl_chunk_known *known, uint64_t file)
            known->slots[known_slot(known->slots, known->capacity, file)] != 0;
 }
 
-/* Twice as many slots. Starts from nothing where that is too many, or there is no memory. */
+/* Doubles the number of slots. Empties the set if there would be too many, or no memory. */
 static bool known_grow(sl_chunk_known *known)
 {
     const uint64_t more = known->capacity > 0 ? known->capacity * 2 : KNOWN_FIRST;

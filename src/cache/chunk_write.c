@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chunk_write: writes a chunk to a part, which gets its name when it is complete. */
+/* chunk_write: writes a chunk to a part, which is renamed when it is complete. */
 #include "checksum.h"
 #include "chunk_cache.h"
 #include "chunk_state.h"
@@ -17,7 +17,7 @@
 enum { BEGIN_TRIES = 4 };
 
 struct sl_chunk_part {
-    sl_cached_object *object; /* whose uses it is one of */
+    sl_cached_object *object; /* counted in its uses */
     uint64_t chunk, cost;
     int fd;
     struct stat facts; /* of the empty file */
@@ -48,8 +48,10 @@ static bool name_exists(const sl_chunk_part *part)
     return fstatat(part->object->cache->folder.fd, part->name, &facts, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Locks a part that was just opened. 0, or -errno: EAGAIN, another writer has it; ESTALE, its
- * writer renamed or dropped it just before. */
+/*
+ * Locks a part that was just opened. Returns 0, or -errno: EAGAIN, another writer has it; ESTALE,
+ * its writer renamed or dropped it just before.
+ */
 static int part_lock(sl_chunk_part *part)
 {
     const int failed = sl_chunk_lock(part->fd, F_WRLCK, 0);
@@ -67,7 +69,7 @@ static int part_lock(sl_chunk_part *part)
                : -ESTALE;
 }
 
-/* Opens the part, and locks it. 0, or -errno as above. */
+/* Opens and locks the part. Returns 0, or -errno as above. */
 static int part_open(sl_chunk_part *part)
 {
     enum { FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
@@ -91,7 +93,7 @@ static int part_open(sl_chunk_part *part)
     return failed == -ESTALE ? -EAGAIN : failed;
 }
 
-/* The lock ends now, also where a forked child has the description open. */
+/* Closes the part and releases the lock, even if a forked child has the description open. */
 static void part_close(sl_chunk_part *part)
 {
     sl_chunk_cache *cache = part->object->cache;
@@ -99,7 +101,7 @@ static void part_close(sl_chunk_part *part)
         (void)sl_chunk_lock(part->fd, F_UNLCK, 0);
         (void)close(part->fd);
     }
-    /* Relaxed: a number by itself; another thread that sees it late leaves a chunk out. */
+    /* relaxed: an independent number; a thread that sees it late skips a chunk */
     atomic_fetch_sub_explicit(&cache->coming, part->cost, memory_order_relaxed);
     const sl_chunk_left left = {.fd = -1, .object = part->object};
     sl_lock(&cache->mutex);
@@ -136,7 +138,7 @@ static sl_chunk_part *part_new(sl_cached_object *object, uint64_t chunk)
     return part;
 }
 
-/* Where the name of a part is that of a link or a folder, nobody may have it. */
+/* Returns whether the name of the part belongs to a link or a folder, and so cannot be used. */
 static bool is_foreign_name(int failed)
 {
     return failed == -ELOOP || failed == -EISDIR || failed == -ENXIO;
@@ -157,10 +159,10 @@ sluice_status sl_chunk_begin(sl_cached_object *object, uint64_t chunk, sl_chunk_
     }
     sl_chunk_count_in(&cache->coming, made->cost);
     int failed = name_exists(made) ? -EEXIST : part_open(made);
-    if (failed == 0 && name_exists(made)) { /* since then */
+    if (failed == 0 && name_exists(made)) { /* created since then */
         failed = -EEXIST;
     }
-    if (failed == 0 && ftruncate(made->fd, 0) != 0) { /* of a writer that was killed */
+    if (failed == 0 && ftruncate(made->fd, 0) != 0) { /* left by a writer that was killed */
         failed = -errno;
     }
     if (failed == 0) {
@@ -177,7 +179,7 @@ sluice_status sl_chunk_begin(sl_cached_object *object, uint64_t chunk, sl_chunk_
 
 /* ---- keeping ---- */
 
-/* 0, or -errno. */
+/* Returns 0, or -errno. */
 static int write_all(int fd, const uint8_t *bytes, size_t count, uint64_t offset)
 {
     size_t done = 0;
@@ -206,7 +208,8 @@ static int write_whole_part(const sl_chunk_part *part, const void *bytes, size_t
     return failed < 0 ? failed : write_all(part->fd, encoded, length, count);
 }
 
-/* Gives the part its name, under the ledger's lock. 0, or -errno: ENOENT, the folder was removed.
+/*
+ * Renames the part, under the ledger's lock. Returns 0, or -errno: ENOENT, the folder was removed.
  */
 static int rename_part(void *ctx)
 {
@@ -218,7 +221,7 @@ static int rename_part(void *ctx)
     return renameat(folder->fd, part->part_name, folder->fd, part->name) == 0 ? 0 : -errno;
 }
 
-/* 0, or -errno as above; ENOSPC. */
+/* Renames and counts the part. Returns 0, or -errno as above; ENOSPC. */
 static int name_part(sl_chunk_part *part)
 {
     sl_chunk_cache *cache = part->object->cache;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chunk_writer: looks through /proc for who writes a chunk: its lock does not say that. */
+/* chunk_writer: searches /proc for the writer of a chunk, which its lock does not identify. */
 #include "chunk_file.h"
 #include "chunk_list.h"
 #include "store.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a process has a part in the folder open. */
+/* Returns whether a process has a part in the folder open. */
 static bool has_part_open(const char *pid, const char *folder)
 {
     char fds[64];

@@ -53,7 +53,7 @@ uint32_t sl_file_index_name(sl_file_index *index, const char *name)
     return number;
 }
 
-/* ---- what is left out, and links ---- */
+/* ---- omissions and links ---- */
 
 static sl_index_omission *index_omission_of(sl_file_index *index, uint32_t reason)
 {
@@ -130,7 +130,7 @@ enum {
     LINK_BYTES = 24,
     PACKING_SHIFT = 8
 };
-/* No sample is smaller: a record of RecordIO has a head of as much, the others more. */
+/* Minimum size of a sample: the head of a RecordIO record; others are larger. */
 enum { LEAST_SAMPLE_BYTES = 8, LEAST_LINK_BYTES = 512 };
 
 static uint8_t *encode_omissions(const sl_file_index *index, uint8_t *at)
@@ -210,7 +210,7 @@ static bool file_index_decode_names(sl_file_index *index, const uint8_t *names, 
     return true;
 }
 
-/* Samples are behind one another, in the file, or in whatever comes out of it. */
+/* Decodes samples, which are in order in the file, or in its unpacked bytes. */
 static bool decode_samples(sl_file_index *index, const uint8_t *at, uint64_t samples)
 {
     const uint8_t *sizes = at + samples * 8;
@@ -244,8 +244,10 @@ static bool decode_omissions(sl_file_index *index, const uint8_t *at, uint32_t c
     return true;
 }
 
-/* Whether a link may stand behind the one before, of which there are `own` of its sample by then,
- * with `bytes`. */
+/*
+ * Returns whether a link may follow the previous one, when its sample already has `own` links and
+ * `bytes`.
+ */
 static bool is_link_good(const sl_file_index *index, const sl_index_link *link, uint32_t own,
                          uint64_t bytes)
 {
@@ -258,7 +260,7 @@ static bool is_link_good(const sl_file_index *index, const sl_index_link *link, 
            link->bytes <= index->file.bytes - link->offset;
 }
 
-/* Behind the samples, in memory: links name them. */
+/* Decodes links; call after the samples, which links refer to. */
 static bool decode_links(sl_file_index *index, const uint8_t *at, uint64_t count)
 {
     uint32_t own = 0;

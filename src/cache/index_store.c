@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * index_store: finding, checking and writing kept indexes. Any thread. An index that does not
- * match its file exactly is ignored, and failing to write one is not an error.
+ * index_store: finds, checks and writes kept indexes. Any thread.
+ *
+ * An index that does not match its file exactly is ignored, and a failure to write one is not an
+ * error.
  */
 #include "index_store.h"
 
@@ -42,7 +44,10 @@ bool sl_index_store_folder(char *folder, size_t bytes)
     return good;
 }
 
-/* In the cache folder: the file's name, for people, and its whole path's checksum. */
+/*
+ * Writes the name in the cache folder: the file's name, for users, and the checksum of its whole
+ * path.
+ */
 static bool name_in_folder(char *name, size_t bytes, const char *path, const char *folder)
 {
     char real[SL_PATH_BYTES];
@@ -55,7 +60,7 @@ static bool name_in_folder(char *name, size_t bytes, const char *path, const cha
                             bytes);
 }
 
-/* Whether nobody else could have written what is open. */
+/* Returns whether nobody else could have written the open file. */
 static bool is_private(int fd)
 {
     struct stat facts;
@@ -63,13 +68,16 @@ static bool is_private(int fd)
            (facts.st_uid == geteuid() || facts.st_uid == 0);
 }
 
-/* Where an index is, and whose it is. */
+/* The location of an index, and the file it belongs to. */
 typedef struct kept {
     const char *name;
     bool in_folder;
 } kept;
 
-/* Bytes of an index for each of its file, which may be compressed, at most, and besides. */
+/*
+ * Limits of an index: bytes per byte of its file, which may be compressed, and an additional
+ * constant.
+ */
 enum { INDEX_A_BYTE = 64, INDEX_BESIDES = 64 << 20 };
 
 static bool index_store_is_possible(uint64_t bytes, uint64_t file_bytes)
@@ -77,7 +85,7 @@ static bool index_store_is_possible(uint64_t bytes, uint64_t file_bytes)
     return bytes <= INDEX_BESIDES || (bytes - INDEX_BESIDES) / INDEX_A_BYTE <= file_bytes;
 }
 
-/* The file is as long as its beginning says, which a sparse one is not asked to be. */
+/* Reads an index. Checks the size against its head first, so that a sparse file costs nothing. */
 static bool index_store_read_index(const kept *at, uint64_t file_bytes, uint8_t **bytes,
                                    size_t *size)
 {
@@ -179,7 +187,10 @@ static bool write_new(const char *path, const uint8_t *bytes, size_t size)
 
 void sl_index_store_keep(const sl_file_index *index, const char *path, const char *folder)
 {
-    /* Threads may keep the same file's index at once. Relaxed: a number that no other gets. */
+    /*
+     * distinguishes threads that keep the same file's index at once; relaxed: only uniqueness
+     * matters
+     */
     static atomic_uint count;
     char name[SL_PATH_BYTES];
     char temporary[SL_PATH_BYTES];
@@ -192,7 +203,7 @@ void sl_index_store_keep(const sl_file_index *index, const char *path, const cha
         !sl_index_store_make_folder(folder) || !sl_file_index_encode(index, &bytes, &size)) {
         return;
     }
-    (void)unlink(temporary); /* of a process of that number that was killed */
+    (void)unlink(temporary); /* left by a killed process with that number */
     if (!write_new(temporary, bytes, size) || rename(temporary, name) != 0) {
         (void)unlink(temporary);
     }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpacked_file: unpacks one file into the store, on the calling thread. Nothing gets its final
- * name before its size, hashes and checksums were checked and it was synced.
+ * unpacked_file: unpacks one file into the store, on the calling thread.
+ *
+ * A file gets its final name only after its size, hashes and checksums were checked and it was
+ * synced.
  */
 #include "unpacked_file.h"
 
@@ -19,8 +21,10 @@
 
 #define STAGE       "dataset"
 #define PIECE_BYTES ((size_t)1 << 20)
-/* How often is asked how much space there is, and what has to stay free: a hundredth of it, and at
- * most so much. */
+/*
+ * How often free space is checked, and how much must stay free: a hundredth of the file system, up
+ * to a maximum.
+ */
 #define ASK_BYTES    ((uint64_t)64 << 20)
 #define RESERVE_MOST ((uint64_t)1 << 30)
 enum { CHUNKS = 5, RESERVE_SHARE = 100 };
@@ -54,7 +58,7 @@ static sluice_status refuse_capacity(const writer *w, int sys_errno, sluice_erro
                          w->job->from, (unsigned long long)w->written);
 }
 
-/* What nobody told the size of does not fill a file system that others use. */
+/* Keeps a reserve: a file of unknown size must not fill a file system that others use. */
 static sluice_status keep_reserve(const writer *w, sluice_error *error)
 {
     struct statvfs facts;
@@ -145,7 +149,7 @@ static sluice_status unpacked_file_check(writer *w, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Whether it is still the one that it was, at its path, too. */
+/* Checks that the source is unmodified, also at its path. */
 static sluice_status check_source(const sl_unpack_job *job, sluice_error *error)
 {
     sl_handle file;

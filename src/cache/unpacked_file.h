@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpacked_file: what a compressed file holds, written to a file of its own.
+ * unpacked_file: writes the contents of a compressed file to a file of its own.
  *
- * Purpose: one file of the store (unpacked_store.h), from its first byte to its checks: never more
- * bytes than an index says, its hashes, the checksums of the compressed data, and that the
- * compressed file was the same one all the while. Of a size that nobody tells, a part of the file
- * system stays free. Blocks. Threads: any; each writes a file of its own. Memory: that of a stream
- * of 5 chunks (stream.h), and 1 MiB.
+ * Purpose: produces one file of the store (unpacked_store.h), including all checks: never more
+ * bytes than an index allows, the hashes, the checksums of the compressed data, and that the
+ * compressed file did not change meanwhile. If the size is unknown, a part of the file system stays
+ * free. Blocks. Threads: any; each writes its own file. Memory: a stream of 5 chunks (stream.h),
+ * and 1 MiB.
  */
 #ifndef SL_UNPACKED_FILE_H
 #define SL_UNPACKED_FILE_H
@@ -15,13 +15,13 @@
 
 #include <stdatomic.h>
 
-/* What an index tells of what comes out of a compressed file. */
+/* What an index says about the contents of a compressed file. */
 typedef struct sl_unpack_told {
-    uint64_t bytes[2];  /* that it is, one of them; 0: none. Both 0: any number */
-    const char *hashes; /* as digest_list.h has them; NULL: none */
+    uint64_t bytes[2];  /* possible sizes; 0: none. Both 0: any size */
+    const char *hashes; /* as in digest_list.h; NULL: none */
 } sl_unpack_told;
 
-/* Bytes that come out at most; 0: that is not told. */
+/* Returns the maximum unpacked size; 0: unknown. */
 static inline uint64_t sl_unpack_most(const sl_unpack_told *told)
 {
     return told->bytes[0] > told->bytes[1] ? told->bytes[0] : told->bytes[1];
@@ -29,18 +29,17 @@ static inline uint64_t sl_unpack_most(const sl_unpack_told *told)
 
 typedef struct sl_unpack_job {
     const char *from; /* the compressed file, */
-    sl_packed packed; /* and what it is */
+    sl_packed packed; /* and its packing */
     sl_unpack_told told;
-    const char *to;          /* file that is made, for the user alone, and must not be there */
-    int beat;                /* file whose time of modification says that work goes on; -1: none */
-    const atomic_bool *stop; /* set: it ends, with CANCELED */
+    const char *to;          /* file to create, for the user only; must not exist */
+    int beat;                /* file whose modification time shows progress; -1: none */
+    const atomic_bool *stop; /* when set, it ends with CANCELED */
 } sl_unpack_job;
 
 /*
- * Writes it, down to the storage; its time of modification is a whole second. Whatever is not right
- * leaves no file. Errors: IO (ENOSPC, EDQUOT, EFBIG: with the bytes that are needed; also: it was
- * changed meanwhile), CORRUPT (damaged, of another size or hash than is told), UNSUPPORTED,
- * CANCELED, NOMEM.
+ * Writes the file down to the storage; its modification time is a whole second. Leaves no file on
+ * error. Errors: IO (ENOSPC, EDQUOT, EFBIG: with the bytes needed; also: the source was modified
+ * meanwhile), CORRUPT (damaged, wrong size or hash), UNSUPPORTED, CANCELED, NOMEM.
  */
 sluice_status sl_unpacked_file_write(const sl_unpack_job *job, sluice_error *error);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpacked_store: names, locks and lists of the store of unpacked files. Its caller waits while
- * threads unpack what is missing. A file that has its final name is complete.
+ * unpacked_store: names, locks and lists of the store of unpacked files.
+ *
+ * Its caller waits while threads unpack missing files. A file with its final name is complete.
  */
 #include "unpacked_store.h"
 
@@ -33,7 +34,7 @@
 #define PART    ".part"
 #define WAIT_NS UINT64_C(20000000)
 
-/* Unpacking takes memory and a processor. */
+/* Limit on files unpacked at once: each takes memory and a CPU. */
 enum { UNPACKING_MAX = 16 };
 
 /* A compressed file of the list. */
@@ -41,8 +42,8 @@ typedef struct entry {
     uint32_t file; /* its number */
     sl_file_identity source;
     char *folder, *kept; /* owned */
-    bool there;          /* it was unpacked when that was looked for */
-    uint64_t claim;      /* bytes that come out of it at least, as the file says; 0: it does not */
+    bool there;          /* true if it was already unpacked when looked up */
+    uint64_t claim;      /* minimum unpacked size according to the file; 0: unknown */
 } entry;
 
 typedef struct store {
@@ -50,10 +51,10 @@ typedef struct store {
     const sl_unpacked_how *how;
     entry *entries;
     uint32_t count;
-    uint32_t *missing; /* those that are to be unpacked, by number */
+    uint32_t *missing; /* numbers of the files to unpack */
     uint32_t missing_count, first;
-    _Atomic uint32_t next; /* of the missing ones; relaxed: their entries were there before */
-    atomic_bool stop;      /* one has failed; relaxed: a hint */
+    _Atomic uint32_t next; /* next missing one; relaxed: the entries were made before the threads */
+    atomic_bool stop;      /* true if one failed; relaxed: a hint */
 } store;
 
 static sl_unpack_told told_of(const store *s, const entry *e)
@@ -68,7 +69,7 @@ static const char *unpacked_store_path_of(const store *s, const entry *e)
 
 /* ---- names ---- */
 
-/* Of what the file is, and of what is told of it. */
+/* Returns a checksum of the file's identity and of the index's data about it. */
 static uint64_t sum_key(const sl_file_identity *is, sl_packing packing, const sl_unpack_told *told)
 {
     sl_checksum_stream stream;
@@ -85,7 +86,7 @@ static uint64_t sum_key(const sl_file_identity *is, sl_packing packing, const sl
     return sl_checksum_value(&stream);
 }
 
-/* sl_malloc'd; NULL: no memory. */
+/* Joins a path in memory of sl_malloc; NULL: no memory. */
 static char *unpacked_store_join(const char *folder, const char *name)
 {
     const size_t bytes = strlen(folder) + strlen(name) + 2;
@@ -115,16 +116,19 @@ static sluice_status unpacked_store_name_entry(const store *s, entry *e, const c
     return SLUICE_OK;
 }
 
-/* ---- what is there ---- */
+/* ---- existing contents ---- */
 
-/* Nobody but the user, or root, can change it. */
+/* Returns whether only the user, or root, can change it. */
 static bool is_unshared(const struct stat *facts)
 {
     return (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
            (facts->st_uid == geteuid() || facts->st_uid == 0);
 }
 
-/* In a folder of another user the file could be exchanged after it was looked at. */
+/*
+ * Returns whether a valid unpacked file exists. In another user's folder, the file could be
+ * exchanged after the check.
+ */
 static bool is_kept(const store *s, const entry *e)
 {
     struct stat folder;
@@ -139,8 +143,10 @@ static bool is_kept(const store *s, const entry *e)
            (sl_unpack_most(&told) == 0 || bytes == told.bytes[0] || bytes == told.bytes[1]);
 }
 
-/* By the end of a gzip, modulo 2^32 and of its last member alone, or by the head of the first frame
- * of a zstd: so never more than there is in a file that is not damaged. */
+/*
+ * Reads the unpacked size from the end of a gzip (modulo 2^32, last member only) or from the first
+ * zstd frame's head. It is never more than the real size of an undamaged file.
+ */
 static uint64_t read_own_size(const char *path, sl_packing packing, uint64_t bytes)
 {
     enum { HEAD_BYTES = 18, TAIL_BYTES = 4, RATIO_MOST = 1032 /* of deflate */ };
@@ -155,7 +161,9 @@ static uint64_t read_own_size(const char *path, sl_packing packing, uint64_t byt
         const bool there =
             sl_handle_read(&handle, read, TAIL_BYTES, bytes - TAIL_BYTES, NULL) == SLUICE_OK;
         claim = there ? sl_load32(read) : 0;
-        claim = claim / RATIO_MOST <= bytes ? claim : 0; /* else these are not the end of a gzip */
+        claim = claim / RATIO_MOST <= bytes
+                    ? claim
+                    : 0; /* otherwise these bytes are not the end of a gzip */
     } else if (sl_handle_read(&handle, read, HEAD_BYTES, 0, NULL) == SLUICE_OK) {
         claim = sl_frame_claim((sl_bytes){read, HEAD_BYTES});
     }
@@ -191,8 +199,10 @@ static bool make_private(const char *folder)
     return mkdir(folder, 0700) == 0 || errno == EEXIST;
 }
 
-/* One of ours: a link would have what it leads to cleared up, and another user's folder what its
- * owner puts in its place. */
+/*
+ * Creates a folder of the user's own. A link would have the files at its target cleared, and in
+ * another user's folder the owner could replace files.
+ */
 static sluice_status make_own(const char *folder, sluice_error *error)
 {
     struct stat facts;
@@ -212,7 +222,7 @@ static sluice_status make_own(const char *folder, sluice_error *error)
                                "files");
 }
 
-/* With all above it. */
+/* Creates a folder with all its parents. */
 static sluice_status unpacked_store_make_folder(const char *folder, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
@@ -240,7 +250,7 @@ static sluice_status unpacked_store_make_folder(const char *folder, sluice_error
                                 "cannot create the folder for unpacked files");
 }
 
-/* Calls `visit` for what is called NAME + suffix in the folder of an entry. */
+/* Calls `visit` for each file NAME + suffix in the folder of an entry. */
 static void each_file(const entry *e, const char *suffix,
                       void (*visit)(const entry *e, const char *path, void *context), void *context)
 {
@@ -259,7 +269,7 @@ static void each_file(const entry *e, const char *suffix,
     }
 }
 
-/* But the one that is kept. */
+/* Removes a file, unless it is the kept one. */
 static void remove_other(const entry *e, const char *path, void *context)
 {
     (void)context;
@@ -287,9 +297,11 @@ static void add_blocks(const entry *e, const char *path, void *context)
     *bytes += stat(path, &facts) == 0 ? (uint64_t)facts.st_blocks * 512 : 0;
 }
 
-/* At least: of what no index tells, as much as the file says comes out, and hardly less than it
- * has. What others have written
- * of the same by now is taken off. */
+/*
+ * Returns the minimum number of bytes still needed: for files whose index lacks the size, the size
+ * according to the file, and hardly less than its compressed size. Subtracts what other processes
+ * have already written of them.
+ */
 static uint64_t missing_bytes(store *s, uint32_t *count)
 {
     uint64_t bytes = 0;
@@ -319,13 +331,13 @@ static sluice_status check_capacity(store *s, sluice_error *error)
         uint32_t count;
         const uint64_t wanted = missing_bytes(s, &count);
         if (statvfs(s->how->folder, &facts) != 0) {
-            return SLUICE_OK; /* writing will tell */
+            return SLUICE_OK; /* writing reports it */
         }
         const uint64_t there = (uint64_t)facts.f_bavail * facts.f_frsize;
         if (wanted <= there) {
             return SLUICE_OK;
         }
-        if (wanted >= before) { /* nobody else is at it */
+        if (wanted >= before) { /* nobody else is working on it */
             return sl_error_file(error, SLUICE_IO, STAGE, ENOSPC, s->how->folder, -1,
                                  "unpacking %u files (the first is %.512s) needs %llu bytes here, "
                                  "but only %llu are free",
@@ -340,8 +352,8 @@ static sluice_status check_capacity(store *s, sluice_error *error)
 
 typedef enum lock {
     LOCK_HELD,
-    LOCK_BUSY, /* somebody else has it */
-    LOCK_NONE  /* there are none here, or its holder does nothing */
+    LOCK_BUSY, /* another process or thread has it */
+    LOCK_NONE  /* no locks here, or the holder makes no progress */
 } lock;
 
 static lock try_lock(int fd)
@@ -354,11 +366,14 @@ static lock try_lock(int fd)
 
 static bool unpacked_store_is_stopped(const store *s)
 {
-    /* Relaxed: a thread that sees it late unpacks a little more. */
+    /* relaxed: a thread that sees it late unpacks a little more */
     return sl_stop_requested() || atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
-/* Until it is to be had, or not needed any more (BUSY), or not worth waiting for (NONE). */
+/*
+ * Waits until the lock is available, or not needed any more (BUSY), or not worth waiting for
+ * (NONE).
+ */
 static lock wait_for_lock(const store *s, const entry *e, int fd)
 {
     struct stat facts = {0};
@@ -385,8 +400,10 @@ static lock wait_for_lock(const store *s, const entry *e, int fd)
 
 static sluice_status write_part(store *s, const entry *e, int beat, sluice_error *error)
 {
-    /* Threads may unpack the same file where there are no locks. Relaxed: a number that no other
-     * gets. */
+    /*
+     * distinguishes threads that unpack the same file without locks; relaxed: only uniqueness
+     * matters
+     */
     static atomic_uint count;
     char name[64];
     (void)snprintf(name, sizeof(name), "%ld.%u" PART, (long)getpid(),
@@ -402,7 +419,7 @@ static sluice_status write_part(store *s, const entry *e, int beat, sluice_error
                                .to = part,
                                .beat = beat,
                                .stop = &s->stop};
-    (void)unlink(part); /* of a process of that number that was killed */
+    (void)unlink(part); /* left by a killed process with that number */
     sluice_status status = sl_unpacked_file_write(&job, error);
     if (status == SLUICE_OK && rename(part, e->kept) != 0 && !is_kept(s, e)) {
         status =
@@ -418,7 +435,7 @@ static sluice_status unpack_locked(store *s, const entry *e, lock held, int fd, 
     if (is_kept(s, e)) {
         return SLUICE_OK;
     }
-    if (held == LOCK_HELD) { /* who else writes here was killed, or has no locks */
+    if (held == LOCK_HELD) { /* any other writer here was killed, or has no locks */
         each_file(e, PART, remove_other, NULL);
     }
     const sluice_status status = write_part(s, e, fd, error);
@@ -431,7 +448,7 @@ static sluice_status unpack_locked(store *s, const entry *e, lock held, int fd, 
     return status;
 }
 
-/* Whether somebody else is at it comes to `*busy`, which is asked without waiting; NULL: waits. */
+/* Unpacks a file. `*busy`: set, without waiting, if another is working on it; NULL: waits. */
 static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_error *error)
 {
     char *path = unpacked_store_join(e->folder, "lock");
@@ -458,23 +475,23 @@ static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_e
         status = unpack_locked(s, e, held, fd, error);
     }
     if (held == LOCK_HELD) {
-        (void)flock(fd, LOCK_UN); /* closing does not: forked children have it open, too */
+        (void)flock(fd, LOCK_UN); /* closing is not enough: forked children have it open too */
     }
     (void)close(fd);
     return status;
 }
 
-/* The missing one that comes next; NULL: there is none. */
+/* Returns the next missing file; NULL: none. */
 static const entry *take_next(store *s)
 {
-    /* Relaxed: a number that no other thread gets; the entries are older than the threads. */
+    /* relaxed: only uniqueness matters; the entries are older than the threads */
     const uint32_t number = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
     return number < s->missing_count
                ? &s->entries[s->missing[(number + s->first) % s->missing_count]]
                : NULL;
 }
 
-/* First those that nobody is at; then those that somebody was. */
+/* Unpacks first the files that nobody works on, then those that were busy. */
 static sluice_status unpack_some(store *s, const entry **busy, sluice_error *error)
 {
     uint32_t count = 0;
@@ -492,7 +509,7 @@ static sluice_status unpack_some(store *s, const entry **busy, sluice_error *err
     return status;
 }
 
-/* A thread's work. */
+/* Runs the work of a thread. */
 static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
 {
     (void)number;
@@ -503,13 +520,13 @@ static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
                                : sl_no_memory(error, STAGE, "for %u files", s->missing_count);
     sl_free((void *)busy);
     if (status < 0) {
-        /* Relaxed: see unpacked_store_is_stopped. */
+        /* relaxed: see unpacked_store_is_stopped */
         atomic_store_explicit(&s->stop, true, memory_order_relaxed);
     }
     if (sl_stop_requested()) {
         return sl_stop_check(STAGE, error);
     }
-    return status == SLUICE_CANCELED ? SLUICE_OK : status; /* another thread's error is told */
+    return status == SLUICE_CANCELED ? SLUICE_OK : status; /* another thread's error is reported */
 }
 
 static sluice_status unpack_missing(store *s, sluice_error *error)
@@ -519,7 +536,7 @@ static sluice_status unpack_missing(store *s, sluice_error *error)
     if (status < 0) {
         return status;
     }
-    /* Each process begins with another one. */
+    /* each process begins with a different file */
     const uint64_t own[] = {sl_now_ns(), (uint64_t)getpid()};
     s->first = (uint32_t)(sl_checksum(own, sizeof(own)) % s->missing_count);
     uint32_t threads = sl_cpu_count();
@@ -539,7 +556,7 @@ static sluice_status unpack_missing(store *s, sluice_error *error)
 
 /* ---- the list ---- */
 
-/* As programs that unpack it call it. */
+/* Returns the length of the name that unpacking programs give the file. */
 static size_t plain_length(const char *name)
 {
     static const char *const suffixes[] = {".gz", ".zst"};

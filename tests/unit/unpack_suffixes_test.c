@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the file suffixes of fields with docs/formats/reading.md ("Unpack"), and checks that no two
- * fields of a dataset share a suffix. Case is ignored, since some file systems ignore it.
+ * Compares the file suffixes of fields with docs/formats/reading.md ("Unpack"), and checks that no
+ * two fields of a dataset share a suffix. Case is ignored, since some file systems ignore it.
  */
 #include "media.h"
 #include "suffixes.h"

@@ -2,9 +2,9 @@
 /*
  * mask_places: finds a folder of images and the folder of their label masks.
  *
- * Purpose: implements docs/formats/images.md, "Folders of masks": a fixed list of folder names, and a look
- * at the first masks (pair_look.h). The path is the parent of both folders, the folder of images,
- * or a list in ImageSets. Threads: any; blocks while it looks up names.
+ * Purpose: implements docs/formats/images.md, "Folders of masks": a fixed list of folder names, and
+ * a look at the first masks (pair_look.h). The path is the parent of both folders, the folder of
+ * images, or a list in ImageSets. Threads: any; blocks while it looks up names.
  */
 #ifndef SL_MASK_PLACES_H
 #define SL_MASK_PLACES_H
