@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/augment.h: they add steps of the table (augment/recipe/steps.h) to
- * the recipe. */
+/*
+ * augment: entry points of sluice/augment.h, which add steps of the table (augment/recipe/steps.h)
+ * to the recipe.
+ */
 #include "api.h"
 #include "error.h"
 #include "memory.h"
@@ -84,7 +86,7 @@ static sluice_status refuse_name(sluice_augment *recipe, const char *call, const
     return sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
 }
 
-/* The step of that name needs a function, not numbers. */
+/* Rejects the step of that name, which needs a function, not numbers. */
 static sluice_status refuse_native(sluice_augment *recipe)
 {
     return sl_recipe_refuse(
@@ -166,7 +168,7 @@ sluice_status sluice_augment_timm_numbers(const char *policy, double *numbers, s
     return SLUICE_OK;
 }
 
-/* A call of step `name`, whose first `count` arguments are given. */
+/* Adds step `name` with its first `count` arguments. */
 static sluice_status augment_add(sluice_augment *recipe, const char *name, const double *arguments,
                                  uint32_t count)
 {
@@ -229,7 +231,7 @@ sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean
     return augment_add(recipe, "normalize", arguments, 6);
 }
 
-/* Why a name of a native step is not one; NULL: it is. */
+/* Returns why the name of a native step is invalid; NULL: it is valid. */
 static const char *fault_of_name(const char *name)
 {
     size_t length = 0;
@@ -245,7 +247,7 @@ static const char *fault_of_name(const char *name)
     return length > 0 ? NULL : "the name is empty";
 }
 
-/* A native function with one owner, which has the user data then. NULL: no memory. */
+/* Makes a native function with one owner, which then owns the user data. NULL: no memory. */
 static sl_native *make_native(sluice_native_function function, void *user_data,
                               void (*free_user_data)(void *user_data), const char *name)
 {

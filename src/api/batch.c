@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/loader.h about one batch. */
+/* batch: entry points of sluice/loader.h for one batch. */
 #include "api.h"
 #include "dtype.h"
 #include "staging.h"
@@ -11,8 +11,10 @@ static bool batch_is_ours(const sluice_batch *batch)
     return sl_staging_is_ours(batch->staging);
 }
 
-/* The number of the part of that name or, without one, of column `column`; `*count` when there is
- * none of those that a consumer sees. */
+/*
+ * Returns the number of the part with a name or, without one, of column `column`; `*count` if it is
+ * not a part that consumers see.
+ */
 static uint32_t find_part(const sluice_batch *batch, uint32_t column, const char *name,
                           uint32_t *count)
 {
@@ -27,7 +29,7 @@ static uint32_t find_part(const sluice_batch *batch, uint32_t column, const char
     return *count;
 }
 
-/* The first dimension of an array. */
+/* Returns the first dimension of an array. */
 static int64_t batch_length_of(const sluice_batch *batch, const sl_part *part)
 {
     switch (part->role) {
@@ -40,8 +42,10 @@ static int64_t batch_length_of(const sluice_batch *batch, const sl_part *part)
     }
 }
 
-/* Dimension `i` of a row: of pictures of the batch's own size the first that is open is the height,
- * the second the width. */
+/*
+ * Returns dimension `i` of a row: for images of the batch's own size, the first variable dimension
+ * is the height, the second the width.
+ */
 static int64_t dimension_of(const sluice_batch *batch, const sl_part *part, uint32_t i)
 {
     const bool open = part->role == SL_PART_SIZED && part->shape[i] == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of remote data on a disk, without a loader (sluice/remote.h). */
+/* cache: manages the disk cache of remote data, without a loader (sluice/remote.h). */
 #include "api.h"
 #include "chunk_list.h"
 #include "error.h"
@@ -16,7 +16,7 @@ typedef struct cache_call {
     char folder[sizeof(((sl_remote_settings *)NULL)->cache)];
     int32_t (*visit)(void *user, const sluice_cache_entry *entry);
     void *user;
-    const char *prefix; /* of addresses to remove */
+    const char *prefix; /* prefix of the addresses to remove */
 } cache_call;
 
 static sluice_status find_folder(cache_call *call, const char *folder, sluice_error *error)
@@ -53,7 +53,7 @@ static sluice_status read_cache_options(cache_call *call, const sluice_cache_opt
     return status;
 }
 
-/* OK: cache_end. */
+/* Begins a call. OK: cache_end must follow. */
 static sluice_status cache_begin(cache_call *call, const char *folder,
                                  const sluice_cache_options *options, sluice_error *error)
 {
@@ -175,7 +175,7 @@ sluice_status sluice_cache_empty(const char *folder, const char *prefix,
 
 /* ---- filling ---- */
 
-/* Why none of a dataset's files can be kept. */
+/* Explains why none of a dataset's files can be kept. */
 static sluice_status explain_no_objects(sluice_error *error)
 {
     const sl_remote_settings *settings;
@@ -199,7 +199,7 @@ static sluice_status explain_no_objects(sluice_error *error)
     return status;
 }
 
-/* Bytes that were left although there is space for them. */
+/* Reports bytes that were not kept although there is space for them. */
 static sluice_status say_left(uint64_t bytes, const char *why, const char *folder,
                               sluice_error *error)
 {
@@ -216,7 +216,9 @@ static sluice_status say_left(uint64_t bytes, const char *why, const char *folde
                         why[0] != '\0' ? why : "another process was writing them: try again");
 }
 
-/* Where something was left although there is space for it, the store failed, or the disk did. */
+/*
+ * Explains why bytes were not kept although there is space for them: the store or the disk failed.
+ */
 static sluice_status explain_left(const sl_caching_stats *filled, const char *why,
                                   sluice_error *error)
 {

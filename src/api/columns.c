@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/columns.h: check what is asked for and keep a copy. */
+/* columns: entry points of sluice/columns.h: check requests and keep a copy. */
 #include "columns.h"
 
 #include "api.h"
@@ -41,9 +41,9 @@ sluice_status sluice_columns_get_error(const sluice_columns *columns, sluice_err
 
 /* ---- what can be checked without a dataset ---- */
 
-#define TINY 1e-20 /* 0, where 0 is the default */
+#define TINY 1e-20 /* 0 if 0 is the default */
 
-/* A name that errors, shells and JSON can carry as it is. */
+/* Returns whether errors, shells and JSON can contain the name unquoted. */
 static bool columns_is_name(const char *name, size_t capacity)
 {
     size_t length = 0;
@@ -63,7 +63,7 @@ static bool columns_takes(const sluice_column *c, const sluice_option *option)
     return option->kinds == 0 || (option->kinds & (UINT32_C(1) << c->kind)) != 0;
 }
 
-/* What is there and its kind does not take; NULL: nothing. */
+/* Returns a member that is set although the kind does not take it; NULL: none. */
 static const char *superfluous(const sluice_column *c)
 {
     const sluice_option *option;
@@ -128,7 +128,7 @@ static sl_document_rule rule_of(const sluice_column *c)
                                                              : c->fim_spm};
 }
 
-/* An id without its bit would be passed over. */
+/* Returns whether each id has its bit, without which it would be ignored. */
 static bool ids_are_good(const sluice_column *c)
 {
     const sl_document_rule rule = rule_of(c);
@@ -139,7 +139,7 @@ static bool ids_are_good(const sluice_column *c)
     return with_bits && (c->ids == 0 || c->kind == SLUICE_COLUMN_PACKED);
 }
 
-/* Whether an id of FIM is also another one that rows have. */
+/* Returns whether an id of FIM equals another id in rows. */
 static bool shares_fim_id(const sl_document_rule *rule)
 {
     for (uint32_t i = SL_ID_FIM_PREFIX; i <= SL_ID_FIM_SUFFIX; i++) {
@@ -152,7 +152,7 @@ static bool shares_fim_id(const sl_document_rule *rule)
     return false;
 }
 
-/* NULL: they are there, or are not needed. */
+/* Returns what is wrong with the ids of FIM; NULL: nothing, or they are not needed. */
 static const char *fim_fault(const sluice_column *c)
 {
     const uint32_t all = SLUICE_ID_FIM_PREFIX | SLUICE_ID_FIM_MIDDLE | SLUICE_ID_FIM_SUFFIX;
@@ -170,7 +170,7 @@ static const char *fim_fault(const sluice_column *c)
                                 : NULL;
 }
 
-/* What is wrong with a column; NULL: nothing that can be seen here. */
+/* Returns what is wrong with a column; NULL: nothing that can be checked here. */
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
     if (!sl_columns_have_kind(c->kind)) {
@@ -246,7 +246,7 @@ static sluice_status columns_refuse(sluice_columns *columns, const sluice_column
                         name != NULL ? name : "", why);
 }
 
-/* A name that was checked; NULL: "". */
+/* Copies a checked name; NULL: "". */
 static void copy_name(char *to, const char *name)
 {
     if (name != NULL) {
@@ -254,9 +254,9 @@ static void copy_name(char *to, const char *name)
     }
 }
 
-#define IGNORED 255 /* torchvision's, and that of VOC's masks */
+#define IGNORED 255 /* the value of torchvision, and of VOC's masks */
 
-/* What columns have that follow a picture. */
+/* Keeps the options of columns that follow an image. */
 static void keep_followed(sl_column_request *request, const sluice_column *c)
 {
     request->fill = c->fill;
@@ -386,7 +386,7 @@ sluice_status sluice_dataset_natural_column(const sluice_dataset *dataset, uint3
     return sl_api_write_struct(column, &full, sizeof(full));
 }
 
-/* ---- what is asked for most ---- */
+/* ---- common requests ---- */
 
 #define COLUMN(of, from) .struct_size = sizeof(sluice_column), .kind = (of), .field = (from)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The version, errors as text, and what statuses and dtypes are to other programs. */
+/* common: the version, errors as text, and statuses and dtypes for other programs. */
 #include "dtype.h"
 #include "error.h"
 #include "minmax.h"
@@ -62,11 +62,11 @@ sluice_status sluice_dtype_dlpack(sluice_dtype dtype, uint8_t *code, uint8_t *bi
 
 /* ---- errors ---- */
 
-/* A text that is written to a buffer that may be too short for it. */
+/* A text written to a buffer that may be too small for it. */
 typedef struct text {
     char *buffer;
-    size_t bytes;  /* space */
-    size_t length; /* of the whole text so far, cut or not */
+    size_t bytes;  /* size of the buffer */
+    size_t length; /* length of the whole text so far, including a truncated part */
 } text;
 
 static void common_add(text *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -82,7 +82,7 @@ static void common_add(text *to, const char *format, ...)
     to->length += length < 0 ? 0 : (size_t)length;
 }
 
-/* What may come from data: `field` has `capacity` bytes, with or without a NUL. */
+/* Adds text that may come from data: `field` has `capacity` bytes, with or without a NUL. */
 static void add_safe(text *to, const char *field, size_t capacity)
 {
     const size_t at = sl_min_size(to->length, to->bytes);
@@ -90,7 +90,7 @@ static void add_safe(text *to, const char *field, size_t capacity)
         sl_safe_text(to->bytes == at ? NULL : to->buffer + at, to->bytes - at, field, capacity);
 }
 
-/* What the caller's struct has of it; the rest is not known. */
+/* Returns the known part of the caller's struct. */
 static sluice_error whole(const sluice_error *given)
 {
     sluice_error error;

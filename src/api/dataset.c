@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/dataset.h. */
+/* dataset: entry points of sluice/dataset.h. */
 #include "dataset.h"
 #include "api.h"
 #include "cpu.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Unless more is asked for. */
+/* default limit */
 #define OPEN_MEMORY_MAX ((uint64_t)8 << 30)
 
 static sluice_status open_flat(sl_dataset **dataset, const char *const *paths, size_t count,
@@ -67,7 +67,7 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
     return status;
 }
 
-/* Says that what was not to be had is what opening may take. */
+/* Adds to a NOMEM error that opening reached its memory limit. */
 static sluice_status dataset_refuse_memory(uint64_t limit_bytes, sluice_error *error)
 {
     sl_error_add(error, SIZE_MAX,
@@ -94,12 +94,12 @@ static sluice_status open_within_memory(sl_dataset **dataset, const char *const 
         sl_omissions_warn(&(*dataset)->omissions, (*dataset)->info.samples, &(*dataset)->warnings);
     }
     (void)sl_memory_work_under(before);
-    /* Relaxed: the threads that set it have been joined. */
+    /* relaxed: the threads that set it have been joined */
     const bool met = atomic_load_explicit(&limit.met, memory_order_relaxed);
     return status == SLUICE_NOMEM && met ? dataset_refuse_memory(bytes, error) : status;
 }
 
-/* A dataset that was opened while the stop was set may lack something that could not be read. */
+/* Opens a dataset. One opened while the stop was set may lack data that could not be read. */
 static sluice_status open_until_stopped(sl_dataset **dataset, const char *const *paths,
                                         size_t count, const sluice_dataset_options *own,
                                         sluice_error *error)
@@ -202,7 +202,7 @@ const char *sluice_dataset_describe(const sluice_dataset *dataset)
     return dataset != NULL ? sl_api_const_dataset(dataset)->kind : "";
 }
 
-/* How a value of the field looks in memory. */
+/* Sets the type of a field's values in memory. */
 static void dataset_set_type(sluice_field *field, const sl_field *own)
 {
     field->type = (int32_t)own->type;
@@ -316,7 +316,7 @@ const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t lab
     return own != NULL ? sl_dataset_class_name(own, label) : NULL;
 }
 
-/* NULL: there is no such field of that type, or the sample lacks it. */
+/* Returns a value; NULL: no such field of that type, or the sample lacks it. */
 static const sl_value *dataset_value_of(const sl_dataset *dataset, const sl_values *values,
                                         const char *name, sluice_field_type type)
 {
@@ -342,7 +342,7 @@ static uint32_t annotated_pixels(const sl_value *value)
                : 0;
 }
 
-/* The size that the annotations name, of a sample whose fields are known without reading a file. */
+/* Adds the annotated size of a sample whose fields are known without reading a file. */
 static void add_annotated_size(const sl_dataset *dataset, const sl_sample *sample,
                                sluice_sample_info *info)
 {
@@ -477,7 +477,7 @@ sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
     sluice_status status =
         check_verify_options(sl_api_const_dataset(dataset), &own, options, &reason);
     if (sl_api_const_dataset(dataset)->info.front_to_back != 0) {
-        own.workers = 1; /* samples in their order */
+        own.workers = 1; /* samples in order */
     }
     if (status == SLUICE_OK) {
         status = sl_verify(sl_api_const_dataset(dataset), &own, SL_VERIFY_ALL, &found, &reason);

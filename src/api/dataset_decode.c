@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_dataset_decode: one picture of one sample, whole. */
+/* dataset_decode: implements sluice_dataset_decode: one whole image of one sample. */
 #include "api.h"
 #include "dataset.h"
 #include "decoder.h"
@@ -27,7 +27,7 @@ static sluice_status dataset_decode_check(sluice_pixels *own, const sluice_pixel
     return SLUICE_OK;
 }
 
-/* SL_FIELD_NONE, and why in `error`, where there is none of pictures. */
+/* Returns the image field; SL_FIELD_NONE if there is none, with the reason in `error`. */
 static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_error *error)
 {
     const uint32_t field = sl_dataset_field(dataset, name);
@@ -46,14 +46,14 @@ static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_e
     return SL_FIELD_NONE;
 }
 
-/* What of a sample is decoded, and what says which way up. */
+/* The image to decode, and what determines its orientation. */
 typedef struct wanted {
     const sl_value *image;
     sluice_orientation orientation; /* of its field */
-    int64_t annotated[2];           /* width and height; 0: nobody knows */
+    int64_t annotated[2];           /* width and height; 0: unknown */
 } wanted;
 
-/* As a loader without columns that follow the picture turns it. */
+/* Orients the image like a loader without columns that follow it. */
 static sluice_status turn(sl_decoder *decoder, const wanted *of, sluice_exif exif,
                           sl_picture *picture, sluice_error *error)
 {
@@ -66,7 +66,7 @@ static sluice_status turn(sl_decoder *decoder, const wanted *of, sluice_exif exi
     return status;
 }
 
-/* Whole; AGAIN with its size where the buffer is too small. */
+/* Decodes the whole image; AGAIN with its size if the buffer is too small. */
 static sluice_status decode_to(sl_decoder *decoder, const wanted *of, sluice_pixels *own,
                                sluice_error *error)
 {
@@ -106,7 +106,7 @@ static sluice_status decode_value(const wanted *of, sluice_pixels *own, sluice_e
     return status;
 }
 
-/* The field of a side of what was annotated, where that decides; SL_FIELD_NONE. */
+/* Returns the field of one side of the annotated size, if that matters; SL_FIELD_NONE. */
 static uint32_t find_side(const sl_dataset *dataset, uint32_t image, sluice_role role)
 {
     const sl_field *fields = dataset->fields;

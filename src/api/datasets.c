@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/datasets.h. */
+/* datasets: entry points of sluice/datasets.h. */
 #include "api.h"
 #include "condition.h"
 #include "error.h"
@@ -25,7 +25,7 @@ static sluice_status datasets_check_names(const char *const *names, uint32_t cou
     return SLUICE_OK;
 }
 
-/* The datasets that a call was given; INVALID when one is missing. */
+/* Checks the datasets given to a call; INVALID if one is missing. */
 static sluice_status check_datasets(sluice_dataset *const *datasets, size_t count,
                                     sluice_error *error)
 {
@@ -41,7 +41,7 @@ static sluice_status check_datasets(sluice_dataset *const *datasets, size_t coun
     return SLUICE_OK;
 }
 
-/* The public handle is the internal object. */
+/* the public handle is the internal object */
 static sl_dataset *const *own_datasets(sluice_dataset *const *datasets)
 {
     return (sl_dataset *const *)(const void *)datasets;
@@ -117,7 +117,7 @@ typedef struct numbers {
     int64_t *integers; /* or NULL, and: */
     double *floats;
     uint8_t *present; /* may be NULL */
-    bool counts;      /* the field is a tensor, of which rows are counted, to `integers` */
+    bool counts;      /* true if the field is a tensor whose rows are counted into `integers` */
 } numbers;
 
 static void datasets_take_number(void *ctx, uint64_t index, const sl_values *values)
@@ -180,7 +180,7 @@ sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset, const c
 
 /* ---- subsets ---- */
 
-/* A bit for each sample, those of a step of the scan in words of its own. */
+/* A bit per sample; each step of the scan has words of its own. */
 typedef struct marks {
     const sl_condition *condition;
     uint64_t *words;

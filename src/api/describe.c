@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/describe.h. */
+/* describe: entry points of sluice/describe.h. */
 #include "api.h"
 #include "error.h"
 #include "options.h"

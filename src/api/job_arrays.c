@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job_arrays: the variables of each scheduler, checked and compared. Pure except for the
- * environment. Schedulers that disagree, and indices that do not say which part a job has, are an
- * error, never a guess. Sources: the manuals of sbatch, bsub and qsub (SGE, PBS Professional,
- * Torque), of Kubernetes' Indexed Jobs, and of AWS Batch's job environment variables.
+ * job_arrays: checks and compares the variables of each scheduler. Pure except for the environment.
+ *
+ * Schedulers that disagree, and indices that do not determine a job's part, are an error, never a
+ * guess. Sources: the manuals of sbatch, bsub and qsub (SGE, PBS Professional, Torque), of
+ * Kubernetes' Indexed Jobs, and of AWS Batch's job environment variables.
  */
 #include "job_arrays.h"
 
@@ -25,8 +26,8 @@
 typedef struct scheduler {
     const char *name, *index;
     const char *count, *first, *last, *step;
-    const char *outside; /* the index of a job that is in no array */
-    uint32_t origin;     /* the first index, where no variable has it */
+    const char *outside; /* the index of a job outside any array */
+    uint32_t origin;     /* the first index, if no variable has it */
 } scheduler;
 
 enum { SLURM, KUBERNETES, AWS_BATCH, LSF, SGE, PBS, TORQUE, SCHEDULERS };
@@ -58,11 +59,11 @@ static const scheduler schedulers[SCHEDULERS] = {
     [TORQUE] = {.name = "Torque", .index = "PBS_ARRAYID"},
 };
 
-/* What one scheduler says. */
+/* The data of one scheduler. */
 typedef struct claim {
-    const scheduler *of; /* NULL: nothing */
+    const scheduler *of; /* NULL: none */
     uint32_t index, first;
-    uint32_t count; /* 0: it does not say */
+    uint32_t count; /* 0: unknown */
 } claim;
 
 typedef struct search {
@@ -76,7 +77,7 @@ static const char *job_value_of(const search *find, const char *name)
     return value == NULL || *value == '\0' ? NULL : value;
 }
 
-/* `*number` stays where the variable is not set. */
+/* Reads a number; `*number` is unchanged if the variable is not set. */
 static sluice_status job_read_number(const search *find, const char *name, uint32_t *number)
 {
     const char *value = job_value_of(find, name);
@@ -120,7 +121,7 @@ static sluice_status refuse_gaps(const search *find, const scheduler *of, uint32
                         of->count, count, first, last);
 }
 
-/* How many jobs there are, by their number or by their first and last index. */
+/* Determines the number of jobs, directly or from their first and last index. */
 static sluice_status read_count(const search *find, claim *made)
 {
     const scheduler *of = made->of;
@@ -177,7 +178,10 @@ static sluice_status refuse_contradiction(const search *find, const claim *a, co
                         b->index, b->first);
 }
 
-/* Another scheduler's claim: it must have the same part, and the same count if both say one. */
+/*
+ * Joins another scheduler's claim, which must have the same part, and the same count if both have
+ * one.
+ */
 static sluice_status join_claims(const search *find, claim *all, const claim *other)
 {
     if (all->of == NULL) {

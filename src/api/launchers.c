@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launchers: the variables of each launcher, checked and compared. Pure except for the environment,
- * whose values are untrusted. Launchers that disagree are an error, never a guess. The public entry
- * points of sluice/ranks.h are at the end.
+ * launchers: checks and compares the variables of each launcher. Pure except for the environment,
+ * whose values are untrusted.
+ *
+ * Launchers that disagree are an error, never a guess. The entry points of sluice/ranks.h are at
+ * the end.
  */
 #include "launchers.h"
 
@@ -19,14 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of variables; a second one is asked where the first is not set. */
+/* Names of variables; the second one is used if the first is not set. */
 typedef struct launcher {
     const char *name, *rank, *size[2], *local_rank[2], *local_size[2];
 } launcher;
 
 enum { TORCHRUN, OPEN_MPI, PMI, PALS, SLURM, LAUNCHERS };
 
-/* In the order in which they count. */
+/* In order of precedence. */
 static const launcher launchers[LAUNCHERS] = {
     [TORCHRUN] = {"torchrun", "RANK", {"WORLD_SIZE"}, {"LOCAL_RANK"}, {"LOCAL_WORLD_SIZE"}},
     [OPEN_MPI] = {"Open MPI",
@@ -47,15 +49,16 @@ static const launcher launchers[LAUNCHERS] = {
     [SLURM] = {"Slurm", "SLURM_PROCID", {"SLURM_NTASKS"}, {"SLURM_LOCALID"}, {NULL}},
 };
 
-/* The numbers of steps that are none: the shell of an allocation, a batch script, ... */
+/* Step numbers from here on are special: the shell of an allocation, a batch script, ... */
 static const uint32_t slurm_first_special_step = 0xfffffff0;
 
-/* What one launcher says. */
+/* The data of one launcher. */
 typedef struct claim {
-    bool there;     /* both of its variables */
-    bool passed_by; /* it is about other processes than those that train, or Slurm says it, too */
+    bool there;     /* true if both of its variables are set */
+    bool passed_by; /* true if it describes processes other than those that train, or Slurm agrees
+                       with it */
     uint32_t rank, size;
-    const char *size_name; /* the variable that was there */
+    const char *size_name; /* the variable that was set */
 } claim;
 
 typedef struct finder {
@@ -70,7 +73,7 @@ static const char *launchers_value_of(const finder *find, const char *name)
     return value == NULL || *value == '\0' ? NULL : value;
 }
 
-/* Below UINT32_MAX. */
+/* Parses a number below UINT32_MAX. */
 static bool launchers_parse(const char *text, uint32_t *number)
 {
     char *end;
@@ -93,7 +96,7 @@ static sluice_status launchers_read_number(const finder *find, const char *name,
     return SLUICE_OK;
 }
 
-/* The first of two names that is set and a number; else `*number` stays. */
+/* Reads the first of two names that is set to a number; otherwise `*number` is unchanged. */
 static void read_optional(const finder *find, const char *const names[2], uint32_t *number)
 {
     for (int i = 0; i < 2 && names[i] != NULL; i++) {
@@ -139,7 +142,7 @@ static sluice_status read_claim(finder *find, const launcher *of, claim *made)
     return status;
 }
 
-/* Whether Slurm started this process, and not just the shell or script that it comes from. */
+/* Returns whether Slurm started this process, not only the shell or script that it comes from. */
 static bool is_in_step(const finder *find)
 {
     uint32_t step = UINT32_MAX;
@@ -182,7 +185,7 @@ static sluice_status contradiction(const finder *find, int first, int second)
         find->claims[second].rank, find->claims[second].size);
 }
 
-/* The first that counts; LAUNCHERS: there is none. */
+/* Chooses the first one that counts; LAUNCHERS: none. */
 static sluice_status launchers_choose(finder *find, int *chosen)
 {
     *chosen = LAUNCHERS;
@@ -200,8 +203,10 @@ static sluice_status launchers_choose(finder *find, int *chosen)
     return SLUICE_OK;
 }
 
-/* Tasks of this step on this machine, of "2(x3),1": three machines with two, one with one. 0: not
- * known. */
+/*
+ * Returns the tasks of this step on this machine, from "2(x3),1": three machines with two, one with
+ * one. 0: unknown.
+ */
 static uint32_t slurm_local_size(const finder *find)
 {
     uint32_t node = 0;
@@ -253,7 +258,10 @@ static void fill_local(const finder *find, int chosen, sluice_ranks *ranks)
     }
 }
 
-/* Adds a variable's value to the job's name: letters, digits, '.', '_' and '-' as they are. */
+/*
+ * Adds a variable's value to the job's name; keeps only letters, digits, '.', '_' and '-'
+ * unchanged.
+ */
 static void add_to_job(const finder *find, const char *name, char *job, size_t bytes)
 {
     const char *value = launchers_value_of(find, name);
@@ -302,7 +310,7 @@ static void launchers_add(char *text, size_t bytes, const char *format, ...)
     va_end(arguments);
 }
 
-/* Also of claims that do not count, so that users see them. */
+/* Describes all claims, also ignored ones, for users. */
 static void launchers_describe(const finder *find, int chosen, sluice_ranks *ranks)
 {
     char *text = ranks->text;
@@ -397,7 +405,7 @@ sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel, 
         return SLUICE_INVALID;
     }
     sluice_error reason;
-    /* A newer program's struct is larger, and its tail may be anything: it is left alone. */
+    /* A newer program's struct is larger; its tail may contain anything and is not touched. */
     if (ranks->struct_size < offsetof(sluice_ranks, local_rank)) {
         sl_error_set(&reason, SLUICE_INVALID, "api", "struct_size of sluice_ranks is too small");
         return sl_api_fail(error, &reason);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launchers: which of several processes this is, from the variables of launchers.
+ * launchers: determines this process's rank from the variables of launchers.
  *
- * Purpose: the rules of sluice/ranks.h, over any environment, so that each can be tested.
- * Threads: pure, except for the environment.
- * Invariants: on OK rank < world_size, and texts are NUL-terminated. What variables hold is
- * untrusted: numbers are digits only and checked for range, texts are made safe.
+ * Purpose: the rules of sluice/ranks.h, for any environment, so that each can be tested. Threads:
+ * pure, except for the environment. Invariants: on OK rank < world_size, and texts are
+ * NUL-terminated. Values of variables are untrusted: numbers must be digits and in range, texts are
+ * made safe.
  */
 #ifndef SL_LAUNCHERS_H
 #define SL_LAUNCHERS_H
@@ -17,7 +17,7 @@ typedef struct sl_environment {
     const void *user;
 } sl_environment;
 
-/* Fills all of `ranks`. INVALID, and it is untouched: see sluice_ranks_find. */
+/* Fills `ranks` completely; unchanged with INVALID: see sluice_ranks_find. */
 sluice_status sl_ranks_find(const sl_environment *environment, sluice_ranks *ranks,
                             sluice_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/loader.h: check arguments, call, map. */
+/* loader: entry points of sluice/loader.h: check arguments, call, convert results. */
 #include "loader.h"
 
 #include "api.h"
@@ -28,7 +28,7 @@ sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset
     return status == SLUICE_OK ? status : sl_api_fail(error, &reason);
 }
 
-/* For whatever is wrong with the arguments of a call; the loader keeps the text. */
+/* Reports invalid arguments of a call; the loader keeps the text. */
 static sluice_status loader_refuse(sluice_loader *loader, const char *text)
 {
     sluice_error why;

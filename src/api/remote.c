@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How object stores are read, and what was read from them (sluice/remote.h). */
+/* remote: settings and statistics of reading from object stores (sluice/remote.h). */
 #include "api.h"
 #include "error.h"
 #include "hosts.h"
@@ -49,7 +49,7 @@ sluice_status sluice_remote_configure(const sluice_remote_config *config, sluice
     return status < 0 ? sl_api_fail(error, &reason) : SLUICE_OK;
 }
 
-/* ---- what was read ---- */
+/* ---- statistics ---- */
 
 static void add_host(sluice_remote_stats *sum, const sl_host_stats *host, uint64_t *most_bytes)
 {
@@ -92,7 +92,7 @@ static void add_cache(sluice_remote_stats *sum)
     const sl_remote_settings *settings = NULL;
     sl_chunk_cache_stats cache;
     if (sl_remote_settings_get(&settings, NULL) != SLUICE_OK) {
-        return; /* then nothing can be read either, which says why */
+        return; /* reading also fails then, and reports the reason */
     }
     sl_remote_settings_cache_stats(settings, &cache);
     sl_remote_settings_release(settings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine offers, where batches can live, and the recording of events. */
+/* system: describes this machine and the possible locations of batches, and records events. */
 #include "api.h"
 #include "backend.h"
 #include "cpu.h"
@@ -31,7 +31,7 @@ static void describe_io_uring(sluice_system *system)
              known ? kernel.release : "unknown version");
 }
 
-/* The kernel brackets the choice in force: "always [madvise] never". */
+/* Parses the current choice, which the kernel marks with brackets: "always [madvise] never". */
 static void describe_huge_pages(sluice_system *system)
 {
     char line[96] = "";

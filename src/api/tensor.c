@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/common.h about tensors. */
+/* tensor: entry points of sluice/common.h for tensors. */
 #include "api.h"
 #include "dtype.h"
 
 #include <stdbool.h>
 
-/* Whether [first, first + count) is within the first dimension. */
+/* Returns whether [first, first + count) is within the first dimension. */
 static bool is_within(const sluice_tensor *tensor, int64_t first, int64_t count)
 {
     return tensor->dims >= 1 && tensor->dims <= SLUICE_TENSOR_DIMS_MAX && first >= 0 &&
            count >= 0 && first <= tensor->shape[0] && count <= tensor->shape[0] - first;
 }
 
-/* What is between an entry of the first dimension and the next. False: no tensor is like this. */
+/* Computes the distance between entries of the first dimension. False: invalid for a tensor. */
 static bool entry_bytes(const sluice_tensor *tensor, uint64_t *bytes)
 {
     const size_t element = sluice_dtype_bytes((sluice_dtype)tensor->dtype);

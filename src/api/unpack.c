@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public entry points of sluice/unpack.h. */
+/* unpack: entry points of sluice/unpack.h. */
 #include "unpack.h"
 
 #include "api.h"
