@@ -200,7 +200,7 @@ def test_arrays_of_a_shape_that_is_known(tmp_path):
         with pytest.raises(sluice.UnsupportedError, match='"it": the number of elements of its list does not match'):
             data[number]
     assert plain(data[8]["it"]) == values[8]
-    with pytest.raises(sluice.InvalidError, match='"other": it holds lists of variable-length lists'):
+    with pytest.raises(sluice.InvalidError, match='"other": it contains lists of variable-length lists'):
         sluice.Dataset(tmp_path / "a.arrow", fields={"other": "other"})
 
 
@@ -219,7 +219,7 @@ def test_what_is_left_out(tmp_path):
     assert {left.reason: left.example for left in data.left_out} == {
         f"columns that cannot be read: c{i} ({what[:36]})": f"c{i}" for i, what in enumerate(found) if what}  # fmt: skip
     for i, what in enumerate(found):
-        with pytest.raises(sluice.Error, match=f'column "c{i}": (it holds {what}, which cannot be a field|what it holds|there is no)'):
+        with pytest.raises(sluice.Error, match=f'column "c{i}": (it holds {what}, which cannot be a field|what it holds|what it contains|there is no)'):
             sluice.Dataset(tmp_path / "a.arrow", fields={"x": f"c{i}"})
 
 

@@ -51,7 +51,7 @@ def test_pointers_come_first(tmp_path):
 
 def test_arrays_that_cannot_be_fields(tmp_path):
     numpy.savez(tmp_path / "a.npz", x=numpy.arange(6.0).reshape(3, 2), y=numpy.arange(3), meta=numpy.array(["a", "b", "c"]))
-    with pytest.raises(sluice.UnsupportedError, match=r'column "meta": .*choose the fields that are wanted \(fields={...}\) among the others: x, y'):
+    with pytest.raises(sluice.UnsupportedError, match=r'column "meta": .*choose the fields to read \(fields={...}\) among the others: x, y'):
         sluice.Dataset(tmp_path)
     assert list(sluice.Dataset(tmp_path, fields={"x": "x", "y": "y"}).fields) == ["x", "y"]
 

@@ -158,7 +158,7 @@ def test_a_datum_unlike_those_looked_at(tmp_path):
     assert data.fields["data"].shape == (3, 2, 2)
     with pytest.raises(sluice.CorruptError, match="contains no pixels"):
         data[file]
-    with pytest.raises(sluice.CorruptError, match="shape does not match"):
+    with pytest.raises(sluice.CorruptError, match="shape of its Caffe Datum differs"):
         data[wide]
     assert data[wide - 1]["label"] == 1
 

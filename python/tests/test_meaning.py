@@ -325,14 +325,14 @@ def test_a_mask_without_a_meaning(tmp_path):
 
 def test_pixels_would_forget_it(tmp_path):
     folder = masks(tmp_path / "folder", 3, True)
-    with pytest.raises(sluice.CorruptError, match='orientation 3, and the size of "mask" does not tell'):
+    with pytest.raises(sluice.CorruptError, match='orientation 3, and the size of "mask" does not show'):
         sluice.pack(folder, tmp_path / "packed", progress=False, raw=True)
 
 
-@pytest.mark.parametrize("picture, words", [((3, True), "its size does not tell"), ((6, True, None, None), "no width and height say")])
+@pytest.mark.parametrize("picture, words", [((3, True), "its size does not show"), ((6, True, None, None), "no width and height show")])
 def test_pixels_would_forget_boxes(tmp_path, picture, words):
     data = coco(tmp_path / "coco", [(1, True), picture])
-    with pytest.raises(sluice.CorruptError, match=f"EXIF orientation {picture[0]}, and {words} which way up"):
+    with pytest.raises(sluice.CorruptError, match=f"EXIF orientation {picture[0]}, and {words} in which orientation it was annotated"):
         sluice.pack(data, tmp_path / "packed", progress=False, raw=True)
 
 

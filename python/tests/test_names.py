@@ -67,7 +67,7 @@ def test_fields(photos):
     data = sluice.Dataset(photos)
     for call, words in (
         (lambda: data.read(0, "imgae"), 'unknown field "imgae": the fields are image, label'),
-        (lambda: data.decode(0, "imgae"), "the image fields are: image"),
+        (lambda: data.decode(0, "imgae"), "the image fields are image"),
         (lambda: data.numbers("labl"), 'unknown field "labl": the fields are image, label'),
         (lambda: data.where("labl < 1"), "the fields are: image, label"),
         (lambda: sluice.concat([data, data], fields=["labl"]), "its fields are: image, label"),

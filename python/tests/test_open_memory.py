@@ -159,7 +159,7 @@ def test_claimed_rows(tmp_path):
     pages = [dictionary_page(1, struct.pack("<q", 7), "ZSTD"), data_page(rows, run_of(0, rows, 0), "ZSTD")]
     parquet(tmp_path / "a.parquet", {"i": (parquets.INT64, 0, rows, pages)})
     name, text = look(tmp_path / "a.parquet")
-    assert name == "OutOfMemoryError" and "take 144 MiB" in text and "(memory_bytes of the Dataset)" in text
+    assert name == "OutOfMemoryError" and "need 144 MiB" in text and "(memory_bytes of the Dataset)" in text
     assert look(tmp_path / "a.parquet", memory_bytes=400 * MIB) == [rows, {"i": 7}]
     parquet(tmp_path / "b.parquet", {"i": (parquets.INT64, 0, 1 << 40, pages)})
     name, text = look(tmp_path / "b.parquet")

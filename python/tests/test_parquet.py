@@ -425,7 +425,7 @@ def test_what_is_left_out(tmp_path):
     assert left_out(data) == {
         "columns that cannot be read: tags (lists of texts)": (1, "tags"),
         "columns that cannot be read: when (timestamps of 96 bits)": (1, "when")}  # fmt: skip
-    with pytest.raises(sluice.InvalidError, match='column "tags": it holds lists of texts, which cannot be a field'):
+    with pytest.raises(sluice.InvalidError, match='column "tags": it contains lists of texts, which cannot be a field'):
         sluice.Dataset(tmp_path / "a.parquet", fields={"tags": "tags"})
 
 
@@ -758,7 +758,7 @@ def test_splits_of_shards_with_a_hash(tmp_path):
         assert [sample["x"] for sample in sluice.Dataset(path, split="test")] == [20, 21]
         with pytest.raises(sluice.InvalidError, match="the splits are test, train$"):
             sluice.Dataset(path, split="val")
-    with pytest.raises(sluice.InvalidError, match="of several splits: test, train: choose"):
+    with pytest.raises(sluice.InvalidError, match="belong to several splits: test, train: choose"):
         sluice.Dataset(tmp_path / "data")
 
 

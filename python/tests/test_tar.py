@@ -757,7 +757,7 @@ def test_lists_of_archives(tmp_path):
         ({"datasets": [{"shardlist": [{"nsamples": 5}]}]}, 'no "url"'),
         ({"datasets": [{"name": "x"}]}, 'an entry of its "datasets" has no list of archives'),
         ({"datasets": [7]}, 'an entry of its "datasets" has no list of archives'),
-        ({"datasets": [{"source_url": "other.json"}]}, '"other.json": a list that names another one'),
+        ({"datasets": [{"source_url": "other.json"}]}, '"other.json": a list that refers to another one'),
         ({"datasets": [{"base": "s3://x", "shardlist": shards}]}, "remote"),
         ({"datasets": [{"shardlist": shards[:1] * 2}, {"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}]},
             "lists 28 samples in its archives, which have 27"),

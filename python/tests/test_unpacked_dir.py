@@ -256,7 +256,7 @@ def test_bombs(tmp_path):
     assert peak() - begin < 96 << 20 and sum(path.stat().st_size for path in kept(store).values()) < 2 << 20
     for claim, shards in ((1 << 60, 1), ((1 << 63) - 1, 3)):  # the sum of the latter is more than 2^64
         change(folder, lambda i: [shard["raw_data"].update(bytes=claim) for shard in i["shards"][:shards]] and None)
-        with pytest.raises(sluice.IOError, match=r"needs \d{19,} bytes here, and \d+ are free") as caught:
+        with pytest.raises(sluice.IOError, match=r"needs \d{19,} bytes here, but only \d+ are free") as caught:
             sluice.Dataset(folder, unpacked_dir=store)
         assert caught.value.file == str(store) and caught.value.errno == 28
     before = sorted(store.rglob("*"))
@@ -392,13 +392,13 @@ def test_a_full_disk(tmp_path, small_disk):
     folder, store = tmp_path / "mds", small_disk / "store"
     samples = [{"blob": bytes(500000)} for _ in range(12)]
     mds.write(folder, {"blob": "bytes"}, samples, samples_per_shard=3, compression="gz")
-    with pytest.raises(sluice.IOError, match=r"unpacking 4 files .*shard.00000.mds.gz. needs 6\d{6} bytes here, and") as caught:
+    with pytest.raises(sluice.IOError, match=r"unpacking 4 files .*shard.00000.mds.gz. needs 6\d{6} bytes here, but") as caught:
         sluice.Dataset(folder, unpacked_dir=store)
     assert caught.value.errno == 28 and caught.value.file == str(store) and not list(store.iterdir())
     raw = write(tmp_path / "a.tar", [("a.bin", bytes(6 << 20))]).read_bytes()
     for name, packed in (("a.tar.gz", gzip.compress(raw)), ("a.tar.zst", zstds.compress(raw))):
         (tmp_path / name).write_bytes(packed)
-        with pytest.raises(sluice.IOError, match=rf"{name}. needs 62\d{{5}} bytes here, and") as caught:
+        with pytest.raises(sluice.IOError, match=rf"{name}. needs 62\d{{5}} bytes here, but") as caught:
             sluice.Dataset(tmp_path / name, unpacked_dir=store)
         assert caught.value.errno == 28 and not list(store.iterdir())
     (tmp_path / "b.tar.gz").write_bytes(gzip.compress(write(tmp_path / "b.tar", usual(12)).read_bytes()))  # all together

@@ -303,7 +303,7 @@ def test_other_meanings_are_not_mixed_up(tmp_path):
     a, b = sluice.Dataset(tmp_path / "a"), sluice.Dataset(tmp_path / "b")
     with pytest.raises(sluice.InvalidError, match='field "boxes" means "boxes, cxcywh in unknown units" in dataset 2'):
         a + b
-    with pytest.raises(sluice.InvalidError, match="no field that means the same in both; or rewrite one of them"):
+    with pytest.raises(sluice.InvalidError, match="no field has the same meaning in both; or rewrite one of them"):
         sluice.mix([a, b])
     with pytest.raises(sluice.StateError, match="there, but"):
         sluice.pack(b, tmp_path / "a", append=True, progress=False)

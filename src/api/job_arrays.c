@@ -157,9 +157,10 @@ static sluice_status job_read_claim(const search *find, claim *made)
 {
     const scheduler *of = made->of;
     if (of->first != NULL && job_value_of(find, of->first) == NULL) {
-        return sl_error_set(find->error, SLUICE_INVALID, STAGE,
-                            "%s is set, but %s, the first index, is not: set it, or " BY_HAND,
-                            of->index, of->first);
+        return sl_error_set(
+            find->error, SLUICE_INVALID, STAGE,
+            "%s is set and %s is not, which has the first index: set it, or " BY_HAND, of->index,
+            of->first);
     }
     made->first = of->origin;
     sluice_status status = job_read_number(find, of->index, &made->index);

@@ -178,7 +178,7 @@ static sluice_status contradiction(const finder *find, int first, int second)
     const launcher *b = &launchers[second];
     return sl_error_set(
         find->error, SLUICE_INVALID, "ranks",
-        "two launchers disagree: %s and %s (%s) give rank %u of %u, %s and %s (%s) rank %u of %u; "
+        "two launchers disagree: %s and %s (%s) say rank %u of %u, %s and %s (%s) rank %u of %u; "
         "unset one of them, or pass the rank and the number of ranks explicitly",
         a->rank, find->claims[first].size_name, a->name, find->claims[first].rank,
         find->claims[first].size, b->rank, find->claims[second].size_name, b->name,

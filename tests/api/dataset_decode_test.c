@@ -158,7 +158,7 @@ TEST(what_is_refused)
     expect(dataset, PHOTOS, "image", &good, SLUICE_INVALID, "sample 6");
     expect(dataset, 0, "label", &good, SLUICE_INVALID, "image field \"label\"");
     expect(dataset, 0, "none", &good, SLUICE_INVALID,
-           "image field \"none\"; the image fields are: image");
+           "unknown image field \"none\": the image fields are image");
     expect(NULL, 0, "image", &good, SLUICE_INVALID, "dataset");
     bad.exif = 3;
     expect(dataset, 0, "image", &bad, SLUICE_INVALID, "exif");

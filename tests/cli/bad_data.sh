@@ -19,7 +19,7 @@ run 3 pack broken refused
 says err "$(basename "$victim")"
 says err "--on-bad skip"
 run 2 info refused
-says err "an unfinished pack"
+says err "unfinished pack (it has a pack.journal"
 run 3 pack broken refused --json
 json '.exit_code == 3 and .interrupted == false'
 json '.error | .status == "corrupt" or .status == "unsupported"'

@@ -38,7 +38,7 @@ rm -r parts
 # As set by a launcher. Contradicting launchers are an error.
 RANK=0 WORLD_SIZE=2 run 0 pack photos parts "${size[@]}"
 says out "part 0 of 2: "
-refuses 1 "of 2 parts, counted from 0, 1 is missing: 1" pack --join parts
+refuses 1 "the pack has 2 parts, counted from 0; 1 is missing: 1" pack --join parts
 run 2 info parts
 RANK=1 WORLD_SIZE=2 run 0 pack photos parts "${size[@]}" --workers 3
 same "two ranks"

@@ -36,7 +36,7 @@ refuses 2 "the longest document, 99, has 1000 elements, but a row has 512: cut=\
 refuses 2 "length 1000 is not a multiple of align 16: 992 and 1008 are" info web.bin --pack-length 1000 --align 16
 refuses 2 "expected up to 16 numbers of tokens" info web.bin --pack-length 2048,x
 refuses 2 "--align, --max-documents and --cut go with --pack-length" info web.bin --cut long
-refuses 2 "no field" info web.bin --lengths nothing
+refuses 2 "unknown field" info web.bin --lengths nothing
 refuses 2 "show a DATASET" info --system --lengths tokens
 run 0 synth photos --count 4 --classes 2
 refuses 2 "no field of the dataset looks like tokens" info photos --pack-length 2048

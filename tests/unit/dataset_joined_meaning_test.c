@@ -169,8 +169,8 @@ TEST_WITH(other_meanings_are_refused, set_up, tear_down)
                            "\"annotated as stored or upright, by width and height\"");
     describe(fields);
     fields[LABELS].per_box = 0;
-    expect_refusal(fields, "field \"labels\" means \"not known\" in dataset 2 and \"one for each "
-                           "box\" in dataset 1");
+    expect_refusal(fields, "field \"labels\" means \"not known\" in dataset 2 and \"one per box\" "
+                           "in dataset 1");
     describe(fields);
     fields[BOXES] = field_named("boxes", SLUICE_FIELD_TENSOR);
     fields[BOXES].dtype = SLUICE_F32;

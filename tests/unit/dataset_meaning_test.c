@@ -113,8 +113,8 @@ TEST(of_names_a_field_of_its_kind)
     expect_refusal(LABELS, of_field(LABELS, "image"), "does not refer to a field of boxes");
     expect_refusal(LABELS, of_field(LABELS, "nothing"), "does not refer to a field of boxes");
     expect_refusal(LABELS, of_field(LABELS, "labels"), "does not refer to a field of boxes");
-    expect_refusal(BOXES, of_field(BOXES, "labels"), "not an image");
-    expect_refusal(BOXES, of_field(BOXES, "mask"), "not an image");
+    expect_refusal(BOXES, of_field(BOXES, "labels"), "does not refer to an image");
+    expect_refusal(BOXES, of_field(BOXES, "mask"), "does not refer to an image");
     expect_refusal(IMAGE, of_field(IMAGE, "image"), "only a field with a role");
     sl_field other = coco[HEIGHT];
     other.type = SLUICE_FIELD_IMAGE;

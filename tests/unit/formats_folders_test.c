@@ -107,7 +107,7 @@ static const row rows[] = {
     {"a.npy b.parquet", NULL, "\"parquet\" and one of \"npy\"", 0},
     {"a.npy 1.jpg", NULL, "\"folder\" and one of \"npy\" (1.jpg; a.npy)", 0},
     {"a.csv", "table", "", 1},
-    {"a.csv b.csv", NULL, "several tables, and a dataset is one", 0},
+    {"a.csv b.csv", NULL, "several tables, and only one can be opened", 0},
     {"a.csv a.npy", NULL, "\"table\" and one of \"npy\"", 0},
     {"1.jpg a.csv", "table", "", 1},
     {"1.jpg a.json", "coco", "", 1},

@@ -278,7 +278,7 @@ TEST(what_is_wanted_has_a_limit)
     memset(text, 'a', 3 * (size_t)MOST - 1);
     text[3 * (size_t)MOST - 1] = '\0';
     memcpy(text, head, sizeof(head) - 1);
-    expect_refusal(text, SLUICE_UNSUPPORTED, "more than 16 MiB");
+    expect_refusal(text, SLUICE_UNSUPPORTED, "exceed 16 MiB");
     free(text);
 }
 

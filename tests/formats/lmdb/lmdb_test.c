@@ -388,7 +388,7 @@ TEST(files_that_change)
         assert_int_equal(
             sluice_dataset_read(dataset, i, "data", read_back, sizeof(read_back), &bytes, &error),
             SLUICE_CORRUPT);
-        assert_non_null(strstr(error.text, "changed since it was opened"));
+        assert_non_null(strstr(error.text, "modified since it was opened"));
         assert_int_equal(error.sample, (int64_t)i);
     }
     sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
