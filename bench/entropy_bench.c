@@ -31,7 +31,7 @@ typedef struct bench {
     struct jpeg_error_mgr errors;
     sl_scratch scratch;
     sl_jpeg_fast *fast;
-    sl_huffman_tables *tables; /* three, and the stop */
+    sl_huffman_tables *tables; /* three tables and the terminator */
     uint8_t *rows;
 } bench;
 

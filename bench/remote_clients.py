@@ -79,7 +79,7 @@ def read_sluice(job):
 
     if not job["rows"]:
         return
-    # AWS_CA_BUNDLE has the certificates.
+    # AWS_CA_BUNDLE names the certificates.
     with sluice.Loader(sluice.Dataset(job["url"]), batch_size=max(1, (16 << 20) // job["size"]), shuffle=True, last_batch="short") as loader:
         for _ in range(job["passes"]):
             for batch in loader:
@@ -135,7 +135,7 @@ def read_aiohttp(job):
     import aiohttp
 
     async def work(session, parts):
-        for part in parts:  # an iterator that all tasks share
+        for part in parts:  # an iterator shared by all tasks
             async with session.get(job["url"], headers={"Range": "bytes=%d-%d" % part}) as reply:
                 assert reply.status == 206
                 arrived(len(await reply.read()))

@@ -19,7 +19,8 @@ struct scene;
 struct scene *scene_create(void);
 void scene_destroy(struct scene *scene);
 
-/* Renders `photo` as 8-bit RGB, rows from the top; valid until the next call. NULL: no memory. */
+/* Renders `photo` as 8-bit RGB, rows from the top; valid until the next call. Returns NULL if
+ * memory is short. */
 uint8_t *scene_render(struct scene *scene, const struct photo *photo);
 
 #endif
