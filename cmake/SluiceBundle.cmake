@@ -1,7 +1,7 @@
-# The target `bundle`: BUILD/sluice-bundle/ and BUILD/sluice-bundle.tar.gz, which run on another
-# machine of the architecture: programs, tests, libraries, a dataset and scripts/gpu-check.
+# The target `bundle`: BUILD/sluice-bundle/ and BUILD/sluice-bundle.tar.gz, which run on another machine of the same
+# architecture: programs, tests, libraries, a dataset and scripts/gpu-check.
 
-# The tool once more: the one that is installed shall not look for libraries beside itself.
+# A second build of the tool: the installed one must not search for libraries beside itself.
 add_executable(sluice_portable_tool $<TARGET_OBJECTS:sluice_tool>)
 target_link_libraries(sluice_portable_tool PRIVATE $<TARGET_PROPERTY:sluice_tool,LINK_LIBRARIES>)
 set_target_properties(sluice_portable_tool PROPERTIES
@@ -15,8 +15,8 @@ endforeach()
 foreach(target IN LISTS portable)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
-    # Libraries are looked for beside the program first: none here, the bundle's there. As RPATH,
-    # because RUNPATH does not hold for the libraries that libraries need.
+    # Libraries are first searched beside the program: there are none here, but the bundle has them. Uses RPATH, because
+    # RUNPATH does not apply to the libraries of libraries.
     set_property(TARGET ${target} PROPERTY BUILD_RPATH_USE_ORIGIN ON)
     set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "$ORIGIN/../lib")
     set_property(TARGET ${target} APPEND PROPERTY LINK_OPTIONS "LINKER:--disable-new-dtags")

@@ -1,5 +1,5 @@
-# There are hundreds of tests, which are large with AddressSanitizer: gold links them in half or a third of bfd's time. Not with
-# ThreadSanitizer, whose start then ends in SIGBUS where the size of files is limited, as in tests.
+# There are hundreds of tests, which are large with AddressSanitizer: gold links them in a half or a third of bfd's time. Not
+# with ThreadSanitizer, which then ends in SIGBUS at startup if file sizes are limited, as in tests.
 set(SLUICE_TEST_LINKER)
 if(NOT SLUICE_SANITIZE MATCHES "thread" AND NOT CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   find_program(SLUICE_GOLD ld.gold)
@@ -9,12 +9,12 @@ if(NOT SLUICE_SANITIZE MATCHES "thread" AND NOT CMAKE_CROSSCOMPILING AND CMAKE_C
 endif()
 if(SLUICE_SANITIZE MATCHES "address")
   add_link_options(${SLUICE_TEST_LINKER})
-  # The sanitizer describes each place in the code, with pointers: of a program that can be anywhere, 350,000 are
-  # relocated at each start.
+  # The sanitizer describes each code position with pointers: a position-independent program relocates 350,000 of them at each
+  # start.
   add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 
-# sluice_compile_options(TARGET): warnings, sanitizers and the feature macro, for our own targets.
+# sluice_compile_options(TARGET): sets warnings, sanitizers and the feature macro for our own targets.
 function(sluice_compile_options target)
   target_compile_options(
     ${target}
@@ -34,9 +34,9 @@ function(sluice_compile_options target)
   endif()
 endfunction()
 
-# sluice_compile_quickly(TARGET): for programs that compile for longer than they run: the least that still warns
-# of variables without a value, and with sanitizers, where release has warned, no optimisation. Undefined behaviour of
-# these files themselves is not looked for. Programs of libFuzzer run for longer than they compile.
+# sluice_compile_quickly(TARGET): for programs that take longer to compile than to run: the lowest optimisation that still
+# warns of uninitialized variables; with sanitizers, no optimisation, since release has given the warnings. These files are
+# not checked for undefined behaviour. libFuzzer programs run longer than they compile.
 function(sluice_compile_quickly target)
   if(SLUICE_FUZZ)
     return()
@@ -51,24 +51,24 @@ function(sluice_compile_quickly target)
   endif()
 endfunction()
 
-# sluice_kernels(FILE ...): loops over a sample's bytes and memory of their own thread. ThreadSanitizer,
-# which makes them ten times slower, looks at those that call them.
+# sluice_kernels(FILE ...): marks loops over a sample's bytes and memory of their own thread. ThreadSanitizer, which makes
+# them ten times slower, only checks their callers.
 function(sluice_kernels)
   if(SLUICE_SANITIZE STREQUAL "thread")
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=thread)
   endif()
 endfunction()
 
-# sluice_folder(TARGET SOURCES file ... [USES folder ...] [LIBRARIES target ...]): an object library of
-# one folder, with the include paths of just what it may use: itself, the public headers, the folders
-# of USES, the foreign headers of LIBRARIES.
+# sluice_folder(TARGET SOURCES file ... [USES folder ...] [LIBRARIES target ...]): makes an object library of one folder, with
+# exactly the include paths that it may use: itself, the public headers, the folders of USES, the external headers of
+# LIBRARIES.
 function(sluice_folder target)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
   add_library(${target} OBJECT ${ARG_SOURCES})
   sluice_compile_options(${target})
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}
                                                ${PROJECT_SOURCE_DIR}/include ${ARG_USES})
-  # Foreign headers as system headers: their warnings are not ours.
+  # External headers are system headers: their warnings are not ours.
   foreach(library IN LISTS ARG_LIBRARIES)
     target_include_directories(${target} SYSTEM PRIVATE
       $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
@@ -76,7 +76,7 @@ function(sluice_folder target)
   sluice_unity(${target})
 endfunction()
 
-# sluice_internal_headers(TARGET): every module's headers, whatever the picture says.
+# sluice_internal_headers(TARGET): adds every module's headers, regardless of the diagram.
 function(sluice_internal_headers target)
   foreach(module IN LISTS SLUICE_MODULE_NAMES)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${module})

@@ -1,5 +1,5 @@
-# Completions for bash, zsh and fish, from what the built tool's --help says (cmake/make-completions).
-if(SLUICE_SANITIZE OR CMAKE_CROSSCOMPILING) # the tool may not run as it is
+# Completions for bash, zsh and fish, made from the built tool's --help (cmake/make-completions).
+if(SLUICE_SANITIZE OR CMAKE_CROSSCOMPILING) # the tool may not run here
   return()
 endif()
 

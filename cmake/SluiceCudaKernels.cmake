@@ -1,6 +1,5 @@
-# Device code, compiled by nvcc to a fatbin that a C file embeds with .incbin, packed with zstd: no CUDA
-# language, no runtime library. Without a toolkit the library is built without kernels, and pictures are converted
-# on the host.
+# Device code, compiled by nvcc to a fatbin that a C file embeds with .incbin, compressed with zstd: no CUDA language, no
+# runtime library. Without a toolkit, the library is built without kernels, and images are converted on the host.
 set(SLUICE_CUDA_KERNELS AUTO CACHE STRING "Build the CUDA kernels: AUTO (where nvcc is), ON, OFF")
 set_property(CACHE SLUICE_CUDA_KERNELS PROPERTY STRINGS AUTO ON OFF)
 set(SLUICE_CUDA_ARCHS "" CACHE STRING
@@ -21,8 +20,8 @@ if(NOT SLUICE_CUDA_KERNELS STREQUAL "OFF")
   endif()
 endif()
 
-# For drivers that refuse the fatbin: the language of CUDA 11.0, for the least GPU. Every driver that
-# the library takes compiles it, for every GPU since.
+# For drivers that reject the fatbin: PTX of CUDA 11.0 for the oldest GPU. Every driver that the library accepts compiles it,
+# for every later GPU.
 set(SLUICE_PTX_VERSION 7.0)
 set(SLUICE_PTX_ARCH 75)
 
@@ -46,7 +45,7 @@ function(sluice_cuda_flags out)
   foreach(arch IN LISTS archs)
     list(APPEND flags -gencode arch=compute_${arch},code=sm_${arch})
   endforeach()
-  # PTX of the newest for GPUs to come, and of 90 for those in between.
+  # PTX of the newest architecture for future GPUs, and of 90 for those in between.
   list(GET archs -1 newest)
   set(virtual ${newest})
   if(90 IN_LIST archs)
@@ -56,7 +55,7 @@ function(sluice_cuda_flags out)
   foreach(arch IN LISTS virtual)
     list(APPEND flags -gencode arch=compute_${arch},code=compute_${arch})
   endforeach()
-  # Compressed with zstd, as toolkits of 12.8 and newer may, drivers before 12.4 could not read it.
+  # Drivers before 12.4 could not read it if it were compressed with zstd, as toolkits from 12.8 on may do.
   if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
     list(APPEND flags --compress-mode=none)
   else()
@@ -65,7 +64,7 @@ function(sluice_cuda_flags out)
   set(${out} ${flags} PARENT_SCOPE)
 endfunction()
 
-# What the PTX is assembled for, to see that it can be.
+# Architectures that the PTX is assembled for, as a check.
 function(sluice_ptx_archs out)
   sluice_cuda_archs(archs)
   list(FILTER archs INCLUDE REGEX "^[0-9]+$")
@@ -75,16 +74,16 @@ function(sluice_ptx_archs out)
   set(${out} ${archs} PARENT_SCOPE)
 endfunction()
 
-# sluice_embed_images(NAME DEFINITION FATBIN PTX): gives NAME_kernel.c the paths, which lack .zst and .size.
+# sluice_embed_images(NAME DEFINITION FATBIN PTX): passes the paths, without .zst and .size, to NAME_kernel.c.
 function(sluice_embed_images name definition fatbin ptx)
   set_source_files_properties(${name}_kernel.c PROPERTIES
     OBJECT_DEPENDS "${fatbin}.zst;${fatbin}.size;${ptx}.zst;${ptx}.size"
     COMPILE_DEFINITIONS "${definition}=\"${fatbin}\";${definition}_PTX=\"${ptx}\"")
 endfunction()
 
-# sluice_embed_cuda(TARGET NAME DEFINITION DEPENDS file ...): compiles NAME.cu of the current folder
-# and gives NAME_kernel.c of TARGET the path of the fatbin as DEFINITION, of the PTX as DEFINITION_PTX: each stands there
-# as FILE.zst, and FILE.size is the assembler's for how many bytes it has. What ptxas says of registers is in FILE.log.
+# sluice_embed_cuda(TARGET NAME DEFINITION DEPENDS file ...): compiles NAME.cu of the current folder and passes the path of
+# the fatbin to NAME_kernel.c of TARGET as DEFINITION, that of the PTX as DEFINITION_PTX. Each is stored as FILE.zst, and
+# FILE.size has its size for the assembler. FILE.log has ptxas's register report.
 function(sluice_embed_cuda target name definition)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT SLUICE_HAS_CUDA_KERNELS)

@@ -1,4 +1,4 @@
-# The libraries that sluice stands on, each as an imported target.
+# The libraries that sluice needs, each as an imported target.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(JPEG REQUIRED)
@@ -8,9 +8,8 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing>=2.3)
 
-# Libraries that sluice can be built without: SLUICE_<name> says whether (AUTO: where it is). In
-# SLUICE_OPTIONAL are the names of those that are there, in _MODULES those of pkg-config, in _DEBIAN
-# those of Debian's packages.
+# Libraries that sluice can be built without: SLUICE_<name> controls each (AUTO: if it is found). SLUICE_OPTIONAL has the
+# names of those found, _MODULES their pkg-config names, _DEBIAN their Debian packages.
 set(SLUICE_OPTIONAL "")
 set(SLUICE_OPTIONAL_MODULES "")
 set(SLUICE_OPTIONAL_DEBIAN "")

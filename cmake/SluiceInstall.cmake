@@ -1,6 +1,5 @@
-# install: libraries, headers, the tool with its man pages and completions, a CMake package and a pkg-config file; where
-# SLUICE_INSTALL_PYTHON_DIR says so, the Python package. Each component becomes a Debian package
-# (SluicePackages.cmake).
+# install: libraries, headers, the tool with its man pages and completions, a CMake package and a pkg-config file; with
+# SLUICE_INSTALL_PYTHON_DIR, the Python package, too. Each component becomes a Debian package (SluicePackages.cmake).
 set(SLUICE_INSTALL_PYTHON_DIR "" CACHE STRING
     "Install the Python package, too: into this folder, as lib/python3/dist-packages")
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
@@ -23,7 +22,7 @@ if(TARGET completions)
           COMPONENT tool)
   install(FILES ${SLUICE_COMPLETIONS_FOLDER}/sluice.fish DESTINATION share/fish/vendor_completions.d
           COMPONENT tool)
-  # zsh's folder for those of Debian's packages is another one than that for the machine's own.
+  # zsh uses different folders for Debian's packages and for the machine's own files.
   install(CODE "set(zsh site-functions)
 if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\" AND EXISTS /etc/debian_version)
   set(zsh vendor-completions)
@@ -57,7 +56,7 @@ if(TARGET sluice_python)
   set(python_dir ${SLUICE_INSTALL_PYTHON_DIR})
   set(only_if_named)
   if(NOT python_dir)
-    set(python_dir lib/python3/dist-packages) # Debian's, whatever its Python's version
+    set(python_dir lib/python3/dist-packages) # Debian's, for any Python version
     set(only_if_named EXCLUDE_FROM_ALL)
   endif()
   install(TARGETS sluice_python LIBRARY DESTINATION ${python_dir}/sluice COMPONENT python

@@ -1,4 +1,5 @@
-# cmake -DLOG=FILE -P SluiceLogged.cmake COMMAND ARGUMENT ...: runs it; what it says is in FILE, and shown if it fails.
+# cmake -DLOG=FILE -P SluiceLogged.cmake COMMAND ARGUMENT ...: runs the command with its output in FILE, and prints it on
+# failure.
 set(command)
 foreach(index RANGE 4 ${CMAKE_ARGC})
   if(index LESS CMAKE_ARGC)

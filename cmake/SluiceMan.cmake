@@ -1,5 +1,5 @@
-# Man pages, from what the built tool's --help says (cmake/make-man).
-if(SLUICE_SANITIZE OR CMAKE_CROSSCOMPILING) # the tool may not run as it is
+# Man pages, made from the built tool's --help (cmake/make-man).
+if(SLUICE_SANITIZE OR CMAKE_CROSSCOMPILING) # the tool may not run here
   return()
 endif()
 

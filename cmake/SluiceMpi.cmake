@@ -1,6 +1,6 @@
-# sluice_find_mpi(OUT WHAT): whether there is an MPI that works, as the target MPI::MPI_C; where only its compiler does, it
-# says that WHAT is left out. find_package(MPI) ends the configuring where a folder is missing that the compiler names, so
-# that it is tried in a project of its own first.
+# sluice_find_mpi(OUT WHAT): finds a working MPI as the target MPI::MPI_C. If only its compiler works, reports that WHAT is
+# omitted. find_package(MPI) aborts the configuration if a folder named by the compiler is missing, so it is first tried in a
+# separate project.
 function(sluice_find_mpi out what)
   set(${out} FALSE PARENT_SCOPE)
   find_program(SLUICE_MPICC NAMES mpicc DOC "An MPI's compiler")
@@ -9,7 +9,7 @@ function(sluice_find_mpi out what)
     return()
   endif()
   set(probe ${CMAKE_CURRENT_BINARY_DIR}/mpi_probe)
-  file(REMOVE_RECURSE ${probe}) # what was found before may be gone
+  file(REMOVE_RECURSE ${probe}) # an earlier result may be outdated
   file(WRITE ${probe}/probe.c "int main(void) { return 0; }\n")
   file(WRITE ${probe}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
 project(mpi_probe LANGUAGES C)

@@ -1,6 +1,5 @@
-# Debian packages of what was built, by `cpack` or the target `package`: a package for each component of
-# SluiceInstall.cmake, in BUILD/packages. Configured with the prefix /usr (preset `deb`) their libraries
-# lie where Debian has those of an architecture.
+# Debian packages of the built files, by `cpack` or the target `package`: one package per component of SluiceInstall.cmake, in
+# BUILD/packages. With the prefix /usr (preset `deb`), their libraries are installed in Debian's folder for the architecture.
 set(SLUICE_PACKAGE_CONTACT "sluice maintainers <sluice@localhost>" CACHE STRING
     "Maintainer of the packages")
 set(abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
@@ -17,7 +16,7 @@ set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "library that keeps a GPU fed during traini
 ${about}
 .
 This is the shared library.")
-if(SLUICE_HAS_REMOTE) # opened when the first address of an object store is used, so that no program needs it
+if(SLUICE_HAS_REMOTE) # opened for the first object store address, so that no program needs it
   set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libcurl4, ca-certificates")
 endif()
 file(CONFIGURE OUTPUT debian/triggers CONTENT "activate-noawait ldconfig\n")
@@ -26,7 +25,7 @@ file(CONFIGURE OUTPUT debian/shlibs CONTENT
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
     ${PROJECT_BINARY_DIR}/debian/triggers ${PROJECT_BINARY_DIR}/debian/shlibs)
 
-# pkg-config and the static library want the libraries that it stands on, too.
+# pkg-config and the static library also need the libraries that sluice uses.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
@@ -66,7 +65,7 @@ DataLoader.")
                                                 ${PROJECT_SOURCE_DIR}/cmake/debian/python/prerm)
 endif()
 
-# What Debian wants beside each.
+# Files that Debian requires in each package.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(CONFIGURE OUTPUT debian/changelog.Debian CONTENT [[
 sluice (@PROJECT_VERSION@-@release@) unstable; urgency=medium
@@ -85,7 +84,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
           DESTINATION ${folder} COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
 
-# What their programs need of other packages is asked for when they are made.
+# The packages that their programs need are determined when the packages are made.
 set(binaries "set(library_binaries [[$<TARGET_FILE:sluice>]])\n")
 if(TARGET sluice_tool)
   string(APPEND binaries "set(tool_binaries [[$<TARGET_FILE:sluice_tool>]] "
@@ -101,7 +100,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_PACKAGE_NAME sluice)
 set(CPACK_PACKAGE_CONTACT "${SLUICE_PACKAGE_CONTACT}")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has its own
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ

@@ -1,11 +1,12 @@
-# Unity builds: the compiler reads several files of a folder as one, which takes three quarters of the time. For builds that compile everything once;
-# a file that changes compiles its group again, and a missing include stays unseen. cmake/unity-groups chooses the groups.
+# Unity builds: the compiler reads several files of a folder as one, which takes three quarters of the time. For builds that
+# compile everything once: a changed file recompiles its group, and a missing include goes unnoticed. cmake/unity-groups
+# chooses the groups.
 set(SLUICE_UNITY 0 CACHE STRING "Files of a folder that the compiler reads as one, at most; 0: each by itself (needs Python)")
 if(SLUICE_UNITY GREATER 0)
   find_package(Python3 COMPONENTS Interpreter REQUIRED)
 endif()
 
-# sluice_unity(TARGET): its sources so far, after their warnings are chosen. CMake leaves out those with options of their own.
+# sluice_unity(TARGET): groups its sources so far, after their warnings are set. CMake omits files with options of their own.
 function(sluice_unity target)
   if(NOT SLUICE_UNITY GREATER 0)
     return()
@@ -19,6 +20,6 @@ function(sluice_unity target)
     set_source_files_properties(${CMAKE_MATCH_1} PROPERTIES UNITY_GROUP ${CMAKE_MATCH_2})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # A local variable may have the name of another file's function. Of one file alone, other builds warn.
+  # A local variable may share its name with a function in another file. Other builds warn about each file on its own.
   target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()

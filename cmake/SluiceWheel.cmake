@@ -1,5 +1,5 @@
-# The target `wheel`: the binaries of a wheel, linked of the objects of this build, below BUILD/wheel; python/backend.py packs them.
-# Foreign libraries lie beside, for those that they need, too: hence RPATH, not RUNPATH.
+# The target `wheel`: the binaries of a wheel, linked from the objects of this build, below BUILD/wheel; python/backend.py
+# packs them. External libraries are beside them, also for their own dependencies: hence RPATH, not RUNPATH.
 set(folder ${PROJECT_BINARY_DIR}/wheel)
 get_property(objects GLOBAL PROPERTY SLUICE_OBJECTS)
 get_property(tool_objects GLOBAL PROPERTY SLUICE_TOOL_OBJECTS)
@@ -23,7 +23,7 @@ foreach(target sluice_wheel_python sluice_wheel_tool)
   target_link_libraries(${target} PRIVATE ${foreign})
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags -s)
 endforeach()
-# It needs nothing but the C library.
+# It needs only the C library.
 add_custom_command(OUTPUT ${folder}/bin/libsluice_inject.so
                    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}/bin
                    COMMAND ${CMAKE_STRIP} -o ${folder}/bin/libsluice_inject.so $<TARGET_FILE:sluice_inject>

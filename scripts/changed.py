@@ -31,7 +31,7 @@ PUBLIC = re.compile(r"^\s*#\s*include\s+<(sluice/\w+\.h)>", re.M)
 STRING = r'"((?:\\.|[^"\\])*)"'
 ADD_TEST = re.compile(r"^add_test\(\[=\[(.+?)\]=\] (.*)\)$", re.M)
 PROPERTIES = re.compile(r"^set_tests_properties\(\[=\[(.+?)\]=\] PROPERTIES (.*)\)$", re.M)
-# Folders of tests of one thing each, and what that is: a module, or a part of the tree outside src/.
+# Folders of tests of one thing each, and that thing: a module, or a part of the tree outside src/.
 FOLDERS = {"tests/api": "api", "tests/gpu": "device", "tests/cli": "tools", "tests/abi": "include", "python/tests": "python"}
 SHELL = re.compile(r"#!/bin/(ba)?sh|# shellcheck shell=|# SPDX.*\n# shellcheck shell=")
 
@@ -51,7 +51,7 @@ def read(path):
 
 
 def without_comments(path):
-    """C without comments: what a comment mentions, the code does not use."""
+    """Returns C code without comments, since names in comments are not used."""
     return re.sub(r"/\*.*?\*/|//[^\n]*", " ", read(path), flags=re.S) if path.endswith((".c", ".h")) else read(path)
 
 
@@ -60,7 +60,7 @@ def stem(path):
 
 
 def preset_of(path):
-    """Python and documents have nothing that a sanitizer sees; all else is built with ASan."""
+    """Sanitizers find nothing in Python and documents; everything else is built with ASan."""
     if path.endswith((".py", ".pyi", ".md")) or path.startswith(("docs/", "scripts/", "tests/scripts/", "tests/tidy/", "python/sluice/")):
         return "release"
     return "asan"
@@ -80,7 +80,7 @@ class Build:
         for line in lines.splitlines():
             output, _, rule = line.partition(": ")
             target = re.search(r"_LINKER__(\w+?)_(?:Debug|Release)$", rule)
-            if rule != "phony" and (target or not output.startswith("/") and "CMakeFiles/" not in output):  # which would install and package
+            if rule != "phony" and (target or not output.startswith("/") and "CMakeFiles/" not in output):  # those would install and package
                 self.outputs[output] = target.group(1) if target else None
         self.objects = collections.defaultdict(list)  # by source: (object, target)
         for entry in json.loads(read(f"{self.folder}/compile_commands.json") or "[]"):
@@ -103,7 +103,7 @@ class Build:
             self.tests[name] = Test(name, folder, words, set(said.get("LABELS", "").split(";")), environment)
 
     def built_by(self, test):
-        """The outputs that the test's command and environment name, each with what lies below it if it is a folder."""
+        """Returns the outputs that the test's command and environment name, and for a folder everything below it."""
         for word in test.words:
             inside = os.path.relpath(word, self.folder) if word.startswith(self.folder + "/") else None
             if inside in self.outputs:
@@ -111,13 +111,13 @@ class Build:
             elif inside:
                 yield from (output for output in self.outputs if output.startswith(inside + "/"))
                 if inside == "python":
-                    yield "bin/sluice"  # which `python -m sluice` runs
+                    yield "bin/sluice"  # run by `python -m sluice`
 
     def programs_of(self, test):
         return {self.outputs.get(output) for output in self.built_by(test)} - {None}
 
     def scripts_of(self, test):
-        """The files of the tree in the test's command that have a text of their own: scripts, or the program's sources."""
+        """Returns the tree's files with source text in the test's command: scripts, or the program's sources."""
         for word in test.words:
             if word.startswith(os.getcwd() + "/") and os.path.isfile(word) and not word.startswith(os.path.abspath("build")):
                 yield os.path.relpath(word)
@@ -126,7 +126,7 @@ class Build:
 
 
 class Module:
-    """What a sluice_module of src/*/CMakeLists.txt says."""
+    """Returns the arguments of a sluice_module in src/*/CMakeLists.txt."""
 
     def __init__(self, words):
         self.name, key, self.of = words[0], None, collections.defaultdict(list)
@@ -140,7 +140,7 @@ class Module:
         return set(self.of["USES"])
 
     def formats(self):
-        """Words in the names of a format's tests: its folder, and its rows of the table of formats."""
+        """Returns the words in the names of a format's tests: its folder, and its rows of the table of formats."""
         if not self.name.startswith("formats/"):
             return set()
         return {word.rpartition(":")[2].removesuffix("s") for word in [self.name.removeprefix("formats/"), *self.of["FORMATS"]]}
@@ -152,7 +152,7 @@ def read_modules():
 
 
 def exported(path):
-    """The classes and functions of a file of the package that users write: all of a module without underscore that is imported whole."""
+    """Returns a package file's classes and functions for users; of a module imported whole, all without underscore."""
     if not path.endswith(".py"):
         return set()
     folder = os.path.dirname(path)
@@ -166,7 +166,7 @@ def exported(path):
 
 
 class Selection:
-    """The tests that the changed files select, and why."""
+    """Returns the tests that the changed files select, and why."""
 
     def __init__(self, paths, builds, regex=""):
         self.paths, self.builds = paths, builds
@@ -187,7 +187,8 @@ class Selection:
         return users | ({"formats"} if module.startswith("formats/") else set())  # the table of formats has all of them
 
     def add(self, reason, preset, names, direct=False, but=frozenset({"tidy", "gpu", "group"})):
-        """Selects tests without the labels `but`. Those that are slow under a sanitizer only if a changed file is theirs."""
+        """Selects tests without the labels `but`; tests that are slow under a sanitizer only if a changed file is their
+        own."""
         build = self.builds[preset]
         but = but if preset == "asan" else but | {"fuzz"}
         names = {name for name in names if not but & build.tests[name].labels and self.only.search(name)}
@@ -199,7 +200,7 @@ class Selection:
         return names
 
     def about(self, test):
-        """The modules that a test is of."""
+        """Returns the modules that a test belongs to."""
         if test.folder == "fuzz":
             return self.fuzzed(test.name)
         if test.folder in FOLDERS:
@@ -212,7 +213,7 @@ class Selection:
         return set()
 
     def formats_named(self, name):
-        """The modules of the formats that the first two words of a test's name say."""
+        """Returns the modules of the formats in the first two words of a test's name."""
         words = {word.removesuffix("s") for word in name.split("_")[:2]}
         return {module.name for module in self.described.values() if words & module.formats()}
 
@@ -221,14 +222,14 @@ class Selection:
         return {module for module in self.modules for header in headers if os.path.exists(f"src/{module}/{header}")}
 
     def included(self, test):
-        """The modules whose headers a test includes that has the name of none, after a module was split, say."""
+        """For a test named after no module (such as a split one), returns the modules whose headers it includes."""
         builds = self.builds.values()
         found = self.with_headers(path for build in builds if test.name in build.tests for path in build.scripts_of(test)
                                   if path.startswith(test.folder + "/"))  # fmt: skip
         return found - {"base"} or found
 
     def fuzzed(self, name):
-        """A fuzz target is of the modules whose headers it includes. One of whole datasets is of all formats."""
+        """A fuzz target belongs to the modules whose headers it includes; one of whole datasets to all formats."""
         headers = set(QUOTED.findall(read(f"fuzz/{name}.c")))
         found = self.with_headers([f"fuzz/{name}.c"])
         if "dataset_run.h" in headers and not any("/" in module for module in found):
@@ -262,7 +263,7 @@ class Selection:
             self.left.append("the tool, Python and the examples over what has changed in src/ or include/, and users of users")
 
     def helped(self, build, path):
-        """The tests whose own files include, import or name `path`, also through other files beside them."""
+        """Returns the tests whose own files include, import or name `path`, directly or through files beside them."""
         folder, name = os.path.split(path)
         wanted, found = {path}, set()
         if path.startswith(("tests/support/", "fuzz/")) and path.endswith((".c", ".h")):
@@ -285,15 +286,15 @@ class Selection:
         return found | {test.name for test in build.tests.values() if wanted & set(build.scripts_of(test))}
 
     def commanded(self, build, path):
-        """The tests whose command has the path, or a folder around it, or a program of which it is a source."""
+        """Returns the tests whose command has the path, a folder around it, or a program built from it."""
         around = {os.path.abspath(path)}
-        while len(around) < path.count("/"): # not the first folder, which says nothing
+        while len(around) < path.count("/"): # except the top folder, which is too general
             around.add(os.path.dirname(min(around, key=len)))
         targets = {target for _, target in build.objects.get(path, ())}
         return {test.name for test in build.tests.values() if around & set(test.words) or targets & build.programs_of(test)}
 
     def select_tool(self, path, build):
-        """A command's tests are the scripts that have its word; common parts are of all."""
+        """A command's tests are the scripts that mention it; common parts belong to all."""
         parts = path.split("/")
         word = {"tools/inject": "idle"}.get("/".join(parts[:2])) or (parts[2] if len(parts) > 3 else stem(path))
         tests = self.tests_about(build.preset, {"tools"})
@@ -303,7 +304,7 @@ class Selection:
         return {name for name in tests if any(pattern.search(read(script)) for script in build.scripts_of(build.tests[name]))}
 
     def select_package(self, path, build):
-        """A file of the Python package: the tests that use what the package exports of it, or of the files that import it."""
+        """For a file of the Python package, returns the tests that use its exports, or those of files that import it."""
         init = "python/sluice/__init__.py"
         if path == init:
             return self.tests_about(build.preset, {"python"})
@@ -321,7 +322,7 @@ class Selection:
                        any(pattern.search(read(script)) for script in build.scripts_of(test) if stem(script).startswith("test_"))}
 
     def select_page(self, path, build):
-        """A document: the tests that have its name in them, or that of its folder below docs."""
+        """For a document, returns the tests that contain its name, or that of its folder below docs."""
         names = [re.escape(os.path.basename(path))]
         if path.count("/") > 1:
             names.append(rf"docs/{re.escape(path.split('/')[1])}\b")
@@ -336,7 +337,7 @@ class Selection:
         return found
 
     def select_file(self, path):
-        """The tests that a file outside src/ and include/ selects."""
+        """Returns the tests that a file outside src/ and include/ selects."""
         preset = preset_of(path)
         build = self.builds[preset]
         found = self.commanded(build, path)
@@ -393,7 +394,7 @@ def checked_files(paths):
 
 
 def targets_of(build, labels, regex):
-    """What the tests need: of those whose names match, without the labels that do."""
+    """Returns the targets of tests whose names match, except those with a matching label."""
     tests = (test for test in build.tests.values() if re.search(regex, test.name) and not any(label and re.search(labels, label) for label in test.labels))
     return sorted({output for test in tests for output in build.built_by(test)})
 

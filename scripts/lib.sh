@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# lib.sh: what scripts/quickstart and scripts/test share. Sourced, never run.
+# lib.sh: functions shared by scripts/quickstart and scripts/test. Sourced, never run.
 
 say() { printf '%s\n' "$*"; }
 die() {
@@ -8,7 +8,7 @@ die() {
     exit 1
 }
 
-# Each line: package, other packages that serve as well, and why it is needed.
+# Each line: package, accepted alternatives, and why it is needed.
 # shellcheck disable=SC2034 # used by those who source this
 packages_to_build='
 gcc                                           : the C compiler
@@ -36,14 +36,14 @@ python3                                       : the language of training loops, 
 python3-dev                                   : headers for the Python package
 python3-venv                                  : environments that the Python package is installed into
 '
-# What a build with tests looks for besides.
+# Further packages that a build with tests looks for.
 # shellcheck disable=SC2034
 packages_to_build_tests='
 g++                                           : checks that the headers are C++ too
 libcmocka-dev                                 : the test framework
 libopenmpi-dev                                : builds examples/mpi_training.c
 '
-# What only the tests themselves need: it can be installed while they are built.
+# Packages that only the tests need at run time: they can be installed during the build.
 # shellcheck disable=SC2034 # used by those who source this
 packages_to_test='
 python3-pil                                   : Pillow, the reference for resized pixels
@@ -69,7 +69,7 @@ clang-tidy-14                                 : static analysis of C
 shellcheck                                    : static analysis of shell scripts
 '
 
-# Daemons among them may refuse to be installed where there is no init system.
+# Some are daemons, which may fail to install without an init system.
 # shellcheck disable=SC2034
 packages_of_launchers='
 openmpi-bin                                   : mpirun, to train under it
@@ -80,8 +80,8 @@ munge                                         : what Slurm authenticates with
 python3-distributed                           : Dask, to pack on its workers
 '
 
-# Servers that tests of object stores read from: 300 MB, daemons among them. Only CI installs them; elsewhere the tests of a
-# server that is not installed are skipped.
+# Servers for the object store tests: 300 MB, including daemons. Only CI installs them; elsewhere, the tests of a missing
+# server are skipped.
 # shellcheck disable=SC2034
 packages_of_stores='
 radosgw                                       : the gateway of Ceph, an S3 server
@@ -98,12 +98,12 @@ openssl                                       : makes certificates for it
 python3-boto3                                 : fills their buckets; the reference for signatures
 '
 
-# What runs for AArch64 in CI, under qemu-user: the tests of kernels, and of the threads that hand batches over.
+# Tests that run for AArch64 in CI, under qemu-user: those of kernels, and of the threads that pass batches on.
 # shellcheck disable=SC2034 # used by those who source this
 aarch64_tests='^(augment_(kernels|levels|warp|blur|resample|mixing)_test|jpeg_(idct|levels|fast)_test|base_crc32_test|loader_digests_test|staging_[a-z]*_test)$'
 
-# installed_packages NAME...: those of them that are installed for this machine. What is installed for a foreign
-# architecture (libzstd-dev:i386), beside the native one or alone, is of no use to this build.
+# installed_packages NAME...: prints those that are installed for this machine. Packages of a foreign architecture
+# (libzstd-dev:i386), beside the native one or alone, do not help this build.
 installed_packages() {
     local native
     native=$(dpkg --print-architecture)
@@ -112,8 +112,8 @@ installed_packages() {
         awk -v native="$native" '$3 == "installed" && ($2 == native || $2 == "all") { print $1 }'
 }
 
-# ensure_packages LIST: installs what is missing of it, saying what and why. Nothing missing: no apt,
-# no network, no root.
+# ensure_packages LIST: installs the missing packages and explains each one. If nothing is missing, it uses no apt, no network
+# and no root.
 ensure_packages() {
     local line names reason name found installed all missing=()
     command -v dpkg-query > /dev/null ||
@@ -138,7 +138,7 @@ ensure_packages() {
     [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
 }
 
-install_packages() { # with `unattended`, where nobody can answer, sudo fails instead of asking for a password
+install_packages() { # with `unattended`, sudo fails instead of asking for a password
     local as_root=() log
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo > /dev/null ||
@@ -161,7 +161,7 @@ and start this again."
     rm -f "$log"
 }
 
-# quietly NAME COMMAND...: one line while it goes well, the whole output when it fails.
+# quietly NAME COMMAND...: prints one line on success, the whole output on failure.
 quietly() {
     local name=$1 log started=$SECONDS
     shift

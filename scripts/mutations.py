@@ -27,12 +27,12 @@ RETURNS = {"true": "false", "false": "true", "SLUICE_OK": "SLUICE_INTERNAL", "0"
 def plus_one(found):
     digits, suffix = re.match(r"(0[xX][0-9a-fA-F]+|\d+)(\w*)", found["n"]).groups()
     value = int(digits, 0) if digits.startswith(("0x", "0X")) else int(digits)
-    # Up or down by one, by the column: both are planted somewhere.
+    # Up or down by one, depending on the column: both occur.
     down = value > 0 and (found.start() - found.string.rfind("\n", 0, found.start()) + value) % 2
     return f"{value - 1 if down else value + 1}{suffix}"
 
 
-# kind: (pattern, the group that is replaced, what replaces it)
+# kind: (pattern, replaced group, replacement)
 KINDS = {
     "logic": (r" (?P<n>&&|\|\|)(?=\s)", lambda m: "||" if m["n"] == "&&" else "&&"),
     "negation": (r"\bif \((?P<n>[^\n]+)\) ?\{?$", lambda m: f"!({m['n']})"),
@@ -54,7 +54,7 @@ def blank(text):
 
 
 def visible(text):
-    """The text with all that is not code of a function blanked, character by character."""
+    """Returns the text with everything except function code blanked, character by character."""
     text = HIDDEN.sub(lambda m: blank(m[0]), text)
     out, depth, at = list(text), 0, 0
     while at < len(text):
@@ -79,7 +79,7 @@ def digest(*parts):
 
 
 def mutations_of(path, text):
-    """All mutations of a file, in its order."""
+    """Returns all mutations of a file, in its order."""
     code = visible(text)
     starts = [0] + [m.end() for m in re.finditer("\n", text)]
     seen = collections.Counter()
@@ -103,7 +103,7 @@ def module_of(path):
 
 
 def ranked(paths, seed, read):
-    """All mutations of the files, those to take first in front: modules in turn, and in each module its kinds in turn."""
+    """Returns all mutations of the files by priority: modules in turn, and in each module its kinds in turn."""
     modules = collections.defaultdict(lambda: collections.defaultdict(list))
     for path in sorted(paths):
         for mutation in mutations_of(path, read(path)):

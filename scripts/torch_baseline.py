@@ -37,8 +37,8 @@ def make_batches(folder, workers):
         transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
         transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])])
     data = torchvision.datasets.ImageFolder(folder, steps)
-    # One epoch without end: between epochs the workers' queues would run empty, which is a matter of
-    # the few photos here and not of the DataLoader.
+    # One endless epoch: between epochs, the workers' queues would run empty, because of the few photos here and not because
+    # of the DataLoader.
     order = torch.utils.data.RandomSampler(data, replacement=True, num_samples=1 << 30)
     loader = torch.utils.data.DataLoader(data, BATCH, sampler=order, num_workers=workers,
                                          pin_memory=True, drop_last=True, persistent_workers=True,
@@ -62,7 +62,7 @@ def make_step():
 
 
 def run(step, batches, seconds, marks):
-    """Images per second, after ten steps to warm up."""
+    """Returns images per second, after ten warm-up steps."""
     begin = count = 0
     while count < 10 or time.monotonic() < begin + seconds:
         if count == 10:

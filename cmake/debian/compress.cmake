@@ -1,4 +1,4 @@
-# Run by cpack on what was installed: Debian has man pages and changelogs compressed.
+# Run by cpack on the installed files: Debian requires compressed man pages and changelogs.
 file(GLOB_RECURSE files ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/changelog*
                         ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/sluice*.1)
 if(files)

@@ -1,5 +1,5 @@
-# Read by cpack before it makes packages: adds to each what dpkg-shlibdeps finds. CPack can do that
-# (CPACK_DEBIAN_PACKAGE_SHLIBDEPS), but then adds scripts that call ldconfig, where Debian has triggers.
+# Read by cpack before it makes packages: adds the results of dpkg-shlibdeps to each. CPack can do this
+# (CPACK_DEBIAN_PACKAGE_SHLIBDEPS), but then adds scripts that call ldconfig, where Debian uses triggers.
 find_program(shlibdeps dpkg-shlibdeps)
 if(NOT shlibdeps)
   message(FATAL_ERROR "there is no dpkg-shlibdeps (Debian: dpkg-dev)")
