@@ -1,7 +1,7 @@
 # cmake -DIN=... -DOUT=... -DVERSION=7.0 -DPTXAS=... "-DARCHS=75 90" -P SluiceOldPtx.cmake
-# PTX as nvcc writes it, in an older version of the language: nvcc names its own, newest version,
-# which older drivers refuse whatever the instructions are. That these are all in the older one is
-# for the assembler to say, on each architecture; if it does not, nothing is written. OUT.log has what it says of each.
+# Declares nvcc's PTX as an older version of the language: nvcc names its own, newest version, which
+# older drivers reject regardless of the instructions. The assembler checks for each architecture that
+# the older version has all instructions; if not, nothing is written. OUT.log has its output for each.
 file(READ "${IN}" text)
 string(REGEX MATCHALL "(^|\n)\\.version [0-9]+\\.[0-9]+" found "${text}")
 list(LENGTH found count)

@@ -1,20 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""changed.py presets|select|targets: which tests a change needs, for scripts/test --changed; and what tests need to be built.
+"""changed.py presets|select|targets: finds the tests that a change needs, for scripts/test --changed, and the targets that tests need.
 
-Reads changed paths, one a line, from standard input.
+Reads changed paths, one per line, from standard input.
   changed.py presets             prints the presets that `select` needs configured, in one line
-  changed.py select [-R REGEX]   prints one decision a line, its parts separated by tabs:
+  changed.py select [-R REGEX]   prints one decision per line, its parts separated by tabs:
       because TEXT               a changed file or module, and how many tests it selects
       test PRESET NAME           a test to run
       target PRESET TARGET       a target of ninja to build
       format|lint|shell FILE     a file for clang-format, clang-tidy, shellcheck
-      left TEXT                  what is not run, and why
+      left TEXT                  tests that are not run, and why
   changed.py targets PRESET LABELS [-R REGEX]   prints the targets of the preset's tests whose names match, a line each, except those with
                                  a label that matches LABELS. Nothing is read from standard input.
 
 The current folder is the tree; its builds are build/asan and build/release. A module of src/ also selects the modules that have it in the
-USES of their sluice_module. What the compiler or a test does not read as C is found by name: in the command of a test, or in the text of its scripts.
+USES of their sluice_module. Other files than C sources are found by name: in the command of a test, or in the text of its scripts.
 """
 import ast
 import collections
