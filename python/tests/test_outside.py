@@ -94,7 +94,7 @@ def test_names(listed):
     (listed.folder / "other.arrow").write_bytes(b"")  # a folder without one is no dataset of Arrow's
     for name in (f"../away/{listed.file}", listed.away / listed.file, listed.folder / f"../away/{listed.file}"):
         listed.name(name)
-        listed.refuses(f"away/{listed.file}.*(outside|does not lie beside)")
+        listed.refuses(f"away/{listed.file}.*(outside|is not beside)")
 
 
 def test_links(listed):

@@ -44,7 +44,7 @@ def test_slurm_counts_in_its_steps_only(data, launched):
     assert sluice.ranks() == (3, 4, 1, None, "Slurm")
     assert (open_loader(data).rank, open_loader(data).world_size) == (3, 4)
     launched(RANK=1)
-    with pytest.raises(sluice.InvalidError, match="RANK is set and WORLD_SIZE is not"):
+    with pytest.raises(sluice.InvalidError, match="RANK is set, but WORLD_SIZE is not"):
         open_loader(data)
     launched(WORLD_SIZE=2)
     assert (open_loader(data).rank, open_loader(data).world_size) == (1, 2)

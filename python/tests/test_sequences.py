@@ -138,7 +138,7 @@ def test_arguments():
         (lambda: sluice.packed_rows([0, 0], 64), ValueError, "all 2 documents are empty"),
         (lambda: sluice.packed_rows([5, 0], 64, unit=2), ValueError, "are empty and others are not"),
         (lambda: sluice.packed_rows([5, -1], 64), ValueError, "lengths=-1"),
-        (lambda: sluice.packed_rows(numpy.array([5, -1]), 64), ValueError, "negative one, -1"),
+        (lambda: sluice.packed_rows(numpy.array([5, -1]), 64), ValueError, "lengths contains -1: expected the number of tokens"),
         (lambda: sluice.packed_rows([5.5], 64), TypeError, "lengths=5.5"),
         (lambda: sluice.packed_rows({"a": 5}, 64), TypeError, "lengths"),
         (lambda: sluice.packed_rows([5], 100, align=16), ValueError, "96 and 112 are"),
