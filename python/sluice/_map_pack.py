@@ -57,7 +57,7 @@ class Request:
 
     def __init__(self, source, path, function, version, fields, options):
         if is_address(path):
-            raise _sluice.InvalidError(f"{shown(path)}: stores are read and never written to: write to a local folder, and upload it")
+            raise _sluice.InvalidError(f"{shown(path)}: object stores are read-only: write to a local folder, and upload it")
         self.source, self.path = source, os.path.abspath(os.fsdecode(path))  # the function may change the working folder
         self.folder = f"{self.path}.map"
         self.function, self.options = function, options

@@ -424,7 +424,7 @@ def test_arguments():
     with pytest.raises(ValueError, match="cut='long': with media= no document is cut"):
         C.Packed("tokens", length=8, media="patches", cut="long")
     for name in ("per_token", "media_length"):
-        with pytest.raises(ValueError, match="are about media="):
+        with pytest.raises(ValueError, match="need media=, a field of the dataset"):
             C.Packed("tokens", length=8, **{name: 4})
         with pytest.raises(ValueError, match=name):
             C.Packed("tokens", length=8, media="patches", **{name: -1})

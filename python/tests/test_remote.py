@@ -158,7 +158,7 @@ def test_a_broken_profile_is_named(refusal, tmp_path):
 
 @pytest.mark.parametrize("address, said", [
     ("az://container/x", 'unknown scheme "az": expected s3://'),
-    ("S3://bucket/x", "has to begin with s3://"),
+    ("S3://bucket/x", "must begin with s3://"),
     (pathlib.Path("s3://bucket/x"), "with both slashes"),
     ("file:///data/x", "without file://"),
 ])
@@ -180,6 +180,6 @@ def test_stores_are_never_written_to(photos, tmp_path, monkeypatch):
     data = sluice.Dataset(photos)
     for write in (lambda to: sluice.pack(data, to, progress=None), lambda to: sluice.unpack(data, to, progress=None),
                   lambda to: sluice.Writer(to), lambda to: sluice.pack(data, to, map=lambda sample: sample, progress=None)):  # fmt: skip
-        with pytest.raises(sluice.InvalidError, match="s3://bucket/out: stores are read and never written to"):
+        with pytest.raises(sluice.InvalidError, match="s3://bucket/out: object stores are read-only: write to a local folder"):
             write("s3://bucket/out")
     assert not list(tmp_path.glob("s3*"))
