@@ -10,7 +10,7 @@ import torch
 
 
 class GradientState:
-    """accelerate's is one for the process; here each rank has its own."""
+    """accelerate has one per process; here each rank has its own."""
 
     def __init__(self, num_steps):
         self.num_steps, self.sync_gradients, self._references = num_steps, True, [None]
@@ -36,11 +36,11 @@ class GradientState:
 
     def _remove_dataloader(self, loader):
         known = self.dataloader_references
-        del self._references[known.index(loader)]  # ValueError: it is not in there
+        del self._references[known.index(loader)]  # ValueError if the loader is not in the list
 
 
 class Accelerator:
-    """split_batches, even_batches, dispatch_batches, device_placement: as accelerate's. rank, world_size: of this one."""
+    """split_batches, even_batches, dispatch_batches and device_placement are accelerate's options. rank and world_size are this accelerator's."""
 
     def __init__(self, gradient_accumulation_steps=1, rank=0, world_size=1, device="cpu", **options):
         self.gradient_state, self.step, self._custom_objects = GradientState(gradient_accumulation_steps), 0, []
@@ -77,7 +77,7 @@ class Accelerator:
         return objects if len(objects) != 1 else objects[0]
 
     def _wrap(self, optimizer):
-        """Steps only where gradients are synchronized."""
+        """Steps only when gradients are synchronized."""
         for name in ("step", "zero_grad"):
             function = getattr(optimizer, name)
             setattr(optimizer, name, lambda *given, function=function: function(*given) if self.sync_gradients else None)

@@ -22,7 +22,7 @@ SCHEMA, DICTIONARY, BATCH = 1, 2, 3     # message headers
 
 
 class Kept(int):
-    """A scalar that is written also when it is 0, which is not its default."""
+    """A scalar that is written even if its value is 0, unlike a default."""
 
     def __bool__(self):
         return True
@@ -43,12 +43,11 @@ LEAVES = {  # kind: (number in the union Type, fields of its table)
 # ---- flatbuffers ----
 
 class Flat:
-    """A flatbuffer written front to back: each object, then its children, the offsets filled in behind.
+    """A flatbuffer written front to back: each object, then its children; the offsets are filled in afterwards.
 
     A table is a list of fields (slot, format, value): a scalar with its struct format, or "o" and a child, which is a
     table (list), a string (str), a vector of tables ("tables", [...]), of numbers (format, [...]) or of structs with
-    8-byte alignment ("structs", [bytes, ...]). As real writers do, scalars of value 0 are left out.
-    """
+    8-byte alignment ("structs", [bytes, ...]). Like real writers, it leaves out scalars of value 0."""
 
     def __init__(self, root):
         self.out = bytearray(4)
@@ -111,14 +110,14 @@ class Flat:
 
 
 def key_values(pairs):
-    """custom_metadata, or None for none."""
+    """Returns custom_metadata, or None if it is empty."""
     return ("tables", [[(0, "o", key), (1, "o", value)] for key, value in pairs.items()]) if pairs else None
 
 
 # ---- schema ----
 
 class Column:
-    """A column's kind and values; `metadata` is the field's own, all but the top level may always be null."""
+    """A column's kind and values. `metadata` is the field's own; every level except the top one is nullable."""
 
     def __init__(self, kind, values, optional=True, *, metadata=None):
         self.kind, self.values, self.optional, self.metadata = kind, list(values), optional, metadata
@@ -174,14 +173,14 @@ def bitmap(bits):
 
 
 class Arrays:
-    """The nodes and buffers of arrays, depth first; `spans` are (path, buffer, places of the values in it)."""
+    """The nodes and buffers of arrays, depth first; `spans` are (path, buffer, positions of the values in it)."""
 
     def __init__(self, options, entries):
         self.options, self.entries = options, entries
         self.nodes, self.buffers, self.spans = [], [], []
 
     def add(self, field, values):
-        """Append one array; a null in a field that is not nullable is refused."""
+        """Appends one array; fails on a null in a field that is not nullable."""
         nulls = sum(value is None for value in values)
         if nulls and not field.nullable:
             raise ValueError(f"null in the required {field.path}")
@@ -219,7 +218,7 @@ class Arrays:
         self.buffers.append(struct.pack(f"<{len(values)}{form}", *[value or 0 for value in values]))
 
     def offsets(self, form, lengths):
-        """Offsets of values of these lengths, the first after the slack."""
+        """Returns the offsets of values of these lengths, the first one after the slack."""
         out = [self.options["slack"]]
         for length in lengths:
             out.append(out[-1] + length)
@@ -236,7 +235,7 @@ class Arrays:
         self.buffers.append(b"?" * self.options["slack"] + b"".join(parts))
 
     def message(self):
-        """The RecordBatch table without its length, the body, and where each buffer starts in it."""
+        """Returns the RecordBatch table without its length, the body, and the start of each buffer in it."""
         body, table, starts = bytearray(), [], []
         for buffer in self.buffers:
             if self.options["codec"] and buffer:
@@ -254,26 +253,25 @@ class Arrays:
 # ---- streams and files ----
 
 class Layout:
-    """What was written.
+    """Positions of everything that was written.
 
     batches, dictionaries: (offset of the message, its metadata's size with the prefix, its body's size).
-    spans: path ("image.bytes"; items have their list's) -> for each slot of the leaf's arrays, batch after batch,
-    (offset, length) of its bytes in the file or None where null; empty where bodies are compressed.
-    """
+    spans: path ("image.bytes"; items have their list's path) -> for each slot of the leaf's arrays, batch after batch,
+    (offset, length) of its bytes in the file, or None for null; empty if bodies are compressed."""
 
     def __init__(self):
         self.batches, self.dictionaries, self.spans = [], [], {}
 
 
 class Writer:
-    """Puts encapsulated messages into an open file."""
+    """Appends encapsulated messages to an open file."""
 
     def __init__(self, out, options):
         self.out, self.options, self.layout = out, options, Layout()
         self.version = V4 if options["legacy"] else V5
 
     def message(self, kind, header, body=b""):
-        """One message; returns its place."""
+        """Writes one message. Returns its position."""
         data = Flat([(0, "h", self.version), (1, "B", kind), (2, "o", header), (3, "q", len(body))]).out
         prefix = b"" if self.options["legacy"] else b"\xff" * 4
         data += bytes(-(len(prefix) + 4 + len(data)) % 8)
@@ -299,7 +297,7 @@ class Writer:
             self.layout.spans.setdefault(path, []).extend(slot and (base + slot[0], slot[1]) for slot in slots)
 
     def table(self, columns, metadata):
-        """The schema, dictionaries and batches, and the end marker; returns the Schema table."""
+        """Writes the schema, dictionaries, batches and the end marker. Returns the Schema table."""
         numbers, options = [], self.options
         tops = [Field(name, column.kind, numbers, column.optional, column.metadata) for name, column in columns.items()]
         schema = [(1, "o", ("tables", [top.table() for top in tops])), (2, "o", key_values(metadata))]
@@ -350,15 +348,14 @@ def write_stream(path, columns, *, metadata=None, **options):
     """Write the stream format; returns its Layout.
 
     metadata: dict for the schema's custom_metadata.
-    rows_per_batch: rows of a record batch, or a sequence of such counts, repeated; None is all.
-    codec: None, "ZSTD" or "LZ4" (frames), each buffer by itself, as it is where that does not help.
-    dictionaries: "whole" (before the first batch), "delta" (as they grow) or, in streams, "replace" (one a batch).
-    validity: "needed" leaves the bitmap out where there is no null; "always" writes it.
-    alignment: of the buffers in a body, a multiple of 8.
+    rows_per_batch: rows of a record batch, or a sequence of such counts, repeated; None: all rows.
+    codec: None, "ZSTD" or "LZ4" (frames), for each buffer separately; a buffer that does not shrink stays uncompressed.
+    dictionaries: "whole" (before the first batch), "delta" (as they grow) or, in streams, "replace" (one per batch).
+    validity: "needed" omits the bitmap if there are no nulls; "always" writes it.
+    alignment: alignment of the buffers in a body, a multiple of 8.
     slack: bytes or items before the first value of variable-length arrays, so that offsets do not begin at 0.
-    legacy: version V4 and no continuation markers, as before Arrow 0.15.
-    end: whether the end marker is written; a stream may just stop.
-    """
+    legacy: version V4 without continuation markers, as before Arrow 0.15.
+    end: True if the end marker is written; a stream may also just stop."""
     with open(path, "wb") as out:
         writer = Writer(out, _options(False, **options))
         writer.table(columns, metadata)
@@ -366,7 +363,7 @@ def write_stream(path, columns, *, metadata=None, **options):
 
 
 def write_file(path, columns, *, metadata=None, **options):
-    """Write the file format, with a footer; options and result as of write_stream."""
+    """Write the file format, with a footer; options and result as for write_stream."""
     with open(path, "wb") as out:
         writer = Writer(out, _options(True, **options))
         out.write(b"ARROW1\0\0")
@@ -406,11 +403,10 @@ def _info(features, **more):
 
 def save_to_disk(folder, columns, features, shards=2, indices=None, *, split="train",
                  indices_key="_indices_data_files", **options):
-    """The folder that Dataset.save_to_disk leaves; returns the Layouts of its shards.
+    """Write the folder that Dataset.save_to_disk makes; returns the Layouts of its shards.
 
-    features: as for features_json. indices: row numbers; then state.json names, under `indices_key`, a stream with the
-    one column "indices" (uint64), as versions 1.x wrote it. Other options are write_stream's.
-    """
+    features: as for features_json. indices: row numbers; state.json then names, under `indices_key`, a stream with the
+    single column "indices" (uint64), as versions 1.x wrote it. The other options are write_stream's."""
     os.makedirs(folder, exist_ok=True)
     names, layouts = _shards(folder, "data-{shard:05d}-of-{shards:05d}.arrow", columns, features, shards, options)
     state = {"_data_files": [{"filename": name} for name in names], "_fingerprint": "0123456789abcdef",
@@ -425,7 +421,7 @@ def save_to_disk(folder, columns, features, shards=2, indices=None, *, split="tr
 
 
 def save_dict(folder, splits, features, **options):
-    """The folder that DatasetDict.save_to_disk leaves, of {split: columns}; returns {split: Layouts}."""
+    """Write the folder that DatasetDict.save_to_disk makes from {split: columns}; returns {split: Layouts}."""
     os.makedirs(folder, exist_ok=True)
     _json(folder, "dataset_dict.json", {"splits": list(splits)})
     return {split: save_to_disk(os.path.join(folder, split), columns, features, split=split, **options)
@@ -433,7 +429,7 @@ def save_dict(folder, splits, features, **options):
 
 
 def save_cache(folder, name, columns, features, split="train", shards=1, **options):
-    """The files that the library's cache has of one split: NAME-SPLIT.arrow, or several with numbers."""
+    """Write the files of one split in the library's cache: NAME-SPLIT.arrow, or several with numbers."""
     os.makedirs(folder, exist_ok=True)
     number = "-{shard:05d}-of-{shards:05d}" if shards > 1 else ""
     names, layouts = _shards(folder, f"{name}-{split}{number}.arrow", columns, features, shards, options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An oracle made from the FFCV specification: it writes .beton files, version 2, and knows nothing of the reader."""
+"""An oracle made from the FFCV specification: it writes .beton files of version 2 and shares no code with the reader."""
 # The file is: header {u16 version, u16 fields, u32 page size, u64 samples, u64 table offset}; 1041 bytes a field {u8
 # type, 16 bytes name, 1024 bytes arguments}; one row of metadata a sample; from the next multiple of the page size on,
 # pages of data; the table, rows of {u64 sample, u64 pointer, u64 size}. All numbers are little-endian, pointers are
@@ -10,7 +10,7 @@ import struct
 import numpy as np
 
 VERSION = 2
-PAGE = 1 << 21  # the smallest page that the real writer takes; its default is 1 << 23
+PAGE = 1 << 21  # the smallest page that the real writer accepts; its default is 1 << 23
 TYPES = {"float": 0, "int": 1, "rgb": 2, "bytes": 3, "ndarray": 4, "json": 5, "tensor": 6, "custom": 255}
 # What one field has in a row: a struct format, and its alignment there. A structure that numpy packed has alignment 1.
 ROWS = {"float": ("<d", 8), "int": ("<q", 8), "rgb": ("<BHHQ", 1), "bytes": ("<QQ", 1), "json": ("<QQ", 1),
@@ -63,14 +63,14 @@ class _Worker:
         self.page, self.used, self.rows = -1, 0, []
 
     def sample(self, number, blobs):
-        """Put the blobs of one sample into one page; the answer is their pointers."""
+        """Puts the blobs of one sample into one page. Returns their pointers."""
         for _ in range(2):
             first = len(self.rows)
             for blob in blobs:
                 size = len(blob)
                 if size > (self.page_size - self.used if self.page >= 0 else 0):
                     self.page, self.used = self.claim(), 0
-                    if len(self.rows) > first:  # what went to the page before is given up: its bytes stay, unused
+                    if len(self.rows) > first:  # abandons the blobs written to the previous page: their bytes stay, unused
                         del self.rows[first:]
                         break
                 if size > self.page_size:
@@ -87,7 +87,7 @@ class _Worker:
 
 
 def _blob(kind, value):
-    """(what the row has before the pointer, the bytes in the page or None, what the row has after it)."""
+    """Returns (the row's values before the pointer, the bytes in the page or None, the row's values after it)."""
     base = kind.partition(":")[0]
     if base in ("float", "int"):
         return (value,), None, ()
@@ -111,13 +111,13 @@ def _blob(kind, value):
 
 
 def write(path, fields, samples, *, page_size=PAGE, workers=1, chunk=100, version=VERSION):
-    """Write a file; the answer is the list of the table's rows (sample, pointer, size).
+    """Writes a file. Returns the rows of the table (sample, pointer, size).
 
     fields: name -> 'float', 'int', 'rgb', 'bytes', 'json', 'ndarray:float32:3,4', 'tensor:uint8:5' (a torch tensor) or
     'custom' (type 255; here a pointer to bytes, without a size), in this order. samples: a list of name -> value; for
     rgb, bytes are a JPEG (mode 0), and an array h x w x 3 of u8 is written raw (mode 1).
-    page_size: a power of 2; the real writer has at least 1 << 21. workers: that many fill pages in turn, chunk samples
-    at a time, each a page of its own, and the table has the rows of one worker after those of the other."""
+    page_size: a power of 2; the real writer requires at least 1 << 21. workers: number of workers that take turns,
+    chunk samples at a time, each with its own page; the table has the rows of one worker after those of the other."""
     if page_size & (page_size - 1) or not 0 < page_size < 1 << 32:
         raise ValueError("a page size is a power of 2 below 2^32")
     samples, kinds = list(samples), list(fields.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order with buckets as docs/buckets.md's words have it, written without a look at how it is done."""
+"""A model of the order with buckets, written from docs/buckets.md alone, independently of the implementation."""
 import math
 
 from shard_model import Permutation, mixed
@@ -8,7 +8,7 @@ BATCH, BUCKET = 0x6275636B65740000, 0x6275636B65740001
 
 
 def nearest(size, buckets):
-    """The bucket of a picture, by logarithms; both are (height, width)."""
+    """Returns the bucket of an image, by logarithms; both sizes are (height, width)."""
 
     def key(number):
         height, width = buckets[number]
@@ -19,7 +19,7 @@ def nearest(size, buckets):
 
 
 def epoch(bucket_of, count, whole, shuffle, seed, number):
-    """[(bucket, samples)]: the global batches of an epoch, `whole` samples each, then what is left of each bucket."""
+    """Returns [(bucket, samples)]: an epoch's global batches, `whole` samples each, then the remainder of each bucket."""
     batches, rests = [], []
     for bucket in range(count):
         members = [sample for sample, own in enumerate(bucket_of) if own == bucket]
@@ -36,7 +36,7 @@ def epoch(bucket_of, count, whole, shuffle, seed, number):
 
 
 def steps(bucket_of, count, batch, rank, world, shuffle, last, seed, number):
-    """[(bucket, [sample, or None for a row of padding])]: what a rank gets."""
+    """Returns a rank's batches: [(bucket, [sample, or None for a padding row])]."""
     batches, rests = epoch(bucket_of, count, batch * world, shuffle, seed, number)
     made = [(bucket, samples[rank * batch : (rank + 1) * batch]) for bucket, samples in batches]
     for bucket, samples in rests if last != "drop" else []:
@@ -53,7 +53,7 @@ def steps(bucket_of, count, batch, rank, world, shuffle, last, seed, number):
 
 
 def batches_of(batches, bucket, bucket_of, shuffle, seed, number):
-    """The bucket's whole batches in the bucket's own order."""
+    """Returns the bucket's whole batches in the bucket's own order."""
     members = [sample for sample, own in enumerate(bucket_of) if own == bucket]
     if shuffle:
         order = Permutation(len(members), mixed(seed, number, BUCKET + bucket))

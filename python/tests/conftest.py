@@ -14,7 +14,7 @@ CLASSES, PER_CLASS = 3, 11
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """77, as ctest takes it, where every test of the file was skipped."""
+    """Exits with 77, which ctest reports as skipped, if every test of the file was skipped."""
     stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
     if exitstatus in (0, 5) and stats.get("skipped") and not stats.get("passed"):
         session.exitstatus = 77
@@ -52,7 +52,7 @@ def crop():
 
 @pytest.fixture
 def run_python():
-    """Runs a program in an interpreter of its own; returns the finished process."""
+    """Runs a program in a separate interpreter. Returns the finished process."""
 
     def run(program, *arguments, timeout=300):
         return subprocess.run(

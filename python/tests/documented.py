@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Docstrings of the package: which names are public, and what each docstring lacks. Read by test_docstrings.py."""
+"""Lists the package's public names and the problems of their docstrings. Used by test_docstrings.py."""
 import ast
 import collections
 import inspect
@@ -17,7 +17,7 @@ Name = collections.namedtuple("Name", "name doc parameters returns")
 
 
 def sections_of(doc):
-    """{heading: text} of a docstring's sections; "" is the text before them."""
+    """Returns {heading: text} of a docstring's sections; "" is the text before them."""
     found, heading = {"": []}, ""
     for line in inspect.cleandoc(doc).splitlines():
         if line.rstrip(":") in SECTIONS and line.endswith(":"):
@@ -29,13 +29,13 @@ def sections_of(doc):
 
 
 def described(section):
-    """Names of the entries of a section."""
+    """Returns the names of a section's entries."""
     entries = re.findall(r"^    (\w[\w, ]*):", section, re.M)
     return {name for entry in entries for name in entry.split(", ")}
 
 
 def problems(public):
-    """What the docstring of a Name lacks."""
+    """Returns the problems of a Name's docstring."""
     if not public.doc:
         return [f"{public.name}: no docstring"]
     lines = inspect.cleandoc(public.doc).splitlines()
@@ -87,7 +87,7 @@ def _of_function(name, function):
 
 
 def framework_names(module):
-    """Each public Name of a module for a framework, from its text: the framework may be missing."""
+    """Each public Name of a module for a framework, read from its source, since the framework may be missing."""
     tree = ast.parse((pathlib.Path(sluice.__file__).parent / f"{module}.py").read_text())
     yield Name(f"sluice.{module}", ast.get_docstring(tree), (), False)
     listed = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Episodes as docs/several.md's words have them, written without a look at how it is done."""
+"""A model of episodes, written from docs/several.md alone, independently of the implementation."""
 from shard_model import Permutation, mixed
 
 EPISODE = 0x657069736F646500
 
 
 def episode(classes, k, n, seed, epoch, number):
-    """[samples] of each class of an episode, support and query together."""
+    """Returns [samples] of each class of an episode, support and query together."""
     members = {}
     for sample, own in enumerate(classes):
         members.setdefault(own, []).append(sample)
@@ -21,7 +21,7 @@ def episode(classes, k, n, seed, epoch, number):
 
 
 def steps(classes, k, n, count, batch, rank, world, last, seed, epoch):
-    """[[number of an episode, or None for one of padding]]: what a rank gets."""
+    """Returns a rank's steps: [[number of an episode, or None for padding]]."""
     each = batch // (k * n)
     whole, rest = divmod(count, each * world)
     made = [[(step * world + rank) * each + i for i in range(each)] for step in range(whole)]

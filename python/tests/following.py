@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of columns that follow a picture share: samples whose pixels say where they are, any geometry, and rows of a loader."""
+"""Shared by tests of columns that follow an image: samples whose pixels encode their position, random geometry, and rows of a loader."""
 import io
 
 import numpy
@@ -9,7 +9,7 @@ from PIL import Image
 import sluice
 from sluice import transforms as T
 
-# A loader of few small samples takes most of its time for the memory that it reads into, and for epochs that nobody asks for.
+# A loader of few small samples spends most of its time on its read buffer and on epochs that it reads ahead in vain.
 SMALL = {"read_buffer_bytes": 1 << 20, "prefetch_factor": 1}
 COUNT, BOXES = 12, 9
 NEAREST, BILINEAR = "nearest", "bilinear"
@@ -22,7 +22,7 @@ def png(array):
 
 
 def sample(number):
-    """A picture whose red is the mask; boxes, each painted in a layer of its own; where each pixel is."""
+    """An image whose red channel is the mask; boxes, each painted in its own layer; the position of each pixel."""
     random = numpy.random.RandomState(number)
     height, width = random.randint(60, 140, 2)
     labels = random.randint(0, 256, (height, width)).astype("uint8")
@@ -59,7 +59,7 @@ def data(samples, tmp_path_factory):
 
 
 def rows(data, columns, epochs=1, last_batch="short", **options):
-    """(sample, {column: its row}) of all rows; of ragged columns what is the row's."""
+    """Returns (sample, {column: its row}) of all rows; rows of ragged columns are cut out of the batch."""
     with sluice.Loader(data, batch_size=5, last_batch=last_batch, columns=columns, **SMALL | options) as loader:
         for _ in range(epochs):
             for batch in loader:
@@ -75,7 +75,7 @@ def rows(data, columns, epochs=1, last_batch="short", **options):
 
 
 def recipe(random, interpolation):
-    """Any geometry, in any order, and a size at the end; what changes pixels only between."""
+    """A random geometry, with steps in any order and a resize at the end; steps that change pixel values only lie in between."""
     fill = int(random.randint(0, 256))
     pool = [
         lambda: T.RandomHorizontalFlip(0.5), lambda: T.RandomVerticalFlip(0.5),
@@ -95,7 +95,7 @@ def recipe(random, interpolation):
 
 
 def reflects(steps):
-    """Then the picture is to be seen several times."""
+    """True if the image appears several times in the output."""
     return any(isinstance(step, T.Pad) and step.padding_mode != "constant" for step in steps)
 
 

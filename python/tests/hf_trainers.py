@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Hugging Face's Trainer (4.57; resume_rounds_down: 4.47 to 4.51; skips_first: 5.0 and 5.1) does with its loaders, as modules transformers, transformers.trainer and .trainer_utils. transformers itself is not needed."""
+"""Modules transformers, transformers.trainer and .trainer_utils, which use their loaders as Hugging Face's Trainer does
+(4.57; resume_rounds_down: 4.47 to 4.51; skips_first: 5.0 and 5.1). transformers itself is not needed."""
 import json
 import os
 import types
@@ -29,10 +30,10 @@ def skip_first_batches(loader, batches):
 
 
 class Trainer:
-    """Trains nothing: `steps` are the lists of batches of each optimizer step."""
+    """Trains nothing: `steps` holds the list of batches of each optimizer step."""
 
-    resume_rounds_down = False  # resuming ignores the step of fewer batches at the end of an epoch
-    skips_first = False  # skip_first_batches comes before set_epoch
+    resume_rounds_down = False  # resuming ignores the shorter step at the end of an epoch
+    skips_first = False  # skip_first_batches is called before set_epoch
 
     def __init__(self, model=None, args=None, train_dataset=None, eval_dataset=None, stop=None):
         self.model, self.args, self.train_dataset, self.eval_dataset, self.stop = model, args, train_dataset, eval_dataset, stop
@@ -94,7 +95,7 @@ class Trainer:
                 callback.on_save(self.args, self.state, None, train_dataloader=loader, model=self.model)
 
     def evaluate(self, eval_dataset=None):
-        """Gathered labels."""
+        """Returns the gathered labels."""
         loader, labels = self.get_eval_dataloader(eval_dataset), []
         for inputs in loader:
             inputs.pop("x")  # as label smoothing does with labels

@@ -10,7 +10,7 @@ NAMES = ("person", "bicycle", "car")
 
 
 def _draw(number):
-    """An upright image, its boxes (left, top, width, height) and their classes."""
+    """Draws an upright image. Returns it, its boxes (left, top, width, height) and their classes."""
     width, height = 96 + number, 72
     pixels = numpy.full((height, width, 3), 20, "uint8")
     boxes = [(8 + number, 10, 24, 20), (60, 40, 30, 28)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Lightning's Trainer does with a module's loader, hook by hook, as its versions do it. Lightning itself is not needed."""
+"""Models of Lightning's Trainer: they use a module's loader, hook by hook, as each version does. Lightning itself is not needed."""
 import copy
 import json
 
@@ -22,13 +22,13 @@ class LightningModule:
 
 
 class Trainer:
-    """Trains nothing: `steps` are the batches it took, `checkpoints` one after each step, `ends` one behind each epoch.
+    """Trains nothing: `steps` are the batches it took, `checkpoints` has one after each step, `ends` one after each epoch.
 
-    version: 2.0 makes an iterator for each epoch, and one before. 2.2 makes one before, and others for later epochs that
-    do not go on; it keeps the states of loaders, too, and loads them where an epoch goes on. 2.5 goes on behind an epoch's last
-    step with the next epoch, and the iterator that it has; it calls no on_train_epoch_start where it goes on.
-    early: the module asks for estimated_stepping_batches, so loaders are made before their states are known, which are not loaded then (#20550).
-    """
+    version: 2.0 makes an iterator before training and one for each epoch. 2.2 makes one before training, and more for later
+    epochs that do not resume; it also keeps the states of loaders, and loads them when an epoch resumes. 2.5 resumes after an
+    epoch's last step with the next epoch and its current iterator; it does not call on_train_epoch_start when it resumes.
+    early: the module asks for estimated_stepping_batches, so loaders are made before their states are known, and the states are
+    not loaded (#20550)."""
 
     train_dataloader, global_rank, world_size, overfit_batches = None, 0, 1, 0
 
@@ -83,7 +83,7 @@ class Trainer:
                 except StopIteration:
                     break
                 self.done += 1
-                if callable(getattr(batch, "to", None)):  # what it moves to a GPU, and how
+                if callable(getattr(batch, "to", None)):  # moves a batch to a GPU as Lightning does
                     assert type(batch.to("meta")) is type(batch) and batch.to("meta")[0].device.type == "meta"
                 else:
                     assert isinstance(batch, (tuple, list))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An oracle made from the LitData specification: it writes chunks and index.json, and knows nothing of the reader."""
+"""An oracle made from the LitData specification: it writes chunks and index.json, and shares no code with the reader."""
 # A chunk is u32 n, u32 offsets[n + 1] from the start of the file, then the items. An item is one u32 size a leaf, for
 # all leaves, then the bytes of the leaves; a TokensLoader item is the bytes of its one leaf alone. All numbers are
-# little-endian, but for the header of a 'tensor' leaf, which is big-endian since LitData 0.2.57.
+# little-endian, except the header of a 'tensor' leaf, which is big-endian since LitData 0.2.57.
 import json
 import os
 import pickle
@@ -13,8 +13,8 @@ import numpy as np
 
 import zstds
 
-# The number of a type where a leaf or a data_format has it. Some torch types have two numbers (0 and 1 are float32):
-# the writer takes the higher one, a reader meets both.
+# The number of a type in a leaf or a data_format. Some torch types have two numbers (0 and 1 are float32): the
+# writer uses the higher one, a reader must accept both.
 TORCH = {"float32": 1, "float64": 3, "complex64": 5, "complex128": 7, "float16": 9, "bfloat16": 10, "uint8": 11,
          "int8": 12, "int16": 14, "int32": 16, "int64": 18, "bool": 19, "uint16": 20}
 NUMPY = {"int8": 0, "int16": 1, "int32": 2, "int64": 3, "uint8": 4, "uint16": 5, "uint32": 6, "uint64": 7,
@@ -28,13 +28,13 @@ def _array(value):
 
 
 def full_name(form, value):
-    """The name of a leaf in data_format: 'no_header_tensor' and 'no_header_numpy' get the number of their type."""
+    """Returns the name of a leaf in data_format: 'no_header_tensor' and 'no_header_numpy' get the number of their type."""
     numbers = {"no_header_tensor": TORCH, "no_header_numpy": NUMPY}.get(form)
     return "%s:%d" % (form, numbers[np.asarray(value).dtype.name]) if numbers else form
 
 
 def encode(form, value, tensor_order=">"):
-    """The bytes of one leaf; bytes go in as they are, and are all that 'jpeg', 'bytes', 'file:x' and such know."""
+    """Returns the bytes of one leaf. Bytes are stored unchanged; 'jpeg', 'bytes', 'file:x' and the like accept nothing else."""
     base = form.partition(":")[0]
     if isinstance(value, bytes):
         return value
@@ -67,7 +67,7 @@ def encode(form, value, tensor_order=">"):
 
 
 def spec(tree):
-    """The schema of a tree; a dict keeps the order of its keys, and anything but a dict, list or tuple is a leaf."""
+    """Returns the schema of a tree; a dict keeps the order of its keys, and anything but a dict, list or tuple is a leaf."""
     if isinstance(tree, dict):
         children = [spec(child) for child in tree.values()]
         return {"type": "builtins.dict", "context": json.dumps(list(tree)), "children_spec": children}
@@ -84,23 +84,23 @@ def leaves(tree):
 
 
 def dump(schema):
-    """config.data_spec: a JSON text of [1, schema], which is then a string in index.json."""
+    """Returns config.data_spec: a JSON text of [1, schema], which is a string in index.json."""
     return json.dumps([1, schema])
 
 
 def write(folder, formats, samples, *, data_spec=None, chunk_samples=None, chunk_bytes=None, compression=None,
           item_loader="PyTreeLoader", rank=0, tensor_order=">", updated_at=True, keep_raw=False, old_chunk_bytes=False):
-    """Write a data set; the answer is the object in index.json.
+    """Write a data set; returns the object in index.json.
 
-    formats: one name a leaf ('jpeg', 'int', 'str', 'no_header_tensor', 'image:png'...). samples: for each one a list of
+    formats: one name per leaf ('jpeg', 'int', 'str', 'no_header_tensor', 'image:png'...). samples: for each one a list of
     the leaves' values in that order. data_spec: an example of a sample with anything as leaves, {'image': 0, 'label':
-    0}, or the text itself; default, a list of leaves. A chunk ends after chunk_samples items, or before the item with
-    which the items alone would have more than chunk_bytes; with neither there is one chunk. With the TokensLoader the
-    count is of tokens, and the one leaf is 'no_header_tensor' or 'no_header_numpy'.
-    compression: None, 'zstd' (level 4) or 'zstd:7'; a colon goes into the chunks' names too. keep_raw leaves the
-    uncompressed chunk there as well. tensor_order: '<' writes 'tensor' headers as before 0.2.57. updated_at: a number,
-    True for the clock, False for no key, as before 0.2.23. old_chunk_bytes: chunk_bytes without the chunk's own header,
-    as before 0.2.40. item_loader: None leaves the key out, as in the first releases."""
+    0}, or the text itself; default: a list of leaves. A chunk ends after chunk_samples items, or before the item that
+    would make the items alone exceed chunk_bytes; without either there is one chunk. With the TokensLoader the
+    count is in tokens, and the one leaf is 'no_header_tensor' or 'no_header_numpy'.
+    compression: None, 'zstd' (level 4) or 'zstd:7'; a colon also appears in the chunks' names. keep_raw keeps the
+    uncompressed chunk as well. tensor_order: '<' writes 'tensor' headers as before 0.2.57. updated_at: a number,
+    True for the clock, False to omit the key, as before 0.2.23. old_chunk_bytes: chunk_bytes without the chunk's own
+    header, as before 0.2.40. item_loader: None omits the key, as in the first releases."""
     os.makedirs(folder, exist_ok=True)
     tokens = item_loader == "TokensLoader"
     names = [full_name(f, v) for f, v in zip(formats, samples[0])] if samples else list(formats)

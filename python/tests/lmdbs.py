@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An oracle made from the usual LMDB conventions: it writes databases through python3-lmdb, and knows no reader."""
-# The container comes from the LMDB library; what is made here by hand is what people put into it: Caffe's Datum,
-# pictures by key, the text-recognition keys, msgpack, pickles. Every function answers with the dict of keys and values
-# written.
+"""An oracle made from the usual LMDB conventions: it writes databases through python3-lmdb, and shares no code with the reader."""
+# The LMDB library writes the container. The values are made by hand as people store them: Caffe's Datum,
+# images by key, the text-recognition keys, msgpack, pickles. Every function returns the dict of keys and values
+# that it wrote.
 import os
 import pickle
 import struct
@@ -15,10 +15,10 @@ def put(path, items, *, folder=True, db=None, txn_size=1000, lock_file=False, in
         churn=0):
     """Write pairs of bytes (a dict or a list of pairs).
 
-    folder: data.mdb and lock.mdb in a directory; False: the one file of that name (and name-lock). db: the name of a
-    sub-database, which an existing file may get beside others. txn_size: pairs a transaction. integer_keys: the keys
+    folder: data.mdb and lock.mdb in a directory; False: a single file of that name (and name-lock). db: the name of a
+    sub-database, which can be added to an existing file. txn_size: pairs per transaction. integer_keys: the keys
     are native u64, given as int (MDB_INTEGERKEY); several: a key may have several values (MDB_DUPSORT); both in a
-    sub-database only. churn: as many other pairs are written first and deleted half-way, so that there are free pages
+    sub-database only. churn: number of other pairs that are written first and deleted half-way, to leave free pages
     and reused ones."""
     path = os.fspath(path)
     pairs = list(items.items() if isinstance(items, dict) else items)
@@ -52,7 +52,7 @@ def put(path, items, *, folder=True, db=None, txn_size=1000, lock_file=False, in
 
 
 def _varint(value):
-    value &= (1 << 64) - 1  # a negative int32 has ten bytes
+    value &= (1 << 64) - 1  # a negative int32 takes ten bytes
     out = b""
     while value > 0x7F:
         out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
@@ -90,13 +90,13 @@ def picture(value, label):
 
 
 def caffe(path, samples, *, names=None, **how):
-    """Datums by '00000000' or, with names, '00000000_name'; samples: (picture, label) pairs, or ready Datums."""
+    """Writes Datums by '00000000' or, with names, '00000000_name'; samples: (image, label) pairs, or ready Datums."""
     keys = ["%08d" % i + ("_" + names[i] if names else "") for i in range(len(samples))]
     return put(path, {k.encode(): s if isinstance(s, bytes) else picture(*s) for k, s in zip(keys, samples)}, **how)
 
 
 def pictures(path, files, *, meta=None, **how):
-    """Picture files by key (a dict of str or bytes to bytes). meta: (height, width, channels) by key for the text file
+    """Writes image files by key (a dict of str or bytes to bytes). meta: (height, width, channels) by key for the text file
     meta_info.txt that super-resolution tools put into the folder, 'key.png (h,w,c) compression level'."""
     done = put(path, {k if isinstance(k, bytes) else k.encode(): v for k, v in files.items()}, **how)
     if meta:
@@ -106,9 +106,9 @@ def pictures(path, files, *, meta=None, **how):
 
 
 def recognition(path, samples, *, count=None, **how):
-    """Text recognition: 'num-samples' in decimal, 'image-000000001' and 'label-000000001' on; (file bytes, text) pairs.
+    """Writes text recognition: 'num-samples' in decimal, then 'image-000000001', 'label-000000001' etc.; (file bytes, text) pairs.
 
-    count: another number under num-samples. A text or a picture that is None has no key."""
+    count: overrides num-samples. A text or an image that is None has no key."""
     items = {b"num-samples": b"%d" % (len(samples) if count is None else count)}
     for i, (image, text) in enumerate(samples, 1):
         if image is not None:
@@ -159,20 +159,20 @@ def _listed(path, samples, dumps, width, with_length, how):
 
 
 def messages(path, samples, **how):
-    """msgpack by '00000000', with the list of the keys under '__keys__', as tensorpack does."""
+    """Writes msgpack by '00000000', with the list of the keys under '__keys__', as tensorpack does."""
     return _listed(path, samples, _msgpack, 8, False, how)
 
 
 def pickled(path, samples, **how):
-    """Pickles by '0', '1'..., with '__keys__' and '__len__', also pickled: what a reader has to refuse, not to run."""
+    """Writes pickles by '0', '1'..., with '__keys__' and '__len__' pickled, too: a reader must reject them, not run them."""
     return _listed(path, samples, pickle.dumps, 1, True, how)
 
 
 def integers(path, values, *, text=False, **how):
-    """Plain numbers by '00000000': eight bytes, little-endian, or their decimal text."""
+    """Writes plain numbers by '00000000': eight bytes, little-endian, or their decimal text."""
     return put(path, {b"%08d" % i: b"%d" % v if text else struct.pack("<q", v) for i, v in enumerate(values)}, **how)
 
 
 def tables(path, named, *, folder=True, **how):
-    """Several sub-databases in one file: name -> {key: value}. The main database then has their names as keys."""
+    """Writes several sub-databases into one file: name -> {key: value}. The main database then has their names as keys."""
     return {name: put(path, items, folder=folder, db=name, **how) for name, items in named.items()}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions for sluice.pack(map=...), which worker processes import; and, as a program, a pack of them.
+"""Functions for sluice.pack(map=...), imported by worker processes; run as a program, packs with one of them.
 
-    map_functions.py SOURCE PATH FUNCTION PROCESSES
-"""
+    map_functions.py SOURCE PATH FUNCTION PROCESSES"""
 import array
 import os
 import signal
@@ -11,11 +10,11 @@ import time
 
 
 def tokens(sample):
-    return {"tokens": memoryview(array.array("i", list(sample["text"].encode()))), "n": sample["n"]}  # numpy takes long to import
+    return {"tokens": memoryview(array.array("i", list(sample["text"].encode()))), "n": sample["n"]}  # importing numpy takes long
 
 
 def some(sample):
-    """None, one or two results, by the number."""
+    """Returns None, one or two results, depending on the number."""
     n = sample["n"]
     return (None, {"n": n}, [{"n": n}, {"n": -n}])[n % 3]
 
@@ -49,7 +48,7 @@ def nothing(sample):
 
 
 def kills(sample):
-    """Kills the process that packs, at the numbers in the file DEATHS, each once."""
+    """Kills the packing process once at each number listed in the file DEATHS."""
     with open(os.environ["DEATHS"], "r+") as file:
         numbers = file.read().split()
         if str(sample["n"]) in numbers:
@@ -72,7 +71,7 @@ def sleeps(sample):
 
 
 class Loaded:
-    """Loads something once in each process; the caller's count of calls does not travel."""
+    """Loads something once in each process; the caller's count of calls is not pickled."""
 
     def __init__(self, name):
         self.name, self.calls = name, 0
@@ -108,7 +107,7 @@ def main():
     die_at_pack = os.environ.get("DIE_AT_PACK")
 
     def progress(done, total):
-        if die_at_pack and total == 300:  # samples: the second stage
+        if die_at_pack and total == 300:  # 300 samples: the second stage
             os.kill(os.getpid(), signal.SIGKILL)
 
     made = sluice.pack(sluice.JsonLines(source), path, map=globals()[function], map_version=1, processes=int(processes), progress=progress)

@@ -15,7 +15,7 @@ import sluice
 import sluice._map_source
 
 DOCS = 300
-MANY = 3000  # bytes of a chunk; that of the programs, too
+MANY = 3000  # bytes of a chunk; also used by the programs
 
 
 def chunks_of(size):
@@ -24,7 +24,7 @@ def chunks_of(size):
 
 @pytest.fixture(autouse=True)
 def small_chunks(request, monkeypatch):
-    """Some ten chunks where they are compared, else three: each takes syncs. And worker processes that do not import pytest again."""
+    """Some ten chunks where they are compared, else three, as each needs syncs. Worker processes do not import pytest again."""
     monkeypatch.setattr(sluice._map_source, "BYTES", chunks_of(MANY if "whole" in request.fixturenames else 12000))
     monkeypatch.setattr(sluice._map_source, "SAMPLES", chunks_of(12))
     monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
@@ -32,7 +32,7 @@ def small_chunks(request, monkeypatch):
 
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory):
-    """Three files of 100 lines: the number of each, and a text of up to 200 bytes."""
+    """Writes three files of 100 lines, each with a number and a text of up to 200 bytes."""
     folder = tmp_path_factory.mktemp("docs")
     draw = random.Random(1)
     for number in range(3):
@@ -63,7 +63,7 @@ def program(*arguments, **environment):
 
 @pytest.fixture(scope="module")
 def whole(docs, tmp_path_factory):
-    """What one process makes of it, in the programs' chunks."""
+    """Returns the output of a single process, with the programs' chunks."""
     path = tmp_path_factory.mktemp("whole") / "packed"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sluice._map_source, "BYTES", chunks_of(MANY))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An oracle made from the MosaicML MDS specification: writes shards and index.json, and knows nothing of the reader."""
+"""An oracle made from the MosaicML MDS specification: it writes shards and index.json, and shares no code with the reader."""
 # A shard is u32 n, u32 offsets[n + 1] from the start of the file, a JSON text of its settings, then the samples. A
 # sample is one u32 size for each column whose size varies, then the bytes of all columns; columns go in the order of
 # their names. All numbers are little-endian.
@@ -62,7 +62,7 @@ def _pil(value):
 
 
 def encode(encoding, value):
-    """The bytes of one column of one sample; bytes for any encoding go in as they are, as with the real writer."""
+    """Returns the bytes of one column of one sample; bytes are stored unchanged for any encoding, as in the real writer."""
     if isinstance(value, bytes):
         return value
     if encoding in SCALARS:
@@ -86,7 +86,7 @@ def encode(encoding, value):
 
 
 def fixed_size(encoding):
-    """The byte size that every value of this encoding has, or None."""
+    """Returns the byte size of every value of this encoding, or None if it varies."""
     if encoding in SCALARS:
         return np.dtype(SCALARS[encoding]).itemsize
     if encoding.startswith("ndarray:"):
@@ -116,7 +116,7 @@ def encode_shard(config, samples):
 
 
 def snappy(data):
-    """One block, by the library (libsnappy1v5); RuntimeError where it is not."""
+    """Compresses one block with libsnappy1v5; RuntimeError if the library is missing."""
     library = parquets.shared("libsnappy.so.1")
     library.snappy_max_compressed_length.restype = ctypes.c_size_t
     size = ctypes.c_size_t(library.snappy_max_compressed_length(ctypes.c_size_t(len(data))))
@@ -127,7 +127,7 @@ def snappy(data):
 
 
 def squeeze(compression, data):
-    """Compress a whole shard: 'zstd', 'zstd:7', 'gz', 'gz:1', 'bz2', 'br', 'snappy'. RuntimeError: that cannot be done here."""
+    """Compresses a whole shard: 'zstd', 'zstd:7', 'gz', 'gz:1', 'bz2', 'br', 'snappy'. RuntimeError if the codec is missing."""
     name, _, level = compression.partition(":")
     if name not in LEVELS:
         raise ValueError("no writer for compression " + compression)
@@ -141,10 +141,10 @@ def squeeze(compression, data):
 
 def write(folder, columns, samples, *, shard_bytes=1 << 26, samples_per_shard=None, compression=None, hashes=None,
           version=2, keep_raw=False):
-    """Write a data set; the answer is the object in index.json.
+    """Write a data set; returns the object in index.json.
 
     columns: name -> encoding; samples: a list of name -> value. A shard ends before the sample that would make the file
-    (before compression) larger than shard_bytes (None: no limit), or after samples_per_shard samples. keep_raw leaves
+    (before compression) larger than shard_bytes (None: no limit), or after samples_per_shard samples. keep_raw keeps
     the uncompressed shard beside the compressed one, as a reader's cache does."""
     os.makedirs(folder, exist_ok=True)
     names, hashes = sorted(columns), list(hashes or [])
@@ -172,7 +172,7 @@ def write(folder, columns, samples, *, shard_bytes=1 << 26, samples_per_shard=No
 
     for sample in samples:
         data = encode_sample(columns, sample)
-        # The real writer makes no exception for a first sample above the limit: a shard of no samples goes before it.
+        # The real writer does not treat a first sample above the limit specially: it writes an empty shard before it.
         if (shard_bytes and size + 4 + len(data) > shard_bytes) or len(cached) == samples_per_shard:
             flush()
             cached, size = [], empty
@@ -187,7 +187,7 @@ def write(folder, columns, samples, *, shard_bytes=1 << 26, samples_per_shard=No
 
 
 def merge(folder, parts):
-    """The index.json over data sets in sub-folders of folder: base names get their folder, keys are not sorted."""
+    """Merges the data sets in sub-folders of folder into one index.json: base names get their folder, keys are not sorted."""
     shards = []
     for part in parts:
         with open(os.path.join(folder, part, "index.json")) as f:

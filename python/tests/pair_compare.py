@@ -36,7 +36,7 @@ def check_unchanged(made, plain, changes=()):
 
 
 def blend(share, own, other):
-    """In binary32: the sum of a product, which a double holds, and a rounded one; 8 bits to nearest even."""
+    """Blends in binary32: the exact product, held in a double, plus a rounded one; 8 bits are rounded to nearest even."""
     share = numpy.float32(share)
     rest = (numpy.float32(1) - share) * other.astype("float32")
     mixed = (float(share) * own + rest).astype("float32")
@@ -125,14 +125,14 @@ def check_blended(made, plain):
             assert (values_of(row, name)[: len(before)] == before).all(), name
         if row.has("boxes.labels"):
             assert {(label - 1) // BOXES for label in row.of("boxes.labels")[count:].tolist()} <= set(row.members[1])
-        if share < 0.9:  # the partner's image, up to what rounding leaves of it
+        if share < 0.9:  # the partner's image, up to rounding
             blue = (row.picture[..., 2] - share * own[..., 2]) / (1 - share)
             shades = numpy.array([*NOTHING, *(20 + 10 * sample for sample in row.members[1])])
             assert numpy.abs(blue[..., None] - shades).min(axis=-1).max() <= 0.51 / (1 - share) + 3 * (row.plan.encode == "jpeg")
 
 
 def rectangles(row, boxes):
-    """Returns the pixels that some box covers for sure, and those that one may cover."""
+    """Returns the pixels that some box surely covers, and those that one may cover."""
     y, x = numpy.mgrid[0 : row.picture.shape[0], 0 : row.picture.shape[1]] + 0.5
 
     def covered(far):
@@ -152,7 +152,7 @@ def check_pasted(made, plain):
             continue
         labels, wanted = row.of("boxes.labels").tolist(), other.of("boxes.labels").tolist()
         pasted = numpy.array([box_of(label)[0] in partners for label in labels], bool)
-        assert pasted.tolist() == sorted(pasted.tolist())  # behind the row's own
+        assert pasted.tolist() == sorted(pasted.tolist())  # after the row's own
         sure, maybe = rectangles(row, row.of("boxes")[pasted])
         pasted_rows += pasted.any()
         assert (row.picture == other.picture)[~maybe].all() and set(row.owners[sure].tolist()) <= set(partners)

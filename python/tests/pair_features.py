@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Features of rows, each with what it adds to a loader and a model of what its rows have to be (pair_models.py). test_pairs.py runs each with each.
+Features of rows: each extends a loader, and has a model of the resulting rows (pair_models.py). test_pairs.py runs each with every other one.
 """
 import functools
 
@@ -33,13 +33,13 @@ class Plan:
         return "dtype" in self.image
 
     def partners(self):
-        """Which sample each partner is, where the row has some."""
+        """Returns the number of each partner sample, for rows that have partners."""
         count = self.tiles * (2 if self.layers else 1)
         return {f"of.{j}": C.Tensor("grid", partner=j) for j in range(1, count)}
 
     def open(self, folder, **options):
         steps = [*self.first, *self.cuts, *(self.sized or [T.Resize((SIZE, SIZE), NEAREST)]), *self.layers, *self.colours, *self.mixes]
-        others = sorted(self.others.items(), key=lambda item: item[0] != "view")  # which draws by its number
+        others = sorted(self.others.items(), key=lambda item: item[0] != "view")  # the view draws by its number
         only = self.bare and len(self.columns) == 1 and not (self.others or self.boxes or self.sized or self.image or len(steps) > 1)
         data = folder("tokens" if only else self.encode, self.bad, self.lacks)
         missing = {"missing": "blank"} if self.lacks else {}
@@ -57,9 +57,9 @@ class Plan:
 
 class Feature:
     """
-    `add` adds it to a plan, and `check` looks at the batches of an epoch. `covers` has the library's names of it. Features of one `slot` are values of
-    one option, of which a loader has one. `changes` names the columns that differ from the loader without it (None: any), and `compare` checks
-    these against that loader, whose plan has `instead` in its place.
+    `add` adds the feature to a plan, and `check` checks the batches of an epoch. `covers` lists the library's names for it. Features with the
+    same `slot` are values of one option, which a loader has only once. `changes` names the columns that differ from the loader without the
+    feature (None: any), and `compare` checks these against that loader, whose plan has `instead` in its place.
     """
 
     def __init__(self, name, add, check, covers=(), slot=None, changes=None, compare=None, instead=None):
@@ -115,17 +115,17 @@ partners = sets(others={"partner": another(RESIZED, partner=1)}, columns={"partn
 
 
 def window(plan):
-    """Alone: a loader of windows has nothing else."""
+    """Combines with nothing: a loader of windows has no other columns."""
     plan.columns["tokens"], plan.bare = (lambda: C.Window(length=4)), True
 
 
 def packed(plan):
-    """Alone, too."""
+    """Combines with nothing, like windows."""
     plan.columns["packed"], plan.bare = (lambda: C.Packed("tokens", length=40)), True
 
 
 LARGER = {"large": lambda: C.Boxes("boxes", length=MOST, min_size=LARGE, follows="image"), "large.labels": lambda: C.Ragged("labels", length=MOST, follows="large")}
-SAME = ()  # all that is there without it
+SAME = ()  # no column differs from the loader without the feature
 MIXED = ("image", "image.mixed_with", "image.weight")
 VARYING = [T.RandomShortestSize([36, 40], 60, NEAREST)]
 FLOATS = {"layout": "NCHW", "dtype": "float32"}

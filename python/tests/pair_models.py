@@ -6,17 +6,17 @@ shows, and which of its pixels, so they also say where each object is, in a mosa
 import numpy
 from pair_rows import BAD, BOXES, CLASSES, COUNT, CROWD, FEW, FILL, LARGE, class_of, length_of, parts_of, sample_of, size_of, used, weight_of
 
-NOTHING = 0, 114  # the blue of what no sample shows: black, and the border of a mosaic
+NOTHING = 0, 114  # the blue values of pixels that show no sample: black, and the border of a mosaic
 
 
 def shown(row):
-    """(y, x, sample) of the pixels of the picture that are some sample's; none of a blend."""
+    """Returns (y, x, sample) of the pixels that show a sample; empty for a blend."""
     y, x = numpy.nonzero(row.owners >= 0)
     return y, x, row.owners[y, x]
 
 
 def check_image(batches):
-    """Nothing is in a picture but its sample, unless its recipe has others; and nothing in a row of no sample."""
+    """Checks that an image shows only its own sample unless its recipe adds others, and that a row without a sample shows nothing."""
     for row in (row for batch in batches for row in batch):
         if not row.has_image:
             assert (row.of("image") == 0).all()
@@ -51,7 +51,7 @@ def box_of(label):
 
 
 def where(row, label):
-    """Returns the pixels that show the object for sure, and those that may show it, by their colours alone."""
+    """Returns the pixels that surely show the object, and those that may show it, by their colours alone."""
     sample, box, _ = box_of(label)
     u, v = row.picture[..., 0] / 2 + 0.5, row.picture[..., 1] / 2 + 0.5
     here, far = row.owners == sample, slack(row)
@@ -68,20 +68,21 @@ def hull(pixels):
 
 
 def is_large(row, sure, maybe):
-    """True if more than a pixel of the object is visible for sure. Mosaics are too small for that: there the pixels around it decide, at least 2.5 stored pixels each."""
+    """True if more than a pixel of the object is surely visible. Mosaics are too small for that: there the pixels around it decide,
+    at least 2.5 stored pixels each."""
     if row.plan.first and not (row.plan.layers or row.plan.cuts) and maybe.any():
         return numpy.diff(hull(maybe).reshape(2, 2), axis=0).min() > 2 * slack(row) / 2.5 + 2
     return sure.any() and numpy.diff(hull(sure).reshape(2, 2), axis=0).min() >= 2
 
 
 def labels_of(row):
-    """Returns the labels of all objects that the row may have, except those of samples that it has twice, which no pixel tells apart."""
+    """Returns the labels of all objects that the row may have, except those of samples that it has twice, which pixels cannot distinguish."""
     members = sum(row.members, [])
     return [BOXES * sample + number + 1 for sample in set(members) if members.count(sample) == 1 for number in range(BOXES)]
 
 
 def judged(batches):
-    """Returns the rows in which each pixel is of one sample."""
+    """Returns the rows in which each pixel belongs to a single sample."""
     return [row for row in used(batches) if not row.is_blended]
 
 
@@ -90,7 +91,7 @@ def is_inside(box, outer, far):
 
 
 def may_lack(row, label):
-    """True if the row may have no box of an object that is visible: not every object is pasted, crowds are left out, and rows are truncated."""
+    """True if the row may lack the box of a visible object: not every object is pasted, crowds are dropped, and rows are truncated."""
     boxes = row.plan.boxes
     return box_of(label)[0] in row.members[1] or "too_long" in boxes or ("crowds" in boxes and is_crowd(label))
 
@@ -110,7 +111,7 @@ def check_truncated(batches):
 
 
 def check_second_boxes(batches):
-    """Boxes by another rule, with labels of their own: where both go by the stored boxes they are the large ones of the others."""
+    """Checks boxes by another rule, with their own labels: if both use the stored boxes, these are the large ones of the others."""
     for row in used(batches):
         large, labels = row.of("large"), row.of("large.labels").tolist()
         assert len(large) == len(labels) and (large[:, 2:] - large[:, :2]).min(initial=LARGE) >= LARGE
@@ -146,7 +147,7 @@ def check_boxes(batches):
 
 
 def check_points(batches):
-    """A point is at the pixel that shows its place, or is not visible."""
+    """Checks that each point is at the pixel that shows its position, or is marked invisible."""
     for row in judged(batches):
         points, labels = row.of("points"), row.of("boxes.labels").tolist()
         assert len(points) == len(labels)
@@ -199,7 +200,7 @@ def check_geometry(batches):
         at = numpy.linalg.inv(row.of("at")) @ numpy.stack([x + 0.5, y + 0.5, numpy.ones(len(x))])
         u, v = at[:2] / at[2]
         red, green = row.picture[y, x, 0] / 2, row.picture[y, x, 1] / 2
-        far = 1.5 + 1.5 / row.of("at.scale")  # a pixel of the output, and JPEG's own error
+        far = 1.5 + 1.5 / row.of("at.scale")  # one output pixel, and JPEG's own error
         right = (numpy.abs(u - 0.5 - red) <= far[0]) & (numpy.abs(v - 0.5 - green) <= far[1])
         alone = sum(row.members, []).count(row.sample) == 1
         assert len(y) == 0 or not alone or right.mean() > 0.95
@@ -244,19 +245,19 @@ def check_at_least_one(batches):
 def check_replaced(batches):
     rows = [row for batch in batches for row in batch]
     assert all(row.index != BAD for row in rows)
-    assert any(row.status == 1 for row in rows) or "episode" in rows[0].plan.options  # SLUICE_ROW_REPLACED; episodes may have met no bad sample
+    assert any(row.status == 1 for row in rows) or "episode" in rows[0].plan.options  # SLUICE_ROW_REPLACED; episodes may contain no bad sample
 
 
 def check_masked(batches):
     rows = [row for batch in batches for row in batch]
     assert all(row.status in (2, 4) for row in rows if row.index == BAD)
-    assert any(row.status == 2 for row in rows) or "episode" in rows[0].plan.options  # which may have met no bad sample
+    assert any(row.status == 2 for row in rows) or "episode" in rows[0].plan.options  # episodes may contain no bad sample
     assert all(row.is_empty != bool(row.used) or row.status == 4 for row in rows)
 
 
 def check_missing(batches):
     lacking = [row for batch in batches for row in batch if not row.is_empty and not row.has_image]
-    assert lacking or "episode" in batches[0][0].plan.options  # which may not have met the sample
+    assert lacking or "episode" in batches[0][0].plan.options  # episodes may not contain the sample
     for row in lacking:
         assert row.status in (0, 4) and not row.of("image").any() and not row.is_blended
         assert all(len(row.of(name)) == 0 for name in ("boxes", "boxes.labels", "padded", "points", "masks") if row.has(name))
@@ -292,7 +293,7 @@ def check_weights(batches):
 
 
 def check_lengths(batches):
-    """Of whole batches without a replaced sample, which are of groups of 16 at most."""
+    """Checks that lengths differ by less than 16 in whole batches without a replaced sample."""
     for batch in batches:
         lengths = [length_of(row.sample) for row in batch if not row.is_empty]
         if len(lengths) == 4 and batch[0].plan.copies == 1 and not any(row.status for row in batch):
@@ -300,7 +301,7 @@ def check_lengths(batches):
 
 
 def check_repeats(batches):
-    """Each sample twice, with padding or rows that come again beside them; a bad one's place is another's."""
+    """Checks that each sample appears twice, if the epoch has neither bad samples nor padding."""
     plan, found = batches[0][0].plan, [row.index for batch in batches for row in batch if not row.is_empty]
     if not plan.bad and plan.options.get("last_batch", "short") == "short":
         assert sorted(found) == sorted(list(range(plan.copies * COUNT)) * 2)
@@ -318,7 +319,7 @@ def check_partners(batches):
 def check_view(batches, alone):
     for row in used(batches):
         assert (sample_of(row.of("view")[..., 2]) == row.sample).all()
-        # With repeats, weights and episodes, a sample has a draw of its own each time.
+        # With repeats, weights and episodes, each occurrence of a sample has its own draw.
         if row.index < COUNT and not {"repeats", "episode"} & set(row.plan.options) and "weights" not in row.plan.tables:
             assert (row.of("view") == alone[row.index]).all()
 
@@ -328,13 +329,13 @@ def check_other_view(name):
         for row in (row for batch in batches for row in batch):
             height, width = row.of(name).shape[:2]
             assert (height == width == 0) if not row.has_image else min(height, width) in (36, 40) or max(height, width) == 60
-            assert not row.has_image or (sample_of(row.of(name)[..., 2]) == row.sample).mean() > 0.98  # but for JPEG's errors
+            assert not row.has_image or (sample_of(row.of(name)[..., 2]) == row.sample).mean() > 0.98  # except JPEG's errors
 
     return check
 
 
 def check_all_rows(batches):
-    """As many as the epoch has, of whole batches."""
+    """Checks that all batches have the same number of rows."""
     assert len({len(batch) for batch in batches}) == 1
 
 
@@ -349,7 +350,7 @@ def check_window(batches):
 
 
 def check_packed(batches):
-    """Two whole documents of 16 tokens each, and padding; of the last row one."""
+    """Checks two whole documents of 16 tokens each, and padding; the last row has one document."""
     for row in used(batches):
         tokens, count = row.values["packed"][row.number], int(row.values["packed.count"][row.number])
         assert 1 <= count <= 2 and not tokens[16 * count :].any()
@@ -363,7 +364,7 @@ def check_share(batches):
 
 
 def check_mixing(batches):
-    """A batch has one weight. The partner is the row before, or the row as far from the end."""
+    """Checks the single weight of a batch. The partner is the previous row, or the row at the same distance from the end."""
     for batch in batches:
         rows = sum(row.status != 3 for row in batch)
         weights = {float(row.of("image.weight")) for row in batch} - {1.0}
@@ -383,7 +384,7 @@ def check_soft_labels(batches):
 
 
 def check_pasted(batches):
-    """Some rows show partners, and some show their own image."""
+    """Checks that some rows show partners, and some show their own image."""
     seen = [set(row.owners.ravel().tolist()) for row in used(batches)]
     assert any(samples & set(row.members[1]) for samples, row in zip(seen, used(batches)))
     assert any(samples & set(row.members[0]) for samples, row in zip(seen, used(batches)))

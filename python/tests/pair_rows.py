@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The samples that pairs of features are tried with, and the rows that come of them.
+Samples for testing pairs of features, and the rows that loaders make from them.
 
-Samples say in every pixel where they are from: red and green are twice x and y, blue says which sample; everything else that
-a sample has (boxes, points, shapes, masks, labels) says the same again.
+Every pixel encodes its origin: red and green are twice x and y, blue is the sample; the sample's boxes, points, shapes, masks
+and labels all encode the same.
 """
 import ctypes
 import functools
@@ -18,10 +18,10 @@ from PIL import Image
 import sluice
 
 COUNT, CLASSES, BOXES, BAD, LACKING, SIZE, SEED = 20, 4, 3, 5, 7, 40, 3
-FILL = 251  # of masks
-MOST = 64  # boxes of a row
-FEW, LARGE = 4, 9  # boxes of a truncated row; the least side of boxes that are not small
-CROWD = 1  # which of a sample's boxes is around a crowd
+FILL = 251  # fill value of masks
+MOST = 64  # the most boxes of a row
+FEW, LARGE = 4, 9  # boxes of a truncated row; the minimum side of boxes that are not small
+CROWD = 1  # the index of a sample's box around a crowd
 NEAREST = "nearest"
 
 
@@ -30,7 +30,7 @@ def blue(sample):
 
 
 def sample_of(colour):
-    """The sample that a blue is of, or -1: a border's colour."""
+    """Returns the sample of a blue value, or -1: a border's colour."""
     near = numpy.rint((numpy.asarray(colour, float) - 20) / 10).astype(int)
     return numpy.where((numpy.abs(20 + 10 * near - colour) <= 3) & (near >= 0) & (near < COUNT), near, -1)
 
@@ -42,7 +42,7 @@ def png(array):
 
 
 def turned_jpeg(array):
-    """A JPEG that is stored on its side."""
+    """Returns a JPEG that is stored sideways."""
     made, exif = io.BytesIO(), Image.Exif()
     exif[0x112] = 6
     Image.fromarray(array).transpose(Image.Transpose.ROTATE_90).save(made, "JPEG", quality=100, subsampling=0, exif=exif)
@@ -73,7 +73,7 @@ def length_of(sample):
 
 
 def weight_of(sample):
-    """0 for one sample of three, which is never drawn."""
+    """Returns 0 for one sample of three, which is never drawn."""
     return sample % COUNT % 3
 
 
@@ -106,7 +106,7 @@ def write(path, encode, bad=False, lacks=False):
 
 
 def write_tokens(path):
-    """Plain, so that windows can be read of them."""
+    """Writes tokens uncompressed, so that windows can be read from them."""
     with sluice.Writer(path, {"tokens": ("tensor", "int32", (0,))}, zstd="off") as writer:
         for i in range(COUNT):
             writer.add(tokens=numpy.arange(16, dtype="int32") + 16 * i)
@@ -114,7 +114,7 @@ def write_tokens(path):
 
 
 class Row:
-    """What a batch has of one row, each array under its column's name."""
+    """One row of a batch: each array under its column's name."""
 
     def __init__(self, values, number, plan):
         self.number, self.values, self.plan = number, values, plan
@@ -133,7 +133,7 @@ class Row:
             if offsets is not None:
                 value = value.reshape(*((3, height, width) if planes else (height, width, *value.shape[1:])))
             value = value[:, :height, :width] if planes else value[:height, :width]
-        value = value if lengths is None or lengths.ndim > 1 else value[: lengths[self.number]]  # those of packed rows are of documents
+        value = value if lengths is None or lengths.ndim > 1 else value[: lengths[self.number]]  # lengths of packed rows belong to documents
         return value.transpose(1, 2, 0) if planes else value
 
     @property
@@ -142,13 +142,13 @@ class Row:
 
     @property
     def names(self):
-        """Its columns, without those that only say where its values are."""
+        """Returns the row's columns, without those that only say where its values are stored."""
         parts = "offsets", "lengths", "sizes", "shapes"
         return {name for name in self.values if name not in ("index", "mask", "status") and name.rsplit(".", 1)[-1] not in parts}
 
     @property
     def is_empty(self):
-        """True if the row has no sample: masked, or padding."""
+        """True if the row has no sample: it is masked, or padding."""
         return self.status in (2, 3)
 
     @property
@@ -161,7 +161,7 @@ class Row:
 
     @functools.cached_property
     def picture(self):
-        """The image in 8 bits, with the inversion of the shared draw, which the twin shows, undone."""
+        """Returns the image in 8 bits; undoes the inversion of the shared draw, which the twin shows."""
         made = self.of("image")
         made = numpy.rint(255 * made).astype(int) if made.dtype == numpy.float32 else made.astype(int)
         return 255 - made if self.inverted else made
@@ -172,12 +172,12 @@ class Row:
 
     @functools.cached_property
     def owners(self):
-        """The sample that each pixel shows, -1: none."""
+        """Returns the sample that each pixel shows, or -1."""
         return sample_of(self.picture[..., 2])
 
     @functools.cached_property
     def members(self):
-        """The samples of the row's own image and those of the image that is blended in or pasted."""
+        """Returns the samples of the row's own image and those of the image that is blended in or pasted."""
         count = sum(name.startswith("of.") for name in self.values)
         samples = [self.sample, *(int(self.of(f"of.{j}")[0]) // 4 for j in range(1, count + 1))]
         own = self.plan.tiles
@@ -195,13 +195,13 @@ class Row:
 
     @property
     def masks(self):
-        """Those of C.Instances: objects x height x width."""
+        """Returns the masks of C.Instances: objects x height x width."""
         shapes = self.values.get("masks.shapes")
         return self.of("masks") if shapes is None else self.of("masks").reshape(shapes[self.number])
 
 
 def content_of(batches):
-    """All that the rows have, for comparison."""
+    """Returns all content of the rows, for comparison."""
     return [[row.content for row in batch] for batch in batches]
 
 
@@ -209,7 +209,7 @@ DRIVER = os.environ.get("SLUICE_CUDA_DRIVER")
 
 
 def array(tensor):
-    """Its values, wherever they are."""
+    """Returns the values as an array, wherever they are stored."""
     if not str(tensor.device).startswith("cuda"):
         return tensor.numpy().copy()
     driver, context = ctypes.CDLL(DRIVER), ctypes.c_void_p()
@@ -224,7 +224,7 @@ def array(tensor):
 
 
 def rows_of(loader, plan):
-    """Of an epoch; and what each batch is."""
+    """Returns the rows of each batch of an epoch."""
     batches = []
     for batch in loader:
         values = {name: array(value) for name, value in batch.items()}
@@ -234,5 +234,5 @@ def rows_of(loader, plan):
 
 
 def used(batches):
-    """Returns the rows that a training loop uses, except one without an image."""
+    """Returns the rows that a training loop uses, except those without an image."""
     return [row for batch in batches for row in batch if row.used and row.has_image]

@@ -24,10 +24,10 @@ REQUIRED, OPTIONAL, REPEATED = range(3)
 ENCODINGS = {"PLAIN": 0, "PLAIN_DICTIONARY": 2, "RLE": 3, "DELTA_BINARY_PACKED": 5, "DELTA_LENGTH_BYTE_ARRAY": 6,
              "DELTA_BYTE_ARRAY": 7, "RLE_DICTIONARY": 8, "BYTE_STREAM_SPLIT": 9}
 CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "BROTLI": 4, "LZ4": 5, "ZSTD": 6, "LZ4_RAW": 7,
-          "LZ4 frame": 5, "LZ4 block": 5}     # what writers have called LZ4, too
+          "LZ4 frame": 5, "LZ4 block": 5}     # writers have also called these LZ4
 LEGAL = {"RLE": {BOOLEAN}, "DELTA_BINARY_PACKED": {INT32, INT64}, "DELTA_LENGTH_BYTE_ARRAY": {BYTE_ARRAY},
          "DELTA_BYTE_ARRAY": {BYTE_ARRAY, FIXED}, "BYTE_STREAM_SPLIT": {INT32, INT64, FLOAT, DOUBLE, FIXED}}
-STATISTICS_LIMIT = 4096     # longer minima and maxima are left out, and with them the column index
+STATISTICS_LIMIT = 4096     # longer minima and maxima are omitted, and with them the column index
 UTF8_TYPE, LIST_TYPE = 0, 3  # converted types
 
 
@@ -49,7 +49,7 @@ def zigzag(number):
 
 
 def element(kind, value):
-    """One Thrift value without a field header; a struct's value is its bytes, a list's is (kind, values)."""
+    """Returns one Thrift value without a field header; a struct's value is its bytes, a list's is (kind, values)."""
     if kind in (I16, I32, I64):
         return zigzag(value)
     if kind == I8:
@@ -68,7 +68,7 @@ def element(kind, value):
 
 
 def thrift(*fields):
-    """A struct of fields (number, kind, value); a field whose value is None is left out."""
+    """Returns a struct of fields (number, kind, value); a field whose value is None is omitted."""
     out, last = bytearray(), 0
     for number, kind, value in fields:
         if value is None:
@@ -309,7 +309,7 @@ def delta_byte_array(parts):
 
 
 def encode(leaf, encoding, values):
-    """The values section of a page that has no dictionary."""
+    """Returns the values section of a page without a dictionary."""
     if encoding == "PLAIN":
         return plain(leaf, values)
     if leaf.physical not in LEGAL[encoding]:
@@ -329,7 +329,7 @@ def encode(leaf, encoding, values):
 # ---- compression ----
 
 def alike(data, one, other):
-    """Bytes that are the same from two places on, of which `other` is the later."""
+    """Returns the number of equal bytes from two offsets on; `other` is the later one."""
     length, step = 0, 1 << 16
     while step:
         if other + length + step <= len(data) and data[one + length:one + length + step] == data[other + length:other + length + step]:
@@ -352,7 +352,7 @@ def snappy(data):
 
     def copy(offset, length):
         while length:
-            piece = length if length <= 64 else 60      # never leaves fewer than four
+            piece = length if length <= 64 else 60      # leaves at least four
             if 4 <= piece <= 11 and offset < 2048:
                 out.extend([offset >> 8 << 5 | piece - 4 << 2 | 1, offset & 255])
             else:
@@ -380,7 +380,7 @@ def snappy(data):
 
 
 def zstd(data, level=3):
-    """A Zstandard frame, by the shared library or else the command; RuntimeError where there is neither."""
+    """Returns a Zstandard frame, made by the shared library or else the command; RuntimeError if both are missing."""
     try:
         library = ctypes.CDLL("libzstd.so.1")
     except OSError:
@@ -398,7 +398,7 @@ def zstd(data, level=3):
 
 
 def gzip(data):
-    """One member; two where the data's length is odd."""
+    """Returns one member, or two if the data's length is odd."""
     def member(part):
         maker = zlib.compressobj(6, zlib.DEFLATED, 31)
         return maker.compress(part) + maker.flush()
@@ -408,7 +408,7 @@ def gzip(data):
 
 
 def shared(name):
-    """A shared library; RuntimeError where there is none."""
+    """Loads a shared library; RuntimeError if it is missing."""
     try:
         return ctypes.CDLL(name)
     except OSError:
@@ -416,7 +416,7 @@ def shared(name):
 
 
 def brotli(data):
-    """A Brotli stream, by the shared library."""
+    """Returns a Brotli stream, made by the shared library."""
     library = shared("libbrotlienc.so.1")
     size = ctypes.c_size_t(len(data) + len(data) // 2 + 1024)
     buffer = ctypes.create_string_buffer(size.value)
@@ -426,7 +426,7 @@ def brotli(data):
 
 
 def lz4_block(data):
-    """A block of LZ4, by the shared library."""
+    """Returns an LZ4 block, made by the shared library."""
     library = shared("liblz4.so.1")
     room = library.LZ4_compressBound(len(data))
     buffer = ctypes.create_string_buffer(room)
@@ -437,7 +437,7 @@ def lz4_block(data):
 
 
 def lz4_frame(data):
-    """A frame of LZ4, by the shared library."""
+    """Returns an LZ4 frame, made by the shared library."""
     library = shared("liblz4.so.1")
     library.LZ4F_compressFrameBound.restype = library.LZ4F_compressFrame.restype = ctypes.c_size_t
     room = library.LZ4F_compressFrameBound(ctypes.c_size_t(len(data)), None)
@@ -449,7 +449,7 @@ def lz4_frame(data):
 
 
 def lz4_hadoop(data):
-    """Hadoop's framing: parts, of blocks of at most 50000 bytes, each with its size."""
+    """Returns Hadoop's framing: parts made of blocks of at most 50000 bytes, each with its size."""
     out = b""
     for at in range(0, len(data), 70_000):
         part = data[at:at + 70_000]
@@ -461,7 +461,7 @@ def lz4_hadoop(data):
 
 
 def have(codec):
-    """Whether `codec` can be written on this machine."""
+    """True if `codec` can be written on this machine."""
     try:
         compress(codec, b"")
     except RuntimeError:
@@ -470,7 +470,7 @@ def have(codec):
 
 
 def compress(codec, data):
-    """`data` in one of CODECS."""
+    """Returns `data` compressed with one of CODECS."""
     how = {"UNCOMPRESSED": bytes, "SNAPPY": snappy, "GZIP": gzip, "BROTLI": brotli, "ZSTD": zstd, "LZ4": lz4_hadoop,
            "LZ4_RAW": lz4_block, "LZ4 frame": lz4_frame, "LZ4 block": lz4_block}
     return how[codec](data)
@@ -490,7 +490,7 @@ class Bounds:
         elif leaf.physical in (BYTE_ARRAY, FIXED, INT96):
             values = [plain_one(leaf, value) for value in values]
         self.low, self.high = (min(values), max(values)) if values and leaf.physical != INT96 else (None, None)
-        if leaf.physical in (FLOAT, DOUBLE) and values:     # a zero's sign is not known to be the bound's
+        if leaf.physical in (FLOAT, DOUBLE) and values:     # a bound that is zero may have either sign
             self.low, self.high = self.low or -0.0, self.high or 0.0
         if self.low is not None:
             self.lows, self.highs = self._bytes(self.low), self._bytes(self.high)
@@ -500,7 +500,7 @@ class Bounds:
         return bytes([bool(value)]) if self.leaf.physical == BOOLEAN else plain_one(self.leaf, value)
 
     def thrift(self, old=False):
-        """The Statistics struct; `old` writes only the deprecated fields."""
+        """Returns the Statistics struct; `old` writes only the deprecated fields."""
         low, high = (self.lows, self.highs) if self.known else (None, None)
         if old:
             numeric = self.leaf.physical not in (BYTE_ARRAY, FIXED) and not self.leaf.unsigned
@@ -512,7 +512,7 @@ class Bounds:
 
 
 def column_index(bounds):
-    """The ColumnIndex of a chunk's pages, or None where bounds are missing."""
+    """Returns the ColumnIndex of a chunk's pages, or None if bounds are missing."""
     if any(not (bound.known or bound.empty) for bound in bounds):
         return None
     real = [bound for bound in bounds if not bound.empty]
@@ -528,26 +528,25 @@ def column_index(bounds):
 # ---- the file ----
 
 class Layout:
-    """What write() did.
+    """Result of write().
 
-    pages: one dict a page: leaf, group, type, offset (of the header), header (its size), size and raw_size (of the
+    pages: one dict per page: leaf, group, type, offset (of the header), header (its size), size and raw_size (of the
     body, compressed and not), values, first_row, rows, encoding.
-    spans: leaf path -> for each slot (offset, length) of its bytes in the file; None where null, coded or compressed.
-    """
+    spans: leaf path -> for each slot (offset, length) of its bytes in the file; None if null, encoded or compressed."""
 
     def __init__(self):
         self.pages, self.spans = [], {}
 
 
 def pick(option, leaf, default):
-    """An option that is one value for all, or a dict by leaf path or column name."""
+    """Returns an option's value: one value for all, or a dict by leaf path or column name."""
     if isinstance(option, dict):
         return option.get(".".join(leaf.path), option.get(leaf.path[0], default))
     return option
 
 
 def pieces(total, sizes):
-    """Cut `total` into (start, end) by one size or a repeated sequence of sizes; None is one piece."""
+    """Cuts `total` into (start, end) by one size or a repeated sequence of sizes; None: one piece."""
     sizes = [total] if sizes is None else [sizes] if isinstance(sizes, int) else list(sizes)
     if total and not any(size > 0 for size in sizes):
         raise ValueError("a size above zero is needed")
@@ -578,7 +577,7 @@ class Chunk:
         self.write()
 
     def page(self, kind, header, levels, section, encoding, **place):
-        """One page; `header(compressed)` makes its kind's struct. Returns where the section lies, if uncompressed."""
+        """Writes one page; `header(compressed)` makes its kind's struct. Returns the offset of the values, if uncompressed."""
         raw = len(levels) + len(section)
         packed = True
         if kind == 3:
@@ -604,7 +603,7 @@ class Chunk:
         return offset + len(head) + len(levels) if clear else None
 
     def plan(self):
-        """Cut the slots into pages (start, end, first row, rows)."""
+        """Cuts the slots into pages (start, end, first row, rows)."""
         slots, options = self.leaf.slots, self.options
         starts = [index for index, slot in enumerate(slots) if slot[0] == 0] + [len(slots)]
         if options.values_per_page:
@@ -618,7 +617,7 @@ class Chunk:
                 yield starts[first], starts[last], first, last - first
 
     def indices(self, values):
-        """Indices into the dictionary; None, and no more of it, once it would grow past its limit."""
+        """Returns indices into the dictionary; None, from then on, once it would exceed its limit."""
         if self.entries is None or self.full:
             return None
         new = dict(self.entries)
@@ -667,7 +666,7 @@ class Chunk:
         def header_v1(_):
             return thrift((1, I32, count), (2, I32, code), (3, I32, 3), (4, I32, 3), (5, STRUCT, statistics))
 
-        def header_v2(packed):      # "compressed" is the default: every second page leaves it unsaid
+        def header_v2(packed):      # "compressed" is the default: every second page omits it
             said = None if packed and number % 2 else packed
             return thrift((1, I32, count), (2, I32, count - len(values)), (3, I32, rows), (4, I32, code),
                           (5, I32, len(levels[1])), (6, I32, len(levels[0])), (7, BOOL, said), (8, STRUCT, statistics))
@@ -713,20 +712,19 @@ def write(path, columns, *, metadata=None, rows_per_group=None, rows_per_page=No
           crc=False, runs="mixed", created_by="fixtures version 1.0.0"):
     """Write a file of `columns` (name -> Column); returns its Layout.
 
-    metadata: dict for key_value_metadata; a value None is left out of its pair.
-    rows_per_group: rows of a row group, or a sequence of such counts, repeated; None is all (0 in a sequence: empty).
-    rows_per_page: the same for pages; or a dict of column name or leaf path to it.
-    values_per_page: cut pages by slots instead, inside rows too (version 1 without page index only).
-    codec: a name of CODECS, or a dict of column name or leaf path to it (others UNCOMPRESSED).
+    metadata: dict for key_value_metadata; a pair whose value is None has no value field.
+    rows_per_group: rows of a row group, or a sequence of such counts, repeated; None: all rows (0 in a sequence: empty).
+    rows_per_page: the same for pages; or a dict by column name or leaf path.
+    values_per_page: cuts pages by slots instead, also inside rows (version 1 without page index only).
+    codec: a name of CODECS, or a dict by column name or leaf path (the others are UNCOMPRESSED).
     dictionary: True, False, or a set of column names or leaf paths; never for booleans.
-    dictionary_limit: entries; from the first page that would need more, a chunk goes on in the column's encoding.
-    dictionary_encoding: "RLE_DICTIONARY" or the old "PLAIN_DICTIONARY" (then of the dictionary page, too).
-    dictionary_bits: width of the indices; None is the least that the dictionary needs so far.
-    dictionary_offset: False leaves dictionary_page_offset out and lets data_page_offset point at the dictionary page.
+    dictionary_limit: entries; from the first page that would need more, a chunk continues in the column's encoding.
+    dictionary_encoding: "RLE_DICTIONARY" or the old "PLAIN_DICTIONARY" (then also of the dictionary page).
+    dictionary_bits: width of the indices; None: the smallest that the dictionary needs so far.
+    dictionary_offset: False omits dictionary_page_offset; data_page_offset then points at the dictionary page.
     page_index: True, or "offset" for the offset index alone.
     statistics: "chunk", "page" (also in page headers), "old" (deprecated fields alone) or False.
-    runs: how levels and indices are packed: "mixed", "rle" or "packed".
-    """
+    runs: packing of levels and indices: "mixed", "rle" or "packed"."""
     options = SimpleNamespace(**locals())
     if values_per_page and (page_index or data_page_version == 2):
         raise ValueError("pages that split rows need version 1 and no page index")
@@ -777,7 +775,7 @@ def write(path, columns, *, metadata=None, rows_per_group=None, rows_per_page=No
 # ---- Hugging Face ----
 
 def feature(spec):
-    """One feature: "image", a dtype, a tuple of class names, [spec] for a list, or a dict that is taken as it is."""
+    """Returns one feature: "image", a dtype, a tuple of class names, [spec] for a list, or a dict that is used unchanged."""
     if isinstance(spec, list):
         return [feature(spec[0])]
     if isinstance(spec, tuple):
@@ -788,5 +786,5 @@ def feature(spec):
 
 
 def features_json(**specs):
-    """The value of the key "huggingface": features_json(image="image", label=("cat", "dog"), text="string")."""
+    """Returns the value of the key "huggingface": features_json(image="image", label=("cat", "dog"), text="string")."""
     return json.dumps({"info": {"features": {name: feature(spec) for name, spec in specs.items()}}})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An oracle made from the dmlc RecordIO and MXNet specifications: it writes .rec, .idx and .lst, knowing no reader."""
-# A record is u32 magic, u32 flag << 29 | length, the bytes, then zeros up to a multiple of 4. Where the record's bytes
+"""An oracle made from the dmlc RecordIO and MXNet specifications: it writes .rec, .idx and .lst, and shares no code with the reader."""
+# A record is u32 magic, u32 flag << 29 | length, the bytes, then zeros up to a multiple of 4. If the record's bytes
 # have the magic at a multiple of 4, those 4 bytes are dropped and a new part begins: flag 1 is the first part, 2 a
 # middle part, 3 the last one, 0 a record in one part. All numbers are little-endian.
 import numbers
@@ -19,7 +19,7 @@ def _part(flag, data):
 
 
 def frame(data):
-    """The bytes of one record in the file."""
+    """Returns the bytes of one record in the file."""
     data = bytes(data)
     if len(data) >= LIMIT:
         raise ValueError("a record of %d bytes; RecordIO has less than 2^29" % len(data))
@@ -44,11 +44,11 @@ def image(label, payload, key=0, key2=0, *, header_label=None):
 
 
 def write(rec, records, *, idx=True, lst=None, keys=None, labels=None, paths=None):
-    """Write the records (bytes each, made by image() or not); the answer is the list of their offsets.
+    """Writes the records (bytes each, made by image() or not). Returns their offsets.
 
-    idx: True for the file beside rec, a path, or False; a line is "key<TAB>offset". lst: the same, and default no;
-    a line is "key<TAB>label...<TAB>path". keys: default 0, 1, 2... in the order of the file; labels and paths: one a
-    record, for lst alone (a label may be a number, a list, or a string that goes in as it is)."""
+    idx: True for the file beside rec, a path, or False; a line is "key<TAB>offset". lst: the same, default False;
+    a line is "key<TAB>label...<TAB>path". keys: default 0, 1, 2... in the order of the file; labels and paths: one per
+    record, for lst only (a label may be a number, a list, or a string that is written unchanged)."""
     records = list(records)
     keys = list(range(len(records))) if keys is None else list(keys)
     offsets, at = [], 0
@@ -74,7 +74,7 @@ def write_idx(path, rows):
 
 
 def write_lst(path, rows):
-    """Rows of (key, label or labels, path); numbers stand as Python prints them (older tools wrote "%f")."""
+    """Writes rows of (key, label or labels, path); numbers are formatted as Python prints them (older tools wrote "%f")."""
     with open(path, "w", newline="", encoding="utf-8") as f:
         for key, label, name in rows:
             label = list(label) if isinstance(label, (list, tuple, np.ndarray)) else [label]

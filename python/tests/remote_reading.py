@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reading a dataset gives, as digests to compare: here, or in a process of its own for other credentials.
+"""Digests of a dataset's content, to compare: computed here, or in another process with other credentials.
 
 remote_reading.py < {"NAME": "ADDRESS", ...} prints {"NAME": {"format":, "samples":, "epochs":} or {"error":}}. The key
-"configure" has the options of sluice.remote.configure.
-"""
+"configure" has the options of sluice.remote.configure."""
 import hashlib
 import json
 import os
@@ -17,7 +16,7 @@ from sluice import transforms as T
 
 
 def plain(value):
-    """A field's value as bytes that say all of it."""
+    """Returns a field's value as bytes that include its type and shape."""
     if hasattr(value, "tobytes"):
         return repr((str(getattr(value, "dtype", "")), getattr(value, "shape", ""))).encode() + value.tobytes()
     return repr(value).encode()
@@ -32,7 +31,7 @@ def samples_of(data):
 
 
 def epochs_of(data, epochs=2, **options):
-    """A digest of all batches, or the type of the error where there is no loader for such data."""
+    """Returns a digest of all batches, or the type of the error if the data have no loader."""
     columns = {"image": C.Image(transform=T.RandomResizedCrop(16))} if "image" in data.fields else None
     options = {"batch_size": 3, "shuffle": True, "seed": 5, "num_workers": 2, "columns": columns, "last_batch": "short"} | options
     digest = hashlib.sha256()
@@ -49,7 +48,7 @@ def epochs_of(data, epochs=2, **options):
 
 
 def run(data, epochs, state=None, stop=None, **options):
-    """Digests of the batches of some epochs, up to batch `stop` of the last one, and the state there."""
+    """Returns digests of the batches of some epochs, up to batch `stop` of the last one, and the state there."""
     found = []
     if "image" in data.fields:
         options["columns"] = {"image": C.Image(transform=T.RandomResizedCrop(16))}
@@ -66,7 +65,7 @@ def run(data, epochs, state=None, stop=None, **options):
 
 
 def fill_or_run(address, runs=(), fill=False):
-    """What filling the cache with a dataset has done, or what each of `runs` gives."""
+    """Returns the result of filling the cache with a dataset, or the result of each of `runs`."""
     if fill:
         return sluice.cache.fill(address, progress=None)._asdict()
     data = sluice.Dataset(address)
@@ -84,7 +83,7 @@ def read(address):
 
 
 def read_elsewhere(addresses, environment, **configure):
-    """The same of several datasets, by another process, which has these variables."""
+    """Returns the same for several datasets, read by another process with these variables."""
     done = subprocess.run([sys.executable, "-X", "faulthandler", pathlib.Path(__file__)], text=True, capture_output=True, timeout=600,
                           input=json.dumps({**addresses, "configure": configure}),
                           env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)})

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for servers that tests read from: import those that a file needs.
 
-radosgw, swift   S3 servers (S3Server), one a session, each with a bucket of its own
+radosgw, swift   S3 servers (S3Server), one a session, each with its own bucket
 nginx            nginx(FOLDER, **environment) starts one over a folder (NginxServer)
 nginx_nodes      nginx_nodes(COUNT, ORIGIN) starts cache nodes (NginxNodes)
 fault_server     fault_server(FOLDER) starts tests/support/http_fault_server (FaultServer)
 
-Each skips the test, with the reason, where what it needs is not installed. ctest starts radosgw and swift beside other tests
-and says in SLUICE_TEST_SERVERS where their addresses are; without that they are started here.
-"""
+Each skips the test, with the reason, if its server is not installed. ctest starts radosgw and swift beside other tests
+and passes the file of their addresses in SLUICE_TEST_SERVERS; without that variable they are started here."""
 import os
 import pathlib
 import re
@@ -24,13 +23,13 @@ SCRIPTS = ROOT / "tests" / "servers"
 
 
 def need_remote():
-    """Skips the test where the build has no libcurl, as ctest says."""
+    """Skips the test if ctest reports that the build has no libcurl."""
     if os.environ.get("SLUICE_TEST_WITHOUT_REMOTE"):
         pytest.skip("sluice was built without libcurl")
 
 
 def start(name, folder, *arguments, **environment):
-    """The address that the script of a server prints; skips where it is not installed."""
+    """Returns the address that the script of a server prints; skips the test if the server is not installed."""
     need_remote()
     done = subprocess.run([SCRIPTS / name, "start", folder, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
                           stdin=subprocess.DEVNULL, env={**os.environ, "WATCH_PID": str(os.getpid()), **environment})
@@ -45,7 +44,7 @@ def stop(name, folder):
 
 
 class S3Server:
-    """An S3 server with a bucket that is empty at first."""
+    """An S3 server with an initially empty bucket."""
 
     def __init__(self, address, bucket):
         boto3 = pytest.importorskip("boto3")
@@ -59,7 +58,7 @@ class S3Server:
         self.client.create_bucket(Bucket=bucket)
 
     def environment(self):
-        """What a program finds the server and its keys by. Nothing of this machine's own files is read."""
+        """Returns the variables by which a program finds the server and its keys. No file of this machine is read."""
         return {"AWS_ENDPOINT_URL": self.url, "AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret,
                 "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
                 "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
@@ -68,7 +67,7 @@ class S3Server:
         self.client.put_object(Bucket=self.bucket, Key=key, Body=data)
 
     def put_folder(self, folder, prefix):
-        """Puts the files of a folder; returns their address."""
+        """Uploads the files of a folder. Returns their address."""
         folder = pathlib.Path(folder)
         for path in sorted(folder.rglob("*")):
             if path.is_file():
@@ -77,7 +76,7 @@ class S3Server:
 
 
 def s3_server(name):
-    """A session's server: the one that ctest has started, or one of its own."""
+    """Returns a session's server: the one that ctest has started, or a new one."""
     need_remote()
     shared = os.environ.get("SLUICE_TEST_SERVERS")
     bucket = f"test-{os.getpid()}-{time.time_ns() % 1000000:06}"
@@ -112,7 +111,7 @@ class NginxServer:
         self.folder = pathlib.Path(folder)
 
     def requests(self):
-        """[target, range or "-", status, body bytes] of each request so far."""
+        """Returns [target, range or "-", status, body bytes] of each request so far."""
         found = []
         for line in (self.folder / "access.log").read_text().splitlines():
             target, bytes_range, status, sent = line.rsplit(" ", 3)
@@ -126,7 +125,7 @@ class NginxNodes:
         self.folder = pathlib.Path(folder)
 
     def origin_bytes(self):
-        """What the nodes have read from their origin so far."""
+        """Returns the bytes that the nodes have read from their origin so far."""
         total = 0
         for log in self.folder.glob("*/origin.log"):
             for line in log.read_text().splitlines():
@@ -134,7 +133,7 @@ class NginxNodes:
         return total
 
     def kill(self, number):
-        """Ends node `number`, from 1, and all its connections."""
+        """Kills node `number`, counted from 1, and all its connections."""
         pid = int((self.folder / str(number) / "nginx.pid").read_text())
         os.kill(pid, 15)
         for _ in range(1200):
@@ -178,7 +177,7 @@ def nginx_nodes():
 
 
 class FaultServer:
-    """tests/support/http_fault_server.c, which has the commands; tests/support/http_server.h has the rules."""
+    """tests/support/http_fault_server.c, which documents the commands; tests/support/http_server.h documents the rules."""
 
     def __init__(self, program, folder):
         self.process = subprocess.Popen([program, *([str(folder)] if folder else [])], stdin=subprocess.PIPE,
@@ -194,7 +193,7 @@ class FaultServer:
         return answer
 
     def rules(self, *rules):
-        """These and no others from now on."""
+        """Replaces all rules by these."""
         self.command("clear")
         for rule in rules:
             self.command(f"rule {rule}")
@@ -206,7 +205,7 @@ class FaultServer:
         return {name: int(value) for name, value in (word.split("=") for word in self.command("counts").split())}
 
     def log(self):
-        """Each request so far: [kind, method, target, range, status, bytes, signed]."""
+        """Returns each request so far: [kind, method, target, range, status, bytes, signed]."""
         lines = [self.process.stdout.readline().rstrip("\n") for _ in range(int(self.command("log")))]
         return [line.split(" ") for line in lines]
 
@@ -220,7 +219,7 @@ class FaultServer:
             self.command(f"put {urllib.parse.quote(path)} {file.name}")
 
     def environment(self, **more):
-        """For s3:// addresses of it, signed by keys that it does not verify."""
+        """Returns the variables for its s3:// addresses, signed by keys that it does not verify."""
         return {"AWS_ENDPOINT_URL": self.url, "AWS_ACCESS_KEY_ID": "FAULTKEY", "AWS_SECRET_ACCESS_KEY": "faultsecret",
                 "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
                 "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **more}

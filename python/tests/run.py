@@ -22,7 +22,7 @@ import warm
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
 TORCH = ("test_torch.py", "test_docs.py", "test_examples.py")
-# What a sanitizer says goes past Python: it is to be seen when the process ends with that.
+# A sanitizer writes past Python's capture: its report must be visible if it ends the process.
 OPTIONS = ["-q", "-rs", "--capture=sys", "-p", "no:cacheprovider"]
 
 
@@ -43,7 +43,7 @@ def needs_of(file):
 
 
 def word_of(status):
-    """How a file ended, given what waitpid says."""
+    """Returns how a file ended, given the result of waitpid."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         return f"ended by {signal.Signals(-code).name}"
@@ -51,7 +51,7 @@ def word_of(status):
 
 
 def run_forked(file):
-    """Runs pytest of the file in a fork of this process. Returns how it ended, and its CPU seconds."""
+    """Runs pytest on the file in a fork of this process. Returns how it ended, and its CPU seconds."""
     absent = missing(*needs_of(file))
     if absent:
         return f"skipped, without {' and '.join(absent)}", 0
@@ -64,7 +64,7 @@ def run_forked(file):
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(code)  # the parent's own end is not run twice
+            os._exit(code)  # skips the parent's exit handlers
     _, status, used = os.wait4(child, 0)
     return word_of(status), used.ru_utime + used.ru_stime
 
@@ -76,13 +76,13 @@ def import_modules(*names):
 
 
 def run_group(with_torch, *files):
-    """Exit code of several files. What most of them import is imported once."""
+    """Runs several files, after importing modules that most of them need. Returns the exit code."""
     import_modules("pytest", "numpy", "PIL.Image")
     if with_torch == "--torch":
         warm.import_all()
         warm.start()
-    import_modules("sluice")  # which the programs of warm.py begin without
-    gc.freeze()  # no collection of a fork looks at them
+    import_modules("sluice")  # programs of warm.py start without it
+    gc.freeze()  # no collection in a fork scans them
     ends, used = [], {}
     for file in files:
         begin = time.monotonic()
@@ -104,7 +104,7 @@ def main():
         "MYPY_CACHE_DIR": f"{package}/.mypy_cache",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # each file would load what is installed here, and uses none of it
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # each file would load the installed plug-ins, and uses none of them
     }
     if what[0] == "--forked":
         return run_group(*what[1:])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a sanitizer watches, and how much a test does then: the amounts that tests in C have (TEST_AMOUNT)."""
+"""Whether a sanitizer is active, and how much a test does then: the amounts of the C tests (TEST_AMOUNT)."""
 import os
 
 ASAN = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
 def amount(plain, sanitized):
-    """How many rounds, or how far apart. Every round of it runs without a sanitizer."""
+    """Returns a number of rounds, or a stride. Without a sanitizer every round runs."""
     return sanitized if ASAN else plain

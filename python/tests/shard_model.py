@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of shuffle='shards' as docs/format.md's words for it have it, written without a look at how it is done."""
+"""A model of the order of shuffle='shards', written from docs/format.md alone, independently of the implementation."""
 import math
 
 M32, M64 = 2**32 - 1, 2**64 - 1
@@ -8,7 +8,7 @@ LINE, WINDOW, DROP, SUBSTITUTE = (0x7368617264000000 + number for number in rang
 
 
 def philox(key, low, high):
-    """Philox4x32-10 (Salmon et al., 2011): four words."""
+    """Philox4x32-10 (Salmon et al., 2011): returns four words."""
     a, b, c, d = low & M32, low >> 32, high & M32, high >> 32
     k0, k1 = key & M32, key >> 32
     for _ in range(10):
@@ -24,7 +24,7 @@ def mixed(key, low, high):
 
 
 class Permutation:
-    """Of range(count), drawn by the key."""
+    """A permutation of range(count), drawn by the key."""
 
     def __init__(self, count, key):
         root = math.isqrt(count)
@@ -55,7 +55,7 @@ class Permutation:
 
 
 def blocks_of(sizes, block_samples, window_units):
-    """[[(first, units)]] ... of a shard whose samples take these units: lists of [numbers within it, units]."""
+    """Returns [[(first, units)]] ... of a shard whose samples take these units: lists of [numbers within it, units]."""
     blocks = []
     for number, units in enumerate(sizes):
         full = not blocks or len(blocks[-1][0]) == block_samples or blocks[-1][1] + units > window_units // 8
@@ -67,7 +67,7 @@ def blocks_of(sizes, block_samples, window_units):
 
 
 class Order:
-    """shards: of each file, the sizes of its samples in bytes."""
+    """The order of an epoch. shards: for each file, the sizes of its samples in bytes."""
 
     def __init__(self, shards, *, compressed=True, seed=0, batch=1, world=1, last="short", block=16, window=1024, window_bytes=256 << 20):
         more = 64 + 512 + (0 if compressed else 8192)
@@ -83,7 +83,7 @@ class Order:
         return count * rank // self.world
 
     def windows(self, epoch, rank):
-        """[[sample]] in the order of reading."""
+        """Returns [[sample]] in reading order."""
         key = mixed(self.seed, epoch, LINE)
         own = mixed(key, rank, WINDOW)
         line = Permutation(len(self.units), key)
@@ -120,7 +120,7 @@ class Order:
         return own, windows
 
     def rows(self, epoch, rank=0):
-        """The rank's samples in the order of its rows."""
+        """Returns the rank's samples in row order."""
         own, windows = self.windows(epoch, rank)
         rows = []
         for number, read in enumerate(windows, 1):
