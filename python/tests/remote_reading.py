@@ -31,7 +31,7 @@ def samples_of(data):
 
 
 def epochs_of(data, epochs=2, **options):
-    """Returns a digest of all batches, or the type of the error if the data have no loader."""
+    """Returns a digest of all batches, or the type of the error if no loader can be opened."""
     columns = {"image": C.Image(transform=T.RandomResizedCrop(16))} if "image" in data.fields else None
     options = {"batch_size": 3, "shuffle": True, "seed": 5, "num_workers": 2, "columns": columns, "last_batch": "short"} | options
     digest = hashlib.sha256()

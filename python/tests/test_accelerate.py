@@ -45,14 +45,14 @@ def prepared(path, accelerator=None, **options):
 
 
 def ranks(path, world, accumulation=1, accelerator_options={}, **options):
-    """(loaders, accelerators) of all ranks."""
+    """Returns (loaders, accelerators) of all ranks."""
     made = [accelerates.Accelerator(accumulation, rank, world, **accelerator_options) for rank in range(world)]
     options = {"last_batch": "wrap"} | options
     return [prepared(path, one, rank=one.process_index, world_size=world, **options) for one in made], made
 
 
 def sharded(world, size):
-    """As accelerate's BatchSamplerShard with even_batches: for each step the ranks' rows, and those that are the epoch's own."""
+    """Returns, as accelerate's BatchSamplerShard with even_batches, the ranks' rows of each step, and those that belong to the epoch."""
     rows = world * size
     for begin in range(0, SAMPLES, rows):
         step = [i % SAMPLES for i in range(begin, begin + rows)]
@@ -62,7 +62,7 @@ def sharded(world, size):
 @pytest.mark.parametrize("accumulation", [1, 3, 4])
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_steps_and_metrics_of_all_ranks(path, world, accumulation):
-    """Each rank's rows, the steps at which gradients are synchronized, and the gathered rows; from every step on, too."""
+    """Checks each rank's rows, the steps that synchronize gradients, and the gathered rows, also when resumed at every step."""
     wanted, step = [], 0
     for rows, own in sharded(world, 4):
         last = own[-1] == SAMPLES - 1
@@ -194,7 +194,7 @@ def test_an_iteration_that_is_left(path):
 @pytest.mark.parametrize("thread", [False, True])
 @pytest.mark.parametrize("started", [False, True])
 def test_two_iterators_at_once(path, started, thread):
-    """The one that was begun first ends with an error; accelerate still sees the end of the other one."""
+    """The iterator that began first ends with an error; accelerate still sees the end of the other one."""
     accelerator = accelerates.Accelerator(4)
     loader = prepared(path, accelerator, batch_hook=lambda batch: None, batch_hook_thread=thread)
     first = iter(loader)
@@ -213,7 +213,7 @@ def test_two_iterators_at_once(path, started, thread):
 
 
 def test_two_loaders_at_once(path):
-    """As accelerate's own: the one whose loop was begun last is active, until that loop ends."""
+    """As with accelerate's own loaders, the loader whose loop began last is active until that loop ends."""
     accelerator = accelerates.Accelerator()
     long, short = prepared(path, accelerator), prepared(path, accelerator, drop_last=True)
     for number, batches in enumerate(zip(long, short)):
@@ -224,7 +224,7 @@ def test_two_loaders_at_once(path):
 
 @pytest.mark.parametrize("thread", [False, True])
 def test_the_place_of_a_loop_that_was_left(path, thread):
-    """The batch that was ahead was not returned: a state made after the loop has it still to come."""
+    """The batch read ahead was not returned: a state saved after the loop still includes it."""
     open_prepared = lambda: prepared(path, shuffle=True, batch_hook=lambda batch: None, batch_hook_thread=thread)
     whole = [batch["number"].tolist() for _ in range(2) for batch in open_loader(path, shuffle=True)][:9]
     for taken in 1, 2, 8, 9:
@@ -334,7 +334,7 @@ def test_checkpoints(path, tmp_path):
     loader = prepared(path, other, shuffle=True)
     other.load_state(tmp_path / "state")
     assert (loader.epoch, loader.remaining) == (0, 4)
-    sluice.accelerate.skip_first_batches(loader, 5)  # as scripts for other loaders do: the same place
+    sluice.accelerate.skip_first_batches(loader, 5)  # as scripts do with other loaders: the same position
     assert [batch["number"].tolist() for batch in loader] == whole[5:]
 
 
@@ -377,7 +377,7 @@ def test_a_dropped_last_batch(path):
 
 
 def test_rows_that_cannot_be_cut_off(path):
-    """Where added rows stand between others, nothing is cut off: no row of the epoch is lost."""
+    """If added rows lie between others, nothing is cut off: no row of the epoch is lost."""
     loaders, accelerators = ranks(path, 2, last_batch="short", accelerator_options={"even_batches": False})
     gathered = [accelerators[0].gather_for_metrics(*(batch["number"] for batch in batches)).tolist() for batches in zip(*loaders)]
     assert sum(gathered, []) == [*range(SAMPLES)] and loaders[0].remainder == -1
@@ -411,7 +411,7 @@ def test_a_loader_is_free_again_with_its_owner(path):
 
 @pytest.fixture
 def accelerate(monkeypatch):
-    """accelerate itself, or its protocol."""
+    """Uses accelerate itself, or its protocol."""
     if importlib.util.find_spec("accelerate") is None:
         monkeypatch.setitem(sys.modules, "accelerate", accelerates)
 

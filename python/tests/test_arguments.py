@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of all types, to all that the package has. What is refused is refused by a TypeError that names the
-argument, or by an error that says what is wrong with the value; never by what Python says somewhere inside."""
+"""Passes arguments of all types to all functions of the package. A bad one raises a TypeError that names the argument,
+or an error about its value; never an error from inside Python's own code."""
 import inspect
 
 import numpy
@@ -16,12 +16,12 @@ FIELDS = {"image": "image", "label": "int", "score": "float", "tensor": ("tensor
 
 
 class World:
-    """What calls need."""
+    """The objects that calls need."""
 
     def __init__(self, folder):
         self.folder, self.writers = folder, 0
         (folder / "photos/class").mkdir(parents=True)
-        self.file = folder / "photos/class/0.png"  # where no folder can be made: calls come as far as that
+        self.file = folder / "photos/class/0.png"  # a path where no folder can be created: calls get as far as that
         for number in range(4):
             Image.fromarray(numpy.full((20, 24, 3), number, numpy.uint8)).save(folder / f"photos/class/{number}.png")
         with sluice.Writer(folder / "packed", FIELDS) as writer:
@@ -59,7 +59,7 @@ def world(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """What is made under an odd name goes there."""
+    """Output under an odd name is created here."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -68,7 +68,7 @@ def with_base(call, **base):
 
 
 def behind_crop(make, base):
-    """Of a transform, its arguments by their names."""
+    """Returns a call of a transform after a crop, and its arguments by name."""
     names = " ".join(inspect.signature(make).parameters)
     return lambda world: (lambda **given: world.image(T.RandomCrop(8), make(**base | given)), names)
 
@@ -78,7 +78,7 @@ def before_crop(make, base):
     return lambda world: (lambda **given: world.image(make(**base | given), T.CenterCrop(8)), names)
 
 
-OPEN = [  # they leave the size open
+OPEN = [  # transforms that leave the size open
     (T.RandomShortestSize, {"min_size": 8}), (T.ScaleJitter, {"target_size": 8}), (T.RandomZoomOut, {}), (T.RandomIoUCrop, {}),
 ]  # fmt: skip
 STEPS = [
@@ -94,7 +94,7 @@ STEPS = [
     (T.TrivialAugmentWide, {}), (T.presets.deit3, {}), (T.presets.mae, {}), (T.presets.resnet_strikes_back, {}), (T.presets.torchvision_vit, {}),
 ]  # fmt: skip
 
-# Of a world: a call, and its arguments.
+# For a World: a call, and its arguments.
 CALLS = {
     "Dataset": lambda w: (with_base(sluice.Dataset, path=w.folder / "photos"), "path flat fields allow_empty_classes allow_case_duplicates"),
     "Dataset.sample": lambda w: (w.data.sample, "index"),
@@ -176,7 +176,7 @@ CALLS = {
     "columns.OneHot": lambda w: (
         lambda **given: w.columns({"a": C.OneHot(**{"field": "label", "classes": 3} | given)}), "classes field dtype missing",
     ),
-    # What is in an argument.
+    # Values passed as an argument.
     "a path of several": lambda w: (lambda path: sluice.Dataset([path]), "path"),
     "what a field is called there": lambda w: (lambda fields: sluice.Dataset(w.data.paths, fields={"a": fields}), "fields"),
     "dtype of flat files": lambda w: (lambda dtype: sluice.Dataset(w.data.paths, flat=(dtype, (2,))), "dtype"),
@@ -201,7 +201,7 @@ CALLS = {
     "cursor of a state": lambda w: (lambda cursor: w.open.load_state_dict(w.open.state_dict() | {"cursor": cursor}), "cursor"),
 }
 
-# Where a TypeError names what is meant by it.
+# Calls whose TypeError names the meaning of the argument instead.
 ALSO = {"source": ["path"], "dataset": ["path"], "what": ["fields"]}
 
 
@@ -216,11 +216,11 @@ def test_odd_types(world, name):
                 assert argument in ("index", "indices") and not isinstance(odd, str)
             except REFUSALS as error:
                 named = any(word in str(error) for word in [argument, *ALSO.get(argument, ())])
-                numpys = isinstance(odd, numpy.ndarray)  # which has words of its own for what it cannot become
+                numpys = isinstance(odd, numpy.ndarray)  # numpy arrays raise errors with their own words
                 assert named or numpys or not isinstance(error, TypeError), (argument, odd, error)
 
 
-# Neither texts nor numbers are of these types.
+# Neither texts nor numbers have these types.
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "Marks.batches"])
 def test_objects_are_nothing(world, name):
     call, arguments = CALLS[name](world)

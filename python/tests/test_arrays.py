@@ -159,7 +159,7 @@ CODES = {"uint8": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "float64": 6
 
 
 def write_megatron(prefix, sequences, dtype="uint16", modes=False):
-    """As indexed_dataset.py's writer does."""
+    """Writes like the writer in indexed_dataset.py."""
     arrays = [numpy.asarray(sequence, dtype) for sequence in sequences]
     prefix.with_suffix(".bin").write_bytes(b"".join(array.tobytes() for array in arrays))
     sizes = numpy.array([len(array) for array in arrays], numpy.int32)

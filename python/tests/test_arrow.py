@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow files and the folders of Hugging Face's datasets, made by a writer of the tests' own (arrows.py, from the
+"""Arrow files and folders of Hugging Face's datasets, written by the tests' own writer (arrows.py, from the
 specification) and by other libraries (foreign/)."""
 import array
 import io
@@ -33,7 +33,7 @@ def jpeg(number=0, size=(20, 16)):
 
 
 def plain(value):
-    """As it was given to the writer: a tensor as lists."""
+    """Returns the value as the writer received it: a tensor as lists."""
     return value.tolist() if isinstance(value, memoryview) else value
 
 
@@ -48,7 +48,7 @@ def picture(value):
 
 
 def check(data, columns, rows=None):
-    """The dataset holds these columns' values, in this order of rows."""
+    """Checks that the dataset holds these columns' values, in this row order."""
     values = {name: [picture(v) for v in column.values] if column.kind == "image" else column.values
               for name, column in columns.items()}
     rows = rows if rows is not None else range(len(next(iter(values.values()))))
@@ -60,7 +60,7 @@ def check(data, columns, rows=None):
 
 
 def photos(count, first=0):
-    """Pictures, labels and captions, some of which are not there."""
+    """Images, labels and captions, some of them null."""
     numbers = range(first, first + count)
     return {
         "image": Column("image", [{"bytes": jpeg(n), "path": f"{n}.jpg"} if n % 7 != 3 else None for n in numbers]),
@@ -73,7 +73,7 @@ def photos(count, first=0):
 FEATURES = {"image": "image", "label": ("cat", "dog", "eel"), "caption": "string", "score": "float64"}
 
 
-# ---- what is read ----
+# ---- reading ----
 
 
 @pytest.mark.parametrize("file", [False, True])
@@ -90,7 +90,7 @@ def test_photos(tmp_path, file, rows):
 
 
 def test_samples_are_one_read(tmp_path):
-    """Each sample's place is that of its picture's bytes, and of no others."""
+    """Each sample's byte range is that of its image alone."""
     path, columns = tmp_path / "a.arrow", photos(40)
     layout = arrows.write_stream(path, columns, rows_per_batch=9)
     data = sluice.Dataset(path)
@@ -128,7 +128,7 @@ def test_numbers(tmp_path, validity, file):
 
 @pytest.mark.parametrize("kind", ["string", "binary", "large_string", "large_binary", "fixed[3]",
     "dictionary[int8]<string>", "dictionary[uint16]<large_string>"])
-@pytest.mark.parametrize("size", [1, 50])  # kept in memory, and read with each sample
+@pytest.mark.parametrize("size", [1, 50])  # in memory, and read with each sample
 @pytest.mark.parametrize("options", [{}, {"slack": 5}, {"rows_per_batch": 7, "alignment": 64},
     {"legacy": True, "rows_per_batch": 7}, {"end": False}])
 def test_texts_and_bytes(tmp_path, kind, size, options):
@@ -191,7 +191,7 @@ def test_arrays_of_a_shape_that_is_known(tmp_path):
 
     data = write()
     assert {name: field.shape for name, field in data.fields.items()} == {"it": (4, 5),
-        "tall": (0, 3)}  # of "other" nobody knows
+        "tall": (0, 3)}  # the length of "other" is unknown
     check(data, {name: columns[name] for name in ("it", "tall")})
     values[7][2] = [1, 2]
     columns["it"].values[9] = values[9][:3]
@@ -361,10 +361,10 @@ def test_files_of_other_libraries(path):
 
     columns = {name: [value(one) for one in values] for name, values in told["columns"].items()}
     lists = columns.pop("images")
-    for k in range(0 if "polars" in path.stem else max(len(row or []) for row in lists)):  # said to be pictures
+    for k in range(0 if "polars" in path.stem else max(len(row or []) for row in lists)):  # declared as images
         columns[f"images.{k}"] = [row[k] if row and k < len(row) else None for row in lists]
     data = sluice.Dataset(path)
-    assert set(data.fields) == set(columns) - {"tags"}  # lists of texts, and of structures that are no pictures
+    assert set(data.fields) == set(columns) - {"tags"}  # lists of texts, and of structures that are not images
     for row in range(told["rows"]):
         numbers = columns["nums"][row]
         wanted = {name: columns[name][row] for name in data.fields}
@@ -405,7 +405,7 @@ def test_saved_datasets(tmp_path, shards):
 
 
 def test_classes_are_those_of_the_folder(tmp_path):
-    """dataset_info.json, which the library itself goes by."""
+    """They come from dataset_info.json, which the library itself uses."""
     arrows.save_to_disk(tmp_path / "d", photos(9), FEATURES)
     info = json.loads((tmp_path / "d" / "dataset_info.json").read_text())
     info["features"]["label"]["names"] = ["x", "y", "z"]
@@ -542,7 +542,7 @@ def test_names_that_tell_nothing(tmp_path):
 
 
 def test_training(tmp_path):
-    """The same batches as of a packed copy, for each rank; each sample once; resumed."""
+    """The batches equal those of a packed copy, on each rank; each sample appears once; states resume."""
     columns = photos(60)
     columns["image"] = Column("image", [{"bytes": jpeg(n, (50 + n, 40)), "path": None} for n in range(60)])
     arrows.save_to_disk(tmp_path / "d", columns, FEATURES, shards=4, rows_per_batch=9,
@@ -583,7 +583,7 @@ def test_windows_of_tokens(tmp_path):
         sluice.Loader(data, batch_size=3, columns={"types": sluice.columns.Window(length=2, stride=1)})
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def test_bad_samples(tmp_path):
@@ -622,7 +622,7 @@ def test_lists_with_nulls_that_are_read(tmp_path):
 
 
 def test_two_columns_of_large_values(tmp_path):
-    """Both are read, where they are large in all; else one is kept in memory."""
+    """Both are read per sample if both are large overall; otherwise one stays in memory."""
     columns = {"a": Column("binary", [bytes(5000)] * 20), "b": Column("binary", [b"x" * 6000] * 20)}
     arrows.write_stream(tmp_path / "a.arrow", columns)
     data = check(sluice.Dataset(tmp_path / "a.arrow"), columns)
@@ -632,7 +632,7 @@ def test_two_columns_of_large_values(tmp_path):
     columns = {"a": Column("binary", [*rows[:65], b""]), "b": Column("binary", rows), "c": Column("int8", range(66))}
     arrows.write_stream(tmp_path / "a.arrow", columns)
     data = check(sluice.Dataset(tmp_path / "a.arrow"), columns)
-    assert data.nbytes == (66 + 65 << 20) + 8  # of the one that is empty a few bytes are read
+    assert data.nbytes == (66 + 65 << 20) + 8  # a few bytes are read for the empty one
     data = sluice.Dataset(tmp_path / "a.arrow", fields={"a": "a", "c": "c"})
     assert data[65] == {"a": b"", "c": 65} and data[3]["a"] == rows[3]
     arrows.write_stream(tmp_path / "a.arrow", {"a": Column("binary", rows)}, codec="ZSTD")
@@ -641,7 +641,7 @@ def test_two_columns_of_large_values(tmp_path):
 
 
 def test_several_columns_of_large_values(tmp_path):
-    """Up to four, beside those that are kept in memory; the same batches as of a packed copy."""
+    """Up to four are read per sample, beside those kept in memory; batches equal those of a packed copy."""
     def noise(n):
         return random.Random(n).randbytes(30_000 + n)
 
@@ -675,7 +675,7 @@ def test_several_columns_of_large_values(tmp_path):
 
 
 def picture_lists(rows=40):
-    """Rows of 0 to 3 pictures, or of no list; some pictures are null."""
+    """Rows of 0 to 3 images, or a null list; some images are null."""
     lists = [[{"bytes": jpeg(100 * n + k) + bytes(n), "path": f"{n}-{k}.jpg"} for k in range(n * 7 % 4)] for n in range(rows)]
     return [None if n % 9 == 8 else [*row[:-1], None] if n % 5 == 1 and row else row for n, row in enumerate(lists)]
 
@@ -688,7 +688,7 @@ IMAGES = "struct<bytes:binary,path:string>"
 @pytest.mark.parametrize("options", [{}, {"rows_per_batch": 7, "slack": 3}, {"validity": "always"}])
 @pytest.mark.parametrize("file", [False, True])
 def test_lists_of_pictures(tmp_path, kind, options, file):
-    """Each place of a list is a field; what a row does not have is a value that it lacks."""
+    """Each position of the list is a field; positions that a row lacks are missing values."""
     lists = picture_lists()
     if kind == "fixed_list":
         kind = f"fixed_list[3]<{IMAGES}>"
@@ -737,7 +737,7 @@ def test_cut_short_anywhere(tmp_path, file):
     for size in reversed(range(len(whole))):
         os.truncate(path, size)
         if not file and size in ends:
-            assert len(sluice.Dataset(path)) == min(5, 2 * ends[size])  # nothing in a stream tells
+            assert len(sluice.Dataset(path)) == min(5, 2 * ends[size])  # nothing in a stream marks its end
             continue
         if not file and size == layout.batches[0][0]:
             with pytest.raises(sluice.InvalidError, match="no rows"):
@@ -750,7 +750,7 @@ def test_cut_short_anywhere(tmp_path, file):
 
 @pytest.mark.parametrize("file", [False, True])
 def test_damage_anywhere(tmp_path, file):
-    """Bytes changed, one at a time: an error, or values that are there; never anything else."""
+    """Changes one byte at a time: each gives an error or values from the file; never anything else."""
     path = tmp_path / "a.arrow"
     (arrows.write_file if file else arrows.write_stream)(path, small(), rows_per_batch=3)
     whole = path.read_bytes()
@@ -803,7 +803,7 @@ def test_offsets_that_lie(tmp_path):
 
 @pytest.mark.parametrize("kind, width", [("string", 4), ("large_string", 8)])
 def test_lengths_of_dictionaries_that_lie(tmp_path, kind, width):
-    """So many words that the size of their offsets begins anew at 0."""
+    """So many entries that the size of their offsets wraps around to 0."""
     path = tmp_path / "a.arrow"
     words = ["one", "two", "three", "four", "five"]
     layout = arrows.write_stream(path, {"it": Column(f"dictionary[int16]<{kind}>", words)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of loaders and datasets that are assigned: those without an effect raise, and say what to do."""
+"""Assigning to attributes of loaders and datasets: an assignment without effect raises, and the error says what to do."""
 import copy
 import importlib
 import pickle
@@ -73,7 +73,7 @@ def test_a_dataset(data, tmp_path):
 
 
 def test_a_subclass(kind, data, photos):
-    """Has its own names, and not ours."""
+    """A subclass may assign its own attributes, but not ours."""
 
     class Mine(kind):
         step = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs do with batches: they keep them, unpack them, move them, go by names; and how an epoch ends."""
+"""How programs use batches: they keep, unpack and move them, and access columns by name; and the end of an epoch."""
 import collections.abc
 import copy
 import gc
@@ -40,7 +40,7 @@ def test_labels_can_be_kept(data, recwarn):
     gc.collect()
     assert [label.tolist() for label in labels] == expected * 3
     assert loader._handle.held == 0 and not recwarn.list
-    arrays = [batch["index"].numpy() for batch in loader]  # and what is made of them
+    arrays = [batch["index"].numpy() for batch in loader]  # and results computed from them
     assert sorted(numpy.concatenate(arrays)) == list(range(SAMPLES))
 
 
@@ -58,18 +58,18 @@ def test_all_columns_but_pictures_tensors_and_windows_are_copies(tmp_path):
     before = {name: column.numpy().copy() for name, column in kept.items()}
     x = batch["x"]
     del batch
-    assert loader._handle.held == 1  # of x
+    assert loader._handle.held == 1  # held by x
     del x
     assert loader._handle.held == 0
     list(loader)
     loader.close()
     for name, column in kept.items():
         assert (column.numpy() == before[name]).all() and column.data_ptr % 64 == 0
-        column.numpy()[:] = 0  # and they can be written to
+        column.numpy()[:] = 0  # they are writable
 
 
 def test_a_thousand_small_columns_are_kept(data):
-    with pytest.raises(ValueError, match="64"):  # of one batch there are no more
+    with pytest.raises(ValueError, match="64"):  # a batch has only 64 columns
         open_loader(data, transform=None, columns={f"c{i}": C.Number("label") for i in range(65)})
     loader = open_loader(data, hold="wait", transform=None, columns={f"c{i}": C.Number("label") for i in range(60)})
     kept = [column for _ in range(2) for batch in loader for column in batch]
@@ -111,7 +111,7 @@ def test_kept_pictures_are_told_by_name_and_end_the_epoch_where_memory_is_to_sta
         for strong, weak, label in loader:
             kept.append((weak.numpy(), label))
     del strong, weak
-    state = loader.state_dict()  # nothing is lost: it goes on where it stopped
+    state = loader.state_dict()  # nothing is lost: it resumes where it stopped
     kept.clear()
     gc.collect()
     other = open_loader(data, transform=None, columns=columns)
@@ -136,7 +136,7 @@ def test_copies_are_made_by_functions_too(data):
         warnings.simplefilter("ignore")
         kept = [batch["image"] for batch in loader]
     assert loader.stats()["python"]["image"]["calls"] == 9 and all(image.dtype == "float32" for image in kept)
-    assert loader._handle.held == 0  # what the function made is no memory of the loader's
+    assert loader._handle.held == 0  # the function's result does not use the loader's memory
 
 
 def test_no_memory_for_copies_is_an_error_that_says_so(run_python, photos):
@@ -218,7 +218,7 @@ def test_a_released_batch_says_so(batch):
 
 
 def to(data, device):
-    """As programs write it (and torch's own pin_memory, Accelerate, Lightning and Transformers, in other words)."""
+    """Moves a batch as programs do (and torch's own pin_memory, Accelerate, Lightning and Transformers, in other words)."""
     if hasattr(data, "to"):
         return data.to(device)
     if isinstance(data, collections.abc.Mapping):
@@ -251,7 +251,7 @@ def test_a_batch_is_rebuilt_of_its_columns(batch):
 
 
 def test_copies_of_a_batch_are_of_its_class(batch):
-    """Of each copy a class would be left, where a program has switched the garbage collector off."""
+    """With the garbage collector switched off, a new class per copy would leak."""
     again = copy.copy(batch)
     assert type(again) is type(batch) and again[0] is batch[0] and again.index == batch.index
     again[0] = None
@@ -265,7 +265,7 @@ def test_batches_of_torch_move_and_pickle(data):
 
     loader = open_loader(data, sluice.torch.DataLoader)
     batch = next(iter(loader))
-    moved = to(batch, "meta")  # a device that every torch has
+    moved = to(batch, "meta")  # a device available in every torch
     assert isinstance(moved, sluice.torch.Batch) and [column.device.type for column in moved] == ["meta", "meta"]
     assert moved["mask"].device.type == "meta" and moved.index == 0 and moved.rows == 4 and moved.keys() == ["image", "label"]
     assert batch.to("cpu", non_blocking=True)["image"].data_ptr() == batch[0].data_ptr()
@@ -301,7 +301,7 @@ def test_batches_of_a_programs_own_columns_move(data):
     assert moved[0].device.type == "meta" and moved["label"] == ["red"] * 4 and moved["mask"] is None and moved.rows == 4
 
 
-# ---- what is asked of a DataLoader, and of its dataset ----
+# ---- attributes of a DataLoader and of its dataset ----
 
 
 def test_what_programs_ask_of_a_loader(data):
@@ -367,7 +367,7 @@ def test_what_programs_ask_of_an_image_folder(data, tmp_path):
 @pytest.mark.parametrize("world", [1, 2, 3, 5])
 @pytest.mark.parametrize("samples, size", [(33, 4), (32, 4), (7, 8), (1, 3), (2, 5)])
 def test_repeated_samples_fill_the_last_batch(data, world, samples, size):
-    """As torch's DistributedSampler: every rank as many, by samples of the epoch's beginning."""
+    """As with torch's DistributedSampler, every rank gets equally many rows, filled with samples from the epoch's beginning."""
     some = data[:samples]
     options = {"batch_size": size, "last_batch": "repeat", "world_size": world, "transform": None, "columns": {"label": C.Number()}}
     ranks = [[batch for batch in open_loader(some, rank=rank, **options)] for rank in range(world)]
@@ -475,7 +475,7 @@ def test_labels_without_a_sample_are_ignored(data):
 
 @pytest.mark.parametrize("shuffle", [True, "block", False])
 def test_repeated_samples_out_of_memory_windows_and_mixes(tmp_path, shuffle):
-    """The short road, and orders that are not of samples."""
+    """Out of memory, the shorter code path; and orders of windows and mixes instead of samples."""
     with sluice.Writer(tmp_path / "p", {"n": "int"}) as writer:
         for i in range(50):
             writer.add(n=i)

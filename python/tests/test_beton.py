@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FFCV's .beton files, made by a writer of the tests' own (betons.py)."""
+"""FFCV's .beton files, written by the tests' own writer (betons.py)."""
 import io
 import itertools
 import json
@@ -14,7 +14,7 @@ from PIL import Image
 import sluice
 from sluice import transforms as T
 
-PAGE = 1 << 14  # the real writer has 2^21 at least; then files are large
+PAGE = 1 << 14  # the real writer uses at least 2^21, which makes files large
 ROW = {"float": "<f8", "int": "<i8", "rgb": [("m", "<u1"), ("w", "<u2"), ("h", "<u2"), ("p", "<u8")], "bytes": [("p", "<u8"), ("s", "<u8")],
        "json": [("p", "<u8"), ("s", "<u8")], "ndarray:int16:2,3": "<u8", "tensor:uint8:5": "<u8"}  # fmt: skip
 
@@ -105,13 +105,13 @@ def test_numbers_alone(tmp_path):
 
 
 def test_nothing_in_it(tmp_path):
-    """Pointers of what has no bytes may lead anywhere, also before the pages."""
+    """Pointers of empty values may lead anywhere, also before the pages."""
     kinds = {"a": "bytes", "image": "rgb", "b": "bytes"}
     samples = [{"a": b"", "image": jpeg(i), "b": b"" if i % 2 else b"x"} for i in range(30)]
     rows = betons.write(tmp_path / "a.beton", kinds, samples, page_size=PAGE)
     check(tmp_path / "a.beton", kinds, samples)
     whole = (tmp_path / "a.beton").read_bytes()
-    table = b"".join(struct.pack("<QQQ", *row) for row in reversed(rows))  # what has no bytes comes behind what has
+    table = b"".join(struct.pack("<QQQ", *row) for row in reversed(rows))  # empty values come after the others
     (tmp_path / "a.beton").write_bytes(whole[: -len(table)] + table)
     check(tmp_path / "a.beton", kinds, samples)
     samples = [{"a": b"", "b": b"y" if i == 7 else b""} for i in range(30)]
@@ -175,7 +175,7 @@ def test_several_files_and_ranks(tmp_path):
 
 
 def test_training(tmp_path):
-    """The same batches as of a folder with the same pictures, as of what was packed of it."""
+    """Batches equal those of a folder with the same images, and those of a packed copy."""
     pictures = []
     for number in range(24):
         folder = tmp_path / "photos" / f"c{number // 8}"
@@ -205,7 +205,7 @@ def test_training(tmp_path):
     assert batches(tmp_path / "a") == whole
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def test_cut_short_anywhere(tmp_path):
@@ -260,12 +260,12 @@ def test_wrong_words(tmp_path):
             with pytest.raises(sluice.Error, match=words) as caught:
                 list(sluice.Dataset(path))
             assert caught.value.file == str(path)
-    path.write_bytes(poke(whole, box + 264, "<12s", b'[["", "<f2"]'))  # of the same size: nothing tells
+    path.write_bytes(poke(whole, box + 264, "<12s", b'[["", "<f2"]'))  # of the same size: undetectable
     assert sluice.Dataset(path).fields["box"].dtype == "float16"
     path.write_bytes(poke(whole, box, "<9Q", *[1] * 9))
     with pytest.raises(sluice.UnsupportedError, match='"box".*number of dimensions'):
         sluice.Dataset(path)
-    assert list(sluice.Dataset(path, fields={"image": "image"}).fields) == ["image"]  # the others can be left out
+    assert list(sluice.Dataset(path, fields={"image": "image"}).fields) == ["image"]  # the others can be omitted
 
 
 def test_kinds_that_cannot_be(tmp_path):
@@ -314,7 +314,7 @@ def test_files_that_change(tmp_path):
 
 
 def test_sparse_files(tmp_path):
-    """A header that claims much costs nothing."""
+    """A header that claims much costs no memory."""
     path = tmp_path / "a.beton"
     for kind in ("rgb", "bytes", "int"):
         betons.write(path, {"x": kind}, [{"x": MAKE[kind](1)}], page_size=PAGE)

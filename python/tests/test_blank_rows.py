@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows without a sample: what each column has there, in batches of one size and of several, padded, ragged and of buckets."""
+"""Rows without a sample: the fill value of each column, in batches of fixed and variable size: padded, ragged and bucketed."""
 import json
 
 import numpy
@@ -15,7 +15,7 @@ SHAPE = json.dumps([[[2, 2, 20, 2, 20, 20, 2, 20]]])
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Three samples: the first has a box that is none, the third lacks its mask and its shapes."""
+    """Three samples: the first has an invalid box, the third lacks its mask and its shapes."""
     path = tmp_path_factory.mktemp("blank") / "packed"
     fields = {
         "image": "image", "mask": "image", "seg": "text", "label": "int", "labels": ("tensor", "uint8", (0,)), "boxes": ("tensor", "float32", (0, 4)),
@@ -77,7 +77,7 @@ def test_rows_without_a_sample(data, size, dtype, fill, ignore):
 
 
 def test_a_row_smaller_than_the_batch(tmp_path):
-    """Beside a picture a map has its fill, and so where there is none."""
+    """A map has its fill value outside the image, and also in a row without an image."""
     with sluice.Writer(tmp_path / "d", {"image": "image", "seg": "text", "labels": ("tensor", "uint8", (0,))}) as writer:
         for height, width in ((30, 40), (20, 25)):
             writer.add(image=png(numpy.zeros((height, width), "uint8")), seg=SHAPE, labels=numpy.array([7], "uint8"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buckets of aspect ratio: sizes, order, pictures, states, what is refused."""
+"""Buckets of aspect ratio: sizes, order, images, states, errors."""
 import math
 
 import bucket_model
@@ -31,7 +31,7 @@ def loader(data, batch=4, shuffle=True, position="random", **options):
 
 
 def taken(batches):
-    """[(bucket, samples)] of batches; None for a row of padding."""
+    """Returns [(bucket, samples)] of batches; None for a padding row."""
     made = []
     for batch in batches:
         rows, height, width, channels = batch["image"].shape
@@ -56,7 +56,7 @@ def test_batches_are_those_of_the_model(photos, bucket_of, world, last, shuffle)
                 assert got == bucket_model.steps(bucket_of, 3, batch, rank, world, shuffle, last, 5, number)
                 assert len(got) == len(own)
         by_rank.append(epochs)
-    for ranks in zip(*by_rank):  # what is promised, said again: one size at a step, every sample once
+    for ranks in zip(*by_rank):  # the guarantee, stated again: one size per step, every sample once
         assert all(len({bucket for bucket, _ in step}) == 1 for step in zip(*ranks))
         samples = [sample for steps in ranks for _, rows in steps for sample in rows if sample is not None]
         if last in ("short", "pad"):
@@ -131,7 +131,7 @@ def test_a_state_goes_on_with_the_same_global_batch(photos):
 
 
 def test_a_state_of_a_small_dataset_many_epochs_ahead(photos):
-    """Epochs of one step: many of them are on their way at once."""
+    """Epochs of one step: many of them are in flight at once."""
     few = sluice.Dataset(photos)[:5]
     with loader(few, 5, last_batch="short", prefetch_factor=16) as own:
         for _ in range(40):
@@ -158,14 +158,14 @@ def test_packed_shards(photos, tmp_path, sizes):
     sluice.pack(photos, tmp_path / "packed")
     packed = sluice.Dataset(tmp_path / "packed")
     of = [bucket_model.nearest(packed.decode(number).shape[:2], BUCKETS) for number in range(len(packed))]
-    for resident in (0, 1):  # kept in memory, from where rows are taken without being asked for; or not
+    for resident in (0, 1):  # in memory, whose rows are taken without a read; or not
         with loader(packed, 4, last_batch="repeat", resident_bytes=resident) as own:
             for number in range(6):
                 assert taken(own) == bucket_model.steps(of, 3, 4, 0, 1, True, "repeat", 0, number)
 
 
 def test_pictures_larger_than_what_is_read_first(tmp_path):
-    """A header behind 64 KiB of comments; and a PNG, which has to be whole."""
+    """A header after 64 KiB of comments; and a PNG, which must be read entirely."""
     folder = tmp_path / "many"
     folder.mkdir()
     noise = numpy.random.default_rng(2).integers(0, 255, (200, 400, 3), dtype=numpy.uint8)
@@ -189,7 +189,7 @@ def test_pictures_are_upright_with_exif(tmp_path):
 
 
 def test_ties(tmp_path):
-    """Square pictures are as far from 3 : 2 as from 2 : 3: the larger area, then the first."""
+    """Square images are equally far from 3 : 2 and 2 : 3: the larger area wins, then the first one."""
     (tmp_path / "one").mkdir()
     Image.new("RGB", (50, 50)).save(tmp_path / "one" / "a.jpg")
     for buckets, expected in (
@@ -200,7 +200,7 @@ def test_ties(tmp_path):
 
 
 def test_the_index_knows_sizes(tmp_path):
-    """Of COCO's json: pictures are not looked at, so that one that says another size is where it says."""
+    """With COCO's json, sizes come from the index, not from the images: an image of another size goes into the bucket of its indexed size."""
     import json
 
     for number in range(4):
@@ -217,7 +217,7 @@ def test_the_index_knows_sizes(tmp_path):
 
 
 def covered(picture, height, width):
-    """As Pillow resizes and cuts."""
+    """Resizes and crops with Pillow."""
     if picture.width * height > picture.height * width:
         size = (int(picture.width * height / picture.height + 0.5), height)
     else:
@@ -241,7 +241,7 @@ def test_pixels_are_pillows(data, dtype, layout):
 
 
 def test_windows_are_random_and_geometry_tells_them(data, sizes):
-    """SDXL's conditioning: the picture's size, and where the window is in the resized picture."""
+    """SDXL's conditioning: the image's size, and the position of the window in the resized image."""
     columns = {"image": C.Image(transform=[T.BucketCrop(), T.RandomHorizontalFlip()]), "from": C.Geometry()}
     corners = set()
     for epoch in range(6):
@@ -289,7 +289,7 @@ def test_torch_tensors(photos):
 
 
 def test_what_is_kept_stays(data):
-    """Batches that a program keeps are copied, each of its own size."""
+    """Batches that a program keeps are copied, each at its own size."""
     own = loader(data, 3, seed=4, prefetch_factor=3)
     with pytest.warns(RuntimeWarning, match="are copies"):
         kept = [(batch["index"].numpy().copy(), batch["image"].numpy()) for batch in own]
@@ -302,7 +302,7 @@ def test_what_is_kept_stays(data):
 
 @pytest.fixture
 def damaged(tmp_path, sizes, photos):
-    """The first picture ends early; the second is none at all."""
+    """The first image is truncated; the second is not an image."""
     import shutil
 
     shutil.copytree(photos, tmp_path / "damaged")
@@ -324,7 +324,7 @@ def test_a_bad_sample_is_replaced_by_one_of_its_bucket(damaged, bucket_of):
 
 
 def test_a_bad_sample_fails_or_is_masked_in_its_turn(damaged):
-    own = loader(damaged, 3, on_bad_sample="mask", last_batch="short")  # opened, though one has no header
+    own = loader(damaged, 3, on_bad_sample="mask", last_batch="short")  # opens, although one image has no header
     masked = [int(index) for batch in own for index, mask in zip(batch["index"].numpy(), batch["mask"].numpy()) if not mask]
     assert sorted(masked) == [0, 1]
     with pytest.raises(sluice.CorruptError):
@@ -332,7 +332,7 @@ def test_a_bad_sample_fails_or_is_masked_in_its_turn(damaged):
 
 
 def test_a_bucket_of_one_bad_sample(tmp_path):
-    """There is nothing to replace it by."""
+    """No sample can replace it."""
     folder = tmp_path / "few"
     folder.mkdir()
     for number in range(3):
@@ -345,7 +345,7 @@ def test_a_bucket_of_one_bad_sample(tmp_path):
     assert sorted(rows) == [(0, 1), (1, 1), (2, 1), (3, 0)]
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_types_of_arguments(photos):
 
 
 def test_steps_behind_it(photos, bucket_of):
-    """Steps that keep the size, and one that gives another one: then batches have pictures of a bucket all the same."""
+    """Steps that keep the size, and one that changes it: the batch still has the size of its bucket."""
     steps = [T.BucketCrop(), T.ColorJitter(0.2), T.RandomErasing(1)]
     assert {tuple(batch["image"].shape[1:3]) for batch in loader(photos, 4, transform=steps)} == set(BUCKETS)
     with pytest.raises(ValueError, match="bucket_crop.*give the sizes in option buckets"):
@@ -414,7 +414,7 @@ def test_steps_behind_it(photos, bucket_of):
 
 
 def test_lists_of_sizes():
-    """sd-scripts' make_bucket_resolutions((1024, 1024), 512, 2048, 64), which bounds sides and not ratios."""
+    """sd-scripts' make_bucket_resolutions((1024, 1024), 512, 2048, 64), which limits sides instead of ratios."""
     expected = {(1024, 1024)}
     for width in range(512, 2049, 64):
         height = min(2048, 1024 * 1024 // width // 64 * 64)

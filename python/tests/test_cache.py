@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.cache over files that another program wrote, and over what it reads from a server itself."""
+"""sluice.cache over files written by another program, and over data that it reads from a server itself."""
 import io
 import json
 import os
@@ -21,7 +21,7 @@ if chunk_files.checksum(b"") is None:
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory):
-    """The cache's folder, for the whole process: the environment is read once."""
+    """Returns the cache's folder, the same for the whole process: the environment is read once."""
     path = tmp_path_factory.mktemp("cache", numbered=True)
     os.environ["SLUICE_REMOTE_CACHE"] = str(path)
     return path
@@ -87,7 +87,7 @@ def test_wrong_arguments_are_refused(folder):
 
 @pytest.fixture
 def tar(tmp_path):
-    """A tar of two chunks and a bit, whose samples are bytes."""
+    """A tar slightly larger than two chunks, whose samples are bytes."""
     rows = [os.urandom(70_000) for _ in range(250)]
     with tarfile.open(tmp_path / "x.tar", "w") as file:
         for number, row in enumerate(rows):
@@ -160,7 +160,7 @@ def test_filling_is_interrupted(fault_server, folder, tmp_path, tar, how):
     (shard,) = (tmp_path / "packed").glob("shard-*")
     server = fault_server(tmp_path)
     address, size = f"{server.url}/packed/{shard.name}", os.path.getsize(shard)
-    server.rules("kind=get stall-body=2000000")  # opening takes small ranges
+    server.rules("kind=get stall-body=2000000")  # opening needs only small ranges
     process = filling(folder, address)
     until = time.monotonic() + 120
     while not any(name.endswith(".part") for name in os.listdir(folder / "chunks-1")):
@@ -171,7 +171,7 @@ def test_filling_is_interrupted(fault_server, folder, tmp_path, tar, how):
     if how == signal.SIGINT:
         assert process.returncode == 130 and json.loads(output)["interrupted"]
     server.rules()
-    filled = sluice.cache.fill(address, progress=None)  # the last chunk is shorter, and may be there
+    filled = sluice.cache.fill(address, progress=None)  # the last chunk is shorter, and may be cached already
     assert (filled.bytes, filled.left_bytes) == (size, 0) and filled.fetched_bytes >= 2 * (8 << 20)
     assert sluice.cache.verify(progress=None).damaged == 0
     assert not any(name.endswith(".part") for name in os.listdir(folder / "chunks-1"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canvases are limited by their own size: thin pictures that a recipe enlarges are bad samples, not gigabytes."""
+"""Limits on the canvas size: thin images that a recipe enlarges are bad samples instead of taking gigabytes."""
 import io
 import resource
 
@@ -12,7 +12,7 @@ from sluice import transforms as T
 
 @pytest.fixture(scope="module")
 def thin(tmp_path_factory):
-    """1 x 2000, 2000 x 1, 1 x 60000, 60000 x 1, and a usual one."""
+    """Images of 1 x 2000, 2000 x 1, 1 x 60000, 60000 x 1, and a usual one."""
     folder = tmp_path_factory.mktemp("thin")
     (folder / "a").mkdir()
     for i, size in enumerate([(1, 2000), (2000, 1), (1, 60000), (60000, 1), (64, 48)]):
@@ -63,7 +63,7 @@ def test_what_is_cropped_first_needs_none(thin, steps):
 
 
 def test_the_error_says_what_to_do(thin):
-    """Of one of the two pictures: which is read first is not said."""
+    """It names either of the two images, as their reading order is not defined."""
     with sluice.Loader(thin, 5, shuffle=False, num_workers=1, transform=LARGE["jitter"][0]) as loader:
         with pytest.raises(sluice.Error, match="canvas of (640 x 1280000 of a picture of 1 x 2000|1280000 x 640 of a picture of 2000 x 1): 819200000 pixels, "
                            "the limit is 100000000 .*max_pixels.*; crop before other steps, or raise it"):

@@ -60,7 +60,7 @@ def test_texts_beside_few_pictures_are_counted(tmp_path):
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.filterwarnings("error")
 def test_few_captions_that_name_their_picture(tmp_path, count):
-    """They were read, and are no lists of the pictures."""
+    """They are captions that were read, so they do not count as lists of the images."""
     for i in range(count):
         photo(tmp_path / f"{i}a.jpg", i)
         text(tmp_path / f"{i}a.txt", f"a picture {i}a.jpg of a cat")
@@ -85,7 +85,7 @@ def test_captions_of_other_encodings(tmp_path):
 
 @pytest.mark.parametrize("flat", [False, True])
 def test_captions_that_are_no_texts(tmp_path, flat):
-    """Beside images of class folders, and as samples of several files."""
+    """Captions that are not valid text, beside images of class folders, and as samples of several files."""
     folders = [tmp_path / "a"] if flat else [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         captioned(folder, ["0", "1", "2", "3"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Behind close(): everything that needs a loader's threads says that it is closed, and the state is that of the last batch that the loop got.
-The same in each trainer's seat, with and without a hook's thread, and wherever in an epoch the loader was closed."""
+"""After close(), everything that needs a loader's threads reports that it is closed, and the state is that of the last batch returned to the loop.
+Holds in each trainer's seat, with and without a hook's thread, at any position of an epoch."""
 import pytest
 
 import sluice
@@ -13,7 +13,7 @@ import sluice.torch  # noqa: E402
 
 BATCHES, ROWS = 5, 4
 HOOKED = [{}, {"batch_hook": lambda batch: None, "batch_hook_thread": True}]
-SEATS = [name for name in trainer_seats.SEATS if name != "keras"]  # whose feed has no state
+SEATS = [name for name in trainer_seats.SEATS if name != "keras"]  # its feed has no state
 CALLS = {
     "iter": lambda loader, state: next(iter(loader)),
     "len": lambda loader, state: len(loader),
@@ -26,7 +26,7 @@ CALLS = {
     "stats": lambda loader, state: loader.stats(),
     "describe": lambda loader, state: loader.describe(),
 }
-STAYS = {"state_dict", "epoch", "seed", "close", "dataset"}  # of the public names
+STAYS = {"state_dict", "epoch", "seed", "close", "dataset"}  # public names that keep working
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_behind_close(seats, path, seat, hook, taken):
             call(made, before[0])
             pytest.fail(name)
         assert place(made) == before, name
-    is_complete = seat in ("accelerate", "transformers") and taken == BATCHES  # which know the last batch
+    is_complete = seat in ("accelerate", "transformers") and taken == BATCHES  # these seats know the last batch
     if taken <= BATCHES and not is_complete:
         with pytest.raises(sluice.StateError, match="closed"):
             next(batches)
@@ -89,6 +89,6 @@ def test_a_state_behind_close_goes_on(seats, path, seat, hook):
 
 
 def test_every_public_name(path):
-    """One that is new has to be decided about."""
+    """A new name must be added to one of the lists."""
     own = {name for name in vars(sluice.Loader) if not name.startswith("_")}
     assert own == {name.partition(".")[0] for name in CALLS if name.partition(".")[0] in own} | STAYS & own

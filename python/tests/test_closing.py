@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""close() takes effect while samples are in work that take very long: each kind of them, the loader is closed after 0.3 s. It takes effect
-within a second; machines of tests are busy, and some build with sanitizers, so five are allowed, where the work itself would take much more."""
+"""close() takes effect while workers process samples that take very long: the loader is closed after 0.3 s, with each kind of sample.
+It should take under a second; busy machines and sanitizer builds get five, and the work itself would take much longer."""
 import json
 import struct
 import threading
@@ -32,14 +32,14 @@ def png(width, height, stream=None, colour=0, depth=8):
 
 
 def zeros(gib, level=9):
-    """So many GiB of zeros behind one another in a deflate stream: blocks that each begin anew are repeated."""
+    """Returns GiB of zeros in one deflate stream, made by repeating blocks that each start afresh."""
     packer = zlib.compressobj(level, zlib.DEFLATED, -15)
     block = packer.compress(bytes(1 << 24)) + packer.flush(zlib.Z_FULL_FLUSH)
     return block * (64 * gib)
 
 
 def png_behind(gib):
-    """Behind the last row of a small picture there is more."""
+    """A small image with more data after its last row."""
     packer = zlib.compressobj(9)
     return png(8, 8, packer.compress(bytes(9 * 8)) + packer.flush(zlib.Z_FULL_FLUSH) + zeros(gib))
 
@@ -83,7 +83,7 @@ def behind_the_rows(path):
 
 
 def behind_the_rows_stored(path):
-    """Read by a column that takes values as they are stored."""
+    """Read by a column that takes values as stored."""
     data = packed(path / "d", {"image": "image"}, *[{"image": png_behind(2)}] * 2)
     return sluice.Loader(data, batch_size=1, num_workers=1, columns={"image": C.Tensor(shape=(8, 8))})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""COCO's annotations, made by Python's json as the formats of cocodataset.org are described."""
+"""COCO's annotations, written by Python's json from the format description of cocodataset.org."""
 import json
 import random
 import warnings
@@ -21,7 +21,7 @@ def plain(value):
 
 @pytest.fixture
 def coco(tmp_path):
-    """annotations/ and val2017/, annotations in no order."""
+    """Writes annotations/ and val2017/, with annotations in random order."""
     (tmp_path / "annotations").mkdir()
     (tmp_path / "val2017").mkdir()
     images, annotations = [], []
@@ -80,7 +80,7 @@ MEANINGS = {
 
 
 def test_meaning(tmp_path, coco):
-    """What the values mean; the sizes that decide which way up an image was annotated are always fields."""
+    """The meaning of the values; the sizes that show which way up an image was annotated are always fields."""
     data = sluice.Dataset(write(tmp_path, coco))
     assert {name: field.meaning for name, field in data.fields.items()} == {
         name: MEANINGS.get(name, {}) for name in data.fields
@@ -94,7 +94,7 @@ def test_meaning(tmp_path, coco):
 
 
 def test_sizes_unknown(tmp_path, coco):
-    """A size of null or 0 is not known; without any nothing tells which way up images were annotated."""
+    """A size of null or 0 is unknown; without sizes, the way up of annotations is unknown."""
     change(coco, "images", 0, width=0)
     change(coco, "images", 1, width=None, height=25.0)
     del coco["images"][2]["height"]
@@ -129,7 +129,7 @@ def test_captions(tmp_path, coco):
 
 
 def test_what_is_optional(tmp_path, coco):
-    """iscrowd and area need not be; keypoints, too; images that are not listed do not matter."""
+    """iscrowd, area and keypoints are optional; images that are not listed do not matter."""
     for each in coco["annotations"]:
         del each["iscrowd"], each["area"], each["keypoints"]
     data = sluice.Dataset(write(tmp_path, coco))
@@ -176,7 +176,7 @@ def test_pack(tmp_path, coco):
 
 
 def test_shapes(tmp_path, coco):
-    """A text for each picture: the shapes of its annotations, as they are stored; packed, too."""
+    """One text per image: the shapes of its annotations, as stored; packed, too."""
     shapes = [[[1.5, 2, 3, 4, 5, 6.25], [7, 8, 9, 10, 11, 12]], {"counts": "\\R;", "size": [162, 70]},
               {"size": [2, 3], "counts": [1, 2, 3]}, [], None]  # fmt: skip
     for number, each in enumerate(coco["annotations"]):
@@ -286,7 +286,7 @@ def boxes_of(data):
 
 
 def read_quietly(path, **how):
-    """The dataset, and what it warns of."""
+    """Returns the dataset and its warnings."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         return sluice.Dataset(path, **how), [str(each.message) for each in told]
@@ -294,7 +294,7 @@ def read_quietly(path, **how):
 
 @pytest.mark.parametrize("value", [0, 1, 0.0, 1.0, False, True, None])
 def test_crowds(tmp_path, coco, value):
-    """As Python compares numbers: 1.0 and true are 1."""
+    """Compared like Python numbers: 1.0 and true equal 1."""
     change(coco, "annotations", 2, iscrowd=value)
     data = sluice.Dataset(write(tmp_path, coco))
     for image, sample in zip(coco["images"], data):
@@ -328,7 +328,7 @@ def test_ids(tmp_path, coco, make):
 
 
 def test_points_of_some(tmp_path, coco):
-    """Annotations without points have points of zeros; categories with other skeletons fill their rows up."""
+    """Annotations without points get points of zeros; rows of categories with other skeletons are padded."""
     for number, each in enumerate(coco["annotations"]):
         if number % 3 == 0:
             del each["keypoints"]
@@ -354,7 +354,7 @@ def test_points_of_some(tmp_path, coco):
 
 
 def test_points_of_one_are_not_those_of_all(tmp_path, coco):
-    """Rows of zeros stay in proportion to the file."""
+    """The rows of zeros stay in proportion to the file size."""
     for each in coco["annotations"]:
         each.pop("keypoints", None)
     for each in coco["categories"]:
@@ -373,7 +373,7 @@ def test_area_of_some(tmp_path, coco):
 
 
 def test_missing_pictures(tmp_path, coco):
-    """A picture that is not there is a bad sample, even the first one; without any nothing is known."""
+    """A missing image is a bad sample, even the first one; if all are missing, opening fails."""
     names = [image["file_name"] for image in coco["images"]]
     for name in names[:5]:
         (tmp_path / "val2017" / name).unlink()
@@ -389,7 +389,7 @@ def test_missing_pictures(tmp_path, coco):
 
 
 def test_left_out(tmp_path, coco):
-    """Pictures that are not listed are counted, of whatever kind; so are annotations of others."""
+    """Images that are not listed are counted, regardless of their format; so are annotations of other images."""
     data, told = read_quietly(write(tmp_path, coco))
     assert data.left_out == [] and told == []
     gone = coco["images"].pop(3)
@@ -408,7 +408,7 @@ def test_left_out(tmp_path, coco):
 
 @pytest.mark.parametrize("layout", ["../train2017", "../images/train2017", "images"])
 def test_lvis(tmp_path, coco, layout):
-    """LVIS names pictures by URLs, of two folders: they are as the URLs end, or in one folder."""
+    """LVIS names images by URLs, from two folders: their paths are the ends of the URLs, or they are in one folder."""
     path = tmp_path / "lvis/annotations/lvis_v1_val.json"
     for number, image in enumerate(coco["images"]):
         split = "val2017" if number == 4 and layout != "images" else "train2017"
@@ -446,7 +446,7 @@ def test_encodings(tmp_path, coco):
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("name", ["score", "bbox", "area"])
 def test_numbers_of_python(tmp_path, coco, number, name):
-    """Python writes NaN and Infinity: refused by name, with the place."""
+    """Python writes NaN and Infinity: rejected by name, with the position."""
     change(coco, "annotations", 7, **{name: [1, number, 2, 3] if name == "bbox" else number})
     path = write(tmp_path, coco)
     word = json.dumps(number)
@@ -459,7 +459,7 @@ def test_numbers_of_python(tmp_path, coco, number, name):
 
 @pytest.fixture
 def panoptic(tmp_path, coco):
-    """An annotation for each image but one, of segments that a PNG has."""
+    """An annotation for each image except one, with segments stored in a PNG."""
     folder = tmp_path / "annotations/panoptic_val2017"
     folder.mkdir()
     annotations = []
@@ -524,7 +524,7 @@ def test_bad_panoptic(tmp_path, panoptic):
 
 
 def test_splits(tmp_path, coco):
-    """A folder with annotations of several splits: one of them by its name, or by the word for it."""
+    """A folder with annotations of several splits: the split is chosen by its name, or by a synonym."""
     root = tmp_path / "coco"
     for split, images in (("train2017", coco["images"][3:]), ("val2017", coco["images"][:3])):
         (root / split).mkdir(parents=True)
@@ -547,7 +547,7 @@ def test_splits(tmp_path, coco):
 
 
 def test_split_means_instances(tmp_path, coco):
-    """The annotations that cocodataset.org has of one split: those of detection, unless another file is named. The others are counted."""
+    """Of a split's annotation files at cocodataset.org, the detection file is opened unless another one is named. The others are counted."""
     (tmp_path / "val2017").rename(tmp_path / "train2017")
     tasks = ("captions", "instances", "panoptic", "person_keypoints", "stuff")
     for task in tasks:  # each with another number of images
@@ -578,7 +578,7 @@ def test_split_means_instances(tmp_path, coco):
 @pytest.mark.parametrize("kind", ["jpg", "png"])
 @pytest.mark.parametrize("decode", [False, True])
 def test_verify_compares_the_annotated_size(tmp_path, coco, decode, kind):
-    """Pillow writes the pictures and their EXIF orientation; either way up will do, and a size that is not known."""
+    """Pillow writes the images and their EXIF orientation; sizes that fit either way up pass, and so do unknown sizes."""
     turned = Image.Exif()
     turned[0x0112] = 6
     for number, image in enumerate(coco["images"]):
@@ -586,7 +586,7 @@ def test_verify_compares_the_annotated_size(tmp_path, coco, decode, kind):
         image["file_name"] = f"{number}.{kind}"
         picture = Image.new("RGB", (32, 24 + number), (9 * number, 0, 0))
         picture.save(tmp_path / "val2017" / image["file_name"], exif=turned if number >= 5 else Image.Exif())
-    change(coco, "images", 1, width=25, height=32)  # as if it were turned, but no orientation says so
+    change(coco, "images", 1, width=25, height=32)  # as if rotated, but without an EXIF orientation
     change(coco, "images", 2, width=320, height=260)
     change(coco, "images", 3, width=0, height=7)
     change(coco, "images", 5, width=29, height=32)
@@ -598,7 +598,7 @@ def test_verify_compares_the_annotated_size(tmp_path, coco, decode, kind):
     assert "is 32 x 25 (width x height), but was annotated as 25 x 32" in said[f"1.{kind}"]
     assert "is 32 x 26 (width x height), but was annotated as 320 x 260" in said[f"2.{kind}"]
     assert "is 32 x 30 (width x height) as stored, 30 x 32 upright, but was annotated as 30 x 33" in said[f"6.{kind}"]
-    sluice.pack(data, tmp_path / "packed", keep_bytes=True)  # reads back what it wrote, and changes nothing
+    sluice.pack(data, tmp_path / "packed", keep_bytes=True)  # verifies its output, and changes nothing
     packed = sluice.Dataset(tmp_path / "packed")
     again = [packed[each.sample]["key"] for each in packed.verify(decode=decode).findings]
     assert sorted(again) == sorted(data[each.sample]["key"] for each in found)
@@ -617,7 +617,7 @@ def test_page(tmp_path, coco, monkeypatch):
 
 
 def test_samples_with_objects(tmp_path, coco):
-    """By number of objects, in the file, in shards, and in what is made of others; against a count by hand."""
+    """Counts by number of objects, in the file, in shards, and in derived datasets; compared with a count by hand."""
     data = sluice.Dataset(write(tmp_path, coco))
     sluice.pack(data, tmp_path / "packed", progress=None)
     of_id = {image["id"]: len(of_image(coco, image)) for image in coco["images"]}
@@ -626,7 +626,7 @@ def test_samples_with_objects(tmp_path, coco):
     for one in (data, sluice.Dataset(tmp_path / "packed"), data[:9]):
         for field in ("boxes", "labels", "keypoints"):
             for least, most in ((1, None), (2, None), (0, 0), (1, 2)):
-                numbers = [sample["image_id"] for sample in one]  # shards have an order of their own
+                numbers = [sample["image_id"] for sample in one]  # shards have their own order
                 wanted = [number for number in numbers if least <= of_id[number] and (most is None or of_id[number] <= most)]
                 chosen = one.having(field, at_least=least, at_most=most)
                 assert [sample["image_id"] for sample in chosen] == wanted
@@ -642,7 +642,7 @@ def test_samples_with_objects(tmp_path, coco):
 
 
 def test_sizes_without_reading_images(tmp_path, coco):
-    """From the annotations, also where the image is not there; 0 where an annotation has none."""
+    """Sizes come from the annotations, even if the image is missing; 0 if an annotation has no size."""
     coco["images"][2].pop("width")
     path = write(tmp_path, coco)
     (tmp_path / "val2017" / coco["images"][1]["file_name"]).unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/coming-from.md: every piece of code in the right columns of its tables runs, on miniatures of the datasets that it names."""
+"""docs/coming-from.md: all code in the right columns of its tables runs, on miniatures of the named datasets."""
 import ast
 import re
 import warnings
@@ -19,12 +19,12 @@ DATA = {
     "torchvision: references/classification": CLASSES, "torchvision: references/detection": BOXES, "torchvision: references/segmentation": MASKS,
     "timm: train.py": CLASSES, "yolov5, ultralytics": "coco128.yaml", "mmdetection": BOXES, "detectron2": BOXES,
 }  # fmt: skip
-IN_A_LOOP = ("sluice.torch.targets", "batch.pictures", "for epoch in")  # of a batch, which there is none of
+IN_A_LOOP = ("sluice.torch.targets", "batch.pictures", "for epoch in")  # code that needs a batch
 ALONE = re.compile(r"(sizes|shapes|buckets)=(\"padded\")?$")  # an argument's name in a sentence
 
 
 def rows():
-    """(heading, option, code) of each piece of code in a right column."""
+    """Yields (heading, option, code) for each piece of code in a right column."""
     for text in re.split(r"^## ", (pages.DOCS / "coming-from.md").read_text(), flags=re.MULTILINE)[1:]:
         heading = text.partition("\n")[0]
         for line in text.splitlines():
@@ -58,7 +58,7 @@ def is_arguments(code):
 
 
 def what_to_load(path, image):
-    """A batch's content around an image column, or steps for one."""
+    """Returns a batch's content around an image column, or steps for one."""
     if not isinstance(image, C.Image):
         if path == CLASSES:
             return {"transform": image}
@@ -85,7 +85,7 @@ def test_a_row(folder, datasets, monkeypatch, heading, option, code):
         made = eval(code, names)
     if isinstance(made, (list, T.Compose, C.Image)) and made != datasets[path].classes:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of boxes that such small images lose
+            warnings.simplefilter("ignore")  # about boxes that such small images lose
             loader = sluice.torch.DataLoader(datasets[path], **{"batch_size": 2} | what_to_load(path, made) | options)
         with loader:
             assert len(loader) > 0 and (not isinstance(made, list) or next(iter(loader)).rows > 0)

@@ -78,7 +78,7 @@ def test_notes_beside_archives(tmp_path):
 
 @pytest.mark.parametrize("extra", ["00002.parquet", "other.parquet", "b.tar"])
 def test_notes_that_are_none(tmp_path, extra):
-    """A table that is not called as an archive is may be the dataset."""
+    """A table not named like an archive may be the dataset."""
     img2dataset(tmp_path)
     if extra.endswith(".tar"):
         (tmp_path / "00001.tar").rename(tmp_path / extra)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What completion and repr show: of arguments, names, keys, columns and transforms."""
+"""Completion and repr of arguments, names, keys, columns and transforms."""
 import copy
 import inspect
 import pickle

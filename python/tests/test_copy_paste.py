@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copy-paste: which objects were pasted is known by their labels; all else is judged by a model in numpy, of the pictures,
-masks, boxes and points that the row's sample and its partner have by themselves."""
+"""Copy-paste: labels show which objects were pasted; a model in numpy judges everything else, from the images,
+masks, boxes and points of the row's sample and of its partner alone."""
 import json
 import re
 
@@ -45,7 +45,7 @@ def data(tmp_path_factory):
 
 
 def group(image, prefix="", **boxes):
-    """What follows a picture, of which names begin with `prefix`."""
+    """The columns that follow an image; their names begin with `prefix`."""
     name = prefix or "image"
     return {
         name: image,
@@ -68,7 +68,7 @@ def columns_of(before, paste, behind, **boxes):
 
 
 def left_of(mask, over, box, rule):
-    """The box of an object; None: it is gone."""
+    """Returns the rest of an object's box; None if it is gone."""
     if not (mask & over).any():
         return box
     y, x = numpy.nonzero(mask & ~over)
@@ -80,18 +80,18 @@ def left_of(mask, over, box, rule):
 
 
 def pairs(*arguments, **options):
-    """Rows whose partner is another sample, as labels tell."""
+    """Yields rows whose partner is another sample, according to the labels."""
     return [row for _, row in rows(*arguments, **options) if row["id0"] != row["id1"]]
 
 
 def pasted_of(row):
-    """Which of the partner's objects were pasted, as labels tell."""
+    """Returns which of the partner's objects were pasted, according to the labels."""
     partners = set(row["labels"][row["labels"] // 100 == row["id1"]].tolist())
     return [i for i, label in enumerate(row["otherlabels"].tolist()) if label in partners]
 
 
 def expected(row, rule):
-    """Of a row, by those of its own and its partner's that are not pasted."""
+    """Returns the expected columns of a row, computed from those of its own sample and of its partner alone."""
     pasted = pasted_of(row)
     over = numpy.zeros(row["image"].shape[:2], bool)
     wanted = {"boxes": [], "labels": [], "points": [], "masks": []}
@@ -128,7 +128,7 @@ BEFORE = {
     "sheared": [T.Resize(SIZE), T.RandomAffine((20, 20), None, (1.3, 1.3), (25, 25), fill=FILL)],
 }
 RULES = {"torchvision": {}, "all": {"min_size": 0, "min_area": 0}, "large": {"min_size": 12, "min_area": 300}}
-# Each geometry with each rule, every other one exact: so each geometry and each rule is seen with both.
+# Each geometry with each rule, alternating exact: so each geometry and each rule runs with both.
 CASES = [(before, rule, bool((i + j) % 2)) for i, before in enumerate(BEFORE) for j, rule in enumerate(RULES)]
 
 
@@ -161,7 +161,7 @@ BEHIND = {
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("behind", BEHIND)
 def test_what_is_behind_moves_all(data, behind, exact):
-    """What follows is drawn where it has come to; the picture was pasted before: the same but at edges, and for slivers."""
+    """Shapes are drawn after all steps, but the image was pasted before them: equal except at edges, and for slivers."""
     columns = columns_of([T.Resize(SIZE, NEAREST)], T.CopyPaste(), BEHIND[behind])
     differ = total = 0
     for row in pairs(data, columns, exact=exact):
@@ -178,7 +178,7 @@ def test_what_is_behind_moves_all(data, behind, exact):
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
 def test_each_object_has_the_chance(data, share):
-    """And one says nothing of another: of two both are pasted with its square."""
+    """The objects are independent: two are both pasted with the square of the chance."""
     columns = columns_of([T.Resize(SIZE)], T.CopyPaste(share=share), [], min_size=0, min_area=0)
     columns = {name: column for name, column in columns.items() if re.fullmatch("(own|other)?(boxes|labels)?|image|id.", name)}
     one = two = tries = both = 0
@@ -194,7 +194,7 @@ def test_each_object_has_the_chance(data, share):
 
 
 def alone_and(data, paste, epochs, **options):
-    """Rows with copy-paste, and the same without: {(epoch, sample): both}."""
+    """Returns rows with and without copy-paste: {(epoch, sample): both}."""
     steps = [T.RandomAffine(20, (0.1, 0.1), (0.6, 1.4), fill=FILL), T.RandomResizedCrop(33, (0.3, 1)), T.ColorJitter(0.4, 0.4, 0.4, 0.1)]
     behind = [T.RandomHorizontalFlip(), T.ColorJitter(0.2)]
     made = []
@@ -207,7 +207,7 @@ def alone_and(data, paste, epochs, **options):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_the_rows_own_layer_stays(data, exact):
-    """What is drawn is as without the step; of labels of pixels, two passes take another one of two that are as near."""
+    """Drawn values equal those without the step; in label masks, two passes may pick the other of two equally near pixels."""
 
     def same(both):
         names = [name for name in group(None) if exact or name not in ("seg", "wide")]
@@ -223,7 +223,7 @@ def test_the_rows_own_layer_stays(data, exact):
 
 @pytest.mark.parametrize(("exact", "grid"), [(True, 2), (False, 2), (True, 3)])
 def test_mosaics_meet(data, grid, exact):
-    """Blue is the sample: of the pictures of partners nothing is seen but what their masks have."""
+    """Blue encodes the sample: of the partners' images, only the pixels in their masks are visible."""
     count = grid * grid
     steps = [T.Mosaic(48, grid, FILL, interpolation=NEAREST), T.CenterCrop(64)]
     epochs = range(2 if grid == 2 else 12)
@@ -233,7 +233,7 @@ def test_mosaics_meet(data, grid, exact):
         own = wanted[epoch, int(row["index"])]
         partners = {int(row[f"id{j}"]) for j in range(count, 2 * count)}
         if partners & {int(row[f"id{j}"]) for j in range(count)}:
-            continue  # whose an object is cannot be told
+            continue  # the owner of an object is ambiguous
         pasted = numpy.isin(row["labels"] // 100, list(partners))
         masks = row["masks"] != 0
         over = masks[pasted].any(axis=0)
@@ -264,7 +264,7 @@ def test_batches_are_the_same_every_time(data):
 
 
 def test_one_box_is_left_at_least(data):
-    """Of a row's own or of partners': else it is drawn anew."""
+    """If neither the row's own boxes nor the pasted ones leave one, the row is drawn again."""
     steps = [T.Resize(SIZE), T.RandomCrop(12), T.CopyPaste(share=1.0)]
     counts = {}
     for wanted in (False, True):
@@ -275,7 +275,7 @@ def test_one_box_is_left_at_least(data):
 
 @pytest.mark.parametrize("paste", [T.CopyPaste(p=0.0), T.CopyPaste(share=1.0)])
 def test_one_box_is_left_where_crowds_are_not(tmp_path, paste):
-    """Of boxes that are not left out: else there is nothing to draw anew for."""
+    """Only boxes that are not dropped count; otherwise a row is not drawn again."""
     samples = [sample(number) for number in range(12)]
     for s in samples:  # the last two of five are crowds
         s["labels"] = numpy.array([0, 0, 0, 1, 1])
@@ -290,7 +290,7 @@ def test_one_box_is_left_where_crowds_are_not(tmp_path, paste):
 
 @pytest.mark.parametrize(("length", "fails"), [(5, True), (6, True), (14, False)])
 def test_more_than_there_is_space_for(tmp_path, length, fails):
-    """Also where the row's own fill it: what would be pasted is not left out without a word."""
+    """Also if the row's own objects fill it: the overflow is reported, not silently dropped."""
     path = write(tmp_path / "packed", [sample(number) for number in range(8)])
     steps = [T.Resize(SIZE), T.CopyPaste(share=1.0)]
     columns = {"image": C.Image(transform=steps), "boxes": C.Boxes(length=length, shapes="shapes", min_size=0, min_area=0)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches on a device, with a driver that pretends."""
+"""Batches on a device, with a simulated driver."""
 import contextlib
 import ctypes
 import os
@@ -38,7 +38,7 @@ def driver():
 
 
 def pixels(driver, tensor):
-    """What lies at the tensor's address, once the legacy default stream has come to it."""
+    """Returns the bytes at the tensor's address, once the legacy default stream has reached this point."""
     buffer, stream = ctypes.create_string_buffer(tensor.nbytes), ctypes.c_void_p(1)
     bytes_, address = ctypes.c_size_t(tensor.nbytes), ctypes.c_uint64(tensor.data_ptr)
     assert driver.cuMemcpyDtoHAsync_v2(buffer, address, bytes_, stream) == 0
@@ -84,7 +84,7 @@ def test_the_cuda_array_interface(loader):
 
 
 def test_slots_come_back(loader):
-    """Whoever held them, on whatever stream."""
+    """They return regardless of their holder and its stream."""
     for turn in range(6):
         for number, batch in enumerate(loader):
             capsules = [batch["image"].__dlpack__(stream=stream) for stream in (None, 1, 2, -1)]
@@ -116,7 +116,7 @@ def capture(driver, stream):
 
 
 def test_batches_that_are_let_go_in_a_capture_come_back(loader, driver, stream):
-    """Once it has ended: before, the slot cannot be given back behind what the stream has to do."""
+    """They return once the capture has ended: until then, a slot cannot be released after the stream's pending work."""
     for turn in range(3):
         batches = iter(loader)
         capsules = [next(batches)["image"].__dlpack__(stream=stream.value) for _ in range(2)]
@@ -139,7 +139,7 @@ def context_of_its_own(driver):
 
 
 def test_default_streams_of_other_contexts(loader, driver):
-    """They are another stream than the tensor's: refused, also where a tensor is let go."""
+    """These differ from the tensor's stream, so they are rejected, also when a tensor is released."""
     batches = iter(loader)
     capsule = next(batches)["image"].__dlpack__(stream=1)
     with context_of_its_own(driver):
@@ -151,7 +151,7 @@ def test_default_streams_of_other_contexts(loader, driver):
             image.__cuda_array_interface__
         del image
         held = loader._handle.held
-        del capsule  # kept until there is a thread that has its stream
+        del capsule  # kept until a thread can use its stream
         assert loader._handle.held == held
     assert sum(batch.rows for batch in batches) == 33 - 2 * 4
     assert loader._handle.held == 0
@@ -201,15 +201,15 @@ def test_epochs_are_the_hosts(data, driver):
 
 
 class CopyingLoader(sluice.Loader):
-    """As sluice.torch.DataLoader, whose copies on a device are torch's; here they go to the host."""
+    """Like sluice.torch.DataLoader, whose device copies are torch's; here they go to the host."""
 
     _copies_on_device = True
 
     def __init__(self, driver, *arguments, **options):
         super().__init__(*arguments, **options)
 
-        def convert(name, tensor, copy):  # without the loader, which batches are not to keep
-            capsule = tensor.__dlpack__(stream=1)  # which has the stream wait for the batch
+        def convert(name, tensor, copy):  # without the loader, so that batches do not keep it alive
+            capsule = tensor.__dlpack__(stream=1)  # makes the stream wait for the batch
             return pixels(driver, tensor).copy() if copy else (tensor, capsule)
 
         self._convert = convert
@@ -222,7 +222,7 @@ def test_pictures_that_are_kept_on_a_device_are_copies_beyond_a_bound(data, driv
     for _ in range(2):
         loader.set_epoch(0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that they are
+            warnings.simplefilter("ignore")  # they are held
             kept = list(loader)
         assert loader._handle.held == 2 and sum(isinstance(batch["image"], tuple) for batch in kept) == 2
         for batch, expected in zip(kept, host):
@@ -236,7 +236,7 @@ def test_pictures_that_are_kept_on_a_device_are_copies_beyond_a_bound(data, driv
 
 
 def test_what_follows_a_mirrored_picture(tmp_path, driver):
-    """Mirrors of pictures may be left to the device; masks and boxes are mirrored by the workers."""
+    """The device may mirror images; the workers mirror masks and boxes."""
     random = numpy.random.RandomState(2)
     with sluice.Writer(tmp_path / "d", {"image": "image", "labels": ("tensor", "uint8", (0, 0)), "boxes": ("tensor", "float32", (0, 4))}) as writer:
         for _ in range(40):
@@ -254,7 +254,7 @@ def test_what_follows_a_mirrored_picture(tmp_path, driver):
             made[device] = {}
             for name in (*columns, "where.flip"):
                 if device == "cuda":
-                    batch[name].__dlpack__(stream=1)  # has the stream wait
+                    batch[name].__dlpack__(stream=1)  # makes the stream wait
                 made[device][name] = pixels(driver, batch[name]) if device == "cuda" else batch[name].numpy().copy()
     assert 0 < made["cpu"]["where.flip"][:, 0].sum() < 40
     for name, array in made["cpu"].items():
@@ -267,7 +267,7 @@ BUCKETS = [(16, 16), (12, 20), (20, 12)]
 
 @pytest.mark.parametrize("layout, dtype", [("NHWC", "uint8"), ("NCHW", "float32"), ("NHWC", "float16")])
 def test_batches_of_several_sizes(data, driver, layout, dtype):
-    """Each is copied, converted and told with its own size; those that are kept stay what they were."""
+    """Each is copied and converted at its own size, and reports it; batches that are kept do not change."""
     from sluice import columns as C
 
     columns = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line of docs/distributed.md that packs with Dask, on a worker process."""
+"""The line of docs/distributed.md that packs with Dask, run on a worker process."""
 import pathlib
 import re
 

@@ -167,7 +167,7 @@ def test_samples_without_objects_and_keypoints_have_their_shapes(tmp_path):
     (tmp_path / "person_keypoints_val.json").write_text(json.dumps(listed))
     data = sluice.Dataset(tmp_path / "person_keypoints_val.json")
     with sluice.Writer(tmp_path / "w", data.fields) as writer:
-        for sample in data:  # as it is, and as numpy has it
+        for sample in data:  # unconverted, and as numpy arrays
             writer.add(**sample)
             writer.add(**sample | {"keypoints": numpy.asarray(sample["keypoints"])})
     written = sluice.Dataset(tmp_path / "w")

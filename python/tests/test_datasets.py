@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets that are made of others, of several formats, against what their parts hold."""
+"""Datasets that combine others, of several formats, compared with the content of their parts."""
 import io
 import itertools
 import pickle
@@ -53,7 +53,7 @@ def make_folder(path, numbers):
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """A folder, a tar, two Parquet files, packed shards: pictures that are all different, and labels."""
+    """A folder, a tar, two Parquet files and packed shards: images that all differ, and labels."""
     root = tmp_path_factory.mktemp("parts")
     numbers = [list(range(EACH * i, EACH * i + EACH)) for i in range(5)]
     make_folder(root / "folder", numbers[0])
@@ -84,7 +84,7 @@ def test_samples_of_all_formats(parts, joined):
 
 
 def test_the_same_numbers_in_two_files_are_not_confused(tmp_path):
-    """Compressed pages, which a worker keeps, are told apart though both files call them the same."""
+    """A worker keeps compressed pages of both files apart, although their numbers are the same."""
     numbers, parts, expected = range(2 * EACH), [], {}
     for name in ("a", "b"):
         make_parquet(tmp_path / name, [100 * len(parts) + number for number in numbers], bytes(60000))
@@ -99,7 +99,7 @@ def test_the_same_numbers_in_two_files_are_not_confused(tmp_path):
     for number, part in enumerate(parts):
         expected |= {number * len(part) + index: row for index, row in rows(part)}
     count = len(parts[0])
-    some = [part.subset(range(count)) for part in parts]  # the same samples, by different dataset
+    some = [part.subset(range(count)) for part in parts]  # the same samples, through different datasets
     for joined in (parts[0] + parts[1], some[0] + some[1], parts[0] + some[1], (some[0] + parts[1])[: 2 * count]):
         for index, row in rows(joined, shuffle=True, seed=5):
             assert numpy.array_equal(row, expected[index])
@@ -175,8 +175,8 @@ def test_another_process_makes_it_again(joined):
 
 
 def test_a_forked_child_makes_it_again(run_python, photos):
-    """In a process of its own: a sanitizer's allocator does not outlive the fork of one with busy threads. The
-    calls before leave none."""
+    """Runs in a separate process: a sanitizer's allocator does not survive a fork while threads are busy. The
+    earlier calls leave no threads."""
     done = run_python(
         """
 import os, sys, time, sluice
@@ -202,7 +202,7 @@ def test_verify_and_pack(joined, tmp_path):
 
 
 def test_verify_of_parts_that_share_files(parts):
-    """Whichever lie between them; nothing stands for all samples of a shard that are there more than once."""
+    """Regardless of the datasets between them; if a shard appears more than once, no result counts for all of its samples."""
     packed = parts[-1]
     for joined in (sluice.concat([packed, packed]), sluice.concat([packed, parts[0], packed[2:5], parts[1], packed, parts[0]])):
         assert joined.verify(progress=False).findings == [] and joined.verify(decode=True, progress=False)[0] == len(joined)
@@ -227,7 +227,7 @@ def test_numbers_in_any_order(parts, joined):
     for indices in (chosen, tuple(chosen), numpy.array(chosen), iter(chosen)):
         assert samples(joined.subset(indices)) == [expected[i] for i in chosen]
     even = numpy.arange(len(joined)) % 2 == 0
-    tensor = type("tensor", (), {"dtype": "bool", "tolist": lambda self: even.tolist()})()  # as torch's and pandas' are
+    tensor = type("tensor", (), {"dtype": "bool", "tolist": lambda self: even.tolist()})()  # like torch's and pandas' arrays
     for mask in (even, even.tolist(), list(even), tensor):
         assert samples(joined.subset(mask)) == expected[::2]
     both = parts[2][5:8] + parts[3].subset([1, 1, 0])
@@ -283,7 +283,7 @@ def test_a_subset_elsewhere(joined, tmp_path):
 
 
 def test_a_folder_wanted_twice(parts):
-    """Whole files that come several times in a row, of which the first guess at a size is too small."""
+    """Whole files that repeat in a row, and whose size is first guessed too small."""
     many = parts[0].subset([i // 30 for i in range(30 * EACH)])
     loader = sluice.Loader(many, batch_size=20, transform=T.RandomResizedCrop(16), num_workers=2)
     assert sum(len(batch["index"].numpy()) for batch in loader) == 30 * EACH
@@ -293,7 +293,7 @@ def test_a_folder_wanted_twice(parts):
 
 
 def indices(data, first=0, count=1, batch_size=7, **options):
-    """Samples of some epochs, each a list."""
+    """Returns the samples of some epochs, one list each."""
     loader = sluice.Loader(data, batch_size=batch_size, shuffle=True, seed=3, transform=T.RandomResizedCrop(16),
                            last_batch="short", **options)  # fmt: skip
     found = []
@@ -304,7 +304,7 @@ def indices(data, first=0, count=1, batch_size=7, **options):
 
 
 def test_shares_of_every_prefix(parts):
-    """Of a folder, a tar, Parquet files and shards: within one of the share, each sample once before it comes again."""
+    """For a folder, a tar, Parquet files and shards: within one sample of the share; each sample once before it repeats."""
     weights = [5, 1, 2, 0, 3]
     mixed = sluice.mix(parts, weights, epoch_samples=90, fields=FIELDS)
     assert len(mixed) == 5 * EACH
@@ -345,7 +345,7 @@ def test_a_mix_goes_on_anywhere(parts):
             before = [int(i) for _ in range(stop) for i in next(rows)["index"].numpy()]
             state = loader.state_dict()
             rest = []
-            for rank in range(2):  # as two ranks of another batch size
+            for rank in range(2):  # as two ranks with another batch size
                 other = sluice.Loader(mixed, batch_size=3, rank=rank, world_size=2, **options)
                 other.load_state_dict(state)
                 rest.append([[int(i) for i in batch["index"].numpy()] for batch in other])

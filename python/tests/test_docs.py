@@ -49,7 +49,7 @@ def test_a_recipe_of_a_paper(photos, monkeypatch):
 
 
 def run(page, least):
-    """Runs all blocks of a page, in one namespace; returns it. There are at least so many."""
+    """Runs all blocks of a page in one namespace, and returns it. Checks the minimum number of blocks."""
     blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) >= least
     names = {}
@@ -59,13 +59,13 @@ def run(page, least):
 
 
 def check_lightning(module):
-    """From each checkpoint, after any step and behind any epoch, the rest is what it was, bit for bit."""
+    """From each checkpoint, after any step and after any epoch, the remaining batches are the same, bit for bit."""
     state = sys.modules["sluice.lightning"].LoaderState
     for version in (2.0, 2.2, 2.5):
         whole = lightnings.Trainer(version=version, max_epochs=3, callbacks=[state()])
         whole.fit(lightnings.LightningModule(), datamodule=module)
         assert len(whole.steps) == 12
-        assert not same(whole.steps[:4], whole.steps[4:8])  # each epoch has an order of its own
+        assert not same(whole.steps[:4], whole.steps[4:8])  # each epoch has its own order
         behind = [4 * (end + 1) for end in range(3)]
         for step, checkpoint in [*enumerate(whole.checkpoints, 1), *zip(behind, whole.ends)]:
             rest = lightnings.Trainer(version=version, max_epochs=3, callbacks=[state()])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/follow.md, several.md, orders.md and buckets.md, each alone and unchanged, on miniatures of the datasets that they name."""
+"""The examples of docs/follow.md, several.md, orders.md and buckets.md, each run alone and unchanged, on miniatures of the named datasets."""
 import re
 import warnings
 
@@ -95,7 +95,7 @@ def test_another_dataset(folder, monkeypatch, page, heading, path):
 
 
 def test_several_processes(folder, monkeypatch):
-    """What rank 1 of 4 gets of 64 images."""
+    """Rank 1 of 4 gets its share of 64 images."""
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "4")
     names = pages.run("distributed.md", "Train on several GPUs", folder, monkeypatch)
@@ -108,7 +108,7 @@ def test_the_recipe_is_the_preset(folder, monkeypatch):
 
 
 def check_targets(images, targets):
-    """A box is as bright as anything in its image: only the squares are, so boxes follow them."""
+    """Every box is as bright as the brightest pixel of its image: only the squares are bright, so boxes follow them."""
     assert len(images) == len(targets) > 0 and sum(len(target["boxes"]) for target in targets) > 0
     for image, target in zip(images, targets):
         assert all(len(values) == len(target["boxes"]) for values in target.values())
@@ -126,7 +126,7 @@ def check_targets(images, targets):
 
 
 def check_classes(images, classes):
-    """Squares are bright, and have a class; the rest is dark, and is of class 0."""
+    """Squares are bright, and have a class; all other pixels are dark, and have class 0."""
     assert classes.dtype == torch.int64 and classes.shape == (len(images), *images.shape[2:])
     assert set(classes.unique().tolist()) <= {0, 1, 2, 3, 255}
     known = classes != 255

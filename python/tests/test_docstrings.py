@@ -40,7 +40,7 @@ def write_photos(folder):
 
 
 def write_detection(folder):
-    """Three samples with 0, 1 and 2 boxes, each with a label and a shape; a point less than boxes would be too few."""
+    """Three samples with 0, 1 and 2 boxes, each with a label, a shape and a point: fewer points than boxes would be an error."""
     pixels = {"coordinates": "pixels"}
     fields = {
         "image": "image", "mask": ("image", {"role": "mask"}), "caption": "text",
@@ -85,7 +85,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def run(folder, monkeypatch):
-    """Runs a docstring's example; returns a text about what fails, and the number of its lines."""
+    """Runs a docstring's example. Returns a text about its failures, and its number of lines."""
     monkeypatch.chdir(folder)
     loaders = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ElasticTransform: what follows it, what is refused, and that its draw is a function of the seed. test_torchvision.py compares
+"""ElasticTransform: columns that follow it, errors, and that its draw is a function of the seed. test_torchvision.py compares
 pixels and fields with torchvision."""
 import io
 
@@ -21,7 +21,7 @@ def png(array):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Images whose red is the column and whose green is the row; the mask is the row, and 200 more at the left half."""
+    """Images whose red is the column and whose green is the row; the mask is the row, plus 200 in the left half."""
     x, y = numpy.arange(WIDTH) + 0 * numpy.arange(HEIGHT)[:, None], 0 * numpy.arange(WIDTH) + numpy.arange(HEIGHT)[:, None]
     image = numpy.dstack([x, y, 0 * x + 9]).astype(numpy.uint8)
     path = tmp_path_factory.mktemp("elastic") / "data"
@@ -55,7 +55,7 @@ def test_masks_follow(data, transform):
     assert (~there).any() and there.mean() > 0.5
     assert (batch["classes"] == numpy.where(there, row + 200 * (column < WIDTH // 2), 255)).all()
     assert abs(numpy.diff(row, axis=2))[there[:, :, 1:] & there[:, :, :-1]].max() > 1
-    assert len({image.tobytes() for image in batch["image"]}) == ROWS  # each row has a field of its own
+    assert len({image.tobytes() for image in batch["image"]}) == ROWS  # each row has its own field
 
 
 def test_the_draw_is_of_the_seed(data):

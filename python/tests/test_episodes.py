@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Episodes of few-shot learning: what they are made of, on ranks, after a restart, of bad samples, what is refused."""
+"""Episodes of few-shot learning: their samples, ranks, restarts, bad samples, errors."""
 import pathlib
 import re
 
@@ -35,7 +35,7 @@ def loader(data, k=4, n=3, each=1, **options):
 
 
 def taken(batches, k=4, n=3):
-    """Of each batch its episodes: samples, k x n each; None for one of padding."""
+    """Returns the episodes of each batch: k x n samples each; None for a padding episode."""
     made = []
     for batch in batches:
         index = batch["index"].numpy().reshape(-1, k, n)
@@ -76,7 +76,7 @@ def test_rows_are_class_after_class(data):
 
 @pytest.mark.parametrize("last", ["drop", "short", "pad"])
 def test_ranks_share_an_epoch(data, last):
-    """Each of its episodes is one rank's; the sampler says how many rows that makes."""
+    """Each of its episodes goes to one rank; the sampler reports the resulting number of rows."""
     rows, episodes = [], []
     for rank in range(3):
         with loader(data, each=2, episodes=10, last_batch=last, rank=rank, world_size=3, prefetch_factor=2) as own:
@@ -101,7 +101,7 @@ def test_an_epoch_has_one_episode_at_least(data):
 
 
 def test_more_episodes_than_samples_and_their_partners(data):
-    """Partners are of all samples, whatever episodes are of; each round of the samples has an order of its own."""
+    """Partners come from all samples, not just those of the episodes; each round of the samples has its own order."""
     columns = COLUMNS | {f"id{j}": C.Number("id", partner=j) for j in (1, 2, 3)} | {f"class{j}": C.Number("class", partner=j) for j in (1, 2, 3)}
     rules = ["any", "same_class", "other_class"]
     with loader(data, columns=columns, partners=rules, episodes=40) as own:
@@ -131,7 +131,7 @@ def test_a_state_goes_on(data):
                 assert taken(own) == whole[0][stop:]
             assert taken(own) == whole[1] if stop < 12 else True
         got = []
-        for rank in range(3):  # 3 ranks of 1 go on where 1 rank of 2 was
+        for rank in range(3):  # 3 ranks with 1 episode resume where 1 rank with 2 stopped
             with loader(data, rank=rank, world_size=3, last_batch="short", episodes=24) as own:
                 own.load_state_dict(state)
                 got.append([episode for step in taken(own) for episode in step])
@@ -191,7 +191,7 @@ def test_bad_samples(tmp_path):
                         assert CLASSES[index[row]] == CLASSES[planned[row]] and index[row] not in broken
                         assert index[row] in left or not left
                     else:
-                        assert status[row] == 2 and not left  # nothing of the class is good
+                        assert status[row] == 2 and not left  # no sample of the class is good
     assert replaced > 30
     with loader(data, columns=columns, on_bad_sample="mask", episodes=60) as own:
         for number, batch in enumerate(own):
@@ -203,7 +203,7 @@ def test_bad_samples(tmp_path):
 
 
 def test_pictures(photos):
-    """As of a folder of classes: 3-way, 4 support and 6 queries."""
+    """From class folders: 3-way, 4 support and 6 queries."""
     data = sluice.Dataset(photos)
     with sluice.Loader(data, 30, shuffle=True, episode=(3, 10), classes=data.targets, transform=T.Resize((20, 24))) as own:
         assert len(own) == 1
@@ -217,7 +217,7 @@ def test_pictures(photos):
 
 
 def test_the_page(tmp_path, monkeypatch):
-    """The example of docs/several.md, with a net that sees colours only: each class is one."""
+    """The example of docs/several.md, with a net that sees only colours: each class is one colour."""
     torch = pytest.importorskip("torch")
     import sluice.torch
 
@@ -237,7 +237,7 @@ def test_the_page(tmp_path, monkeypatch):
     assert 0 <= names["loss"] < 2
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 REFUSED = [
     ({"k": 5, "n": 6}, "5 classes of 6 samples each, but of the dataset's 9 classes only 4 have as many .the largest has 30."),

@@ -72,7 +72,7 @@ def test_yolo():
     losses = [float(line.split()[3].rstrip(",")) for line in lines if line.startswith("epoch")]
     assert len(losses) == 10 and losses[-1] < losses[0] / 2 and re.search(r"found \d+.\d% of the shapes", lines[-1])
     boxes = [float(line.split()[4]) for line in lines if line.startswith("epoch")]
-    assert numpy.mean(boxes[:7]) > 1.3 * numpy.mean(boxes[7:])  # of four pictures, of one
+    assert numpy.mean(boxes[:7]) > 1.3 * numpy.mean(boxes[7:])  # with four images, with one
 
 
 def test_pairs_of_views():
@@ -83,7 +83,7 @@ def test_a_native_step():
     pytest.importorskip("numba")
     costs, changed = run("native_numba.py").splitlines()
     assert re.fullmatch(r"plain [\d.]+, Native [\d.]+, Python [\d.]+ us of CPU per image", costs)
-    assert 1.5 < float(changed.split("%")[0]) < 2  # some spots meet, some had the colour
+    assert 1.5 < float(changed.split("%")[0]) < 2  # some spots overlap, some already had the colour
 
 
 def load(name):
@@ -94,7 +94,7 @@ def load(name):
 
 
 def make_own_layout(folder):
-    """Pictures with a red rectangle in each but the first; the fourth is cut off, and the last is not there."""
+    """Images with a red rectangle in each except the first; the fourth is truncated, and the last is missing."""
     folder.mkdir()
     with open(folder / "samples.jsonl", "w", encoding="utf-8") as lines:
         sizes = [(90, 70), (64, 64), (70, 150), (120, 80), (75, 75), (190, 90), (80, 80)]
@@ -172,7 +172,7 @@ def test_pairs_without_training_are_chance():
 
 
 def run_ranks(processes, *arguments, code=0):
-    # 9:1 is the default, no redirection, said in a way that torch 1.13 understands in Python 3.11, too.
+    # 9:1 is the default, no redirection, in a form that torch 1.13 understands under Python 3.11, too.
     options = ["--standalone", "--monitor_interval=0.1", "--redirects=9:1", "--tee=9:1"]
     launcher = ["-m", "torch.distributed.run", *options, f"--nproc_per_node={processes}"]
     return run("ddp_torchrun.py", *arguments, code=code, launcher=launcher).splitlines()
@@ -180,7 +180,7 @@ def run_ranks(processes, *arguments, code=0):
 
 @pytest.fixture(scope="module")
 def whole(photos, tmp_path_factory):
-    """What two ranks that save and do not stop print, and their checkpoint."""
+    """Returns the output and the checkpoint of two ranks that save and do not stop."""
     checkpoint = tmp_path_factory.mktemp("ranks") / "whole.pt"
     return run_ranks(2, photos, "--checkpoint", checkpoint, "--save-at", 3), checkpoint
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EXIF orientation in JPEG, PNG and WebP, turned as Pillow turns it: types, counts, byte orders, damage."""
+"""EXIF orientation in JPEG, PNG and WebP, applied as Pillow applies it: types, counts, byte orders, damage."""
 import io
 import itertools
 import random
@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, features
 import sluice
 
 ORIENTATION = 0x112
-# struct's letters of TIFF's types, with the value in front
+# struct's letters for TIFF's types, each with its value first
 TYPES = {1: "B", 2: "c", 3: "H", 4: "I", 5: "I4x", 6: "b", 7: "B", 8: "h", 9: "i", 10: "i4x", 11: "f", 12: "d", 13: "I", 16: "Q"}
 
 
@@ -27,7 +27,7 @@ def element(order, kind, value):
 
 
 def tiff(big, entries, magic=None, second=()):
-    """A TIFF file of (tag, type, count, bytes of the elements); `second`: those of another directory."""
+    """Returns a TIFF file of (tag, type, count, bytes of the elements); `second`: the entries of another directory."""
     order = ">" if big else "<"
     base = 8 + sum(6 + 12 * len(entries) for entries in (entries, second))
     data, directories = b"", b""
@@ -75,7 +75,7 @@ def webp(block):
 
 
 def upright(file):
-    """What Pillow makes of it; None where it cannot read the file."""
+    """Returns Pillow's upright image; None if Pillow cannot read the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -85,7 +85,7 @@ def upright(file):
 
 
 def check(folder, files, extension="jpg"):
-    """How many were turned on their side."""
+    """Returns the number of images rotated by a quarter."""
     (folder / "a").mkdir(parents=True)
     wanted = []
     for file in files:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That http_fault_server serves as an object store does, judged by botocore, and misbehaves as its rules say."""
+"""http_fault_server serves like an object store, judged by botocore, and misbehaves according to its rules."""
 import http.client
 import os
 import time
@@ -21,7 +21,7 @@ def server(fault_server, tmp_path):
 
 
 def ask(server, target, bytes_range=None, method="GET", timeout=60, **headers):
-    """(status, headers, body) of one request, whatever they are."""
+    """Returns (status, headers, body) of one request, without raising for errors."""
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.url).netloc, timeout=timeout)
     if bytes_range:
         headers["Range"] = f"bytes={bytes_range}"

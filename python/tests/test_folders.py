@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a folder is: those that people have on their disks, opened by a program of some lines each."""
+"""Meanings of folders: folders as people have them on disk, created by short programs and opened."""
 import io
 import json
 import os
@@ -35,7 +35,7 @@ def text(path, content=""):
 
 
 def refused(path, *words, error=INVALID):
-    """What is said of a path that is no dataset."""
+    """Returns the error for a path that is not a dataset."""
     with pytest.raises(error) as told:
         sluice.Dataset(path)
     said = str(told.value)
@@ -45,13 +45,13 @@ def refused(path, *words, error=INVALID):
 
 
 def company(folder):
-    """Files that lie beside data, and are none."""
+    """Files that lie beside data, and are not part of them."""
     for name in ("README.md", "LICENSE", "notes.txt", "dataset_info.json", "_SUCCESS", "md5sums", ".DS_Store", "Thumbs.db"):
         text(folder / name, "{}")
 
 
 def everything(data):
-    """All samples, keys without the folder that an archive may have before them."""
+    """Returns all samples; keys lack the folder that an archive may have before them."""
     return [{name: bytes(value) if isinstance(value, memoryview) else value for name, value in sample.items()} for sample in data]
 
 
@@ -69,14 +69,14 @@ def test_arrays(tmp_path):
     data = sluice.Dataset(tmp_path)
     assert data.format == "npy" and len(data) == 20 and same(data[7], rows[7])
     numpy.save(tmp_path / "more.npy", -rows)
-    data = sluice.Dataset(tmp_path)  # in the order of names
+    data = sluice.Dataset(tmp_path)  # in name order
     assert len(data) == 40 and same(data[7], -rows[7]) and same(data[27], rows[7])
     assert data.fingerprint == sluice.Dataset([tmp_path / "more.npy", tmp_path / "rows.npy"]).fingerprint
     batches = [batch["tensor"].numpy() for batch in sluice.Loader(tmp_path, batch_size=8, columns={"tensor": sluice.columns.Tensor()})]
     assert (numpy.concatenate(batches) == numpy.concatenate([-rows, rows])).all()
     (tmp_path / "more.npy").rename(tmp_path / "MORE.NPY")
     assert len(sluice.Dataset(tmp_path)) == 40
-    os.rename(tmp_path, tmp_path.with_name("named.npy"))  # a folder that is called as a file is
+    os.rename(tmp_path, tmp_path.with_name("named.npy"))  # a folder named like a file
     assert len(sluice.Dataset(tmp_path.with_name("named.npy"))) == 40
 
 
@@ -127,7 +127,7 @@ def test_megatron(tmp_path):
     text(tmp_path / "other.bin")
     assert len(sluice.Dataset(tmp_path)) == 9
     os.remove(tmp_path / "data_text_document.bin")
-    assert len(sluice.Dataset(tmp_path)) == 3  # what is no pair does not count
+    assert len(sluice.Dataset(tmp_path)) == 3  # incomplete pairs do not count
 
 
 def test_lmdb(tmp_path):
@@ -170,7 +170,7 @@ def test_table(tmp_path):
     text(tmp_path / "list/list.csv", "file,label\n" + "".join(f"../pictures/{i}.jpg,{i}\n" for i in range(3)))
     company(tmp_path / "list")
     assert len(sluice.Dataset(tmp_path / "list", allow_outside=True)) == 3
-    text(tmp_path / "list/other.csv", "name,size\na,1\n")  # no list of pictures
+    text(tmp_path / "list/other.csv", "name,size\na,1\n")  # not a list of images
     assert len(sluice.Dataset(tmp_path / "list", allow_outside=True)) == 3
     shutil.copy(tmp_path / "list/list.csv", tmp_path / "list/again.csv")
     refused(tmp_path / "list", "several tables", "again.csv", "list.csv")
@@ -179,7 +179,7 @@ def test_table(tmp_path):
     refused(tmp_path / "list", "no column has a usual name for image files", "other.csv")
 
 
-# ---- what could be two things ----
+# ---- ambiguous folders ----
 
 
 def test_two_formats(tmp_path):
@@ -352,7 +352,7 @@ SYSTEM = (".ipynb_checkpoints", "__MACOSX", "@eaDir", "$RECYCLE.BIN", "System Vo
 
 
 def test_hidden_and_system_folders_are_no_classes(tmp_path):
-    """Unlike in torchvision, where labels move by one for each."""
+    """Unlike in torchvision, where each of them shifts the labels by one."""
     for i in range(30):
         photo(tmp_path / f"a/{i:02}.jpg", i)
         photo(tmp_path / f"b/{i:02}.jpg", i)
@@ -367,7 +367,7 @@ def test_hidden_and_system_folders_are_no_classes(tmp_path):
     folders, files = left_out(data).values()
     assert folders[:2] == (16, False) or files[:2] == (16, False), left_out(data)
     assert {folders[0], files[0]} == {16, 6}
-    photo(tmp_path / "__background__/0.jpg")  # a class as any
+    photo(tmp_path / "__background__/0.jpg")  # a class like any other
     assert len(sluice.Dataset(tmp_path).classes) == 3
 
 
@@ -401,7 +401,7 @@ def test_splits_are_no_classes(tmp_path):
     assert sluice.Dataset(tmp_path / "train").classes == ["cat", "dog"]
     shutil.rmtree(tmp_path / "val")
     refused(tmp_path, '"train"', "2 image folders (cat, dog)", f"open {tmp_path}/train")
-    photo(tmp_path / "bus/0.jpg")  # as CIFAR-100 has it
+    photo(tmp_path / "bus/0.jpg")  # as in CIFAR-100
     shutil.rmtree(tmp_path / "train")
     photo(tmp_path / "train/0.jpg")
     assert sluice.Dataset(tmp_path).classes == ["bus", "train"]
@@ -423,12 +423,12 @@ def test_splits_in_many_spellings(tmp_path, splits):
     assert len(sluice.Dataset(tmp_path, split="train" if "rain" in splits[0] else splits[0])) == 2
     with pytest.raises(INVALID, match="no such split: the splits are"):
         sluice.Dataset(tmp_path, split="extra")
-    photo(tmp_path / "sample/cat/0.jpg")  # whatever is beside them
+    photo(tmp_path / "sample/cat/0.jpg")  # regardless of other folders beside it
     refused(tmp_path, "splits, not classes", splits[0])
 
 
 def labels_of(data):
-    """The labels of each class, by the folders that pictures are in."""
+    """Returns the labels of each class, by the folders of the images."""
     found = {}
     for sample in data:
         found.setdefault(sample["key"].split("/")[0], set()).add(sample["label"])
@@ -436,7 +436,7 @@ def labels_of(data):
 
 
 def test_folders_beside_the_only_one_of_pictures(tmp_path):
-    """What to open is said: kohya's img beside log and model, CelebA's archive unpacked into a folder of its name."""
+    """The error says what to open: kohya's img beside log and model; CelebA's archive unpacked into a folder of the same name."""
     for i in range(3):
         photo(tmp_path / f"kohya/img/10_sks dog/{i}.jpg")
         photo(tmp_path / f"celeba/img_align_celeba/img_align_celeba/{i}.jpg")
@@ -456,7 +456,7 @@ def test_folders_beside_the_only_one_of_pictures(tmp_path):
 
 
 def test_splits_in_the_only_folder(tmp_path):
-    """data/train and data/test, as repositories of Hugging Face have them: the split is what to name."""
+    """data/train and data/test, as repositories of Hugging Face have them: the split must be named."""
     for split in ("test", "train"):
         for kind in ("cat", "dog"):
             photo(tmp_path / f"hf/data/{split}/{kind}/0.jpg")
@@ -466,13 +466,13 @@ def test_splits_in_the_only_folder(tmp_path):
 
 
 def test_splits_number_their_classes_alike(tmp_path):
-    """Labels against one sorted list of the names of all splits' classes."""
+    """Labels number one sorted list of the class names of all splits."""
     splits = {"train": "bcd", "val": "ace", "test": "bd"}
     for split, names in splits.items():
         for name in names:
             photo(tmp_path / split / name / "deeper/0.jpg")
     photo(tmp_path / "unlabeled/x/0.jpg")  # shares no class
-    text(tmp_path / "val/aa/notes.txt")  # no picture, no class
+    text(tmp_path / "val/aa/notes.txt")  # no image, no class
     text(tmp_path / "val/.cache/0.jpg")
     union = sorted(set("".join(splits.values())))
     with pytest.raises(INVALID, match='no image in the class folder "aa"'):
@@ -485,7 +485,7 @@ def test_splits_number_their_classes_alike(tmp_path):
         assert data.classes == union and labels_of(data) == {name: {union.index(name)} for name in names}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        data = sluice.Dataset(tmp_path / "test")  # by its own path it is torchvision's
+        data = sluice.Dataset(tmp_path / "test")  # by its own path it is opened like torchvision's ImageFolder
         assert data.classes == ["b", "d"] and labels_of(data) == {"b": {0}, "d": {1}}
     sluice.pack(sluice.Dataset(tmp_path, split="test"), tmp_path / "packed", progress=False)
     packed = sluice.Dataset(tmp_path / "packed")
@@ -494,7 +494,7 @@ def test_splits_number_their_classes_alike(tmp_path):
 
 @pytest.mark.parametrize("other", ["test/images", "test/all_images", "test/0", "test/_all", "test/unknown", "train_masks/all"])
 def test_a_split_of_other_folders_numbers_nothing(tmp_path, other):
-    """Pictures without labels are often in a folder of any name: it is no class of the other splits."""
+    """Images without labels are often in an arbitrarily named folder: it is not a class of the other splits."""
     for folder in ("train/cat", "train/dog", "val/dog", "val/owl", other):
         photo(tmp_path / folder / "0.jpg")
     with pytest.warns(UserWarning, match="owl"):
@@ -515,7 +515,7 @@ def test_splits_of_the_same_classes_are_as_their_folders(tmp_path):
     for split in ("seg_train", "seg_test"):
         for name in "ab":
             photo(tmp_path / split / split / name / "0.jpg")
-    photo(tmp_path / "seg_pred/seg_pred/c/0.jpg")  # not the name of a split: what is new in it comes last
+    photo(tmp_path / "seg_pred/seg_pred/c/0.jpg")  # not the name of a split: its new classes come last
     photo(tmp_path / "seg_pred/seg_pred/b/0.jpg")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -562,11 +562,11 @@ def test_a_split_within_a_folder_of_its_name(tmp_path):
     shutil.rmtree(tmp_path / "seg_test")
     (tmp_path / "seg_test").mkdir()
     (tmp_path / "a.tar").rename(tmp_path / "seg_test/a.tar")
-    assert sluice.Dataset(tmp_path, split="test").format == "tar"  # of any format
+    assert sluice.Dataset(tmp_path, split="test").format == "tar"  # any format
 
 
 def test_classes_that_are_called_as_splits(tmp_path):
-    """No split without another one like it."""
+    """A split needs a second one like it."""
     for name in ("cat", "dog", "test"):
         photo(tmp_path / "one" / name / "0.jpg")
     for name in ("train", "test tube", "bus"):
@@ -580,14 +580,14 @@ def test_classes_that_are_called_as_splits(tmp_path):
 
 @pytest.mark.parametrize("name", ["train", "Test", "test1", "val2017", "trainA", "fold_1"])
 def test_a_single_split_is_no_class(tmp_path, name):
-    """Its pictures have no label, or that of a folder within."""
+    """Its images have no label, or that of a folder within."""
     photo(tmp_path / name / "cat.0.jpg")
     photo(tmp_path / name / "dog.0.jpg")
     refused(tmp_path, f'in "{name}", a split', f"open {tmp_path}/{name}", f'"{name}"')
     for data in sluice.Dataset(tmp_path / name), sluice.Dataset(tmp_path, split=name):
         assert len(data) == 2 and "label" not in data.fields
     text(tmp_path / "labels.csv", f"file,label\n{name}/cat.0.jpg,cat\n{name}/dog.0.jpg,dog\n")
-    assert sluice.Dataset(tmp_path).classes == ["cat", "dog"]  # which a list gives them
+    assert sluice.Dataset(tmp_path).classes == ["cat", "dog"]  # classes come from a list
     (tmp_path / "labels.csv").unlink()
     (tmp_path / name / "cat").mkdir()
     for file in "cat.0.jpg", "dog.0.jpg":
@@ -635,7 +635,7 @@ def test_a_folder_around_the_class_folders(tmp_path):
     assert sluice.Dataset(tmp_path / "archive/photos").classes == ["cat", "dog"]
     for i in range(3):
         photo(tmp_path / f"faces/all/{i}.jpg", i)
-    data = sluice.Dataset(tmp_path / "faces")  # one class, since it was asked for by a folder
+    data = sluice.Dataset(tmp_path / "faces")  # one class, since its folder was named
     assert data.classes == ["all"] and "one class folder" in data.description
 
 
@@ -654,7 +654,7 @@ def unpacked(root, count=12, folder="", extensions=("cls", "txt", "json"), leave
 
 
 def archive(root, path):
-    """By GNU tar, with names as they are from the folder on."""
+    """Makes an archive with GNU tar, with names relative to the folder."""
     subprocess.run(["tar", "--sort=name", "-cf", path, "-C", root, *sorted(os.listdir(root))], check=True)
     return path
 
@@ -677,7 +677,7 @@ def test_samples_are_those_of_the_archive(tmp_path, folder):
 
 
 def test_names_around_the_dot(tmp_path):
-    """GNU tar's order is that of names, dot and all."""
+    """GNU tar sorts by whole names, including the dot."""
     for name in ("a", "a-b", "a0", "A", "é", "b c"):
         photo(tmp_path / f"data/{name}.jpg")
         text(tmp_path / f"data/{name}.txt", name)
@@ -702,7 +702,7 @@ def test_img2dataset(tmp_path):
 
 
 def test_class_numbers_in_folders_of_words(tmp_path):
-    """Keys of an archive often have the class in them."""
+    """Keys of an archive often contain the class."""
     for i in range(8):
         key = tmp_path / "data" / ("cat", "dog")[i % 2] / f"{i}"
         photo(key.with_suffix(".jpg"), i)
@@ -726,7 +726,7 @@ def test_a_list_among_pictures_makes_no_samples(tmp_path):
     text(tmp_path / "classes.txt")
     text(tmp_path / "2.json", "{}")
     assert list(sluice.Dataset(tmp_path).fields) == ["image", "key"]
-    text(tmp_path / "1.txt")  # the half
+    text(tmp_path / "1.txt")  # half of a pair
     assert list(sluice.Dataset(tmp_path).fields) == ["image", "json", "txt", "key"]
 
 
@@ -804,7 +804,7 @@ def test_coco(coco):
 
 
 def test_coco_beside_its_pictures(coco):
-    """As Roboflow exports it."""
+    """As exported by Roboflow."""
     shutil.move(coco / "annotations/instances_val2017.json", coco / "val2017/_annotations.coco.json")
     shutil.rmtree(coco / "annotations")
     data = sluice.Dataset(coco / "val2017")
@@ -834,7 +834,7 @@ def test_what_else_lies_in_folders(tmp_path):
 
 def test_a_folder_that_cannot_be_listed(run_python):
     program = "import os, sluice, sys; os.getuid() or os.setuid(65534); sluice.Dataset(sys.argv[1])"
-    with tempfile.TemporaryDirectory() as folder:  # where others can come
+    with tempfile.TemporaryDirectory() as folder:  # a folder that others can write to
         os.chmod(folder, 0o755)
         text(pathlib.Path(folder, "locked/a.jpg"))
         os.chmod(f"{folder}/locked", 0)

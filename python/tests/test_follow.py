@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks and points follow a picture: Pillow's calls on masks, and brute force over pixels for the rest."""
+"""Masks and points follow an image: compared with Pillow's calls on masks, and with brute force over pixels."""
 import io
 
 import numpy
@@ -54,7 +54,7 @@ def test_masks_are_pillows(data, samples, steps, pillow):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_masks_are_what_pictures_are(data, exact):
-    """With nearest everywhere, and pictures that are masks; not exact, warps and resizes of pictures are composed alike."""
+    """With nearest everywhere, and images that are masks; without exact, warps and resizes of images are composed in the same way."""
     for seed in range(40):
         steps, fill = recipe(numpy.random.RandomState(seed), NEAREST)
         columns = {"image": C.Image(transform=steps), "seg": C.Mask("mask", fill=fill)}
@@ -63,7 +63,7 @@ def test_masks_are_what_pictures_are(data, exact):
 
 
 def test_colours_leave_masks(data):
-    """The same with what changes pixels only between, before and behind the rest."""
+    """The same with steps that change pixel values only, between, before and after the others."""
     for seed in range(20):
         steps, fill = recipe(numpy.random.RandomState(500 + seed), BILINEAR)
         colours = [T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.GaussianBlur(3), T.RandomGrayscale(0.5), T.RandomErasing(1.0), T.JPEG((30, 60))]
@@ -76,7 +76,7 @@ def test_colours_leave_masks(data):
 
 
 def test_dtypes_and_channels(data, samples):
-    """Byte by byte, whatever the width of a value."""
+    """Compared byte by byte, regardless of the width of a value."""
     steps = [T.RandomResizedCrop(40, (0.1, 1)), T.RandomRotation(40)]
     columns = {
         "image": C.Image(transform=steps), "a": C.Mask("mask", fill=7), "b": C.Mask("mask", fill=7, dtype="int64"),
@@ -94,7 +94,7 @@ def test_dtypes_and_channels(data, samples):
 
 
 def test_bilinear_maps(data, samples):
-    """Of what is linear, a map is what it is at the place; at the edges of the picture the value on the edge."""
+    """For linear data, a map has the exact value at each position; at the edges of the image, the value on the edge."""
     steps = [T.RandomAffine(30, (0.1, 0.1), (0.7, 1.4), 10, interpolation=BILINEAR), T.Resize((44, 41))]
     columns = {"image": C.Image(transform=steps), "places": C.Mask(interpolation=BILINEAR, channels=2, fill=-1), "g": C.Geometry()}
     for index, row in rows(data, columns, seed=5):
@@ -109,11 +109,11 @@ def test_bilinear_maps(data, samples):
         assert (row["places"][~inside & (numpy.minimum(at, [width, height] - at) < -1e-6).any(axis=-1)] == -1).all()
 
 
-# ---- where the picture went ----
+# ---- where image positions move ----
 
 
 def test_geometry_is_where_pixels_are(data):
-    """A mask of places says where each output pixel comes from: there its matrix takes it back."""
+    """A mask of positions shows the source of each output pixel: the geometry's matrix must map back to it."""
     for seed in range(40):
         steps, _ = recipe(numpy.random.RandomState(1000 + seed), NEAREST)
         columns = {"image": C.Image(transform=steps), "places": C.Mask(channels=2, fill=-1), "g": C.Geometry()}
@@ -124,7 +124,7 @@ def test_geometry_is_where_pixels_are(data):
             places = row["places"][y, x].astype(float)
             to, weight = moved(row["g"], places)
             assert (weight > 0).all()
-            # the nearest pixel of each of up to six steps: half a pixel of each, at its scale
+            # the nearest pixel in each of up to six steps: half a pixel of each, at its scale
             centres = numpy.stack([x + 0.5, y + 0.5], axis=-1)
             back, _ = moved(numpy.linalg.inv(row["g"]), centres)
             off = numpy.minimum(numpy.abs(back - places).max(axis=-1), numpy.abs(to - centres).max(axis=-1))
@@ -133,13 +133,13 @@ def test_geometry_is_where_pixels_are(data):
             assert (places >= box[:2] - 2).all() and (places <= box[2:] + 2).all(), seed
 
 
-# Perspectives with a border behind them: the output's corner is beyond the horizon.
+# Perspectives with a border after them: the output's corner is beyond the horizon.
 BORDERS = [[T.RandomZoomOut(0, (4, 4), 1)], [T.Pad(100)], [T.LetterBox((200, 100))], []]
 
 
 @pytest.mark.parametrize("border", BORDERS)
 def test_a_perspective_mirrors_nothing(data, samples, border):
-    """`mirror`, `.flip` and `.scale`, judged by where the matrix takes places about the middle."""
+    """`mirror`, `.flip` and `.scale`, judged by where the matrix maps positions near the middle."""
     exchanged = 0
     for flip in (0.0, 0.5):
         steps = [T.RandomHorizontalFlip(flip), T.RandomPerspective(0.6, 1), *border, T.Resize((120, 130))]
@@ -151,7 +151,7 @@ def test_a_perspective_mirrors_nothing(data, samples, border):
             middle = (row["g.box"][:2] + row["g.box"][2:]).astype(float) / 2
             about, weights = moved(row["g"], middle + [[-0.01, 0], [0.01, 0], [0, -0.01], [0, 0.01]])
             across, down = (about[1] - about[0]) / 0.02, (about[3] - about[2]) / 0.02
-            if (weights <= 0).any():  # the box about what is shown reaches behind the horizon
+            if (weights <= 0).any():  # the box around the visible part reaches beyond the horizon
                 assert (row["g.scale"] == 0).all()
                 continue
             turned = across[0] * down[1] - across[1] * down[0] < 0
@@ -164,7 +164,7 @@ def test_a_perspective_mirrors_nothing(data, samples, border):
 
 
 def test_a_turn_is_no_flip(data):
-    """Of no angle; what flips do to what is turned counts as it does alone."""
+    """At any angle; flips of a rotated image count as they do alone."""
     for degrees in (90, 100, 135, 170, 180, 270):
         for want, flips in (
             ([0, 0], []), ([1, 0], [T.RandomHorizontalFlip(1)]), ([0, 1], [T.RandomVerticalFlip(1)]),
@@ -176,7 +176,7 @@ def test_a_turn_is_no_flip(data):
 
 
 def test_points(data, samples):
-    """Each goes where the matrix takes it; what is not to be seen has visibility 0, and is 0."""
+    """Each moves as the matrix says; points that are not visible have visibility 0, and are 0."""
     mirror = [1, 0, 3, 2]
     seen = hidden = flipped = 0
     for seed in range(40):
@@ -198,7 +198,7 @@ def test_points(data, samples):
             gone = ~shown & (stored[:, :, 2] > 0)
             assert (made[gone] == 0).all()
             if not any(isinstance(step, (T.Pad, T.RandomApply, T.RandomCrop, T.RandomAffine, T.RandomRotation, T.RandomPerspective, T.CenterCrop)) for step in steps):
-                outside = (to < 0).any(axis=-1) | (to >= [53, 37]).any(axis=-1)  # nothing but crops of the picture itself
+                outside = (to < 0).any(axis=-1) | (to >= [53, 37]).any(axis=-1)  # only crops of the image itself
                 close = (numpy.abs(to) < 1e-2).any(axis=-1) | (numpy.abs(to - [53, 37]) < 1e-2).any(axis=-1)
                 assert (gone == (outside & (stored[:, :, 2] > 0)))[~close].all()
             mirrored = numpy.linalg.det(row["g"]) < 0
@@ -222,7 +222,7 @@ def test_points_of_boxes(data, samples):
 
 
 def test_fewer_than_there_are(data):
-    """A column that is shorter than its boxes' has the first of them, or a bad sample."""
+    """A column shorter than its box column has the first values, or a bad sample."""
     columns = {"image": C.Image(transform=[T.Resize((64, 64))]), "boxes": C.Boxes(length=BOXES), "all": C.Ragged("labels", length=BOXES, follows="boxes")}
     short = {"labels": C.Ragged(length=2, follows="boxes", too_long="truncate"), "points": C.Points(length=2, follows="boxes", too_long="truncate")}
     seen = 0
@@ -235,7 +235,7 @@ def test_fewer_than_there_are(data):
 
 
 def test_two_groups(data):
-    """Columns of two pictures of one field go by their own; names say which."""
+    """Columns of two images of one field follow their own image; names say which."""
     columns = {
         "a": C.Image("image", transform=[T.RandomResizedCrop(32, interpolation=NEAREST)]), "a.mask": C.Mask("mask", follows="a"),
         "b": C.Image("image", transform=[T.RandomResizedCrop(48, interpolation=NEAREST)]), "b.mask": C.Mask("mask", follows="b"),
@@ -258,7 +258,7 @@ def same(left, right):
 
 
 def test_the_same_whoever_makes_it(data):
-    """By any number of workers, kept in memory or read again, and from a state on."""
+    """Regardless of the number of workers, in memory or read again, and when resumed from a state."""
     steps = [T.RandomIoUCrop(), T.RandomAffine(20), T.RandomResizedCrop(40, (0.1, 1)), T.RandomHorizontalFlip()]
     whole = list(rows(data, followers(steps), epochs=3, num_workers=1, resident_bytes=1))
     assert same(whole, list(rows(data, followers(steps), epochs=3, num_workers=4)))
@@ -288,7 +288,7 @@ def test_mixed_pictures_leave_what_follows(data):
 
 @pytest.mark.parametrize("policy", [T.RandAugment(2, 9), T.TrivialAugmentWide(), T.AutoAugment()])
 def test_policies(data, policy):
-    """torchvision's take the nearest pixel, so what they move is the mask's, where they leave colours alone."""
+    """torchvision's use nearest, so the mask moves like the image if colours stay unchanged."""
     steps = [T.Resize((60, 60), interpolation=NEAREST), policy]
     turned = 0
     for seed in range(6):
@@ -313,15 +313,15 @@ def test_aug_mix_moves_nothing(data, samples):
 
 
 def test_upright_by_exif(tmp_path):
-    """Coordinates are of the picture as its transform gets it."""
+    """Coordinates refer to the image as its transform receives it."""
     made = io.BytesIO()
     exif = Image.Exif()
-    exif[0x112] = 6  # turned by a quarter
+    exif[0x112] = 6  # rotated by a quarter turn
     Image.new("RGB", (40, 20)).save(made, "JPEG", exif=exif)
     with sluice.Writer(tmp_path / "d", {"image": "image", "mask": "image"}) as writer:
         writer.add(image=made.getvalue(), mask=png(numpy.zeros((40, 20), "uint8")))
     columns = {"image": C.Image(transform=T.Resize((8, 8))), "seg": C.Mask("mask"), "g": C.Geometry()}
     (_, row), = rows(tmp_path / "d", columns, exif=True)
     assert row["g.size"].tolist() == [40, 20]
-    (_, row), = rows(tmp_path / "d", columns)  # the mask, which is of the upright one, is turned back with it
+    (_, row), = rows(tmp_path / "d", columns)  # the mask, which belongs to the upright image, is rotated back with it
     assert row["g.size"].tolist() == [20, 40]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes follow a picture as those of torchvision v2 do, whose rules stand here once more (transforms/v2/functional/_geometry.py,
-release 0.20: each kernel moves XYXY boxes and clamps them to its canvas; SanitizeBoundingBoxes drops what is small). Where at most one
-step turns a box, clamping after each step is clipping once; but for boxes that begin outside, which are clamped at the start here."""
+"""Boxes follow an image like those of torchvision v2, whose rules are repeated here (transforms/v2/functional/_geometry.py,
+release 0.20: each kernel moves XYXY boxes and clamps them to its canvas; SanitizeBoundingBoxes drops small ones). If at most one
+step rotates a box, clamping after each step equals clipping once; except for boxes that begin outside, which are clamped at the start here."""
 import math
 
 import numpy
@@ -76,7 +76,7 @@ def flip_upside_down(boxes, canvas):
 
 
 def turn(boxes, canvas, matrix):
-    """About the centre; then the box about the corners."""
+    """Rotates about the centre; then takes the box around the corners."""
     center = numpy.array([canvas[1] / 2, canvas[0] / 2])
     corners = numpy.stack([boxes[:, [0, 1]], boxes[:, [2, 1]], boxes[:, [2, 3]], boxes[:, [0, 3]]], axis=1)
     moved = (corners - center) @ numpy.array(matrix).T + center
@@ -84,7 +84,7 @@ def turn(boxes, canvas, matrix):
 
 
 def rotate(boxes, canvas, degrees):
-    """Counterclockwise, of an axis that points down."""
+    """Counterclockwise, with an axis that points down."""
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return turn(boxes, canvas, [[c, s], [-s, c]])
 
@@ -105,7 +105,7 @@ def sanitize(boxes, min_size=1.0, min_area=1.0):
 
 
 def upright(random):
-    """A step, and the kernel that does the same."""
+    """Returns a step, and the kernel that does the same."""
     size = tuple(int(side) for side in random.randint(15, 130, 2))
     side, edges = int(random.randint(15, 130)), [int(edge) for edge in random.randint(0, 30, 4)]
     return [
@@ -155,11 +155,11 @@ def test_boxes_are_torchvisions(data, exact):
             empty = (want[:, 2:] <= want[:, :2]).any(axis=1)
             for _, kernel in steps:
                 want, canvas = kernel(want, canvas)
-                empty |= (want[:, 2:] - want[:, :2] <= 1e-9).any(axis=1)  # a line that is turned is not a box again
+                empty |= (want[:, 2:] - want[:, :2] <= 1e-9).any(axis=1)  # a rotated line does not become a box again
             assert canvas == FINAL
             length = arrays["boxes.lengths"][number]
             got = dict(zip(arrays["labels"][number][:length].tolist(), arrays["boxes"][number]))
-            # on the very bound, rounding decides
+            # exactly on the bound, rounding decides
             sure = sanitize(want + [1e-3, 1e-3, -1e-3, -1e-3]) & ~empty
             never = empty | ~sanitize(want + [-1e-3, -1e-3, 1e-3, 1e-3])
             for k in range(BOXES):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of classes made of moved shapes: numpy's, of the masks of the same shapes."""
+"""Class maps made of moved shapes: compared with numpy's, computed from the masks of the same shapes."""
 import json
 
 import numpy
@@ -43,7 +43,7 @@ def data(samples, tmp_path_factory):
 
 
 def expected(masks, labels, crowds, background, ignore, overlap):
-    """Of instance masks [n, height, width], as torchvision's reference makes it of them."""
+    """Computed from instance masks [n, height, width], like torchvision's reference."""
     made = numpy.full(masks.shape[1:], background, "float64")
     for i in numpy.flatnonzero(crowds):
         made[masks[i] == 1] = ignore
@@ -80,7 +80,7 @@ def test_maps(data, samples, options, want, crowds):
             want = expected(row["i"], s["labels"], s["iscrowd"] * crowds, background, ignore, overlap)
             hidden = row["seen"] == 0
             want[hidden & ~row["i"].any(axis=0)] = options.get("fill", 0)
-            clear = ~near_to(hidden) | row["i"].any(axis=0)  # the nearest pixel, and what is shown, may differ at edges of the picture
+            clear = ~near_to(hidden) | row["i"].any(axis=0)  # the nearest pixel, and the visible part, may differ at edges of the image
             assert (row["map"] == want)[clear].all() and clear.mean() > 0.7
             over += (row["i"].sum(axis=0) > 1).sum()
     assert over > 10000
@@ -96,7 +96,7 @@ def test_labels_of_any_ints(tmp_path, samples):
 
 
 def test_more_shapes_than_a_byte(tmp_path):
-    """Drawn 255 at a time, in their order."""
+    """Drawn 255 at a time, in order."""
     random = numpy.random.RandomState(5)
     at = random.randint(0, 80, (700, 2))
     size = random.randint(3, 40, (700, 2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes of crowds are left out: all is as of samples that never had them, whatever looks at boxes."""
+"""Crowd boxes are dropped: the result equals that of samples that never had them, in every step that uses boxes."""
 import json
 
 import numpy
@@ -31,7 +31,7 @@ def write(path, crowds_of, keeps):
 
 
 def crowds_of(number):
-    """Of some samples all are."""
+    """Marks crowds; in some samples all boxes are crowds."""
     return (numpy.random.RandomState(number).rand(BOXES) < 0.4 if number % 4 else numpy.ones(BOXES)).astype(int)
 
 
@@ -72,7 +72,7 @@ def test_as_if_they_were_not_there(both, recipe, shapes, at_least_one, crowds):
 
 
 def test_boxes_that_may_have_no_crowds(tmp_path):
-    """With missing="blank" a sample without the field has none."""
+    """With missing="blank", a sample without the field has no crowds."""
     fields = {name: FIELDS[name] for name in ("image", "boxes", "iscrowd")}
     with sluice.Writer(tmp_path / "packed", fields) as writer:
         for number in range(4):

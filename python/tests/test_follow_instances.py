@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks of instances follow a picture: moved polygons against the even-odd rule at the pixels' centres, run lengths against masks."""
+"""Instance masks follow an image: moved polygons against the even-odd rule at pixel centres, run lengths against masks."""
 import io
 import json
 
@@ -21,7 +21,7 @@ def png(array):
 
 
 def runs(bits):
-    """COCO's uncompressed counts: column by column, of 0 and 1 in turn."""
+    """COCO's uncompressed counts: column by column, alternating 0 and 1."""
     flat = bits.T.ravel().astype(int)
     edges = numpy.flatnonzero(numpy.diff(flat)) + 1
     counts = numpy.diff([0, *edges, len(flat)]).tolist()
@@ -66,7 +66,7 @@ def data(samples, tmp_path_factory):
 
 
 def even_odd(points, x, y):
-    """Which places are inside, and how far all are from the boundary."""
+    """Returns which positions are inside, and the distance of all from the boundary."""
     inside, near = numpy.zeros(x.shape, bool), numpy.full(x.shape, numpy.inf)
     for (ax, ay), (bx, by) in zip(points, numpy.roll(points, -1, axis=0)):
         if ay != by:
@@ -106,11 +106,11 @@ def test_shapes(data, samples, steps, padded):
 def check(masks, s, matrix, bits, everything):
     height, width = bits.shape[:2]
     y, x = numpy.mgrid[0:height, 0:width] + 0.5
-    hidden = (everything == 1).all(axis=-1) & (bits == 0).all(axis=-1)  # beside the picture
+    hidden = (everything == 1).all(axis=-1) & (bits == 0).all(axis=-1)  # outside the image
     for i, shape in enumerate(s["shapes"]):
         assert masks[i].max() <= 1
         if isinstance(shape, dict):
-            assert (masks[i] != bits[:, :, i]).mean() < 0.03  # places that are half-way between pixels
+            assert (masks[i] != bits[:, :, i]).mean() < 0.03  # positions half-way between pixels
             continue
         points = numpy.array(shape[0]).reshape(-1, 2)
         at = matrix @ numpy.stack([*points.T, numpy.ones(len(points))])
@@ -128,7 +128,7 @@ def near_to(hidden):
 
 
 def test_with_boxes(data):
-    """Those whose boxes are kept."""
+    """Only masks of kept boxes remain."""
     columns = {
         "image": C.Image(transform=[T.RandomResizedCrop(64, (0.05, 0.3))]), "boxes": C.Boxes(length=SHAPES),
         "i": C.Instances("shapes", length=SHAPES, follows="boxes"), "every": C.Instances("shapes", length=SHAPES),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns that follow a picture: bad samples, missing fields, and what is refused."""
+"""Columns that follow an image: bad samples, missing fields, and errors."""
 import numpy
 import pytest
 from following import data, png, rows, samples  # noqa: F401
@@ -20,7 +20,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_samples(tmp_path, name):
-    """Each is one bad sample, named; the next one is as good as ever."""
+    """Each is one bad sample, named; the next one is unaffected."""
     good = {
         "image": png(numpy.zeros((10, 10, 3), "uint8")), "mask": png(numpy.zeros((10, 10), "uint8")), "boxes": numpy.array([[1, 1, 5, 5]], "float32"),
         "labels": numpy.zeros(1, "int64"), "points": numpy.zeros((1, 3), "float32"),
@@ -45,7 +45,7 @@ def test_bad_samples(tmp_path, name):
 
 
 def test_missing(tmp_path):
-    """A sample without a picture has nothing that follows one; one without boxes has none."""
+    """A sample without an image has no following values; one without boxes has no boxes."""
     fields = {"image": "image", "mask": "image", "boxes": ("tensor", "float32", (0, 4)), "labels": ("tensor", "int64", (0,))}
     image, mask = png(numpy.zeros((10, 10, 3), "uint8")), png(numpy.full((10, 10), 5, "uint8"))
     boxes, labels = numpy.array([[1, 1, 5, 5]], "float32"), numpy.array([3])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes follow a picture: brute force over pixels; their formats, and which of them are kept."""
+"""Boxes follow an image, compared with brute force over pixels; box formats, and which boxes are kept."""
 import numpy
 from following import BOXES, NEAREST, data, moved, png, recipe, reflects, rows, sample, samples  # noqa: F401
 
@@ -19,7 +19,7 @@ def upright(random):
 
 
 def test_boxes_under_crops(data, samples):
-    """Upright, a box is what its layer of pixels shows, but for what is thinner than a pixel of either picture."""
+    """Without rotation, a box is the visible part of its layer, except parts thinner than a pixel of either image."""
     kept = 0
     for seed in range(30):
         steps = upright(numpy.random.RandomState(seed))
@@ -35,7 +35,7 @@ def test_boxes_under_crops(data, samples):
                 y, x = numpy.nonzero(row["layers"][..., number])
                 box = by_label.get(number)
                 if box is None:
-                    # nothing to be seen, or less than a pixel of the output
+                    # nothing is visible, or less than a pixel of the output
                     assert len(x) == 0 or numpy.ptp(x) < 1 + 2 * scale[0] or numpy.ptp(y) < 1 + 2 * scale[1]
                     continue
                 kept += 1
@@ -43,7 +43,7 @@ def test_boxes_under_crops(data, samples):
                 if len(x):
                     hull = numpy.array([x.min(), y.min(), x.max() + 1, y.max() + 1])
                     assert (numpy.abs(box - hull) <= 1 + numpy.tile(scale, 2)).all(), (seed, index, number)
-            if not any(isinstance(step, T.Pad) for step in steps):  # the shown part of the picture fills the output
+            if not any(isinstance(step, T.Pad) for step in steps):  # the visible part of the image fills the output
                 want = numpy.clip(expected(row["g"], samples[index]["boxes"]), 0, numpy.tile(row["image"].shape[1::-1], 2))
                 for number, box in by_label.items():
                     assert numpy.abs(want[number] - box).max() < 2e-3
@@ -57,7 +57,7 @@ def expected(matrix, boxes):
 
 
 def test_boxes_under_warps(data, samples):
-    """A box holds all that is to be seen of what was in it, and lies in the box about its moved corners."""
+    """A box contains the whole visible part of its content, and lies in the box around its moved corners."""
     kept = 0
     for seed in range(30):
         steps, _ = recipe(numpy.random.RandomState(2000 + seed), NEAREST)
@@ -88,7 +88,7 @@ def test_boxes_under_warps(data, samples):
 
 
 def test_what_a_turn_leaves(tmp_path):
-    """By hand: a quarter turn of 40 x 20, and a crop before it, which stays cut off."""
+    """By hand: a quarter turn of 40 x 20, after a crop, which stays cut off."""
     with sluice.Writer(tmp_path / "d", {"image": "image", "boxes": ("tensor", "float32", (0, 4))}) as writer:
         writer.add(image=png(numpy.zeros((20, 40, 3), "uint8")), boxes=numpy.array([[10, 5, 30, 15], [0, 0, 40, 20]], "float32"))
     turn = T.RandomRotation((90, 90))
@@ -101,7 +101,7 @@ def test_what_a_turn_leaves(tmp_path):
 
 
 def test_formats(data, samples):
-    """One box in every format, in and out, in pixels and in shares."""
+    """One box in every format, in and out, in pixels and in fractions."""
     steps = [T.RandomResizedCrop(48, (0.3, 1)), T.RandomHorizontalFlip()]
     columns = {"image": C.Image(transform=steps), "g": C.Geometry(), "boxes": C.Boxes(length=BOXES)}
     columns |= {f: C.Boxes("boxes", length=BOXES, out_format=f) for f in ("xywh", "cxcywh")}
@@ -135,7 +135,7 @@ def test_stored_formats(tmp_path, samples):
 
 
 def test_which_are_kept(data):
-    """By hand, from all that are moved."""
+    """Computed by hand, from all moved boxes."""
     steps = [T.RandomResizedCrop(64, (0.02, 0.5))]
     every = C.Boxes("boxes", length=BOXES, min_size=0, min_area=0)
     rules = {
@@ -151,7 +151,7 @@ def test_which_are_kept(data):
         whole = expected(row["g"], sample(index)["boxes"])[row["numbers"]]
         size = row["every"][:, 2:].astype(float) - row["every"][:, :2]
         area, long = size.prod(axis=1), size.max(axis=1) / size.min(axis=1)
-        part = area / (whole[:, 2:] - whole[:, :2]).prod(axis=1) + 1e-6  # a row's numbers are rounded, the share is not
+        part = area / (whole[:, 2:] - whole[:, :2]).prod(axis=1) + 1e-6  # a row's numbers are rounded, the fraction is not
         usual = (size >= 1).all(axis=1) & (area >= 1)
         want = {
             "small": (size >= 12).all(axis=1), "area": usual & (area >= 300), "aspect": usual & (long <= 1.5), "seen": usual & (part >= 0.4),
@@ -167,7 +167,7 @@ def test_which_are_kept(data):
 
 
 def test_at_least_one(data, samples):
-    """Draws that leave no box are drawn again: the same at every run, and those that leave one stay."""
+    """Draws that leave no box are drawn again: reproducibly, and draws that leave one do not change."""
     steps = [T.RandomResizedCrop(32, (0.01, 0.05))]
     rule = {"length": BOXES, "min_visibility": 0.5}
     once = {"image": C.Image(transform=steps), "boxes": C.Boxes(**rule), "g": C.Geometry()}
@@ -184,11 +184,11 @@ def test_at_least_one(data, samples):
 
 
 def test_crops_by_overlap(data, samples):
-    """RandomIoUCrop knows the boxes: of an option the largest overlap with a box whose centre is inside is at least that."""
+    """RandomIoUCrop knows the boxes: the largest overlap with a box whose centre is inside is at least the chosen option."""
     columns = {"image": C.Image(transform=[T.RandomIoUCrop(sampler_options=[0.4]), T.Resize((64, 64), interpolation=NEAREST)]), "g": C.Geometry()}
     alone = [row["g.box"].tolist() for _, row in rows(data, columns)]
     sizes = [row["g.size"].tolist() for _, row in rows(data, columns)]
-    assert alone == [[0, 0, width, height] for height, width in sizes]  # without boxes it leaves pictures as they are
+    assert alone == [[0, 0, width, height] for height, width in sizes]  # without boxes it leaves images unchanged
     columns |= {"boxes": C.Boxes(length=BOXES), "seg": C.Mask("mask")}
     cropped = 0
     for index, row in rows(data, columns, epochs=3):

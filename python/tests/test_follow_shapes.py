@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes and class maps made of moved shapes: brute force over edges, and over places between pixels."""
+"""Boxes and class maps made of moved shapes: compared with brute force over edges, and over positions between pixels."""
 import numpy
 import pytest
 from following import SMALL
@@ -31,11 +31,11 @@ def rows(data, columns, **options):
                 yield index, {name: array[ends[name][row] : ends[name][row + 1]] if name in ends else array[row] for name, array in arrays.items()}
 
 
-BLOCK = 8  # of which the samples' run lengths are
+BLOCK = 8  # block size of the samples' run lengths
 
 
 def pieces(s, number):
-    """Polygons, and squares of run lengths, as they are stored."""
+    """Returns polygons, and squares of run lengths, as stored."""
     shape = s["shapes"][number]
     if not isinstance(shape, dict):
         return [numpy.array(part).reshape(-1, 2) for part in shape]
@@ -60,7 +60,7 @@ def inside(points, width, height):
 
 
 def bounds_of_edges(s, number, matrix, width, height):
-    """Of many places on the shape's edges that are in the picture and in the output, and of those on the edges of these two that it covers."""
+    """Bounds of many positions on the shape's edges that are in the image and in the output, and of covered positions on the edges of these two."""
     parts, (high, wide) = pieces(s, number), s["image"].shape[:2]
     run_lengths = isinstance(s["shapes"][number], dict)
     picture, output = (numpy.array([[0, 0], [w, 0], [w, h], [0, h]], float) for w, h in ((wide, high), (width, height)))
@@ -78,7 +78,7 @@ def bounds_of_edges(s, number, matrix, width, height):
 
 
 def stored_columns(steps, **rule):
-    """Of each stored box one with its number as label."""
+    """Columns for each stored box alone, with its number as label."""
     return {
         "image": C.Image(transform=steps), "boxes": C.Boxes(length=SHAPES, shapes="shapes", min_size=0, min_area=0, **rule), "g": C.Geometry(),
         "numbers": C.Ragged("numbers", length=SHAPES, follows="boxes"), "i": C.Instances("shapes", length=SHAPES, follows="boxes"),
@@ -113,34 +113,34 @@ def test_boxes_of_edges(data, samples, steps):
 
 @pytest.mark.parametrize("steps", RECIPES)
 def test_boxes_are_about_what_is_drawn(data, steps):
-    """What earlier steps cut off counts no more: masks of the same shapes have it cut off, too. Drawn large, since tips have no pixels."""
+    """Parts cut off by earlier steps no longer count, just as in masks of the same shapes. Drawn large, since thin tips cover no pixels."""
     far = []
     for _, row in rows(data, stored_columns([*steps, T.Resize((800, 800))]), seed=7):
         for box, mask in zip(row["boxes"], row["i"]):
             y, x = numpy.flatnonzero(mask.any(axis=1)), numpy.flatnonzero(mask.any(axis=0))
             if len(x) > 20 and len(y) > 20:
                 beyond = numpy.array([x[0], y[0], -x[-1] - 1, -y[-1] - 1]) - box * [1, 1, -1, -1]
-                assert (beyond > -8).all()  # run lengths are drawn by whole pixels of the picture
+                assert (beyond > -8).all()  # run lengths are drawn by whole pixels of the image
                 far.append(beyond)
     assert len(far) > 20 and (numpy.array(far) < 16).mean() > 0.95
 
 
 def test_boxes_are_smaller_than_hulls(data):
-    """And never larger: of a turned shape the box is not about its turned corners."""
+    """They are never larger: the box of a rotated shape is not the box around its rotated corners."""
     columns = stored_columns([T.RandomRotation((45, 45))] + [T.Resize((80, 80))])
     columns |= {"hulls": C.Boxes("boxes", length=SHAPES, min_size=0, min_area=0), "hull_numbers": C.Ragged("numbers", length=SHAPES, follows="hulls")}
     less = []
     for _, row in rows(data, columns):
         hulls = dict(zip(row["hull_numbers"].tolist(), row["hulls"]))
         for number, box in zip(row["numbers"].tolist(), row["boxes"]):
-            if number % 3 != 2:  # whose boxes are about their polygons
+            if number % 3 != 2:  # their boxes surround their polygons
                 assert (box[:2] >= hulls[number][:2] - 0.01).all() and (box[2:] <= hulls[number][2:] + 0.01).all()
                 less.append(numpy.prod(box[2:] - box[:2]) / numpy.prod(hulls[number][2:] - hulls[number][:2]))
     assert len(less) > 20 and numpy.median(less) < 0.9
 
 
 def test_what_is_kept(data, samples):
-    """By the box made anew, and its share of the box about the whole shape."""
+    """Decided by the recomputed box, and its fraction of the box around the whole shape."""
     steps, seen = [T.RandomResizedCrop(60, (0.2, 0.7))], [0, 0]
     for index, row in rows(data, stored_columns(steps, min_visibility=0.5)):
         for number in range(SHAPES):
@@ -154,7 +154,7 @@ def test_what_is_kept(data, samples):
 
 
 def test_at_least_one(data):
-    """Drawn again until a shape is seen, and not just its box."""
+    """Drawn again until a shape is visible, and not just its box."""
     columns = stored_columns([T.RandomResizedCrop(40, (0.002, 0.003))])
     columns["boxes"] = C.Boxes(length=SHAPES, shapes="shapes", at_least_one=True)
     plain = stored_columns([T.RandomResizedCrop(40, (0.002, 0.003))])
@@ -163,7 +163,7 @@ def test_at_least_one(data):
 
 
 def test_without_shapes(tmp_path, samples):
-    """A box whose object has none is moved; shapes that are not as many as boxes are a bad sample."""
+    """A box whose object has no shape is moved itself; if the numbers of shapes and boxes differ, the sample is bad."""
     s = samples[0] | {"shapes": [None, [], *samples[0]["shapes"][2:]]}
     data = write(tmp_path / "d", [s])
     columns = stored_columns([T.Resize((77, 55))]) | {"moved": C.Boxes("boxes", length=SHAPES, min_size=0, min_area=0)}
@@ -190,7 +190,7 @@ def test_missing_shapes(tmp_path, samples):
 
 
 def test_packed_text(tmp_path, samples):
-    """A text in a zstd frame is unpacked beside the picture, which stays as it is."""
+    """A text in a zstd frame is unpacked beside the image, which stays as stored."""
     s = samples[0] | {"shapes": [samples[0]["shapes"][0] * 40, *samples[0]["shapes"][1:]]}
     columns = stored_columns([T.RandomResizedCrop(60, (0.3, 0.9))])
     got = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks, maps of classes and instances of pictures that have several sizes in a batch, or those of its bucket: pixels say
-where they are from, so that masks are judged by the pictures."""
+"""Masks, class maps and instances of images with variable sizes, or bucket sizes, in a batch: pixels encode
+their origin, so the images judge the masks."""
 import json
 
 import numpy
@@ -36,7 +36,7 @@ def columns(image, **more):
 
 
 def fixed(data, row, steps):
-    """What belongs to a sample where all pictures have the size that this one came to, and nothing is drawn."""
+    """Returns the values of a sample when all images have the size that this one was resized to, without random draws."""
     one = sluice.Dataset(data).subset([row])
     with sluice.Loader(one, batch_size=1, columns=columns(C.Image(transform=steps)), exact=True, num_workers=1, **SMALL) as loader:
         (batch,) = loader
@@ -152,7 +152,7 @@ def test_pictures_without_objects_have_no_masks_of_their_size(samples, tmp_path,
 
 @pytest.mark.parametrize("sizes", ["padded", "ragged"])
 def test_masks_that_may_be_missing(samples, tmp_path, sizes):
-    """Zeros, of the picture's size: the largest one has none."""
+    """Zeros of the image's size: the largest image has no mask."""
     some = sorted((dict(s) for s in samples[:5]), key=lambda s: -s["image"].shape[0] * s["image"].shape[1])
     path = tmp_path / "packed"
     with sluice.Writer(path, {"image": "image", "mask": "image", "shapes": "text"}) as writer:
@@ -167,7 +167,7 @@ def test_masks_that_may_be_missing(samples, tmp_path, sizes):
 
 
 def test_masks_of_another_size_than_their_picture(samples, tmp_path):
-    """Of run lengths, which are no shape that could be scaled."""
+    """Run lengths, which cannot be scaled like shapes."""
     s = dict(samples[0])
     height, width = s["image"].shape[:2]
     for size, good in (([height, width], True), ([height, width + 1], False), ([width, height], height == width)):
@@ -186,7 +186,7 @@ def test_masks_of_another_size_than_their_picture(samples, tmp_path):
 
 
 def test_depth_is_between_pixels(data):
-    """Bilinear, of floats."""
+    """Bilinear interpolation of floats."""
     steps = [T.RandomShortestSize([25], 60)]
     image = C.Image("image", transform=steps, sizes="padded", max_size=60)
     for batch in sluice.Loader(data, 6, columns={"image": image, "map": C.Mask("mask", interpolation="bilinear", dtype="float32", fill=-2)}):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets of torch and torchvision, against what they themselves give sample by sample."""
+"""Datasets of torch and torchvision, compared sample by sample with their own output."""
 import json
 import random
 import sys
@@ -21,7 +21,7 @@ CROP = T.CenterCrop(16)
 
 
 def numbers_of(dataset, **how):
-    """The labels and pixels of all samples, as a loader gives them in order."""
+    """Returns the labels and pixels of all samples, in a loader's order."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with sluice.Loader(dataset, batch_size=4, transform=CROP, **how) as loader:
@@ -30,7 +30,7 @@ def numbers_of(dataset, **how):
 
 
 def cut(picture):
-    """What CROP makes of a picture of PIL."""
+    """Returns CROP applied to a PIL image."""
     left, top = round((picture.width - 16) / 2), round((picture.height - 16) / 2)
     return numpy.asarray(picture.crop((left, top, left + 16, top + 16)))
 
@@ -48,7 +48,7 @@ def test_image_folder(photos):
 
 
 def test_samples_that_were_chosen(photos):
-    """Those that is_valid_file took, and a list of samples that the program changed."""
+    """The samples accepted by is_valid_file, and a list of samples that the program changed."""
     folder = vision.ImageFolder(str(photos), is_valid_file=lambda path: path.endswith("3.jpg"))
     assert len(folder) == 3
     same(folder, folder)
@@ -158,7 +158,7 @@ def test_voc(voc):
 
 
 class COCO:
-    """What torchvision asks of pycocotools."""
+    """The part of pycocotools that torchvision uses."""
 
     def __init__(self, path):
         self.dataset = json.loads(open(path).read())
@@ -186,7 +186,7 @@ def coco(tmp_path, monkeypatch):
     for number in range(6):
         name = f"{number:012}.jpg"
         Image.new("RGB", (32, 24), (9 * number, 0, 0)).save(tmp_path / "val2017" / name)
-        images.append({"file_name": name, "height": 24, "width": 32, "id": 10 + number * 7 % 6})  # not in the order of ids
+        images.append({"file_name": name, "height": 24, "width": 32, "id": 10 + number * 7 % 6})  # not in id order
         for box in range(number % 3):
             where = {"image_id": images[-1]["id"], "id": 10 * number + box}
             annotations.append({**where, "bbox": [box, 1, 3, 4 + number], "area": 9, "iscrowd": 0, "category_id": 1 + 2 * box})
@@ -232,7 +232,7 @@ def test_torch_is_not_imported(run_python, photos):
 
 
 def test_lists_of_datasets_are_told_to_be_joined(photos):
-    """Each error names the line, and the line does it."""
+    """Each error contains the line to write, and that line works."""
     folder, data = vision.ImageFolder(str(photos)), sluice.Dataset(photos)
     joined = r"for several datasets, write sluice\.concat\(\[first, second\]\)"
     for pair in ([folder, folder], [data, folder], (data, str(photos))):

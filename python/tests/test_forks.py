@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forked children of processes that write: they leave their parent's files alone, however they end, and wait for no
-thread that they do not have."""
+"""Forked children of writing processes leave their parent's files alone, however they end, and do not wait for
+threads that they do not have."""
 import os
 
 import pytest
 
-# A child that allocates while a lock of its parent's other thread is held: glibc's allocator is made for that.
+# A child that allocates while another thread of its parent holds a lock: glibc's allocator supports that.
 threads_allocate = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer's allocator is not")
 
 BEGIN = """
@@ -73,7 +73,7 @@ assert numbers(out) == [0, 1]
 
 
 def test_a_with_block_in_a_child(run_python, tmp_path):
-    """Left by sys.exit, and to its end."""
+    """Left through sys.exit, and normally."""
     done = run_python(
         BEGIN
         + """
@@ -121,7 +121,7 @@ assert numbers(out) == [0, 1]
 
 @threads_allocate
 def test_a_writer_that_another_thread_is_using(run_python, tmp_path):
-    """Its samples are large, so that children are forked in the middle of a call."""
+    """Its samples are large, so that children are forked during a call."""
     done = run_python(
         WRITER
         + """
@@ -147,7 +147,7 @@ assert numbers(out) == list(range(60)) and forks > 1
 
 @threads_allocate
 def test_children_that_exit_during_a_pack(run_python, photos, tmp_path):
-    """The list of bad samples is written by another thread."""
+    """Another thread writes the list of bad samples."""
     many = tmp_path / "many"
     many.mkdir()
     for folder in photos.iterdir():
@@ -181,7 +181,7 @@ for name in os.listdir(f"{out}/plain"):
 
 
 def test_progress_that_forks(run_python, photos, tmp_path):
-    """The child returns from it, to a call that its parent makes."""
+    """The child returns from it into a call made by its parent."""
     done = run_python(
         BEGIN
         + """
@@ -229,7 +229,7 @@ assert numbers(out) == [5]
 
 
 def test_a_child_waits_for_no_pack_of_its_parent(run_python, tmp_path):
-    """The parent's was stopped and is still at its last samples, which are large."""
+    """The parent's pack was stopped and still processes its last samples, which are large."""
     import numpy
     from PIL import Image
 
@@ -269,7 +269,7 @@ assert end(fork(work)) == 7
 
 
 def test_a_loader_that_another_thread_waits_for(run_python, photos, tmp_path):
-    """The lock by which threads take turns is held by one that the child does not have."""
+    """A thread that the child does not have holds the lock by which threads take turns."""
     done = run_python(
         BEGIN
         + """
@@ -318,7 +318,7 @@ assert [line.split()[0] for line in lines] == ["step", "wait"], lines
 
 
 def test_files_that_were_replaced(run_python, tmp_path):
-    """A child opens what its parent did, or says that it cannot."""
+    """A child opens the same files as its parent, or reports that it cannot."""
     done = run_python(
         BEGIN
         + """

@@ -17,7 +17,7 @@ def anchors(page):
 
 
 def links(page):
-    """Each relative link of a page: the file, and the anchor."""
+    """Returns each relative link of a page: the file, and the anchor."""
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         path, _, anchor = target.partition("#")
         if "://" not in target:
@@ -33,7 +33,7 @@ def test_the_first_example(tmp_path, monkeypatch):
 
 
 def test_a_section_for_each_format():
-    """The table of paths leads to a section of one shape: what it reads, an example, fields, limits."""
+    """The table of paths leads to sections of one shape: what the reader reads, an example, fields, limits."""
     rows = ENTRY.read_text().partition("| you have |")[2].partition("\n\n")[0]
     targets = dict.fromkeys(re.findall(r"\(formats/([a-z]+\.md)#([\w-]+)\)", rows))
     assert len(targets) >= 20
@@ -47,7 +47,7 @@ def test_a_section_for_each_format():
 
 @pytest.mark.parametrize("page", LINKING, ids=[str(page.relative_to(ROOT)) for page in LINKING])
 def test_links(page):
-    """From these pages, and to them."""
+    """Links from these pages, and to them."""
     for target, anchor in links(page):
         if page in PAGES or target in PAGES or "formats" in target.parts:
             assert target.exists(), target

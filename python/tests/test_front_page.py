@@ -49,7 +49,7 @@ def test_links_lead_somewhere():
 
 
 def test_three_lines_change(photos, tmp_path, monkeypatch):
-    """Both sides of the diff run, and give batches of the same shapes and labels; three lines differ."""
+    """Both sides of the diff run, and return batches of the same shapes and labels; three lines differ."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("torchvision")
     (lines,) = re.findall(r"^```diff\n(.*?)^```", README, re.MULTILINE | re.DOTALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of a loader in the dicts order=, limits= and io=: the same as by themselves."""
+"""Arguments of a loader in the dicts order=, limits= and io= work like separate ones."""
 import inspect
 
 import numpy

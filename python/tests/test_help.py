@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""help(sluice.Loader): its constructor fits a screen, and every argument is on one of two."""
+"""help(sluice.Loader): its constructor fits a screen, and two screens show every argument."""
 import inspect
 import pydoc
 import re
@@ -14,7 +14,7 @@ from sluice import _loader_options
 
 WIDTH, HEIGHT = 100, 60
 SHOWN = inspect.signature(_loader_options.shown).parameters
-# The function that takes the arguments, behind what named() makes of it.
+# The function that takes the arguments, without the wrapper of named().
 TAKEN = next(cell.cell_contents for cell in sluice.Loader.__init__.__closure__ if inspect.isfunction(cell.cell_contents))
 
 
@@ -23,7 +23,7 @@ def help_of(what):
 
 
 def lines(text):
-    """As a terminal shows them."""
+    """Returns the lines as a terminal shows them."""
     return sum(max(1, len(textwrap.wrap(line, WIDTH))) for line in text.splitlines())
 
 
@@ -41,7 +41,7 @@ def test_the_signature_is_short():
 
 @pytest.mark.parametrize("name", list(SHOWN)[:-1])
 def test_what_is_shown_is_true(name):
-    """Defaults and types are those of the function."""
+    """Defaults and types equal those of the function."""
     taken, shown = inspect.signature(TAKEN).parameters[name], SHOWN[name]
     assert (shown.default, shown.annotation, shown.kind) == (taken.default, taken.annotation, taken.kind)
 

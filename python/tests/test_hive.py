@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files in folders called KEY=VALUE, which are columns, as Hive, Spark and pandas write them."""
+"""Parquet files in folders named KEY=VALUE, whose keys are columns, as Hive, Spark and pandas write them."""
 import urllib.parse
 
 import parquets
@@ -41,7 +41,7 @@ def test_names_that_are_no_utf_8(tmp_path):
         write(tmp_path, folder.name, [1])
     data = sluice.Dataset(tmp_path)
     assert [name.encode("utf-8", "surrogateescape") for name in data.classes] == [b"", b"%GG%4", b"a%00b", b"\xfe", b"\xff"]
-    assert rows(data, "label") == [(1, 0), (1, 3), (1, 1), (1, 2), (1, 4)]  # in the order of paths
+    assert rows(data, "label") == [(1, 0), (1, 3), (1, 1), (1, 2), (1, 4)]  # in path order
 
 
 def test_several_keys(tmp_path):
@@ -82,7 +82,7 @@ def test_splits(tmp_path):
     data = sluice.Dataset(tmp_path, split="train")
     assert data.classes == ["cat", "dog"] and rows(data, "label", "split") == [(0, 0, "train"), (1, 1, "train")]
     assert [(left.reason, left.count) for left in data.left_out] == [("files of other splits", 2)]
-    assert rows(sluice.Dataset(tmp_path, split="val"), "label") == [(3, 1)]  # the classes are those of all splits
+    assert rows(sluice.Dataset(tmp_path, split="val"), "label") == [(3, 1)]  # the classes of all splits
     with pytest.raises(sluice.InvalidError, match='split "dev2": no such split: the splits are test, train, validation'):
         sluice.Dataset(tmp_path, split="dev2")
     write(tmp_path / "b", "label=cat", [1], name="train-0.parquet")

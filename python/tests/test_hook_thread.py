@@ -89,7 +89,7 @@ def test_an_error_comes_at_its_batch(data):
             seen.append(batch.index)
     assert seen == [0, 1, 2] and told.value.__notes__ == ["in batch_hook, called with batch 3 of epoch 0"]
     assert "tokenize" in "".join(traceback.format_exception(told.value)) and loader.remaining == BATCHES - 4
-    assert [batch.index for batch in iterator] == [4, 5, 6, 7, 8]  # the rest is there
+    assert [batch.index for batch in iterator] == [4, 5, 6, 7, 8]  # the remaining batches
     loader.batch_hook = lambda batch: batch.index
     assert list(loader) == list(range(BATCHES))
 
@@ -114,7 +114,7 @@ def test_what_a_hook_must_not_do(data):
     with pytest.raises(sluice.StateError, match="batch_hook cannot iterate its own loader: open another loader"):
         next(iterator)
     loader.batch_hook = lambda batch: list(other)
-    assert next(iterator) == list(range(BATCHES))  # the iteration goes on, and other loaders are allowed
+    assert next(iterator) == list(range(BATCHES))  # the iteration continues, and other loaders are allowed
     del iterator
     with pytest.raises((TypeError, ValueError), match="batch_hook_thread"):
         open_loader(data, batch_hook_thread="yes")
@@ -122,7 +122,7 @@ def test_what_a_hook_must_not_do(data):
 
 @pytest.mark.parametrize("kind", [ValueError, sluice.CanceledError])
 def test_an_error_leaves_no_cycle(data, kind):
-    class Failed(kind):  # to which a weak reference is possible
+    class Failed(kind):  # allows weak references
         pass
 
     def fail(batch):
@@ -190,13 +190,13 @@ def test_set_epoch_before_the_first_batch(data):
 
 
 def test_set_epoch_while_a_batch_is_given(data, monkeypatch):
-    """Of another thread, between the loop's look at the iteration and its note of the place."""
+    """Another thread calls it after the loop has checked the iteration and before it records the position."""
     from sluice._hooking import Ahead
 
     def look(self, loader):
         end_if_elsewhere(self, loader)
         calls.append(1)
-        if len(calls) == 4:  # two of each batch
+        if len(calls) == 4:  # two calls per batch
             there = threading.Thread(target=loader.set_epoch, args=[4])
             there.start()
             there.join()

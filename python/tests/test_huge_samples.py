@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples that are larger than any can be, 2^31 - 1 bytes, in sparse files: said where the index is, and never read."""
+"""Samples above the maximum size, 2^31 - 1 bytes, in sparse files: reported when the file is indexed, and never read."""
 import gzip
 import struct
 import tarfile
@@ -28,7 +28,7 @@ def padded(size):
 
 
 def tar(path, members, format=tarfile.USTAR_FORMAT, pax_size=False):
-    """The members are holes. Returns where each begins."""
+    """The members are holes. Returns the start of each."""
     begins = []
     with open(path, "wb") as file:
         for name, size in members:
@@ -55,7 +55,7 @@ def refused(path, offset, *words):
 @pytest.mark.parametrize(
     "size,format,pax",
     [
-        (MOST - BLOCK + 1, tarfile.USTAR_FORMAT, False),  # its header is the sample's, too
+        (MOST - BLOCK + 1, tarfile.USTAR_FORMAT, False),  # its header belongs to the sample, too
         (MOST + 1, tarfile.GNU_FORMAT, False),
         (2**32 - 1, tarfile.USTAR_FORMAT, False),
         (2**32 + 7, tarfile.USTAR_FORMAT, False),
@@ -75,7 +75,7 @@ def test_several_members(tmp_path):
     path = tmp_path / "a.tar"
     begins = tar(path, [("0.a", 2**30), ("0.b", 2**29), ("0.c", 2**29), ("1.a", 5)])
     refused(path, begins[2], '"0.c"')
-    # what lies between them is read with them
+    # data between them are read with them
     begins = tar(path, [("0.a", 10), ("README", 2**31), ("0.b", 10)])
     refused(path, begins[2], '"0.b"')
     tar(path, [("0.a", 10), ("README", 2**33), ("1.b", 10)], tarfile.GNU_FORMAT)
@@ -89,7 +89,7 @@ def test_as_large_as_can_be(tmp_path):
 
 
 def zeros(size, kind):
-    """So many zeros, compressed, as members or frames of 64 MiB."""
+    """Returns compressed zeros, as members or frames of 64 MiB."""
     part = bytes(2**26)
     compress = {"gz": lambda data: gzip.compress(data, 1), "zst": zstds.compress}[kind]
     return compress(part) * (size // len(part)) + compress(bytes(size % len(part)))
@@ -108,7 +108,7 @@ def test_compressed(tmp_path, kind):
 
 
 def test_tars_with_indexes(tmp_path, cache):
-    """DALI's; it is taken without a walk, and says the same."""
+    """DALI's index replaces a walk, and reports the same."""
     path = tmp_path / "a.tar"
     tar(path, [("0.bin", 10), ("1.bin", 2**31)])
     with tarfile.open(path) as archive:
@@ -120,7 +120,7 @@ def test_tars_with_indexes(tmp_path, cache):
 
 @pytest.mark.parametrize("size", [MOST - 15, 2**32 + 7])
 def test_tfrecords(tmp_path, size):
-    """A good one before it and one behind it: no reader gets at them."""
+    """A good sample before it and one after it: no reader reaches them."""
     path = tmp_path / "a.tfrecord"
     good = tfrecords.record(tfrecords.example({"n": [1]}))
     with open(path, "wb") as file:
@@ -133,7 +133,7 @@ def test_tfrecords(tmp_path, size):
 
 @pytest.mark.parametrize("size", [2**31, 2**32 + 5])
 def test_arrow(tmp_path, size):
-    """A bad sample among good ones: the others can be read."""
+    """One bad sample among good ones: the others can be read."""
     path = tmp_path / "a.arrow"
     arrows.write_stream(path, {"n": Column("int64", [4, 5]), "a": Column("large_binary", [b"12345", bytes(5003)])}, end=False)
     data = bytearray(path.read_bytes())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C takes effect within a second, whatever is being read: each kind of hostile or very large data, with each command of the tool that reads it,
-and with opening, verifying, packing and unpacking in Python. Nothing is left behind then either: the threads of the library are gone. Machines of
-tests are busy, so five seconds of CPU are allowed, as some builds have sanitizers, and a minute on the clock for waits; the work itself would take
-much more."""
+"""Ctrl-C takes effect within a second, regardless of the data: each kind of hostile or very large data, with each command of the tool that reads it,
+and with opening, verifying, packing and unpacking in Python. The library's threads are gone afterwards, too.
+Machines of tests are busy, so five seconds of CPU are allowed, as some builds have sanitizers, and a minute on the clock for waits; the work itself
+would take much longer."""
 import contextlib
 import functools
 import gzip
@@ -31,10 +31,10 @@ TOOL = pathlib.Path(os.environ.get("SLUICE_TOOL") or pathlib.Path(sluice.__file_
 MOST = 5.0
 NO_TIME = (0.0, 0.0)
 LONGEST = {"took": 0.0, "what": ""}
-ENDED = []  # commands that a signal ended
+ENDED = []  # commands that were ended by a signal
 
 
-# ---- what is read ----
+# ---- data ----
 
 
 @functools.lru_cache
@@ -54,7 +54,7 @@ def pngs_with_more_behind(path):
 
 
 def one_row(path):
-    """Of a hundred million pixels each."""
+    """Images of a hundred million pixels in one row."""
     return pictures(path, *[png(99_000_000, 1)] * 4)
 
 
@@ -66,7 +66,7 @@ def progressive_jpegs(path):
 
 
 def scans_without_end(path):
-    """The last scan of a progressive picture, hundreds of times."""
+    """Repeats the last scan of a progressive image hundreds of times."""
     data = progressive_jpegs(path)
     whole = (data / "a" / "0.jpg").read_bytes()
     last = whole.rindex(b"\xff\xda")
@@ -101,7 +101,7 @@ def gzip_bomb(path):
 
 
 def long_tar(path):
-    """Many small members, in a file that is sparse between them."""
+    """Many small members, in a sparse file."""
     path.mkdir()
     picture = png(8, 8)
     head = head_of_member("00000000.png", len(picture))  # tarfile takes a second for all of them
@@ -115,7 +115,7 @@ def long_tar(path):
 
 
 def npz_bomb(path):
-    """Members of half a GiB of zeros each, which a few hundred KiB unpack to."""
+    """Members of half a GiB of zeros each, unpacked from a few hundred KiB."""
     path.mkdir()
     rows = 1 << 29
     head = b"{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 1024), }" % (rows >> 10)
@@ -182,7 +182,7 @@ def many_folders(path):
 
 
 def pipes(path):
-    """Nobody writes to them."""
+    """Pipes without a writer."""
     (path / "a").mkdir(parents=True)
     for number in range(3):
         os.mkfifo(path / "a" / f"{number}.png")
@@ -198,7 +198,7 @@ def shapes_of_run_lengths(path):
 
 
 def large_values(path):
-    """Of numbers that are compressed as they are packed, and that a frame unpacks to."""
+    """Large samples of numbers: compressed when packed, and unpacked from their frames."""
     numbers = numpy.random.default_rng(2).integers(0, 7, 30_000_000, dtype=numpy.uint8)
     return packed(path / "d", {"x": ("tensor", "uint8", (0,))}, *[{"x": numbers}] * 2)
 
@@ -237,7 +237,7 @@ def note(took, what):
 
 
 def some(things, name, first=0):
-    """Half of them, with a sanitizer a third: other ones for each kind that is read."""
+    """Returns half of `things`, a third with a sanitizer: a different selection for each kind of data."""
     kind = [make.__name__ for make in KINDS].index(name) + first
     return list(things)[kind % amount(2, 3) :: amount(2, 3)]
 
@@ -257,7 +257,7 @@ def commands(path, to):
 
 
 def cpu_of(pid):
-    """Seconds of CPU that a process, which may be over, has used."""
+    """Returns the CPU seconds that a process, which may have ended, has used."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -274,11 +274,11 @@ def killed_after(process, seconds):
 
 
 def interrupt(command, delay):
-    """(exit code, seconds that it took to end, of CPU and on the clock)."""
+    """Returns (exit code, seconds until it ended, of CPU and on the clock)."""
     process = subprocess.Popen([TOOL, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(delay)
     cpu, clock = cpu_of(process.pid), time.monotonic()
-    os.kill(process.pid, signal.SIGINT)  # or it is over, and not waited for yet
+    os.kill(process.pid, signal.SIGINT)  # the process may have ended already, and is not reaped yet
     with killed_after(process, 300):
         used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(used[1])
@@ -293,7 +293,7 @@ def test_the_tool(hostile, tmp_path):
         note(took, f"sluice {command[0]} of {name}")
         if code in (130, -signal.SIGINT):
             ENDED.append(name)
-        else:  # a signal is too late where it comes as the command ends anyway
+        else:  # a signal is too late if it arrives while the command ends
             assert code in (0, 1, 2, 3), f"sluice {command[0]} of {name}: exit code {code}"
 
 
@@ -305,7 +305,7 @@ def threads():
 
 
 def wait_for_end(before, what):
-    """Until the call that was abandoned is over, too."""
+    """Waits until the abandoned call has ended, too."""
     watch = stopwatch.Stopwatch()
     while threads() - before:
         assert watch.seconds()[1] < stopwatch.PATIENCE, f"{what}: threads are left"
@@ -314,7 +314,7 @@ def wait_for_end(before, what):
 
 
 def interrupt_call(call, delay):
-    """Whether it was interrupted, and the seconds from then on, of CPU and on the clock; it may be over before, or fail."""
+    """Returns whether the call was interrupted, and the seconds since then, of CPU and on the clock; it may end earlier, or fail."""
     watches = []
 
     def send():
@@ -354,7 +354,7 @@ def test_python(hostile, tmp_path):
     data = opened(path)
     if data is None:
         return
-    calls = {  # of each kind those of verify, pack and unpack that the tool is not interrupted at: see `commands`
+    calls = {  # the calls of verify, pack and unpack that the tool is not interrupted in, for each kind: see `commands`
         "pack": lambda: sluice.pack(data, tmp_path / "packed", zstd=19, progress=False),
         "verify": lambda: data.verify(decode=True, progress=False),
         "pack with smaller pictures": lambda: sluice.pack(data, tmp_path / "smaller", max_side=5000, progress=False),
@@ -368,7 +368,7 @@ def test_python(hostile, tmp_path):
 
 
 def test_unpacked_folder(tmp_path):
-    """Opening that unpacks, alone and where another process is at it."""
+    """Interrupts an opening that unpacks, alone and while another process unpacks."""
     path = gzip_bomb(tmp_path / "x")
     before = threads()
     for delay in (0.05, 0.5):
@@ -380,7 +380,7 @@ def test_unpacked_folder(tmp_path):
 
 
 def test_many_packed_files(tmp_path):
-    """More than are unpacked at once: each thread that waits for its turn ends, too."""
+    """More files than are unpacked at once: threads that wait for their turn end, too."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         for number in range(2000):
