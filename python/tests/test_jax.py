@@ -18,7 +18,7 @@ SAMPLES = 33
 
 
 class Array:
-    """What a process has of a global array."""
+    """The part of a global array that a process has."""
 
     def __init__(self, sharding, local):
         assert isinstance(local, numpy.ndarray)

@@ -20,14 +20,14 @@ SAMPLES = 33
 
 
 class PyDataset:
-    """What Keras has of keras.utils.PyDataset before the adapter reads it."""
+    """keras.utils.PyDataset, reduced to its constructor."""
 
     def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
-        assert workers == 1 and not use_multiprocessing  # else other threads or processes ask for batches
+        assert workers == 1 and not use_multiprocessing  # otherwise other threads or processes request batches
 
 
 class Adapter:
-    """One epoch iterator of fit, or of all validations of a fit: a pass is begun at first, after building, and in each validation."""
+    """One epoch iterator of fit, or of all validations of a fit: a pass begins first, after building, and in each validation."""
 
     def __init__(self, feed, steps=None):
         self.feed, self.steps, self.current = feed, steps, None
@@ -92,7 +92,7 @@ def rows(path, epochs, **options):
 def test_training(seat, path, epochs, steps):
     loader = open_loader(path)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # what Keras keeps are copies: the loader's memory stays free
+        warnings.simplefilter("error")  # Keras keeps copies only: the loader's memory stays free
         adapter = Adapter(seat.feed(loader, epochs), steps)
         adapter.build()
         assert [[numbers(batch) for batch in adapter.epoch()] for _ in range(3)] == rows(path, 3)
@@ -118,7 +118,7 @@ def test_epochs_of_fewer_steps(seat, path):
 
 @pytest.mark.parametrize("epochs, steps", [(None, 2), (1, None)])
 def test_short_passes_do_not_repeat_forever(seat, path, epochs, steps):
-    """A pass of as many batches as Keras reads to learn their shapes."""
+    """A pass with as many batches as Keras reads to learn their shapes."""
     feed, taken = seat.feed(open_loader(path, batch_size=17), epochs), []
     for _ in range(8):  # fit, again and again
         taken += [sum((numbers(batch) for batch in Adapter(feed, steps).epoch()), [])]
@@ -147,7 +147,7 @@ def test_a_loader_that_goes_on(seat, path):
 @pytest.mark.parametrize("peeked", [0, 1, 2])
 @pytest.mark.parametrize("move", [lambda loader, epoch: loader.set_epoch(epoch), lambda loader, epoch: loader.load_state_dict(loader.state_at(epoch, 0))])
 def test_a_loader_that_is_moved(seat, path, peeked, move):
-    """Before fit, after Keras read ahead, and by a callback at the beginning of each epoch."""
+    """Before fit, after Keras has read ahead, and in a callback at the beginning of each epoch."""
     loader, expected = open_loader(path), rows(path, 7)
     feed = seat.feed(loader, 1)
     for epoch in 5, 0, 1, 2, 6, 6:
@@ -161,7 +161,7 @@ def test_a_loader_that_is_moved_inside_a_pass(seat, path):
     loader, expected = open_loader(path), rows(path, 7)
     feed = seat.feed(loader, 1)
     numbers(feed[0]), numbers(feed[1]), numbers(feed[0])
-    loader.set_epoch(5)  # batch 1 is kept, of another epoch
+    loader.set_epoch(5)  # batch 1, which is kept, belongs to another epoch
     assert [numbers(feed[index]) for index in range(1, 9)] == expected[5][:8]
     assert [numbers(batch) for batch in Adapter(feed).epoch()] == expected[6]
 
@@ -218,7 +218,7 @@ def test_a_given_number_of_epochs(seat, path):
     with pytest.raises(sluice.StateError, match="was given to sluice.keras.feed before"):
         seat.feed(loader)
     assert sum(len(numbers(batch)) for batch in feed) == 2 * SAMPLES
-    assert sum(1 for _ in seat.feed(loader, 1)) == 9 and loader.epoch == 3  # it is free again
+    assert sum(1 for _ in seat.feed(loader, 1)) == 9 and loader.epoch == 3  # the loader is free again
 
 
 def test_a_feed_that_only_a_cycle_holds(seat, path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images beside a list of their labels: the list is opened, or the folder is refused with the list's name."""
+"""Images beside a list of their labels: the list is opened, or the error for the folder names the list."""
 import hashlib
 import json
 import warnings
@@ -16,12 +16,12 @@ def pictures(folder, count=6, name="{}.jpg"):
 
 
 def labels_of(data):
-    """Of each picture, by its name alone."""
+    """Returns the label of each image, by its bare name."""
     return {sample["key"].rsplit("/", 1)[-1]: sample["label"] for sample in data}
 
 
 def opened(path, **options):
-    """Without a warning."""
+    """Opens the dataset; fails on a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return sluice.Dataset(path, **options)
@@ -65,7 +65,7 @@ def test_images_that_a_list_lacks_are_counted(tmp_path):
     with pytest.warns(UserWarning, match="3 left out: images that train.csv does not list, the first images/[234].jpg"):
         data = sluice.Dataset(tmp_path)
     assert len(data) == 3 and [(entry.count, entry.images) for entry in data.left_out] == [(3, True)]
-    assert len(opened(tmp_path / "train.csv")) == 3  # who names the list knows
+    assert len(opened(tmp_path / "train.csv")) == 3  # the list was named by the caller
 
 
 @pytest.mark.parametrize("name", ["metadata.csv", "metadata.jsonl"])
@@ -80,7 +80,7 @@ def test_metadata_that_lists_too_few(tmp_path, name):
 
 
 def test_the_folder_of_the_list_comes_first(tmp_path):
-    """The same names in several folders: the one that is called as the table is; else they are refused."""
+    """If several folders contain the names, the folder named like the table is used; otherwise opening fails."""
     pictures(tmp_path / "train")
     pictures(tmp_path / "test")
     rows = "image_id,label\n" + "".join(f"{i}.jpg,{i}\n" for i in NUMBERS)
@@ -91,7 +91,7 @@ def test_the_folder_of_the_list_comes_first(tmp_path):
 
 
 def test_paths_that_lead_nowhere_stay(tmp_path):
-    """Pictures that are missing are bad samples, which name their paths."""
+    """Missing images are bad samples, whose errors name their paths."""
     text(tmp_path / "a.csv", "path,label\n0.jpg,1\n1.jpg,2\n")
     data = opened(tmp_path / "a.csv")
     assert len(data) == 2
@@ -111,13 +111,13 @@ def test_stylegan(tmp_path):
     text(tmp_path / "dataset.json", json.dumps({"labels": [[name, [0.0, 1.0]] for name in names]}))
     assert opened(tmp_path)[0]["label"].tolist() == [0.0, 1.0]
     text(tmp_path / "dataset.json", json.dumps({"labels": None}))
-    data = sluice.Dataset(tmp_path)  # folders of it are no classes
+    data = sluice.Dataset(tmp_path)  # its folders are not classes
     assert list(data.fields) == ["image", "key"] and len(data) == 6 and "dataset.json" in data.description
     text(tmp_path / "dataset.json", json.dumps({"labels": [["a.png", 1], ["b.png"]]}))
     refused(tmp_path, 'element 1 of "labels"', error=sluice.CorruptError)
 
 
-# ---- lists that cannot ----
+# ---- unreadable lists ----
 
 LINES = [(f"{i}.jpg", i + 3) for i in NUMBERS]
 UNREADABLE = {
@@ -147,7 +147,7 @@ def test_a_list_that_cannot_be_read_is_named(tmp_path, name, below, encoding):
     assert "write" in said or "first line" in said, said
 
 
-# ---- lists that call the images otherwise ----
+# ---- lists with other image names ----
 
 COUNT = 20
 PADDED = [f"{i:02}.jpg" for i in range(COUNT)]
@@ -214,7 +214,7 @@ def test_what_may_be_labels_is_said(tmp_path, name, below):
 
 
 def test_lists_among_many_texts(tmp_path):
-    """Captions of single images hide no list."""
+    """Captions of single images do not hide a list."""
     pictures(tmp_path, 40, "{:02}.jpg")
     for i in range(40):
         text(tmp_path / f"note-{i:02}.txt", "a photo\n")
@@ -229,7 +229,7 @@ def test_lists_among_many_texts(tmp_path):
 @pytest.mark.parametrize("ending", ["", ".jpg"])
 @pytest.mark.parametrize("folders", [("part_1", "part_2"), ("0", "1"), ("a/images", "b/images")])
 def test_a_list_of_images_in_several_folders(tmp_path, ending, folders):
-    """Folders are classes, or the list says what is: that is not guessed."""
+    """The folders may be classes, or the list may have the labels: this is not guessed."""
     for i in range(COUNT):
         photo(tmp_path / folders[i % 2] / f"x{i}.jpg")
     rows = [f"L{i},x{i}{ending},{'melanoma' if i % 3 else 'nevus'}\n" for i in range(COUNT)]
@@ -237,7 +237,7 @@ def test_a_list_of_images_in_several_folders(tmp_path, ending, folders):
     refused(tmp_path, "HAM_metadata.csv", "labels are ambiguous: the folder names, or the entries", f"{folders[0]}/x")
     rows = [f"x{i}{ending},{folders[i % 2].split('/')[0]}\n" for i in range(COUNT)]
     text(tmp_path / "HAM_metadata.csv", "image_id,dx\n" + "".join(rows))
-    assert sluice.Dataset(tmp_path).classes == [folder.split("/")[0] for folder in folders]  # it says the same
+    assert sluice.Dataset(tmp_path).classes == [folder.split("/")[0] for folder in folders]  # the list agrees
 
 
 # ---- beside other annotations ----
@@ -297,7 +297,7 @@ def test_lists_beside_annotations_are_said(tmp_path, kind, name):
 
 @pytest.mark.parametrize("names", ["{}.jpg", "images/{}.jpg", "thumbs/{}.jpg"])
 def test_coco_beside_several_folders_of_images(tmp_path, names):
-    """Its names decide which of them it means."""
+    """The names in COCO's file decide which of the folders it describes."""
     for i, folder in enumerate(("images", "thumbs")):
         for k in NUMBERS:
             photo(tmp_path / folder / f"{k}.jpg", 10 * i + k)
@@ -307,7 +307,7 @@ def test_coco_beside_several_folders_of_images(tmp_path, names):
     assert data.format == "coco" and len(data) == 6
     assert bytes(data[3]["image"]) == (tmp_path / folder / "3.jpg").read_bytes()
     (tmp_path / "classes").mkdir()
-    for folder_of in ("images", "thumbs"):  # without a folder that is called as those of images are
+    for folder_of in ("images", "thumbs"):  # no folder has a usual name of image folders
         (tmp_path / folder_of).rename(tmp_path / "classes" / folder_of.replace("images", "cat"))
     (tmp_path / "instances.json").rename(tmp_path / "classes/instances.json")
     with pytest.warns(UserWarning, match="instances.json: it contains annotations of images and was not read"):
@@ -322,7 +322,7 @@ def test_several_lists(tmp_path):
     assert len(opened(tmp_path / "train.csv")) == 6
 
 
-# ---- what is no list of labels ----
+# ---- files that are not lists of labels ----
 
 HARMLESS = {
     "README.md": "Look at images/0.jpg, 1.jpg, 2.jpg, 3.jpg and 4.jpg, 5.jpg first.\n",
@@ -356,7 +356,7 @@ def test_names_alone_are_said(tmp_path):
 
 
 def test_class_folders_stay(tmp_path):
-    """Names of class folders are labels; that a list says something of their images is said."""
+    """Names of class folders are the labels; a warning reports a list that describes their images."""
     for name in ("cat", "dog"):
         pictures(tmp_path / name)
     for name in HARMLESS:
@@ -409,7 +409,7 @@ def test_lists_in_the_order_of_images_are_said(tmp_path, name, below):
 
 
 def test_a_list_of_rows_beside_one_class(tmp_path):
-    """Data of another format are not passed over."""
+    """Data of another format are not silently skipped."""
     numpy = pytest.importorskip("numpy")
     pictures(tmp_path / "images")
     numpy.save(tmp_path / "labels.npy", numpy.arange(6))
@@ -417,7 +417,7 @@ def test_a_list_of_rows_beside_one_class(tmp_path):
 
 
 def test_a_table_beside_splits(tmp_path):
-    """What it says of the images of a split is not lost without a word."""
+    """Its labels of a split's images are not silently ignored."""
     for split in ("train", "test"):
         pictures(tmp_path / split, 3, split + "{}.jpg")
     (tmp_path / "train.csv").write_text("id,label\n" + "".join(f"train{i},{i}\n" for i in range(3)))
@@ -427,7 +427,7 @@ def test_a_table_beside_splits(tmp_path):
 
 
 def test_a_log_beside_pictures(tmp_path):
-    """A text that names the pictures may be captions, so it is refused, with a way to open them; a .log never is a list."""
+    """A text that names the images may be captions, so opening fails and explains how to open them; a .log is never a list."""
     pictures(tmp_path)
     text(tmp_path / "log.txt", "started\n" + "".join(f"{i}.jpg resized in {i} ms\n" for i in range(6)))
     refused(tmp_path, "log.txt", "file_name,label", "or move it elsewhere to open the images alone")
@@ -437,7 +437,7 @@ def test_a_log_beside_pictures(tmp_path):
 
 
 def test_tables_beside_a_doubled_folder(tmp_path):
-    """CelebA's archive, unpacked into a folder of its name: the table finds its pictures."""
+    """CelebA's archive, unpacked into a folder of the same name: the table finds its images."""
     pictures(tmp_path / "img_align_celeba/img_align_celeba", 6, "00000{}.jpg")
     text(tmp_path / "list_eval_partition.csv", "image_id,partition\n" + "".join(f"00000{i}.jpg,{i % 3}\n" for i in range(6)))
     data = sluice.Dataset(tmp_path / "list_eval_partition.csv")
@@ -453,7 +453,7 @@ def write_splits(root, splits, name="label"):
 
 @pytest.mark.parametrize("name, fields", [("label", None), ("breed", {"image": "file_name", "label": "breed"})])
 def test_text_labels_of_splits_are_numbered_together(tmp_path, name, fields):
-    """Over the texts in the tables of all splits, sorted; labels that are numbers are the same everywhere."""
+    """Numbered over the sorted texts in the tables of all splits; numeric labels are the same everywhere."""
     splits = {"train": ["dog", "cat", "dog"], "val": ["dog", "zebra", "ant"], "test": ["dog"]}
     write_splits(tmp_path, splits, name)
     wanted = sorted(set(sum(splits.values(), [])))
@@ -473,7 +473,7 @@ def test_numbers_of_splits_stay(tmp_path):
 
 
 def test_a_split_that_cannot_be_opened_beside_text_labels(tmp_path):
-    """Its texts may be missing, which is said; one without labels has none."""
+    """Its texts may be missing, and a warning says so; a split without labels has none."""
     write_splits(tmp_path, {"train": ["dog", "cat"], "val": ["zebra"]})
     pictures(tmp_path / "test", 2)
     assert list(opened(tmp_path, split="train").classes) == ["cat", "dog", "zebra"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets with other classes, joined by the names of these: against what each sample's class was called before."""
+"""Datasets with different classes, joined by class name: compared with the name of each sample's class before."""
 import io
 import pickle
 import random
@@ -14,7 +14,7 @@ MISSING = object()
 
 
 def shards(path, classes, labels):
-    """A number for each sample, and its label; a sample of None has none."""
+    """Writes a number and a label for each sample; None: no label."""
     with sluice.Writer(path, fields={"number": "int", "label": "int"}, classes=classes) as writer:
         for number, label in enumerate(labels):
             writer.add(number=number, label=label)
@@ -40,7 +40,7 @@ def tar(path, labels):
 
 
 def names(data):
-    """What the class of each sample is called; None: no class; MISSING: no label."""
+    """Returns the class name of each sample; None: no class; MISSING: no label."""
     found = [sample["label"] for sample in data]
     return [MISSING if label is None else None if label == -1 else data.classes[label] for label in found]
 
@@ -67,7 +67,7 @@ def test_without_a_word_other_classes_are_refused(pets, birds):
 
 def test_a_union_keeps_every_class(pets, birds):
     data = sluice.concat([pets, birds], labels="union")
-    assert data.classes == ["cat", "dog", "emu"]  # as they first appear: the first dataset's numbers stay
+    assert data.classes == ["cat", "dog", "emu"]  # in order of first appearance: the first dataset's numbers stay
     assert names(data) == names(pets) + names(birds)
     assert data.numbers("label") == [0, 1, 1, -1, 0, 0, 1, 2, None, 2]
     assert sluice.concat([birds, pets], labels="union").classes == ["dog", "emu", "cat"]
@@ -149,7 +149,7 @@ def test_names_that_differ_in_case_only(pets, tmp_path):
     greek = shards(tmp_path / "greek", ["ΛΥΚΟΣ"], [0]), shards(tmp_path / "small", ["λυκοσ"], [0])
     with pytest.raises(sluice.InvalidError, match="differ only in case"):
         sluice.mix(greek, labels="union")
-    # What one dataset has both of, or was asked for by name, is meant.
+    # Names that differ only in case within one dataset, or that are listed explicitly, are intended.
     both = shards(tmp_path / "both", ["Cat", "cat"], [0, 1])
     assert sluice.concat([both, shards(tmp_path / "more", ["emu"], [0])], labels="union").classes == ["Cat", "cat", "emu"]
     assert sluice.concat([pets, other], labels=["cat", "dog", "Cat", "emu"]).classes == ["cat", "dog", "Cat", "emu"]
@@ -157,7 +157,7 @@ def test_names_that_differ_in_case_only(pets, tmp_path):
 
 def test_labels_without_names(pets, tmp_path):
     plain = shards(tmp_path / "plain", [], [0, 7, -1, 1])
-    assert (pets + plain).classes == ["cat", "dog"]  # as ever: numbers are those of the others
+    assert (pets + plain).classes == ["cat", "dog"]  # unchanged: the numbers are those of the other datasets
     with pytest.raises(sluice.InvalidError, match="classes of dataset 2 have no names"):
         sluice.concat([shards(tmp_path / "cow", ["cow"], [0]), plain, pets], labels="union")
     data = sluice.concat([pets, plain], labels={0: "dog", "7": "cow", 1: None})
@@ -186,14 +186,14 @@ def test_joined_ones_joined_again(pets, birds, tmp_path):
     later = sluice.concat([sluice.concat([pets, birds], labels="union"), cows], labels="union")
     assert later.classes == at_once.classes and names(later) == names(at_once)
     assert later.fingerprint == at_once.fingerprint
-    # Of parts without a name of their own, which went by those of the others.
+    # Parts without class names take those of the others.
     plain = shards(tmp_path / "plain", [], [1, 2])
     nested = sluice.concat([birds + plain, cows, pets], labels="union")
     assert names(nested) == names(birds) + ["emu", "cat"] + names(cows) + names(pets)
     beyond = shards(tmp_path / "beyond", [], [3])
-    with pytest.raises(sluice.CorruptError):  # none of the birds, though the union has a fourth class
+    with pytest.raises(sluice.CorruptError):  # none of the birds, although the union has a fourth class
         sluice.concat([birds + beyond, cows], labels="union")[5]
-    # The same files with other numbers are other classes, also where nothing but numbers differ.
+    # The same files with other numbers have other classes, even if only the numbers differ.
     turned = sluice.concat([pets], labels=["dog", "cat"])
     for data in (turned, turned[:3], turned.subset([1, 0])):
         with pytest.raises(sluice.InvalidError, match="class 0 is named"):
@@ -255,7 +255,7 @@ def test_without_labels_there_is_nothing_to_number(pets, birds, tmp_path):
 
 
 def test_many_at_random(tmp_path):
-    """Classes of any number, order and overlap, in a join of any shape."""
+    """Random numbers of classes, orders and overlaps, in joins of any shape."""
     random.seed(5)
     words = [f"w{number}" for number in range(12)]
     datasets = []
@@ -268,7 +268,7 @@ def test_many_at_random(tmp_path):
         chosen = [random.choice(datasets) for _ in range(random.randint(1, 6))]
         expected = [name for data in chosen for name in known[id(data)]]
         parts = list(chosen)
-        while len(parts) > 1:  # joined two or three at a time, somewhere
+        while len(parts) > 1:  # joins two or three at a time, at random positions
             at = random.randrange(len(parts) - 1)
             parts[at : at + 2] = [sluice.concat(parts[at : at + 2], labels="union")]
             if random.random() < 0.3:
@@ -278,7 +278,7 @@ def test_many_at_random(tmp_path):
         assert list(parts[0].classes) == list(dict.fromkeys(order))
 
 
-# ---- adding to what is packed ----
+# ---- adding to packed datasets ----
 
 
 def test_adding_other_classes(pets, birds, tmp_path):
@@ -295,9 +295,9 @@ def test_adding_other_classes(pets, birds, tmp_path):
     data = sluice.Dataset(packed)
     assert data.classes == ["cat", "dog", "emu"] and names(data) == names(pets) + names(birds)
     assert data.verify().findings == []
-    assert (packed / "shard-000000.sluice").read_bytes() == before  # what is there is not written anew
+    assert (packed / "shard-000000.sluice").read_bytes() == before  # existing shards are not rewritten
     assert sluice.Dataset(packed / "shard-000000.sluice").classes == ["cat", "dog"]
-    # Then others, in parts, and the same ones once more.
+    # Then other ones, in parts, and the same ones again.
     cows = shards(tmp_path / "cows", ["cow", "Emu"], [0, 1, 1, 0])
     with pytest.raises(sluice.InvalidError, match='"emu" and "Emu".*differ only in case'):
         sluice.pack(cows, packed, append=True, labels="union", **options)
@@ -316,7 +316,7 @@ def test_adding_other_classes(pets, birds, tmp_path):
 
 
 def test_what_was_packed_before_is_held_against_the_classes(pets, birds, tmp_path):
-    """A shard with fewer classes has the first ones, or it is not this dataset's."""
+    """A shard with fewer classes has the first ones, or it belongs to another dataset."""
     packed, other = tmp_path / "packed", tmp_path / "other"
     options = {"keep_order": True, "progress": False}
     sluice.pack(pets, packed, **options)

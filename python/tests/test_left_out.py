@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What opening left out and warned of, and splits, as users of the package meet them.
+"""What opening left out and warned about, and splits, as users of the package see them.
 
-Readers have tests of what they count; here the library's dataset is one that says what it is to say.
-"""
+Each reader has tests of its own counts; here a fake dataset reports them."""
 import os
 import pickle
 import subprocess
@@ -19,7 +18,7 @@ WORDS = ["3 left out: links", "another line"]
 
 
 class Told:
-    """An open dataset of the library that has more to say."""
+    """An open dataset of the library that reports additional entries."""
 
     def __init__(self, *arguments):
         self.real = real(*arguments)
@@ -71,7 +70,7 @@ def test_warnings_are_of_the_line_that_opens(told):
     def lines(call):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            with pytest.raises(TypeError):  # the loader wants the library's own
+            with pytest.raises(TypeError):  # the loader needs the library's own dataset
                 call()
         return {(one.filename, one.lineno) for one in found}
 
@@ -107,7 +106,7 @@ def test_split_reaches_the_library(packed):
 
 
 def test_split_is_kept(packed):
-    """Pickled, or opened again by a forked child."""
+    """It survives pickling, and reopening in a forked child."""
     data = sluice.Dataset(packed)
     data._arguments["split"] = "train"
     with pytest.raises(sluice.InvalidError, match='split "train"'):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of similar length: padding beside other samplers, ranks, a restart, where lengths come from, what is refused."""
+"""Batches of similar length: padding compared with other samplers, ranks, restarts, sources of lengths, errors."""
 import io
 
 import numpy
@@ -10,7 +10,7 @@ import sluice
 from sluice import columns as C
 
 COUNT, BATCH = 1200, 16
-# Of a log-normal distribution, as sentences have it; many are equal.
+# Log-normal, like sentence lengths; many are equal.
 LENGTHS = numpy.clip(numpy.exp(numpy.random.RandomState(3).normal(3.5, 0.8, COUNT)), 1, 512).astype(int)
 COLUMNS = {"id": C.Number("id")}
 BAD = 77
@@ -38,7 +38,7 @@ def batches_of(own):
 
 
 def padding(batches):
-    """The part of padded batches that is padding."""
+    """Returns the fraction of padded batches that is padding."""
     padded = sum(len(batch) * max(LENGTHS[batch]) for batch in batches)
     return 1 - sum(sum(LENGTHS[batch]) for batch in batches) / padded
 
@@ -64,7 +64,7 @@ def test_each_sample_once_with_less_padding(data):
             seen.append(batches)
     assert seen[0] != seen[1] and not {tuple(sorted(b)) for b in seen[0]} & {tuple(sorted(b)) for b in seen[1]}
     means = [LENGTHS[batch].mean() for batch in seen[0]]
-    assert abs(numpy.corrcoef(means, range(len(means)))[0, 1]) < 0.4  # batches are in no order
+    assert abs(numpy.corrcoef(means, range(len(means)))[0, 1]) < 0.4  # batches are not sorted
 
 
 @pytest.mark.parametrize("groups, least, most", [(1, 0.9, 1.1), (5, 0.2, 0.8)])
@@ -81,7 +81,7 @@ def test_unshuffled(data):
 
 @pytest.mark.parametrize("last_batch", ["drop", "pad", "short", "repeat"])
 def test_ranks(data, last_batch):
-    """Together they have the batches of one loader with all their rows, so as many, of similar lengths."""
+    """Together they have the batches of one loader for all their rows, hence equally many, of similar lengths."""
     batch, world = 7, 3
     with loader(data, batch * world, last_batch=last_batch) as own:
         alone = batches_of(own)
@@ -143,7 +143,7 @@ def bytes_read():
 @pytest.mark.parametrize("shape", [(0,), (0, 4)])
 @pytest.mark.parametrize("kind", ["index", "samples"])
 def test_lengths_of_an_index_read_no_samples(tmp_path, shape, kind):
-    """The order is the same where only whole samples have them."""
+    """The order equals the one of lengths that require reading whole samples."""
     count, text = 60, {} if kind == "index" else {"text": "text"}
     lengths = [800 * (i * 37 % count) for i in range(count)]
     with sluice.Writer(tmp_path / "packed", {"id": "int", "x": ("tensor", "int32", shape)} | text, zstd="off") as writer:
@@ -160,7 +160,7 @@ def test_lengths_of_an_index_read_no_samples(tmp_path, shape, kind):
 
 
 def test_lengths_of_joined_files_some_with_empty_arrays(tmp_path):
-    """Where an array is empty its place in the file is not known: that sample is read, and no other length is lost."""
+    """The file position of an empty array is unknown: that sample is read, and no other length is lost."""
     lengths = [0, 3, 1, 0, 5, 0]
     for number, length in enumerate(lengths):
         numpy.savez(tmp_path / f"{number}.npz", tokens=numpy.zeros((length, 2), "float32"), other=numpy.zeros(number % 2 * 4, "int32"))
@@ -171,7 +171,7 @@ def test_lengths_of_joined_files_some_with_empty_arrays(tmp_path):
 
 
 def test_a_missing_tensor_has_no_length(tmp_path):
-    """An empty one has; both are of no bytes in the index."""
+    """A missing tensor has no length, an empty one has; both have zero bytes in the index."""
     for missing in (False, True):
         with sluice.Writer(tmp_path / f"packed{missing}", {"id": "int", "tokens": ("tensor", "int32", (0,))}, zstd="off") as writer:
             for i in range(6):
@@ -187,7 +187,7 @@ def test_a_missing_tensor_has_no_length(tmp_path):
 
 
 def test_tensors_of_several_widths(tmp_path):
-    """Joined, their second dimension differs, too: its elements count, which an index does not say."""
+    """Joined, their second dimension differs, too: a length is then a number of elements."""
     heights, parts = [i * 7 % 11 for i in range(40)], []
     for width in (3, 5):
         with sluice.Writer(tmp_path / str(width), {"id": "int", "x": ("tensor", "int32", (0, width))}, zstd="off") as writer:
@@ -207,7 +207,7 @@ def test_lengths_are_of_whole_tensors_where_parts_are_cut_out(tmp_path):
         for i in range(count):
             writer.add(id=i, rows=numpy.full((2048 + 64 * (count - i), 64), i, "uint8"))
     part = {"rows": C.Tensor("rows", shape=(32, 64), part="random")}
-    for resident in (1 << 20, 1 << 30):  # parts of samples are read; all of them
+    for resident in (1 << 20, 1 << 30):  # parts of samples are read, or all of them
         with sluice.Loader(tmp_path / "packed", 4, columns=part, lengths="rows", resident_bytes=resident) as own:
             assert [int(row[0, 0]) for batch in own for row in batch["rows"].numpy()] == list(range(count))[::-1]
         with sluice.Loader(tmp_path / "packed", 4, shuffle=True, columns=part, weights="id", resident_bytes=resident) as own:
@@ -226,7 +226,7 @@ def test_the_index_gives_labels_without_the_images(tmp_path):
 
 
 def test_aspect_ratios(tmp_path):
-    """Of torchvision's detection references: batches of images of one orientation, but where groups meet."""
+    """Like torchvision's detection references: batches have images of one orientation, except where groups meet."""
     sizes = [(30, 60) if i % 3 else (60, 30) for i in range(120)]
     with sluice.Writer(tmp_path / "packed", {"image": "image", "id": "int"}) as writer:
         for i, size in enumerate(sizes):
@@ -236,7 +236,7 @@ def test_aspect_ratios(tmp_path):
     ratios = [width / height for width, height in sizes]
     with loader(tmp_path / "packed", 4, lengths="image") as own:
         batches = batches_of(own)
-    assert sum(len({sizes[n] for n in batch}) > 1 for batch in batches) <= 10  # of chance: 24 of 30
+    assert sum(len({sizes[n] for n in batch}) > 1 for batch in batches) <= 10  # at random: 24 of 30
     with loader(tmp_path / "packed", 4, lengths=ratios) as own:
         assert batches_of(own) == batches
 
@@ -272,7 +272,7 @@ def test_refused(data, options, reason):
 
 
 def test_memory_bytes_counts_the_tables(data):
-    """They are 8 bytes a sample: a limit that lacks less than that is too low."""
+    """They take 8 bytes per sample: the limit that just suffices without lengths is too low by that."""
 
     def opens(limit, **options):
         try:

@@ -47,7 +47,7 @@ def open_loader(path, **options):
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("version", [2.0, 2.2, 2.5])
 def test_every_checkpoint_goes_on(seat, path, version, early):
-    """Instead of the hooks of the module: a callback."""
+    """A callback replaces the module's hooks."""
 
     def fit(checkpoint=None):
         trainer = lightnings.Trainer(version, 3, [seat.LoaderState()], early)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LitData's chunks, made by a writer of the tests' own (litdata_files.py)."""
+"""LitData's chunks, written by the tests' own writer (litdata_files.py)."""
 import io
 import json
 import struct
@@ -23,7 +23,7 @@ def encoded(number=0, kind="JPEG", size=(20, 16)):
 
 
 def plain(value):
-    """As it was given to the writer."""
+    """Returns the value as the writer received it."""
     return numpy.asarray(value) if isinstance(value, memoryview) else value
 
 
@@ -70,7 +70,7 @@ def check(data, samples, names):
         for name, given in zip(names, wanted):
             value = plain(found[name])
             if isinstance(given, numpy.ndarray):
-                several = data.fields[name].shape.count(0) > 1  # flat then
+                several = data.fields[name].shape.count(0) > 1  # flat in that case
                 assert value.dtype == given.dtype and value.shape == ((given.size,) if several else given.shape), name
                 assert (value.ravel() == given.ravel()).all(), name
             else:
@@ -161,7 +161,7 @@ def test_deep_trees(tmp_path):
     with pytest.raises(CORRUPT, match="at most 32 levels"):
         sluice.Dataset(tmp_path)
     config(tmp_path, data_spec="[1, " + '{"type": "l", "context": null, "children_spec": [' * 1900)
-    assert list(sluice.Dataset(tmp_path).fields) == ["0"]  # no JSON
+    assert list(sluice.Dataset(tmp_path).fields) == ["0"]  # not JSON
     config(tmp_path, data_spec="[1, " + '{"type": "l", "context": null, "children_spec": [' * 900 + "]}" * 900 + "]")
     with pytest.raises(CORRUPT, match="at most 32 levels"):
         sluice.Dataset(tmp_path)
@@ -224,7 +224,7 @@ def test_several_folders(tmp_path):
             item_loader=None if part else "PyTreeLoader")
     joined = sluice.Dataset([tmp_path / "p2", tmp_path / "p1"])
     assert [sample["0"] for sample in joined] == [20, 21, 22, 23, 10, 11, 12, 13]
-    for order in ((0, 1, 2), (2, 1, 0)):  # releases that name their item_loader and those that do not
+    for order in ((0, 1, 2), (2, 1, 0)):  # releases that name their item_loader, and those that do not
         joined = sluice.Dataset([tmp_path / f"p{part}" for part in order])
         assert [sample["0"] for sample in joined] == [10 * part + n for part in order for n in range(4)]
     with pytest.raises(INVALID, match='has no index.json, but its folder "p[0-2]" has one: name the folders'):
@@ -265,7 +265,7 @@ TOKENS = [("no_header_tensor", "int32"), ("no_header_numpy", "uint16"), ("no_hea
 
 @pytest.mark.parametrize("form, dtype", TOKENS)
 def test_tokens(tmp_path, form, dtype):
-    """As blocks of the original: they run over texts, and never over chunks."""
+    """Blocks as in the original: they span texts, but never chunks."""
     texts = [numpy.arange(100 * n, 100 * n + 5 + 13 * n % 40).astype(dtype) for n in range(30)]
     samples = [[text] for text in texts]
     index = lit.write(tmp_path, [form], samples, data_spec=0, chunk_samples=200, item_loader="TokensLoader")
@@ -308,7 +308,7 @@ def test_tokens_that_are_none(tmp_path):
         sluice.Dataset(tmp_path)
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 REFUSED = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LMDB files that liblmdb wrote (by lmdbs.py, which knows nothing of the reader), and as liblmdb reads them."""
+"""LMDB files written by liblmdb (through lmdbs.py, which shares no code with the reader), compared with liblmdb's own reading."""
 import io
 import os
 import random
@@ -24,7 +24,7 @@ def picture(number=0, size=(20, 16), kind="JPEG"):
 
 
 def as_liblmdb(path, **how):
-    """All pairs, as the library itself gives them."""
+    """Returns all pairs, read by liblmdb itself."""
     with lmdb.open(str(path), readonly=True, lock=False, **how) as env, env.begin() as txn:
         return [(bytes(key), bytes(value)) for key, value in txn.cursor()]
 
@@ -34,7 +34,7 @@ def keys(data):
 
 
 def check_bytes(path, **how):
-    """Every value, and every key that is text, as liblmdb has them."""
+    """Checks that every value, and every key that is text, equals liblmdb's."""
     data = sluice.Dataset(path, fields={"data": "data:bytes"})
     pairs = as_liblmdb(path, **how)
     assert data.format == "lmdb" and len(data) == len(pairs)
@@ -47,7 +47,7 @@ def check_bytes(path, **how):
 @pytest.mark.parametrize("churn", [0, 60])
 @pytest.mark.parametrize("folder", [True, False])
 def test_all_sizes(tmp_path, folder, churn, txn_size):
-    """In leaves and in pages of their own, around each boundary, in a file with free pages and reused ones."""
+    """Values in leaves and in separate pages, around each boundary, in a file with free pages and reused ones."""
     sizes = [0, 1, 100, 2000, 2023, 2024, 2025, 2026, 2039, 2040, 4079, 4080, 4081, 8176, 8177, 30000]
     random.seed(folder + 2 * churn + txn_size)
     items = {b"k%05d" % number: random.randbytes(sizes[number % len(sizes)]) for number in range(400)}
@@ -57,7 +57,7 @@ def test_all_sizes(tmp_path, folder, churn, txn_size):
 
 
 def test_many_levels(tmp_path):
-    """A tree of several levels, written in no order, some of it deleted again."""
+    """A tree of several levels, written in random order and partly deleted again."""
     random.seed(3)
     path = str(tmp_path / "x")
     order = random.sample(range(20000), 20000)
@@ -100,7 +100,7 @@ def test_a_reader_sees_the_last_transaction(tmp_path):
             assert len(sluice.Dataset(path)) == number + 1
 
 
-# ---- what the values are ----
+# ---- types of values ----
 
 
 def test_datums_of_pictures(tmp_path):
@@ -150,7 +150,7 @@ def test_datums_that_are_refused(tmp_path):
 
 def test_a_datum_unlike_those_looked_at(tmp_path):
     samples = [(numpy.zeros((2, 2, 3), "u1"), 1)] * 100
-    file, wide = sorted(set(range(100)) - {99 * number // 63 for number in range(64)})[4:6]  # not looked at
+    file, wide = sorted(set(range(100)) - {99 * number // 63 for number in range(64)})[4:6]  # not sampled when fields are detected
     samples[file] = (picture(), 1)
     samples[wide] = (numpy.zeros((2, 3, 3), "u1"), 1)
     db.caffe(tmp_path / "x", samples)
@@ -164,7 +164,7 @@ def test_a_datum_unlike_those_looked_at(tmp_path):
 
 
 def test_labels_that_are_left_out(tmp_path):
-    """Protobuf leaves a 0 out, where its writer does."""
+    """Protobuf omits a 0 if its writer does."""
     db.caffe(tmp_path / "some", [db.datum(picture(), number or None, encoded=True) for number in range(4)])
     assert [sample["label"] for sample in sluice.Dataset(tmp_path / "some")] == [0, 1, 2, 3]
     db.caffe(tmp_path / "none", [db.datum(picture(), encoded=True)] * 3)
@@ -189,7 +189,7 @@ def test_text_recognition(tmp_path):
     samples[6] = (samples[6][0], "long " * 1000)
     db.recognition(tmp_path / "x", samples, count=5)
     data = sluice.Dataset(tmp_path / "x")
-    wanted = [(file, text or "") for file, text in samples if file is not None]  # of no label: an empty one
+    wanted = [(file, text or "") for file, text in samples if file is not None]  # a missing label is an empty text
     assert {name: field.type for name, field in data.fields.items()} == {"image": "image", "label": "text"}
     assert [(bytes(sample["image"]), sample["label"]) for sample in data] == wanted
     assert keys(data)[5] == "image-000000007"
@@ -208,7 +208,7 @@ def test_what_is_never_unpickled(tmp_path):
 
 
 def test_bytes_that_look_pickled(tmp_path):
-    """A few of others are by chance what a pickle begins and ends with."""
+    """Some other bytes happen to begin and end like a pickle."""
     arrays = [numpy.arange(number, number + 4, dtype="<u4") for number in range(20)]
     arrays[7] = numpy.frombuffer(b"\x80\x04" + bytes(13) + b".", "<u4")
     db.put(tmp_path / "x", {b"%02d" % number: array.tobytes() for number, array in enumerate(arrays)})
@@ -234,7 +234,7 @@ def test_other_bytes(tmp_path):
     assert [sample["data"] for sample in sluice.Dataset(tmp_path / "texts")] == ["5", "-6"]
 
 
-# ---- what is opened, and what is not ----
+# ---- files that open, and files that do not ----
 
 
 def test_named_databases(tmp_path):
@@ -281,7 +281,7 @@ def test_packed(tmp_path):
 
 
 def test_damage(tmp_path):
-    """Random damage never ends the process, as it does where a file is mapped and trusted."""
+    """Random damage never ends the process, unlike in readers that map a file and trust it."""
     path = tmp_path / "x"
     db.put(str(path), {b"%04d" % number: os.urandom(number * 29 % 5000) for number in range(200)}, churn=20)
     sound = (path / "data.mdb").read_bytes()

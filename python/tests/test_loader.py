@@ -92,7 +92,7 @@ def test_an_older_iteration_ends(data):
     with pytest.raises(sluice.StateError, match="another iteration"):
         next(first)
     assert next(second).index == 1 and list(first) == []
-    with pytest.raises(sluice.StateError, match="another iteration"):  # two loops, one in the other
+    with pytest.raises(sluice.StateError, match="another iteration"):  # two nested loops
         for _ in loader:
             for _ in loader:
                 pass
@@ -107,7 +107,7 @@ def test_an_older_iteration_ends(data):
 
 @pytest.mark.parametrize("what", [next, lambda iterator: iter(iterator._loader)])
 def test_a_thread_does_not_wait_for_itself(data, what):
-    """A signal's handler runs while the thread waits for a batch, and has its lock."""
+    """A signal handler runs while its own thread waits for a batch and holds the lock."""
     told = []
 
     def meanwhile(*_):
@@ -138,7 +138,7 @@ def test_a_thread_does_not_wait_for_itself(data, what):
 
 
 def test_other_threads_wait_their_turn(data):
-    """One that waits for another thread is not refused."""
+    """A thread that waits for another one gets no error."""
     loader = open_loader(data, transform=[T.RandomResizedCrop(16), T.Python(lambda images: (time.sleep(0.02), images.astype("float32"))[1])])
     iterator, got = iter(loader), []
     threads = [threading.Thread(target=lambda: got.extend(iterator)) for _ in range(3)]
@@ -190,7 +190,7 @@ def test_a_state_ends_an_iteration_in_progress(data):
 
 
 def test_an_iteration_that_gave_nothing_goes_along(data):
-    """As Lightning does it: iterators are taken ahead, also twice, and the epoch or a state is said then."""
+    """As in Lightning: iterators are made ahead, even twice, and the epoch or a state is set afterwards."""
     epochs = []
     loader = open_loader(data)
     for epoch in range(3):
@@ -205,7 +205,7 @@ def test_an_iteration_that_gave_nothing_goes_along(data):
         for _ in range(taken):
             next(iterator)
         state = loader.state_dict()
-        loader.set_epoch(2)  # ends it: it gave batches
+        loader.set_epoch(2)  # ends it: it has returned batches
         assert list(iterator) == []
         for begin in (lambda other: other.load_state_dict(state), lambda other: (iter(other), other.load_state_dict(state))):
             other = open_loader(data)
@@ -235,7 +235,7 @@ def test_set_epoch_after_a_state(data):
 
 
 def test_ranks_share_an_epoch_and_a_state(data):
-    """1 -> 3 -> 2 ranks: every sample once, whoever reads it."""
+    """1 -> 3 -> 2 ranks: every sample once, regardless of the rank."""
     seen = []
     loader = open_loader(data, batch_size=3, rank=0, world_size=1)
     iterator = iter(loader)
@@ -276,7 +276,7 @@ def test_states_of_something_else_are_refused(data):
 
 
 def test_states_between_epochs_of_something_else_are_refused(data):
-    """As those in the middle of an epoch: before the first one, behind one, at one that was chosen, and of a closed loader."""
+    """Like those in the middle of an epoch: before the first epoch, after one, at a chosen one, and of a closed loader."""
     def states():
         loader = open_loader(data)
         yield loader.state_dict()
@@ -514,7 +514,7 @@ def test_another_thread_closes(data):
 
 
 def test_another_thread_goes_to_an_epoch(data):
-    """As a program does whose thread takes batches ahead, and that leaves an epoch early."""
+    """Another thread takes batches ahead, and the program leaves an epoch early."""
     loader = open_loader(data, prefetch_factor=2, hold="wait")
     expected = [indices(loader) for epoch in range(3)]
     state = open_loader(data).state_dict()
@@ -524,7 +524,7 @@ def test_another_thread_goes_to_an_epoch(data):
         kept, ahead = [next(iterator), next(iterator)], []
         thread = threading.Thread(target=lambda: ahead.extend(iterator))
         thread.start()
-        while not loader._lock.locked():  # until it waits: all batches are kept
+        while not loader._lock.locked():  # waits for the other thread to block: all batches are kept
             time.sleep(0.001)
         go()
         kept.clear()
@@ -652,7 +652,7 @@ def test_garbage_does_not_hold_batches(data, recwarn):
 
     loader, count = open_loader(data, batch_size=1, prefetch_factor=2, hold="wait"), 0
     before = gc.get_threshold()
-    gc.set_threshold(1_000_000)  # nothing is collected by itself
+    gc.set_threshold(1_000_000)  # disables automatic collection
     try:
         for batch in loader:
             node = Node()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.pack(map=function, processes=n): the same bytes for any n, what functions return, and nothing lost."""
+"""sluice.pack(map=function, processes=n): the same bytes for any n, the functions' results, and no losses."""
 import io
 import json
 import os
@@ -45,7 +45,7 @@ def test_parts(docs, whole, tmp_path):
 
 
 def test_parts_that_pack_at_once(docs, whole, tmp_path, monkeypatch):
-    """Each finds the chunks of all made."""
+    """Each part finds the chunks made by all of them."""
 
     def part(number):
         return pack(docs, tmp_path / "parts", map_functions.tokens, map_version=1, part=(number, 3))
@@ -134,7 +134,7 @@ def test_a_function_that_raises(docs, tmp_path, processes):
 
 
 def test_an_earlier_run_skipped(docs, tmp_path):
-    with pytest.raises(sluice.Error):  # made chunks with rejected samples, and then met something that is not skipped
+    with pytest.raises(sluice.Error):  # made chunks with rejected samples, and then failed with an error that is not skipped
         pack(docs, tmp_path / "packed", out_of_memory, map_version=1, on_bad_sample="skip")
     with pytest.raises(sluice.CorruptError, match="rejected by an earlier run"):
         pack(docs, tmp_path / "packed", map_functions.raises, map_version=1)
@@ -161,7 +161,7 @@ def test_whatever_a_function_raises(docs, tmp_path, made, reason):
     assert error.reason == reason and json.loads(Path(error.file).read_bytes()[error.offset :].split(b"\n")[0])["n"] == 107
     if isinstance(made, Exception) and not isinstance(made, MemoryError):
         assert pack(docs / "1.jsonl", tmp_path / "packed", function, on_bad_sample="skip").rejected == 1
-    else:  # this says nothing of the sample
+    else:  # an error that is not about the sample
         with pytest.raises(sluice.MapError):
             pack(docs / "1.jsonl", tmp_path / "packed", function, on_bad_sample="skip")
 
@@ -240,7 +240,7 @@ def test_a_bad_second_result_takes_the_first_along(docs, tmp_path):
     made = pack(docs, tmp_path / "packed", function, on_bad_sample="skip")
     assert (made.mapped, made.samples, made.rejected) == (300, 584, 8)
     assert {abs(n) for n in numbers(tmp_path / "packed")} == {n for n in range(300) if n % 40 != 11}
-    assert len(calls) <= 601  # a chunk is made again once, however many of its samples are bad
+    assert len(calls) <= 601  # a chunk is remade once, regardless of its number of bad samples
 
 
 def test_types_of_fields(docs, tmp_path):
@@ -272,7 +272,7 @@ def test_types_of_fields(docs, tmp_path):
 
 
 def test_pictures_of_a_dataset(photos, tmp_path):
-    """Fields that come from the source keep what they mean; the packer's options are those of any pack."""
+    """Fields from the source keep their meaning; the packer's options are those of any pack."""
     data = sluice.Dataset(photos)
     for name, options in (("same", {}), ("pixels", {"raw": True}), ("small", {"max_side": 32}), ("zstd", {"zstd": 3, "keep_bytes": True})):
         pack(data, tmp_path / name, dict, keep_order=True, **options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.pack(map=) called again: which call goes on, which is refused, and what its folder holds meanwhile."""
+"""sluice.pack(map=) called again: which call resumes, which fails, and the content of its folder meanwhile."""
 import functools
 import gzip
 import os
@@ -52,7 +52,7 @@ def times(sample, number, words=frozenset("abc")):
 
 
 def bound(number):
-    """Functions that differ by a value only."""
+    """Returns functions that differ only in a value."""
     def inner(sample, by=number):
         return times(sample, by)
 
@@ -92,7 +92,7 @@ def test_bound_values_count(docs, tmp_path, name):
 
 
 def test_identity_in_another_process():
-    """Sets of texts have another order there."""
+    """Sets of texts have another order in it."""
     code = ("import functools, map_functions, sluice._map_identity as i\n"
             "print(i.identity_of(functools.partial(map_functions.tokens, words=set('abcdefgh')), None)['bound'])")  # fmt: skip
     path = os.pathsep.join([str(Path(map_functions.__file__).parent), *filter(None, sys.path)])
@@ -158,7 +158,7 @@ def test_a_source_that_changes_meanwhile(docs, tmp_path, packed, replaced):
             os.utime(source, (0, 0))
         return sample
 
-    if packed and replaced:  # one chunk: what was opened is read to its end
+    if packed and replaced:  # one chunk: the opened dataset is read to its end
         assert pack(source, tmp_path / "packed", function, map_fields={"n": "int"}).samples == 3000
         return
     with pytest.raises(sluice.IOError, match="docs.jsonl.*changed after it was opened"):
@@ -178,7 +178,7 @@ def doubled(sample):
 
 
 def test_overwrite_takes_the_lock(docs, tmp_path):
-    """No call disturbs one that runs: not one with overwrite=True, nor one that finds the dataset of before."""
+    """No call disturbs a running one: neither one with overwrite=True, nor one that finds the previous dataset."""
     messages = []
 
     def calls_another(sample):
@@ -216,7 +216,7 @@ def test_overwrite_is_continued_without_it(docs, tmp_path):
 
 
 def interrupted(docs, path, **options):
-    """A run that ends at the first or the last third, and the same function, which goes on: it counts its calls."""
+    """Runs until an interrupt in the first or last third. Returns the same function, which resumes, and the list of its calls."""
     last, calls = [250], []
 
     def function(sample):
@@ -235,7 +235,7 @@ def interrupted(docs, path, **options):
 
 @pytest.mark.parametrize("before, first", ((None, False), (None, True), (1, True), (2, True)))
 def test_overwrite_goes_on(docs, tmp_path, before, first):
-    """With what an interrupted run of the same call made, over no dataset, another one, and one of this very call."""
+    """Resumes an interrupted run of the same call, over no dataset, over another one, and over a dataset of this very call."""
     if before is not None:
         pack(docs, tmp_path / "packed", map_functions.tokens, map_version=before)
     function, calls = interrupted(docs, tmp_path / "packed", overwrite=first)
@@ -248,11 +248,11 @@ def test_overwrite_goes_on(docs, tmp_path, before, first):
 
 
 def test_overwrite_starts_over(docs, tmp_path):
-    """Where another function made what is there; and where the run that made it has finished the dataset."""
+    """It starts over if another function made the chunks, or if the run that made them has finished the dataset."""
     function, calls = interrupted(docs, tmp_path / "packed")
     assert pack(docs, tmp_path / "packed", function, map_version=3, overwrite=True).samples == DOCS and len(calls) >= DOCS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sluice._map_folder.Folder, "remove", lambda self: None)  # killed at its end
+        patch.setattr(sluice._map_folder.Folder, "remove", lambda self: None)  # as if killed at its end
         pack(docs, tmp_path / "packed", function, map_version=2, overwrite=True)
     assert (tmp_path / "packed.map").exists()
     calls.clear()
@@ -261,7 +261,7 @@ def test_overwrite_starts_over(docs, tmp_path):
 
 
 def test_overwrite_continued_after_another_overwrite(docs, tmp_path):
-    """Interrupted twice, the second time behind a run without it: the old dataset is still replaced."""
+    """Interrupted twice, the second time after a run without overwrite: the old dataset is still replaced."""
     pack(docs, tmp_path / "packed", map_functions.tokens, map_version=1)
     function, calls = interrupted(docs, tmp_path / "packed", overwrite=True)
     again = [True]
@@ -279,7 +279,7 @@ def test_overwrite_continued_after_another_overwrite(docs, tmp_path):
 
 
 def test_overwrite_makes_rejected_samples_again(docs, tmp_path):
-    """What the function calls was mended, which nothing else can tell."""
+    """The code that the function calls was fixed, which pack cannot detect."""
     broken, calls = [True], []
 
     def function(sample):
@@ -301,7 +301,7 @@ def test_overwrite_makes_rejected_samples_again(docs, tmp_path):
 
 
 def test_a_finished_dataset_with_rejected_samples(docs, tmp_path):
-    """It is not what a call asks for that fails at a bad sample."""
+    """It does not satisfy a call that fails at a bad sample."""
     def function(sample):
         if sample["n"] in (20, 30):
             raise ValueError("broken")
@@ -358,7 +358,7 @@ def test_a_file_system_without_hard_links(docs, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("at", (1, 4, 6, 9))
 def test_killed_while_the_folder_is_removed(docs, tmp_path, monkeypatch, at):
-    """After any number of removals, the same call and others find a folder that they take."""
+    """After any number of removals, the same call and other calls accept the remaining folder."""
     calls = []
 
     def stops(real):
@@ -387,7 +387,7 @@ def test_killed_while_the_folder_is_removed(docs, tmp_path, monkeypatch, at):
 
 
 def test_another_part_is_faster(docs, tmp_path, monkeypatch):
-    """It finishes, and removes the chunks, after this one made its own."""
+    """It finishes, and removes the chunks, after this part has made its own."""
     pack(docs / "0.jsonl", tmp_path / "packed", doubled, part=(0, 2))
     real = sluice._map_pack._map
 

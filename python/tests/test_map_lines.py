@@ -25,7 +25,7 @@ def read_all(source):
 
 
 def test_lines_whatever_the_chunks(tmp_path, monkeypatch):
-    """Each line once, in order, wherever chunks are cut: with blank lines, CRLF, a BOM, no newline at the end, empty files."""
+    """Each line appears once, in order, regardless of chunk boundaries: with blank lines, CRLF, a BOM, no final newline, empty files."""
     draw = random.Random(7)
     wanted = []
     for number in range(6):
@@ -48,7 +48,7 @@ def test_lines_whatever_the_chunks(tmp_path, monkeypatch):
     (1, 1, 1), (30, 4, 8), (320, 10, 32), (8192, 256, 32), (100_000, 256, 391), (10**6, 977, 1024), (10**9, 976_563, 1024), (2**31, 1 << 20, 2048),
 ])  # fmt: skip
 def test_sizes_of_chunks(photos, monkeypatch, units, size, count):
-    """Few samples give work to 32 processes; many, chunks of a thousandth; and the last one is not longer than the others."""
+    """Few samples occupy 32 processes; many make chunks of a thousandth; the last chunk is not longer than the others."""
     monkeypatch.undo()
     source = sluice._map_source.Samples(sluice.Dataset(photos))
     source.units = units

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders of pictures beside folders of masks, as ADE20K, Cityscapes, VOC and Carvana lie on disks, against a plain walk
+"""Folders of images beside folders of masks, laid out like ADE20K, Cityscapes, VOC and Carvana, compared with a plain walk
 over the same files with Pillow."""
 import os
 
@@ -31,13 +31,13 @@ def mask(path, number, dtype="uint8", palette=False):
 
 
 def walk(folder):
-    """Paths from there, in the order of their bytes."""
+    """Returns the paths below a folder, in byte order."""
     found = [os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder, followlinks=True) for name in names]
     return sorted((name for name in found if not os.path.basename(name).startswith(".")), key=os.fsencode)
 
 
 def check(data, pictures, belonging, fields=("mask",)):
-    """`belonging`: from a picture's path to that of a field's file."""
+    """Checks the dataset. `belonging`: maps an image's path to that of a field's file."""
     names = walk(pictures)
     assert data.format == "masks" and list(data.fields) == ["image", *fields, "key"]
     assert all(data.fields[name].type == "image" for name in ("image", *fields))
@@ -89,7 +89,7 @@ def test_ade(tmp_path, monkeypatch):
 
 
 def test_same_wherever_it_lies(tmp_path):
-    """The fingerprint is of names, not of where the folder is."""
+    """The fingerprint depends on names, not on the location of the folder."""
     ways = [ade(tmp_path / name) for name in ("a", "b")]
     first, second = (sluice.Dataset(root / "images/training") for root in ways)
     assert first.fingerprint == second.fingerprint
@@ -112,7 +112,7 @@ def test_values(tmp_path):
 
 
 def test_masks_are_asked_for(tmp_path):
-    """By nature they would be pictures, cropped apart from their own."""
+    """As default columns they would be images, cropped independently of their own."""
     root = ade(tmp_path / "ade")
     transform = [T.RandomResizedCrop(16)]
     with pytest.raises(sluice.Error, match='"mask" would be cropped independently of "image": request columns, one of kind image of "image"'):
@@ -150,7 +150,7 @@ def test_nested_and_hidden(tmp_path):
 
 
 def test_links(tmp_path):
-    """Folders that are links: the masks are beside the link, not beside what it leads to."""
+    """Folders that are links: the masks are beside the link, not beside its target."""
     root = ade(tmp_path / "store", [("training", 3)])
     linked = tmp_path / "linked"
     linked.mkdir()
@@ -165,7 +165,7 @@ def test_links(tmp_path):
 
 
 def test_classes_stay(tmp_path):
-    """What was an image folder is one: classes, also such as are called like masks, and folders without masks."""
+    """Image folders keep their meaning: classes, including classes named like masks, and folders without masks."""
     for number in range(6):
         picture(tmp_path / "faces" / ["mask", "images"][number % 2] / f"{number}.jpg", number)
         picture(tmp_path / "birds/images" / f"00{number % 3}.Kind" / f"{number}.jpg", number)
@@ -195,7 +195,7 @@ def test_system_folders(tmp_path):
 
 
 def test_coco_stays(tmp_path):
-    """COCO's annotations beside masks of the same pictures (COCO-Stuff) are still found from the folder above."""
+    """COCO's annotations beside masks of the same images (COCO-Stuff) are still found from the parent folder."""
     root = ade(tmp_path / "coco", [("train2017", 2)])
     (root / "annotations/instances_train2017.json").write_text(
         '{"images": [{"id": 1, "file_name": "ADE_train2_00000000.jpg"}], "annotations": [], "categories": []}')
@@ -232,7 +232,7 @@ def test_cityscapes(city):
     check(sluice.Dataset(town), town, belongs(city, "train/bochum"), ("mask", "instances"))
     with pytest.raises(INVALID, match=r"are splits \(test, train, val\): open one of them"):
         sluice.Dataset(city)
-    assert sluice.Dataset(city / "leftImg8bit/test").format == "folder"  # pictures without masks, as before
+    assert sluice.Dataset(city / "leftImg8bit/test").format == "folder"  # images without masks, as before
     for path in walk(city / "gtFine/train"):
         if path.endswith("labelIds.png"):
             mask(city / "gtFine/train" / path.replace("labelIds", "labelTrainIds"), 5)
@@ -248,7 +248,7 @@ def test_cityscapes(city):
 
 
 def test_penn_fudan(tmp_path):
-    """The dataset of torchvision's tutorial on detection: masks of instances, beside annotations of a format of its own."""
+    """The dataset of torchvision's tutorial on detection: instance masks, beside annotations in its own format."""
     root = tmp_path / "PennFudanPed"
     for number in range(3):
         picture(root / f"PNGImages/FudanPed{number:05}.png", number)
@@ -312,7 +312,7 @@ def test_voc_list(voc, monkeypatch):
 
 
 def test_voc_beside_annotations(voc):
-    """With annotations a list is theirs, and has the masks besides."""
+    """Beside annotations, a list belongs to them, and the masks are an additional field."""
     (voc / "Annotations").mkdir()
     way = voc / "ImageSets/Segmentation/train.txt"
     for number in range(6):
@@ -337,7 +337,7 @@ def test_voc_beside_annotations(voc):
 
 
 def test_voc_link_out(voc, tmp_path):
-    """What a list names stays in its folder."""
+    """Files named by a list must be inside its folder."""
     (tmp_path / "secret.png").write_bytes((voc / "SegmentationClass/2007_000005.png").read_bytes())
     (voc / "SegmentationClass/2007_000005.png").unlink()
     (voc / "SegmentationClass/2007_000005.png").symlink_to(tmp_path / "secret.png")
@@ -361,7 +361,7 @@ def test_missing(tmp_path):
 
 
 def test_gone(tmp_path):
-    """A mask that cannot be read when its sample is makes a bad sample, which names it."""
+    """A mask that is unreadable when its sample is read makes a bad sample, which names it."""
     root = ade(tmp_path / "ade")
     data = sluice.Dataset(root / "images/training")
     (root / "annotations/training/ADE_train_00000004.png").unlink()
@@ -401,7 +401,7 @@ def test_packed(city, tmp_path):
 
 
 def test_left_out(tmp_path):
-    """Masks without a picture and pictures of kinds that are not read are counted; other kinds of masks are not."""
+    """Masks without an image and images in unsupported formats are counted; other kinds of masks are not."""
     root = ade(tmp_path / "ade", (("training", 4),))
     pictures, masks = root / "images/training", root / "annotations/training"
     assert sluice.Dataset(pictures).left_out == []
@@ -421,7 +421,7 @@ def test_left_out(tmp_path):
 
 
 def test_cityscapes_left_out(city):
-    """The other files of Cityscapes belong to their pictures."""
+    """The other files of Cityscapes belong to their images."""
     data = sluice.Dataset(city / "leftImg8bit/train")
     assert data.left_out == []
     mask(city / "gtFine/train/aachen/gone_000001_000019_gtFine_labelIds.png", 3)
@@ -458,7 +458,7 @@ def test_images_and_masks_are_not_two_classes(tmp_path, end, added, palette):
 
 @pytest.mark.parametrize("change", ["photos", "unpaired", "nested", "other name"])
 def test_classes_whose_names_look_like_masks(tmp_path, change):
-    """Photos of faces with masks, a mask that is missing, folders in a class, another ending."""
+    """Photos of faces with masks, a missing mask, folders in a class, another suffix."""
     second = tmp_path / ("face_masked" if change == "other name" else "face_mask")
     for number in range(3):
         picture(tmp_path / "face" / f"{number}.jpg", number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Label masks and depth maps that are PNGs, as tensor columns: what Pillow wrote, value by value."""
+"""Label masks and depth maps stored as PNGs, read as tensor columns: compared with Pillow, value by value."""
 import io
 import tarfile
 
@@ -133,7 +133,7 @@ def test_the_same_part_of_a_picture_and_its_mask(packed, samples):
 
 
 def test_a_folder_and_its_pack(samples, tmp_path):
-    """Packed as they are, the values stay."""
+    """Packing them unchanged keeps the values."""
     for number, (_, files) in enumerate(samples):
         path = tmp_path / "folder" / "a" / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)

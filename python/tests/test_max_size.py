@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default of max_size: what the transform makes of the dataset's largest image."""
+"""The default of max_size: the size of the dataset's largest image after the transform."""
 import io
 import json
 import pathlib
@@ -54,7 +54,7 @@ STEPS = {
 @pytest.mark.parametrize("sizes", ["padded", "ragged"])
 @pytest.mark.parametrize("steps", STEPS)
 def test_all_images_fit(coco, packed, steps, sizes):
-    """The same batches as with ample space."""
+    """Batches equal those with ample space."""
     for data in (coco, packed):
         made = []
         for max_size in (LARGE, None):
@@ -65,7 +65,7 @@ def test_all_images_fit(coco, packed, steps, sizes):
 
 
 def row_bytes(data, column, **options):
-    """Bytes of a row, which the error of a loader names that has too little memory for its slots."""
+    """Returns the bytes of a row, taken from a loader's error about too little memory for its slots."""
     with pytest.raises(sluice.OutOfMemoryError, match="has [0-9]+ bytes in each row") as caught:
         sluice.Loader(data, 8192, columns={"image": column}, memory_bytes=16 << 20, num_workers=1, **options)
     return int(str(caught.value).split(" bytes in each row")[0].split()[-1])
@@ -101,7 +101,7 @@ def test_annotations_may_be_of_images_turned_or_not(coco, tmp_path, exif):
     turned = Image.Exif()
     turned[0x112] = 6
     for image, (height, width) in zip(listed["images"], SHAPES, strict=True):
-        image["width"], image["height"] = height, width  # as it is with exif="apply"
+        image["width"], image["height"] = height, width  # as with exif="apply"
         Image.new("RGB", (width, height)).save(tmp_path / image["file_name"], exif=turned)
     (tmp_path / "a.json").write_text(json.dumps(listed))
     with sluice.Loader(tmp_path / "a.json", len(SHAPES), columns={"image": C.Image(sizes="padded")}, exif=exif) as loader:
@@ -140,18 +140,18 @@ def test_bad_samples_and_missing_images_do_not_count(tmp_path):
 
 
 def noise(seed, width=150, height=100):
-    """A picture that does not shrink: about 45 kB."""
+    """An image that does not compress: about 45 kB."""
     file = io.BytesIO()
     Image.fromarray(numpy.random.RandomState(seed).randint(0, 256, (height, width, 3)).astype("uint8")).save(file, "PNG")
     return file.getvalue()
 
 
 def read_bytes(data, **options):
-    """Bytes that opening a loader over both fields reads."""
+    """Returns the bytes read by opening a loader over both fields."""
     def count():
         return int(pathlib.Path("/proc/self/io").read_text().partition("rchar: ")[2].split()[0])
 
-    sluice.Loader(data, 2, columns={"image": C.Image(sizes="padded", max_size=9)}, num_workers=1).close()  # imports what it needs
+    sluice.Loader(data, 2, columns={"image": C.Image(sizes="padded", max_size=9)}, num_workers=1).close()  # imports the modules in advance
     columns = {name: C.Image(sizes="padded") for name in ("image", "other")}
     before = count()
     sluice.Loader(data, 2, columns=columns, num_workers=1, **options).close()
@@ -159,7 +159,7 @@ def read_bytes(data, **options):
 
 
 def test_heads_are_read(tmp_path):
-    """Once for both fields, and of samples only the first of each size; also through a subset and joined datasets."""
+    """They are read once for both fields, and only in the first sample of each size; also through a subset and joined datasets."""
     with sluice.Writer(tmp_path / "p", {"image": "image", "note": "text", "other": "image"}) as writer:
         for number in range(60):
             writer.add(image=noise(number), note="x" * number, other=noise(number, *((150, 100) if number < 50 else (100, 150))))
@@ -171,7 +171,7 @@ def test_heads_are_read(tmp_path):
     opening = read_bytes(sluice.Dataset(tmp_path / "p"), exif="ignore") - 2 * whole / 60
     assert 0 <= opening < whole / 10
     subset = sluice.Dataset(tmp_path / "p").subset(range(60))
-    assert read_bytes(subset) < whole / 6 and read_bytes(subset) < whole / 50  # known by then
+    assert read_bytes(subset) < whole / 6 and read_bytes(subset) < whole / 50  # known since the first reading
     for parts, size in (("pq", (140, 150)), ("qp", (140, 150))):
         both = sluice.concat([sluice.Dataset(tmp_path / part) for part in parts], fields=["image", "other"])
         assert read_bytes(both) < whole / 5
@@ -182,13 +182,13 @@ def test_heads_are_read(tmp_path):
 
 @pytest.mark.parametrize("at", range(8))
 def test_a_damaged_head_is_a_bad_sample(tmp_path, at):
-    """The sizes of a record are not believed without its checksum: of each byte of width and height, the highest bit."""
+    """A record's sizes are not trusted without its checksum: flips the highest bit of each byte of width and height."""
     with sluice.Writer(tmp_path / "p", {"image": "image"}) as writer:
         for number in range(3):
             writer.add(image=noise(number))
     shard = next((tmp_path / "p").glob("shard*"))
     content = bytearray(shard.read_bytes())
-    record = content.index(struct.pack("<II", 150, 100), 4096 + 60)  # of the second sample
+    record = content.index(struct.pack("<II", 150, 100), 4096 + 60)  # the second sample's
     content[record + at] ^= 0x80
     shard.write_bytes(content)
     given, made = (C.Image(sizes="padded", max_size=size) for size in ((100, 150), None))

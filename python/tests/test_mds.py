@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MDS shards, made by a writer of the tests' own (mds_files.py)."""
+"""MDS shards, written by the tests' own writer (mds_files.py)."""
 import io
 import json
 import shutil
@@ -25,7 +25,7 @@ def encoded(number=0, kind="JPEG", size=(20, 16)):
 
 
 def plain(value):
-    """As it was given to the writer."""
+    """Returns the value as the writer received it."""
     return numpy.asarray(value) if isinstance(value, memoryview) else value
 
 
@@ -61,7 +61,7 @@ def check(data, samples, columns):
         for name, encoding in columns.items():
             value, given = plain(found[names.get(name, name)]), wanted[name]
             if encoding.startswith("ndarray"):
-                several = data.fields[name].shape.count(0) > 1  # flat then
+                several = data.fields[name].shape.count(0) > 1  # flat in that case
                 assert value.dtype == given.dtype and value.shape == ((given.size,) if several else given.shape), name
                 assert (value.ravel() == given.ravel()).all(), name
             elif encoding in ("json", "str_int", "str_float", "str_decimal"):
@@ -123,7 +123,7 @@ def test_raw_pictures(tmp_path):
     for number, wanted in enumerate(pixels):
         assert (numpy.asarray(data.decode(number)) == wanted).all()
     stored = sluice.Dataset(tmp_path, fields={"a": ("a", "bytes")})[1]["a"]
-    assert stored == struct.pack("<III", 5, 4, 3) + b"RGB" + pixels[1].tobytes()  # as it lies
+    assert stored == struct.pack("<III", 5, 4, 3) + b"RGB" + pixels[1].tobytes()  # as stored
 
 
 def test_training(tmp_path):
@@ -223,7 +223,7 @@ def test_fingerprints(tmp_path):
 
 
 def test_compressed_in_another_way(tmp_path):
-    """Those that are known: test_packed_shards.py."""
+    """Supported compressions: test_packed_shards.py."""
     mds.write(tmp_path, {"n": "int"}, [{"n": n} for n in range(9)], samples_per_shard=4, compression="bz2:1")
     with pytest.raises(UNSUPPORTED, match="compressed by an unsupported method.*bunzip2") as caught:
         sluice.Dataset(tmp_path)
@@ -235,7 +235,7 @@ def test_compressed_in_another_way(tmp_path):
     assert [sample["n"] for sample in sluice.Dataset(tmp_path)] == list(range(9))
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def test_samples_that_are_bad_alone(tmp_path):
@@ -270,10 +270,10 @@ def test_samples_that_are_bad_alone(tmp_path):
 
 
 def test_sizes_that_lie(tmp_path):
-    """What stands before the columns of a sample."""
+    """The sizes before the columns of a sample."""
     mds.write(tmp_path, {"a": "str", "b": "bytes", "n": "int"}, [{"a": "abc", "b": b"defg", "n": 5}] * 3)
     good = raw_of(tmp_path).read_bytes()
-    (begin,) = struct.unpack_from("<I", good, 8)  # of the second
+    (begin,) = struct.unpack_from("<I", good, 8)  # the second sample's
     for at, size in ((0, 4), (0, 2), (0, 2**32 - 1), (4, 3), (4, 5), (4, 2**32 - 4), (4, 2**31)):
         data = bytearray(good)
         struct.pack_into("<I", data, begin + at, size)
@@ -304,7 +304,7 @@ def test_tables_that_lie(tmp_path):
             sluice.Dataset(tmp_path)
         assert caught.value.file == str(raw_of(tmp_path)) and caught.value.offset in (4 * place, 4 * place + 4)
     data = bytearray(good)
-    struct.pack_into("<I", data, 12, table[2])  # the second has no bytes
+    struct.pack_into("<I", data, 12, table[2])  # the second sample has no bytes
     raw_of(tmp_path).write_bytes(data)
     with pytest.raises(CORRUPT, match="the sample is empty") as caught:
         sluice.Dataset(tmp_path)[1]
@@ -393,10 +393,10 @@ def test_indexes_that_are_none(tmp_path, edit, kind, words):
 
 
 def test_columns_of_another_size(tmp_path):
-    """Sizes are what the index says, not what the encoding would have."""
+    """Sizes come from the index, not from the encoding."""
     mds.write(tmp_path, {"a": "bytes", "n": "bytes"}, [{"a": b"12345678", "n": bytes([7]) + bytes(7)}] * 2)
     change(tmp_path, lambda index: shard(index, column_encodings=["bytes", "int"]))
-    assert sluice.Dataset(tmp_path)[1]["n"] == 7  # told by each sample
+    assert sluice.Dataset(tmp_path)[1]["n"] == 7  # each sample stores its size
     change(tmp_path, lambda index: shard(index, column_encodings=["bytes", "int32"]))
     with pytest.raises(CORRUPT, match="does not match the number's type"):
         sluice.Dataset(tmp_path)[1]
@@ -428,7 +428,7 @@ def test_what_is_in_an_index(tmp_path):
 
 
 def test_pictures_beside_an_index(tmp_path, photos):
-    """A folder of pictures stays one, whatever else it has."""
+    """A folder of images keeps its meaning, regardless of other files in it."""
     shutil.copytree(photos, tmp_path / "photos")
     (tmp_path / "photos" / "index.json").write_text('{"pictures": []}')
     assert sluice.Dataset(tmp_path / "photos").format == "folder"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns without another word: what COCO and YOLO datasets know of their boxes, points and images is the default."""
+"""Columns without options: the default uses what COCO and YOLO datasets know about their boxes, points and images."""
 import io
 import json
 import warnings
@@ -14,12 +14,12 @@ from sluice import transforms as T
 
 WIDTH, HEIGHT = 64, 48
 TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}  # EXIF orientations as Pillow's transpositions
-# of the upright picture, left, top, right, bottom
+# in the upright image: left, top, right, bottom
 BOX = (8, 20, 24, 30)
 
 
 def upright(orientation):
-    """A white box on black, and the size of the picture."""
+    """Returns a white box on black, and the size of the image."""
     size = (HEIGHT, WIDTH) if orientation > 4 else (WIDTH, HEIGHT)
     image = Image.new("RGB", size)
     image.paste((255, 255, 255), BOX)
@@ -27,7 +27,7 @@ def upright(orientation):
 
 
 def save(path, image, orientation):
-    """So that Pillow's exif_transpose makes `image` of it."""
+    """Saves a file from which Pillow's exif_transpose makes `image`."""
     undone = {6: 8, 8: 6}.get(orientation, orientation)
     stored = image if orientation == 1 else image.transpose(TURNS[undone])
     exif = Image.Exif()
@@ -37,7 +37,7 @@ def save(path, image, orientation):
 
 
 def inside(picture, box):
-    """Means of a picture in a box, and without it."""
+    """Returns the mean pixel values of an image inside a box, and outside it."""
     left, top, right, bottom = (int(round(float(number))) for number in box)
     mask = numpy.zeros(picture.shape[:2], bool)
     mask[top:bottom, left:right] = True
@@ -65,7 +65,7 @@ def check(data, orientations, **arguments):
     assert seen == len(orientations)
 
 
-# ---- YOLO: of the upright picture ----
+# ---- YOLO: boxes refer to the upright image ----
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def coco(path, pictures, **more):
     images, annotations = [], []
     for number, (orientation, turned, *size) in enumerate(pictures):
         image = upright(orientation) if turned else Image.new("RGB", (WIDTH, HEIGHT))
-        if not turned:  # as it is stored
+        if not turned:  # as stored
             image.paste((255, 255, 255), BOX)
             image = image if orientation == 1 else image.transpose(TURNS[orientation])
         save(path / "images" / f"{number}.jpg", image, orientation)
@@ -196,7 +196,7 @@ def test_coco_views_and_buckets(tmp_path):
 
 
 def test_coco_mosaic(tmp_path):
-    """Of each of its samples the boxes are where the box is."""
+    """The boxes of each of its samples are where the white boxes are."""
     coco(tmp_path, BOTH)
     columns = {"image": C.Image(transform=T.Mosaic(64, grid=2)), "boxes": C.Boxes(min_size=6, min_visibility=0.9), "labels": C.Ragged()}
     for batch in batches(tmp_path, columns):
@@ -229,7 +229,7 @@ def test_a_half_turn_is_not_guessed(tmp_path):
 
 
 def test_keypoints_are_numbers_of_pixels(tmp_path):
-    """As numpy flips them: W - 1 - x; column 0 survives."""
+    """Flipped like a numpy array: W - 1 - x; column 0 survives."""
     points = [0, 10, 2, 63, 10, 2, 5, 6, 1, 0, 0, 0]
     data = coco(tmp_path, [(1, False)], keypoints=points, num_keypoints=3)
     columns = {"image": C.Image(transform=[T.Resize((HEIGHT, WIDTH)), T.RandomHorizontalFlip(1)]), "boxes": C.Boxes(), "keypoints": C.Points()}
@@ -240,7 +240,7 @@ def test_keypoints_are_numbers_of_pixels(tmp_path):
 def test_labels_follow_what_is_kept(tmp_path):
     coco(tmp_path, [(1, False)] * 4)
     columns = {"image": C.Image(transform=T.CenterCrop(16)), "boxes": C.Boxes(), "labels": C.Ragged(), "area": C.Ragged()}
-    (batch, *_) = batches(tmp_path, columns)  # without a warning: a crop may well miss a box or two
+    (batch, *_) = batches(tmp_path, columns)  # without a warning: a crop may miss a box or two
     assert [numpy.asarray(batch[name]).size for name in ("boxes", "labels", "area")] == [0, 0, 0]
 
 
@@ -263,7 +263,7 @@ def test_shapes_and_masks_are_turned(tmp_path):
 
 
 def masks(path, orientation, turned, square=False):
-    """A folder with one picture, and its mask: of the upright picture, or of the stored one."""
+    """Writes a folder with one image and its mask, which fits either the upright image or the stored one."""
     image = upright(orientation)
     image = image.crop((0, 0, HEIGHT, HEIGHT)) if square else image
     save(path / "images" / "0.png", image, orientation)
@@ -316,7 +316,7 @@ def test_bad_masks_are_counted(tmp_path):
 
 
 def test_a_mask_without_a_meaning(tmp_path):
-    """It is as the picture is decoded."""
+    """It is oriented like the decoded image."""
     folder = masks(tmp_path / "folder", 3, False)
     with sluice.Writer(tmp_path / "d", {"image": "image", "mask": "image"}) as writer:
         writer.add(image=(folder / "images" / "0.png").read_bytes(), mask=(folder / "masks" / "0.png").read_bytes())
@@ -337,7 +337,7 @@ def test_pixels_would_forget_boxes(tmp_path, picture, words):
 
 
 def test_panoptic_masks(tmp_path):
-    """By the size of the mask, which is that of the JSON; of a half turn nothing tells."""
+    """Decided by the size of the mask, which equals the size in the JSON; half turns are undetectable."""
     for orientation, turned in [*BOTH, (2, True), (3, False), (4, True)]:
         name = f"{orientation}{turned}"
         folder = masks(tmp_path / name, orientation, turned)
@@ -368,7 +368,7 @@ def test_panoptic_masks(tmp_path):
 
 @pytest.mark.parametrize("how", [{"raw": True}, {}])
 def test_packed_it_is_the_same(tmp_path, how):
-    """Pixels have no EXIF, and are stored as they were annotated."""
+    """Pixels have no EXIF, and are stored the way up that they were annotated."""
     data = coco(tmp_path / "coco", BOTH)
     sluice.pack(data, tmp_path / "packed", progress=False, **how)
     columns = {"image": whole(), "boxes": C.Boxes(format="xywh"), "labels": C.Ragged(length=9, follows="boxes")}
@@ -391,7 +391,7 @@ def test_smaller_pictures_lose_their_places(tmp_path):
         assert {numpy.asarray(batch["image"]).shape[1:3] for batch in loader} == {(24, 32), (32, 24)}
 
 
-# ---- what any loader tells ----
+# ---- warnings of any loader ----
 
 
 def test_a_mean_of_eight_bits(tmp_path):

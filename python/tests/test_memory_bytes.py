@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loader takes of memory, against what memory_bytes says, of formats whose samples have to be unpacked."""
+"""A loader's memory, compared with memory_bytes, for formats whose samples must be unpacked."""
 import functools
 import io
 import json
@@ -24,8 +24,8 @@ BUDGET = 48 * MIB
 ASAN = "asan" in os.environ.get("LD_PRELOAD", "")
 WORKERS = [1, 16]
 
-# Each is measured in a process of its own, forked of one that has imported what is needed and has opened nothing. What is loaded for
-# the first picture is so before it is measured, and peaks of before are forgotten.
+# Each loader is measured in its own process, forked from one that has imported all modules and opened nothing. Libraries loaded for the first
+# image are loaded before the measurement, and earlier peaks are forgotten.
 PROGRAM = """
 import json, os, sys
 import numpy, sluice
@@ -83,7 +83,7 @@ SERVER = []
 
 
 def measure(path, warm, workers, budget, columns=None, arguments=None, epochs=1, **options):
-    """Bytes that a loader takes at its peak, rows that were bad, what its statistics say, sums of batches."""
+    """Returns a loader's peak memory in bytes, the number of bad rows, memory_bytes of its statistics, sums of batches."""
     options = {"batch_size": 2, "prefetch_factor": 2, "read_buffer_bytes": 8 * MIB, **options}
     given = json.dumps([str(path), str(warm), arguments or {}, columns, [options, epochs, workers], budget])
     SERVER[0].stdin.write(given + "\n")
@@ -94,9 +94,9 @@ def measure(path, warm, workers, budget, columns=None, arguments=None, epochs=1,
 
 
 def budget_holds(path, warm, workers, budget=BUDGET, **options):
-    """Rows that were bad, or "refused"; those, and all batches, are the same for any number of workers by who asks."""
+    """Returns the number of bad rows, or "refused", and the batches' sums; callers check that they do not depend on the number of workers."""
     memory, bad, told, sums = measure(path, warm, workers, budget, **options)
-    # "code and stacks" of sluice/loader.h: with each thread the allocator keeps some for it.
+    # "code and stacks" of sluice/loader.h: the allocator keeps some memory for each thread.
     assert ASAN or memory <= budget + 8 * MIB + workers * MIB // 2, f"{memory / MIB:.0f} MiB of {budget / MIB:.0f}"
     assert told <= budget
     return bad, sums
@@ -110,12 +110,12 @@ def noise(number, shape):
 
 
 def repeated(number, shape, times):
-    """Noise of less than 32 KiB below itself: deflate packs and unpacks it soon."""
+    """Repeats noise of less than 32 KiB: deflate compresses and decompresses it fast."""
     return numpy.tile(noise(number, shape), (times, *[1] * (len(shape) - 1)))
 
 
 def parquet_of(folder, rows, side, columns, codec="ZSTD"):
-    """Columns of arrays, four of a page."""
+    """Writes columns of arrays, four to a page."""
     names = [f"x{i}" for i in range(columns)]
     made = {name: parquets.Column("binary", [noise(10 * row + i, (side, side)).tobytes() for row in range(rows)])
             for i, name in enumerate(names)}  # fmt: skip
@@ -150,13 +150,13 @@ def npz_of(folder, rows=8):
     for i in range(rows):
         array = io.BytesIO()
         numpy.save(array, repeated(i, (8, 2048), 128))
-        with zipfile.ZipFile(folder / "many" / f"{i:02}.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:  # savez_compressed packs slowly
+        with zipfile.ZipFile(folder / "many" / f"{i:02}.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:  # savez_compressed is slow
             made.writestr("x.npy", array.getvalue())
     return {"path": folder / "many", "warm": folder / "many", "columns": {"x": ["Tensor", {}]}}
 
 
 def mds_of(folder):
-    """Pictures in shards."""
+    """Writes images in shards."""
     pictures = pictures_of(folder, "png", 1000)
     for name, source in (("shards", pictures["path"]), ("few", pictures["warm"])):
         samples = [{"image": path.read_bytes(), "i": i} for i, path in enumerate(sorted(source.glob("a/*.png")))]
@@ -169,7 +169,7 @@ FORMATS = {
     "snappy": lambda folder: parquet_of(folder, 16, 256, 2, "SNAPPY"),
     "npz": npz_of,
     "png": lambda folder: pictures_of(folder, "png", 1000),
-    "mds": mds_of,  # of the same pictures
+    "mds": mds_of,  # with the same images
     "webp": lambda folder: pictures_of(folder, "webp", 1000),
 }
 
@@ -192,7 +192,7 @@ all_sums = {}
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_budgets_hold(samples, workers):
-    """Whatever the number of workers; with as much as they need, each sample comes out."""
+    """Regardless of the number of workers; with sufficient memory, no sample is bad."""
     name, given = samples
     found = budget_holds(**given, workers=workers, budget=BUDGET)
     if workers == 1:
@@ -206,7 +206,7 @@ def test_budgets_hold(samples, workers):
 @pytest.mark.skipif(not parquets.have("ZSTD"), reason="no Zstandard here")
 @pytest.mark.parametrize("workers", WORKERS)
 def test_pages_of_nothing(tmp_path, workers):
-    """Pages of 56 MiB, in a file of some kilobytes, four of which each sample is in."""
+    """Pages of 56 MiB, in a file of some kilobytes; each sample spans four of them."""
     row = 14 * MIB
     body = (row.to_bytes(4, "little") + bytes(row)) * 4
     groups, columns = 3, {}
@@ -219,7 +219,7 @@ def test_pages_of_nothing(tmp_path, workers):
     given = {"path": tmp_path / "a.parquet", "warm": tmp_path / "warm.parquet", "arguments": arguments, "batch_size": 1, "epochs": 1,
              "columns": {f"x{i}": ["Tensor", {"shape": [1], "part": "center"}] for i in range(4)}, "read_buffer_bytes": MIB}  # fmt: skip
     bad, _ = budget_holds(**given, workers=workers, budget=200 * MIB)
-    assert bad == "refused"  # each needs 224 MiB
+    assert bad == "refused"  # each sample needs 224 MiB
     if workers == 1:
         bad, _ = budget_holds(**given, workers=1, budget=260 * MIB)
         assert bad == []
@@ -227,7 +227,7 @@ def test_pages_of_nothing(tmp_path, workers):
 
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory):
-    """Folders of twelve, with the same content, and of one."""
+    """Writes folders of twelve archives with the same content, and of one."""
     few, many = (tmp_path_factory.mktemp("archives") / name for name in ("few", "many"))
     few.mkdir(), many.mkdir()
     with tarfile.open(few / "0.tar.gz", "w:gz", compresslevel=1) as tar:
@@ -245,7 +245,7 @@ def archives(tmp_path_factory):
 
 @pytest.mark.parametrize("shuffle", (False, "shards"))
 def test_compressed_archives(archives, shuffle):
-    """Twelve of them, and a window of samples: what is unpacked is counted."""
+    """Twelve archives, and a window of samples: unpacked bytes are counted."""
     few, many = archives
     for workers in (1, 4):
         bad, _ = budget_holds(many, few, workers, 80 * MIB, shuffle=shuffle, window_bytes=12 * MIB, read_buffer_bytes=16 * MIB)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixing over a batch, from Python: labels and pictures against what the columns say was mixed."""
+"""Mixing over a batch, from Python: labels and images compared with the columns that describe the mix."""
 import numpy
 import pytest
 
@@ -168,7 +168,7 @@ ENDS = [
 @pytest.mark.parametrize("make, smoothing", ENDS)
 @pytest.mark.parametrize("crop", [[CROP], [CROP, T.ToTensor(), T.Normalize([0.5] * 3, [0.2] * 3)]], ids=["uint8", "float32"])
 def test_mixing_ends(data, make, smoothing, crop):
-    """From end_epoch on pictures are those of a recipe without mixing, bit for bit, and labels those of one row each; before it all stays."""
+    """From end_epoch on, images equal those without mixing, bit for bit, and labels belong to single rows; earlier epochs do not change."""
     def run(*steps):
         loader = sluice.Loader(data, batch_size=8, shuffle=True, seed=4, transform=[*crop, *steps])
         return [[{name: batch[name].numpy().copy() for name in batch.keys()} for batch in loader] for _ in range(4)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MixUp with partners: what comes of it is what numpy makes of the pictures alone and of the share that is given out."""
+"""MixUp with partners: the result equals numpy's blend of the two images with the returned share."""
 import numpy
 import pytest
 from PIL import Image, ImageEnhance
@@ -23,7 +23,7 @@ def data(samples, tmp_path_factory):
 
 
 def blend(share, own, other):
-    """In binary32: the sum of a product, which a double holds, and a rounded one; to nearest even."""
+    """Blends in binary32: the exact product, held in a double, plus a rounded one; rounded to nearest even."""
     share = numpy.float32(share)
     rest = (numpy.float32(1) - share) * other.astype("float32")
     return numpy.rint((float(share) * own + rest).astype("float32")).astype("uint8")
@@ -81,7 +81,7 @@ def test_a_loss_has_all_it_needs(data):
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 4.0, 32.0])
 def test_shares_are_of_a_beta_distribution(data, alpha):
-    """By Kolmogorov and Smirnov: with x = sin(t)^2 its density is (sin t cos t)^(2 alpha - 1)."""
+    """Kolmogorov-Smirnov: with x = sin(t)^2 its density is (sin t cos t)^(2 alpha - 1)."""
     steps = [T.Resize((1, 1)), T.MixUpPartner(alpha)]
     shares = numpy.sort([row["image.share"] for _, row in rows(data, {"image": C.Image(transform=steps)}, range(40))])
     assert len(set(shares.tolist())) > 0.99 * len(shares) == 0.99 * 40 * COUNT
@@ -90,11 +90,11 @@ def test_shares_are_of_a_beta_distribution(data, alpha):
     expected = numpy.interp(numpy.arcsin(numpy.sqrt(shares)), t, total / total[-1])
     steps = numpy.arange(len(shares) + 1) / len(shares)
     distance = max(numpy.abs(expected - steps[1:]).max(), numpy.abs(expected - steps[:-1]).max())
-    assert distance < 1.95 / len(shares) ** 0.5  # one of a thousand
+    assert distance < 1.95 / len(shares) ** 0.5  # exceeded once in a thousand
 
 
 def test_what_is_before_is_drawn_for_each(data):
-    """Mirrored or not, of both pictures: four cases, each as likely."""
+    """Either image may be mirrored: four equally likely cases."""
     columns = {
         "image": C.Image(transform=[T.Resize(SIZE), T.RandomHorizontalFlip(), T.MixUpPartner(), T.RandomVerticalFlip()]),
         "own": C.Image("image", transform=T.Resize(SIZE)), "other": C.Image("image", transform=T.Resize(SIZE), partner=1),
@@ -114,7 +114,7 @@ def test_what_is_before_is_drawn_for_each(data):
 
 @pytest.mark.parametrize("tiles", [1, 4])
 def test_the_rows_own_layer_stays(data, tiles):
-    """Where nothing is mixed in, all is as without the step, which says so."""
+    """A row that is not mixed equals one without the step, and reports it."""
     steps = [T.Mosaic(24, fill=FILL)] if tiles > 1 else []
     steps = [*steps, T.RandomAffine(20, (0.1, 0.1), (0.6, 1.4), fill=FILL), T.RandomResizedCrop(33), T.ColorJitter(0.4, 0.4, 0.4, 0.1)]
     behind = [T.RandomHorizontalFlip(), T.ColorJitter(0.2)]
@@ -157,13 +157,13 @@ def test_what_belongs_to_both_follows(data, samples):
         for box, shape in zip(row["boxes"], row["shapes"]):  # of a rectangle
             y, x = numpy.nonzero(shape)
             assert numpy.abs([x.min() - box[0], y.min() - box[1], x.max() + 1 - box[2], y.max() + 1 - box[3]]).max() <= 1
-        assert (row["geometry"][:, 2] == [SIZE[1], 0, 1]).all()  # of the row's own picture
+        assert (row["geometry"][:, 2] == [SIZE[1], 0, 1]).all()  # the row's own image
 
 
 @pytest.mark.parametrize("grid", [2, 3])
 @pytest.mark.parametrize("exact", [True, False])
 def test_mosaics_are_blended(data, grid, exact):
-    """Blue is the sample: what is mixed into the row's own mosaic are pictures of the partners behind it, drawn by other numbers."""
+    """Blue encodes the sample: the mosaic blended into the row's own consists of the next partners' images, with its own random draw."""
     count = grid * grid
     steps = [T.Mosaic(48, grid, FILL, interpolation=NEAREST), T.RandomAffine(0, (0.05, 0.05), (0.7, 1.3), fill=FILL), T.CenterCrop(48)]
     follows = {"boxes": C.Boxes(length=200), "labels": C.Ragged(length=200, follows="boxes"), "shapes": C.Instances(length=200, follows="boxes")}
@@ -179,7 +179,7 @@ def test_mosaics_are_blended(data, grid, exact):
         assert (row["labels"][:here] == own["labels"]).all() and (row["boxes"][:here] == own["boxes"]).all()
         assert (row["shapes"][:here] == own["shapes"]).all() and len(row["shapes"]) == len(row["labels"])
         assert {int(label) // 100 for label in row["labels"][here:]} <= set(ids[count:])
-        for label, box in zip(row["labels"][here:], row["boxes"][here:]):  # where its picture is
+        for label, box in zip(row["labels"][here:], row["boxes"][here:]):  # where its image is
             inside = numpy.abs(blue - 8 * (label // 100)) <= 0.51 / (1 - share)
             both += inside[int(box[1]) : int(numpy.ceil(box[3])), int(box[0]) : int(numpy.ceil(box[2]))].any()
             differ += 1
@@ -231,7 +231,7 @@ def test_partners_by_class(data, samples):
 
 
 def test_at_least_one_box_counts_those_of_both(data):
-    """Of boxes that are small enough to be lost; those of a picture that is not mixed in are none."""
+    """Boxes are small enough to be lost; boxes of an image that is not blended in do not count."""
     steps = [T.RandomResizedCrop(16, (0.05, 0.1)), T.MixUpPartner(p=0.5)]
     found = {}
     for wanted in (False, True):
@@ -273,7 +273,7 @@ def test_columns_that_are_refused(data):
 
 
 def test_a_window_by_boxes_before_it(data):
-    """Each layer goes by the boxes of its own picture."""
+    """Each layer uses the boxes of its own image."""
     steps = [T.RandomIoUCrop(), T.Resize(SIZE), T.MixUpPartner()]
     columns = {"image": C.Image(transform=steps), "boxes": C.Boxes(length=20), "labels": C.Ragged(length=20, follows="boxes"), **members(2)}
     both = 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of several pictures: each pixel says of which sample it is, and which of its pixels, so that what follows the
-pictures is judged by them."""
+"""Rows of several images: each pixel encodes its sample and its position in it, so the pixels judge the columns that follow
+the images."""
 import io
 import json
 
@@ -24,12 +24,12 @@ def png(array):
 
 
 def label_of(picture):
-    """What the mask has at pixels of these colours."""
+    """Returns the mask values at pixels of these colours."""
     return (picture[..., 0] * 7 + picture[..., 1] * 13 + picture[..., 2] * 3).astype("uint8") % 200
 
 
 def sample(number):
-    """Red and green are the pixel's place, blue is the sample."""
+    """Red and green encode the pixel's position, blue the sample."""
     random = numpy.random.RandomState(number)
     height, width = random.randint(20, 100, 2)
     y, x = numpy.mgrid[0:height, 0:width]
@@ -58,7 +58,7 @@ FIELDS = {
 
 
 def write(path, samples, broken=(), lacking=()):
-    """`lacking`: a sample, and the fields that it has not."""
+    """`lacking`: pairs of a sample and a field that it lacks."""
     with sluice.Writer(path, FIELDS) as writer:
         for s in samples:
             fields = {name: png(s[name]) if kind == "image" else s[name] for name, kind in FIELDS.items() if (s["id"], name) not in lacking}
@@ -89,7 +89,7 @@ def following(steps, **boxes):
 
 
 def rows(data, columns, epochs=(0,), **options):
-    """(epoch, {column: its row}) of all rows; of ragged columns what is the row's."""
+    """Returns (epoch, {column: its row}) of all rows; rows of ragged columns are cut out of the batch."""
     with sluice.Loader(data, batch_size=7, shuffle=True, last_batch="short", columns=columns, **SMALL | options) as loader:
         for epoch in epochs:
             loader.set_epoch(epoch)
@@ -116,19 +116,19 @@ RECIPES = {
 
 
 def pixels_of(row, number):
-    """Where the row shows sample `number`, and the places in it."""
+    """Returns where the row shows sample `number`, and the positions in it."""
     image = row["image"]
     shown = (image[..., 2] == 8 * number) & (image != FILL).any(axis=-1)
     return shown, image[..., :2].astype("float32") + 0.5
 
 
 def core(inside):
-    """Those with neighbours on all sides."""
+    """Returns the pixels with neighbours on all sides."""
     wide = numpy.pad(inside, 1)
     return numpy.min([wide[y : y + inside.shape[0], x : x + inside.shape[1]] for y in range(3) for x in range(3)], axis=0)
 
 
-# Each recipe with each grid and with and without exact, each grid with both.
+# Each recipe with each grid, with and without exact, and each grid with both.
 FOLLOWED = [(name, exact, 2 + (i + exact) % 2) for i, name in enumerate(RECIPES) for exact in (True, False)]
 
 
@@ -147,10 +147,10 @@ def test_what_follows_is_where_the_pictures_are(data, samples, name, exact, grid
         assert (row["wide"][~filled] == row["seg"][~filled].astype("int64") + (1 << 40)).all() and (row["wide"][filled] == -1).all()
         assert len(row["labels"]) == len(row["boxes"]) == len(row["points"]) == len(row["shapes"])
         if len(set(ids)) < count:
-            continue  # which of two is a pixel's is not to be seen
+            continue  # the owner of a pixel is ambiguous
         assert [label // 100 for label in row["labels"]] == sorted((label // 100 for label in row["labels"]), key=ids.index)
         anew = {int(label): box for label, box in zip(row["anew.labels"], row["anew"])}
-        for number in ids:  # of the map of classes each pixel is of its own picture
+        for number in ids:  # each pixel of the class map belongs to its own image
             shown, at = pixels_of(row, number)
             found = set(row["classes"][core(shown)].tolist())
             assert found <= {3, *(100 * number + k for k in range(BOXES))}
@@ -161,14 +161,14 @@ def test_what_follows_is_where_the_pictures_are(data, samples, name, exact, grid
             low, high = stored["boxes"][which][:2], stored["boxes"][which][2:]
             inside = shown & (at > low + 0.5).all(axis=-1) & (at < high - 0.5).all(axis=-1)
             y, x = numpy.nonzero(inside)
-            if len(y) > 0:  # all that is surely of it is in its box, and in its shape
+            if len(y) > 0:  # every pixel that surely belongs to it is inside its box and its shape
                 assert x.min() >= box[0] - 1.01 and x.max() + 1 <= box[2] + 1.01
                 assert y.min() >= box[1] - 1.01 and y.max() + 1 <= box[3] + 1.01
                 assert shape[core(inside)].all()
                 assert (anew[int(label)][:2] >= box[:2] - 1.01).all() and (anew[int(label)][2:] <= box[2:] + 1.01).all()
                 seen[0] += 1
             y, x = numpy.nonzero(shown & (at > low - 2).all(axis=-1) & (at < high + 2).all(axis=-1))
-            if name in ("mosaic", "yolo", "cropped") and len(y) > 20:  # and it is no larger than that
+            if name in ("mosaic", "yolo", "cropped") and len(y) > 20:  # and the box is not larger than that
                 assert box[0] >= x.min() - 2.5 and box[1] >= y.min() - 2.5 and box[2] <= x.max() + 3.5 and box[3] <= y.max() + 3.5
                 seen[1] += 1
             if point[2] > 0:
@@ -180,7 +180,7 @@ def test_what_follows_is_where_the_pictures_are(data, samples, name, exact, grid
 
 
 def test_tiles_are_pillows(data, samples):
-    """Of a mosaic alone, exact: each picture is resized as Pillow does, and nothing is lost of what is on the canvas."""
+    """A mosaic alone, exact: each image is resized as by Pillow, and everything on the canvas is kept."""
     checked = 0
     for _, row in rows(data, {"image": C.Image(transform=[T.Mosaic(64)]), **members(4), "geometry": C.Geometry()}, exact=True):
         ids = [int(row[f"id{j}"]) for j in range(4)]
@@ -257,7 +257,7 @@ def everything(data, **options):
 
 
 def same_every_time(everything, data):
-    """Whatever workers, backends and buffers there are; what all of it is."""
+    """Checks that the result does not depend on workers, backends and buffers. Returns it."""
     wanted = everything(data, num_workers=1, resident_bytes=1)
     assert len(wanted) == 2 * COUNT
     for options in ({"num_workers": 5}, {"num_workers": 3, "io": "pread"}, {"resident_bytes": 1 << 30, "prefetch_factor": 2}):
@@ -328,7 +328,7 @@ def test_bad_partners(samples, tmp_path):
 
 
 def test_a_box_is_wanted(data, samples):
-    """Of boxes that are small enough to be lost."""
+    """All boxes are small enough to be lost."""
     steps = [T.Mosaic(SIDE, fill=FILL), T.RandomResizedCrop(16, (0.02, 0.04))]
     wanting = sum(len(row["boxes"]) == 0 for _, row in rows(data, following(steps, min_visibility=0.5), range(4)))
     found = sum(len(row["boxes"]) == 0 for _, row in rows(data, following(steps, min_visibility=0.5, at_least_one=True), range(4)))
@@ -388,7 +388,8 @@ def test_recipes_that_are_refused(data):
 @pytest.mark.parametrize("steps", [[T.Mosaic(32), T.Resize(32)], [T.Resize((32, 32)), T.MixUpPartner()]], ids=["mosaic", "mixup_partner"])
 @pytest.mark.parametrize("names", [["labels"], ["points"], ["shapes"], ["boxes", "labels", "points", "shapes"]], ids=" ".join)
 def test_a_sample_without_values_for_its_boxes(data, samples, tmp_path, names, steps):
-    """With missing="blank" the next sample's labels followed its boxes. It has to lack its boxes, too; a row with such a sample alone is another thing."""
+    """With missing="blank", the next sample's labels would otherwise follow the boxes of this one. So the sample must lack its boxes, too;
+    a row that consists of such a sample alone is tested elsewhere."""
     count = 4 if isinstance(steps[0], T.Mosaic) else 2
     blank = {"length": 90, "missing": "blank"}
     columns = {
@@ -413,7 +414,7 @@ def test_a_sample_without_values_for_its_boxes(data, samples, tmp_path, names, s
 
 
 def test_an_epoch_without_mosaics(samples, tmp_path):
-    """A row of one sample may lack what follows its boxes."""
+    """A row of one sample may lack the fields that follow its boxes."""
     lacking = write(tmp_path / "packed", samples, lacking={(4, "labels")})
     columns = {
         "image": C.Image(transform=[T.Mosaic(32, end_epoch=1), T.Resize(32)]), "boxes": C.Boxes(length=90),

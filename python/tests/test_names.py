@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that are mistyped: the error says which one was probably meant, or which there are."""
+"""Mistyped names: the error suggests the name that was probably meant, or lists all of them."""
 import inspect
 import os
 import pickle
@@ -113,7 +113,7 @@ def test_torch():
 
 
 def test_modules_of_frameworks():
-    """`import sluice` imports none of them; a module that was not imported says so."""
+    """`import sluice` imports none of them; using a module that was not imported raises an error that says so."""
     seats = ("accelerate", "jax", "keras", "lightning", "timm", "torchtitan", "transformers")
     said = run("import sys, sluice\n"
                "import os, rlcompleter\n"

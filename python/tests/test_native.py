@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transforms.Native: what it calls, what it keeps, and what it refuses. The function is compiled here; the oracle is numpy.
+"""transforms.Native: its calls, the objects that it keeps alive, and its errors. The function is compiled here; the oracle is numpy.
 
-tests/api/loader_native_test.c has the steps, groups and seeds themselves.
-"""
+tests/api/loader_native_test.c tests the steps, groups and seeds themselves."""
 import _ctypes
 import copy
 import ctypes
@@ -131,7 +130,7 @@ def test_a_library_stays_loaded(data, library, tmp_path, make):
     path = shutil.copy(library, tmp_path / "libgone.so")
     native = make(str(path))
     gc.collect()
-    assert str(path) in pathlib.Path("/proc/self/maps").read_text()  # else the call below ends the process
+    assert str(path) in pathlib.Path("/proc/self/maps").read_text()  # otherwise the call below would end the process
     assert (images(data, native) == images(data) + 1).all()
 
 
@@ -169,7 +168,7 @@ def test_what_is_kept_is_kept_until_the_loader_closes(data, steps):
     assert gone() is not None
     assert (numpy.concatenate([numpy.array(batch["image"]) for batch in loader]) == plain + 3).all()
     loader.close()
-    del loader  # which has its transform
+    del loader  # the loader keeps its transform alive
     gc.collect()
     assert gone() is None
 
@@ -303,7 +302,7 @@ def test_a_state_goes_on(data, steps):
 
 
 def block_of(language):
-    """The first one of docs/native.md."""
+    """Returns the first code block of docs/native.md."""
     return (ROOT / "docs/native.md").read_text().partition(f"```{language}\n")[2].partition("```")[0]
 
 

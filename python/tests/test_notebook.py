@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loader in a notebook: its page, and that looking at it changes nothing."""
+"""A loader in a notebook: its page, and that displaying it changes nothing."""
 import base64
 import io
 import re
@@ -19,7 +19,7 @@ def pictures(page):
 
 
 def test_the_first_samples_are_those_of_the_loop(data):
-    """In epoch 1, normalised there, and as they are here."""
+    """The loop returns them in epoch 1, normalised; the page shows them without normalisation."""
     steps = [T.RandomResizedCrop(24), T.RandomHorizontalFlip()]
     options = {"batch_size": 5, "shuffle": True, "seed": 3, "num_workers": 1}
     loader = sluice.Loader(data, transform=[*steps, T.Normalize([0.5] * 3, [0.2] * 3)], **options)

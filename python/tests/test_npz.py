@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numpy's .npz files: as samples and by their rows, against numpy; and what is damaged in zip archives."""
+"""numpy's .npz files, as samples and by rows, compared with numpy; and damaged zip archives."""
 import io
 import os
 import struct
@@ -24,7 +24,7 @@ def value_of(data, index, name):
 
 
 def check(path, samples, **options):
-    """The dataset has these dicts of arrays; an array that a sample lacks is empty."""
+    """Checks that the dataset holds these dicts of arrays; an array that a sample lacks is empty."""
     data = sluice.Dataset(path, **options)
     assert data.format == "npz" and len(data) == len(samples)
     for index, arrays in enumerate(samples):
@@ -63,7 +63,7 @@ def test_volumes_of_different_shapes(tmp_path, save):
 @pytest.mark.parametrize("save", SAVE)
 @pytest.mark.parametrize("part", ["random", "center"])
 def test_parts_of_volumes(tmp_path, save, part):
-    """The same part of image and mask, cut from tensors all of whose dimensions differ."""
+    """The same part of image and mask, cut from tensors whose dimensions all differ."""
     chance = numpy.random.default_rng(3)
     samples = []
     for _ in range(6):
@@ -165,12 +165,12 @@ def test_rows_of_one_file(tmp_path):
         assert (batch["x"].numpy() == x[index]).all() and (batch["label"].numpy() == y[index]).all()
         assert (batch["box"].numpy() == box[index]).all()
     check(tmp_path / "a.npz", [{"x": x[i]} for i in range(50)], fields={"x": "x"})
-    assert len(sluice.Dataset([tmp_path / "a.npz", tmp_path / "a.npz"])) == 2  # several: each is a sample
+    assert len(sluice.Dataset([tmp_path / "a.npz", tmp_path / "a.npz"])) == 2  # several files: each is a sample
     assert len(sluice.Dataset(tmp_path)) == 1 and len(sluice.Dataset(tmp_path / "a.npz")) == 50
 
 
 def test_rows_of_chosen_arrays(tmp_path):
-    """Keras's mnist.npz has two parts of different lengths: as it is, one sample; chosen, rows."""
+    """Keras's mnist.npz has two parts of different lengths: by default it is one sample; with chosen fields, rows."""
     arrays = {f"{name}_{part}": numpy.arange(n * k).reshape((n, k) if k > 1 else (n,)) for part, n in (("train", 6), ("test", 4))
               for name, k in (("x", 5), ("y", 1))}  # fmt: skip
     numpy.savez(tmp_path / "mnist.npz", **arrays)
@@ -207,7 +207,7 @@ def test_one_volume_is_a_sample(tmp_path):
 
 def test_rows_that_are_compressed(tmp_path):
     x, y = numpy.random.default_rng(6).random((9, 5)), numpy.arange(9)
-    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:  # the small one may be
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:  # the small one is allowed
         for name, array, how in (("x", x, zipfile.ZIP_STORED), ("y", y, zipfile.ZIP_DEFLATED)):
             archive.writestr(f"{name}.npy", npy(array), how)
     check(tmp_path / "a.npz", [{"x": x[i], "label": y[i]} for i in range(9)])
@@ -217,7 +217,7 @@ def test_rows_that_are_compressed(tmp_path):
     check([tmp_path / "a.npz", tmp_path / "a.npz"], [{"x": x, "y": y}] * 2)
 
 
-# ---- what is not taken ----
+# ---- unsupported files ----
 
 
 @pytest.mark.parametrize("save", SAVE)
@@ -312,7 +312,7 @@ def with_zip64_end(content):
     return content[:end] + record + locator + tail
 
 
-# ---- what is damaged ----
+# ---- damage ----
 
 
 def good_bytes(save=numpy.savez, **arrays):
@@ -322,7 +322,7 @@ def good_bytes(save=numpy.savez, **arrays):
 
 
 def attempt(path, content):
-    """None, or the error of opening or reading what has this content."""
+    """Returns None, or the error of opening or reading this content."""
     path.write_bytes(content)
     try:
         data = sluice.Dataset(path)
@@ -347,7 +347,7 @@ def test_cut_short_anywhere(tmp_path, save):
 
 @pytest.mark.parametrize("save", SAVE)
 def test_any_byte_that_is_wrong(tmp_path, save):
-    """Found, or of no importance: never other numbers."""
+    """It is found, or harmless: it never gives other numbers."""
     arrays = {"x": numpy.arange(12.0), "y": numpy.arange(9, dtype="uint8")}
     good = good_bytes(save, **arrays)
     path = tmp_path / "a.npz"
@@ -398,7 +398,7 @@ def test_checksum_of_rows_is_found_by_verify(tmp_path):
 
 
 def forge(content, name, **fields):
-    """With other numbers in a member's entry of the directory, and in its local header."""
+    """Changes numbers in a member's directory entry, and in its local header."""
     places = {"flags": (8, "<H"), "method": (10, "<H"), "crc": (16, "<I"), "packed": (20, "<I"), "bytes": (24, "<I"), "header": (42, "<I")}
     made = bytearray(content)
     at = -1
@@ -447,7 +447,7 @@ def test_bombs(tmp_path):
     array = bytes(80)
     whole = header + array
     assert attempt(path, make_zip(b"x.npy", deflated(whole), len(whole), zlib.crc32(whole))) is None
-    much = header + bytes(50_000_000)  # more than is said
+    much = header + bytes(50_000_000)  # more than the header claims
     error = attempt(path, make_zip(b"x.npy", deflated(much), len(whole), zlib.crc32(whole)))
     assert isinstance(error, sluice.CorruptError) and "another size" in str(error)
     huge = npy(numpy.zeros((1, 10)))[:-80].replace(b"(1, 10)", b"(1, 260000000)").replace(b" " * 10, b" ", 1)

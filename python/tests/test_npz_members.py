@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of .npz files: many of them, and headers that do not say what the directory does."""
+"""Members of .npz files: many of them, and headers that contradict the directory."""
 import io
 import zipfile
 import zlib
@@ -12,7 +12,7 @@ import sluice
 
 
 def by_zipfile(path):
-    """What Python's zipfile and numpy find; None: it is damaged."""
+    """Returns the content according to Python's zipfile and numpy; None if it is damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             return {name: numpy.load(io.BytesIO(archive.read(name))).tolist() for name in archive.namelist()}
@@ -21,7 +21,7 @@ def by_zipfile(path):
 
 
 def without_sizes(path, **arrays):
-    """As it is written to what cannot be sought: sizes and checksums follow the bytes."""
+    """Writes as to an unseekable stream: sizes and checksums follow the bytes."""
     stream = Unseekable()
     write_zip(stream, {name + ".npy": npy(array) for name, array in arrays.items()})
     path.write_bytes(stream.made)
@@ -29,7 +29,7 @@ def without_sizes(path, **arrays):
 
 @pytest.mark.parametrize("save", [*SAVE, without_sizes], ids=["stored", "deflated", "described"])
 def test_any_byte_that_is_wrong_among_others(tmp_path, save):
-    """Found by opening or verify whenever the sample is another one, also where an array has another name only."""
+    """Opening or verify reports it whenever the sample changes, also if only the name of an array changes."""
     arrays = {"x": numpy.arange(5.0), "y": numpy.arange(3, dtype="uint8")}
     path = folder_of(tmp_path, [arrays] * 2)
     damaged = path / "0001.npz"
@@ -58,7 +58,7 @@ def test_any_byte_that_is_wrong_among_others(tmp_path, save):
 
 @pytest.mark.parametrize("place", [14, 18, 22, 26, 8])
 def test_headers_that_contradict_the_directory(tmp_path, place):
-    """Checksum, sizes, length of the name, method: in the local header alone."""
+    """Checksum, sizes, length of the name, method: changed in the local header only."""
     array = npy(numpy.arange(9)[None])
     for with_sizes in (True, False):
         if with_sizes:
@@ -72,11 +72,11 @@ def test_headers_that_contradict_the_directory(tmp_path, place):
         if with_sizes or place in (8, 26):
             assert isinstance(error, sluice.CorruptError) and "header of a zip member" in str(error)
         else:
-            assert error is None  # nobody looks at these
+            assert error is None  # these fields are not read
 
 
 def test_many_members(tmp_path):
-    """In another order in each file, of which each lacks one."""
+    """In another order in each file, with one missing in each."""
     names = [f"n{i}" for i in range(1000)]
     (tmp_path / "set").mkdir()
     for file in range(4):
@@ -99,7 +99,7 @@ def test_many_members(tmp_path):
 
 
 def test_twice_or_in_the_same_place(tmp_path):
-    """Far from each other in the directory."""
+    """Far apart in the directory."""
     members = [(f"n{i}.npy", npy(numpy.full(2 if i else 40, i))) for i in range(300)]
     with pytest.warns(UserWarning), zipfile.ZipFile(tmp_path / "twice", "w") as archive:
         for name, content in [*members, members[3]]:
@@ -110,7 +110,7 @@ def test_twice_or_in_the_same_place(tmp_path):
             archive.writestr(name, content)
         places = [info.header_offset for info in archive.infolist()]
     content = bytearray((tmp_path / "made").read_bytes())
-    # a header of its own, in the bytes of the first member
+    # a separate header, inside the bytes of the first member
     local = bytes(content[places[200] : places[200] + 30 + len("n200.npy")])
     inside = places[0] + 30 + len("n0.npy") + 128 + 16
     content[inside : inside + len(local)] = local

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What opening a dataset may take: files that claim much, and hold little."""
+"""Memory used by opening a dataset: files that claim much, and hold little."""
 import contextlib
 import io
 import json
@@ -22,7 +22,7 @@ import sluice
 MIB = 1 << 20
 LIMIT = 64 * MIB
 
-# In a process of its own, whose memory is its own, too.
+# Runs in its own process, to measure its own memory.
 PROGRAM = """
 import json, resource, sys, time
 import sluice
@@ -39,7 +39,7 @@ print(json.dumps([found, peak() - before, time.process_time() - begin]))
 
 
 def run(given):
-    """What PROGRAM prints. A sanitizer takes memory itself: nothing is measured then, and no interpreter is started for it."""
+    """Returns PROGRAM's output. A sanitizer uses memory itself: then nothing is measured, and no interpreter is started."""
     if ASAN:
         with unittest.mock.patch.object(sys, "argv", ["-c", given]), contextlib.redirect_stdout(io.StringIO()) as out:
             exec(PROGRAM, {})
@@ -50,12 +50,12 @@ def run(given):
 
 
 def look(path, number=0, **arguments):
-    """What there is, or the error; no more memory may be taken than asked for, and as much as threads and pages take."""
+    """Returns the dataset's content, or the error. Checks that memory stays below the limit plus an allowance for threads and pages."""
     arguments = {"memory_bytes": LIMIT, **arguments}
     found, memory, seconds = json.loads(run(json.dumps([str(path), arguments, number])))
     if not ASAN:
         assert memory < arguments["memory_bytes"] + 48 * MIB, f"{memory / MIB:.0f} MiB"
-    assert seconds < 30  # not hours: what is claimed is not gone through
+    assert seconds < 30  # not hours: claimed sizes are not iterated over
     return found
 
 
@@ -63,7 +63,7 @@ def look(path, number=0, **arguments):
 
 
 def data_page(values, body, codec, encoding=8, levels=b""):
-    """Of version 2."""
+    """Returns a data page of version 2."""
     packed = parquets.compress(codec, body)
     facts = thrift((1, I32, values), (2, I32, 0), (3, I32, values), (4, I32, encoding), (5, I32, len(levels)), (6, I32, 0))
     return page(3, 8, facts, len(levels) + len(body), levels + packed)
@@ -78,8 +78,8 @@ def page(kind, number, facts, size, body):
 
 
 def parquet(path, columns, groups=1, shared=False):
-    """columns: name -> (physical type, size, values, pages, and what they are said to unpack to); each group has pages of
-    its own, unless they are shared."""
+    """columns: name -> (physical type, size, values, pages, and the sizes that they claim to unpack to); each group has its own
+    pages, unless they are shared."""
     schema = [thrift((4, BINARY, "schema"), (5, I32, len(columns)))]
     schema += [thrift((1, I32, kind), (2, I32, size or None), (3, I32, REQUIRED), (4, BINARY, name))
                for name, (kind, size, *_) in columns.items()]  # fmt: skip
@@ -102,7 +102,7 @@ def parquet(path, columns, groups=1, shared=False):
 
 
 def run_of(value, rows, width):
-    """An RLE run, as the numbers of a page."""
+    """Returns an RLE run, as the numbers of a page."""
     return bytes([width]) + varint(rows << 1) + value.to_bytes((width + 7) // 8, "little")
 
 
@@ -111,7 +111,7 @@ needs_zstd = pytest.mark.skipif(not parquets.have("ZSTD"), reason="no Zstandard 
 
 @needs_zstd
 def test_texts_of_a_dictionary_are_kept_once(tmp_path):
-    """8 MiB, which 1000 rows share by one run: half a kilobyte of file."""
+    """8 MiB, shared by 1000 rows in one run: half a kilobyte of file."""
     path, text = tmp_path / "a.parquet", bytes(8 * MIB)
     pages = [dictionary_page(1, struct.pack("<I", len(text)) + text, "ZSTD"), data_page(1000, run_of(0, 1000, 0), "ZSTD")]
     parquet(path, {"x": (parquets.BYTE_ARRAY, 0, 1000, pages), "i": (parquets.INT64, 0, 1000, INTS)})
@@ -125,7 +125,7 @@ INTS = [dictionary_page(1, struct.pack("<q", 7), "ZSTD"), data_page(1000, run_of
 @needs_zstd
 @pytest.mark.parametrize("groups", [1, 8])
 def test_large_dictionaries(tmp_path, groups):
-    """16 million entries of one byte in each of the row groups, of which a row has one."""
+    """16 million one-byte entries in each row group, which has a single row."""
     path = tmp_path / "a.parquet"
     pages = [dictionary_page(16 * MIB, bytes(16 * MIB), "ZSTD"), data_page(10, run_of(1, 10, 24), "ZSTD")]
     parquet(path, {"x": (parquets.FIXED, 1, 10, pages)}, groups)
@@ -144,7 +144,7 @@ def test_shared_pages(tmp_path):
 
 @needs_zstd
 def test_columns_of_one_value(tmp_path):
-    """Runs take hardly a byte, whatever the number of rows."""
+    """A run takes hardly any bytes, regardless of its number of rows."""
     path, rows = tmp_path / "a.parquet", 1_000_000
     pages = [dictionary_page(1, struct.pack("<q", 7), "ZSTD"), data_page(rows, run_of(0, rows, 0), "ZSTD")]
     parquet(path, {"i": (parquets.INT64, 0, rows, pages)})
@@ -154,7 +154,7 @@ def test_columns_of_one_value(tmp_path):
 
 @needs_zstd
 def test_claimed_rows(tmp_path):
-    """What their columns take is told before they are read; 2^40 rows are not believed."""
+    """The memory for their columns is reported before they are read; 2^40 rows are not believed."""
     rows = 1 << 24
     pages = [dictionary_page(1, struct.pack("<q", 7), "ZSTD"), data_page(rows, run_of(0, rows, 0), "ZSTD")]
     parquet(tmp_path / "a.parquet", {"i": (parquets.INT64, 0, rows, pages)})
@@ -175,7 +175,7 @@ def test_values_without_bytes(tmp_path):
 
 
 def test_texts_of_many_groups(tmp_path):
-    """An honest file whose texts do not fit, and do in more memory."""
+    """A valid file whose texts do not fit, but do with more memory."""
     path, rows = tmp_path / "a.parquet", 3000
     texts = [f"{i:06d}" * 6000 for i in range(rows)]
     columns = {"a": parquets.Column("string", texts), "b": parquets.Column("int32", range(rows))}
@@ -194,7 +194,7 @@ def test_texts_of_many_groups(tmp_path):
 
 
 class Raw(arrows.Writer):
-    """With arrays as they are given: what nodes claim."""
+    """Arrays written as given, with any claims in their nodes."""
 
     def claim(self, columns, rows, nodes, buffers):
         numbers = []
@@ -215,7 +215,7 @@ PICTURE = "struct<bytes:binary,path:string>"
 @pytest.mark.parametrize("items", [0, 3])
 @pytest.mark.parametrize("rows", [1 << 28, 1 << 60])
 def test_rows_without_bytes(tmp_path, items, rows):
-    """Lists of a fixed size need no buffer: their number costs nothing."""
+    """Lists of a fixed size need no buffer: a large number of them takes no memory."""
     path = tmp_path / "a.arrow"
     with open(path, "wb") as out:
         Raw(out, arrows._options(False)).claim(
@@ -226,7 +226,7 @@ def test_rows_without_bytes(tmp_path, items, rows):
 
 
 def test_words_are_kept_once(tmp_path):
-    """1 MiB, which 100,000 rows share."""
+    """1 MiB, shared by 100,000 rows."""
     path, word = tmp_path / "a.arrow", b"w" * MIB
     column = arrows.Column("dictionary[int8]<binary>", [word if i % 3 else b"no" for i in range(100_000)])
     arrows.write_stream(path, {"x": column, "i": arrows.Column("int8", [i % 100 for i in range(100_000)])}, rows_per_batch=1000)
@@ -241,7 +241,7 @@ def test_words_are_kept_once(tmp_path):
 
 
 def test_trees(tmp_path):
-    """A kilobyte becomes 75 of memory."""
+    """A kilobyte of file takes 75 of memory."""
     path = tmp_path / "index.json"
     path.write_bytes(b'{"version": 2, "shards": [' + b"[]," * (4 * MIB) + b"[]]}")
     name, text = look(tmp_path)
@@ -249,7 +249,7 @@ def test_trees(tmp_path):
 
 
 def test_trees_of_many_indexes(tmp_path):
-    """One at a time: what is gone takes nothing."""
+    """One at a time: released trees no longer count."""
     for number in range(12):
         folder = tmp_path / str(number)
         mds_files.write(str(folder), {"x": "int"}, [{"x": number}])
@@ -266,7 +266,7 @@ def test_values_of_lists(tmp_path):
 
 
 def test_sparse_indexes(tmp_path):
-    """They are as long as their archives let them be, or passed over."""
+    """Their size is limited by that of their archives, or they are ignored."""
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as tar:
         (tmp_path / "x.cls").write_text("3")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library's table of options, and what the package takes and says of it."""
+"""The library's table of options, compared with the package's parameters and their descriptions."""
 import inspect
 
 import pytest
@@ -12,7 +12,7 @@ COLUMNS = tuple(getattr(C, name) for name in C.__all__)
 
 
 def parts(struct):
-    """(names of parameters, what is said of them)"""
+    """Returns (names of parameters, their descriptions)."""
     if struct == "column":
         return {name for kind in COLUMNS for name in inspect.signature(kind).parameters} | {"classes"}, "\n".join(
             text for kind in (*COLUMNS, C.Column) for text in (kind.__doc__, kind.__init__.__doc__ or "")
@@ -33,7 +33,7 @@ def test_all_are_arguments(struct):
 
 @pytest.mark.parametrize("struct", _names.STRUCTS)
 def test_all_words_are_said(struct):
-    """But those that an argument has other words for: exif=True, dtypes' long names."""
+    """Except those for which an argument has other words: exif=True, dtypes' long names."""
     _, text = parts(struct)
     for keyword, option in _names.keywords(struct).items():
         if option.words and keyword not in ("exif", "dtype"):
@@ -66,7 +66,7 @@ def test_one_that_the_signature_has_not():
 
     class Shown:
         def shown(self, known: int = 0, **rare: int) -> None:
-            """The rest."""
+            """Returns the rest."""
 
         __init__ = _check.named(lambda self, known=0, other=1: None, more={"new_one": _names.TABLES["loader"]["io_depth"]}, shown=shown)
 

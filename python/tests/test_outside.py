@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists that name files outside their folder: refused, unless that is allowed; by loaders and packs, too."""
+"""Lists that name files outside their folder: an error, unless allowed; also in loaders and packs."""
 import csv
 import io
 import json
@@ -53,7 +53,7 @@ MAKERS = {"wids": make_tar, "mds": make_mds, "litdata": make_litdata, "arrow": m
 
 
 class Listed:
-    """A folder `set` with a list, and `away` beside it, where its file can be."""
+    """A folder `set` with a list, and `away` beside it, which can hold its file."""
 
     def __init__(self, root, kind):
         self.folder, self.away = root / "set", root / "away"
@@ -85,13 +85,13 @@ def listed(request, tmp_path):
 
 
 def test_names(listed):
-    if listed.kind != "arrow":  # whose files lie beside the list
+    if listed.kind != "arrow":  # its files are beside the list
         (listed.folder / "sub").mkdir()
         for name in (f"sub/../{listed.file}", f"./{listed.file}", listed.folder / listed.file):
             listed.name(name)
             listed.opens()
     (listed.folder / listed.file).rename(listed.away / listed.file)
-    (listed.folder / "other.arrow").write_bytes(b"")  # a folder without one is no dataset of Arrow's
+    (listed.folder / "other.arrow").write_bytes(b"")  # without it, the folder is not an Arrow dataset
     for name in (f"../away/{listed.file}", listed.away / listed.file, listed.folder / f"../away/{listed.file}"):
         listed.name(name)
         listed.refuses(f"away/{listed.file}.*(outside|is not beside)")
@@ -110,7 +110,7 @@ def test_links(listed):
 
 
 def test_a_cache_of_the_hub(listed):
-    """Where all files are links to blobs beside the snapshots."""
+    """All its files are links to blobs beside the snapshots."""
     root = listed.folder.parent / "datasets--a--b"
     snapshot = root / "snapshots" / "0123"
     snapshot.mkdir(parents=True)
@@ -144,7 +144,7 @@ def test_bases_of_lists_of_archives(tmp_path):
 
 @pytest.fixture
 def table(tmp_path):
-    """Twelve pictures; the eighth is a link out of the folder."""
+    """Writes twelve images; the eighth is a link out of the folder."""
     folder = tmp_path / "set"
     (folder / "pics").mkdir(parents=True)
     with open(folder / "a.csv", "w", newline="") as file:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of packed sequences, against a packer in Python that tries every row, over formats whose documents are read in part
-or whole; on any number of workers and ranks, resumed anywhere; and what is refused."""
+"""Rows of packed sequences, compared with a packer in Python that tries every row, over formats whose documents are read partly
+or entirely; with any number of workers and ranks, resumed anywhere; and errors."""
 import collections
 import itertools
 import re
@@ -16,7 +16,7 @@ import sluice
 from sluice import columns as C
 
 LENGTH, MOST, PAD, IGNORE = 64, 5, 9, -1
-FIRST = 1000  # of the tokens, which are all different: a token says where it is from
+FIRST = 1000  # the first token; all tokens differ, so a token identifies its origin
 
 
 def documents_of(count=90, longest=60, seed=3):
@@ -28,7 +28,7 @@ def documents_of(count=90, longest=60, seed=3):
 
 
 def write(folder, kind, documents):
-    """The same documents as a dataset of that kind."""
+    """Writes the same documents as a dataset of that kind."""
     lists = [d.tolist() for d in documents]
     if kind == "megatron":
         return sluice.Dataset(write_megatron(folder / "set", documents, "int32"))
@@ -63,7 +63,7 @@ PARTS = ("targets", "positions", "documents", "lengths", "cu_seqlens", "cu_seqle
 
 
 def rows(loader, epochs=1, first=0):
-    """(index, {part: array}) of each row of some epochs."""
+    """Returns (index, {part: array}) of each row of some epochs."""
     found = []
     for epoch in range(first, first + epochs):
         loader.set_epoch(epoch)
@@ -74,7 +74,7 @@ def rows(loader, epochs=1, first=0):
     return found
 
 
-# ---- a packer that looks at every row ----
+# ---- a packer that tries every row ----
 
 
 def up(number, align):
@@ -82,7 +82,7 @@ def up(number, align):
 
 
 def pack(lengths, length=LENGTH, most=MOST, align=1, cut="none", unit=1):
-    """Pieces (document, first, count) of each row of a window, whose documents stand in their order."""
+    """Returns the pieces (document, first, count) of each row of a window; documents in a row keep their order."""
     if cut == "split":
         made, at = [[]], 0
         for number, n in enumerate(lengths):
@@ -106,7 +106,7 @@ def pack(lengths, length=LENGTH, most=MOST, align=1, cut="none", unit=1):
                 pieces.append((number, first, n - first))
         if pieces:
             entries.append((sum(up(count, align) for _, _, count in pieces), pieces))
-    fitted = []  # [space, when it was changed last, entries]
+    fitted = []  # [free space, time of the last change, entries]
     for when, (need, pieces) in enumerate(sorted(entries, key=lambda entry: -entry[0])):
         fit = [row for row in fitted if row[0] >= need and len(row[2]) + len(pieces) <= most]
         if not fit:
@@ -119,8 +119,8 @@ def pack(lengths, length=LENGTH, most=MOST, align=1, cut="none", unit=1):
 
 
 def row_of(documents, pieces, length=LENGTH, most=MOST, align=1, trained=None, source=0):
-    """All that a batch has of a row of these pieces, element by element; `trained`: whether each element of each document is; `source`:
-    the number of the first document."""
+    """Returns all parts of a batch for a row of these pieces, element by element; `trained`: whether each element of each document is trained;
+    `source`: the number of the first document."""
     row = {"x": numpy.full(length, PAD), "targets": numpy.full(length, IGNORE), "positions": numpy.zeros(length), "documents": numpy.full(length, len(pieces)), "loss_mask": numpy.zeros(length)}
     lengths, begins, at = [0] * most, [0], 0
     padding = []
@@ -153,7 +153,7 @@ def expect(found, wanted):
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_in_their_order(datasets, kind):
     data, documents = datasets[0][kind], datasets[1]
-    if kind == "megatron":  # which has no empty samples
+    if kind == "megatron":  # it has no empty samples
         documents = [d for d in documents if len(d)]
     wanted = pack([len(d) for d in documents])
     found = rows(loader_of(data, shuffle=False))
@@ -198,7 +198,7 @@ def test_rows_of_many_documents(tmp_path):
 
 
 def pieces_of(row):
-    """The pieces of a row: the first token and the length of each."""
+    """Returns the pieces of a row: the first token and the length of each."""
     begins = row["cu_seqlens_padded"][: row["count"]]
     return frozenset((int(row["x"][b]), int(n)) for b, n in zip(begins, row["lengths"]))
 
@@ -233,7 +233,7 @@ def test_workers_and_ranks(datasets, kind, shuffle):
 
 
 def test_resume_on_other_ranks(datasets):
-    """From two ranks to three, at any step: the rows that follow are those of one loader."""
+    """From two ranks to three, at any step: the following rows equal those of one loader."""
     data = datasets[0]["shards"]
     whole = [(i, row["x"].tolist()) for i, row in rows(loader_of(data), first=2)]
     for steps in range(0, len(whole) // 2, 3):
@@ -254,7 +254,7 @@ def test_resume_on_other_ranks(datasets):
 
 @pytest.mark.parametrize("kind", ["megatron", "frames"])
 def test_resume_at_90_percent(datasets, kind):
-    """Two ranks stop at 90 % of an epoch, and three go on: all arrays of all rows, bit for bit, and no row twice or never."""
+    """Two ranks stop at 90 % of an epoch, and three resume: all arrays of all rows are equal, bit for bit, and each row appears once."""
     data = datasets[0][kind]
     column = {"length": 16, "cut": "split", "align": 2}
     whole = rows(loader_of(data, 1, column=column), first=1)
@@ -285,10 +285,10 @@ def test_resume_at_90_percent(datasets, kind):
     print(f"{kind}: {done} of {len(whole)} rows ({100 * share:.0f} %) on 2 ranks, {len(rest)} on 3: the same bytes")
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
-NOTE = 24  # digits of a cursor that name what it depends on; states of before have none
+NOTE = 24  # digits of a cursor that name its options; older states lack them
 
 
 @pytest.mark.parametrize("column, words", [
@@ -296,7 +296,7 @@ NOTE = 24  # digits of a cursor that name what it depends on; states of before h
     ({"max_documents": 4}, "max_documents"), ({"length": 256, "cut": "long", "align": 32}, "length, align, cut"),
 ], ids=str)  # fmt: skip
 def test_a_state_of_other_rows(datasets, column, words):
-    """It says which options differ."""
+    """The error names the options that differ."""
     data = datasets[0]["megatron"]
     loader = loader_of(data)
     next(iter(loader))
@@ -313,7 +313,7 @@ def test_a_state_of_other_rows(datasets, column, words):
 
 
 def test_a_state_of_other_documents(tmp_path):
-    """One of units, and one of another field of the same samples."""
+    """A state fits neither a loader with units nor one of another field of the same samples."""
     with sluice.Writer(tmp_path / "set", {"a": ("tensor", "int32", (0,)), "b": ("tensor", "int32", (0,)), "id": "int"}, zstd="off") as writer:
         for number in range(1, 31):
             writer.add(id=number, a=list(range(number)), b=list(range(31 - number)))
@@ -331,7 +331,7 @@ def test_a_state_of_other_documents(tmp_path):
 
 
 def test_a_state_of_before(datasets):
-    """One without the note of its options goes on as ever."""
+    """A state without the note of its options still resumes."""
     loader = loader_of(datasets[0]["shards"])
     run = iter(loader)
     next(run)
@@ -367,7 +367,7 @@ def test_units_are_not_split(datasets):
 
 @pytest.mark.parametrize("zstd", ["off", 3])
 def test_samples_without_a_document(tmp_path, zstd):
-    """They are empty documents, which are counted, however they are stored."""
+    """They are empty documents, and counted, however they are stored."""
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,))}, zstd=zstd) as writer:
         for tokens in ([1, 2], None, [3], []):
             writer.add(tokens=tokens)
@@ -402,7 +402,7 @@ def test_the_examples(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("table, column", [(0, {"cut": "split"}), (1, {"align": 4}), (2, {"length": 8, "eos": 0})])
 def test_the_picture_of_a_row(tmp_path, table, column):
-    """The tables of the page are what a loader makes of these documents; letters are numbers of the alphabet."""
+    """A loader makes the page's tables from these documents; letters are their numbers in the alphabet."""
     text = (pages.DOCS / "sequences.md").read_text().split("| array | row |")[1 + table].split("\n\n")[0]
     shown = dict(re.findall(r"^\| `([^|]*)` \| `([^|]*)` \|$", text.replace("`, `", "|"), re.MULTILINE))
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,))}, zstd="off") as writer:
@@ -421,7 +421,7 @@ def test_the_picture_of_a_row(tmp_path, table, column):
 
 @pytest.mark.parametrize("kind", ["shards", "frames"])
 def test_a_bad_document_is_a_bad_row(tmp_path, kind):
-    """A token beyond the dtype: the whole row is masked, and the others are as they were."""
+    """A token beyond the dtype: the whole row is masked, and the others do not change."""
     documents = [numpy.arange(20 * i + FIRST, 20 * i + FIRST + 20, dtype="int64") for i in range(12)]
     documents[7][3] = 1 << 40
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int64", (0,))}, zstd="off" if kind == "shards" else 3) as writer:
@@ -442,7 +442,7 @@ def test_a_bad_document_is_a_bad_row(tmp_path, kind):
     assert raised.value.sample == 7
 
 
-# ---- documents whose length cannot be read ----
+# ---- documents with unreadable lengths ----
 
 
 def damage(path, at):
@@ -452,7 +452,7 @@ def damage(path, at):
 
 
 def write_damaged(folder, documents, bad=()):
-    """With texts beside the tokens, so that lengths are those of whole samples, which have checksums."""
+    """Writes texts beside the tokens, so that lengths require whole samples, which have checksums."""
     with sluice.Writer(folder, {"tokens": ("tensor", "int32", (0,)), "note": "text"}, zstd="off") as writer:
         for document in documents:
             writer.add(tokens=document, note="x")
@@ -467,7 +467,7 @@ CANNOT = '3 of 30 documents of "tokens" cannot be read and are left out{}: the f
 
 @pytest.mark.parametrize("column", [{}, {"align": 4}, {"cut": "long", "length": 24}, {"cut": "split"}, {"unit": 2}], ids=str)
 def test_unreadable_lengths(tmp_path, column):
-    """Masked, they are in no row, nor are the others of their units; the rows are those of the rest."""
+    """When masked, they appear in no row, nor do the others of their units; the rows consist of the remaining documents."""
     documents = [numpy.arange(100 * i + FIRST, 100 * i + FIRST + 12 + i % 9, dtype="int32") for i in range(30)]
     bad, unit = (7, 20, 21), column.get("unit", 1)
     data = write_damaged(tmp_path / "set", documents, bad)
@@ -476,7 +476,7 @@ def test_unreadable_lengths(tmp_path, column):
     assert raised.value.sample == 7
     with pytest.warns(UserWarning, match=CANNOT.format(", with the others of their units" if unit == 2 else "")) as warned:
         loader = loader_of(data, 3, False, column, on_bad_sample="mask")
-    assert len(warned) == 1  # they are not empty documents besides
+    assert len(warned) == 1  # they do not also count as empty documents
     lost = {number // unit * unit + k for number in bad for k in range(unit)}
     shape = {"length": LENGTH, "align": 1} | {name: column[name] for name in ("length", "align") if name in column}
     wanted = pack([0 if number in lost else len(document) for number, document in enumerate(documents)], **{"length": LENGTH, **column})
@@ -496,7 +496,7 @@ def test_a_source_of_unreadable_lengths(tmp_path):
 
 
 def test_a_state_of_unreadable_lengths(tmp_path):
-    """It goes on with the same documents left out, on other ranks, too; not with all of them."""
+    """It resumes with the same documents left out, also on other ranks; not with all of them."""
     documents = [numpy.arange(100 * i + FIRST, 100 * i + FIRST + 12 + i % 9, dtype="int32") for i in range(30)]
     data = write_damaged(tmp_path / "set", documents, [7, 20, 21])
     with pytest.warns(UserWarning, match="cannot be read"):
@@ -512,7 +512,7 @@ def test_a_state_of_unreadable_lengths(tmp_path):
     mended = write_damaged(tmp_path / "mended", documents)
     with pytest.raises(sluice.InvalidError, match="a different dataset|lengths of documents"):
         loader_of(mended, 2).load_state_dict(state)
-    for number in (7, 20, 21):  # the same files, mended
+    for number in (7, 20, 21):  # the same files, repaired
         path = tmp_path / "set" / "shard-000000.sluice"
         stored = bytearray(documents[number].tobytes())
         stored[5] ^= 1
@@ -522,7 +522,7 @@ def test_a_state_of_unreadable_lengths(tmp_path):
 
 
 def test_unreadable_lengths_of_a_shard(tmp_path):
-    """Of an index: all documents of the shard whose header is damaged."""
+    """With lengths from an index: all documents of the shard whose header is damaged."""
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,))}, zstd="off", shard_bytes=1 << 20) as writer:
         for number in range(2000):
             writer.add(tokens=numpy.full(250 + number % 100, number + 1, "int32"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fim= of packed sequences: rows are those of documents that a model in Python transforms as Megatron-LM does, with draws of its own Philox."""
+"""fim= of packed sequences: rows consist of documents transformed by a model in Python like Megatron-LM, with draws of its own Philox."""
 import numpy
 import pytest
 from shard_model import mixed, philox
@@ -14,7 +14,7 @@ import sluice
 from sluice import columns as C
 
 PREFIX, MIDDLE, SUFFIX = 7, 0, 5
-SEED = 7  # of loader_of
+SEED = 7  # the seed of loader_of
 TRANSFORMED, SPLIT = 65533, 65534  # streams of document_layout.c
 STREAM_DOMAIN = 0x73747265616D0000  # of philox.c
 
@@ -46,7 +46,7 @@ def is_transformed(number, rate):
 
 
 def transform(tokens, number, epoch, rate, spm, mask=None):
-    """The document, and whether each of its elements is trained."""
+    """Returns the document, and whether each of its elements is trained."""
     trained = [1] * len(tokens) if mask is None else list(mask)
     tokens = list(tokens)
     if not tokens or not is_transformed(number, rate):
@@ -136,7 +136,7 @@ def test_epochs_have_the_same_lengths_and_other_splits(datasets):
 
 
 def test_rounds_of_a_mix(tmp_path, datasets):
-    """All pieces of a document are of one draw, though an epoch ends between them; a document that comes again in an epoch has another."""
+    """All pieces of a document have one draw, even if an epoch ends between them; a document that repeats in an epoch gets another."""
     sources = [datasets[1], [d + 100_000 for d in documents_of(8, 40, seed=1) if len(d)]]
     column = {"cut": "split", "length": 10, "eos": EOS + 2}
     mixed = sluice.mix([datasets[0]["shards"], write_plain(tmp_path, "shards", sources[1])], [1, 1], epoch_samples=61)
@@ -147,7 +147,7 @@ def test_rounds_of_a_mix(tmp_path, datasets):
         turn, own = divmod(taken[source], len(wanted[source][0]))
         expect(row, wanted[source][turn][own])
         taken[source] += 1
-    assert 31 < len(wanted[0][0]) < taken[0] and 2 * len(wanted[1][0]) < 61  # an epoch ends inside of a round, and has several
+    assert 31 < len(wanted[0][0]) < taken[0] and 2 * len(wanted[1][0]) < 61  # an epoch ends inside a round, and has several
 
 
 @pytest.mark.parametrize("kind, mask", [("shards", "mask"), ("frames", "runs"), ("parquet", "mask")])
@@ -193,7 +193,7 @@ def test_a_state_of_another_transformation(datasets, other):
 
 
 def test_a_bad_document(tmp_path):
-    """One that has eos already, wherever its end stands in the row."""
+    """It already contains eos, at any position of its end in the row."""
     documents = [numpy.arange(20 * i + FIRST, 20 * i + FIRST + 20, dtype="int32") for i in range(12)]
     documents[7][-1] = 2
     data = write_plain(tmp_path, "shards", documents)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bos and eos of packed sequences: rows are those of documents that were stored with the two, in every format, cut and shape."""
+"""bos and eos of packed sequences: rows equal those of documents stored with the two, in every format, cut and shape."""
 import numpy
 import pytest
 from test_packed import KINDS, LENGTH, MOST, documents_of, expect, loader_of, pack, row_of, rows, write
@@ -7,7 +7,7 @@ from test_packed import KINDS, LENGTH, MOST, documents_of, expect, loader_of, pa
 import sluice
 from sluice import columns as C
 
-BOS, EOS = 1, 0  # no tokens of documents_of; 0 is an id like any other
+BOS, EOS = 1, 0  # not tokens of documents_of; 0 is an id like any other
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def datasets(tmp_path_factory):
 
 
 def with_ids(documents, bos=None, eos=None):
-    """What the rows have of each document."""
+    """Returns the documents with their ids, as they appear in rows."""
     front, behind = [[] if one is None else [one] for one in (bos, eos)]
     return [numpy.array([*front, *d, *behind] if len(d) else [], dtype="int64") for d in documents]
 
@@ -28,7 +28,7 @@ def shape_of(column):
 
 
 def wanted_rows(documents, column):
-    """Rows of documents that are `documents` as rows have them."""
+    """Returns the rows of documents that already have their ids."""
     shape = shape_of(column)
     made = pack([len(d) for d in documents], **shape)
     return [row_of(documents, pieces, shape["length"], shape["most"], shape["align"]) for pieces in made]
@@ -75,7 +75,7 @@ def test_arrays_of_numpy(tmp_path):
 
 
 def test_ids_without_a_piece_of_their_own(datasets):
-    """Rows of one element: each id is a row by itself, and bos' target is the first token."""
+    """Rows of one element: each id is its own row, and bos's target is the first token."""
     documents = with_ids(datasets[1], BOS, EOS)
     found = rows(loader_of(datasets[0]["shards"], shuffle=False, column={"length": 1, "cut": "split", "bos": BOS, "eos": EOS}))
     tokens = [token for document in documents for token in document]
@@ -122,7 +122,7 @@ def test_a_state_of_other_ids(datasets, other):
         loader_of(datasets[0]["megatron"], column=other).load_state_dict(loader.state_dict())
 
 
-# ---- documents that have the id already ----
+# ---- documents that already contain the id ----
 
 
 def with_ends(folder, zstd="off"):
@@ -150,7 +150,7 @@ def test_documents_with_the_id(tmp_path, zstd):
 
 
 def test_the_other_pieces_of_such_a_document(tmp_path):
-    """Only the row that would have the id twice is bad."""
+    """Only the row that would contain the id twice is bad."""
     data, documents = with_ends(tmp_path)
     column = {"cut": "long", "length": 7, "eos": EOS}
     loader = loader_of(data, 1, False, column, on_bad_sample="mask")
@@ -159,7 +159,7 @@ def test_the_other_pieces_of_such_a_document(tmp_path):
     assert masks == [not any((document, first + count) == (7, 21) for document, first, count in pieces) for pieces in made]
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
 def test_a_document_longer_than_a_row(datasets):
@@ -179,13 +179,13 @@ def test_arguments(datasets):
         loader_of(datasets[0]["shards"], column={"bos": 2**31, "dtype": "int32"})
     with pytest.raises(sluice.InvalidError, match="eos is -1, the same as the loader's ignore_index"):
         loader_of(datasets[0]["shards"], column={"eos": -1})
-    for name in ("bos", "eos", "pad"):  # what fits into a double, as the tool has them
+    for name in ("bos", "eos", "pad"):  # values that fit a double, as in the tool
         with pytest.raises(ValueError, match=f"^{name}=9007199254740993: expected an integer, -9007199254740992 to 9007199254740992$"):
             C.Packed(length=8, **{name: 2**53 + 1})
 
 
 def test_lengths_with_ids(datasets):
-    """What packed_rows counts is what the loader has: extra elements are added to the lengths."""
+    """The counts of packed_rows equal the loader's: extra elements are added to the lengths."""
     data, documents = datasets[0]["megatron"], [d for d in datasets[1] if len(d)]
     made = sluice.packed_rows(data.lengths("tokens") + 2, LENGTH, max_documents=MOST, cut="split", seed=7)
     assert made.tokens == sum(len(d) + 2 for d in documents)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""level=True: which rank has which rows of a step, against a dealer in Python that knows the rows of the epoch in their order; steps that
-are resumed on other ranks; and what is refused."""
+"""level=True: the rows of each rank in each step, compared with a dealer in Python that knows the epoch's rows in their order; steps that
+are resumed on other ranks; and errors."""
 import numpy
 import pytest
 import test_packed_media as media
@@ -17,13 +17,13 @@ def datasets(tmp_path_factory):
 
 
 def steps_of(loader, epoch=0):
-    """Of each batch the rows: (index, mask)."""
+    """Returns the rows of each batch: (index, mask)."""
     loader.set_epoch(epoch)
     return [list(zip(batch["index"].numpy().tolist(), batch["mask"].numpy().tolist())) for batch in loader]
 
 
 def epoch_of(data, epoch=0, **options):
-    """All rows of an epoch in their order: (index, cost)."""
+    """Returns all rows of an epoch in their order: (index, cost)."""
     found = []
     loader = loader_of(data, 1, rank=0, world_size=1, **options)
     loader.set_epoch(epoch)
@@ -33,11 +33,11 @@ def epoch_of(data, epoch=0, **options):
     return found
 
 
-# ---- a dealer that tries the three ways ----
+# ---- a dealer that tries three ways ----
 
 
 def shares(rest, batch, world, last):
-    """(first, end) of the rank's rows of the last ones of an epoch, and how many come again."""
+    """Yields (first, end) of each rank's rows in an epoch's last step, their offset, and the number of repeated rows."""
     for rank in range(world):
         if last == "wrap":
             first, end = min(rank * batch, rest), min((rank + 1) * batch, rest)
@@ -47,9 +47,9 @@ def shares(rest, batch, world, last):
 
 
 def dealt(costs, counts, again):
-    """The places of each rank."""
+    """Returns the positions dealt to each rank."""
     world = len(counts)
-    order = sorted(range(len(costs)), key=lambda place: -costs[place])  # which is stable
+    order = sorted(range(len(costs)), key=lambda place: -costs[place])  # a stable sort
     plain = [list(range(sum(counts[:rank]), sum(counts[: rank + 1]))) for rank in range(world)]
     longest, snake = [[] for _ in counts], [[] for _ in counts]
 
@@ -71,7 +71,7 @@ def dealt(costs, counts, again):
 
 
 def wanted(rows, batch, world, last, start=0):
-    """Of each rank its steps, as steps_of has them."""
+    """Returns the steps of each rank, in the form of steps_of."""
     ranks = [[] for _ in range(world)]
     size = batch * world
     for base in range(start, len(rows), size):
@@ -107,7 +107,7 @@ def test_rows_of_a_mix_and_with_ids(datasets):
 
 
 def test_rows_with_media(tmp_path):
-    """Each row comes to one rank with its own patches, and steps have the rows that they have without level."""
+    """Each row goes to one rank with its own patches, and steps have the same rows as without level."""
     data = media.write(tmp_path, "shards", media.documents_of())
 
     def ranks(level):
@@ -141,7 +141,7 @@ def test_shapes_and_options(datasets, options):
 
 @pytest.mark.parametrize("last, world, batch", [("drop", 3, 4), ("short", 5, 3), ("pad", 3, 4), ("repeat", 4, 5), ("wrap", 4, 5)])
 def test_last_steps(datasets, last, world, batch):
-    """Of an epoch from several places on, so that rests are of several sizes. Every rank has as many rows as without."""
+    """Starts at several positions of an epoch, so that the last steps have several sizes. Every rank has as many rows as without level."""
     rows = epoch_of(datasets["shards"])
     for start in (len(rows) - 33, len(rows) - 2):
         first = loader_of(datasets["shards"], 1)
@@ -158,7 +158,7 @@ def test_last_steps(datasets, last, world, batch):
 
 @pytest.mark.parametrize("before, after", [(True, True), (True, False), (False, True)])
 def test_resume_on_other_ranks(datasets, before, after):
-    """From two ranks to three, at any step, also where only one side levels: all rows, each once."""
+    """From two ranks to three, at any step, also if only one side levels: all rows, each once."""
     data = datasets["shards"]
     rows = epoch_of(data, 2)
     for steps in range(1, len(rows) // 4, 8):
@@ -181,7 +181,7 @@ def test_resume_on_other_ranks(datasets, before, after):
 
 
 def test_epochs_one_after_the_other(datasets):
-    """Read ahead into the next one, begun again, and given up in between."""
+    """Reads ahead into the next epoch, begins again, and stops in between."""
     data = datasets["shards"]
     loader = loader_of(data, 3, level=True, rank=1, world_size=2, prefetch_factor=3)
     steps = {epoch: wanted(epoch_of(data, epoch), 3, 2, "short")[1] for epoch in range(4)}
@@ -194,7 +194,7 @@ def test_epochs_one_after_the_other(datasets):
 
 
 def test_bad_documents_are_masked(tmp_path):
-    """A bad row stays with the rank that it was dealt to, and costs what its lengths say."""
+    """A bad row stays with its rank, and its cost follows from its lengths."""
     documents = [numpy.arange(100 * i, 100 * i + i * 7 % 60 + 1, dtype="int64") for i in range(80)]
     documents[7][3] = documents[40][0] = 1 << 40
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int64", (0,))}, zstd="off") as writer:
@@ -223,11 +223,11 @@ def test_in_a_dict(datasets):
     assert steps_of(loader_of(datasets["shards"], 2, order={"level": True}, rank=1, world_size=2)) == steps
 
 
-# ---- what it gains ----
+# ---- benefit ----
 
 
 def test_ranks_are_level(tmp_path):
-    """The figures of docs/measurements/loading.md have the same distribution, of more documents."""
+    """The results in docs/measurements/loading.md use the same distribution, with more documents."""
     lengths = numpy.random.default_rng(4).lognormal(5.9, 1.2, 5000).astype(int) + 1
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "uint8", (0,))}, zstd="off") as writer:
         for length in lengths.tolist():
@@ -244,7 +244,7 @@ def test_ranks_are_level(tmp_path):
     assert found[0] > 1.5 and found[1] < 1.15, found
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
 def test_what_does_not_go_with_it(datasets):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mask= of packed sequences: targets are those tokens that a field says are trained, a number for each or runs, over every kind of row."""
+"""mask= of packed sequences: a field marks the trained tokens, one number each or runs; targets are these tokens, in every kind of row."""
 import numpy
 import parquets
 import pytest
@@ -13,7 +13,7 @@ KINDS = ("shards", "frames", "parquet")
 
 
 def masks_of(documents, seed=5):
-    """Some of each document's tokens; of some documents all, or none."""
+    """Marks some tokens of each document; in some documents all, or none."""
     chance = numpy.random.default_rng(seed)
     return [(chance.random(len(d)) < chance.choice([0, 0.3, 0.8, 1])).astype("int8") for d in documents]
 
@@ -44,7 +44,7 @@ def datasets(tmp_path_factory):
 
 
 def trained_of(masks, bos=None, eos=None):
-    """Of each document as rows have it: eos goes by the last token, and bos is no target."""
+    """Returns the masks with ids: eos has the mask of the last token, and bos is not a target."""
     return [[*([1] if bos is not None else []), *m, *([m[-1]] if eos is not None else [])] if len(m) else [] for m in masks]
 
 
@@ -82,7 +82,7 @@ def test_units_workers_ranks_and_resume(datasets):
     first.set_epoch(1)
     run = iter(first)
     next(run), next(run)
-    second = loader_of(data, column=column | {"mask": "mask"}, num_workers=2)  # a mask changes no row, so a state goes with another one
+    second = loader_of(data, column=column | {"mask": "mask"}, num_workers=2)  # a mask changes no row, so a state fits loaders with another mask
     second.load_state_dict(first.state_dict())
     rest = [row for batch in second for row in zip(batch["x"].numpy().tolist(), batch["x.targets"].numpy().tolist())]
     assert rest == [(x, targets) for _, x, targets, _ in whole[8:]]
@@ -111,7 +111,7 @@ def test_without_a_mask_every_target_counts(datasets):
     ("runs", [[0, 3], [18, 21]], r'run 1 of "runs" is \[18, 21\): the document\'s length is 20'),
 ], ids=str)  # fmt: skip
 def test_bad_masks(tmp_path, zstd, field, bad, words):
-    """The whole row is masked, and the others are as they were; or the error names the sample."""
+    """The whole row is masked, and the others do not change; or the error names the sample."""
     documents = [numpy.arange(20 * i + FIRST, 20 * i + FIRST + 20, dtype="int32") for i in range(12)]
     fields = {"tokens": ("tensor", "int32", (0,)), "mask": ("tensor", "uint8", (0,)), "runs": ("tensor", "int64", (0, 2))}
     with sluice.Writer(tmp_path / "set", fields, zstd=zstd) as writer:

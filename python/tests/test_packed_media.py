@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packed rows with a second field of the same documents, such as patches of pictures: against rows that the packer of test_packed
-makes of the space of each document; over formats, ranks, workers, states and bad samples; with ids, masks and
-filling in the middle, and in a mix; and what is refused."""
+"""Packed rows with a second field of the same documents, such as image patches: compared with rows that test_packed's packer
+makes from the space of each document; over formats, ranks, workers, states and bad samples; with ids, masks and
+filling in the middle, and in a mix; and errors."""
 import re
 
 import arrows
@@ -19,11 +19,11 @@ import sluice
 from sluice import columns as C
 
 LENGTH, PATCH = 64, 4  # elements of a row, of a patch
-EOS = 2  # not the padding
+EOS = 2  # differs from the padding
 
 
 def documents_of(count=80, seed=5, most=72):
-    """(tokens, patches) of documents: no token, and no number of a patch, is in two of them."""
+    """Returns (tokens, patches) of documents: each token, and each number of a patch, appears in only one of them."""
     chance, made, first = numpy.random.default_rng(seed), [], 1000
     for number in range(count):
         tokens = numpy.arange(first, first + chance.integers(1, 40), dtype="int32")
@@ -76,7 +76,7 @@ PARTS = ("targets", "positions", "documents", "lengths", "cu_seqlens", "cu_seqle
 
 
 def rows(loader, epoch=0):
-    """(index, {part: array}) of each row of an epoch; "media" is the row's own, cut out by the offsets."""
+    """Returns (index, {part: array}) of each row of an epoch; "media" is cut out by the row's offsets."""
     found = []
     loader.set_epoch(epoch)
     for batch in loader:
@@ -90,13 +90,13 @@ def rows(loader, epoch=0):
 
 
 def media_of(batch):
-    """Those of each row."""
+    """Returns the media of each row."""
     offsets = batch["x.media_offsets"].numpy()
     return [batch["x.media"].numpy()[b:e].tolist() for b, e in zip(offsets, offsets[1:])]
 
 
 def check(row, documents, pieces, single=False, tokens=None, length=LENGTH, most=MOST, align=1, **more):
-    """`single`: of formats whose patches are one number each. `tokens`: as rows have them."""
+    """`single`: for formats whose patches are one number each. `tokens`: as they appear in rows."""
     wanted = row_of(tokens or [t for t, _ in documents], pieces, length, most, align, **more)
     wanted["x"][wanted["x"] == 9] = 0  # row_of pads with 9
     for name, array in wanted.items():
@@ -108,7 +108,7 @@ def check(row, documents, pieces, single=False, tokens=None, length=LENGTH, most
 
 
 def pieces_by_space(documents, per_token, tokens=None, **shape):
-    """Rows by the space of each document; its piece is all of its tokens, or of `tokens`: as rows have them."""
+    """Returns rows by the space of each document; a piece has all of its tokens, or those of `tokens`, as they appear in rows."""
     tokens = tokens or [t for t, _ in documents]
     spaces = [len(t) + (-(-len(p) // per_token) if per_token else 0) for t, (_, p) in zip(tokens, documents)]
     return [[(d, 0, len(tokens[d])) for d, _, _ in row] for row in pack(spaces, **shape)]
@@ -158,7 +158,7 @@ def test_workers_and_ranks(datasets, kind):
 
 
 def test_a_state(datasets):
-    """It resumes on other workers, with its patches; other rows refuse it."""
+    """It resumes with other workers, including its patches; loaders with other rows reject it."""
     data = datasets[0]["shards"]
     whole = [(i, row["media"].tolist()) for i, row in rows(loader_of(data, 2), 3)]
     first = loader_of(data, 2)
@@ -176,7 +176,7 @@ def test_a_state(datasets):
 
 
 def test_a_subset_and_a_join(datasets):
-    """Numbers of samples are those of the dataset that the loader was given."""
+    """Sample numbers are those of the dataset given to the loader."""
     data, documents = datasets[0]["shards"], datasets[1]
     both = sluice.concat([data.subset(range(10, 30)), data.subset(range(5))])
     chosen = documents[10:30] + documents[:5]
@@ -201,7 +201,7 @@ def test_one_length_for_all(tmp_path):
         check(row, documents, pieces)
 
 
-# ---- with what else rows have of documents, and of a mix ----
+# ---- together with other parts of documents, and in a mix ----
 
 
 def expect_rows(found, documents, tokens, per_token, trained=None, **shape):
@@ -216,7 +216,7 @@ def expect_rows(found, documents, tokens, per_token, trained=None, **shape):
 @pytest.mark.parametrize("ids", [{"bos": BOS}, {"eos": EOS}, {"bos": BOS, "eos": EOS}], ids=str)
 @pytest.mark.parametrize("kind, per_token", [("shards", 4), ("frames", 0), ("frames", 3)])
 def test_ids(datasets, kind, per_token, ids):
-    """They are tokens of their document beside its patches, which stay as they are."""
+    """They are tokens of their document beside its patches, which do not change."""
     tokens = with_ids([t for t, _ in datasets[1]], **ids)
     for align in (1, 8):
         column = {"per_token": per_token, "media_length": 500, "align": align} | ids
@@ -224,7 +224,7 @@ def test_ids(datasets, kind, per_token, ids):
 
 
 def test_a_document_that_its_ids_make_too_long(tmp_path):
-    """Its tokens and patches fill a row, and eos finds no space."""
+    """Its tokens and patches fill a row, and eos does not fit."""
     documents = documents_of(3)
     documents[1] = (documents[1][0][:10], numpy.zeros((4 * (LENGTH - 11) + 1, PATCH), "float32"))
     data = write(tmp_path, "shards", documents)
@@ -236,7 +236,7 @@ def test_a_document_that_its_ids_make_too_long(tmp_path):
 
 @pytest.fixture(scope="module")
 def masked(tmp_path_factory):
-    """Datasets with a mask in two forms, by zstd; their documents and masks."""
+    """Writes datasets with a mask in two forms, compressed by zstd. Returns them with their documents and masks."""
     documents, made = documents_of(60, seed=8), {}
     masks = masks_of([t for t, _ in documents])
     fields = {"patches": ("tensor", "float32", (0, PATCH)), "mask": ("tensor", "int8", (0,)), "runs": ("tensor", "int64", (0, 2)),
@@ -253,7 +253,7 @@ def masked(tmp_path_factory):
 @pytest.mark.parametrize("mask", ["mask", "runs"])
 @pytest.mark.parametrize("zstd", ["off", 3])
 def test_masks(masked, zstd, mask):
-    """Three fields of a document, of which each may have to be unpacked."""
+    """Each of a document's three fields may have to be unpacked."""
     datasets, documents, masks = masked
     for ids in ({}, {"bos": BOS, "eos": EOS}):
         tokens, trained = with_ids([t for t, _ in documents], **ids), trained_of(masks, **ids)
@@ -263,7 +263,7 @@ def test_masks(masked, zstd, mask):
 @pytest.mark.parametrize("rate", [1, 0.5])
 @pytest.mark.parametrize("zstd", ["off", 3])
 def test_filling_in_the_middle(masked, zstd, rate):
-    """Tokens are moved, with their masks; patches come as they are stored."""
+    """Tokens are moved, with their masks; patches stay as stored."""
     datasets, documents, masks = masked
     loader = loader_of(datasets[zstd], shuffle=False, column={"eos": EOS, "mask": "runs", "fim": C.FIM(rate, PREFIX, MIDDLE, SUFFIX)})
     for epoch in (0, 2):
@@ -279,7 +279,7 @@ def test_filling_in_the_middle_moves_no_placeholders(datasets):
 
 
 def test_a_mix(tmp_path):
-    """Each source is packed by itself; numbers of samples are those of the mix."""
+    """Each source is packed separately; sample numbers are those of the mix."""
     datasets, documents = [], []
     for number, kind in enumerate(("shards", "frames", "npz")):
         (tmp_path / kind).mkdir()
@@ -317,7 +317,7 @@ def test_a_mix(tmp_path):
 @pytest.mark.parametrize("per_token", [0, 4])
 @pytest.mark.parametrize("unit", [1, 2])
 def test_a_damaged_document(tmp_path, per_token, unit):
-    """Of compressed shards: an error of opening; masked, it is in no row, with its patches, nor are the others of its unit."""
+    """In compressed shards, opening fails; when masked, neither the document with its patches nor the others of its unit are in a row."""
     documents = documents_of(20)
     data = write(tmp_path, "frames", documents)
     place = data.sample(7)
@@ -338,7 +338,7 @@ def test_a_damaged_document(tmp_path, per_token, unit):
 
 
 def test_more_patches_than_a_row_holds(datasets):
-    """A bad row: masked, with no patches, and the others as they were."""
+    """A bad row: masked, without patches, and the others do not change."""
     data, documents = datasets[0]["shards"], datasets[1]
     limit = 100
     wanted = pieces_by_space(documents, 0)
@@ -357,7 +357,7 @@ def test_more_patches_than_a_row_holds(datasets):
 
 
 def test_a_sample_without_media(tmp_path):
-    """It has no patches, however it says so."""
+    """It has no patches, however it is stored."""
     with sluice.Writer(tmp_path / "set", {"tokens": ("tensor", "int32", (0,)), "patches": ("tensor", "uint8", (0,))}) as writer:
         for tokens, patches in (([1, 2], [7]), ([3], None), ([4], []), ([5], [8, 9])):
             writer.add(tokens=tokens, patches=patches)
@@ -397,7 +397,7 @@ def test_a_document_that_fills_more_than_a_row(tmp_path):
 
 
 def test_other_shapes(tmp_path):
-    """A patch of another size than the first file's: the sample is bad, or the dataset."""
+    """A patch of another size than the first file's makes the sample or the dataset bad."""
     documents = documents_of(6)
     documents[5] = (documents[5][0], numpy.zeros((3, PATCH + 1), "float32"))
     with pytest.raises(sluice.Error, match="shape|dimension") as raised:
@@ -405,7 +405,7 @@ def test_other_shapes(tmp_path):
     assert "patches" in str(raised.value)
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
 @pytest.mark.parametrize("column, words", [
@@ -434,7 +434,7 @@ def test_arguments():
 
 
 def test_no_other_parts(datasets):
-    """Without media there are none, and rows are as they were."""
+    """Without media, a batch has no media parts, and rows do not change."""
     loader = sluice.Loader(datasets[0]["shards"], batch_size=2, columns={"x": C.Packed("tokens", length=LENGTH)})
     batch = next(iter(loader))
     assert not [name for name in ("media", "media_offsets", "media_lengths") if f"x.{name}" in batch]
@@ -446,7 +446,7 @@ def test_no_other_parts(datasets):
 
 
 def test_the_page(tmp_path, monkeypatch):
-    """Each placeholder has the number of its own document, which its patches hold."""
+    """Each placeholder holds the number of its own document, which its patches hold, too."""
     (text,) = re.findall(r"^## Text and pictures\n(.*?)^## ", (pages.DOCS / "sequences.md").read_text(), re.MULTILINE | re.DOTALL)
     (program,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)

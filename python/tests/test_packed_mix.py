@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of packed sequences of a mix: each source is packed by itself, its rows come as often as the weights say, each once
-before any comes again; against a packer and a schedule that try everything. Also of joined datasets, whose documents share
-rows, and on ranks that hold parts of one model."""
+"""Rows of packed sequences of a mix: each source is packed separately, its rows appear as often as the weights say, each once
+before any repeats; compared with a packer and a schedule that try everything. Also joined datasets, whose documents share
+rows, and ranks that hold parts of one model."""
 import collections
 import math
 
@@ -11,7 +11,7 @@ from test_packed import FIRST, LENGTH, MOST, documents_of, expect, loader_of, pa
 
 import sluice
 
-APART = 100_000  # first tokens of two sources
+APART = 100_000  # distance between the first tokens of two sources
 WEIGHTS = [5, 1, 3]
 
 
@@ -25,7 +25,7 @@ def source_of(token):
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """Datasets of three formats and their documents; tokens say which source they are from."""
+    """Datasets of three formats and their documents; tokens identify their source."""
     made = []
     for number, (kind, count, longest) in enumerate([("shards", 90, 60), ("parquet", 40, 64), ("arrow", 70, 30)]):
         documents = [d + number * APART for d in documents_of(count, longest, seed=number)]
@@ -34,7 +34,7 @@ def sources(tmp_path_factory):
 
 
 def schedule(shares, count):
-    """Sources of the first positions: of those whose next turn has begun the one whose turn ends first."""
+    """Returns the sources of the first positions: among those whose next turn has begun, the one whose turn ends first."""
     period, found = sum(shares), []
     while len(found) < count:
         taken = [0] * len(shares)
@@ -55,7 +55,7 @@ def numbered(data_rows):
 
 @pytest.mark.parametrize("column", [{}, {"align": 8}, {"cut": "split"}, {"cut": "long", "length": 24, "align": 4, "max_documents": 32}], ids=str)
 def test_rows_in_their_order(sources, column):
-    """Of three epochs: each source goes on where it was, and begins again behind its last row."""
+    """Over three epochs, each source continues where it stopped, and begins again after its last row."""
     datasets, documents = sources
     shape = {"length": LENGTH, "most": MOST, "align": 1} | {"most" if name == "max_documents" else name: value for name, value in column.items()}
     packed = [pack([len(d) for d in some], **shape) for some in documents]
@@ -70,11 +70,11 @@ def test_rows_in_their_order(sources, column):
         taken[source] += 1
         assert number == firsts[source] + own
         expect(row, row_of(documents[source], packed[source][own], source=samples[source], **shape))
-    assert taken[0] > len(packed[0])  # its rows came again
+    assert taken[0] > len(packed[0])  # its rows repeated
 
 
 def test_rows_of_a_shuffled_mix(sources):
-    """Rows of one source each, the same ones in every epoch; all of a source before one comes again, in another order then."""
+    """Each row has one source, with the same rows in every epoch; all rows of a source appear before one repeats, then in another order."""
     datasets, documents = sources
     loader = loader_of(mix_of(datasets, WEIGHTS), column={"cut": "split"})
     found, rounds, taken = rows(loader, epochs=4), [[] for _ in datasets], [0] * 3
@@ -97,7 +97,7 @@ def test_rows_of_a_shuffled_mix(sources):
 
 
 def test_a_dataset_that_is_two_sources(sources):
-    """Each has rows of its own, and its own order."""
+    """Each has its own rows, in its own order."""
     data = sources[0][0]
     found = rows(loader_of(mix_of([data, data], [1, 1])))
     half = len(found) // 2
@@ -145,7 +145,7 @@ def test_workers_and_ranks(sources, shuffle):
 
 @pytest.mark.parametrize("epoch", [0, 3])
 def test_resume_on_other_ranks(sources, epoch):
-    """At 90 % of an epoch, and elsewhere, from two ranks to three; behind it, the next epoch is as it was."""
+    """At 90 % of an epoch, and elsewhere, from two ranks to three; the next epoch does not change."""
     mixed = mix_of(sources[0], WEIGHTS)
     whole, behind = (numbered(rows(loader_of(mixed), first=number)) for number in (epoch, epoch + 1))
     for steps in (1, len(whole) // 4, len(whole) * 9 // 20):
@@ -167,7 +167,7 @@ def test_resume_on_other_ranks(sources, epoch):
 
 
 def test_ranks_of_one_model(sources, monkeypatch):
-    """Ranks 0 and 1 of four have the same rows, and 2 and 3."""
+    """Ranks 0 and 1 of four have the same rows, and so do 2 and 3."""
     for data in (sources[0][0], mix_of(sources[0], WEIGHTS)):
         whole, ranks = numbered(rows(loader_of(data))), []
         for rank in range(4):
@@ -263,7 +263,7 @@ def test_fields_in_another_order(tmp_path, sources):
 
 
 def test_a_bad_document_is_a_bad_row(tmp_path):
-    """A token beyond the dtype in the second source: its row is masked, wherever it stands."""
+    """A token beyond the dtype in the second source: its row is masked, at any position."""
     documents = [numpy.arange(20 * i + FIRST, 20 * i + FIRST + 20, dtype="int64") for i in range(12)]
     good = made(tmp_path / "good", documents, "int64")
     documents[7][3] = 1 << 40
@@ -306,7 +306,7 @@ def test_a_mix_of_joined_datasets(sources):
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_only_datasets_without_lengths_are_read(tmp_path, turned):
-    """Where a dataset's index has the lengths, its samples are not read, also beside one whose samples have to be."""
+    """If a dataset's index has the lengths, its samples are not read, also beside one whose samples must be."""
     documents = documents_of(700, 5)
     datasets = []
     for kind in ("frames", "shards"):

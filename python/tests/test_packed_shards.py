@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MDS shards and LitData chunks that are compressed as a whole: packed, they are what the same ones unpacked are."""
+"""MDS shards and LitData chunks that are compressed as a whole: packing them gives the same result as packing them unpacked."""
 import gzip
 import hashlib
 import json
@@ -20,7 +20,7 @@ WAYS = ["zstd", "zstd:7", "zstd:19", "gz", "gz:1", "br", "br:3", "snappy"]
 
 
 def made(write, folder, *arguments, **options):
-    """Leaves a test out where the library is missing that compresses."""
+    """Skips a test if the compression library is missing."""
     try:
         return write(folder, *arguments, **options)
     except RuntimeError as why:
@@ -28,7 +28,7 @@ def made(write, folder, *arguments, **options):
 
 
 def write_mds(folder, compression, *, count=60, size=70000, keep_raw=False, **options):
-    """Samples of some bytes to some 10 kB, of which some compress well."""
+    """Writes samples of some bytes to some 10 kB; some compress well."""
     chance = random.Random(count)
     samples = []
     for number in range(count):
@@ -40,7 +40,7 @@ def write_mds(folder, compression, *, count=60, size=70000, keep_raw=False, **op
 
 
 def without_raw(folder):
-    """What the unpacked ones held, which are there no more."""
+    """Removes the unpacked shards. Returns their content."""
     found = {}
     for path in sorted(folder.iterdir()):
         if path.suffix == ".mds" or (path.suffix == ".bin" and path.stem.count(".") == 0):
@@ -59,7 +59,7 @@ def pack(source, folder, **options):
 
 
 def compare(tmp_path, folder):
-    """The same dataset unpacked and not, packed by one thread and several."""
+    """Compares the dataset with its unpacked form, packed by one thread and several."""
     plain = sluice.Dataset(folder)
     assert not plain.front_to_back
     wanted = pack(plain, tmp_path / "wanted")
@@ -86,7 +86,7 @@ def test_mds(tmp_path, compression):
 
 
 def test_every_encoding(tmp_path):
-    """What is found by looking at samples is found in compressed ones, too."""
+    """Fields that are detected by looking at samples are also detected in compressed ones."""
     made(mds.write, tmp_path / "mds", COLUMNS, [sample_of(number) for number in range(17)], samples_per_shard=5,
          compression="zstd", keep_raw=True)  # fmt: skip
     plain = sluice.Dataset(tmp_path / "mds").fields
@@ -104,7 +104,7 @@ def test_litdata(tmp_path, compression):
 
 
 def test_litdata_of_old_releases(tmp_path):
-    """Their sizes are without the table of offsets."""
+    """Their sizes do not include the table of offsets."""
     made(lit.write, tmp_path / "lit", ["int"], [[n] for n in range(50)], chunk_samples=20, compression="zstd", keep_raw=True)
 
     def edit(index):
@@ -124,7 +124,7 @@ def test_litdata_tokens(tmp_path):
 
 
 def test_some_lie_unpacked(tmp_path):
-    """The unpacked shard is taken where it is there, one by one."""
+    """If an unpacked shard exists, it is used, for each shard separately."""
     write_mds(tmp_path / "mds", "zstd", keep_raw=True)
     wanted = pack(sluice.Dataset(tmp_path / "mds"), tmp_path / "wanted")
     raw = without_raw(tmp_path / "mds")
@@ -157,7 +157,7 @@ def rows(data, **options):
 
 @pytest.mark.parametrize("compression", ["zstd:19", "gz", "br", "snappy"])
 def test_loaded_as_they_are(tmp_path, compression):
-    """In the order that the same shards have that are not compressed, in their own and shuffled, and over ranks."""
+    """In the order of the same shards uncompressed, sequential and shuffled, and over ranks."""
     samples = write_mds(tmp_path / "mds", compression, keep_raw=True, hashes=["sha1"])
     given = ({}, {"shuffle": "shards"}, {"shuffle": "shards", "rank": 1, "world_size": 2}, {"rank": 1, "world_size": 3})
     plain = [rows(tmp_path / "mds", **options) for options in given]
@@ -167,7 +167,7 @@ def test_loaded_as_they_are(tmp_path, compression):
     assert sorted(plain[1]) == sorted(plain[0]) and plain[1] != plain[0]
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def change(folder, edit):
@@ -182,13 +182,13 @@ def packed_path(folder, number=1, compression="zstd"):
 
 
 def replace(folder, content, number=1, compression="zstd"):
-    """Another compressed shard, of which the index knows."""
+    """Replaces a compressed shard and its entry in the index."""
     packed_path(folder, number, compression).write_bytes(content)
     change(folder, lambda i: i["shards"][number]["zip_data"].update(bytes=len(content), hashes={}))
 
 
 def refused(tmp_path, folder, words, path):
-    """By all that reads it: nothing is made of it."""
+    """Every reader fails and produces nothing."""
     data = sluice.Dataset(folder)
     found = data.verify(progress=None)
     assert found.findings and {finding.file for finding in found.findings if finding.file} == {str(path)}
@@ -239,7 +239,7 @@ def test_of_another_size_than_told(tmp_path, compression):
 
 
 def test_hashes(tmp_path):
-    """Both, of what lies there and of what comes out, are checked, and which is wrong is said."""
+    """Hashes of the stored and the unpacked bytes are both checked, and the error names the wrong one."""
     folder = tmp_path / "mds"
     write_mds(folder, "gz", keep_raw=True, hashes=["sha1", "sha256"])
     raw = without_raw(folder)["shard.00002.mds"]
@@ -259,7 +259,7 @@ def test_hashes(tmp_path):
 
 
 def peak():
-    """The most memory that this process had."""
+    """Returns the peak memory of this process."""
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) << 10
@@ -267,7 +267,7 @@ def peak():
 
 
 def test_claims_and_bombs(tmp_path):
-    """Small files that hold, or say that they hold, gigabytes."""
+    """Small files that contain, or claim to contain, gigabytes."""
     folder = tmp_path / "mds"
     write_mds(folder, "gz", keep_raw=True)
     raw = without_raw(folder)["shard.00001.mds"]
@@ -275,7 +275,7 @@ def test_claims_and_bombs(tmp_path):
     begin = peak()
     replace(folder, gzip.compress(raw) + zeros, 1, "gz")
     refused(tmp_path, folder, "more than the", packed_path(folder, 1, "gz"))
-    assert peak() - begin < 160 << 20  # two windows of 32 MiB, and what packs
+    assert peak() - begin < 160 << 20  # two windows of 32 MiB, and the packer
     replace(folder, gzip.compress(b"\xff\xff\xff\x0f") + zeros, 1, "gz")
     for samples, bytes_of, kind, words in (
         (2**28 - 1, 2**31, UNSUPPORTED, "is too small for the"),

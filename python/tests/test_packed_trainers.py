@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of docs/packed-trainers.md for each trainer, run on a batch, and compared with the documents themselves. Rules of the trainers are
-written here again, from their sources; none of the trainers is called."""
+"""Runs the lines of docs/packed-trainers.md for each trainer on a batch, and compares with the documents themselves. The trainers' rules are
+written again here, after their sources; no trainer is called."""
 import re
 
 import numpy
@@ -19,7 +19,7 @@ TABLE = torch.randn(EOS + 1, 40, generator=torch.Generator().manual_seed(1))
 
 
 def make_pairs(count=60):
-    """Documents 2n and 2n + 1 begin with the same prompt. Each has tokens of its own, so it is known by them."""
+    """Documents 2n and 2n + 1 begin with the same prompt. Each has its own tokens, which identify it."""
     chance, made, first = numpy.random.default_rng(5), [], 1
     for _ in range(count):
         prompt, chosen, rejected = chance.integers(2, 40, 3)
@@ -31,13 +31,13 @@ def make_pairs(count=60):
 
 
 def model(tokens, documents, positions):
-    """Scores of the next token, by the token and its position."""
+    """Returns scores of the next token, from the token and its position."""
     return (TABLE[tokens] + positions[:, :, None] * torch.arange(40) / 100).repeat(1, 1, (EOS + 1) // 40)
 
 
 @pytest.fixture(scope="module")
 def states(tmp_path_factory):
-    """Names after each heading's lines, which run one after another, as on the page."""
+    """Yields the names defined after each heading's lines, which run one after another, as on the page."""
     folder = tmp_path_factory.mktemp("trainers")
     with sluice.Writer(folder / "documents", {"tokens": ("tensor", "uint16", (0,))}, zstd="off") as writer:
         for document in make_pairs():
@@ -56,7 +56,7 @@ def states(tmp_path_factory):
 
 
 def documents_of(batch):
-    """(row, first element, tokens) of each document of a batch, in order; each is one of the dataset, and none comes twice."""
+    """Returns (row, first element, tokens) of each document of a batch, in order; each is in the dataset, and none repeats."""
     known, made = {tuple(document) for document in make_pairs()}, []
     for row, count in enumerate(batch["tokens.count"].tolist()):
         for number in range(count):
@@ -67,7 +67,7 @@ def documents_of(batch):
 
 
 def seen(batch, length=LENGTH):
-    """Which elements each token of a document attends to; and which elements are tokens of a document."""
+    """Returns the elements that each token of a document attends to, and which elements are tokens of a document."""
     made, real = numpy.zeros((ROWS, length, length), bool), numpy.zeros((ROWS, length), bool)
     for row, begin, document in documents_of(batch):
         for k in range(len(document)):
@@ -84,7 +84,7 @@ def test_attention_of_torch(states):
     names = states["torch"]
     wanted, real = seen(names["batch"])
     mask = names["mask"]
-    assert mask.shape == (ROWS, 1, LENGTH, LENGTH) and mask.dtype == torch.bool and mask.any(3).all()  # no softmax of nothing
+    assert mask.shape == (ROWS, 1, LENGTH, LENGTH) and mask.dtype == torch.bool and mask.any(3).all()  # no softmax over nothing
     assert (mask[:, 0].numpy()[real] == wanted[real]).all()
     b, q, kv = torch.arange(ROWS)[:, None, None], torch.arange(LENGTH)[:, None], torch.arange(LENGTH)
     assert torch.equal(names["mask_mod"](b, torch.tensor(0), q, kv), mask[:, 0])
@@ -101,7 +101,7 @@ def test_sequences_without_padding(states):
 
 
 def test_sequences_in_slots(states):
-    """THD: a document begins at its padded sum, and has the length of the other."""
+    """THD: a document begins at its padded offset; its length comes from the unpadded offsets."""
     names = states["Transformer Engine and Megatron"]
     thd, flat, documents = names["thd"], names["tokens"].flatten(), documents_of(names["batch"])
     assert set(thd) == {"qkv_format"} | {f"{part}_{side}" for part in ("cu_seqlens", "max_seqlen") for side in ("q", "kv")} | {"cu_seqlens_q_padded", "cu_seqlens_kv_padded"}
@@ -146,7 +146,7 @@ def test_torchtitan(states):
 
 @pytest.mark.parametrize("column", [{"length": 128}, {"length": 48, "cut": "long"}], ids=str)
 def test_documents_by_eos(states, column):
-    """torchtitan 0.2: a document ends with eos. The rest of a row is another one, or there is none."""
+    """torchtitan 0.2: a document ends with eos. The rest of a row is another document, or empty."""
     loader = sluice.torch.DataLoader(states["folder"] / "documents", batch_size=ROWS, shuffle=True, drop_last=True, columns={"tokens": C.Packed(**column)})
     for batch in loader:
         ends = batch["tokens"] == EOS
@@ -156,7 +156,7 @@ def test_documents_by_eos(states, column):
 
 
 def test_hugging_face(states):
-    """The batch of DataCollatorWithFlattening; labels are shifted by the loss."""
+    """The batch of DataCollatorWithFlattening; the loss shifts the labels."""
     names = states["Hugging Face"]
     made, documents = names["hugging_face"], [document for _, _, document in documents_of(names["batch"])]
     sums = numpy.cumsum([0, *map(len, documents)]).tolist()
@@ -189,7 +189,7 @@ def test_preferences(states):
 
 
 def test_level_in_the_seat(states):
-    """sluice.torch.DataLoader deals rows as sluice.Loader does, which test_packed_level compares with a dealer of its own."""
+    """sluice.torch.DataLoader deals rows like sluice.Loader, which test_packed_level compares with its own dealer."""
     options = {"batch_size": 2, "shuffle": True, "seed": 7, "columns": {"tokens": C.Packed(length=LENGTH)}, "rank": 1, "world_size": 2, "drop_last": True}
     steps = [
         [numpy.asarray(batch["index"]).tolist() for batch in made(states["folder"] / "documents", **options, **more)]

@@ -60,7 +60,7 @@ INDICES = ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_I
 
 
 def job(monkeypatch, **variables):
-    """The environment of a job of an array, and of no other."""
+    """Sets the environment of one array job, without other job variables."""
     for name in INDICES:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
@@ -126,7 +126,7 @@ def test_append(photos, tmp_path):
 
 
 def test_parts_are_cut_so_that_each_has_work(photos, tmp_path):
-    """Where shards end may differ then from what one process makes, but not the samples, nor their order."""
+    """Shards may then end elsewhere than in one process, but the samples and their order are the same."""
 
     def samples(path):
         data = sluice.Dataset(path)
@@ -148,7 +148,7 @@ def test_parts_are_cut_so_that_each_has_work(photos, tmp_path):
             made.append(tmp_path / f"{name}{parts}")
         assert files(made[0]) == files(made[-1])
         assert samples(made[0]) == one and len(list(made[0].glob("shard-*"))) >= min(parts, len(one))
-    for parts in (1, 3):  # of a size that was asked for: the bytes of one process
+    for parts in (1, 3):  # with an explicit size: the bytes of one process
         for part in range(parts):
             sluice.pack(photos, tmp_path / f"sized{parts}", part=(part, parts), shard_bytes=1 << 20, progress=False)
     assert files(tmp_path / "sized1") == files(tmp_path / "sized3")
@@ -190,7 +190,7 @@ def test_a_progress_that_raises_ends_it(photos, tmp_path):
 
 
 def test_ctrl_c_and_the_same_call_again(photos, tmp_path):
-    """Interrupted on the way, the next call goes on, and the bytes are those of a run without."""
+    """The next call resumes an interrupted one, and the bytes equal those of an uninterrupted run."""
     many = tmp_path / "many" / "class"
     many.mkdir(parents=True)
     source = next(photos.rglob("*.jpg"))
@@ -218,7 +218,7 @@ except KeyboardInterrupt:
 
 
 def test_the_same_call_again_at_once(tmp_path, run_python):
-    """In the process that was interrupted, while the first call's thread is still busy with a sample."""
+    """In the interrupted process, while the first call's thread still works on a sample."""
     values = numpy.random.default_rng(1).integers(0, 3, 1 << 19, dtype=numpy.uint8)
     with sluice.Writer(tmp_path / "source", {"x": ("tensor", "uint8", values.shape)}, zstd="off") as writer:
         for _ in range(3):
@@ -242,11 +242,11 @@ print(pack().samples)
     assert done.stdout == "interrupted\n3\n", done.stdout + done.stderr
 
 
-# ---- pictures made smaller, and pixels of a share ----
+# ---- smaller images, and a share stored as pixels ----
 
 
 def mixed(root):
-    """Pictures of many kinds and sizes, in two classes."""
+    """Writes images of many formats and sizes, in two classes."""
     random = numpy.random.default_rng(7)
     sizes = [(300, 200), (200, 300), (90, 64), (64, 64), (65, 64), (1000, 3), (2, 700), (257, 129), (640, 480)]
     for label in range(2):
@@ -263,7 +263,7 @@ def mixed(root):
 
 
 def smaller(size, side):
-    """What the longer side and the shorter one become."""
+    """Returns the new sizes of the longer and the shorter side."""
     if max(size) <= side:
         return size
     scaled = [max(1, (2 * n * side + max(size)) // (2 * max(size))) for n in size]
@@ -271,7 +271,7 @@ def smaller(size, side):
 
 
 def opened(data):
-    """By key: the picture, as Pillow opens the file that is stored."""
+    """Returns the images by key, opened by Pillow from the stored files."""
     return {sample["key"]: sample["image"] for sample in data}
 
 
@@ -335,7 +335,7 @@ def test_orientation_and_profile_go_along(tmp_path):
 
 
 def test_a_share_of_the_samples_as_pixels(photos, tmp_path):
-    """Drawn by their numbers: neither the order nor its seed matters."""
+    """Drawn by sample numbers: neither the order nor its seed matters."""
     chosen = []
     for name, options in (("a", {}), ("b", {"seed": 5}), ("c", {"keep_order": True}), ("d", {"keep_bytes": True})):
         result = sluice.pack(photos, tmp_path / name, raw_share=0.25, progress=None, **options)

@@ -19,7 +19,7 @@ BOX = [10, 20, 30, 25]  # x, y, width, height
 
 @pytest.fixture(scope="module")
 def coco(tmp_path_factory):
-    """Gray images, each with a box whose shape is the box; the third has none."""
+    """Gray images, each with a box whose shape is the box; the third has no box."""
     folder = tmp_path_factory.mktemp("coco")
     images = [{"id": i, "file_name": f"{i}.png", "width": SIDE, "height": SIDE} for i in range(3)]
     for image in images:
@@ -33,7 +33,7 @@ def coco(tmp_path_factory):
 
 
 def frame(colour=COLOURS[0], pixels=100):
-    """What a box looks like."""
+    """Returns the expected image, with a box."""
     made = numpy.full((SIDE, SIDE, 3), pixels, "uint8")
     x, y, w, h = BOX
     made[[y, y + h], x : x + w + 1] = colour

@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def views(folder):
-    """What the view of each sample is in a loader that has nothing else."""
+    """Returns the view of each sample in a loader with no other features."""
     made = {}
 
     def of(plan):
@@ -81,13 +81,13 @@ REFUSED = sluice.InvalidError, sluice.UnsupportedError, ValueError, TypeError
 
 
 def run(features, folder, views):
-    """None, or why the loader was refused. Anything else fails."""
+    """Returns None, or the reason why the loader failed to open. Any other error propagates."""
     made = epoch_of(features, folder)
     if isinstance(made, str):
         return made
     plan, batches = made
     assert used(batches)
-    if "image" not in batches[0][0].values:  # of windows, whose rows are not samples
+    if "image" not in batches[0][0].values:  # rows of windows are not samples
         features = [feature for feature in features if feature.name in ("window", "packed")]
     for feature in features:
         (feature.check or (lambda made: check_view(made, views(plan))))(batches)
@@ -121,7 +121,7 @@ def test_alone(folder, views, feature):
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
 def test_pairs(folder, views, feature):
-    """With each that comes later in the list."""
+    """Pairs a feature with every later one in the list."""
     failed = []
     for other in FEATURES[FEATURES.index(feature) + 1 :]:
         if (CUDA in (feature, other) and DRIVER is None) or (feature.slot and feature.slot == other.slot):
@@ -133,7 +133,7 @@ def test_pairs(folder, views, feature):
     assert not failed, "\n".join(failed)
 
 
-# ---- values of one option, of which a loader has one ----
+# ---- values of one option, which a loader has only once ----
 
 SLOTS = {}
 for feature in FEATURES:
@@ -144,7 +144,7 @@ GOES_ON = {}
 
 @pytest.mark.parametrize("slot", SLOTS)
 def test_one_after_another(folder, slot):
-    """A loader of another value refuses a saved state, or continues from it with the rows that it has by itself."""
+    """A loader with another value rejects a saved state, or resumes from it with its own rows."""
     refused = set()
     for before, after in itertools.permutations(SLOTS[slot], 2):
         plans = Plan(), Plan()
@@ -171,7 +171,7 @@ def test_one_after_another(folder, slot):
 
 KNOWN = [feature for feature in FEATURES if feature is not CUDA or DRIVER is not None]
 TRIPLES, REFUSED_TRIPLES = 80, 40
-# Rows that the device converts and mixes, and what meets in a mosaic; the other triples are drawn.
+# Rows that the device converts and mixes, and features that meet in a mosaic; the other triples are drawn.
 ALWAYS = [(mixed, "channels first", "device cuda") for mixed in ("mixup", "cutmix", "soft labels", "timm_mix", "mixup_partner", "copy_paste")]
 ALWAYS += [("mosaic", layered, follower) for layered in ("mixup_partner", "copy_paste") for follower in ("points", "instances", "geometry")]
 
@@ -208,7 +208,7 @@ def variants(three, folder):
 
 
 def test_triples(folder, views):
-    """Where all pairs work, the three work, and any number of workers and a restart make the same rows."""
+    """If all pairs work, the three work, and the number of workers and a restart do not change the rows."""
     failed = []
     always = [[feature for feature in KNOWN if feature.name in names] for names in ALWAYS]
     for three in [*(three for three in always if len(three) == 3), *triples(TRIPLES, False)]:
@@ -231,13 +231,13 @@ def test_triples_of_a_refused_pair(folder):
 
 
 def reason(text):
-    """The sentence without the names and values that are this test's."""
+    """Returns the error without the names and values of this test."""
     said = re.sub(r"^(columns|augment|api|loader|plan|staging): ", "", text).split("\n")[0]
     return re.sub(r"\([^()]*=[^()]*\)", "", re.sub(r'^column "[^"]*": ', "", said))
 
 
 def not_with(name):
-    """Features that one is refused with; those that it never meets are values of the same option."""
+    """Returns the features that fail together with this one; features with values of the same option never meet."""
     return [b if a == name else a for a, b in itertools.combinations([f.name for f in FEATURES], 2) if name in (a, b) and RESULTS.get((a, b))]
 
 
@@ -280,7 +280,7 @@ def page():
 
 
 def test_the_page_is_what_was_seen():
-    """Which pairs are refused; how that is said may change."""
+    """The page lists the failing pairs; the texts of the errors may change."""
     if len(GOES_ON) < len(SLOTS) or len(RESULTS) < sum(not a.slot or a.slot != b.slot for a, b in itertools.combinations(FEATURES, 2)):
         pytest.skip("not all pairs were run")
     if os.environ.get("SLUICE_WRITE_PAIRS"):
@@ -289,7 +289,7 @@ def test_the_page_is_what_was_seen():
     assert table == seen, "docs/pairs.md is another one: SLUICE_WRITE_PAIRS=1 writes it"
 
 
-# ---- what has to be in the list ----
+# ---- completeness of the list ----
 
 COVERED = {name for feature in FEATURES for name in feature.covers}
 
@@ -300,19 +300,19 @@ def test_every_kind_of_column_is_there():
 
 
 def test_every_step_of_several_members_is_there():
-    """Of the table of steps those that are more than a picture's own: several samples or layers, a batch's rows, boxes looked at, draws shared."""
+    """Steps in the table that affect more than one image: several samples or layers, a batch's rows, boxes that are examined, shared draws."""
     rows = [row for path in (ROOT / "src" / "augment").rglob("steps_*.c") for row in re.findall(r"^SL_STEP\((\w+)\) = \{(.*?)\};$", path.read_text(), re.M | re.S)]
     names = {name for name, row in rows if re.search(r"\.(members|layers|mix|looks|shares) = ", row)}
     assert len(names) >= 8 and names <= COVERED, names - COVERED
 
 
-# Options of a loader that change no row, and those whose default is what all others are tried with.
+# Loader options that change no row, and those whose default all other features are tested with.
 NO_ROW = {
     "batch_size", "num_workers", "dtype", "layout", "io", "page_cache", "block_samples", "window_blocks", "window_bytes", "quarantine", "whole_samples",
     "any_numa_node", "prefetch_factor", "device_slots", "seed", "io_depth", "io_threads", "read_buffer_bytes", "max_sample_bytes", "max_pixels",
     "memory_bytes", "resident_bytes", "stall_warn", "stall_fail", "rank", "world_size", "level", "model_parallel", "ignore_index", "episode_samples", "hold",
 }  # fmt: skip
-# Of tars and tables, in their own order: test_tar_stream. Annotations the other way up: test_meaning. On one rank the same as repeat: test_batches.
+# Tars and tables in their own order: test_tar_stream. Annotations the other way up: test_meaning. On one rank the same as repeat: test_batches.
 ELSEWHERE = {"shuffle=shards", "exif=ignore", "last_batch=wrap"}
 DEFAULTS = ELSEWHERE | {"shuffle=full", "last_batch=short", "last_batch=drop", "on_bad_sample=fail", "exif=auto"}
 
