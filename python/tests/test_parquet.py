@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files, written by parquets.py from their specification, and read as they lie."""
+"""Parquet files, written by parquets.py from their specification, and read without conversion."""
 import io
 import itertools
 import json
@@ -29,7 +29,7 @@ def jpeg(number, size=(40, 30)):
 
 
 def large(count):
-    """JPEGs with so much behind them that their column is read, and not kept in memory."""
+    """JPEGs followed by so much data that their column is read per sample instead of kept in memory."""
     return [jpeg(i) + bytes([i % 251]) * (2_000_000 // count) for i in range(count)]
 
 
@@ -107,7 +107,7 @@ def test_rows(tmp_path, layout):
 
 
 def need(codec):
-    """Skips where `codec` cannot be written, or not be read."""
+    """Skips the test if `codec` cannot be written, or not be read."""
     library = {"BROTLI": "libbrotlidec", "LZ4": "liblz4", "LZ4_RAW": "liblz4"}
     if not parquets.have(codec):
         pytest.skip(f"there is no library to write {codec} with")
@@ -131,7 +131,7 @@ def test_codecs_that_may_be_missing(tmp_path, codec, version):
 
 @pytest.mark.parametrize("codec", ["SNAPPY", "GZIP", "ZSTD", "BROTLI", "LZ4", "LZ4_RAW"])
 def test_pages_that_are_damaged(tmp_path, codec):
-    """Bytes of compressed pages are changed: an error, or a value; and a page that claims to be huge is refused."""
+    """Changes bytes of compressed pages: each gives an error or a value; and a page that claims to be huge is rejected."""
     need(codec)
     write(tmp_path, "a.parquet", images=[image[:1500] * 20 for image in IMAGES], codec=codec)
     whole = (tmp_path / "a.parquet").read_bytes()
@@ -157,7 +157,7 @@ def test_pages_that_are_damaged(tmp_path, codec):
                 data[i]
             except sluice.Error:
                 refused += 1
-    assert codec != "GZIP" or refused > 0  # which has a checksum
+    assert codec != "GZIP" or refused > 0  # gzip has a checksum
     if codec == "ZSTD":
         parquets.write(tmp_path / "c.parquet", {"x": Column("binary", [bytes(70_000_000)])}, codec=codec, statistics=False)
         with pytest.raises(sluice.CorruptError, match="1024 times"):
@@ -168,12 +168,12 @@ def test_places_are_exact(tmp_path):
     layout = write(tmp_path)
     data = sluice.Dataset(tmp_path)
     for i, (offset, size) in enumerate(layout.spans["image.bytes"]):
-        place = data.sample(i)  # with the length in front
+        place = data.sample(i)  # includes the length prefix
         assert place["offset"] + 4 == offset and place["bytes"] - 4 == size
 
 
 def test_training(tmp_path):
-    """Each sample once in an epoch, by any number of ranks; the same batches as of a packed copy."""
+    """Each sample appears once in an epoch, for any number of ranks; batches equal those of a packed copy."""
     for i in range(3):
         write(tmp_path, f"train-{i}.parquet", codec=("UNCOMPRESSED", "SNAPPY", "UNCOMPRESSED")[i])
     data = sluice.Dataset(tmp_path)
@@ -196,7 +196,7 @@ def test_training(tmp_path):
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("resident", [0, 1])
 def test_rows_that_share_pages(tmp_path, shuffle, workers, resident):
-    """Those of a page are made together; batches are what they are where each row is read by itself."""
+    """Rows of one page are decoded together; batches equal those of reading each row separately."""
     batches = []
     for codec in ("UNCOMPRESSED", "ZSTD"):
         (tmp_path / codec).mkdir()
@@ -279,7 +279,7 @@ def test_kinds(tmp_path, kind, encoding, dictionary, version):
                                  struct.unpack("f", struct.pack("f", value))[0] if kind == "float" else value)
 
 
-# What takes most of a file is read with each sample where it is stored as it is; sizes of what lies in the file.
+# The largest column is read per sample if it is stored unencoded; sizes in the file.
 READ = {
     "string": lambda i: "ä" * (i % 90 + 30), "binary": lambda i: bytes([i]) * (i * 37 % 200), "fixed[90]": lambda i: bytes([i]) * 90,
     "list<int32>": lambda i: [i * 1000 + k for k in range(i * 13 % 60)], "list<uint32>": lambda i: [2**32 - 1 - i] * (i % 50),
@@ -292,7 +292,7 @@ ITEM = {"string": 1, "binary": 1, "fixed[90]": 1, "list<int32>": 4, "list<uint32
 @pytest.mark.parametrize("layout", ["plain", "version 2", "one page", "a row a page", "runs", "packed levels", "empty groups"])
 @pytest.mark.parametrize("kind", READ)
 def test_values_that_are_read(tmp_path, kind, layout):
-    """The same values as of a file that is compressed, all of which is in memory."""
+    """The values equal those of a compressed copy, which is kept in memory."""
     values = [None if i % 7 == 3 else READ[kind](i) for i in range(80)]
     columns = {"x": Column(kind, values), "label": Column("int64", range(80))}
     how = {"rows_per_group": 30, "rows_per_page": 9} | LAYOUTS[layout]
@@ -309,8 +309,8 @@ def test_values_that_are_read(tmp_path, kind, layout):
 
 
 @pytest.mark.parametrize("kind, how", [
-    ("list<int16>", {}), ("list<uint8>", {}), ("list<boolean>", {}),  # which take more bytes than they mean
-    ("list<int32>", {"values_per_page": 7}),  # lists that go on in the next page
+    ("list<int16>", {}), ("list<uint8>", {}), ("list<boolean>", {}),  # stored in more bytes than their values need
+    ("list<int32>", {"values_per_page": 7}),  # lists that continue in the next page
     ("list<int32>", {"dictionary": True}), ("string", {"dictionary": True}), ("list<int32>", {"codec": "GZIP"}),
 ])  # fmt: skip
 def test_values_that_cannot_be_read_alone(tmp_path, kind, how):
@@ -325,7 +325,7 @@ def test_values_that_cannot_be_read_alone(tmp_path, kind, how):
 
 
 def test_the_largest_column_is_read(tmp_path):
-    """Others are not, unless they are large by themselves; nor is what has less than 64 bytes a row."""
+    """Other columns are not read per sample, unless they are large themselves; nor are columns with less than 64 bytes per row."""
     columns = {"a": Column("binary", [b"a" * 100] * 40), "b": Column("binary", [b"b" * 200] * 40), "c": Column("int64", range(40))}
     parquets.write(tmp_path / "a.parquet", columns)
     data = sluice.Dataset(tmp_path / "a.parquet")
@@ -346,7 +346,7 @@ def test_the_largest_column_is_read(tmp_path):
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_windows_of_tokens(tmp_path, version):
-    """Of lists, and of bytes that are chosen as a tensor; a list that holds a null has none, and is a bad sample."""
+    """Windows of lists, and of bytes chosen as a tensor; a list that contains a null has no windows, and is a bad sample."""
     values = [None if n == 4 else [(n * 31 + i) % 5000 for i in range(n * 13)] for n in range(40)]
     packed = [value and struct.pack(f"<{len(value)}i", *value) for value in values]
     parquets.write(tmp_path / "a.parquet", {"ids": Column("list<int32>", values)}, rows_per_group=15, rows_per_page=4,
@@ -369,7 +369,7 @@ def test_windows_of_tokens(tmp_path, version):
 
 
 def test_windows_of_what_is_compressed(tmp_path):
-    """Large values in pages are read, with others, and have no bytes of their own to cut a window of."""
+    """Large values in compressed pages are read together with others, and have no byte range to cut a window from."""
     rows = [bytes([i]) * 60000 for i in range(40)]
     parquets.write(tmp_path / "a.parquet", {"ids": Column("binary", rows)}, rows_per_page=5, codec="SNAPPY")
     data = sluice.Dataset(tmp_path / "a.parquet", fields={"ids": "ids:u8[]"})
@@ -379,7 +379,7 @@ def test_windows_of_what_is_compressed(tmp_path):
 
 
 def test_parts_of_tensors(tmp_path):
-    """Parts of what is read by itself are the same as of a copy in shards, and less is read."""
+    """Parts of values that are read separately equal those of a copy in shards, and fewer bytes are read."""
     rows = [numpy.random.default_rng(i).integers(0, 2**15, (64, 80, 16), "int16") for i in range(6)]
     parquets.write(tmp_path / "a.parquet", {"x": Column("binary", [row.tobytes() for row in rows])}, rows_per_page=2)
     data = sluice.Dataset(tmp_path / "a.parquet", fields={"x": "x:i16[64,80,16]"})
@@ -510,7 +510,7 @@ def test_lists_of_lists(tmp_path):
 
 
 def test_pictures_are_known_by_their_bytes(tmp_path):
-    """Of a column that is bytes, or a structure that nothing is said of."""
+    """In a column of bytes, or in a structure without a description."""
     parquets.write(tmp_path / "a.parquet", {
         "jpg": Column("binary", [jpeg(1), jpeg(2)]), "sound": Column("image", [{"bytes": b"RIFF", "path": None}] * 2)})  # fmt: skip
     fields = sluice.Dataset(tmp_path / "a.parquet").fields
@@ -544,7 +544,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("layout", PAIRS)
 def test_several_large_columns(tmp_path, layout):
-    """A sample lies in as many places: each is read once, and all of them are one sample."""
+    """A sample is stored in several byte ranges: each is read once, and all of them are one sample."""
     right = [None if i % 9 == 4 else jpeg(1000 + i) + bytes(30_000 + 10 * i) for i in range(ROWS)]
     parquets.write(tmp_path / "a.parquet", {
         "left": Column("image", [{"bytes": image, "path": None} for image in IMAGES]), "label": Column("int64", LABELS),
@@ -558,7 +558,7 @@ def test_several_large_columns(tmp_path, layout):
         assert sample["sound"] == b"%05d" % i * 4000
     assert not data.verify(progress=None).findings
     both = sluice.Dataset(tmp_path / "a.parquet") + data
-    for i in (3, ROWS + 3, 5, ROWS + 6, 6):  # the same pages, of two datasets
+    for i in (3, ROWS + 3, 5, ROWS + 6, 6):  # the same pages, in two datasets
         assert both[i]["left"] == IMAGES[i % ROWS] and both[i]["sound"] == b"%05d" % (i % ROWS) * 4000
     some = both[5:70]
     assert some[1]["left"] == IMAGES[6] and some[64]["sound"] == b"%05d" % 9 * 4000
@@ -577,7 +577,7 @@ def test_several_large_columns(tmp_path, layout):
 
 
 def picture_lists(rows=40, most=4):
-    """Rows of 0 to `most` pictures, or of no list; some pictures are null, or have no bytes."""
+    """Rows of 0 to `most` images, or a null list; some images are null, or have no bytes."""
     lists = []
     for i in range(rows):
         count = (i * 7 + 3) % (most + 1)
@@ -603,13 +603,13 @@ LIST_LAYOUTS = {name: how for name, how in LAYOUTS.items() if name != "as datase
 
 @pytest.mark.parametrize("layout", LIST_LAYOUTS)
 def test_lists_of_pictures(tmp_path, layout):
-    """Each place of a list is a field; what a row does not have is a value that it lacks."""
+    """Each position of the list is a field; positions that a row lacks are missing values."""
     how = {"rows_per_group": 13, "rows_per_page": 4} | LIST_LAYOUTS[layout]
     if how.get("codec") == "ZSTD" and not parquets.have("ZSTD"):
         pytest.skip("there is no zstd to write with")
     lists = picture_lists()
     kind = how.pop("lists", "three")
-    if kind != "three":  # which know no null elements
+    if kind != "three":  # these kinds have no null elements
         lists = [row and [picture or {"bytes": None, "path": None} for picture in row] for row in lists]
     if kind == "bare":  # nor null lists
         lists = [row or [] for row in lists]
@@ -630,7 +630,7 @@ def test_lists_of_pictures(tmp_path, layout):
 
 
 def test_lists_are_read_in_one_piece(tmp_path):
-    """And what is not chosen is not read, where it lies in front or behind."""
+    """Fields that are not chosen are not read, before or after them."""
     lists = [[{"bytes": jpeg(10 * i + k), "path": None} for k in range(3)] for i in range(20)]
     layout = parquets.write(tmp_path / "a.parquet", {"images": Column("list<image>", lists)}, rows_per_page=5)
     spans = layout.spans["images.list.element.bytes"]
@@ -682,7 +682,7 @@ def test_lists_that_are_too_long(tmp_path):
 
 
 def test_lists_of_other_things(tmp_path):
-    """Sounds, and pictures that are not in the file; lists without any picture."""
+    """Sounds, and images that are not in the file; lists without any image."""
     sounds = [[{"bytes": b"RIFF....WAVE", "path": "a.wav"}], []]
     elsewhere = [[{"bytes": None, "path": "a.jpg"}], []]
     parquets.write(tmp_path / "a.parquet", {"s": Column("list<image>", sounds), "x": Column("int32", [1, 2])})
@@ -698,7 +698,7 @@ def test_lists_of_other_things(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(FOREIGN.glob("*.parquet")), ids=lambda path: path.stem)
 def test_files_of_other_libraries(path):
-    """Of parquet-wasm (arrow-rs): all its codecs, pages of both versions, and lists of images."""
+    """Files of parquet-wasm (arrow-rs): all its codecs, pages of both versions, and lists of images."""
     told = json.loads((FOREIGN / "arrowjs_file.json").read_text())["columns"]
 
     def value(stored):
@@ -746,7 +746,7 @@ def test_splits_are_not_joined(tmp_path):
 
 
 def test_splits_of_shards_with_a_hash(tmp_path):
-    """As datasets' push_to_hub has called them; all open, in their order."""
+    """Named as by datasets' push_to_hub; all open, in order."""
     names = ["data/train-00000-of-00002-a09b74b3ef9c3b56.parquet", "data/train-00001-of-00002-c5d8b8b1a6b4e0a1.parquet",
              "data/test-00000-of-00001-0123456789abcdef.parquet"]  # fmt: skip
     (tmp_path / "data").mkdir()
@@ -763,7 +763,7 @@ def test_splits_of_shards_with_a_hash(tmp_path):
 
 
 def test_splits_of_several_files(tmp_path):
-    """A word opens all files of its split; a whole name that one."""
+    """A split's name opens all of its files; a full name opens that file only."""
     for number, name in enumerate(("train-a", "train-b", "eval-a", "train2017-00000-of-00001")):
         parquets.write(tmp_path / f"{name}.parquet", {"x": Column("int64", [number])})
 
@@ -786,7 +786,7 @@ def test_splits_of_several_files(tmp_path):
 
 
 def test_splits_of_configurations(tmp_path):
-    """A repository's files may be in a folder of a configuration."""
+    """A repository's files may be in a folder for each configuration."""
     for number, folder in enumerate(("one/plain_text/{}-00000-of-00001", "two/default/{}/0000", "some/en/{}/0000", "some/fr/{}-00000-of-00001")):
         for split in ("test", "train"):
             path = tmp_path / f"{folder.format(split)}.parquet"
@@ -848,7 +848,7 @@ def test_other_columns(tmp_path, columns, words):
 
 @pytest.mark.parametrize("how", [{}, {"codec": "SNAPPY", "rows_per_group": 3}])
 def test_columns_in_another_order(tmp_path, how):
-    """They go by their names, whatever is read of them and whatever is checked."""
+    """They are matched by name, in reading and in every check."""
     made = {
         "image": Column("image", [{"bytes": jpeg(i) + bytes(200_000 * (i % 2)), "path": None} for i in range(8)]),
         "label": Column("int64", list(range(8))), "other": Column("int64", [-i for i in range(8)]),
@@ -878,7 +878,7 @@ def test_pictures_that_are_elsewhere(tmp_path):
 
 
 def test_damage(tmp_path):
-    """Wherever a file is cut or changed, there is an error or the rows, and nothing else."""
+    """Cut or changed anywhere, a file gives an error or its rows, and nothing else."""
     small = {"image": Column("binary", [jpeg(i) for i in range(9)]), "label": Column("int64", list(range(9))),
              "t": Column("list<int32>", [[1, 2]] * 9)}  # fmt: skip
     path, changed = tmp_path / "a.parquet", tmp_path / "b.parquet"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random and middle parts of large arrays, which are read by themselves: against numpy's slices."""
+"""Random and middle parts of large arrays, which are read separately: compared with numpy's slices."""
 import os
 
 import numpy
@@ -13,7 +13,7 @@ PART = (9, 12, 14)
 
 
 def volume(shape, first=0):
-    """Each element says where it is."""
+    """Returns an array whose elements encode their position."""
     return (numpy.arange(numpy.prod(shape), dtype="uint32") + numpy.uint32(first)).reshape(shape)
 
 
@@ -48,7 +48,7 @@ def loader_of(data, field, part="random", **options):
 
 
 def mean_read(loader):
-    """Loaders read ahead, so that there is no telling how many samples were read but by the reads."""
+    """Loaders read ahead, so the number of samples read follows only from the reads."""
     stats = loader.stats()
     return stats["bytes_read"] / stats["reads"]
 
@@ -103,7 +103,7 @@ def test_the_middle(tmp_path, make):
 
 @pytest.mark.parametrize("whole_samples", [False, True])
 def test_samples_that_come_again_have_other_parts(tmp_path, whole_samples):
-    """As if the dataset stood behind itself once per repetition."""
+    """As if the dataset were concatenated with itself, once per repetition."""
     data, volumes, field = shards_of(tmp_path)
     options, count = {"shuffle": True, "whole_samples": whole_samples}, len(volumes)
 
@@ -124,7 +124,7 @@ def test_samples_that_come_again_have_other_parts(tmp_path, whole_samples):
 
 
 def test_joined_and_chosen(tmp_path):
-    """Files and shards as one dataset, and some of its samples."""
+    """Joined files and shards, and a subset of the samples."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     first, volumes, _ = shards_of(tmp_path / "a")
@@ -181,7 +181,7 @@ def test_windows_of_stored_arrays(tmp_path):
 
 
 def test_parts_of_sequences(tmp_path):
-    """Of tensors of any length, one dimension of which is open."""
+    """Parts of tensors of any length, with one open dimension."""
     chance = numpy.random.default_rng(1)
     lengths = [60_000, 30_000, 900, 45_001]
     with sluice.Writer(tmp_path / "packed", {"wave": ("tensor", "float32", (0, 2))}, zstd="off") as writer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JPEG, PNG and WebP in one dataset, wherever it lies, against pixels that Pillow decoded."""
+"""JPEG, PNG and WebP in one dataset, in any container, compared with pixels decoded by Pillow."""
 import io
 import shutil
 import tarfile
@@ -20,7 +20,7 @@ COUNT = 39
 
 
 def picture(number):
-    """Of some mode and size: slopes and noise."""
+    """Returns an image of a certain mode and size: slopes and noise."""
     random = numpy.random.RandomState(number)
     height, width = random.randint(20, 70, 2)
     pixels = random.randint(0, 60, (height, width, 4)) + numpy.arange(width)[None, :, None] * 2 + number
@@ -28,7 +28,7 @@ def picture(number):
 
 
 def encoded(number):
-    """(extension, file)"""
+    """Returns (extension, file)."""
     extension = list(KINDS)[number % 3]
     mode, options = KINDS[extension][number // 3 % len(KINDS[extension])]
     made = io.BytesIO()
@@ -71,7 +71,7 @@ def folder(files, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plain(pixels, tmp_path_factory):
-    """What Pillow says, as raw pixels in shards."""
+    """Pillow's pixels, as raw images in shards."""
     path = tmp_path_factory.mktemp("plain") / "packed"
     with sluice.Writer(path, {"image": "image", "label": "int"}) as writer:
         for number, array in enumerate(pixels):
@@ -80,7 +80,7 @@ def plain(pixels, tmp_path_factory):
 
 
 def batches(path):
-    """Crops of different places and scales in two epochs, in an order of its own; parts of the pictures."""
+    """Returns crops at different positions and scales in two shuffled epochs; they show parts of the images."""
     loader = sluice.Loader(path, batch_size=8, shuffle=True, seed=3, exact=True,
                            transform=[T.RandomResizedCrop(24, scale=(0.1, 1)), T.RandomHorizontalFlip()])
     found = []
@@ -152,5 +152,5 @@ def test_animations_are_refused(tmp_path):
     data = sluice.Dataset(tmp_path / "data")
     with pytest.raises(sluice.UnsupportedError, match="is an animation, not one image"):
         data.decode(0)
-    # of an APNG, the picture that readers of PNG show
+    # the default image of an APNG, which PNG readers show
     assert (numpy.asarray(data.decode(1)) == numpy.asarray(frames[0].convert("RGB"))).all()

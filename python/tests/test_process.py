@@ -94,7 +94,7 @@ def test_the_interpreters_end(run_python, photos, tmp_path, state):
 
 
 def interrupt(program, *arguments, delay=0.5):
-    """Sends SIGINT `delay` s after the program says 'go'. Returns its last words and exit code."""
+    """Sends SIGINT `delay` s after the program prints 'go'. Returns its last words and exit code."""
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -107,7 +107,7 @@ def interrupt(program, *arguments, delay=0.5):
 
 
 def test_ctrl_c_while_waiting(photos):
-    """The CPU time is the program's own, so that neither the interpreter's end nor a busy machine counts."""
+    """CPU time is measured by the program itself, so that neither the interpreter's end nor a busy machine counts."""
     out, code = interrupt(
         OPEN
         + """
@@ -152,7 +152,7 @@ except sluice.Error as error:
 
 
 def test_a_child_of_a_process_with_a_waiting_thread(run_python, photos):
-    """The child has no thread that could let go of anything, and ends."""
+    """The child has no thread to release batches, and ends."""
     done = run_python(
         OPEN
         + """
@@ -179,7 +179,7 @@ time.sleep(0.2)
 
 
 def test_ctrl_c_while_opening(photos, tmp_path):
-    """A listing that takes seconds: a folder of a thousand pictures, under a thousand names."""
+    """A listing that takes seconds: a folder of a thousand images, under a thousand names."""
     folder = tmp_path / "many" / "class"
     folder.mkdir(parents=True)
     source = next(photos.rglob("*.jpg"))
@@ -207,7 +207,7 @@ except KeyboardInterrupt:
 
 
 def test_a_forked_child_has_no_state(run_python, photos):
-    """Neither at the parent's place nor between epochs, where its state would lack the cursor, before and after close()."""
+    """Neither at the parent's position nor between epochs, where its state would lack the cursor, before and after close()."""
     done = run_python(
         OPEN
         + """

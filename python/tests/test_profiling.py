@@ -17,10 +17,10 @@ def loader(data):
 
 
 class Handle:
-    """A loader's figures, one second apart."""
+    """A loader's statistics, taken one second apart."""
 
     closed = False
-    batches = 10  # in that second
+    batches = 10  # per second
 
     def __init__(self, waited, decode, augment, upload, empty):
         self.looks, self.after = 0, (waited, decode, augment, upload, empty)
@@ -129,7 +129,7 @@ def test_nothing_taken_is_said(loader):
 
 
 def test_marks(loader, tmp_path, monkeypatch):
-    with sluice.marks() as marks:  # without `sluice idle` they are nothing
+    with sluice.marks() as marks:  # without `sluice idle` they do nothing
         assert sum(1 for _ in marks.batches(loader)) == 33
     monkeypatch.setenv("SLUICE_IDLE_DIR", str(tmp_path))
     start = time.monotonic_ns()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Malformed files of the kinds that other loaders were mended for (DALI's changes of 2026 to RecordIO, TFRecord, npy, COCO and wds indexes): a
-file that cannot be true is refused by its name, and an index that cannot be true changes no sample."""
+"""Malformed files of the kinds fixed in other loaders (DALI's changes of 2026 to RecordIO, TFRecord, npy, COCO and wds indexes): an
+impossible file is rejected by name, and an impossible index changes no sample."""
 import io
 import json
 import struct
@@ -27,7 +27,7 @@ def jpeg(number=0):
 
 
 def everything(path, fields=None):
-    """All samples of the dataset, as bytes."""
+    """Returns all samples of the dataset, as bytes."""
     def plain(value):
         return value.tobytes() if isinstance(value, numpy.ndarray) else value
 
@@ -83,7 +83,7 @@ def test_an_index_of_recordio(tmp_path, offset):
 
 @pytest.mark.parametrize("length", [0, 1, 1 << 20, 1 << 31, (1 << 63) - 1, (1 << 64) - 1, (1 << 64) - 16])
 def test_tfrecord(tmp_path, length):
-    """The length and its checksum agree; the file does not have as much, or the record is no example."""
+    """The length matches its checksum, but the file is shorter, or the record is not an Example."""
     path = tmp_path / "a.tfrecord"
     record = tfrecords.record(tfrecords.example({"image/encoded": [jpeg()], "image/class/label": [1]}))
     head = struct.pack("<Q", length)
@@ -168,7 +168,7 @@ def test_coco(tmp_path, annotation):
 
 
 def test_coco_of_other_images(tmp_path):
-    """An annotation of an image that is not listed is left out, with a warning that counts it."""
+    """Annotations of images that are not listed are left out, with a warning that counts them."""
     with pytest.warns(UserWarning, match="instances.json: 1 left out"):
         assert len(everything(coco(tmp_path, image_id=7))) == 2
 

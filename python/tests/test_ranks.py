@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks: as launchers, torch.distributed and arguments say, and who shares a batch."""
+"""Ranks: as given by launchers, torch.distributed and arguments; and ranks that share a batch."""
 import os
 import sys
 import types
@@ -14,7 +14,7 @@ LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_", "
 
 @pytest.fixture
 def launched(monkeypatch):
-    """Sets what a launcher would, and nothing else."""
+    """Sets the variables of a launcher, and removes all others."""
     for name in list(os.environ):
         if name.startswith(LAUNCHERS):
             monkeypatch.delenv(name)
@@ -105,7 +105,7 @@ def test_groups_that_do_not_fit(data, launched):
 
 
 def test_four_three_five_ranks_of_one_state(data):
-    """In the middle of an epoch: each sample once, equal steps, one state for all ranks."""
+    """In the middle of an epoch: each sample once, equal numbers of steps, one state for all ranks."""
 
     def run(world, state, steps):
         loaders = [open_loader(data, batch_size=2, rank=rank, world_size=world) for rank in range(world)]

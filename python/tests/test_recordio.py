@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MXNet's RecordIO files, made by a writer of the tests' own (recordios.py)."""
+"""MXNet's RecordIO files, written by the tests' own writer (recordios.py)."""
 import io
 import os
 import pathlib
@@ -25,7 +25,7 @@ def cache(tmp_path_factory, monkeypatch):
 
 
 def jpeg(number=0, comment=b""):
-    """With a comment that may hold anything: its bytes begin at byte 6."""
+    """Returns a JPEG with a comment of any content, which begins at byte 6."""
     made = io.BytesIO()
     noise = numpy.random.default_rng(number).integers(0, 255, (4, 5, 3), dtype=numpy.uint8)
     Image.fromarray(noise).resize((40 + number % 9, 32)).save(made, "JPEG")
@@ -34,7 +34,7 @@ def jpeg(number=0, comment=b""):
 
 
 def magics(number):
-    """Comments whose magic numbers lie where a record is split, and where it is not."""
+    """Returns comments with magic numbers at positions where a record is split, and at others."""
     return [b"", b"ab" + MAGIC, b"abc" + MAGIC, b"ab" + MAGIC * 3, b"ab" + MAGIC + b"wxyz" + MAGIC + b"!"][number % 5]
 
 
@@ -48,7 +48,7 @@ def write(path, samples, **options):
 
 
 def check(source, samples, **options):
-    """Twice: the second time by an index that is kept."""
+    """Checks the dataset twice, the second time through a cached index."""
     for _ in range(2):
         data = sluice.Dataset(source, **options)
         assert data.format == "recordio" and len(data) == len(samples)
@@ -71,11 +71,11 @@ def test_pictures(tmp_path, cache, beside):
     assert {name: field.type for name, field in data.fields.items()} == {"image": "image", "label": "int", "id": "int"}
     assert all((numpy.asarray(data.decode(i)) == pixels(sample[2])).all() for i, sample in enumerate(samples))
     assert data.verify(decode=True, progress=None)[2] == [] and data.verify(progress=None)[2] == []
-    assert cache.exists() == (beside == {"idx": False})  # else nothing was walked
+    assert cache.exists() == (beside == {"idx": False})  # otherwise nothing was walked
 
 
 def test_split_anywhere(tmp_path):
-    """Header, labels, picture; the first, the last, several behind one another."""
+    """In the header, the labels and the image: the first position, the last, and several in a row."""
     key = rec.MAGIC
     label = struct.unpack("<f", MAGIC)[0]
     bodies = [b"", MAGIC, MAGIC * 4, b"abcd" + MAGIC, MAGIC + b"a", b"abc" + MAGIC, b"abcd" + MAGIC + MAGIC[:3], MAGIC[:2], b"ab" + MAGIC * 2]
@@ -113,7 +113,7 @@ def test_plain_records(tmp_path):
     data = sluice.Dataset(tmp_path / "c.rec", fields={"x": "data:i16[3]"})
     assert [sample["x"].tolist() for sample in data] == [[n, -n, 7] for n in range(5)]
     rec.write(tmp_path / "d.rec", [numpy.arange(n, n + 10, dtype="<i4").tobytes() for n in (0, 0, 0, 7)])
-    data = sluice.Dataset(tmp_path / "d.rec", fields={"x": "data:i32[]"})  # four bytes of zero are no header
+    data = sluice.Dataset(tmp_path / "d.rec", fields={"x": "data:i32[]"})  # four zero bytes are not a header
     assert [sample["x"].tolist() for sample in data] == [list(range(n, n + 10)) for n in (0, 0, 0, 7)]
     for made in (numpy.zeros(9, "<f4"), numpy.array([3, 4, 5, 6, 0, 0, 0], "<i8"), numpy.array([0, 1e30] * 5, "<f4"),
                  numpy.array([0, 0, 1, 0, 1, 0], "<i4")):  # fmt: skip
@@ -125,7 +125,7 @@ def test_plain_records(tmp_path):
 
 
 def test_headers_that_are_not_sure(tmp_path):
-    """What looks like headers and is none is there as it is; what does not look so can be taken for it."""
+    """Content that resembles headers stays available unchanged; content that does not can be read as headers by choice."""
     path = tmp_path / "a.rec"
     bodies = [struct.pack("<IfQQ", 0, n, n, 0) + b"content %d" % n for n in range(20)]
     rec.write(path, [*bodies, b"short"])
@@ -141,7 +141,7 @@ def test_headers_that_are_not_sure(tmp_path):
     assert list(sluice.Dataset(path).fields) == ["data"]
     data = sluice.Dataset(path, fields={"data": "data", "y": "label"})
     assert bytes(data[3]["data"]) == b"text 3" and data[3]["y"] == 3
-    rec.write(path, [rec.image(n / 2, jpeg(n), n, 5) for n in range(20)])  # pictures tell
+    rec.write(path, [rec.image(n / 2, jpeg(n), n, 5) for n in range(20)])  # images are sufficient evidence
     assert list(sluice.Dataset(path).fields) == ["image", "label", "id"]
     assert bytes(sluice.Dataset(path, fields={"x": "record"})[2]["x"]) == rec.image(1, jpeg(2), 2, 5)
 
@@ -161,7 +161,7 @@ def test_labels(tmp_path):
     assert data.fields["label"].shape == (2,) and data[0]["label"].tolist() == [1, 2.5]
     data = opened([[1, 2.5], [3], [4, 5, 6]])
     assert data.fields["label"].shape == (0,) and [len(sample["label"]) for sample in data] == [2, 1, 3]
-    mixed = [[9.0, 10.0], *[float(i) for i in range(6)], 0.5]  # as face recognition has it, and worse
+    mixed = [[9.0, 10.0], *[float(i) for i in range(6)], 0.5]  # like face recognition's labels, and worse
     data = opened(mixed)
     assert data.fields["label"].type == "float" and data[7]["label"] == 0.5
     with pytest.raises(sluice.CorruptError, match='"label": the label is a list of numbers') as caught:
@@ -176,13 +176,13 @@ def test_labels(tmp_path):
     data = opened([1.0] * 300, fields={"label": "label:float"})
     assert data[0]["label"] == 1.0 and data.fields["label"].type == "float"
     whole = [1.0] * 300
-    whole[1] = 0.5  # between those that are looked at
+    whole[1] = 0.5  # between the sampled records
     with pytest.raises(sluice.CorruptError, match="not a whole number.*label=label:float"):
         opened(whole)[1]
 
 
 def test_without_a_picture(tmp_path):
-    """InsightFace: the first record says how many there are."""
+    """InsightFace: the first record has numbers instead of an image."""
     samples = [rec.image([100.0, 200.0], b"", 0), *[rec.image(float(i), jpeg(i), i) for i in range(1, 30)]]
     rec.write(tmp_path / "train.rec", samples)
     data = sluice.Dataset(tmp_path, fields={"image": "image", "id": "id"})
@@ -193,7 +193,7 @@ def test_without_a_picture(tmp_path):
 
 
 def faces(pictures, ranges, labels=float):
-    """insightface's file: a header, pictures, and a header for each identity, with the range of its pictures."""
+    """Returns an insightface file: a header, images, and a header for each identity, with the range of its images."""
     first = pictures + 1
     made = [rec.image([float(first), float(first + len(ranges))], b"", 0)]
     made += [rec.image(labels(i % 3), jpeg(i), i) for i in range(1, first)]
@@ -218,8 +218,8 @@ def test_files_of_insightface(tmp_path, idx, labels):
 
 
 @pytest.mark.parametrize("change", [
-    lambda records: records[:5],  # what the header says is not there
-    lambda records: [*records[:3], rec.image([1.0, 2.0], b"", 3), *records[3:-2]],  # a picture is none
+    lambda records: records[:5],  # records named by the header are missing
+    lambda records: [*records[:3], rec.image([1.0, 2.0], b"", 3), *records[3:-2]],  # a record of the image range has no image
     lambda records: [*records[:-1], rec.image(1.0, jpeg(1), 11)],
     lambda records: [rec.image([10.5, 12.0], b"", 0), *records[1:]],
     lambda records: [rec.image([1.0, 12.0], b"", 0), *records[1:]],
@@ -228,7 +228,7 @@ def test_files_of_insightface(tmp_path, idx, labels):
     lambda records: [rec.image(10.0, b"", 0), *records[1:]],
 ])  # fmt: skip
 def test_headers_that_are_not_insightface(tmp_path, change):
-    """Then nothing is left out."""
+    """In these cases, nothing is left out."""
     records = change(faces(9, [(1, 4), (4, 10)]))
     rec.write(tmp_path / "train.rec", records)
     data = sluice.Dataset(tmp_path, fields={"image": "image"})
@@ -271,7 +271,7 @@ def test_indexes_of_others(tmp_path, cache):
         assert not used(lines(wrong)), wrong
     for wrong in ("", "\n", "0 0\n", "0\t-8\n", "0\tx\n", "\t", "0\t0\t8\n", "x" * 10000):
         assert not used(wrong), wrong
-    gap = lines(offsets[:2] + offsets[3:])  # one is left out, where nobody looks: a bad sample, and nothing else
+    gap = lines(offsets[:2] + offsets[3:])  # one is missing, at an unchecked position: a bad sample, and no other effect
     (tmp_path / "a.idx").write_text(gap)
     for file in cache.glob("*"):
         file.unlink()
@@ -300,7 +300,7 @@ def test_several_files_and_ranks(tmp_path):
 
 
 def test_training(tmp_path):
-    """Of pictures with RecordIO's own magic in them."""
+    """On images that contain RecordIO's own magic."""
     photos = training.make_photos(tmp_path)
     for number, path in enumerate(photos):
         path.write_bytes(jpeg(number, magics(number)))
@@ -314,7 +314,7 @@ def test_training(tmp_path):
         }
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def test_cut_short_anywhere(tmp_path):
@@ -330,7 +330,7 @@ def test_cut_short_anywhere(tmp_path):
             with pytest.raises(sluice.InvalidError, match="empty"):
                 sluice.Dataset(path)
         elif size in ends:
-            assert len(sluice.Dataset(path)) == ends.index(size)  # nothing in a RecordIO file tells
+            assert len(sluice.Dataset(path)) == ends.index(size)  # nothing in a RecordIO file marks its end
         else:
             with pytest.raises(sluice.CorruptError, match="truncated") as caught:
                 sluice.Dataset(path)
@@ -349,7 +349,7 @@ def test_damaged_heads(tmp_path):
             for bit in range(8):
                 path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
                 try:
-                    data = sluice.Dataset(path)  # a length that fits the padding says something else of the last bytes
+                    data = sluice.Dataset(path)  # a length that fits the padding changes the meaning of the last bytes
                     assert begin == 4 and [bytes(sample["data"]) for sample in data] != bodies
                 except sluice.CorruptError as error:
                     assert match in str(error) and error.file == str(path) and second <= error.offset <= len(whole)

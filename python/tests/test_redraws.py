@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""at_least_one draws one picture's recipe again, and nothing else; what is shared is alike, or refused."""
+"""at_least_one draws one image's recipe again, and nothing else; combinations with shared draws are consistent, or rejected."""
 import numpy
 import pytest
 from following import png
@@ -45,7 +45,7 @@ def boxes(recipe, **options):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_redraw_is_of_its_picture_alone(data, recipe):
-    """Another view, and one that is drawn again for its own boxes, are what they are without it."""
+    """Another view, and one that is drawn again for its own boxes, do not change."""
     again = {"w": C.Image("image", transform=[SMALL]), "c": boxes("alone", follows="w")}
     both = {"v": VIEW, **again, "o": C.Image("image", transform=RECIPES[recipe]), "b": boxes(recipe, follows="o")}
     alone = {**batch_of(data, {"v": VIEW}), **batch_of(data, {"unused": VIEW, **again}, "w", "c")}
@@ -112,7 +112,7 @@ def test_shared_looks_at_the_same_boxes(data):
         made = batch_of(data, iou([*before, *shared], [*before, *shared, T.RandomInvert(0.0)], a=of("student"), b=of("teacher", min_size=3)), "student", "teacher")
         if not any(isinstance(step, T.ColorJitter) for step in before):
             assert (made["student"] == made["teacher"]).all()
-    sizes = [T.Shared([T.RandomShortestSize([30, 40]), *CUT], 1)]  # a list before it, which is shorter than it may be
+    sizes = [T.Shared([T.RandomShortestSize([30, 40]), *CUT], 1)]  # after a list of variable length
     made = batch_of(data, iou(sizes, sizes, a=of("student"), b=of("teacher")), "student", "teacher")
     assert (made["student"] == made["teacher"]).all()
     made = batch_of(data, iou(shared, shared), "student", "teacher")  # neither has boxes

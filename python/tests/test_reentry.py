@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code of the values that a call is given runs inside it, and takes away what the call has in its hands. What
-such a call ends with is its own; that it ends is the test, under AddressSanitizer above all."""
+"""Code of the values passed to a call runs inside the call, and removes the objects that the call is using. Each
+call may end in its own way; the test, above all under AddressSanitizer, is that it ends."""
 import array
 import threading
 
@@ -11,7 +11,7 @@ from sluice import _sluice
 
 
 class Thief:
-    """A number, or a path, that empties a list or dict when it is asked for."""
+    """A number, or a path, that empties a list or dict when it is converted."""
 
     def __init__(self, victim, value):
         self.victim, self.value = victim, value
@@ -24,7 +24,7 @@ class Thief:
 
 
 def key(name):
-    """A text that nobody else has."""
+    """Returns a text without other references."""
     return "".join(list(name))
 
 
@@ -63,7 +63,7 @@ def test_options(tmp_path):
 def test_paths(photos):
     paths = []
     paths += [Thief(paths, str(photos)), Thief(paths, str(photos))]
-    with pytest.raises(sluice.Error):  # the same folder twice is no format; both were looked at
+    with pytest.raises(sluice.Error):  # the same folder twice is not a dataset; both were examined
         _sluice.Dataset(paths, {}, None, [])
     fields = []
     fields += [Thief(fields, key("a=b")), Thief(fields, key("c=d"))]
@@ -83,7 +83,7 @@ def test_columns_of_a_loader(data):
 
 
 def test_names_that_another_thread_takes_away(data):
-    """Names are read while others run."""
+    """Names are read while other threads run."""
     names, over = [], threading.Event()
 
     def take_away():

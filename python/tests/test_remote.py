@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.remote: settings that are taken, refused by name, and without secrets in errors."""
+"""sluice.remote: valid settings, errors that name a setting, and no secrets in errors."""
 import http.server
 import pathlib
 import threading
@@ -12,7 +12,7 @@ import sluice
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch, tmp_path):
-    """No setting of this machine, and none left behind."""
+    """Removes this machine's settings, and afterwards those of the test."""
     for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_DEFAULT_PROFILE",
                  "AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_ACCESS_KEY_ID", "SLUICE_REMOTE_CACHE", "SLUICE_REMOTE_CACHE_BYTES",
                  "SLUICE_CACHE_NODES", "http_proxy", "all_proxy"):
@@ -105,7 +105,7 @@ def refusal():
 
 
 def test_credentials_are_sent_and_never_said(refusal, monkeypatch):
-    """A refusal names the address and the source of the credentials, and nothing that is secret."""
+    """The error names the address and the source of the credentials, and nothing secret."""
     before = sluice.remote.stats()["requests"]
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDSECRET")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "keySECRET")

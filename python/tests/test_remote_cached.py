@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loaders over the cache of remote data: batches equal those of local reading, and a cache that holds all is all they need."""
+"""Loaders over the cache of remote data: batches equal those of local reading, and a complete cache makes the store unnecessary."""
 import json
 import os
 import shutil
@@ -15,10 +15,10 @@ from test_remote_loader import write_tar
 import sluice
 
 SHARDS = 12
-SAMPLES = 5  # of a shard
+SAMPLES = 5  # per shard
 COUNT = SHARDS * SAMPLES
 
-# A process of its own: settings, and what opening knows, are a process's. Reads one JSON object a line.
+# A separate process: settings, and knowledge from opening, are per process. Reads one JSON object per line.
 PROGRAM = """
 import json, sys
 import sluice
@@ -66,13 +66,13 @@ def test_a_full_cache_is_all_that_a_new_process_reads(fault_server, bucket, tmp_
     server.reset()
     runs = [{"epochs": [0, 1], "shuffle": True}]
     found, stats = finish(start(server, tmp_path / "cache", "s3://bucket/packed", runs))
-    assert requests(server.counts()) == {"list": 1, "get": 1}  # of the folder, and of the manifest
+    assert requests(server.counts()) == {"list": 1, "get": 1}  # for the folder and the manifest
     assert stats["cache_misses"] == 0 and stats["cache_hits"] > 0
     assert found == finish(start(server, tmp_path / "none", bucket / "packed", runs))[0]
 
 
 def test_shards_behind_the_first_page_of_a_list(fault_server, bucket, tmp_path):
-    """The list goes on for a cache only: it says what each shard is, where one request says it of one."""
+    """The list is continued only for a cache: it describes each shard, where otherwise one request per shard does."""
     large = tmp_path / "served" / "bucket" / "packed"
     shutil.copytree(bucket / "packed", large)
     for number in range(1000):
@@ -86,7 +86,7 @@ def test_shards_behind_the_first_page_of_a_list(fault_server, bucket, tmp_path):
 
 
 def test_compressed_files_come_from_the_cache(fault_server, tmp_path):
-    """Each pass over one opens it again, which costs no request."""
+    """Each pass opens the file again, which needs no request."""
     folder = tmp_path / "served" / "bucket"
     folder.mkdir(parents=True)
     write_tar(folder / "one.tar.gz", range(40), "w:gz")
@@ -96,11 +96,11 @@ def test_compressed_files_come_from_the_cache(fault_server, tmp_path):
     server.reset()
     found = read_elsewhere({"x": "s3://bucket/one.tar.gz"}, {**environment, "SLUICE_REMOTE_CACHE": str(tmp_path / "cache")})["x"]
     assert len(found["epochs"]) == 64 and found == read(folder / "one.tar.gz")
-    assert requests(server.counts()) == {"list": 1, "get": 1}  # of opening
+    assert requests(server.counts()) == {"list": 1, "get": 1}  # from opening
 
 
 def test_a_hub_is_asked_once_for_each_file(fault_server, tmp_path):
-    """It limits requests; the storage that it redirects to does not."""
+    """A hub limits requests; the storage that it redirects to does not."""
     folder = tmp_path / "datasets" / "o" / "n" / "packed"
     folder.parent.mkdir(parents=True)
     with sluice.Writer(folder, {"x": ("tensor", "uint8", (5_000_000,))}, shard_bytes=40_000_000) as writer:
@@ -116,7 +116,7 @@ def test_a_hub_is_asked_once_for_each_file(fault_server, tmp_path):
 
 
 def both_ranks(server, cache, address, states=None, **environment):
-    """Each rank is a process, which reads some epochs in two orders up to the middle of one, or goes on there."""
+    """Each rank is a process, which reads some epochs in two orders up to the middle of one, or resumes there."""
     processes = []
     for rank in range(2):
         runs = [{"rank": rank, "world_size": 2, "shuffle": order, "epochs": [3, 4] if states else [0, 1, 2, 3],
@@ -130,7 +130,7 @@ def both_ranks(server, cache, address, states=None, **environment):
 
 @pytest.fixture(scope="module")
 def local_batches(bucket):
-    """Those up to the middle, with the states there, and the rest."""
+    """Returns the batches up to the middle, the states there, and the remaining batches."""
     first, _ = both_ranks(None, "", bucket / "packed")
     return first, both_ranks(None, "", bucket / "packed", first)[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first epoch over an empty cache: each byte is downloaded once, in any order, and whatever becomes of the cache."""
+"""The first epoch over an empty cache: each byte is downloaded once, in any order, even if the cache fails."""
 import json
 import os
 import shutil
@@ -36,7 +36,7 @@ COUNTERS = ("hedged", "cache_hits", "cache_misses", "cache_hit_bytes", "cache_mi
 
 @pytest.fixture
 def here(monkeypatch):
-    """Does as a process of test_remote_cached.start, in this one: importing sluice takes longer than most epochs."""
+    """Does the work of a process of test_remote_cached.start in this process: importing sluice takes longer than most epochs."""
 
     def do(server, cache, address, runs=(), fill=False, **environment):
         for name, value in {**server.environment(), "SLUICE_REMOTE_CACHE": str(cache), **environment}.items():
@@ -63,7 +63,7 @@ def local(address, runs):
 
 
 def run(here, server, bucket, cache, shuffle=True, **environment):
-    """The bytes that the server sent for an epoch whose batches equal those of local reading."""
+    """Returns the bytes sent by the server for an epoch, whose batches must equal those of local reading."""
     runs = [{"epochs": [0], "shuffle": shuffle}]
     server.reset()
     found, stats = here(server, cache, "s3://bucket/packed", runs, **environment)
@@ -74,23 +74,23 @@ def run(here, server, bucket, cache, shuffle=True, **environment):
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_a_byte_is_downloaded_once(here, fault_server, bucket, tmp_path, shuffle):
     server = fault_server(bucket.parent)
-    server.rules("path=shard rate=16000000")  # so that a sample would come much sooner than its chunk
+    server.rules("path=shard rate=16000000")  # a sample alone would arrive much sooner than its chunk
     sent, stats = run(here, server, bucket, tmp_path / "cache", shuffle=shuffle)
-    assert DATA <= sent <= 1.03 * DATA + stats["hedged"] * (8 << 20)  # a second request for a slow one
+    assert DATA <= sent <= 1.03 * DATA + stats["hedged"] * (8 << 20)  # slow requests are sent a second time
 
 
 def ranges(server):
-    """The bytes of each request, by chunk."""
+    """Returns the bytes of each request, by chunk."""
     found = {}
     for _, _, target, asked, _, _, _ in server.log():
         first, last = map(int, asked.removeprefix("bytes=").split("-")) if "/shard-" in target else (0, 0)
-        if last + 1 - first > 4096:  # opening reads as much
+        if last + 1 - first > 4096:  # opening reads up to this size
             found.setdefault((target, first >> 23), []).append(last + 1 - first)
     return found
 
 
 def test_a_cache_of_half_the_data(here, fault_server, bucket, tmp_path):
-    """Reads of chunks without space do not wait, and a chunk that is kept is downloaded once."""
+    """Reads of chunks that do not fit do not wait, and a chunk that is kept is downloaded once."""
     server = fault_server(bucket.parent)
     _, stats = run(here, server, bucket, tmp_path / "cache", SLUICE_REMOTE_CACHE_BYTES="48MiB")
     kept = [requests for requests in ranges(server).values() if max(requests) >= 4 << 20]
@@ -99,11 +99,11 @@ def test_a_cache_of_half_the_data(here, fault_server, bucket, tmp_path):
 
 
 def test_chunks_that_cannot_be_fetched(here, fault_server, bucket, tmp_path):
-    """Samples can be: the reads go past the cache."""
+    """Their samples can be: the reads bypass the cache."""
     server = fault_server(bucket.parent)
     server.rules("path=shard truncate=3000000")
     sent, stats = run(here, server, bucket, tmp_path / "cache")
-    assert sent > DATA and stats["cache_kept_bytes"] < 2 << 20  # of short last chunks
+    assert sent > DATA and stats["cache_kept_bytes"] < 2 << 20  # from short last chunks
 
 
 PHOTOS = 300
@@ -123,7 +123,7 @@ def gets(server):
 
 
 def test_photos_of_a_folder_are_kept(here, fault_server, photos, tmp_path):
-    """A file each: the first epoch sends a request for each, the second one none."""
+    """One file each: the first epoch sends a request for each, the second one none."""
     server = fault_server(photos.parents[1])
     runs = [{"epochs": [0], "shuffle": True}]
     wanted = local(photos, runs)
@@ -150,7 +150,7 @@ def test_filling_with_photos(here, fault_server, photos, tmp_path):
 
 
 def test_a_quota_for_some_photos(here, fault_server, photos, tmp_path):
-    """The rest is read past the cache, epoch after epoch."""
+    """The others are read past the cache, epoch after epoch."""
     server = fault_server(photos.parents[1])
     quota = PHOTOS // 3 * 8192
     runs = [{"epochs": [0, 1], "shuffle": True}]
@@ -160,7 +160,7 @@ def test_a_quota_for_some_photos(here, fault_server, photos, tmp_path):
 
 
 def test_a_photo_that_was_replaced(here, fault_server, photos, tmp_path):
-    """The cache serves what the listing said; a listing of the new one leads to a new download."""
+    """The cache serves the file of its listing; a listing of the new file causes a new download."""
     folder = tmp_path / "served" / "bucket" / "photos"
     shutil.copytree(photos, folder)
     server = fault_server(folder.parents[1])
@@ -174,7 +174,7 @@ def test_a_photo_that_was_replaced(here, fault_server, photos, tmp_path):
 
 
 def bench(server, address, cache, *options, **environment):
-    """What bench reports of the cache in one epoch."""
+    """Returns bench's cache statistics of one epoch."""
     done = subprocess.run([os.environ["SLUICE_TOOL"], "bench", address, "--json", "--epochs", "1", "-b", "8", *options],
                           env={**os.environ, **server.environment(), "SLUICE_REMOTE_CACHE": str(cache), **environment},
                           stdout=subprocess.PIPE, text=True, check=True)
@@ -185,11 +185,11 @@ def test_a_chunk_that_the_epoch_fetched_is_no_hit(here, fault_server, bucket, tm
     runs = [{"epochs": [0], "shuffle": True, "stop": 20}]
     _, stats = here(fault_server(bucket.parent), tmp_path / "cache", "s3://bucket/packed", runs)
     assert stats["cache_misses"] >= 40
-    assert stats["cache_hit_bytes"] <= 0.05 * stats["cache_miss_bytes"]  # of indexes, which no plan counts
+    assert stats["cache_hit_bytes"] <= 0.05 * stats["cache_miss_bytes"]  # hits on indexes, which no plan counts
 
 
 def test_the_hit_rate_of_bench(fault_server, bucket, tmp_path):
-    """Of a cache that the warm-up has filled, as far as there is space."""
+    """With a cache filled by the warm-up, as far as space allows."""
     server = fault_server(bucket.parent)
     columns = ("-c", "x:tensor")
     warm = bench(server, "s3://bucket/packed", tmp_path / "cache", *columns)
@@ -201,7 +201,7 @@ def test_the_hit_rate_of_bench(fault_server, bucket, tmp_path):
 
 
 def fill(server, cache, *options):
-    """What the tool says where filling fails."""
+    """Returns the tool's message when filling fails."""
     done = subprocess.run([os.environ["SLUICE_TOOL"], "cache", "fill", "-c", str(cache), *options, "s3://bucket/packed"],
                           env={**os.environ, **server.environment()}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert done.returncode != 0

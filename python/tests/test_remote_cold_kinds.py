@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty cache under mixes, partners and other ranks, and folders that are lost in the middle: batches are those of local reading."""
+"""An empty cache with mixes, partners and other ranks, and folders that fail in the middle: batches equal those of local reading."""
 import os
 import resource
 import shutil
@@ -24,7 +24,7 @@ def write(folder, seed):
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """What a server serves: two datasets in a bucket, and one on a hub."""
+    """A server's folder: two datasets in a bucket, and one on a hub."""
     root = tmp_path_factory.mktemp("served")
     (root / "bucket").mkdir()
     for seed, name in enumerate("ab"):
@@ -43,7 +43,7 @@ def server(root, fault_server, monkeypatch):
 
 
 def batches(data, epochs=1, at=None, state=None, **options):
-    """All that comes, as bytes. `at` is called with the number of each batch."""
+    """Returns all batches, as bytes. `at` is called with the number of each batch."""
     options = {"batch_size": 8, "shuffle": True, "seed": 3, "last_batch": "short", "num_workers": 1, "prefetch_factor": 2} | options
     found = []
     with sluice.Loader(data, **options) as loader:
@@ -72,7 +72,7 @@ def concat_of(place):
 
 
 def triplets_of(place):
-    """A row of three samples of one dataset."""
+    """Returns rows of three samples of one dataset."""
     columns = {"x": C.Tensor("x"), **{f"x{j}": C.Tensor("x", partner=j) for j in (1, 2)}}
     classes = [number % CLASSES for number in range(COUNT)]
     return open_of(place)[0], {"columns": columns, "partners": ["same_class", "other_class"], "classes": classes}
@@ -85,7 +85,7 @@ def test_rows_of_several(server, root, tmp_path, made, datasets):
     server.reset()
     hedged = sluice.remote.stats()["hedged"]
     found = batches(data, epochs=2, **options)
-    hedged = sluice.remote.stats()["hedged"] - hedged  # second requests for slow ones, of a shard at most
+    hedged = sluice.remote.stats()["hedged"] - hedged  # slow requests that were sent twice, at most a shard each
     assert server.counts()["bytes"] <= 1.03 * datasets * SIZE + hedged * (2 << 20)
     data, options = made(root / "bucket")
     assert found == batches(data, epochs=2, **options)
@@ -93,7 +93,7 @@ def test_rows_of_several(server, root, tmp_path, made, datasets):
 
 @pytest.mark.parametrize("world", [1, 3])
 def test_going_on_with_another_number_of_ranks(server, root, tmp_path, world):
-    """Over a cache that is empty, or was emptied since."""
+    """Over an empty cache, or one that was emptied meanwhile."""
     sluice.remote.configure(cache=tmp_path / "cache")
     with sluice.Loader("s3://bucket/a", batch_size=8, shuffle=True, seed=3, rank=1, world_size=2) as loader:
         for number, _ in enumerate(loader):
@@ -116,7 +116,7 @@ def remove_chunks(cache):
 
 
 def forbid_writing(cache):
-    """The folder takes nothing from now on: small files only, since root may write everywhere."""
+    """Limits files to 4 KiB from now on, so that chunks cannot be written: permissions would not stop root."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
 
 
@@ -156,7 +156,7 @@ def test_a_folder_that_takes_nothing(server, root, tmp_path):
 
 @pytest.mark.parametrize("lie", ["", "status=503", 'etag="other"'])
 def test_a_node_in_front_of_google(server, root, fault_server, lie):
-    """It is good, it is down, or its answers do not fit."""
+    """The node works, is down, or returns answers that do not match."""
     node = fault_server(root)
     node.rules(*([lie] if lie else []))
     sluice.remote.configure(cache_nodes=node.url.removeprefix("http://"))
@@ -166,7 +166,7 @@ def test_a_node_in_front_of_google(server, root, fault_server, lie):
 
 
 def test_a_hub_is_read_without_nodes(server, root, fault_server):
-    """It redirects each reader to an address of its own."""
+    """A hub redirects each reader to a different address."""
     node = fault_server(root)
     sluice.remote.configure(cache_nodes=node.url.removeprefix("http://"))
     assert batches("hf://datasets/o/n/a") == batches(root / "bucket" / "a")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What breaks between a loader and its store: batches stay right, or an error has the address and the reason, and no secret.
+"""Faults between a loader and its store: batches stay right, or an error has the address and the reason, and no secret.
 
-tests/unit/remote_faults_test.c has what a server can answer wrongly, one by one. Here are whole datasets and loaders over a
-server (http_fault_server) that misbehaves as its rules say."""
+tests/unit/remote_faults_test.c tests each wrong answer of a server. Here, whole datasets and loaders use a
+server (http_fault_server) that misbehaves according to its rules."""
 import json
 import os
 import pathlib
@@ -22,17 +22,17 @@ from sluice import transforms as T
 
 TOOL = os.environ.get("SLUICE_TOOL") or pathlib.Path(sluice.__file__).parents[2] / "bin" / "sluice"
 STALL = 0.5 if not os.environ.get("SLUICE_TEST_SANITIZED") else 2.0
-# Each passes when it is tried again. Five in a row end a read.
+# Each succeeds when it is retried. Five in a row end a read.
 PASSING = ("status=503 retry-after=0", "status=429 retry-after=0", "ignore-range", "truncate=100", "reset=100", "extra=5",
            "range-off=1", "garbage", "close", "gzip", "huge-header=100000")
-# An answer without a range that is shorter or longer than the object, and consistent, is another object to any reader: a photo
-# is then a bad sample. Reads of ranges notice it.
+# A consistent answer without a range that is shorter or longer than the object is another object to any reader: a photo
+# is then a bad sample. Reads of byte ranges detect it.
 PASSING_RANGES = ("shorten=5", "endless-body")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, photos):
-    """What a server has: a bucket with photos, and the same packed."""
+    """A server's folder: a bucket with photos, and the same photos packed."""
     root = tmp_path_factory.mktemp("served")
     os.symlink(photos, root / "photos")
     (root / "bucket").mkdir()
@@ -54,7 +54,7 @@ def server(fault_server, folder):
 
 
 def check_error(error, server, path, *words):
-    """It has the address and the reason."""
+    """Checks that the error has the address and the reason."""
     text = str(error)
     assert path in text and "SECRET" not in text, text
     for word in words:
@@ -62,18 +62,18 @@ def check_error(error, server, path, *words):
 
 
 def images_of(data, **options):
-    """{index: pixels} of an epoch; None: it is masked."""
+    """Returns {index: pixels} of an epoch; None: it is masked."""
     options = {"batch_size": 4, "shuffle": True, "seed": 2, "last_batch": "pad", "transform": T.RandomResizedCrop(16)} | options
     found = {}
     with sluice.Loader(data, **options) as loader:
         for batch in loader:
             for index, mask, image in zip(batch["index"].tolist(), batch["mask"].tolist(), batch["image"].numpy().copy()):
-                if index >= 0:  # no padding
+                if index >= 0:  # not padding
                     found[index] = image if mask else None
     return found
 
 
-# ---- what passes ----
+# ---- temporary faults ----
 
 
 def test_a_storm_of_503_slows_a_loader_and_breaks_nothing(server, folder):
@@ -111,7 +111,7 @@ def test_a_photo_that_cannot_be_read_is_a_bad_sample(server, folder, rule, word)
 
 
 def test_wrong_bytes_never_reach_a_batch(server, folder):
-    """Of packed shards, whose samples have checksums: the store itself has damaged them."""
+    """In packed shards, samples have checksums: here the store itself has damaged them."""
     local = images_of(sluice.Dataset(folder / "bucket" / "packed"))
     data = sluice.Dataset("s3://bucket/packed")
     server.rules("kind=get path=shard count=2 other-bytes")
@@ -133,7 +133,7 @@ def test_an_object_replaced_in_an_epoch_is_an_error_that_says_so(server, folder)
             images_of(data)
     check_error(caught.value, server, "s3://bucket/packed/")
     assert any(word in str(caught.value) for word in ("changed", "replaced", "another")), caught.value
-    found = images_of(sluice.Dataset(folder / "bucket" / "packed"))  # what is on the disk is as it was
+    found = images_of(sluice.Dataset(folder / "bucket" / "packed"))  # the stored images are undamaged
     assert all((found[index] == local[index]).all() for index in local)
 
 
@@ -150,7 +150,7 @@ def test_a_manifest_that_cannot_be_read_is_no_damaged_one(server):
     with pytest.raises(sluice.IOError) as caught:
         sluice.Dataset("s3://bucket/packed")
     check_error(caught.value, server, "s3://bucket/packed/manifest.sluice", "transfer closed")
-    assert server.counts()["get"] == 5  # it was not read once more to see what else it may be
+    assert server.counts()["get"] == 5  # it was not read again to try other formats
     found = read(f"{server.url}/bucket/packed/")
     check_error(found["text"], server, f"{server.url}/bucket/packed/manifest.sluice", "transfer closed")
 
@@ -176,7 +176,7 @@ CALLS = ("data[0]", "data.read(0, 'image')", "data.decode(0)", "packed.sample(0)
 
 @pytest.mark.parametrize("rule", ["stall-head", "stall-body=20"])
 def test_ctrl_c_ends_what_a_dead_server_holds(server, tmp_path, rule):
-    """And the process, which has reads in flight still."""
+    """The process ends, too, although reads are still in flight."""
     program = textwrap.dedent(f"""\
         import os, signal, sys, threading
         import sluice
@@ -233,7 +233,7 @@ def test_ctrl_c_says_what_a_loader_waits_for(server):
     server.rules()
 
 
-# What each waits for, of a packed dataset: its listing, its manifest, or its only shard.
+# Each waits for a part of a packed dataset: its listing, its manifest, or its only shard.
 COMMANDS = (("info A", "kind=list stall-head"), ("info A", "kind=get stall-body=20"), ("verify A", "kind=get skip=1 stall-body=20"),
             ("view A -o F/sheet.png", "kind=get skip=1 stall-body=20"), ("pack A F/packed", "kind=get skip=1 stall-body=20"),
             ("unpack A F/unpacked", "kind=get skip=1 stall-body=20"), ("bench A", "kind=get skip=1 stall-body=20"),
@@ -243,7 +243,7 @@ COMMANDS = (("info A", "kind=list stall-head"), ("info A", "kind=get stall-body=
 @pytest.mark.skipif(bool(os.environ.get("SLUICE_TEST_SANITIZED")), reason="the calls above are the same code")
 @pytest.mark.parametrize("command, rule", COMMANDS)
 def test_a_signal_ends_a_command_that_a_dead_server_holds(server, tmp_path, command, rule):
-    """SIGTERM, as batch systems send it."""
+    """SIGTERM, as sent by batch systems."""
     server.rules(rule)
     words = command.replace("F/", f"{tmp_path}/").replace(" A", " s3://bucket/packed").split()
     process = subprocess.Popen([TOOL, *words, "--stall", "600", "--anonymous", "--endpoint", server.url],
@@ -255,7 +255,7 @@ def test_a_signal_ends_a_command_that_a_dead_server_holds(server, tmp_path, comm
     assert process.wait(timeout=600) in (130, -signal.SIGTERM)
 
 
-# ---- how much is read ----
+# ---- amount of reads ----
 
 
 def test_few_photos_are_not_read_many_epochs_ahead(server):
@@ -265,7 +265,7 @@ def test_few_photos_are_not_read_many_epochs_ahead(server):
     with sluice.Loader(data, batch_size=4, prefetch_factor=2, shuffle=True, transform=T.RandomResizedCrop(16)) as loader:
         for _ in loader:
             pass
-    # an epoch, two ahead of the oldest, those of the batches, and the second requests of slow ones
+    # an epoch, two that are read ahead, the samples of the batches, and the second requests for slow ones
     assert server.counts()["get"] <= 3 * len(data) + 2 * 4 + len(data) // 4, (len(data), server.counts())
 
 
@@ -283,13 +283,13 @@ def test_a_redirect_is_followed_and_one_elsewhere_refused(fault_server, server, 
         server.reset()
         found = read(f"{server.url}/moved/x.tar?Signature=SECRET")
         if target.startswith("http://169"):
-            continue  # this server is local itself: whoever may name it may name that
+            continue  # this server is local itself, so it may redirect to a local address
         assert found.get("error") == "IOError", (target, found)
         check_error(found["text"], server, f"{server.url}/moved/x.tar")
         assert 0 < server.counts()["get"] < 24
 
 
-# Ours, of this network, and what is no web server. A proxy hides whether the server itself is local.
+# Addresses of this machine, of its network, and of other protocols. A proxy hides whether the server itself is local.
 REFUSED = ("http://169.254.169.254/latest/SECRET", "http://127.0.0.1/SECRET", "http://localhost:80/SECRET", "http://[::1]/SECRET",
            "http://2130706433/SECRET", "http://10.1.2.3/SECRET", "file:///etc/hostname", "ftp://data.invalid/SECRET", "gopher://data.invalid/SECRET")
 
@@ -354,7 +354,7 @@ def test_a_clock_that_is_20_minutes_off(server, folder, seconds):
     assert sum(line[4] == "403" for line in server.log()) <= 4  # those that were in flight at first
 
 
-# ---- the way to the server ----
+# ---- connections to the server ----
 
 
 def test_a_host_without_an_address(server):

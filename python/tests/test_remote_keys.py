@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two independent S3 servers accept our signatures over hundreds of odd keys: boto3 puts objects, and reads, questions for one
-name and listings of sluice find the same bytes and names."""
+"""Two independent S3 servers accept our signatures for hundreds of odd keys: boto3 puts objects, and sluice's reads, queries for one
+name and listings find the same bytes and names."""
 import concurrent.futures
 import os
 import random
@@ -9,14 +9,14 @@ import subprocess
 import pytest
 from remote_servers import ROOT, radosgw, swift  # noqa: F401 fixtures
 
-# What signing, escaping, XML and query strings treat in a way of their own, and characters of 2, 3 and 4 bytes.
+# Characters that signing, escaping, XML and query strings treat specially, and characters of 2, 3 and 4 bytes.
 ODD = list(" !\"#$%&'()*+,-.:;<=>?@[\\]^_`{|}~") + ["%2F", "%25", "%zz", "..", "&amp;", "é", "ß", "日", "\u2028", "\ufeff", "😀"]
 PLAIN = list("aZ09")
 SEED = 20260
 
 
 def odd_name(choose):
-    """One part of a key, which paths can name."""
+    """Returns one part of a key, which paths can name."""
     while True:
         name = "".join(choose.choice(ODD if choose.random() < 0.7 else PLAIN) for _ in range(choose.randint(1, 12)))
         if name not in (".", ".."):
@@ -24,7 +24,7 @@ def odd_name(choose):
 
 
 def odd_keys(choose, count):
-    """{folder: {name: body}}: each folder has one object, or two of which one's name begins with the other's."""
+    """Returns {folder: {name: body}}: each folder has one object, or two, one with a name that begins with the other's."""
     keys = {}
     while sum(map(len, keys.values())) < count:
         folder, name = odd_name(choose), odd_name(choose)
@@ -35,7 +35,7 @@ def odd_keys(choose, count):
 
 
 def dotted_keys(choose, count):
-    """{key: body} of keys whose folders no path can name: empty ones and dots."""
+    """Returns {key: body} with folders that no path can name: empty ones and dots."""
     parts = ["", ".", "..", *(odd_name(choose) for _ in range(5))]
     return {"/".join(["dots", *choose.choices(parts, k=choose.randint(1, 6)), odd_name(choose)]): choose.randbytes(99) for _ in range(count)}
 
@@ -49,7 +49,7 @@ def program():
 
 
 def ask(store, questions):
-    """What store_reader answers to each (word, address): bytes, or the text of an error."""
+    """Returns store_reader's answer to each (word, address): bytes, or the text of an error."""
     done = subprocess.run([program()], input=b"".join(f"{word} {address}\0".encode() for word, address in questions),
                           capture_output=True, timeout=300, env={**os.environ, **store.environment()})
     assert done.returncode == 0, done.stderr
@@ -69,7 +69,7 @@ def put_all(store, bodies):
         list(threads.map(lambda key: store.put(key, bodies[key]), bodies))
 
 
-@pytest.mark.parametrize("name, count", [("radosgw", 300), ("swift", 80)])  # of Swift few: a request takes it 10 ms of CPU
+@pytest.mark.parametrize("name, count", [("radosgw", 300), ("swift", 80)])  # few for Swift: a request takes it 10 ms of CPU
 def test_signatures_over_odd_keys(request, name, count):
     store = request.getfixturevalue(name)
     choose = random.Random(SEED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loaders of remote datasets: batch by batch what a local one gives, whatever the format, the order and the server."""
+"""Loaders of remote datasets: batches equal those of a local one, for any format, order and server."""
 import importlib.util
 import io
 import os
@@ -86,7 +86,7 @@ def open_both(bucket, name, **options):
 
 
 def batches(data, epochs=1, **options):
-    """All that comes, as bytes."""
+    """Returns all batches, as bytes."""
     options = {"batch_size": 8, "shuffle": True, "seed": 3, "last_batch": "short", "transform": T.RandomResizedCrop(16)} | options
     with sluice.Loader(data, **options) as loader:
         found = []
@@ -112,7 +112,7 @@ def test_orders(server, bucket, name, shuffle):
     found, stats = batches(remote, epochs=2, shuffle=shuffle)
     assert stats["io_backend"] == "remote" and not stats["io_direct"]
     assert found == batches(local, epochs=2, shuffle=shuffle)[0]
-    if name == "packed":  # no request opens a shard, an index block is read once, and neighbours are read together
+    if name == "packed":  # no request opens a shard, an index block is read once, and adjacent samples are read together
         assert server.counts()["get"] < COUNT / 2
 
 
@@ -123,14 +123,14 @@ def test_few_threads_and_little_memory(server, bucket):
 
 
 def test_http_needs_no_list(server, bucket):
-    """Formats whose files are named by one that is known."""
+    """Formats whose file names follow from a known one."""
     for name in ("packed/", "train-{00..03}.tar", "parquet/a.parquet"):
         remote, local = sluice.Dataset(f"{server.url}/bucket/{name}"), sluice.Dataset(f"{bucket}/{name}")
         assert batches(remote)[0] == batches(local)[0]
 
 
 def test_nothing_shows_what_an_address_keeps_secret(server):
-    """The query of an address is its signature; the server does not look at it."""
+    """The query of an address is its signature; the server does not check it."""
     address = f"{server.url}/bucket/train-00.tar"
     data = sluice.Dataset(f"{address}?X-Amz-Signature=SECRET")
     assert repr(data) == f"sluice.Dataset(['{address}'], 24 samples, tar)" and "SECRET" not in data._repr_html_()
@@ -154,7 +154,7 @@ def test_a_copy_in_memory_is_made_if_it_is_asked_for(server, bucket):
         server.reset()
         later = [batch["label"].numpy().tolist() for _ in range(3) for batch in loader]
         assert len(later) == 3 * len(first)
-        assert server.counts()["get"] < len(later)  # all of it, as soon as it is there
+        assert server.counts()["get"] < len(later)  # a sample comes from the copy once it has been read
 
 
 def test_resume(server, bucket):
@@ -174,7 +174,7 @@ def test_resume(server, bucket):
 
 
 def test_bad_samples(server, bucket, tmp_path):
-    """What the store does not give is a bad sample, with the address and the reason."""
+    """Samples that the store does not return are bad, with the address and the reason."""
     remote, _ = open_both(bucket, "photos")
     server.rules("path=/01[37] status=403 code=AccessDenied")
     with pytest.raises(sluice.Error, match="AccessDenied") as raised:
@@ -183,7 +183,7 @@ def test_bad_samples(server, bucket, tmp_path):
     quarantine = tmp_path / "bad.tsv"
     for policy in ("replace", "mask"):
         found, stats = batches(remote, on_bad_sample=policy, quarantine=quarantine)
-        assert len(found) == COUNT // 8 and 2 <= stats["bad_samples"] <= 4  # again, where it was to be a substitute
+        assert len(found) == COUNT // 8 and 2 <= stats["bad_samples"] <= 4  # counted again if drawn as a substitute
     lines = quarantine.read_text().splitlines()
     assert len(lines) >= 4 and all("AccessDenied" in line and ("/013" in line or "/017" in line) for line in lines)
 
@@ -205,7 +205,7 @@ def test_a_replaced_object_is_not_read(server, bucket):
         assert len(list(loader)) == COUNT // 8
         server.rules("path=shard-000001 replace")
         with pytest.raises(sluice.Error, match="changed since it was opened") as raised:
-            for _ in range(50):  # of which some may have been read before
+            for _ in range(50):  # some may have been read before
                 list(loader)
     assert "s3://bucket/own/shard-000001" in str(raised.value)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four clients over four cache nodes: what the store sends, and that batches are those of local reading, whatever a node does."""
+"""Four clients over four cache nodes: the requests to the store, and that batches equal those of local reading, regardless of faults of a node."""
 import hashlib
 import re
 import subprocess
@@ -15,7 +15,7 @@ import sluice
 
 ROWS, FEW, ROW_BYTES, BATCH, CLIENTS = 1024, 64, 1 << 16, 16, 4
 BATCHES = ROWS // BATCH
-# Reads an epoch; half a quarter through, it says so and waits for a line.
+# Reads an epoch; after a quarter of it, the program prints a line and waits for one.
 CLIENT = f"""
 import hashlib, sys
 import sluice
@@ -32,7 +32,7 @@ print(digest.hexdigest(), sluice.remote.stats()["bytes"])
 """
 
 def write_rows(folder, rows):
-    """Rows that no compression makes smaller."""
+    """Writes incompressible rows."""
     random = numpy.random.default_rng(1)
     with sluice.Writer(folder / "packed", {"x": ("tensor", "uint8", (ROW_BYTES,))}, shard_bytes=rows * ROW_BYTES // 2) as writer:
         for _ in range(rows):
@@ -40,7 +40,7 @@ def write_rows(folder, rows):
 
 
 def digest_of(address, seed):
-    """The sha256 of all batches of an epoch."""
+    """Returns the sha256 of all batches of an epoch."""
     digest = hashlib.sha256()
     with sluice.Loader(address, batch_size=BATCH, shuffle=True, seed=seed) as loader:
         for batch in loader:
@@ -71,7 +71,7 @@ class Cluster:
         self.address = f"{self.store.plain}/packed/"
 
     def sent(self):
-        """Bytes of bodies that the store has sent."""
+        """Returns the body bytes that the store has sent."""
         return sum(request[3] for request in self.store.requests())
 
     def kill(self, number):
@@ -91,7 +91,7 @@ def local(served):
 
 
 class Clients:
-    """Four that read at the same time, each in another order, and have read a quarter of it."""
+    """Four clients that read at the same time, each in another order, and have read a quarter."""
 
     def __init__(self, address, nodes):
         self.running = [subprocess.Popen([sys.executable, "-c", CLIENT, address, str(seed), nodes], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -100,7 +100,7 @@ class Clients:
             assert client.stdout.readline() == "there\n"
 
     def finish(self):
-        """The digest of each by its seed, and the bytes that all have got."""
+        """Returns the digest of each client by its seed, and the bytes received by all."""
         ends = [client.communicate("\n", timeout=600)[0].split() for client in self.running]
         assert all(client.returncode == 0 for client in self.running)
         return {seed: digest for seed, (digest, _) in enumerate(ends)}, sum(int(got) for _, got in ends)
@@ -137,7 +137,7 @@ LIES = ["etag=none", 'etag="other"', "etag=weak", "status=404", "status=403", "s
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_node_lies(few, fault_server, lie):
-    """Its answers do not fit, and the store's are taken."""
+    """Its answers do not match, and the store's are used."""
     digest, _, node = read_with_a_node(few, fault_server, lie)
     assert digest == digest_of(few / "packed", 0)
     assert node["struck"] > 0
@@ -150,14 +150,14 @@ def test_an_honest_node(few, fault_server):
 
 
 def test_a_node_sends_other_bytes(few, fault_server):
-    """The right number of them, under the right ETag: only the checksums of samples show it."""
+    """The right number of bytes, with the right ETag: only the samples' checksums reveal the change."""
     digest, _, node = read_with_a_node(few, fault_server, "other-bytes")
     assert digest == digest_of(few / "packed", 0)
     assert node["struck"] > 0
 
 
 def read_with_a_node(folder, fault_server, *rules):
-    """The sha256 of all batches, and what the store and the node have counted."""
+    """Returns the sha256 of all batches, and the counters of the store and the node."""
     store, node = fault_server(folder), fault_server(folder)
     node.rules(*rules)
     try:
@@ -169,7 +169,7 @@ def read_with_a_node(folder, fault_server, *rules):
 
 
 def test_the_page_has_the_configuration_of_the_nodes():
-    """docs/remote.md has what tests/servers/nginx-nodes runs, apart from addresses, folders, sizes and TLS."""
+    """docs/remote.md has the configuration of tests/servers/nginx-nodes, apart from addresses, folders, sizes and TLS."""
     page = re.search(r"^```nginx\n(.*?)^```", (pages.DOCS / "remote.md").read_text(), re.MULTILINE | re.DOTALL)[1]
     script = (remote_servers.SCRIPTS / "nginx-nodes").read_text().replace("\\$", "$")
 

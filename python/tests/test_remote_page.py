@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/remote.md, unchanged but for the addresses of their servers, on miniatures of the datasets that they name."""
+"""The programs of docs/remote.md, unchanged except for the addresses of their servers, on miniatures of the named datasets."""
 import os
 import re
 import time
@@ -23,7 +23,7 @@ CLASSES, EACH = 4, 16
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """A folder as a store has it: buckets, and repositories of the hub."""
+    """A folder like a store: buckets, and repositories of the hub."""
     root = tmp_path_factory.mktemp("store")
     bucket, photos = root / "my-bucket", root / "photos"
     layouts.classes(root, "photos", CLASSES, EACH)
@@ -45,7 +45,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture
 def server(store, fault_server, tmp_path, monkeypatch):  # noqa: F811
-    """In the environment of a program of the page."""
+    """Sets the environment of a program of the page."""
     started = fault_server(store)
     for name in [name for name in os.environ if name.startswith(("AWS_", "HF_", "SLUICE_REMOTE_"))]:
         monkeypatch.delenv(name)
@@ -79,7 +79,7 @@ def test_a_program(server, tmp_path, heading, number):
     if "data" in names:
         assert len(names["data"]) == CLASSES * EACH
     if "cache=" in text:
-        until = time.monotonic() + 60  # the cache is filled beside the loader, which needs one batch here
+        until = time.monotonic() + 60  # the cache is filled while the loader runs, which needs one batch here
         while sluice.remote.stats()["cache_kept_bytes"] <= 50_000 and time.monotonic() < until:
             time.sleep(0.02)
         assert sluice.remote.stats()["cache_kept_bytes"] > 50_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests opening takes: each is a round trip, and a store charges for it."""
+"""The number of requests that opening sends: each is a round trip, and a store charges for it."""
 import io
 import json
 import os
@@ -16,7 +16,7 @@ from remote_servers import fault_server  # noqa: F401
 import sluice
 
 FILES = 1000
-SHARDS = 12     # of 1 MiB, which is the least; the manifest has a row of 64 bytes for each
+SHARDS = 12     # 1 MiB each, the minimum; the manifest has a row of 64 bytes for each
 
 OPEN = """
 import json, sys
@@ -27,7 +27,7 @@ print(json.dumps([data.format, len(data)]))
 
 
 def open_elsewhere(server, address, folder, **more):
-    """[format, samples] of a dataset, opened by another process, and the counts of its requests."""
+    """Returns [format, samples] of a dataset, opened by another process, and the counts of its requests."""
     environment = {**os.environ, **server.environment(), "HF_ENDPOINT": server.url, "HF_TOKEN": "hf_secret",
                    "SLUICE_CACHE_DIR": str(folder / "indexes"), **more}
     server.reset()
@@ -50,7 +50,7 @@ def tar_bytes(names):
 
 
 def many_links(folder, first, name):
-    """A folder of FILES files that all have the bytes of the first."""
+    """Makes a folder of FILES files that all have the bytes of the first."""
     folder.mkdir(parents=True)
     for i in range(FILES):
         os.link(first, folder / name.format(i))
@@ -102,7 +102,7 @@ def test_packed_shards_take_three_requests(fault_server, bucket, tmp_path):
 
 
 def test_a_table_in_the_root_of_a_bucket(fault_server, bucket, tmp_path):
-    """Paths in it have no slash more than their keys: none is looked for elsewhere."""
+    """Paths in it have no more slashes than their keys: no file is looked up elsewhere."""
     (bucket / "a").mkdir()
     for number in range(4):
         (bucket / "a" / f"{number}.jpg").write_bytes(b"x")
@@ -114,7 +114,7 @@ def test_a_table_in_the_root_of_a_bucket(fault_server, bucket, tmp_path):
 
 
 def test_a_range_of_tars_takes_one_list(fault_server, bucket, tmp_path):
-    """The page that says what a tar is says, too, that no index is beside it, and that no name has braces."""
+    """The listing page that describes a tar also shows that no index is beside it, and that no name has braces."""
     (tmp_path / "one.tar").write_bytes(tar_bytes(["a.txt", "b.txt", "c.txt"]))
     for number in range(FILES):
         os.link(tmp_path / "one.tar", bucket / f"train-{number:03}.tar")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets of all formats from two S3 servers that are independent of each other, and from nginx: what is read is what was
-put there."""
+"""Datasets of all formats from two S3 servers that are independent of each other, and from nginx: the bytes read equal those
+uploaded."""
 import importlib.util
 import io
 import os
@@ -15,7 +15,7 @@ from remote_servers import ROOT, fault_server, nginx, radosgw, swift  # noqa: F4
 import sluice
 
 TOOL = os.environ.get("SLUICE_TOOL") or pathlib.Path(sluice.__file__).parents[2] / "bin" / "sluice"
-FEW = ("folder", "shards packed", "tar a.tar", "parquet a.parquet", "mds", "litdata")  # of a server that is slow
+FEW = ("folder", "shards packed", "tar a.tar", "parquet a.parquet", "mds", "litdata")  # for a slow server
 SOME = (*FEW, "arrow a.arrow", "beton a.beton", "lmdb a.lmdb", "mds_zstd", "npz", "recordio a.rec", "tar_gz a.tar.gz", "tfrecord a.tfrecord",
         "wids a.json", "yolo_list train.txt")
 ODD = ["k=v/x.tar", "a+b c.tar", "café/日本.tar", "x&y;z.tar", "tilde~star*(p)'!.tar", "//two.tar", "dot/./x/../y.tar", "per%25cent.tar",
@@ -24,7 +24,7 @@ ODD = ["k=v/x.tar", "a+b c.tar", "café/日本.tar", "x&y;z.tar", "tilde~star*(p
 
 @pytest.fixture(scope="session")
 def formats(tmp_path_factory):
-    """(folder, {name: path in it}) of datasets of all formats."""
+    """Writes datasets of all formats. Returns (folder, {name: path in it})."""
     spec = importlib.util.spec_from_file_location("mutate_files", ROOT / "fuzz" / "mutate_files.py")
     mutate_files = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(mutate_files)
@@ -143,7 +143,7 @@ UNLISTED = {"folder", "unpacked", "lmdb a.lmdb", "npz", "table", "lines", "voc",
 
 
 def test_all_formats_from_a_web_server(fault_server, formats):
-    """Which has no listing: what needs one is refused with what to do instead, and nothing is read as something else."""
+    """It has no listing: datasets that need one fail with a suggestion, and nothing is read as another format."""
     root, paths = formats
     server = fault_server(root)
     addresses = {name: f"{server.url}/{path}" + "/" * (root / path).is_dir() for name, path in paths.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""repeats=: against the rule of DeiT's RASampler and timm's RepeatAugSampler, rank by rank, and draws that differ."""
+"""repeats=: compared with the rule of DeiT's RASampler and timm's RepeatAugSampler, rank by rank; and different draws."""
 import math
 
 import numpy
@@ -29,7 +29,7 @@ def indices(loader, epoch=0):
 
 
 def repeated_list(permutation, repeats, rank, ranks):
-    """What RASampler yields on a rank, before it cuts the list (facebookresearch/deit, samplers.py; timm/data/distributed_sampler.py)."""
+    """RASampler's list on a rank, before it is cut (facebookresearch/deit, samplers.py; timm/data/distributed_sampler.py)."""
     each = math.ceil(len(permutation) * repeats / ranks)
     entries = [sample for sample in permutation for _ in range(repeats)]
     entries += entries[: each * ranks - len(entries)]
@@ -51,7 +51,7 @@ def test_the_rule(photos, repeats, ranks, shuffle):
 
 
 def test_an_epoch(photos):
-    """Each sample so often over all ranks, or the first part of the list, as RASampler cuts it."""
+    """All ranks together have each sample `repeats` times, or the first part of the list, as RASampler cuts it."""
     rows = [sum(indices(open_loader(photos, repeats=3, batch_size=5, rank=rank, world_size=2)), []) for rank in range(2)]
     assert sorted(rows[0] + rows[1]) == sorted(list(range(COUNT)) * 3)
     loader = open_loader(photos, repeats=3, num_samples=COUNT)
@@ -61,7 +61,7 @@ def test_an_epoch(photos):
 
 
 def test_draws_differ(photos):
-    """As those of a dataset that is joined to itself."""
+    """As in a dataset that is concatenated with itself."""
     joined = {}
     for batch in open_loader(sluice.concat([photos] * 3)):
         joined |= dict(zip(batch["index"].tolist(), batch["image"].numpy()))
@@ -73,7 +73,7 @@ def test_draws_differ(photos):
 
 
 def test_views_and_threads(photos):
-    """Columns of a sample follow one draw, and threads make no difference."""
+    """Columns of a sample follow one draw, regardless of the number of threads."""
     columns = {name: C.Image("image", transform=T.RandomResizedCrop(8)) for name in ("a", "b")}
     loaders = [open_loader(photos, repeats=2, columns=columns, transform=None, num_workers=number) for number in (1, 3)]
     assert numpy.array_equal(*([batch["b"].numpy().copy() for batch in loader] for loader in loaders))
@@ -99,7 +99,7 @@ def test_states(photos, after):
 
 
 def test_bad_samples(photos, tmp_path):
-    """Another sample of the epoch takes the place of each repetition."""
+    """Another sample of the epoch replaces each repetition."""
     layouts.classes(tmp_path, "photos", 2, 8)
     (tmp_path / "photos/class00/003.jpg").write_bytes(b"no picture")
     for batch in open_loader(tmp_path / "photos", repeats=3, on_bad_sample="replace"):

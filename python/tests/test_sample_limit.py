@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sample may take where samples are read, and memory that is not there: never a bad sample."""
+"""The size limit of a sample in every reader; and missing memory, which is never a bad sample."""
 import json
 import os
 import subprocess
@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def sparse_tar(path, sizes):
-    """Samples of a file .bin of so many zeros and a number, in an archive that takes no room on the disk."""
+    """Writes samples of a file .bin of zeros and a number, in an archive that occupies no disk space."""
     with open(path, "wb") as file:
 
         def member(name, size, body=b""):
@@ -33,7 +33,7 @@ def sparse_tar(path, sizes):
     return path
 
 
-# In a process of its own, which has so many more bytes of addresses than it has when the dataset is open.
+# A separate process, whose address space may grow by a given size after the dataset is open.
 PROGRAM = """
 import json, re, resource, sys
 import sluice
@@ -55,7 +55,7 @@ def within(more, path, call, **arguments):
         pytest.skip("sanitizers need more addresses than there are")
     given = json.dumps([str(path), more, call, arguments])
     ran = subprocess.run([sys.executable, "-c", PROGRAM.replace("import sluice\n", "import sluice\n" + PACKING), given], capture_output=True, text=True, timeout=300,
-                         env=os.environ | {"MALLOC_ARENA_MAX": "1"})  # each takes 64 MiB of addresses, whatever is in it
+                         env=os.environ | {"MALLOC_ARENA_MAX": "1"})  # each arena takes 64 MiB of addresses, regardless of its content
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
@@ -124,7 +124,7 @@ def test_a_larger_sample_is_bad(tmp_path, make):
 
 def test_of_conditions(tmp_path):
     bomb = sluice.Dataset(npz(tmp_path))
-    assert bomb.numbers("z", max_sample_bytes=MIB) == [0, 1, 2]  # what it unpacks to is not asked for
+    assert bomb.numbers("z", max_sample_bytes=MIB) == [0, 1, 2]  # its unpacked size does not matter
     data = sluice.Dataset(tar(tmp_path))
     assert len(data.where("label > 0")) == 2 and data.numbers("label") == [0, 1, 2]
     for call in (lambda: data.where("label > 0", max_sample_bytes=MIB), lambda: data.numbers("label", max_sample_bytes=MIB)):

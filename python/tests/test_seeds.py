@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeds that nobody wrote: seed=None, torch's generators, and what a state keeps of them."""
+"""Seeds that are not given: seed=None, torch's generators, and the seed in a state."""
 import warnings
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lengths of token sequences from each kind of format, and what packing them gives, against numpy."""
+"""Lengths of token sequences in each kind of format, and results of packing them, compared with numpy."""
 import numpy
 import pages
 import pytest
@@ -21,7 +21,7 @@ def packed(path, zstd):
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
-    """Datasets of the same documents, by what their lengths are read from."""
+    """Datasets of the same documents, by the source of their lengths."""
     root = tmp_path_factory.mktemp("corpora")
     write_megatron(root / "web", DOCUMENTS, "int32")
     return {
@@ -42,7 +42,7 @@ def test_lengths(corpora, name):
 
 
 def test_joined(corpora):
-    """One of them has an index, the other has not."""
+    """One of them has an index, the other does not."""
     web, code = corpora["megatron"][0], corpora["zstd"][0]
     for order in ([web, code], [code, web], [web, code, web]):
         data = sluice.concat(order, fields=["tokens"])
@@ -51,7 +51,7 @@ def test_joined(corpora):
 
 
 def test_joined_of_joined(corpora):
-    """Part of one dataset that is joined has an index, the other part has not."""
+    """One part of a joined dataset has an index, the other does not."""
     web, code, plain = (corpora[name][0] for name in ("megatron", "zstd", "plain"))
     for inner in ([web, code], [code, web], [web, code, plain]):
         part = sluice.concat(inner, fields=["tokens"]).subset(range(100, 300 * len(inner) - 100))
@@ -63,7 +63,7 @@ def test_joined_of_joined(corpora):
 
 @pytest.mark.parametrize("zstd", ["off", "auto"])
 def test_a_fixed_shape(tmp_path, zstd):
-    """The first dimension; no sample is read."""
+    """The length is the first dimension; no sample is read."""
     fields = {"row": ("tensor", "int32", (7,)), "table": ("tensor", "uint8", (3, 5)), "text": "text"}
     with sluice.Writer(tmp_path / "set", fields, zstd=zstd) as writer:
         for number in range(5):
@@ -87,7 +87,7 @@ def test_other_fields(corpora, photos):
 
 
 def best_fit(lengths, length, align, most):
-    """Rows of one window: the longest first, each into the fullest row that has space."""
+    """Returns the rows of one window: the longest first, each in the fullest row with enough space."""
     rows = []
     for need in sorted(((one + align - 1) // align * align for one in lengths if one), reverse=True):
         fits = [row for row in rows if row[0] >= need and row[1] < most]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What columns draw alike, and DINOv3's views, which are made of that."""
+"""Draws that columns share, and DINOv3's views, which are made from them."""
 import io
 
 import numpy
@@ -15,7 +15,7 @@ COUNT = 24
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Pictures that have no two pixels alike; and ones of one colour, which a jitter makes another one, wherever they are cut."""
+    """Images in which all pixels differ; and images of one colour, which a jitter changes, regardless of the crop."""
     path = tmp_path_factory.mktemp("shared") / "packed"
     def png(array):
         made = io.BytesIO()
@@ -46,7 +46,7 @@ JITTER = [T.RandomApply([T.ColorJitter(0.4, 0.4, 0.2, 0.1)], p=0.8), T.RandomGra
 
 
 def test_what_is_shared_is_the_same_in_all_columns(data):
-    """Whatever else stands before it, or behind it."""
+    """Regardless of the steps before or after it."""
     columns = {
         "a": C.Image("image", transform=T.Shared([*CUT, *JITTER], 3)), "b": C.Image("image", transform=T.Shared([*CUT, *JITTER], 3)),
         "c": C.Image("image", transform=[T.RandomHorizontalFlip(0.0), T.ColorJitter(), T.Shared([*CUT, *JITTER], 3), T.RandomInvert(0.0)]),
@@ -63,7 +63,7 @@ def test_what_is_shared_is_the_same_in_all_columns(data):
 
 
 def test_what_is_not_shared_is_as_without(data):
-    """A column's own steps draw what they do where there is nothing shared, behind it and before."""
+    """A column's own steps have the same draws before and after an empty group of shared steps."""
     nothing = T.Shared([T.RandomHorizontalFlip(0.0), T.ColorJitter()], 7)
     columns = [{"a": C.Image("image", transform=steps)} for steps in ([*CUT, *JITTER], [nothing, *CUT, nothing, *JITTER])]
     for one, other in zip(*(batches(data, made, exact=True) for made in columns)):
@@ -85,7 +85,7 @@ def test_one_jitter_for_all_views(data):
 
 
 def test_boxes_that_are_drawn_again_do_not_change_it(data):
-    """at_least_one draws a column's group again: but not what others have, too."""
+    """at_least_one draws a column's own steps again, but not the shared ones."""
     steps = [T.Shared([T.RandomCrop(40)]), T.RandomCrop(12)]
     columns = {
         "image": C.Image(transform=steps), "boxes": C.Boxes(length=1, at_least_one=True, follows="image"), "at": C.Geometry(follows="image"),
@@ -102,7 +102,7 @@ def test_boxes_that_are_drawn_again_do_not_change_it(data):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_windows_of_a_grid(data, exact):
-    """Of (side - size) / grid places each as likely, as numpy's randint has them, down and across apart."""
+    """(side - size) / grid equally likely positions, as with numpy's randint, vertical and horizontal ones independent."""
     columns = {
         "large": C.Image("image", transform=T.Shared([T.RandomResizedCrop((72, 96)), T.RandomHorizontalFlip()], 1)),
         "small": C.Image("image", transform=[T.Shared([T.RandomResizedCrop((72, 96)), T.RandomHorizontalFlip()], 1), T.RandomGridCrop((24, 32), 16)]),
@@ -116,7 +116,7 @@ def test_windows_of_a_grid(data, exact):
             assert (batch["small"][i] == batch["large"][i, y : y + 24, x : x + 32]).all()
             places[y // 16, x // 16] += 1
     expected = places.sum() / 12
-    assert ((places - expected) ** 2 / expected).sum() < 31.3  # chi-square of 11 degrees: one of a thousand
+    assert ((places - expected) ** 2 / expected).sum() < 31.3  # chi-square with 11 degrees: exceeded once in a thousand
 
 
 def test_a_grid_of_one_place(data):
@@ -128,7 +128,7 @@ def test_a_grid_of_one_place(data):
 
 
 def test_all_of_dinov3(data):
-    """The Gram teacher's crops and the teacher's are the large views'; small ones are cut out of them."""
+    """The Gram teacher's and the teacher's crops equal the large views; small ones are cut out of these."""
     views = T.presets.dinov3(
         64, 32, local_views=4, horizontal_flips=True, share_color_jitter=True, teacher_no_color_jitter=True,
         gram_teacher_crops_size=128, local_crops_subset_of_global_crops=True, patch_size=8,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of several sizes in one batch: padded, ragged, as they are."""
+"""Batches of variable-size images: padded, ragged, or original size."""
 import numpy
 import pytest
 from PIL import Image
@@ -7,7 +7,7 @@ from PIL import Image
 import sluice
 from sluice import columns as C, transforms as T
 
-ROOM = (90, 90)  # of conftest's photos: 40 to 89 pixels a side
+ROOM = (90, 90)  # for conftest's photos: 40 to 89 pixels a side
 
 
 def batches(data, batch=5, last="short", **options):
@@ -60,7 +60,7 @@ def test_pictures_as_they_are(data, sizes, dtype, layout):
 
 @pytest.mark.parametrize("sizes", ["padded", "ragged"])
 def test_recipes_that_leave_the_size_open(data, sizes):
-    """torchvision's reference for detection: each picture's size is its own, and boxes are in its pixels."""
+    """torchvision's reference for detection: each image keeps its own size, and boxes are in its pixels."""
     steps = [T.RandomHorizontalFlip(), T.RandomShortestSize([20, 30], 50)]
     columns = {"from": C.Geometry(follows="image")}
     for batch in batches(data, column={"transform": steps, "sizes": sizes}, max_size=(50, 50), columns=columns, exact=True):
@@ -96,7 +96,7 @@ def test_boxes_are_in_pixels_of_their_own_picture(data, tmp_path, sizes):
 
 
 def test_one_size_among_several(data):
-    """Of equal pictures nothing is moved."""
+    """Images of equal size are not moved."""
     for sizes in ("padded", "ragged"):
         for batch in batches(data, column={"transform": T.Resize((7, 9)), "sizes": sizes}, max_size=(7, 9)):
             assert all(picture.shape == (7, 9, 3) for picture in batch.pictures())
@@ -138,7 +138,7 @@ def test_two_columns_of_one_picture(data):
         assert batch["fixed"].shape == (5, 8, 9, 3)
         for index, whole, small in zip(batch["index"].numpy(), batch.pictures(), batch.pictures("small")):
             assert (whole == stored(data, index)).all()
-            assert min(small.shape[:2]) in (9, 10)  # floor(side * (10 / side)), as torchvision has it
+            assert min(small.shape[:2]) in (9, 10)  # floor(side * (10 / side)), as in torchvision
 
 
 @pytest.mark.parametrize("sizes", ["padded", "ragged"])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing adds up over ten thousand batches and a hundred epochs: objects, references, memory, threads, files."""
+"""Nothing accumulates over ten thousand batches and a hundred epochs: objects, references, memory, threads, files."""
 
 ASAN = "libasan" in open("/proc/self/maps").read()
 
-# A thread that was joined may be listed for a moment still.
+# A thread that was joined may remain listed for a moment.
 TASKS = """
 import os, time
 def tasks():
@@ -78,7 +78,7 @@ def test_ten_thousand_batches(run_python, photos):
     done = run_python(PROGRAM, photos, timeout=300)
     assert done.returncode == 0, done.stderr
     objects, blocks, memory, threads, files, epochs, references = done.stdout.split()
-    # Some come and go by themselves; what leaked with each batch would be 10,000.
+    # Some come and go by themselves; a leak per batch would be 10,000.
     assert int(objects) < 100 and int(blocks) < 1000 and int(references) < 1000, done.stdout
     assert epochs == "True", done.stdout
     assert (threads, files) == ("0", "0"), done.stdout
@@ -126,4 +126,4 @@ def test_a_hundred_loaders(run_python, photos):
     blocks, memory, threads, files = map(int, done.stdout.split())
     assert blocks < 100 and (threads, files) == (0, 0), done.stdout
     if not ASAN:
-        assert memory < 8 << 20, done.stdout  # malloc keeps up to 4 MiB more or less; 120 of anything large are more
+        assert memory < 8 << 20, done.stdout  # malloc's memory varies by up to 4 MiB; 120 large objects exceed that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in for bad samples, where rows or batches hang together: by classes, buckets, episodes, mixes."""
+"""Substitutes for bad samples if rows or batches have constraints: classes, buckets, episodes, mixes."""
 import collections
 import itertools
 
@@ -16,7 +16,7 @@ FIELDS = {"id": "int", "class": "int", "numbers": ("tensor", "float32", (0,))}
 
 
 def write(path, of, bad, first=0):
-    """Of a bad one there is more than a row has space for."""
+    """Writes samples; a bad one has more values than a row can hold."""
     with sluice.Writer(path, FIELDS) as writer:
         for number, own in enumerate(of):
             writer.add(**{"id": first + number, "class": own, "numbers": numpy.zeros(9 if number in bad else 1, "float32")})
@@ -32,7 +32,7 @@ def columns(partners):
 
 
 def rows_of(loader, names):
-    """Rows with a sample, whether something is replaced in them."""
+    """Yields each row that has samples, and whether one of them was replaced."""
     for batch in loader:
         mask, status = batch["mask"].numpy(), batch["status"].numpy()
         found = numpy.stack([batch[name].numpy() for name in names], 1)
@@ -60,7 +60,7 @@ def test_partners_are_of_the_class_that_came_in(tmp_path, rules, share):
             for rule, partner in zip(rules, row[1:]):
                 if rule != "any":
                     assert (OF[partner] == OF[row[0]]) == (rule == "same_class")
-                    assert partner != row[0] or share == 50  # what others of the class are left may have run out
+                    assert partner != row[0] or share == 50  # no other good sample of the class may be left
         assert workers == 1 or rows == before  # noqa: F821
         before = rows
     assert (replaced > 0) == (share > 0)
@@ -68,7 +68,7 @@ def test_partners_are_of_the_class_that_came_in(tmp_path, rules, share):
 
 @pytest.mark.parametrize("count, bad", [(1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (4, 3)])
 def test_small_classes(tmp_path, count, bad):
-    """With two good samples the positive is another one than the anchor; with one it is the anchor, as in a class of one."""
+    """With two good samples the positive differs from the anchor; with one it is the anchor, as in a class of one."""
     of = [0] * count + [1] * 8
     path = write(tmp_path / "d", of, set(range(bad)))
     found = 0
@@ -89,11 +89,11 @@ def test_a_class_of_bad_samples_gives_rows_without_one(tmp_path):
     path = write(tmp_path / "d", of, {0, 1, 2})
     own = sluice.Loader(path, batch_size=4, shuffle=True, on_bad_sample="replace", partners=["other_class"], classes=of, columns=columns(1))
     rows = list(rows_of(own, ["id0", "id1"]))
-    assert rows == []  # no class but 0 for the negatives of 1 either
+    assert rows == []  # the negatives of class 1 have no other class than 0
 
 
 def test_a_batch_of_buckets_stays_in_its_bucket_and_its_class(tmp_path):
-    """Anchors are replaced by pictures of their bucket and class, where there is one."""
+    """Anchors are replaced by images of their bucket and class, if one exists."""
     sizes = [(32, 32), (24, 40)]
     of, shapes = [], []
     for number in range(64):
@@ -103,7 +103,7 @@ def test_a_batch_of_buckets_stays_in_its_bucket_and_its_class(tmp_path):
         folder = tmp_path / f"c{own}"
         folder.mkdir(exist_ok=True)
         Image.fromarray(numpy.full((height, width, 3), number, "uint8")).save(folder / f"{number:03}.png")
-    order = sorted(range(64), key=lambda number: (of[number], number))  # as the folder has them
+    order = sorted(range(64), key=lambda number: (of[number], number))  # in the folder's order
     bad = [number for number in range(64) if number // 8 % 4 == 0]
     data = sluice.Dataset(tmp_path)
     loader = sluice.Loader(
@@ -139,7 +139,7 @@ def test_a_batch_of_buckets_stays_in_its_bucket_and_its_class(tmp_path):
 @pytest.mark.parametrize("spare", [0, 2])
 @pytest.mark.parametrize("bad_count", [1, 3, 4])
 def test_episodes_have_no_sample_twice(tmp_path, bad_count, spare):
-    """Brute force over which are bad: while a class has as many good samples as an episode wants of it."""
+    """Tries combinations of bad samples, while a class has at least as many good samples as an episode needs."""
     n, size = 8 - bad_count - spare, 8
     of = [number // size for number in range(3 * size)]
     for bad in itertools.islice(itertools.combinations(range(size), bad_count), spare, None, 31):
@@ -158,7 +158,7 @@ def test_episodes_have_no_sample_twice(tmp_path, bad_count, spare):
 
 
 def test_episodes_of_files_that_are_gone(tmp_path):
-    """What cannot be read is found out by another thread; and loaders that are closed, or go elsewhere, while rows wait for one another."""
+    """Another thread detects unreadable samples; also, loaders are closed, or change the epoch, while rows wait for one another."""
     of = [number // 10 for number in range(40)]
     for number, own in enumerate(of):
         (tmp_path / f"c{own}").mkdir(exist_ok=True)
@@ -209,7 +209,7 @@ def mixed(tmp_path, counts, weights, bad=()):
 @pytest.mark.parametrize("shuffle", [True, False, "block"])
 @pytest.mark.parametrize("counts, weights", [((200, 200), (1, 1)), ((300, 100), (3, 1)), ((100, 100, 200), (2, 1, 1))])
 def test_partners_of_a_mix_are_of_all_its_datasets(tmp_path, counts, weights, shuffle):
-    """In pairs as often as by chance; and each sample as often as it is in an epoch of the mix."""
+    """Pairs of equal datasets occur as often as by chance; each sample as often as in an epoch of the mix."""
     data = mixed(tmp_path, counts, weights)
     options = {"block_samples": 8, "window_blocks": 4} if shuffle == "block" else {}
     same = total = 0
@@ -232,7 +232,7 @@ def test_partners_of_a_mix_are_of_all_its_datasets(tmp_path, counts, weights, sh
 
 
 def test_substitutes_for_partners_follow_the_weights(tmp_path):
-    """One in two is bad: of those that come in instead a tenth is of the second dataset."""
+    """Every other sample is bad: a tenth of the substitutes come from the second dataset."""
     data = mixed(tmp_path, (400, 400), (9, 1), bad=range(0, 400, 2))
     of = []
     own = sluice.Loader(data, batch_size=20, shuffle=True, columns=columns(1), on_bad_sample="replace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures that a table lists; tables are made by Python's csv and json, pictures by Pillow."""
+"""Images listed by a table; tables are written by Python's csv and json, images by Pillow."""
 import csv
 import json
 import locale
@@ -91,7 +91,7 @@ SPACED = {
 
 @pytest.mark.parametrize("name", SPACED)
 def test_blanks_after_commas(pictures, name):
-    """As Python's csv reads them with skipinitialspace, without those at the end of what has no quotes."""
+    """Like Python's csv with skipinitialspace, and without trailing blanks of unquoted values."""
     head, lines = SPACED[name]
     path = pictures / ("a.tsv" if name == "tsv" else "a.csv")
     path.write_text("\n".join([head, *lines]) + "\n")
@@ -106,7 +106,7 @@ def test_blanks_after_commas(pictures, name):
 
 
 def test_blanks_around_numbers_alone(pictures):
-    """Where the names of columns have none."""
+    """If the names of columns have none."""
     (pictures / "a.csv").write_text('file_name,label,x,t,q\npics/0.png, 3, 1.5 , a,1\npics/1.png,4 , , b ," 2"\n')
     data = sluice.Dataset(pictures / "a.csv")
     assert [[sample[name] for name in ("label", "x", "t", "q")] for sample in data] == [[3, 1.5, " a", "1"], [4, None, " b ", " 2"]]
@@ -121,7 +121,7 @@ def test_tsv_and_json_lines(pictures):
 
 
 def test_as_pandas_writes_it(pictures):
-    """The numbers of rows have no name."""
+    """The column of row numbers has no name."""
     (pictures / "a.csv").write_text(",path,x\n0,pics/0.png,1.5\n1,pics/1.png,\n")
     data = sluice.Dataset(pictures / "a.csv")
     assert list(data.fields) == ["image", "x", "key"] and [sample["x"] for sample in data] == [1.5, None]
@@ -144,7 +144,7 @@ def types_of(path, **options):
 
 
 def test_what_is_no_number(pictures):
-    """Nothing loses digits on the way."""
+    """No digits are lost."""
     cells = ["9223372036854775808", "1 x", "0x10", "1,5", "1_0", "--1", "1e", "", "nan", "-inf", "1.", ".5", "+7", "True"]
     kinds = ["text"] * 7 + ["text", "float", "float", "float", "float", "int", "text"]
     for cell, kind in zip(cells, kinds):
@@ -223,7 +223,7 @@ def test_where_pictures_lie(pictures):
 
 
 def test_a_folder_with_metadata(pictures):
-    """As Hugging Face's ImageFolder has it; a metadata.csv that names no pictures is nobody's business."""
+    """As in Hugging Face's ImageFolder; a metadata.csv that names no images is ignored."""
     folder = pictures / "pics"
     write_csv(folder / "metadata.csv", [{"file_name": "3.png", "text": "three"}])
     data = sluice.Dataset(folder)
@@ -243,7 +243,7 @@ def test_a_folder_with_metadata(pictures):
 
 
 def write_list(path, rows):
-    """As im2rec.py writes it: the number, each label as a float, the path."""
+    """Writes a list like im2rec.py: the number, each label as a float, the path."""
     path.write_text("".join(f"{number}\t" + "".join(f"{x:f}\t" for x in labels) + f"{name}\n" for number, labels, name in rows), "utf-8")
     return path
 
@@ -270,7 +270,7 @@ def test_lists_of_boxes(pictures):
 
 
 def test_objects_of_json_lines(pictures):
-    """A structure of lists, as Hugging Face's folders of images have it; or boxes alone."""
+    """A structure of lists, as in Hugging Face's image folders; or boxes alone."""
     objects = [{"bbox": [[i, 2, 3, 4.5]] * i, "categories": [7] * i, "area": [13.5] * i} for i in range(3)]
     rows = [{"file_name": f"pics/{i}.png", "objects": each, "boxes": each["bbox"], "at": [[1, 2, 3, 4]]} for i, each in enumerate(objects)]
     data = sluice.Dataset(write_json(pictures / "metadata.jsonl", rows))
@@ -378,7 +378,7 @@ def test_what_is_called_image_is_the_picture(pictures):
 
 @pytest.fixture
 def decimal_comma(tmp_path, monkeypatch):
-    """A locale of a machine where 1.5 is written 1,5."""
+    """A locale in which 1.5 is written 1,5."""
     made = tmp_path / "locales"
     made.mkdir()
     try:
@@ -410,7 +410,7 @@ def test_the_same_table_is_the_same_dataset(pictures):
 
 
 def test_training(pictures):
-    """The same batches as of class folders with the same pictures; resumed; packed."""
+    """Batches equal those of class folders with the same images; resumed; packed."""
     rows = []
     for number in range(24):
         folder = pictures / "photos" / f"c{number // 8}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebDataset's tars, made by Python's tarfile, GNU tar and bsdtar, against a reader written from its rules."""
+"""WebDataset's tars, made by Python's tarfile, GNU tar and bsdtar, compared with a reader written from its rules."""
 import io
 import json
 import os
@@ -34,19 +34,19 @@ def jpeg(number=0, size=(20, 16)):
 
 
 def contents(archive, member):
-    """None: of no file. Links have those of their targets, as far as tarfile finds them."""
+    """Returns a member's bytes; None if it is not a file. Links have the bytes of their targets, as far as tarfile finds them."""
     if not member.isreg() and not member.islnk() and not member.issym():
         return None
     if member.linkname == member.name:
         return None
     try:
         return archive.extractfile(member).read()
-    except (KeyError, AttributeError):  # no target, or one that is no file
+    except (KeyError, AttributeError):  # no target, or a target that is not a file
         return None
 
 
 def model(path):
-    """[(key, {extension: bytes})]: WebDataset's group_by_keys, of the members that tarfile finds."""
+    """Returns [(key, {extension: bytes})]: WebDataset's group_by_keys over the members that tarfile finds."""
     samples = []
     packed = pathlib.Path(path).read_bytes()[:2] == b"\x1f\x8b" or pathlib.Path(path).read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
     with tarfile.open(path, errors="surrogateescape") as archive:
@@ -94,7 +94,7 @@ def without_missing(sample):
 
 
 def check(paths, *given):
-    """The dataset holds what the model finds, without and with an index that is kept."""
+    """Checks that the dataset equals the model, without and with a cached index."""
     paths = [paths] if not isinstance(paths, list) else paths
     wanted = [without_missing(sample) for sample in expected(paths)]
     for _ in range(2):
@@ -260,7 +260,7 @@ def test_what_is_left_out_is_counted(tmp_path, cache):
         add(archive, "sub/._a.jpg", b"x")
         add(archive, "README", b"x")
         add(archive, "__m__/a.jpg", b"x")
-    for _ in range(2):  # walked, and then by the index that is kept
+    for _ in range(2):  # walked, and then read through the cached index
         with pytest.warns(UserWarning, match="3 left out: images that are links to files that are not in the tar archive, the first a.tar: l0.jpg"):
             data = sluice.Dataset(tmp_path / "a.tar")
         assert len(data) == 200 and list(data.fields) == ["label", "key"]
@@ -278,7 +278,7 @@ def test_what_is_left_out_is_counted(tmp_path, cache):
 
 
 def test_system_files_are_left_out(tmp_path):
-    """In folders of any depth; a hidden folder that the archive was made in stays."""
+    """In folders of any depth; a hidden folder that contains the whole archive stays."""
     system = [".ipynb_checkpoints/a-checkpoint.cls", "x/@eaDir/a.cls", "./__MACOSX/x/a.cls", "x/.git/a.cls", "CVS/a.cls", "x/Thumbs.db"]
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for number in range(3):
@@ -304,7 +304,7 @@ def test_links_in_compressed_archives_are_counted(tmp_path):
 
 
 def test_hard_links_are_of_the_member_before(tmp_path):
-    with tarfile.open(tmp_path / "a.tar", "w") as archive:  # appended to: a name twice
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:  # appended to: a repeated name
         add(archive, "x/a.txt", b"old")
         link(archive, "b.txt", "x/a.txt")
         link(archive, "c.txt", "x/a.txt", tarfile.SYMTYPE)
@@ -348,7 +348,7 @@ def test_pictures_of_several_kinds(tmp_path):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_whatever_comes(tmp_path, seed):
-    """Archives by chance: names, sizes, kinds, formats."""
+    """Random archives: names, sizes, kinds, formats."""
     chance = random.Random(seed)
     paths = []
     for number in range(3):
@@ -443,7 +443,7 @@ def test_training(tmp_path):
     assert [sample["key"] for sample in packed] == [path.stem for path in photos]
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def test_cut_short_anywhere(tmp_path):
@@ -456,7 +456,7 @@ def test_cut_short_anywhere(tmp_path):
             sluice.Dataset(path)
         assert caught.value.file == str(path) and 0 <= caught.value.offset <= size
     path.write_bytes(whole[: end // 512 * 512 + 512])
-    assert len(sluice.Dataset(path)) == 2  # one block of zeros is mark enough
+    assert len(sluice.Dataset(path)) == 2  # one block of zeros is a sufficient end
 
 
 def test_damaged_headers(tmp_path):
@@ -544,7 +544,7 @@ def test_archives_that_change(tmp_path):
     before = path.read_bytes()
     write(path, [(name.replace("000", "100"), content[:-1] + b"0") for name, content in usual(4)])
     assert path.stat().st_size == len(before)
-    assert sluice.Dataset(path)[0]["key"] == "1000"  # another time of change
+    assert sluice.Dataset(path)[0]["key"] == "1000"  # another modification time
     write(path, [("0.txt", b"x" * 700), *usual(3)])
     assert path.stat().st_size == len(before)
     data = sluice.Dataset(path)
@@ -552,7 +552,7 @@ def test_archives_that_change(tmp_path):
     write(path, [("0.txt", b"x" * 1700), *usual(3)])
     with pytest.raises(sluice.IOError, match="changed since it was opened"):
         data[1]
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # nothing but the bytes tells
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # only the bytes differ
     for number in range(1, 4):
         with pytest.raises(sluice.CorruptError, match="was modified|checksum"):
             data[number]
@@ -573,7 +573,7 @@ def test_indexes_that_are_kept(tmp_path, cache, monkeypatch):
     for wrong in (b"", good[:40], good[:-1], good + b"x", b"X" + good[1:], bytes(len(good)), good[:-9] + b"\1" + good[-8:]):
         index.write_bytes(wrong)
         assert [sample["key"] for sample in sluice.Dataset(path)] == wanted
-        assert index.read_bytes() == good  # made anew
+        assert index.read_bytes() == good  # rebuilt
     index.unlink()
     beside = pathlib.Path(str(path) + ".sluice-index")
     beside.write_bytes(good)
@@ -589,7 +589,7 @@ def test_indexes_that_are_kept(tmp_path, cache, monkeypatch):
 
 
 def flip(path, at, keep_times=True):
-    """Another bit at `at`, in place."""
+    """Flips a bit at `at`, in place."""
     times = path.stat()
     with open(path, "r+b") as file:
         file.seek(at)
@@ -602,7 +602,7 @@ def flip(path, at, keep_times=True):
 
 @pytest.mark.parametrize("how", ["written to", "replaced"])
 def test_indexes_of_files_that_were_changed(tmp_path, cache, how):
-    """With size and time kept: the index is not taken for that of the other file."""
+    """With size and time kept: the index is not mistaken for that of the other file."""
     path = write(tmp_path / "a.tar", [("0.bin", bytes(100_000)), ("1.txt", b"one"), ("2.txt", b"two")])
     assert len(sluice.Dataset(path)) == 3
     (index,) = cache.iterdir()
@@ -612,7 +612,7 @@ def test_indexes_of_files_that_were_changed(tmp_path, cache, how):
         os.rename(tmp_path / "copy", path)
     flip(path, 50_000 + 1024)
     assert len(sluice.Dataset(path)) == 3
-    assert index.read_bytes() != kept  # made anew
+    assert index.read_bytes() != kept  # rebuilt
 
 
 def test_an_index_that_travels_with_its_archive(tmp_path, cache):
@@ -626,9 +626,9 @@ def test_an_index_that_travels_with_its_archive(tmp_path, cache):
     shutil.rmtree(cache)
     assert len(sluice.Dataset(copy)) == 2 and not cache.exists()
     size = path.stat().st_size
-    for at in (600, size // 2, size - 1):  # where its bytes are looked at
+    for at in (600, size // 2, size - 1):  # positions whose bytes are checked
         flip(copy, at)
-        if at < size - 1:  # else the archive goes on behind its end
+        if at < size - 1:  # otherwise the archive continues after its end
             assert len(sluice.Dataset(copy)) == 2
             shutil.rmtree(cache)  # it was walked
         else:
@@ -658,7 +658,7 @@ def test_an_index_that_others_can_write_is_no_index(tmp_path, cache):
 
 
 def write_wds2idx(path, members):
-    """As DALI's wds2idx 1.2 writes it."""
+    """Writes an index like DALI's wds2idx 1.2."""
     groups = []
     with tarfile.open(path) as archive:
         for member in archive:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compressed tars, made by gzip, zstd, GNU tar, bsdtar and Python: packed, they are what the plain ones are."""
+"""Compressed tars, made by gzip, zstd, GNU tar, bsdtar and Python: packing them gives the same result as packing plain ones."""
 import gzip
 import os
 import pathlib
@@ -35,7 +35,7 @@ def chunks_of(data, count):
 
 
 def members(data):
-    """As pigz and bgzip make them: members one behind the other, with an empty one at the end."""
+    """Returns gzip members as pigz and bgzip make them: one after the other, with an empty one at the end."""
     return b"".join(gzip.compress(part, 6) for part in chunks_of(data, 7)) + gzip.compress(b"")
 
 
@@ -63,7 +63,7 @@ def packed(tmp_path, source, name="packed", **options):
 
 
 def check(tmp_path, paths, plain):
-    """Every value, in the order of the archives, with an index and without, whatever the number of threads."""
+    """Checks every value, in the order of the archives, with an index and without, regardless of the number of threads."""
     wanted = [without_missing(sample) for sample in expected([str(path) for path in plain])]
     for workers in (1, 7):
         data = sluice.Dataset(paths)
@@ -75,7 +75,7 @@ def check(tmp_path, paths, plain):
 
 
 def many(tmp_path, count=30, name="plain.tar"):
-    """Samples of some bytes to some 100 kB, a few of which compress well."""
+    """Writes samples of some bytes to some 100 kB; a few compress well."""
     chance = random.Random(count)
 
     def all_of():
@@ -135,7 +135,7 @@ def test_folders_and_ranges_of_all_kinds(tmp_path):
 
 
 def test_names_over_boundaries(tmp_path):
-    """Long names (GNU's and pax) where the walk's windows and the stream's chunks end."""
+    """Long names (GNU's and pax) at the boundaries of the walk's windows and the stream's chunks."""
     for format in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
         names = [("n" * 200 + f"/{'x' * (number * 37 % 3000)}{number:03}.txt", b"t" * (number * 1021 % 70000)) for number in range(60)]
         plain = write(tmp_path / "plain.tar", names, format=format)
@@ -187,7 +187,7 @@ def test_cut_short_anywhere(tmp_path):
                 data = sluice.Dataset(path)
             except (sluice.CorruptError, sluice.InvalidError) as error:
                 assert error.file == str(path)
-            else:  # between two frames, behind the archive's mark: nobody can tell
+            else:  # between two frames, after the archive's end mark: undetectable
                 assert suffix == ".tzst" and len(data) == 2 and size > len(whole) * 0.8
         path.write_bytes(whole)
         assert len(sluice.Dataset(path)) == 2
@@ -221,7 +221,7 @@ def test_damaged(tmp_path):
 
 
 def test_claims_and_zeros_without_end(tmp_path):
-    """A member of nearly 4 EiB, and 200 MB of zeros in 200 kB, in front and behind."""
+    """A member of nearly 4 EiB, and 200 MB of zeros in 200 kB, before and after the samples."""
     path = tmp_path / "a.tar.gz"
     for name, kind, words in (
         ("no sample's", sluice.CorruptError, "truncated"),
@@ -243,7 +243,7 @@ def test_claims_and_zeros_without_end(tmp_path):
 
 
 def memory():
-    """The most that this process had."""
+    """Returns the peak memory of this process."""
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) << 10
@@ -269,7 +269,7 @@ def test_changed_after_it_was_opened(tmp_path):
 
 
 def keep_index(path, cache):
-    """Puts the index beside the file, where it counts for whatever has its size, its time and its ends."""
+    """Moves the index beside the file, where it applies to any file with the same size, time and ends."""
     assert len(sluice.Dataset(path)) > 0
     (index,) = cache.iterdir()
     shutil.copy(index, str(path) + ".sluice-index")
@@ -277,7 +277,7 @@ def keep_index(path, cache):
 
 
 def replace(path, content):
-    """In place, with the times kept: as bytes rot."""
+    """Replaces a file in place and keeps its times, like bit rot."""
     times = path.stat()
     path.write_bytes(content)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -296,7 +296,7 @@ ROTTING = {".tar.gz": gzip.compress, ".stored.tar.gz": KINDS[".stored.tar.gz"], 
 
 @pytest.mark.parametrize("suffix", ROTTING)
 def test_rot_behind_a_kept_index(tmp_path, cache, suffix):
-    """Whoever reads a sample of such a file reads it to its end: what is wrong is wrong with all of it."""
+    """Reading a sample of such a file reads the file to its end, so damage anywhere affects all of it."""
     if suffix == ".tar.zst" and shutil.which("zstd") is None:
         pytest.skip("no zstd to make checksums with")
     path = tmp_path / ("a" + suffix)
@@ -332,7 +332,7 @@ def test_an_index_of_another_time(tmp_path, cache):
     kept = list(cache.iterdir())
     assert len(kept) == 1 and kept[0].name.startswith("a.tar.gz")
     assert len(sluice.Dataset(path)) == 5
-    # the same bytes, not compressed, where an index of a compressed one is kept
+    # the same bytes uncompressed, beside a cached index of the compressed file
     path.write_bytes(gzip.compress(write(tmp_path / "plain.tar", usual(6)).read_bytes()))
     assert len(sluice.Dataset(path)) == 6
     shutil.copy(tmp_path / "plain.tar", path)
@@ -340,7 +340,7 @@ def test_an_index_of_another_time(tmp_path, cache):
 
 
 def test_resumed(tmp_path):
-    """Stopped in the middle, and gone on with: the shards are the same."""
+    """Stopped in the middle and resumed, packing writes the same shards."""
     plain = many(tmp_path, 120)
     path = tmp_path / "a.tar.gz"
     path.write_bytes(gzip.compress(plain.read_bytes(), 1))

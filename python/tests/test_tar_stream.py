@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training from compressed tars as they are: the order against a model of it, the bytes against Python's tarfile."""
+"""Training directly from compressed tars: the order compared with a model, the bytes with Python's tarfile."""
 import gzip
 import io
 import os
@@ -31,7 +31,7 @@ def cache(tmp_path_factory, monkeypatch):
 
 
 class Shards:
-    """Tars in a folder, sample n of all with n as its label."""
+    """Tars in a folder; each sample's label is its number over all tars."""
 
     def __init__(self, folder, counts, kinds=(".tar.gz",), seed=0, sizes=lambda chance: chance.randrange(3000), letters=256):
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def load(data, batch=16, shuffle="shards", room=9000, **options):
 
 
 def rows(loader, masked=False):
-    """[(label, bytes)] of an epoch, with None for rows that are masked, unless these are wanted, too."""
+    """Returns [(label, bytes)] of an epoch; masked rows are None, unless `masked`."""
     found = []
     for batch in loader:
         ends, whole = (batch["bin.offsets"].tolist(), bytes(batch["bin"])) if "bin.offsets" in batch else (None, None)
@@ -91,7 +91,7 @@ OPEN = sluice.loader._sluice.Loader
 
 
 def ends_with(monkeypatch, epoch):
-    """Loaders do not read ahead into the next one: it can be counted what they did, and they do a third of it."""
+    """Keeps loaders from reading ahead into the next epoch: their work can then be counted, and is a third of the usual."""
     monkeypatch.setattr(sluice.loader._sluice, "Loader", lambda data, options, *rest: OPEN(data, options | {"end_epoch": epoch + 1}, *rest))
 
 
@@ -104,7 +104,7 @@ WORLDS, LASTS = (1, 2, 3, 11), ("drop", "pad", "short")
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("last", LASTS)
 def test_the_order_is_the_models(some, monkeypatch, world, last):
-    """Every sample once over all ranks, also of more ranks than files, and where the model has it."""
+    """Every sample appears once over all ranks, also with more ranks than files, at the model's position."""
     data = sluice.Dataset(some.folder)
     sizes = ((16, 16, 1024, 256 << 20), (7, 3, 5, 256 << 20), (32, 1, 1, 1 << 20), (10, 16, 1024, 1 << 20))
     for batch, block, window, room in sizes[(WORLDS.index(world) + LASTS.index(last)) % 2 :: 2]:  # each with each world and each last
@@ -137,7 +137,7 @@ def test_bytes_are_tarfiles(some):
 
 
 def test_in_order_as_plain_ones(some, tmp_path):
-    """Without a shuffle each rank has what it has of the same archives where they are not compressed."""
+    """Without a shuffle, each rank has the same rows as from the same archives uncompressed."""
     plain = Shards(tmp_path / "plain", (100, 37, 250, 1, 64, 9, 80), (".tar",))
     assert plain.bytes == some.bytes
     for rank, world in ((0, 1), (1, 2), (2, 3)):
@@ -150,7 +150,7 @@ def test_in_order_as_plain_ones(some, tmp_path):
 
 
 def test_round_and_round(tmp_path):
-    """A last batch of samples that come again and again, out of one file."""
+    """A last batch of samples that repeat several times, from one file."""
     made = Shards(tmp_path / "few", (5,))
     with load(made.folder, 17, False, last_batch="repeat") as loader:
         for _ in range(2):
@@ -159,7 +159,7 @@ def test_round_and_round(tmp_path):
 
 
 def test_the_order_of_plain_files(tmp_path):
-    """Any files whose samples are known beforehand can be read so, too, and mixed with compressed ones."""
+    """Files whose samples are known in advance can also be read in this order, and be mixed with compressed ones."""
     counts = (30, 50, 7, 120)
     for kinds in ((".tar",), (".tar", ".tar.gz", ".tar.zst")):
         made = Shards(tmp_path / f"{len(kinds)}", counts, kinds)
@@ -208,7 +208,7 @@ def test_states_that_fit(some):
             return loader.state_dict()
 
     with load(some.folder, 10, seed=3, rank=1, world_size=2) as loader:
-        loader.load_state_dict(state())  # nothing is dropped: another batch_size is fine
+        loader.load_state_dict(state())  # no sample is dropped: another batch_size is fine
         assert labels(loader) == some.order(seed=3, world=2).rows(0, 1)[16:]
         for options, why in (({"rank": 0, "world_size": 3}, "world_size"), ({"last_batch": "drop"}, "batch_size"), ({"seed": 4}, "seed"),
                              ({"shuffle": False}, "shuffle"), ({"block_samples": 3}, "shuffle"), ({"window_bytes": 1 << 21}, "window_bytes")):  # fmt: skip
@@ -219,7 +219,7 @@ def test_states_that_fit(some):
         assert labels(loader) == some.order(seed=3, world=2, batch=16, last="drop").rows(0, 1)[16:]
 
 
-# ---- how it is read ----
+# ---- reading ----
 
 
 def test_each_byte_comes_out_once(some, tmp_path, monkeypatch):
@@ -235,7 +235,7 @@ def test_each_byte_comes_out_once(some, tmp_path, monkeypatch):
 
 
 def test_ranks_share_the_work(some, monkeypatch):
-    """What a rank passes over are the files at the ends of its share, and no others."""
+    """A rank unpacks nothing in vain except in the files at the ends of its share."""
     ends_with(monkeypatch, 0)
     for world in (2, 3):
         unpacked = 0
@@ -260,7 +260,7 @@ def test_a_thousand_small_ones(tmp_path):
 
 
 def test_sizes_of_all_kinds(tmp_path):
-    """Samples of nothing, and some as large as the window, in a buffer that has room for one window."""
+    """Empty samples, and some as large as the window, in a buffer that holds one window."""
     sizes = lambda chance: chance.choice([0, 0, 10, 500, 16000, 20000, 70000, 390000])  # noqa: E731
     data = Shards(tmp_path / "sizes", (90, 150, 20, 1, 60), seed=4, sizes=sizes)
     for room in (1 << 20, 3 << 20):
@@ -288,7 +288,7 @@ def test_the_memory_is_bounded(some):
     with load(some.folder, window_bytes=8 << 20) as loader:
         small = loader.stats()["memory_bytes"]
         rows(loader)
-        assert loader.stats()["memory_bytes"] == small < 192 << 20  # with room for zstd's windows
+        assert loader.stats()["memory_bytes"] == small < 192 << 20  # includes zstd's windows
     with pytest.raises(sluice.InvalidError, match="read_buffer_bytes.* window_bytes"):
         load(some.folder, read_buffer_bytes=8 << 20)
     with pytest.raises(sluice.Error, match="window_bytes"):
@@ -301,7 +301,7 @@ def test_the_memory_is_bounded(some):
         load(some.folder, window_bytes=1000)
 
 
-# ---- beginning, breaking off, ending ----
+# ---- beginning, interrupting, ending ----
 
 
 def threads():
@@ -309,7 +309,7 @@ def threads():
 
 
 def are_threads(expected):
-    """A thread that was joined may be in /proc for a moment longer."""
+    """True if these threads run. A thread that was joined may be in /proc for a moment longer."""
     for _ in range(12000):
         if threads() == expected:
             return True
@@ -338,7 +338,7 @@ def test_break_off(some):
 
 
 def test_break_off_what_takes_long(tmp_path):
-    """Within a file of zeros without end, nearly: nobody waits for what is passed over."""
+    """Inside a file of almost endless zeros: closing does not wait for skipped data."""
     path = tmp_path / "long.tar.gz"
     header = tarfile.TarInfo("no-sample")
     header.size = 1 << 30
@@ -355,7 +355,7 @@ def test_break_off_what_takes_long(tmp_path):
     closed = time.process_time() - begin
     begin = time.process_time()
     with load(data, 1, False, columns={"label": C.Number()}, stall_warn=1, stall_fail=1) as loader:
-        assert labels(loader) == [1, 1]  # which takes longer than a read may, and gets on
+        assert labels(loader) == [1, 1]  # takes longer than a read may, but makes progress
         assert loader.stats()["reads_stalled"] == 0
     assert closed < (time.process_time() - begin) / 2
 
@@ -367,11 +367,11 @@ def test_epochs_follow_one_another(some):
         assert loader.stats()["unpack_restarts"] == 0
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def damaged(tmp_path, cache, at, kind):
-    """Three shards, the second with a flipped bit, behind an index that does not know of it."""
+    """Three shards, the second with a flipped bit, and an index that does not reveal it."""
     made = Shards(tmp_path / "bad", (40, 60, 30), (kind,), seed=8, sizes=lambda chance: chance.randrange(4000, 9000), letters=64)
     for path in made.paths:
         keep_index(path, cache)
@@ -383,7 +383,7 @@ def damaged(tmp_path, cache, at, kind):
 
 
 def is_inflated(content):
-    """Whether only the checksum tells that something is wrong."""
+    """True if only the checksum reveals the damage."""
     try:
         return zlib.decompressobj(-15).decompress(content[10:]) is not None
     except zlib.error:
@@ -393,7 +393,7 @@ def is_inflated(content):
 @pytest.mark.parametrize("shuffle", ("shards", False))
 @pytest.mark.parametrize("kind", (".tar.gz", ".stored.tar.gz"))
 def test_rot(tmp_path, cache, shuffle, kind):
-    """From the damage on all samples of the file are bad; where only its checksum tells, the last one says so."""
+    """All samples after the damage are bad; if only the file's checksum reveals it, the last sample is."""
     made, data = damaged(tmp_path, cache, 100_000, kind)
     at_its_end = kind == ".stored.tar.gz"
     list_of_bad = tmp_path / "bad.tsv"
@@ -419,7 +419,7 @@ def test_rot(tmp_path, cache, shuffle, kind):
 
 @pytest.mark.parametrize("shuffle", ("shards", False))
 def test_replaced(tmp_path, cache, shuffle):
-    """By samples at the front of some file, as the model says; a bad one of these by the next."""
+    """Bad samples are replaced by samples at the front of some file, as in the model; a bad one of these by the next."""
     made, data = damaged(tmp_path, cache, 5000, ".tar.gz")
     order = made.order()
     with load(data, 10, False, on_bad_sample="mask") as loader:
@@ -475,7 +475,7 @@ def test_samples_that_are_too_large(tmp_path):
         assert sorted(n for n, _ in good) == [n for n, data in enumerate(made.bytes) if len(data) < 20000]
 
 
-# ---- datasets over datasets, and what is refused ----
+# ---- datasets over datasets, and errors ----
 
 
 def test_choices_of_samples(some):
@@ -503,7 +503,7 @@ def test_joined(some, tmp_path):
 
 
 def test_beside_shards_of_our_own(some, tmp_path):
-    """Where samples have to be looked up they are, when the loader is opened."""
+    """Samples that need an index lookup are looked up when the loader is opened."""
     made = Shards(tmp_path / "plain", (700, 20), (".tar",), seed=3)
     sluice.pack(made.folder, tmp_path / "packed", progress=False, keep_order=True)
     joined = sluice.Dataset(some.folder) + sluice.Dataset(tmp_path / "packed")
@@ -534,7 +534,7 @@ def test_what_is_refused(some, tmp_path):
 
 
 def test_pictures(tmp_path):
-    """As they are from the plain archive: pixels, crops and flips."""
+    """They equal those of the plain archive: pixels, crops and flips."""
     (tmp_path / "a").mkdir()
     with tarfile.open(tmp_path / "a" / "a.tar", "w") as archive:
         for number in range(50):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.torch.targets: what torchvision's detection models take, of ragged and of padded columns."""
+"""sluice.torch.targets: the arguments of torchvision's detection models, from ragged and from padded columns."""
 import io
 
 import numpy
@@ -87,7 +87,7 @@ def test_rows_of_unequal_lengths_are_refused(tmp_path):
 
 
 def test_keypoints_are_of_points(tmp_path):
-    """As Keypoint R-CNN wants them."""
+    """In the form that Keypoint R-CNN takes."""
     boxes = numpy.array([[0, 0, 30, 30], [1, 1, 9, 9]], "float32")
     points = numpy.arange(12, dtype="float32").reshape(2, 6)
     none = {"boxes": boxes[:0], "keypoints": points[:0]}

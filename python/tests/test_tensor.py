@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors, and the protocols by which others take them."""
+"""Tensors, and the protocols by which other libraries import them."""
 import ctypes
 import gc
 import pickle
@@ -170,7 +170,7 @@ def test_a_tensor_outlives_all(data, crop):
 
 
 def test_orders_of_letting_go(data, crop):
-    """Batch, tensor, export, loader: in each order, the slot is whole until the last is gone."""
+    """Batch, tensor, export, loader: released in each order, the slot stays intact until the last one is gone."""
     import itertools
 
     for order in itertools.permutations(range(4)):
@@ -187,7 +187,7 @@ def test_orders_of_letting_go(data, crop):
 
 
 def test_a_deleter_on_a_foreign_thread(loader, batch):
-    """Without the GIL: called by ctypes, which lets go of it."""
+    """Without the GIL: called through ctypes, which releases it."""
     capsule = batch["image"].__dlpack__()
     pointer = pointer_of(capsule)
     rename = ctypes.pythonapi.PyCapsule_SetName
@@ -221,7 +221,7 @@ def test_types_cannot_be_made_or_derived_from():
 
 
 def test_numbers(data):
-    """A tensor of one element is a number, and no other is."""
+    """A tensor of one element converts to a number, and no other does."""
     one = next(iter(sluice.Loader(data, batch_size=1, transform=T.RandomResizedCrop(16))))
     label, image = one["label"], one["image"]
     assert int(label) == label.item() == label[0] == float(label) == label.numpy()[0] and [10, 20, 30][label] in (10, 20, 30)
@@ -279,7 +279,7 @@ def test_a_batch_that_is_released_while_it_is_asked(data):
     loader = sluice.Loader(data, batch_size=8, transform=[T.RandomResizedCrop(8), T.Python(lambda a: (box[0].release(), a)[1])])
     for use in (lambda batch: batch.asked(), lambda batch: batch["image"]):
         iter(loader)
-        batch = loader._handle.next(loader._convert)  # what sluice.Batch stands on
+        batch = loader._handle.next(loader._convert)  # the batch that sluice.Batch wraps
         box[:] = [batch]
         use(batch)
         with pytest.raises(sluice.StateError, match="released"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFRecords of tf.train.Example, made by a writer of the tests' own (tfrecords.py) and by protobuf."""
+"""TFRecords of tf.train.Example, written by the tests' own writer (tfrecords.py) and by protobuf."""
 import io
 import math
 import os
@@ -31,19 +31,19 @@ def jpeg(number=0, size=(20, 16)):
 
 
 def plain(value):
-    """As it was given to the writer: a tensor as a list."""
+    """Returns the value as the writer received it: a tensor as a list."""
     return value.tolist() if isinstance(value, memoryview) else value
 
 
 def check(source, samples, names=None, **options):
-    """The dataset holds the samples, with and without an index that is kept. `names`: of fields, by key."""
+    """Checks that the dataset holds the samples, with and without a cached index. `names`: of fields, by key."""
     for _ in range(2):
         data = sluice.Dataset(source, **options)
         assert data.format == "tfrecord" and len(data) == len(samples)
         for found, wanted in zip(data, samples):
             wanted = {(names or {}).get(key, key): value for key, value in wanted.items() if value is not None}
             for name in data.fields:
-                assert (plain(found[name]) or None) == (wanted.get(name) or None), name  # empty or not there: the same
+                assert (plain(found[name]) or None) == (wanted.get(name) or None), name  # empty and missing are the same
     return data
 
 
@@ -105,7 +105,7 @@ def test_numbers(tmp_path):
 
 
 def test_by_protobuf(tmp_path):
-    """What another implementation writes: maps in any order, its own choices of encoding."""
+    """Written by another implementation: maps in any order, its own choices of encoding."""
     descriptor_pb2 = pytest.importorskip("google.protobuf.descriptor_pb2", reason="there is no protobuf for Python here")
     from google.protobuf import descriptor_pool, message_factory
 
@@ -272,7 +272,7 @@ def test_packing_whatever_there_is(tmp_path):
         assert {name: plain(value) for name, value in before.items()} == {name: plain(value) for name, value in after.items()}
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def test_cut_short_anywhere(tmp_path):
@@ -285,7 +285,7 @@ def test_cut_short_anywhere(tmp_path):
             with pytest.raises(sluice.InvalidError, match="empty"):
                 sluice.Dataset(path)
         elif size in ends:
-            assert len(sluice.Dataset(path)) == size // (len(whole) // 3)  # nothing in a TFRecord tells
+            assert len(sluice.Dataset(path)) == size // (len(whole) // 3)  # nothing in a TFRecord marks its end
         else:
             with pytest.raises(sluice.CorruptError, match="truncated") as caught:
                 sluice.Dataset(path)
@@ -366,7 +366,7 @@ def test_samples_that_are_bad_alone(tmp_path):
     data = sluice.Dataset(paths, fields=fields)
     for number, (_, words) in enumerate(bad):
         if words is None:
-            assert data[3]["label"] is None and len(data[3]["list"]) == 0  # an Example of nothing
+            assert data[3]["label"] is None and len(data[3]["list"]) == 0  # an empty Example
             continue
         with pytest.raises(sluice.CorruptError, match=words) as caught:
             data[3 + 7 * number]
@@ -383,7 +383,7 @@ def test_files_that_change(tmp_path):
     size = path.stat().st_size
     before = data.fingerprint
     tf.write(path, [{"label": 10 + number, "text": "bbbb"} for number in range(4)])
-    assert path.stat().st_size == size and sluice.Dataset(path)[1]["label"] == 11  # another time of change
+    assert path.stat().st_size == size and sluice.Dataset(path)[1]["label"] == 11  # another modification time
     assert data[1]["text"] == "bbbb"  # every record has its checksum
     tf.write(path, [{"label": 1, "text": "a" * 7}, {"label": 1, "text": "a"}, *[{"label": 5, "text": "aaaa"}] * 2])
     assert path.stat().st_size == size
@@ -408,7 +408,7 @@ def test_indexes_that_are_kept(tmp_path, cache):
     for wrong in (b"", good[:40], good[:-1], good + b"x", bytes(len(good)), good[:44] + b"\0" + good[45:]):
         index.write_bytes(wrong)
         assert [sample["label"] for sample in sluice.Dataset(path)] == [0, 1, 2, 3]
-        assert index.read_bytes() == good  # made anew
+        assert index.read_bytes() == good  # rebuilt
     index.unlink()
     pathlib.Path(str(path) + ".sluice-index").write_bytes(good)
     assert len(sluice.Dataset(path)) == 4 and not list(cache.iterdir())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TFRecords of tf.train.SequenceExample: what their feature_lists are as fields, by a writer of the tests' own (tfrecords.py)."""
+"""TFRecords of tf.train.SequenceExample: feature_lists as fields, written by the tests' own writer (tfrecords.py)."""
 import io
 import json
 import struct
@@ -23,7 +23,7 @@ def picture(number, kind="JPEG"):
 
 
 def write(path, samples):
-    """`samples`: (context, lists) of each."""
+    """Writes records. `samples`: (context, lists) of each."""
     return tf.write(path, [sample if isinstance(sample, bytes) else tf.sequence_example(*sample) for sample in samples])
 
 
@@ -36,7 +36,7 @@ def kinds(data):
 
 
 def lists_only(entries):
-    """A message whose feature_lists are these bytes."""
+    """Returns a message whose feature_lists are these bytes."""
     return tf.field(2, entries)
 
 
@@ -45,7 +45,7 @@ def entry(key, steps):
 
 
 def test_numbers(tmp_path):
-    """One value a step, several, packed and not; lists of another length in each sample, empty ones, and none."""
+    """One value per step, several, packed and not; lists of another length in each sample, empty ones, and missing ones."""
     big = [2**63 - 1, -(2**63), -1, 0, 300]
     samples = [
         ({"label": n, "caption": "a"}, {"ids": [big[(n + i) % 5] for i in range(n)], "box": [[0.5, i / 4, -1.0, float(n)] for i in range(2 * n)],
@@ -60,7 +60,7 @@ def test_numbers(tmp_path):
     for (context, lists), found in zip(samples, data):
         assert found["label"] == context["label"]
         for key in ("ids", "box", "loose", "one"):
-            steps = lists.get(key, [])  # one that is missing is one of no steps
+            steps = lists.get(key, [])  # a missing list has no steps
             wanted = [step[0] for step in steps] if key == "one" else [list(step) if isinstance(step, list) else step for step in steps]
             assert plain(found[key]) == wanted, key
     assert len(data[0]["box"]) == 0 and data[3]["box"].shape == (6, 4) and data[4]["ids"].tolist() == big[4:] + big[:3]
@@ -76,7 +76,7 @@ def test_numbers(tmp_path):
 
 
 def test_pictures(tmp_path):
-    """Each place of the longest list is a field."""
+    """Each position of the longest list is a field."""
     frames = [[picture(10 * n + i, "PNG" if i % 2 else "JPEG") for i in range(length)] for n, length in enumerate((3, 0, 2, 12))]
     samples = [({"label": n}, {"video/frames": list_, "times": list(range(len(list_)))}) for n, list_ in enumerate(frames)]
     path = write(tmp_path / "a.tfrecord", samples)
@@ -104,7 +104,7 @@ def test_pictures(tmp_path):
 
 def test_longer_lists_than_looked_at(tmp_path):
     samples = [({"label": 1}, {"frames": [picture(n)] * 2}) for n in range(200)]
-    samples[4] = ({"label": 1}, {"frames": [picture(4)] * 3})  # which is none of the 64
+    samples[4] = ({"label": 1}, {"frames": [picture(4)] * 3})  # not one of the 64 sampled
     path = write(tmp_path / "a.tfrecord", samples)
     data = sluice.Dataset(path)
     assert list(data.fields) == ["frames.0", "frames.1", "label"] and data[3]["frames.1"] == picture(3)
@@ -112,7 +112,7 @@ def test_longer_lists_than_looked_at(tmp_path):
         data[4]
     assert caught.value.sample == 4
     columns = {"frames.0": sluice.columns.Image(transform=sluice.transforms.RandomResizedCrop(8))}
-    assert sum(batch["frames.0"].numpy().shape[0] for batch in sluice.Loader(data, batch_size=50, columns=columns)) == 200  # the first has it
+    assert sum(batch["frames.0"].numpy().shape[0] for batch in sluice.Loader(data, batch_size=50, columns=columns)) == 200  # from sample 0
     assert sluice.Dataset(path, fields={"x": "frames.2"})[4]["x"] == picture(4)
 
 
@@ -142,11 +142,11 @@ def test_texts(tmp_path):
 
 
 def test_bytes_of_one_size(tmp_path):
-    """As YouTube-8M has its frames: one row of a tensor each."""
+    """As YouTube-8M stores its frames: one row of a tensor each."""
     rows = [[bytes((7 * n + i + k) % 251 + 1 | 0x80 for k in range(6)) for i in range(n + 1)] for n in range(4)]
     path = write(tmp_path / "a.tfrecord", [({"id": f"v{n}"}, {"rgb": list_, "odd": [b"\xff" * (i + 1) for i in range(n)]}) for n, list_ in enumerate(rows)])
     data = sluice.Dataset(path)
-    assert kinds(data) == {"id": ("text", "uint8", (0,)), "rgb": ("tensor", "uint8", (0, 6))}  # of several sizes: left out
+    assert kinds(data) == {"id": ("text", "uint8", (0,)), "rgb": ("tensor", "uint8", (0, 6))}  # several sizes: left out
     assert [bytes(sample["rgb"]) for sample in data] == [b"".join(list_) for list_ in rows] and data[2]["rgb"].shape == (3, 6)
     chosen = sluice.Dataset(path, fields={"half": "rgb:u16[0,3]", "flat": "rgb:u8[]", "cube": "rgb:u8[0,2,3]", "odd": "odd:u8[]", "first": "rgb.0:u16[3]"})
     found = chosen[3]
@@ -161,7 +161,7 @@ def test_bytes_of_one_size(tmp_path):
 
 
 def test_uneven_steps(tmp_path):
-    """Left out, unless all values are taken; where looked-at steps are even, one that is not makes a bad sample."""
+    """Such lists are left out, unless all values are requested; if sampled steps are even, an uneven sample is bad."""
     samples = [({"label": n}, {"box": [[0.5] * i for i in range(1, n + 2)], "ids": [[1, 2], []]}) for n in range(1, 4)]
     path = write(tmp_path / "a.tfrecord", samples)
     assert list(sluice.Dataset(path).fields) == ["label"]
@@ -195,7 +195,7 @@ def test_names_that_are_in_both(tmp_path):
 
 
 def test_what_protobuf_allows(tmp_path):
-    """Lists before the context, in pieces, keys behind values, unknown fields, a key twice (the last one counts)."""
+    """Lists before the context, in pieces, keys after values, unknown fields, a repeated key (the last one counts)."""
     unknown = b"\x78\x05" + b"\x7d1234" + b"\x7912345678" + tf.field(15, b"x")
     steps = unknown + tf.field(1, unknown + tf.feature(5) + unknown) + unknown + tf.field(1, tf.feature(tf.Unpacked([6])))
     message = (
@@ -234,7 +234,7 @@ def test_what_is_damaged(tmp_path):
 
 
 def test_cut_short_anywhere(tmp_path):
-    """A message that ends early and whose checksum is right: bad, or the end of a part of it."""
+    """A truncated message with a valid checksum is bad, unless it ends at the end of a part."""
     whole = tf.sequence_example({"label": 1}, {"a": [1, 300, 70000], "f": [[0.5, 1.0]] * 3, "w": ["x", "yz"], "p": [picture(1)[:40]] * 2})
     fields = {"a": "a:i64[]", "f": "f:f32[0,2]", "w": "w:text", "p": "p.1:bytes", "label": "label:int"}
     path = tf.write(tmp_path / "a.tfrecord", [whole] * 2 + [whole[:size] for size in range(len(whole))])
@@ -248,11 +248,11 @@ def test_cut_short_anywhere(tmp_path):
             continue
         whole_parts += 1
         assert len(sample["a"]) == 0 and sample["label"] in (None, 1)
-    assert whole_parts == 2  # of nothing, and the context alone
+    assert whole_parts == 2  # the empty message, and the context alone
 
 
 def test_many_steps(tmp_path):
-    """A quarter of a million of them, and numbers that no list can have."""
+    """A quarter of a million steps, and more of them without values."""
     count = 250_000
     steps = list(range(count))
     path = write(tmp_path / "a.tfrecord", [({"label": 1}, {"ids": steps}), lists_only(entry("ids", tf.field(1, b"") * count))])

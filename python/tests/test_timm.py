@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.timm.create_loader: what timm's train.py asks of it, its pixels against torchvision's, and its transforms by name."""
+"""sluice.timm.create_loader: the calls of timm's train.py, its pixels compared with torchvision's, and its transforms by name."""
 import pathlib
 import runpy
 import sys
@@ -54,7 +54,7 @@ def test_mean_and_std_are_as_the_images(data):
 
 
 def test_the_example(tmp_path, monkeypatch, capsys):
-    """Two classes that differ in colour: it learns them."""
+    """It learns two classes that differ in colour."""
     training.colours(tmp_path, "train", 16)
     training.colours(tmp_path, "val", 6)
     program = pathlib.Path(__file__).parents[2] / "examples" / "timm_train.py"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows of tokens over joined, chosen and mixed datasets, against windows that are cut by Python."""
+"""Windows of tokens over joined, chosen and mixed datasets, compared with windows cut by Python."""
 import itertools
 
 import litdata_files
@@ -21,7 +21,7 @@ def cut(documents, length=LENGTH, stride=STRIDE):
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
-    """Two corpora of documents of many lengths, no token twice: Megatron's, and packed shards with another field."""
+    """Two corpora of documents of many lengths, with all tokens different: Megatron's, and packed shards with another field."""
     root, chance, first = tmp_path_factory.mktemp("corpora"), numpy.random.default_rng(7), 0
     documents = []
     for count, longest in ((60, 200), (25, 90)):
@@ -38,7 +38,7 @@ def corpora(tmp_path_factory):
 
 
 def rows(data, epochs=1, first=0, field="tokens", batch_size=7, **options):
-    """(index, tokens) of each row of some epochs."""
+    """Returns (index, tokens) of each row of some epochs."""
     options = {"shuffle": True, "seed": 5, "last_batch": "short"} | options
     loader = sluice.Loader(data, batch_size=batch_size, columns={"x": C.Window(field, length=LENGTH, stride=STRIDE)}, **options)
     found = []
@@ -65,7 +65,7 @@ def test_chosen(corpora):
 
 
 def mixed(corpora, weights, **options):
-    """A mix of two corpora, the second a part of one, and the windows of each."""
+    """Returns a mix of two corpora and a part of the first one, and the windows of each."""
     (web, code), documents = corpora
     parts = [web, code, web[10:30]]
     windows = [cut(d) for d in (documents[0], documents[1], documents[0][10:30])]
@@ -75,7 +75,7 @@ def mixed(corpora, weights, **options):
 @pytest.mark.parametrize("weights", [(0.7, 0.3, 0), (5, 1, 2), (1, 2**0.5, 3**0.5)])
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_shares_of_a_mix(corpora, weights, shuffle):
-    """After every window: within one of its share; each window once before one comes again; the right tokens."""
+    """After every window, each source is within one window of its share; each window appears once before one repeats; tokens are right."""
     data, windows = mixed(corpora, weights, epoch_samples=101)
     every, first = list(itertools.chain(*windows)), [0, *itertools.accumulate(map(len, windows))]
     found = rows(data, epochs=7, shuffle=shuffle)
@@ -149,7 +149,7 @@ LENGTHS = [40, 1, 254, 255, 256, 257, 100, 65535, 65536, 31, 32, 33, 500]
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint64"])
 @pytest.mark.parametrize("others", [{}, {"a": "int32", "z": "float64"}, {"z": "ndarray:float32:5"}])
 def test_mds(tmp_path, dtype, others):
-    """Arrays whose heads are of all sizes, between columns of fixed ones."""
+    """Arrays with headers of all sizes, between columns of fixed ones."""
     documents = documents_of(LENGTHS, dtype)
     values = {"a": 7, "z": numpy.arange(5, dtype="float32") if others.get("z", "").startswith("nd") else 0.5}
     samples = [{"tokens": d} | {name: values[name] for name in others} for d in documents]
@@ -164,7 +164,7 @@ def test_mds(tmp_path, dtype, others):
 
 
 def test_mds_of_one_size(tmp_path):
-    """Columns of fixed sizes need no look at a sample; bytes are what they are chosen to be."""
+    """Columns of fixed sizes require no reading of samples; bytes have the chosen type."""
     chance = numpy.random.default_rng(3)
     samples = [{"mask": chance.integers(0, 9, 64).astype("uint8"), "tokens": chance.integers(0, 999, 64).astype("uint16"), "id": f"{'x' * n}"}
                for n in range(30)]  # fmt: skip
@@ -194,7 +194,7 @@ def test_mds_whose_places_samples_say(tmp_path):
         alone = sluice.Dataset(tmp_path / str(number), fields={"tokens": "tokens"})
         sluice.pack(alone, tmp_path / f"packed{number}", zstd="off", progress=None)
         assert len(rows(sluice.Dataset(tmp_path / f"packed{number}"))) == 3 * len(cut([document]))
-    # A head that is wider than it has to be, as no writer of MDS makes it: read, but not where it would be looked for.
+    # A header wider than necessary, as no MDS writer makes it: it is read, but not at the expected offset.
     wide = bytes([1 << 2 | 2]) + numpy.array([300], "<u4").tobytes() + document.tobytes()
     mds_files.write(tmp_path / "wide", {"tokens": "ndarray:uint16"}, [{"tokens": wide}] * 3)
     data = sluice.Dataset(tmp_path / "wide")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that the tool shows of a dataset are those of a loader, and a sheet shows what follows the image."""
+"""The columns that the tool shows for a dataset are those of a loader, and a sheet shows the columns that follow the image."""
 import json
 import os
 import pathlib
@@ -57,7 +57,7 @@ def test_info_lists_the_columns_of_a_loader(root, name):
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_sheet_of_anything(root, name, tmp_path):
-    """Without a word about columns: boxes, labels and masks are there, in colours that gray images do not have."""
+    """Without column options: boxes, labels and masks are shown, in colours that gray images lack."""
     sheet = tmp_path / "sheet.png"
     shown = tool("view", root / DATASETS[name], "--samples", 2, "--draws", 2, "--pipeline", "eval", "-o", sheet, "--json")
     image = numpy.asarray(Image.open(sheet).convert("RGB"))
@@ -72,7 +72,7 @@ def test_a_sheet_of_anything(root, name, tmp_path):
 
 
 def test_asked_for_or_augmented(root, tmp_path):
-    """What is asked for is shown, and no more."""
+    """Shows the requested columns, and no others."""
     path = root / DATASETS["coco"]
     for options in (["--column", "image:image"], ["--augment", "mixup:0.2"]):
         shown = tool("view", path, "--samples", 1, "--draws", 1, *options, "-o", tmp_path / "sheet.png", "--json")

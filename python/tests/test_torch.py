@@ -50,7 +50,7 @@ def test_functions_are_given_torch_tensors(data, per_sample):
 
 
 def test_a_loader_goes_with_its_last_name(data):
-    """Not when garbage is collected next: its threads end."""
+    """Its threads end at once, not at the next garbage collection."""
     gc.collect()
     gc.disable()
     try:
@@ -97,7 +97,7 @@ class Decoded(torch.utils.data.Dataset):
 
 
 def test_torchs_worker_processes_beside_us(data):
-    """Forked while our threads use the same dataset: they have it opened again."""
+    """Forked while our threads use the same dataset: they reopen it."""
     own = iter(open_loader(data))
     next(own)
     workers = torch.utils.data.DataLoader(Decoded(data), batch_size=11, num_workers=2, multiprocessing_context="fork")
@@ -129,7 +129,7 @@ def test_a_dtype_that_torch_lacks_is_named(tmp_path):
 
 
 def test_images_of_columns_are_as_torch_has_them(data):
-    """As with transform=, without a word."""
+    """As with transform=, without extra options."""
     def shape(kind, **options):
         columns = {"image": C.Image(transform=T.RandomResizedCrop((20, 30)), **options), "label": C.Number()}
         return tuple(next(iter(kind(data, batch_size=2, columns=columns)))["image"].shape)
@@ -139,4 +139,4 @@ def test_images_of_columns_are_as_torch_has_them(data):
     assert shape(sluice.Loader, layout="NCHW") == (2, 3, 20, 30)
     columns = {"image": C.Image(transform=T.RandomResizedCrop((20, 30))), "label": C.Number()}
     for kind, expected in ((sluice.Loader, (2, 20, 30, 3)), (sluice.torch.DataLoader, (2, 3, 20, 30)), (sluice.Loader, (2, 20, 30, 3))):
-        assert tuple(next(iter(kind(data, batch_size=2, columns=columns)))["image"].shape) == expected  # the column stays as it is
+        assert tuple(next(iter(kind(data, batch_size=2, columns=columns)))["image"].shape) == expected  # the column itself does not change

@@ -36,7 +36,7 @@ def open_loader(tokens, **options):
 
 
 def take(batches, steps):
-    """As torchtitan's batch_generator: next() of one iterator, for as many steps as the configuration says."""
+    """Reads like torchtitan's batch_generator: next() of one iterator, for the configured number of steps."""
     taken = []
     for inputs, labels in itertools.islice(batches, steps):
         assert list(inputs) == ["input"] and (inputs["input"] + 1 == labels).all()
@@ -45,12 +45,12 @@ def take(batches, steps):
 
 
 def save(states):
-    """As dcp.save: objects with state_dict() are replaced by it, and what is no tensor is pickled by name."""
+    """Saves like dcp.save: objects with state_dict() are replaced by their state, and values that are not tensors are pickled by name."""
     return {name: {key: pickle.dumps(value) for key, value in thing.state_dict().items()} for name, thing in states.items()}
 
 
 def load(checkpoint, states):
-    """As dcp.load: the object's own state says which names to read."""
+    """Loads like dcp.load: the object's own state determines the names to read."""
     for name, thing in states.items():
         thing.load_state_dict({key: pickle.loads(checkpoint[name][key]) for key in thing.state_dict()})
 
@@ -114,7 +114,7 @@ def open_flat(documents, batch_size=4, inputs=PACKED, packed=None, **options):
 
 
 def documents_of(batch):
-    """The documents of a flat batch as torchtitan's main branch finds them: each begins where positions are 0."""
+    """Returns the documents of a flat batch as torchtitan's main branch finds them: each begins where positions are 0."""
     inputs, labels = batch
     assert set(inputs) == {"input", "positions"} and all(array.dtype == torch.int64 and array.dim() == 1 for array in (*inputs.values(), labels))
     begins = (inputs["positions"] == 0).nonzero()[:, 0].tolist() + [len(labels)]
@@ -122,7 +122,7 @@ def documents_of(batch):
     for begin, end in zip(begins, begins[1:]):
         tokens, targets = inputs["input"][begin:end].tolist(), labels[begin:end].tolist()
         assert inputs["positions"][begin:end].tolist() == list(range(end - begin))
-        if any(tokens):  # else padding
+        if any(tokens):  # not padding
             assert targets == [*tokens[1:], -100] and numpy.diff(tokens).tolist() == [1] * (len(tokens) - 1)
             made.append(tuple(tokens))
         else:
@@ -158,7 +158,7 @@ def test_flat_batches_on_other_ranks(documents):
 
 
 def test_flat_windows(tokens):
-    """Each row is a document; what is no token stays as it is."""
+    """Each row is a document; columns other than tokens do not change."""
     made = sluice.torchtitan.dataloader(open_loader(tokens), {"input": "input", "positions": None, "index": "index"}, flat=True)
     rows = sluice.torchtitan.dataloader(open_loader(tokens), {"input": "input", "index": "index"})
     for (inputs, labels), (wanted, targets) in itertools.islice(zip(made, rows), 12):
@@ -190,7 +190,7 @@ def test_assignments_reach_the_loader(tokens):
 
 
 def test_a_loader_is_stateful(tokens):
-    """torch.distributed.checkpoint and torchdata ask for these two methods."""
+    """torch.distributed.checkpoint and torchdata require these two methods."""
     loader = open_loader(tokens)
     next(iter(loader))
     checkpoint, other = save({"loader": loader}), open_loader(tokens)
@@ -205,7 +205,7 @@ class TrainSpec:
 
 
 def test_the_example(tmp_path, monkeypatch):
-    """Under what torchtitan 0.2 does with a train spec, on rank 1 of 2."""
+    """Run as torchtitan 0.2 runs a train spec, on rank 1 of 2."""
     numpy.arange(401, dtype="uint16").tofile(tmp_path / "tokens.bin")
     training = types.SimpleNamespace(dataset_path=str(tmp_path / "tokens.bin"), seq_len=10, local_batch_size=4)
     specs, taken = {"llama3": TrainSpec()}, []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pixels against torchvision's functions on pictures of Pillow, through whole loaders: operations at random but fixed
-parameters, over pictures of many kinds. What a step draws itself (translations, corners, windows) is found among all
-that it can be."""
+"""Pixels compared with torchvision's functions on Pillow images, through whole loaders: operations with random but fixed
+parameters, over images of many kinds. Values that a step draws itself (translations, corners, windows) are searched among all
+possible ones."""
 import functools
 import io
 import itertools
@@ -38,7 +38,7 @@ def arrays(height, width, random):
 
 
 class Pictures:
-    """A dataset of pictures of one size, and the same as Pillow's."""
+    """A dataset of images of one size, and the same images for Pillow."""
 
     def __init__(self, folder, size):
         self.size = size
@@ -52,16 +52,16 @@ class Pictures:
         self.data = sluice.Dataset(folder)
 
     def opened(self, **options):
-        small = {"read_buffer_bytes": 1 << 20, "prefetch_factor": 1, "num_workers": 1}  # memory that a loader takes is most of its start
+        small = {"read_buffer_bytes": 1 << 20, "prefetch_factor": 1, "num_workers": 1}  # allocating memory is most of a loader's start
         return sluice.Loader(self.data, batch_size=len(self.pictures), **options, **small)
 
     def through(self, *transforms, seed=0, exact=True):
-        """All of them, rows x height x width x 3."""
+        """Returns all images, rows x height x width x 3."""
         with self.opened(transform=[T.CenterCrop(self.size), *transforms], exact=exact, seed=seed) as loader:
             return next(iter(loader))["image"].numpy().copy()
 
     def through_each(self, chains, exact=True):
-        """The same for each chain of transforms, of one loader with a column for each: opening takes longer than 13 small pictures."""
+        """Returns the same for each chain of transforms, from one loader with a column for each: opening takes longer than 13 small images."""
         columns = {f"image{i}": C.Image("image", transform=[T.CenterCrop(self.size), *chain]) for i, chain in enumerate(chains)}
         with self.opened(columns=columns, exact=exact) as loader:
             batch = next(iter(loader))
@@ -84,7 +84,7 @@ def random(request):
 
 
 def single(value):
-    """As the library has factors: binary32."""
+    """Rounds to binary32, like the library's factors."""
     return float(numpy.float32(value))
 
 
@@ -103,7 +103,7 @@ def jitter(name):
     return lambda value: T.ColorJitter(**{name: (value, value)})
 
 
-# Name: (what is drawn, the transform of it, what torchvision or Pillow does)
+# Name: (drawn values, the transform for them, torchvision's or Pillow's function)
 POINTS = {
     "brightness": (lambda r: single(r.choice([0, 1, r.uniform(0, 3)])), jitter("brightness"), F.adjust_brightness),
     "contrast": (lambda r: single(r.choice([0, 1, r.uniform(0, 3)])), jitter("contrast"), F.adjust_contrast),
@@ -137,7 +137,7 @@ def differences(made, expected):
 
 
 def check(pictures, cases, most=0, exact=True):
-    """cases: transforms, the function of a picture that is the oracle, and what to say where they differ by more than `most`."""
+    """cases: transforms, the oracle function of an image, and the message if they differ by more than `most`."""
     for pixels, (_, function, what) in zip(pictures.through_each([steps for steps, _, _ in cases], exact), cases):
         assert differences(pixels, [function(picture) for picture in pictures.pictures]).max() <= most, what
 
@@ -150,7 +150,7 @@ def test_points_and_stencils_are_equal(pictures, random, name):
 
 
 def test_chains_of_points_are_equal(pictures, random):
-    """Also where the library makes one pass of several, and without `exact`."""
+    """Also if the library merges several into one pass, and without `exact`."""
     known = {**POINTS, "sharpness": STENCILS["sharpness"]}
 
     def applied_in_turn(chain, picture):
@@ -171,7 +171,7 @@ def test_gaussian_blur_within_1(pictures, random):
     height, width = pictures.size
     for _ in range(ROUNDS):
         kernel = [int(2 * random.integers(0, min(side, 16)) + 1) for side in (width, height)]
-        kernel = [min(size, 2 * side - 1) for size, side in zip(kernel, (width, height))]  # torchvision refuses wider ones
+        kernel = [min(size, 2 * side - 1) for size, side in zip(kernel, (width, height))]  # torchvision rejects wider ones
         sigma = single(random.uniform(0.1, 5))
         expected = [F.gaussian_blur(picture, kernel, [sigma, sigma]) for picture in pictures.pictures]
         found = differences(pictures.through(T.GaussianBlur(kernel, sigma)), expected)
@@ -206,7 +206,7 @@ def test_resizes_of_the_shorter_side(pictures, random, mode):
         shorter = T.Resize(size, mode, most) if most or random.integers(2) else T.RandomResize(size, size, mode)
         longer = size * max(pictures.size) // min(pictures.size)
         if most and longer > most * size:
-            continue  # nothing would be left of the shorter side, which Pillow refuses
+            continue  # the shorter side would vanish, which Pillow rejects
         cases.append(([shorter, T.CenterCrop(crop)], functools.partial(cropped, size, most, crop), (size, most, crop)))
     check(pictures, cases, limit(mode))
 
@@ -218,7 +218,7 @@ def test_padding_is_equal(pictures, random):
         sides = [int(side) for side in random.integers(0, 80 if random.integers(2) else 3, 4)]
         fill = tuple(int(value) for value in random.integers(0, 256, 3)) if random.integers(2) else int(random.integers(0, 256))
         if mode == "reflect" and 1 in pictures.size:
-            continue  # there is nothing to mirror, and numpy says so
+            continue  # too small to mirror, an error in numpy
         padded = functools.partial(F.pad, padding=sides, fill=fill, padding_mode=mode)
         cases.append(([T.Pad(sides, fill, mode)], padded, (mode, sides, fill)))
     check(pictures, cases)
@@ -253,18 +253,18 @@ def test_affine_maps(pictures, random, mode):
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
 def test_affine_maps_of_round_angles(pictures, mode):
-    """Whose places are on edges and middles of pixels: so the matrix has to be torchvision's to the last bit."""
+    """Their positions are on edges and centres of pixels: so the matrix must equal torchvision's to the last bit."""
     shears = [(45, 0), (0, 45), (-45, 0), (45, -45), (30, 0), (0, -60), (45, 30)]
     check(pictures, [affine_case(*map_of, shear, mode) for shear in shears for map_of in ((0, 1), (45, 1), (90, 0.5), (-135, 2))], limit(mode))
 
 
-# ---- what is drawn is one of all that it can be ----
+# ---- a drawn result is one of all possible ones ----
 
 
 def check_drawn(pictures, transform, candidates, most=0, seeds=3, ties=0):
-    """`candidates`: functions of a picture, of which each row is one, but for `ties` pixels. Returns which were met.
+    """`candidates`: functions of an image; each row equals one of them, except `ties` pixels. Returns those that occurred.
 
-    Every other picture is looked at: most of the others are smooth or flat, and tell few candidates apart."""
+    Only every other image is used: most of the others are smooth or flat, and distinguish few candidates."""
     met = set()
     rows = [pictures.through(*transform, seed=seed).astype(numpy.int16) for seed in range(seeds)]
     for number, picture in [*enumerate(pictures.pictures)][::2]:
@@ -289,7 +289,7 @@ def test_translations(photos_like, mode):
 
 
 def perspective(starts, ends):
-    """torchvision's _get_perspective_coeffs, in binary64 as since 0.17: before that it was good to some 1e-4."""
+    """torchvision's _get_perspective_coeffs, in binary64 as since 0.17: before that it was accurate to about 1e-4."""
     rows = []
     for (x, y), (u, v) in zip(ends, starts):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
@@ -306,7 +306,7 @@ def test_perspectives(photos_like, mode):
 
     candidates = [moved(by) for by in itertools.product(range(2), repeat=8)]  # 0.05 of half a side: a pixel
     step = T.RandomPerspective(0.05, 1, mode, 9)
-    # a row or a column that is halfway between pixels, or at the border, is as the last bit of the solution says
+    # a row or a column halfway between pixels, or at the border, depends on the last bit of the solution
     assert len(check_drawn(photos_like, [step], candidates, limit(mode), ties=43 + 61)) > 10
 
 
@@ -412,7 +412,7 @@ def test_groups(photos_like):
     assert len(check_drawn(photos_like, [T.RandomApply([bits, hue])], [does(), does(to_bits, turned)])) == 2
 
 
-# ---- policies: torchvision's own tables say what can be drawn ----
+# ---- policies: torchvision's own tables list the possible draws ----
 
 autoaugment = pytest.importorskip("torchvision.transforms.autoaugment")
 
@@ -468,7 +468,7 @@ def test_auto_augment(photos_like, policy):
 
 
 def test_erasing(photos_like):
-    """A rectangle of the value, and all else as it was."""
+    """A rectangle of the value, and all other pixels unchanged."""
     rows = photos_like.through(T.RandomErasing(1, value=(1, 2, 3)))
     erased = 0
     for row, picture in zip(rows, photos_like.pictures):
@@ -483,7 +483,7 @@ def test_erasing(photos_like):
 
 
 def elastic_field(transform, height, width, seed):
-    """dx and dy in pixels, to a sixteenth: what a ramp of 8 a pixel becomes. NaN: unknown, from outside or near it."""
+    """Returns dx and dy in pixels, to a sixteenth, from a transformed ramp of 8 per pixel. NaN: unknown, from outside or near it."""
     x, y = numpy.meshgrid(numpy.arange(width), numpy.arange(height))
     made = transform(numpy.dstack([20 + 8 * x, 20 + 8 * y, 0 * x + 255]).astype(numpy.uint8), seed=seed).astype(float)
     inside = (made[..., 2] == 255) & (made[..., 0] > 20) & (made[..., 1] > 20)
@@ -492,7 +492,7 @@ def elastic_field(transform, height, width, seed):
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
 def test_elastic_pixels_of_the_same_field(mode):
-    """The field is read off a ramp, and given to torchvision's function."""
+    """The field is measured from a ramp, and passed to torchvision's function."""
     height, width = 26, 29
     x, y = numpy.meshgrid(numpy.arange(width), numpy.arange(height))
     smooth = numpy.dstack([120 + 100 * numpy.sin(x / 9), 120 + 100 * numpy.cos(y / 8), 4 * x + 4 * y]).astype(numpy.uint8)
@@ -505,12 +505,12 @@ def test_elastic_pixels_of_the_same_field(mode):
         got = T.ElasticTransform(80.0, 4.0, mode)(smooth, seed=seed).astype(int)
         off = abs(got - expected)[known]
         assert known.mean() > 0.5 and abs(dx[known]).max() > 1
-        assert off.max() <= (2 if mode == "bilinear" else 13)  # 13 a pixel is the steepest: places between two may round either way
+        assert off.max() <= (2 if mode == "bilinear" else 13)  # 13 per pixel is the steepest: positions between two may round either way
         assert (off > 2).mean() < 0.1
 
 
 def test_elastic_fields_are_distributed_as_torchvisions():
-    """Deviation, smoothness, and the scale of an image that is no square."""
+    """Deviation, smoothness, and the scale of an image that is not square."""
     height, width, sigma = 22, 29, [2.0, 3.0]
     draw = T.ElasticTransform([40.0, 30.0], sigma)
     inner = slice(5, -5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer's seat refuses a loader that another one has, a closed one, and other types. The loader loses nothing."""
+"""A trainer's seat rejects a loader that another one uses, a closed one, and other types. The loader loses nothing."""
 import pathlib
 import types
 
@@ -63,7 +63,7 @@ def test_a_loader_has_one_trainer(seats, loader, first, second):
     assert seen == list(range(SAMPLES))
 
 
-@pytest.mark.parametrize("first", [name for name in REFUSED if name != "keras"])  # whose object is a PyDataset
+@pytest.mark.parametrize("first", [name for name in REFUSED if name != "keras"])  # its object is a PyDataset
 @pytest.mark.parametrize("second", REFUSED)
 def test_what_a_seat_returned_is_not_a_loader(seats, loader, first, second):
     made = SEATS[first](seats, loader)
@@ -83,7 +83,7 @@ def test_a_closed_loader(seats, loader, name):
         SEATS[name](seats, loader)
 
 
-@pytest.mark.parametrize("name", [name for name in REFUSED if name != "transformers"])  # to which everything else is a dataset
+@pytest.mark.parametrize("name", [name for name in REFUSED if name != "transformers"])  # it accepts any other type as a dataset
 def test_another_type(seats, path, name):
     data = sluice.Dataset(path)
     theirs = torch.utils.data.DataLoader([1, 2])
@@ -112,7 +112,7 @@ def test_arguments_of_another_type(seats, loader):
     ):  # fmt: skip
         with pytest.raises(TypeError, match=words):
             call()
-    assert len(list(feed(loader, 1, inputs=iter(["x"])))) == 9  # nothing above took the loader
+    assert len(list(feed(loader, 1, inputs=iter(["x"])))) == 9  # nothing above took over the loader
 
 
 def test_a_feed_that_failed_frees_its_loader(seats, loader):
@@ -141,7 +141,7 @@ def test_functions_of_a_data_module(seats, path, loader):
     assert made.train_dataloader() is made.train_dataloader() is loader
     with pytest.raises(ValueError, match="val and train return the same loader, which has one loop at a time: open a loader for each"):
         made.val_dataloader()
-    assert module(val=lambda: loader).val_dataloader() is loader  # of a program that goes on with another module
+    assert module(val=lambda: loader).val_dataloader() is loader  # of a program that continues with another module
     loader.close()
     with pytest.raises(sluice.StateError, match="DataModule: the loader that train returned is closed: open it in the function"):
         made.train_dataloader()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another thread ends a loop in each trainer's seat, with and without a hook's thread: the seat does what the bare loader does."""
+"""Another thread ends a loop in each trainer's seat, with and without a hook's thread: the seat behaves like the bare loader."""
 import threading
 import time
 
@@ -30,7 +30,7 @@ def seats(monkeypatch):
 
 @pytest.fixture(params=trainer_seats.SEATS)
 def open_seat(request, seats, path):
-    """A function that returns (loader, what its trainer iterates)."""
+    """Returns a function that returns (loader, the object that its trainer iterates)."""
 
     def open_it(**options):
         columns = {"x": C.Tensor("x"), "number": C.Number("number")}
@@ -44,7 +44,7 @@ HOOKED = [{}, {"batch_hook": lambda batch: None, "batch_hook_thread": True}]
 
 
 def wait_in_next(loader, batches, kept):
-    """(thread, errors): the thread keeps all batches until it waits for one that cannot be made."""
+    """Returns (thread, errors): the thread keeps all batches until it waits for one that has no free slot."""
     errors = []
 
     def loop():
@@ -99,7 +99,7 @@ def test_another_loop_of_the_loader(open_seat, hook):
 
 
 def test_set_epoch_while_the_loop_waits(open_seat):
-    """The loop ends without an error; a seat that goes on over epochs is in this one next."""
+    """The loop ends without an error; a seat that iterates over epochs continues with the new one."""
     loader, batches = open_seat(hold="wait", prefetch_factor=2)
     thread, errors = wait_in_next(loader, batches, kept := [])
     goes_on = isinstance(batches, sluice.torchtitan.DataLoader) or not hasattr(batches, "epoch")
@@ -114,7 +114,7 @@ def test_set_epoch_while_the_loop_waits(open_seat):
 
 
 class ClosedBehind:
-    """The library's loader, which another thread closes as soon as the third batch is there."""
+    """The library's loader; another thread closes it as soon as the third batch is ready."""
 
     def __init__(self, loader):
         self.loader, self.handle, self.taken = loader, loader._handle, 0

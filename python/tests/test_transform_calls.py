@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transform that is called on an image makes what a loader makes of it, bit for bit."""
+"""Calling a transform on an image gives the same result as in a loader, bit for bit."""
 import os
 import tempfile
 
@@ -11,7 +11,7 @@ import sluice
 from sluice import transforms as T
 
 NORMAL = T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-STEPS = [  # what gives pictures one size, and what does not
+STEPS = [  # steps that fix the size of images, and others
     T.RandomResizedCrop(24),
     T.Compose([T.ToImage(), T.RandomResizedCrop(24), T.RandAugment(), T.ToDtype("float32", scale=True), NORMAL, T.RandomErasing(1)]),
     T.Compose([T.Resize(32), T.CenterCrop(24), T.ToTensor()]),
@@ -29,7 +29,7 @@ def picture():
 
 @pytest.fixture(scope="module")
 def files(picture, tmp_path_factory):
-    """The picture in a class folder: as a PNG, and as a JPEG."""
+    """Writes the image in a class folder, as a PNG and as a JPEG."""
     root = tmp_path_factory.mktemp("one")
     for kind in ("png", "jpg"):
         (root / kind / "class").mkdir(parents=True)
@@ -130,7 +130,7 @@ def test_what_is_no_image_is_refused(picture):
 
 
 def test_pixels_may_be_many():
-    """More than a sample of a dataset may have unasked."""
+    """More than the default limit for a sample of a dataset."""
     assert (T.Resize((2, 3))(numpy.full((5000, 4600, 3), 7, "uint8")) == 7).all()
 
 

@@ -25,7 +25,7 @@ CROP = T.RandomResizedCrop(8)
 
 
 def found(name):
-    """Whether it exists; else the error says what to write instead."""
+    """Returns whether the name exists; otherwise the error must suggest a replacement."""
     try:
         return getattr(T, name) is not None
     except AttributeError as error:
@@ -60,7 +60,7 @@ def made(*steps):
     return T.recipe(T.Compose(steps))
 
 
-RECIPES = [  # without conversions, and with those that torchvision's own recipes have
+RECIPES = [  # without conversions, and with those of torchvision's own recipes
     ([CROP, T.ToTensor()], [T.ToPILImage(), CROP, T.ToTensor()]),
     ([CROP, T.ToTensor()], [CROP, T.PILToTensor(), T.ConvertImageDtype("float32")]),
     ([CROP, T.ToTensor()], [T.PILToTensor(), CROP, T.ConvertImageDtype(), T.ToPureTensor()]),

@@ -66,7 +66,7 @@ def test_every_checkpoint_goes_on(seat, path, tmp_path, accumulation):
         rest = trainer(seat, folder, open_loader(path, shuffle=True), gradient_accumulation_steps=accumulation, save_steps=100)
         rest.train(True if stop % 2 else os.path.join(folder, f"checkpoint-{stop}"))
         assert rest.steps == whole.steps[stop:], stop
-    with pytest.raises(AssertionError):  # Trainer's own is back
+    with pytest.raises(AssertionError):  # Trainer's own method is restored
         hf_trainers.skip_first_batches(None, 1)
 
 
@@ -90,14 +90,14 @@ def test_what_a_checkpoint_refuses(seat, path, tmp_path, monkeypatch, skips_firs
     again = trainer(seat, tmp_path, open_loader(path, shuffle=True), ignore_data_skip=True, save_steps=100)
     again.train(True)
     assert len(again.steps) == 9
-    os.remove(tmp_path / "checkpoint-11" / seat.STATE_NAME)  # made by another loader: the number of batches is enough
+    os.remove(tmp_path / "checkpoint-11" / seat.STATE_NAME)  # made by another loader: the number of batches is sufficient
     rest = trainer(seat, tmp_path, open_loader(path, shuffle=True), save_steps=100)
     rest.train(True)
     assert len(rest.steps) == 7
 
 
 def test_a_trainer_that_counts_whole_steps(seat, path, tmp_path, monkeypatch):
-    """transformers before 4.52 resumes elsewhere where accumulation does not divide the batches: the error says so."""
+    """transformers before 4.52 resumes elsewhere if the accumulation does not divide the batches: the error says so."""
     monkeypatch.setattr(sys.modules["transformers"], "__version__", "4.51.3")
     monkeypatch.setattr(hf_trainers.Trainer, "resume_rounds_down", True)
     for accumulation, advice in (4, "gradient_accumulation_steps=4 does not divide the 9 batches.*install transformers 4.57 or newer .4.52 to 4.56 leave out the last step"), (3, None):

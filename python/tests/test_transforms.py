@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms: from torchvision's names to the library's steps, and what is refused."""
+"""Transforms: from torchvision's names to the library's steps, and errors."""
 import functools
 
 import numpy
@@ -14,7 +14,7 @@ def steps(*transforms):
 
 
 def step(transform):
-    """Of one behind a crop."""
+    """Returns the step of a transform after a crop."""
     return steps(T.RandomCrop(8), transform)[0][1]
 
 
@@ -110,7 +110,7 @@ def test_interpolations():
 )
 def test_steps_of_each(data, transform, expected):
     assert step(transform) == expected
-    sluice.Loader(data, transform=[T.RandomCrop(8, 9), transform]).close()  # the library takes it
+    sluice.Loader(data, transform=[T.RandomCrop(8, 9), transform]).close()  # the library accepts it
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def classes():
 
 
 def test_each_step_of_the_library_has_a_class():
-    """A row of the library's table that no class makes: write one."""
+    """A failure means that a step in the library's table has no class yet."""
     named = {value._name for value in classes() if value._name}
     within = {"resize_shorter", "resize_center_crop", "sequence"}  # Resize, with CenterCrop; a list in RandomChoice
     assert named | within == {name for name, *_ in sluice._sluice.steps()}
@@ -188,11 +188,11 @@ REQUIRED = {
     "cutmix": T.CutMix(),
     "timm_mix": T.MixUp.timm(),
 }
-OTHER_PRESETS = {"mixup": {"partner": "previous"}, "cutmix": {"partner": "previous"}}  # than the library's
+OTHER_PRESETS = {"mixup": {"partner": "previous"}, "cutmix": {"partner": "previous"}}  # differ from the library's
 
 
 def test_what_gives_a_size_alone():
-    """As the library says: Python has no list of its own."""
+    """The library decides this: Python has no list of its own."""
     sized = {name for name, _, _, gives_size, _ in sluice._sluice.steps() if gives_size}
     assert {"random_grid_crop", "mosaic", "resize"} <= sized and "resize_shorter" not in sized
     for one in (T.RandomGridCrop(96), T.Mosaic(64), T.BucketCrop(), T.Resize((8, 9))):
@@ -204,13 +204,13 @@ def test_what_gives_a_size_alone():
 
 
 def test_presets_are_those_of_the_library():
-    """Each argument's default is what the library has where it is left out."""
+    """Each argument's default equals the library's default for an omitted argument."""
     for name, *_, arguments in sluice._sluice.steps():
         of = REQUIRED.get(name) or next((value for value in classes() if value._name == name), None)
         if of is None or of in (T.TimmAugment,) or name in ("random_apply", "random_choice", "random_order", "shared"):
             continue
         made = [one for one in steps(T.RandomCrop(8), of() if isinstance(of, type) else of)[0] if one[0] == name][-1]
-        if arguments and arguments[-1][-1]:  # a list, behind the others
+        if arguments and arguments[-1][-1]:  # a list, after the others
             made = (*made[: len(arguments)], made[len(arguments) :])
         for (argument, preset, *_), value in zip(arguments, made[1:]):
             if preset is not None and value != OTHER_PRESETS.get(name, {}).get(argument):
@@ -242,7 +242,7 @@ def test_groups_too_deep(data):
         nested = ("sequence", (), (nested,))
     with pytest.raises(sluice.StateError, match="deep"):
         sluice._sluice.Loader(data._handle, {}, [("random_crop", 8, 8), nested], None, 0, (), False)
-    while len(nested) == 3 and nested[0] == "sequence":  # python's own end of it would be deep, too
+    while len(nested) == 3 and nested[0] == "sequence":  # python's own cleanup of it would be deep, too
         nested = nested[2][0]
 
 
@@ -263,7 +263,7 @@ NORMAL = T.Normalize((0.5, 0.4, 0.25), (0.5, 0.2, 0.25))
 
 
 def test_orders():
-    """The order is that of the list; erasing may follow what makes floats."""
+    """Steps run in the order of the list; erasing may follow the conversion to floats."""
     made = steps(T.RandomCrop(3), T.JPEG(5), T.RandomHorizontalFlip(), T.JPEG(6), T.RandomCrop(2), T.ToTensor(), NORMAL, T.RandomErasing())
     assert [one[0] for one in made[0]] == ["random_crop", "jpeg", "random_flip", "jpeg", "random_crop", "normalize", "random_erasing"]
     assert steps(T.ToDtype("uint8"), T.RandomCrop(3), NORMAL, T.ToDtype("float16", scale=True))[1] == "float16"
@@ -388,7 +388,7 @@ def loader_of(data, *transforms, **options):
 
 
 def pictures(data, *transforms, dtype=None, **options):
-    """The pictures of two epochs in the dataset's order."""
+    """Returns the images of two epochs in the dataset's order."""
     options.setdefault("shuffle", False)
     loader = sluice.Loader(data, batch_size=8, transform=[*transforms], dtype=dtype, **options)
     return numpy.concatenate([batch["image"].numpy().copy() for _ in range(2) for batch in loader])
@@ -412,7 +412,7 @@ def test_vertical_flips_are_numpys(data, crop, dtype):
 
 
 def flips_of(made, plain):
-    """Which of the pictures are flipped; each is one or the other."""
+    """Returns which of the images are flipped; each must be flipped or unflipped."""
     flips = (made == plain[:, ::-1]).all((1, 2, 3))
     assert ((made == plain).all((1, 2, 3)) != flips).all()
     return flips
@@ -453,7 +453,7 @@ def test_functions_on_a_batch(data):
     assert cost["calls"] == len(plain) and cost["samples"] == 33 and cost["seconds"] > 0
     assert loader_of(data).stats()["python"] == {}
     batch = next(iter(loader))
-    assert batch["image"] is batch["image"]  # called once for a batch
+    assert batch["image"] is batch["image"]  # called once per batch
     assert loader.stats()["python"]["image"]["calls"] == len(plain) + 1
 
 

@@ -34,7 +34,7 @@ def draw(steps):
     behind = [step for step in steps if isinstance(step, (T.Normalize, T.MixUp, T.CutMix, T.TimmMixup))]
     for step in behind:
         if isinstance(step, T.TimmMixup):
-            step.num_classes, step._smoothing = None, 0.0  # the two pictures have no labels
+            step.num_classes, step._smoothing = None, 0.0  # the two images have no labels
     steps = [*(step for step in steps if step not in behind), *frame, *behind]
     loader = sluice.Loader(ROOT / "tests/data/scenes", batch_size=2, num_workers=1, transform=steps)
     loader.set_epoch(EPOCH)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms that are refused: arguments, their ranges and types, and what the message says of them."""
+"""Invalid transforms: arguments, their ranges and types, and the texts of the errors."""
 import inspect
 
 import numpy
@@ -170,7 +170,7 @@ def test_dtypes_that_pictures_cannot_have(data, dtype):
 def test_errors_name_what_was_given(make, kind, words):
     with pytest.raises(kind, match=words):
         make()
-    assert str(inspect.signature(T.MixUp)).startswith("(*, alpha: 'float' = 1.0, num_classes")  # what help() shows
+    assert str(inspect.signature(T.MixUp)).startswith("(*, alpha: 'float' = 1.0, num_classes")  # as shown by help()
     assert T.presets.mae_eval(256).transforms[0].size == 256 and T.presets.mae_eval(224).transforms[0].size == 256
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/transforms.png shows every transform, as the library applies it now."""
+"""docs/transforms.png shows every transform with the library's current output."""
 import pathlib
 import sys
 
@@ -58,5 +58,5 @@ def test_the_committed_sheet_is_up_to_date(images):
     for name, (x, y) in places.items():
         tile = committed[y : y + scenes.HEIGHT, x : x + scenes.WIDTH]
         difference = abs(tile - numpy.asarray(transforms_sheet.fit(images[name])))
-        # Letters in the picture may depend on Pillow's version, a little.
+        # Letters in the image may depend slightly on Pillow's version.
         assert difference.mean() < 1, f"{name} changed; look at it and run docs/sheet/transforms_sheet.py docs/transforms.png"

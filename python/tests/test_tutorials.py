@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tutorials: each program and command, unchanged, with what the page says it prints; and the errors that the page explains.
+"""docs/tutorials: each program and command, unchanged, prints the page's output; and the errors that the page explains.
 
-SLUICE_WRITE_TUTORIALS=1 writes the errors into the pages, after their words were changed.
-"""
+SLUICE_WRITE_TUTORIALS=1 writes the errors into the pages, after their texts were changed."""
 import contextlib
 import os
 import pathlib
@@ -31,7 +30,7 @@ IMAGE = C.Image(transform=SQUARE, layout="NCHW")
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory):
-    """For a page its folder, and what its commands printed; each page is followed once."""
+    """Returns, for a page, its folder and the output of its commands; each page is followed once."""
     done = {}
 
     def follow(page):
@@ -111,7 +110,7 @@ def test_ten_views(followed, monkeypatch):
 
 
 def kill_after(shell, command, line):
-    """Starts a command, and kills all of its processes when it has printed the line."""
+    """Starts a command, and kills all of its processes once it has printed the line."""
     process = shell.start(command, start_new_session=True)
     seen = next((printed for printed in process.stdout if printed.startswith(line)), None)
     os.killpg(process.pid, signal.SIGKILL)
@@ -140,7 +139,7 @@ def test_other_ranks_continue(followed):
 
 
 def copy_of_masks(name, mask):
-    """The images and masks again, of which one mask is another, or is missing."""
+    """Copies the images and masks; one mask is replaced by another, or missing."""
     layouts.scenes(pathlib.Path(name))
     path = pathlib.Path(name, "scenes/masks/train/000.png")
     path.unlink() if mask is None else mask.save(path)
@@ -252,7 +251,7 @@ ERRORS = {
 
 
 def error_of(shell, what):
-    """What a program or a command says that fails, with paths as the reader wrote them."""
+    """Returns the error of a failing program or command, with paths as the reader wrote them."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unpacking: files and tars again, against tarfile, Pillow, numpy and json; keys that mean harm."""
+"""Unpacking: files and tars are restored, compared with tarfile, Pillow, numpy and json; malicious keys."""
 import hashlib
 import io
 import json
@@ -25,7 +25,7 @@ def cache(tmp_path_factory, monkeypatch):
 
 
 def digest(folder):
-    """Paths of a folder's visible files, and what is in them."""
+    """Returns the paths and contents of a folder's visible files."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
@@ -53,7 +53,7 @@ def write(path, fields, samples, **options):
 
 
 def members(folder):
-    """{archive: [(name, bytes)]} by tarfile."""
+    """Returns {archive: [(name, bytes)]}, read by tarfile."""
     found = {}
     for path in sorted(folder.glob("*.tar")):
         with tarfile.open(path) as archive:
@@ -61,11 +61,11 @@ def members(folder):
     return found
 
 
-# ---- there and back ----
+# ---- round trips ----
 
 
 def test_a_folder_and_back(photos, tmp_path):
-    """Byte for byte, names and folders included; also nested ones, other cases and wrong extensions."""
+    """Restored byte for byte, including names and folders; also nested ones, other cases and wrong extensions."""
     shutil.copytree(photos, tmp_path / "photos")
     first = next((tmp_path / "photos" / "class1").iterdir())
     shutil.copy(first, tmp_path / "photos" / "class1" / "Ünïcode 1.JPEG")
@@ -134,7 +134,7 @@ def by_sample(pairs):
 
 
 def test_tars_and_back(tmp_path):
-    """tars -> shards -> tars: the same members, whatever their order within a sample."""
+    """tars -> shards -> tars: the same members, in any order within a sample."""
     (tmp_path / "tars").mkdir()
     make_tar(tmp_path / "tars" / "a.tar", tar_samples(20))
     make_tar(tmp_path / "tars" / "b.tar", tar_samples(15, 20))
@@ -149,7 +149,7 @@ def test_tars_and_back(tmp_path):
     assert again.fields == source.fields and len(again) == 35
     for a, b in zip(source, again):
         assert a == b
-    # from tars straight to tars: nothing depends on the shards between
+    # from tars directly to tars: the shards between do not matter
     unpack(tmp_path / "tars", tmp_path / "straight", tar=True, shard_samples=10)
     assert digest(tmp_path / "straight") == digest(tmp_path / "back")
     unpack(tmp_path / "back", tmp_path / "third", tar=True, shard_samples=10, workers=7)
@@ -201,7 +201,7 @@ def every(number):
 
 
 def check_every(read, number, tar):
-    """`read` gives a suffix's bytes."""
+    """Checks all samples. `read` returns the bytes of a suffix."""
     want = every(number)
     assert read("jpg") is not None
     assert read("caption" if tar else "caption") == b"a\nb"
@@ -237,7 +237,7 @@ def test_fields_of_every_kind_in_tars(tmp_path):
     types = {name: field.type for name, field in data.fields.items()}
     assert types["image"] == "image" and types["label"] == "int" and types["caption"] == "text" and types["age.cls"] == "int"
     assert types["depth.png"] == "image" and types["clip.npy"] == "bytes"
-    unpack(tmp_path / "tars", tmp_path / "again", tar=True)  # a fixed point
+    unpack(tmp_path / "tars", tmp_path / "again", tar=True)  # unpacking again changes nothing
     assert by_sample(p for pairs in members(tmp_path / "again").values() for p in pairs) == found
 
 
@@ -278,7 +278,7 @@ def test_other_formats(tmp_path):
 
 
 def test_pictures_that_nothing_here_decodes(tmp_path):
-    """Bytes are copied, not understood: TIFF, BMP, and what is no picture at all."""
+    """Bytes are copied, not decoded: TIFF, BMP, and bytes that are not an image."""
     kinds = {"a": ("tif", picture(1, "TIFF")), "b": ("bmp", picture(2, "BMP")), "c": ("ppm", picture(3, "PPM")), "d": ("jpg", b"none")}
     make_tar(tmp_path / "a.tar", [(f"{key}.{extension}", content) for key, (extension, content) in kinds.items()])
     unpack(tmp_path / "a.tar", tmp_path / "files")
@@ -287,7 +287,7 @@ def test_pictures_that_nothing_here_decodes(tmp_path):
     assert found == {f"{key}.{extension}": content for key, (extension, content) in kinds.items()}
 
 
-# ---- keys and classes that are no names ----
+# ---- keys and classes that cannot be file names ----
 
 HARMFUL = [
     "/etc/passwd", "../up", "a/../../up", "..", ".", "", "a//b", "a/", "/", "./a", ".hidden", ".git/hooks", "a/.git/x", "a\\b",
@@ -325,7 +325,7 @@ def test_keys_that_mean_harm(tmp_path, tar, classes):
         if name.endswith(".txt") and "label" not in name:
             notes[int(content)] = name
     assert sorted(notes) == list(range(len(keys)))
-    for number, name in notes.items():  # a sample's files have one name
+    for number, name in notes.items():  # a sample's files share one name
         content = dict(pairs)[name.removesuffix(".note.txt") + ".jpg"]
         assert content == samples[number]["image"]
         if classes and not tar:
@@ -336,7 +336,7 @@ def test_keys_that_mean_harm(tmp_path, tar, classes):
 
 
 def test_pictures_that_share_a_stem(tmp_path):
-    """Alone they can; with files beside them they could not be told apart."""
+    """They are allowed alone; with files beside them they would be ambiguous."""
     (tmp_path / "photos" / "c").mkdir(parents=True)
     (tmp_path / "photos" / "c" / "a.jpg").write_bytes(picture(1))
     (tmp_path / "photos" / "c" / "a.png").write_bytes(picture(1, "PNG"))
@@ -368,7 +368,7 @@ def test_classes_without_a_sample_keep_their_place(tmp_path):
     assert sluice.Dataset(tmp_path / "out", allow_empty_classes=True)[0]["label"] == 2
 
 
-# ---- bad samples, folders that hold something ----
+# ---- bad samples, and folders that are not empty ----
 
 
 def test_bad_samples(photos, tmp_path):
@@ -409,7 +409,7 @@ def test_folders_that_hold_something(photos, tmp_path):
     assert digest(tmp_path / "empty") == digest(photos) and (tmp_path / "linked").is_symlink()
     with pytest.raises(sluice.IOError, match="parent folder"):
         unpack(photos, tmp_path / "no" / "such")
-    # what a killed one left goes; what is not an unpack's stays
+    # files of a killed unpack are removed; others stay
     (tmp_path / "new.part").mkdir()
     (tmp_path / "new.part" / "mine").write_text("mine")
     with pytest.raises(sluice.StateError, match="move it away"):
@@ -442,7 +442,7 @@ def test_the_source_stays(photos, tmp_path, monkeypatch):
 
 
 def test_two_at_once(photos, tmp_path):
-    """The second one is refused, and takes nothing away from the first."""
+    """The second one fails, and does not disturb the first."""
     seen = []
 
     def second(done, total):
@@ -476,7 +476,7 @@ def test_progress_and_workers(photos, tmp_path):
 
 
 def test_ctrl_c(photos, tmp_path):
-    """Nothing is left of it, and the next call makes the whole."""
+    """An interrupted unpack leaves nothing behind, and the next call unpacks everything."""
     many = tmp_path / "many" / "class"
     many.mkdir(parents=True)
     for number in range(20000):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compressed datasets that are kept unpacked in a folder: read in any order, they are what the same ones unpacked are."""
+"""Compressed datasets that are kept unpacked in a folder: read in any order, they equal the same ones unpacked."""
 import gzip
 import json
 import os
@@ -31,12 +31,12 @@ def indexes(tmp_path_factory, monkeypatch):
 
 
 def kept(folder):
-    """What lies there, but for locks: its bytes, by name of the source."""
+    """Returns the kept files, except locks: their bytes, by name of the source."""
     return {path.parent.name.rpartition("-")[0]: path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "lock"}
 
 
 def epoch(data, **options):
-    """Every batch of a shuffled epoch as bytes."""
+    """Returns every batch of a shuffled epoch as bytes."""
     columns = options.pop("columns", {"blob": C.Padded(length=70000, dtype="uint8"), "label": C.Number()})
     loader = sluice.Loader(data, 7, shuffle=True, seed=3, columns=columns, drop_last=False, **options)
     return [{name: batch[name].numpy().tobytes() for name in columns} for batch in loader]
@@ -99,7 +99,7 @@ PLAIN = {".tar": "1.tar", ".tar.gz": "2.tar", ".tgz": "3.tar", ".tar.zst": "4.ta
 
 
 def test_tars(tmp_path):
-    """Also among plain ones; they are called as gunzip would call them."""
+    """Also mixed with plain ones; they are named as by gunzip."""
     folder, plain, store = tmp_path / "packed", tmp_path / "plain", tmp_path / "store"
     folder.mkdir(), plain.mkdir()
     for number, suffix in enumerate(PLAIN, 1):
@@ -122,7 +122,7 @@ def test_tars(tmp_path):
 
 
 def test_what_is_not_compressed(tmp_path):
-    """Nothing is made where nothing is to be unpacked."""
+    """No folder is made if nothing needs unpacking."""
     mds.write(tmp_path / "mds", {"n": "int"}, [{"n": 1}])
     write(tmp_path / "a.tar", usual(3))
     for path in ("mds", "a.tar"):
@@ -135,7 +135,7 @@ def test_what_is_not_compressed(tmp_path):
 
 
 def test_a_state_goes_on(tmp_path):
-    """From the unpacked dataset to the one that is kept unpacked."""
+    """A state of the unpacked dataset resumes in the one that is kept unpacked."""
     folder = tmp_path / "mds"
     write_mds(folder, "gz", keep_raw=True)
     options = {"columns": {"label": C.Number()}, "shuffle": True, "seed": 5}
@@ -164,21 +164,21 @@ def test_a_source_that_changed(tmp_path):
     write_mds(folder, "gz")
     sluice.Dataset(folder, unpacked_dir=store)
     first = kept(store)
-    os.utime(packed_path(folder, 1, "gz"))  # as it was, and yet not known to be
+    os.utime(packed_path(folder, 1, "gz"))  # unchanged, but its time differs
     sluice.Dataset(folder, unpacked_dir=store)
     second = kept(store)
     assert len(second) == 4 and {n for n in first if first[n] != second[n]} == {"shard.00001.mds.gz"}
     samples = write_mds(folder, "gz", size=500)
     data = sluice.Dataset(folder, unpacked_dir=store)
     assert len(kept(store)) == 4 and [bytes(s["blob"]) for s in data] == [s["blob"] for s in samples]
-    # What is told of it counts, too: it was checked against that.
+    # The hash in the index counts, too: the unpacked file was checked against it.
     change(folder, lambda i: i["shards"][1]["raw_data"].update(hashes={"sha1": "0" * 40}))
     with pytest.raises(CORRUPT, match="does not match the hash in index.json .sha1"):
         sluice.Dataset(folder, unpacked_dir=store)
 
 
 def test_kept_files_that_are_not_right(tmp_path):
-    """Written to, cut, of others, or no files: they are made anew, or refused."""
+    """Written to, truncated, owned by others, or not files: they are unpacked again, or opening fails."""
     folder, store = tmp_path / "mds", tmp_path / "store"
     samples = write_mds(folder, "gz")
     sluice.Dataset(folder, unpacked_dir=store)
@@ -205,7 +205,7 @@ def test_kept_files_that_are_not_right(tmp_path):
     assert caught.value.file == str(wanted)
 
 
-# ---- what is wrong ----
+# ---- errors ----
 
 
 def nothing_is_kept(store, but=()):
@@ -245,7 +245,7 @@ def test_hashes(tmp_path):
 
 
 def test_bombs(tmp_path):
-    """A small file of gigabytes: neither memory nor disk is taken for what no index says."""
+    """A small file of gigabytes takes neither memory nor disk space beyond the size in the index."""
     folder, store = tmp_path / "mds", tmp_path / "store"
     write_mds(folder, "gz", keep_raw=True)
     raw = without_raw(folder)["shard.00001.mds"]
@@ -254,13 +254,13 @@ def test_bombs(tmp_path):
     with pytest.raises(CORRUPT, match="more than the"):
         sluice.Dataset(folder, unpacked_dir=store)
     assert peak() - begin < 96 << 20 and sum(path.stat().st_size for path in kept(store).values()) < 2 << 20
-    for claim, shards in ((1 << 60, 1), ((1 << 63) - 1, 3)):  # the sum of the latter is more than 2^64
+    for claim, shards in ((1 << 60, 1), ((1 << 63) - 1, 3)):  # the sum of the latter exceeds 2^64
         change(folder, lambda i: [shard["raw_data"].update(bytes=claim) for shard in i["shards"][:shards]] and None)
         with pytest.raises(sluice.IOError, match=r"needs \d{19,} bytes here, but only \d+ are free") as caught:
             sluice.Dataset(folder, unpacked_dir=store)
         assert caught.value.file == str(store) and caught.value.errno == 28
     before = sorted(store.rglob("*"))
-    for claim in (0, 1, 60):  # less than the table of its samples; 0: none
+    for claim in (0, 1, 60):  # less than the table of its samples; 0: no size
         change(folder, lambda i: [shard["raw_data"].update(bytes=claim) for shard in i["shards"]] and None)
         with pytest.raises(CORRUPT, match="too small for the table") as caught:
             sluice.Dataset(folder, unpacked_dir=store)
@@ -268,7 +268,7 @@ def test_bombs(tmp_path):
 
 
 def test_a_folder_among_the_archives(tmp_path):
-    """The folder may lie there, but not be the one of the archives."""
+    """The folder may be among the archives, but must not be their own folder."""
     folder = tmp_path / "tars"
     folder.mkdir()
     (folder / "a.tar.gz").write_bytes(gzip.compress(write(tmp_path / "a.tar", usual(12)).read_bytes()))
@@ -320,7 +320,7 @@ def test_a_folder_of_others(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
 @pytest.mark.parametrize("how", [lambda folder: os.chown(folder, 65534, 65534), lambda folder: folder.chmod(0o777), lambda folder: folder.chmod(0o770)])
 def test_folders_that_others_can_write_to(tmp_path, how):
-    """What is in them could be exchanged between two looks: neither made there, nor taken from there."""
+    """Another user could exchange its files between two checks, so opening fails instead of using it."""
     folder, store = tmp_path / "mds", tmp_path / "store"
     write_mds(folder, "gz")
     sluice.Dataset(folder, unpacked_dir=store)
@@ -337,7 +337,7 @@ def test_folders_that_others_can_write_to(tmp_path, how):
 
 
 def test_what_no_gzip_ends_with_is_no_size(tmp_path):
-    """Bytes behind a gzip that would make it larger than any of its size can be: it is read, and refused for what is wrong."""
+    """Bytes after a gzip that claim an impossible size: the file is read, and rejected for its actual fault."""
     path = tmp_path / "a.tar.gz"
     path.write_bytes(gzip.compress(write(tmp_path / "a.tar", usual(12)).read_bytes()) + b"\xff" * 20)
     with pytest.raises(sluice.Error) as caught:
@@ -362,7 +362,7 @@ else:
 
 
 def opening(*arguments):
-    """Another process that opens it."""
+    """Starts another process that opens the dataset."""
     paths = os.pathsep.join(path for path in sys.path if path)
     return subprocess.Popen([sys.executable, "-c", OPEN, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
                             env={**os.environ, "PYTHONPATH": paths})  # fmt: skip
@@ -387,8 +387,8 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk(tmp_path, small_disk):
-    """What is known not to fit is not begun: by an index, or by what a gzip or zstd says of its size. Of several gzips one
-    behind the other only the last one is asked: all is removed again."""
+    """Unpacking does not start if an index, or the size in a gzip or zstd, shows that the result does not fit. For concatenated
+    gzips only the size of the last one is known: everything is removed again."""
     folder, store = tmp_path / "mds", small_disk / "store"
     samples = [{"blob": bytes(500000)} for _ in range(12)]
     mds.write(folder, {"blob": "bytes"}, samples, samples_per_shard=3, compression="gz")
@@ -401,7 +401,7 @@ def test_a_full_disk(tmp_path, small_disk):
         with pytest.raises(sluice.IOError, match=rf"{name}. needs 62\d{{5}} bytes here, but") as caught:
             sluice.Dataset(tmp_path / name, unpacked_dir=store)
         assert caught.value.errno == 28 and not list(store.iterdir())
-    (tmp_path / "b.tar.gz").write_bytes(gzip.compress(write(tmp_path / "b.tar", usual(12)).read_bytes()))  # all together
+    (tmp_path / "b.tar.gz").write_bytes(gzip.compress(write(tmp_path / "b.tar", usual(12)).read_bytes()))  # both archives together
     with pytest.raises(sluice.IOError, match=r"unpacking 2 files .* bytes here, but only"):
         sluice.Dataset([tmp_path / "b.tar.gz", tmp_path / "a.tar.gz"], unpacked_dir=store)
     assert not list(store.iterdir())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What verify checks of each format, and what it says that it could not check."""
+"""verify's checks of each format, and its report of everything that it could not check."""
 import ctypes
 import functools
 import gzip
@@ -49,7 +49,7 @@ def tar(path, members):
     return path
 
 
-# ---- containers of pictures: each takes a list of them ----
+# ---- containers of images: each takes a list of them ----
 
 
 def in_folder(path, pictures):
@@ -140,7 +140,7 @@ def test_what_has_no_checksum_is_said(tmp_path, container):
 
 
 def test_pictures_that_are_files_have_none(tmp_path):
-    """Wherever they lie: in class folders, or listed by a table."""
+    """In any container: in class folders, or listed by a table."""
     of_pictures = "images other than PNG have no checksums"
     folder = in_folder(tmp_path / "x", [PNG, encoded("JPEG", quality=90)])
     assert sluice.Dataset(folder).verify(progress=None).unchecked == of_pictures
@@ -151,7 +151,7 @@ def test_pictures_that_are_files_have_none(tmp_path):
 
 
 def test_that_pixels_were_not_read_is_said(tmp_path):
-    """Of any picture, wherever it lies, but not of pixels, which need no decoding."""
+    """Counted for images in any container, but not for raw pixels, which need no decoding."""
     folder = in_folder(tmp_path / "x", [PNG, encoded("JPEG", quality=90), encoded("JPEG", quality=80)])
     data = sluice.Dataset(folder)
     found = data.verify(progress=None)
@@ -195,7 +195,7 @@ def test_joined_ones_say_each_once(tmp_path):
 
 
 def chunks(data):
-    """(offset, type, whole chunk), each with the right checksum."""
+    """Returns (offset, type, whole chunk), each with the right checksum."""
     at, found = 8, []
     while at < len(data):
         size = struct.unpack(">I", data[at : at + 4])[0]
@@ -211,19 +211,19 @@ def flipped(data, at):
 
 
 def with_text(data):
-    """One with an ancillary chunk behind its header."""
+    """Returns a PNG with an ancillary chunk after its header."""
     body = b"tEXtComment\0" + b"words"
     return data[:33] + struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body)) + data[33:]
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_checksums_of_png(tmp_path, container):
-    """Without decoding: any chunk, the picture's data and what nobody needs."""
+    """Without decoding, in any chunk: the image's data and optional chunks."""
     good = with_text(PNG)
     found = {kind for _, kind in chunks(good)}
     assert {b"IHDR", b"tEXt", b"IDAT", b"IEND"} <= found
     for number, (at, kind) in enumerate(chunks(good)):
-        bad = flipped(good, at + 8 if kind != b"IEND" else at + 9)  # its first byte, or of the checksum
+        bad = flipped(good, at + 8 if kind != b"IEND" else at + 9)  # its first byte, or one of the checksum
         data = sluice.Dataset(container(tmp_path / f"{number}", [good, good, bad, good]))
         result = data.verify(progress=None)
         assert [finding.sample for finding in result.findings] == [2], kind
@@ -232,7 +232,7 @@ def test_checksums_of_png(tmp_path, container):
 
 
 def test_a_damaged_png_is_not_packed(tmp_path):
-    """What verify finds in shards was bad before: pack says which sample it was."""
+    """A sample that verify finds bad in shards was bad before packing: pack reports it."""
     bad = flipped(PNG, dict((kind, at) for at, kind in chunks(PNG))[b"IDAT"] + 20)
     source = sluice.Dataset(in_folder(tmp_path / "x", [PNG, bad, PNG]))
     with pytest.raises(sluice.CorruptError, match="checksum of chunk IDAT is wrong"):
@@ -251,7 +251,7 @@ def test_a_damaged_png_is_not_packed(tmp_path):
 
 @pytest.mark.parametrize("arrays", [["x"], ["x", "y"]])
 def test_checksums_of_npz_rows(tmp_path, arrays):
-    """Of one array alone, too, which is read as a file of arrays is."""
+    """Also with a single array, which is read like a file of arrays."""
     made = {"x": numpy.random.default_rng(1).random((30, 10)), "y": numpy.arange(30)}
     numpy.savez(tmp_path / "a.npz", **{name: made[name] for name in arrays})
     found = sluice.Dataset(tmp_path / "a.npz").verify(progress=None)
@@ -267,7 +267,7 @@ def test_checksums_of_npz_rows(tmp_path, arrays):
 
 @pytest.mark.parametrize("decode", [False, True])
 def test_checksums_of_deflated_arrays(tmp_path, decode):
-    """Those of what comes out: every flip that numpy notices, without --decode, too."""
+    """Checksums of the unpacked bytes: every flip that numpy notices is found, also without --decode."""
     (tmp_path / "set").mkdir()
     path = tmp_path / "set" / "0.npz"
     numpy.savez_compressed(path, x=numpy.random.default_rng(1).integers(0, 9, 400, "uint8"))
@@ -277,7 +277,7 @@ def test_checksums_of_deflated_arrays(tmp_path, decode):
         path.write_bytes(flipped(data, at))
         try:
             found = sluice.Dataset(tmp_path / "set").verify(decode=decode, progress=None)
-        except sluice.Error:  # where the array's head is
+        except sluice.Error:  # in the array's header
             continue
         assert len(found.findings) == 1 and found.findings[0].file == str(path), at
         noticed += 1
@@ -306,10 +306,10 @@ def rows(count=24):
 CODECS = ["UNCOMPRESSED", "SNAPPY", "ZSTD", "GZIP"]
 
 
-# Both layouts and both versions with each codec, the other way round with every other one.
+# Both layouts and both versions with each codec, combined the other way round for every other codec.
 @pytest.mark.parametrize(("codec", "repeated", "version"), [(codec, n, 1 + (i + n) % 2) for i, codec in enumerate(CODECS) for n in (1, 4)])
 def test_crc_of_every_page(tmp_path, version, codec, repeated):
-    """Damaged anywhere, each page is found: of pictures in memory and of those that are read, of dictionaries, numbers."""
+    """Damage anywhere in any page is found: in images in memory and read per sample, in dictionaries, in numbers."""
     path = tmp_path / "a.parquet"
     columns = rows(24)
     columns["image"].values = [data + bytes(30000 * (repeated - 1)) for data in columns["image"].values]
@@ -320,7 +320,7 @@ def test_crc_of_every_page(tmp_path, version, codec, repeated):
     assert found == (24, found.bytes, [], "")
     bodies = sum(page["size"] + page["header"] for page in layout.pages)
     assert found.bytes >= bodies
-    if repeated == 1 and codec != "UNCOMPRESSED":  # all is in memory
+    if repeated == 1 and codec != "UNCOMPRESSED":  # everything is in memory
         assert found.bytes == bodies + 24 * 4
     kinds = set()
     for number, page in enumerate(layout.pages):
@@ -330,14 +330,14 @@ def test_crc_of_every_page(tmp_path, version, codec, repeated):
             try:
                 data = sluice.Dataset(path)
             except sluice.CorruptError:
-                continue  # damaged so that it cannot be opened
+                continue  # the damage prevents opening
             findings = data.verify(progress=None).findings
             kinds.add((page["leaf"], page["type"]))
             crcs = [finding for finding in findings if "checksum (CRC-32)" in str(finding)]
             assert [(finding.file, finding.offset, finding.sample) for finding in crcs] == [(str(path), at, None)]
             assert f'column "{page["leaf"]}"' in str(crcs[0])
     data_page = 0 if version == 1 else 3
-    # damaged gzip is refused when the file is opened, or its sample says so, too
+    # damaged gzip fails when the file is opened, or its sample reports it, too
     assert codec == "GZIP" or {("image", data_page), ("label", data_page), ("text", 2), ("text", data_page)} <= kinds
 
 
@@ -347,7 +347,7 @@ def test_pages_without_crc_are_said(tmp_path):
         parquets.write(path, rows(), **options)
         found = sluice.Dataset(path).verify(progress=None)
         assert found[2:] == ([], NO_CRC)
-    parquets.write(path, rows(), codec="GZIP")  # which has a checksum itself
+    parquets.write(path, rows(), codec="GZIP")  # gzip has a checksum itself
     assert sluice.Dataset(path).verify(progress=None)[2:] == ([], "")
     layout = parquets.write(path, rows(), codec="ZSTD", rows_per_page=5, crc=True)
     (tmp_path / "b").mkdir()
@@ -355,7 +355,7 @@ def test_pages_without_crc_are_said(tmp_path):
     parquets.write(tmp_path / "b" / "1.parquet", rows())
     assert sluice.Dataset(tmp_path / "b").verify(progress=None)[2:] == ([], NO_CRC)
     assert sluice.Dataset(tmp_path / "b" / "0.parquet").verify(progress=None)[2:] == ([], "")
-    # a column that is not chosen is none of the dataset's
+    # a column that is not chosen does not belong to the dataset
     page = next(page for page in layout.pages if page["leaf"] == "text")
     content = path.read_bytes()
     path.write_bytes(flipped(content, page["offset"] + page["header"] + page["size"] // 2))
@@ -365,13 +365,13 @@ def test_pages_without_crc_are_said(tmp_path):
 
 
 def test_bytes_of_parquet_are_counted(tmp_path):
-    """What was read, whether columns are in memory or not, and whether pages have a CRC."""
+    """Counts the bytes read, whether columns are in memory or not, and whether pages have a CRC."""
     for codec in ("UNCOMPRESSED", "ZSTD"):
         for crc in (False, True):
             path = tmp_path / "a.parquet"
             parquets.write(path, rows(), codec=codec, crc=crc)
             size = path.stat().st_size
-            # pages of values that are read one by one are read once more for their checksums
+            # pages of values that are read one by one are read again for their checksums
             most = 2 * size if crc and codec == "UNCOMPRESSED" else size
             assert most > sluice.Dataset(path).verify(progress=None).bytes > most * 0.9
 
@@ -380,7 +380,7 @@ def test_bytes_of_parquet_are_counted(tmp_path):
 
 
 def summed(data):
-    """A zstd frame of blocks as they are, with a checksum, made by hand: RFC 8878."""
+    """Returns a zstd frame of raw blocks, with a checksum, made by hand: RFC 8878."""
     blocks = [data[at : at + 65536] for at in range(0, len(data), 65536)]
     frame = b"\x28\xb5\x2f\xfd\xe4" + struct.pack("<Q", len(data))
     for number, block in enumerate(blocks):
@@ -389,7 +389,7 @@ def summed(data):
 
 
 def test_what_compressed_tars_have(tmp_path):
-    """gzip always has a checksum, a frame of zstd if it says so; and what is plain beside them has none."""
+    """gzip always has a checksum, a zstd frame optionally; plain archives beside them have none."""
     plain = in_tar(tmp_path / "a", [encoded("JPEG", number) for number in range(5)]).read_bytes()
     without = "zstd frames without a checksum"
 
@@ -422,7 +422,7 @@ class Xxh128(ctypes.Structure):
 
 
 def xxhash(name, data):
-    """By the system's library."""
+    """Computes a hash with the system's library."""
     library = ctypes.CDLL("libxxhash.so.0")
     if name in ("xxh128", "xxh3_128"):
         library.XXH3_128bits.restype = Xxh128
@@ -440,13 +440,13 @@ def digest(name, data):
     return xxhash(name, data) if name.startswith("xxh") else hashlib.new(name, data).hexdigest()
 
 
-# What streaming.base.hashing has: xxhash's algorithms, and those of hashlib but shake.
+# The hashes of streaming.base.hashing: xxhash's algorithms, and those of hashlib except shake.
 XXHASH = ["xxh32", "xxh64", "xxh3_64", "xxh128", "xxh3_128"]
 HASHLIB = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "blake2b", "blake2s"]
 
 
 def in_hashed_mds(path, pictures, hashes, **changes):
-    """`changes`: name -> digits of the first shard, None to leave it out."""
+    """Writes a dataset. `changes`: name -> digits of the first shard, None to omit it."""
     index = mds_files.write(path, {"image": "png"}, [{"image": data} for data in pictures], samples_per_shard=2)
     for number, shard in enumerate(index["shards"]):
         raw = shard["raw_data"]
@@ -478,7 +478,7 @@ def test_each_hash_of_mds(tmp_path, name):
 
 
 def test_several_hashes_of_mds(tmp_path):
-    """All that can be checked are; what cannot be is named."""
+    """All supported hashes are checked; the others are named."""
     pictures = [encoded(number=number) for number in range(6)]
     both = ["sha1", "xxh64"]
 

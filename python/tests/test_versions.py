@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same binary under the other CPythons of this machine that are new enough."""
+"""The same binary under the other, sufficiently recent CPythons of this machine."""
 import os
 import shutil
 import subprocess

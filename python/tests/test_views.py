@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several views of each picture: the presets of papers, and that a view is what its column alone gives."""
+"""Several views of each image: the presets of papers, and that a view equals its column alone."""
 import numpy
 import pytest
 
@@ -15,7 +15,7 @@ def steps(column):
 
 
 def probability(column, name):
-    """With which a step of that name is done, in a group of its own."""
+    """Returns the probability of a step of that name in its own group."""
     return [group[1][0] for group in steps(column) if group[0] == "random_apply" and group[2][0][0] == name]
 
 
@@ -50,7 +50,7 @@ def test_multi_crop(make, large, small, count, blur):
         assert steps(column)[2] == ("random_apply", (0.8,), (("color_jitter", 0.4, 0.4, 0.2, 0.1),))
         assert (("random_solarize", 128, 0.2) in steps(column)) == (name == "global2")
     blurs = [probability(views[name], blur) for name in ("global1", "global2", "local1", "local2")]
-    # DINOv2's code hands 1 - p to RandomApply
+    # DINOv2's code passes 1 - p to RandomApply
     assert blurs == ([[0.0], [0.9], [0.5], [0.5]] if blur == "gaussian_blur" else [[1.0], [0.1], [0.5], [0.5]])
 
 
@@ -61,7 +61,7 @@ def test_dinov2_blurs_as_written():
 
 
 def test_dinov3():
-    """Of its own configurations: the pre-training of the largest model, and the defaults, which are DINOv2's."""
+    """Its own configurations: the pre-training of the largest model, and the defaults, which equal DINOv2's."""
     views = T.presets.dinov3()
     assert list(views) == ["global1", "global2", *(f"local{i + 1}" for i in range(8))]
     assert steps(views["global1"])[0] == ("random_resized_crop", 256, 256, 0.32, 1, 3 / 4, 4 / 3, "bicubic")
@@ -94,7 +94,7 @@ def test_batches(data, make):
 
 
 def test_first_view_is_the_column_alone(data):
-    """What is drawn goes by the number of the column among pictures: the first one's is that of a loader of it alone."""
+    """Draws depend on a column's number among image columns: the first one equals that of a loader with this column alone."""
     views = T.presets.dino(48, 16)
     several = sluice.Loader(data, batch_size=8, columns=views, seed=5, on_bad_sample="fail")
     alone = sluice.Loader(data, batch_size=8, columns={"global1": views["global1"]}, seed=5, on_bad_sample="fail")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pascal VOC's annotations against what xml.etree reads of them, by detectron2's rule for boxes."""
+"""Pascal VOC's annotations compared with xml.etree's reading, by detectron2's rule for boxes."""
 import random
 import xml.etree.ElementTree
 
@@ -29,7 +29,7 @@ def annotate(name, objects, size=(500, 375), filename=None):
 
 
 def write(root, names=("dog", "person", "cat"), pictures="JPEGImages", pages="Annotations"):
-    """The files of a dataset."""
+    """Writes the files of a dataset."""
     draw = random.Random(1)
     for folder in (pictures, pages, "ImageSets/Main"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def write(root, names=("dog", "person", "cat"), pictures="JPEGImages", pages="An
 
 
 def read(path):
-    """An annotation, as torchvision and detectron2 read it: boxes from 0, here as x, y, width, height."""
+    """Reads an annotation like torchvision and detectron2: boxes from 0, here as x, y, width, height."""
     tree = xml.etree.ElementTree.parse(path).getroot()
     boxes, found = [], tree.findall("object")
     for each in found:
@@ -144,7 +144,7 @@ def test_other_names(voc):
 
 
 def name_objects(root, names):
-    """An object in each annotation, called by these names in turn; lists of the even and of the odd annotations."""
+    """Writes an object into each annotation, with these names in turn; makes lists of the even and of the odd annotations."""
     for number, name in enumerate(all_names()):
         objects = [(names[number % len(names)], 0, (1, 1, 9, 9))]
         (root / f"Annotations/{name}.xml").write_text(annotate(name, objects, (40 + number, 30)))
@@ -152,7 +152,7 @@ def name_objects(root, names):
 
 
 def test_lists_number_classes_alike(voc):
-    """The names of all annotations of the folder count: a label means the same in each list."""
+    """The names in all annotations of the folder count: a label means the same in each list."""
     name_objects(voc, ("dog", "cat", "zebra", "ant"))
     for path, names in (("ImageSets/Main/train.txt", all_names()[::2]), ("ImageSets/Main/val.txt", all_names()[1::2]), ("", all_names())):
         data = sluice.Dataset(voc / path)
@@ -166,7 +166,7 @@ def test_lists_number_classes_alike(voc):
 
 @pytest.mark.parametrize("fields", [None, {"image": "image", "key": "key"}])
 def test_split_folders_number_classes_alike(voc, tmp_path, fields):
-    """Roboflow's folders: train, valid and test, with annotations beside the pictures."""
+    """Roboflow's folders: train, valid and test, with annotations beside the images."""
     splits = {"train": ("dog", "cat", "zebra"), "valid": ("dog", "person"), "test": ("dog",)}
     for split, names in splits.items():
         write(tmp_path / "own" / split, pictures="", pages="")
@@ -183,7 +183,7 @@ def test_split_folders_number_classes_alike(voc, tmp_path, fields):
 
 
 def test_annotations_beside_a_list(voc):
-    """Those that the list does not name may be damaged: a warning says that classes may be missing."""
+    """Annotations that the list does not name may be damaged: a warning says that classes may be missing."""
     (voc / "ImageSets/Main/val.txt").write_text("\n".join(all_names()[1:3]))
     for name in all_names()[3:]:
         page = voc / f"Annotations/{name}.xml"
@@ -205,7 +205,7 @@ def test_other_folders(voc, tmp_path, pictures, pages, path):
 
 
 def test_other_extensions(voc):
-    """The file's name without one, as ImageNet has it; one that was converted; one that was renamed."""
+    """The filename element without an extension, as in ImageNet; a converted file; a renamed file."""
     pictures, pages = voc / "JPEGImages", voc / "Annotations"
     for old, new, filename in (("0", "0.JPEG", "2008_000000"), ("1", "1.png", "2008_000001.jpg"), ("2", "2x.jpg", "2008_000002x.jpg")):
         (pictures / f"2008_00000{old}.jpg").rename(pictures / f"2008_00000{new}")
@@ -252,7 +252,7 @@ def test_what_is_wrong(voc):
 
 
 def test_what_is_none(voc, tmp_path):
-    """Lists of YOLO's beside COCO's annotations, XML of other kinds, lists elsewhere."""
+    """YOLO's lists beside COCO's annotations, other kinds of XML, lists elsewhere."""
     (tmp_path / "coco/annotations").mkdir(parents=True)
     (tmp_path / "coco/annotations/a.json").write_text("{}")
     (tmp_path / "coco/train.txt").write_text("./images/a.jpg\n")
@@ -264,7 +264,7 @@ def test_what_is_none(voc, tmp_path):
 
 
 def test_annotations_that_are_none(tmp_path):
-    """All of them empty, or pointers: they are no plain folder of pictures."""
+    """If all of them are empty, or Git LFS pointers, the folder is not opened as a plain folder of images."""
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
     for content, match in ((b"", "a.xml.*the file is empty"), (pointer, "a.xml.*Git LFS pointer")):
         for pictures, texts in (("JPEGImages", "Annotations"), ("", "")):
@@ -279,7 +279,7 @@ def test_annotations_that_are_none(tmp_path):
 
 
 def test_lists_with_extensions(voc):
-    """Names of pictures in a list of VOC's are taken for those of annotations, unless YOLO's labels are theirs."""
+    """Image names in a list of VOC's stand for their annotations, unless the images have YOLO labels."""
     way = voc / "ImageSets/Main/train.txt"
     names = way.read_text().split()
     way.write_text("".join(f"{name}.jpg\n" for name in names), encoding="utf-8-sig")
@@ -335,7 +335,7 @@ def test_other_encoding(voc):
     ("height", "-3", "not a whole number"),
 ])  # fmt: skip
 def test_values(voc, element, text, expected):
-    """What is not understood is refused by element, value, line and file."""
+    """An invalid value is rejected with its element, value, line and file."""
     page = voc / "Annotations/2008_000001.xml"
     tree = xml.etree.ElementTree.parse(page)
     next(tree.iter(element)).text = text
@@ -346,7 +346,7 @@ def test_values(voc, element, text, expected):
 
 
 def test_left_out(voc):
-    """Pictures without an annotation are counted, unless a list chooses; annotations without a picture are bad samples."""
+    """Images without an annotation are counted, unless a list selects samples; annotations without an image are bad samples."""
     assert sluice.Dataset(voc).left_out == []
     for name in ("new.jpg", "old.jfif"):
         (voc / "JPEGImages" / name).write_bytes(b"")
@@ -364,7 +364,7 @@ def test_left_out(voc):
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.filterwarnings("error")
 def test_few_beside_pictures(tmp_path, count):
-    """As Roboflow exports them: an annotation that names its picture was read, and is no list of the pictures."""
+    """As exported by Roboflow: an annotation that names its image was read, and is not a list of the images."""
     names = [f"{number}a" for number in range(count)]
     for name in names:
         Image.new("RGB", (500, 375)).save(tmp_path / f"{name}.jpg")
@@ -384,14 +384,14 @@ def test_sizes_unknown(voc):
 
 
 def test_repeats(voc):
-    """An annotation that a list names many times is read and kept once."""
+    """An annotation that a list names many times is read and stored once."""
     page = voc / "Annotations/2008_000003.xml"
     page.write_text(annotate("2008_000003", [("dog", 2, (1, 2, 3, 4 + i % 9)) for i in range(20000)], (43, 30)))
     (voc / "Annotations/link.xml").symlink_to(page)
     names = ["2008_000003", "2008_000001", "./2008_000003", "link", "2008_000000"]
     lines = [names[(i * i) % len(names)] for i in range(3000)] + names
     (voc / "ImageSets/Main/train.txt").write_text("\n".join(lines))
-    data = sluice.Dataset(voc / "ImageSets/Main/train.txt", memory_bytes=48 << 20)  # 2 GB if each was kept
+    data = sluice.Dataset(voc / "ImageSets/Main/train.txt", memory_bytes=48 << 20)  # 2 GB if each was stored
     for number in [*range(10), *range(len(lines) - len(names), len(lines))]:
         wanted = read(voc / "Annotations" / f"{lines[number]}.xml")
         assert [data.classes[label] for label in plain(data[number]["labels"])] == wanted.pop("names")

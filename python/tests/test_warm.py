@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in forks of an interpreter (warm.py): they see what python3 gives them, and end as under it."""
+"""Programs in forks of an interpreter (warm.py): they see the same environment as under python3, and end in the same way."""
 import os
 import signal
 import subprocess
@@ -42,7 +42,7 @@ def test_it_dies_with_the_one_who_asked():
     asked = subprocess.Popen([warm.python(), "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
     process = os.pidfd_open(int(asked.stdout.readline()))
     asked.kill()
-    assert asked.stdout.read() == b"" and asked.wait() == -signal.SIGKILL  # the end of the file: no one has it open
+    assert asked.stdout.read() == b"" and asked.wait() == -signal.SIGKILL  # end of file: no process has it open
     with pytest.raises(ProcessLookupError):
         while True:
             signal.pidfd_send_signal(process, 0)

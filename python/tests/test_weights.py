@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples drawn by weight: the distribution, ranks, a restart, bad samples, where weights come from, what is refused."""
+"""Samples drawn by weight: the distribution, ranks, restarts, bad samples, sources of weights, errors."""
 import math
 import pathlib
 
@@ -128,7 +128,7 @@ def test_bad_samples(tmp_path, how):
 
 
 def test_a_substitute_of_the_class_has_weight(tmp_path):
-    """Rows whose partner is of the row's class are replaced by one of that class: of those, one that could have been drawn."""
+    """If partners have the row's class, a bad row is replaced by a sample of that class: one that can be drawn."""
     data = write(tmp_path / "packed", [BAD])
     columns = COLUMNS | {"r": C.Ragged("numbers", length=4), "partner": C.Number("id", partner=1)}
     classes = [i % 2 for i in range(COUNT)]
@@ -196,7 +196,7 @@ def test_the_sampler_of_torch(data):
 
 
 def test_each_draw_is_augmented_on_its_own(tmp_path):
-    """As if the dataset stood behind itself once per position; the same on ranks, and behind a state."""
+    """As if the dataset were repeated once per position; the same on ranks, and after a resume."""
     layouts.classes(tmp_path, "photos", 2, 4)
     photos, count, draws = sluice.Dataset(tmp_path / "photos"), 8, 24
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: packed of what the build has linked for it, installed into an empty environment without a package index. scripts/package-check builds
-one from nothing."""
+"""The wheel: packed from the build's libraries, installed into an empty environment without a package index. scripts/package-check builds
+one from scratch."""
 import importlib.util
 import json
 import os
@@ -77,7 +77,7 @@ def test_the_tool_that_builds_is_missing(tmp_path):
 
 
 def test_metadata_needs_no_build(wheel, tmp_path):
-    """pip asks for it first, and would build a wheel of its own for it."""
+    """pip requests it first, and would otherwise build a separate wheel for it."""
     name = run(sys.executable, "-c", BACKEND + f"print(backend.prepare_metadata_for_build_wheel({str(tmp_path)!r}))", env=BARE | {"PATH": ""}).strip()
     with zipfile.ZipFile(wheel) as archive:
         for path in (tmp_path / name).iterdir():
@@ -96,17 +96,17 @@ def test_it_is_small_and_whole(wheel):
     assert {"sluice/bin/sluice", "sluice/bin/libsluice_inject.so"} <= names
     roots = {name.split("/")[0] for name in names}
     assert roots == {"sluice", "_sluice_command.py", next(root for root in roots if root.endswith(".dist-info"))}
-    assert not [name for name in names if "libcurl" in name or "libcrypto" in name]  # found at run time
+    assert not [name for name in names if "libcurl" in name or "libcrypto" in name]  # loaded at run time
     licenses = {name.rsplit("/", 1)[1] for name in names if "/licenses/" in name}
     assert "LICENSE" in licenses
-    if shutil.which("dpkg-query"):  # elsewhere nobody knows where they are
+    if shutil.which("dpkg-query"):  # only dpkg finds them
         libraries = {name.removeprefix("sluice/lib/") for name in names if name.startswith("sluice/lib/")}
         assert licenses == {"LICENSE", "copyright"} | {f"{name}.txt" for name in libraries}
 
 
 @pytest.fixture(scope="module")
 def pip(tmp_path_factory):
-    """The command: Python's own pip, or that of a new environment, which takes seconds to make."""
+    """Returns the command: Python's own pip, or that of a new environment, which takes seconds to make."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     folder = tmp_path_factory.mktemp("with_pip") / "venv"
@@ -117,7 +117,7 @@ def pip(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, pip, tmp_path_factory):
-    """Python of a new environment that has the wheel, installed by another's pip."""
+    """Returns the Python of a new environment in which another environment's pip installed the wheel."""
     folder = tmp_path_factory.mktemp("installed") / "venv"
     if subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], capture_output=True).returncode != 0:
         pytest.skip("python3 has no venv here (python3-venv)")
@@ -154,7 +154,7 @@ def test_it_installs_and_runs(installed, pip, photos, tmp_path):
     assert run(python, "-m", "sluice", "--version").startswith("sluice ")
     assert "33" in run(python, "-m", "sluice", "info", photos)
     check_command(venv / "bin" / "sluice", photos, tmp_path)
-    # A program without CUDA is run, and there is nothing to measure: the library to measure with was found.
+    # A program without CUDA runs, and there is nothing to measure: the measuring library was found.
     said = run(python, "-m", "sluice", "idle", "--", "echo", "it ran", code=1)
     assert "it ran" in said and "did not start CUDA" in said
     run(*pip, "--python", python, "uninstall", "--yes", "sluice")
@@ -163,7 +163,7 @@ def test_it_installs_and_runs(installed, pip, photos, tmp_path):
 
 
 def check_command(sluice, photos, folder):
-    """The command is the tool: arguments, exit codes, streams and signals."""
+    """Checks that the command behaves like the tool: arguments, exit codes, streams and signals."""
     program = "import sys; print(sys.argv[1:]); sys.exit(9)"
     assert run(sluice, "--version").startswith("sluice ")
     assert "33" in run(sluice, "info", photos)
@@ -174,7 +174,7 @@ def check_command(sluice, photos, folder):
     done = subprocess.run([sluice, "bench", photos, "--size", "16", "--batch", "4", "--seconds", "300ms", "--json"], env=BARE,
                           capture_output=True, text=True, timeout=300, cwd="/")  # fmt: skip
     assert json.loads(done.stdout)["samples"] > 0
-    # It is one process, so that a signal reaches the tool; SIGPIPE ends it, as it ends any.
+    # It is one process, so that a signal reaches the tool; SIGPIPE ends it like any other program.
     bench = subprocess.Popen([sluice, "bench", photos, "--size", "16", "--batch", "4", "--seconds", "100s", "--json"], env=BARE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")  # fmt: skip
     while "python" in pathlib.Path(f"/proc/{bench.pid}/exe").resolve().name:
@@ -184,4 +184,4 @@ def check_command(sluice, photos, folder):
     assert not int(ignored, 16) >> (signal.SIGPIPE - 1) & 1
     bench.send_signal(signal.SIGTERM)
     bench.communicate(timeout=300)
-    assert bench.returncode in (130, -signal.SIGTERM)  # the second, before it looks for signals
+    assert bench.returncode in (130, -signal.SIGTERM)  # the latter if the signal arrives too early to be handled

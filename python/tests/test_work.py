@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the shapes of a row may cost: hostile ones are bad samples soon, and a loader is closed while a row is long."""
+"""The cost of a row's shapes: hostile ones are soon bad samples, and a loader can be closed during a long row."""
 import json
 import threading
 import time
@@ -14,9 +14,9 @@ from sluice import columns as C
 from sluice import transforms as T
 
 SIDE = 512
-MOST = 15  # seconds of CPU: about 3 on an idle machine, of which other programs on the same cores make 5
+MOST = 15  # seconds of CPU: about 3 on an idle machine; other programs on the same cores raise that to 5
 WHOLE = {"size": [SIDE, SIDE], "counts": [0, SIDE * SIDE]}
-# Every other pixel: as many runs as there are pixels.
+# Every other pixel: as many runs as pixels.
 COMB = {"size": [SIDE, SIDE], "counts": [1] * (SIDE * SIDE)}
 AROUND = [[0, 0, 9999, 0, 9999, 9999, 0, 9999]]
 
@@ -26,13 +26,13 @@ WHOLE_PHOTO = {"size": [*PHOTO], "counts": [0, PHOTO[0] * PHOTO[1]]}
 
 
 def json_of(shapes):
-    """Shapes that are the same object are put into words once."""
+    """Returns the shapes as JSON; a shape object that repeats is converted once."""
     texts = {number: json.dumps(shape) for number, shape in {id(shape): shape for shape in shapes}.items()}
     return f"[{', '.join(texts[id(shape)] for shape in shapes)}]"
 
 
 def write(path, shapes, side=SIDE, others=0, size=None):
-    """A sample of these shapes, and `others` without any."""
+    """Writes a sample with these shapes, and `others` without any."""
     fields = {"image": "image", "seg": "text", "labels": ("tensor", "uint8", (0,)), "boxes": ("tensor", "float32", (0, 4))}
     with sluice.Writer(path, fields) as writer:
         for some in [shapes] + [[]] * others:
@@ -47,7 +47,7 @@ def boxes(length):
     return C.Boxes("boxes", length=length, shapes="seg")
 
 
-# What draws shapes, or makes boxes of them.
+# Columns that draw shapes, or compute boxes from them.
 USES = {
     "map": lambda n: {"m": C.Mask("seg", labels="labels")},
     "ignore": lambda n: {"m": C.Mask("seg", labels="labels", overlap="ignore")},
@@ -59,7 +59,7 @@ TURNED = [T.RandomRotation(45), T.Resize((SIDE, SIDE))]
 
 @pytest.mark.parametrize("shape, count", [(AROUND, 300), (WHOLE_PHOTO, 100)], ids=["300 polygons", "100 masks"])
 def test_honest_rows_are_made(tmp_path, shape, count):
-    """As many objects as LVIS has, each of them the whole of a photo, and twice looked at."""
+    """As many objects as in LVIS, each covering a whole photo, and each used twice."""
     data = write(tmp_path / "d", [shape] * count, size=PHOTO)
     columns = {"image": C.Image("image", transform=[T.Resize(PHOTO)]), "b": boxes(count), "m": C.Mask("seg", labels="labels", overlap="ignore")}
     with sluice.Loader(data, batch_size=1, num_workers=1, columns=columns) as loader:
@@ -76,13 +76,13 @@ def hostile(request, tmp_path_factory):
     return write(tmp_path_factory.mktemp("hostile") / "d", [shape] * count), count
 
 
-# Each shape as a map and as boxes or instances, each use with two shapes or, where it is another's code with one thing more, one.
+# Each shape as a map and as boxes or instances; each use with two shapes, or with one if it adds little to another use's code.
 MET = [("runs", "map"), ("runs", "instances of few"), ("polygons", "ignore"), ("polygons", "boxes"), ("comb", "map"), ("comb", "boxes")]
 
 
 @pytest.mark.parametrize(("hostile", "use"), MET, indirect=["hostile"])
 def test_hostile_shapes_take_no_time(hostile, use):
-    """Each of them is fine, and there are many: a second or so, and either the row or its error."""
+    """Each shape is valid, but there are many: they take about a second, and give either the row or its error."""
     data, count = hostile
     start = time.process_time()
     columns = {"image": C.Image("image", transform=TURNED)} | USES[use](count)
@@ -104,7 +104,7 @@ def test_pasted_shapes(tmp_path):
 
 
 def test_others_go_on(tmp_path):
-    """It is the sample that is bad."""
+    """Only that sample is bad."""
     data = write(tmp_path / "d", [WHOLE] * 20000, others=5)
     columns = {"image": C.Image("image", transform=TURNED), "m": C.Mask("seg", labels="labels", background=7)}
     with sluice.Loader(data, batch_size=3, columns=columns, on_bad_sample="mask", shuffle=False) as loader:
@@ -114,7 +114,7 @@ def test_others_go_on(tmp_path):
 
 
 def test_many_small_ones_are_fine(tmp_path):
-    """As many as a map takes: what is drawn is what counts, and not how many there are."""
+    """As many as a map can hold: the drawn pixels matter, not the number of shapes."""
     count = 65536
     some = [{"size": [SIDE, SIDE], "counts": [i * 4, 2, SIDE * SIDE - i * 4 - 2]} for i in range(count)]
     data = write(tmp_path / "d", some)
@@ -126,7 +126,7 @@ def test_many_small_ones_are_fine(tmp_path):
 
 
 def test_close_within_a_second(tmp_path):
-    """A row of some seconds, which is allowed."""
+    """A valid row that takes some seconds."""
     side = 3000
     data = write(tmp_path / "d", [{"size": [side, side], "counts": [0, side * side]}] * 60, side)
     columns = {"image": C.Image("image", transform=[T.RandomRotation((30, 30)), T.Resize((side, side))])} | USES["map"](1)

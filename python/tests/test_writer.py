@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writers, and what is read back."""
+"""Writers, and reading their output."""
 import io
 import threading
 import time
@@ -174,7 +174,7 @@ def test_overwriting_is_asked_for(tmp_path):
 
 
 class Number:
-    """An int that is made by Python code."""
+    """An int made by Python code."""
 
     def __init__(self, make):
         self.make = make
@@ -184,7 +184,7 @@ class Number:
 
 
 def refusals(writer):
-    """What a writer says that is in use."""
+    """Returns the errors of a writer that is in use."""
     for call in (lambda: writer.add(x=2), writer.finish, writer.abort):
         with pytest.raises(sluice.StateError, match="another thread is using the writer"):
             call()
@@ -222,11 +222,11 @@ def test_a_second_thread_is_refused_while_values_are_converted(tmp_path):
 
 
 def test_threads_that_race_for_a_writer(tmp_path):
-    """Each sample that was taken is there; the others were refused. A race here was a use of freed memory."""
+    """Every accepted sample is stored; the others raised an error. A race here was a use of freed memory."""
     taken = []
 
     def number(value):
-        time.sleep(0)  # others may run
+        time.sleep(0)  # lets other threads run
         return value
 
     def add_some(first):
@@ -272,7 +272,7 @@ def test_meaning_comes_back(tmp_path):
     sluice.pack(data, tmp_path / "again", progress=False)
     assert {name: field.meaning for name, field in sluice.Dataset(tmp_path / "again").fields.items()} == wanted
     with sluice.Writer(tmp_path / "alike", data.fields) as writer:  # the same fields
-        writer.add(**{name: value for name, value in data[0].items() if name != "points"})  # which it lacks
+        writer.add(**{name: value for name, value in data[0].items() if name != "points"})  # a field that the sample lacks
     alike = sluice.Dataset(tmp_path / "alike")
     assert alike.fields == data.fields and alike[0]["boxes"] == data[0]["boxes"]
     assert {name: field.meaning for name, field in alike.fields.items()} == wanted

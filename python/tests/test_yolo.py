@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YOLO's labels against numpy, by the rules of ultralytics' data/utils.py (verify_image_label, segments2boxes)."""
+"""YOLO's labels compared with numpy, by the rules of ultralytics' data/utils.py (verify_image_label, segments2boxes)."""
 import json
 import os
 import random
@@ -29,7 +29,7 @@ def line(draw, kind):
 
 
 def write(pictures, labels, count=9, seed=1, kinds=("box", "polygon")):
-    """Number 2 has no label file, number 4 an empty one."""
+    """Writes images and labels; number 2 has no label file, number 4 an empty one."""
     draw = random.Random(seed)
     for folder in (pictures, labels):
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def write(pictures, labels, count=9, seed=1, kinds=("box", "polygon")):
 
 
 def model(path, points=None):
-    """Boxes as centre and size, classes, points; as ultralytics makes them of a file."""
+    """Returns boxes as centre and size, classes, points; computed from a file like ultralytics."""
     rows = [row.split() for row in path.read_text().strip().splitlines() if row.split()] if path.exists() else []
     boxes, classes, keypoints = [], [], []
     for row in rows:
@@ -95,7 +95,7 @@ def roboflow(tmp_path):
 
 @pytest.fixture
 def coco(tmp_path):
-    """As coco128 lies: images/train2017 and labels/train2017."""
+    """The layout of coco128: images/train2017 and labels/train2017."""
     root = tmp_path / "coco8"
     for seed, split in enumerate(("train", "val")):
         write(root / "images" / split, root / "labels" / split, seed=seed)
@@ -114,7 +114,7 @@ def test_roboflow(roboflow):
 
 
 def test_one_split(roboflow):
-    """A YAML that names one split is a dataset; paths as whoever wrote it may have meant them."""
+    """A YAML that names one split is a dataset; its paths may be relative to different folders."""
     for text in ("train: train/images\n", "path: .\ntrain: train/images\n", "path: ./\ntrain: ./train/images/\n",
                  "train: ../train/images\nval: ~\n", f"path: {roboflow}\ntrain: train/images\n",
                  "path: /data/elsewhere\ntrain: train/images\n", "path: train\ntrain: images\n",
@@ -141,7 +141,7 @@ def test_several_sources(roboflow):
 
 @pytest.mark.parametrize("info", [{"year": 2024, "version": "1.0", "contributor": "Label Studio"}, {"images": []}])
 def test_label_studio(tmp_path, info):
-    """Its notes.json has COCO's categories, and is no dataset beside the labels; one that lists images is, and so may be one that breaks off."""
+    """Its notes.json has COCO's categories, and is not a dataset beside the labels; one that lists images is, and a truncated one may be."""
     pictures, labels = tmp_path / "images", tmp_path / "labels"
     write(pictures, labels)
     (tmp_path / "classes.txt").write_text("\n".join(NAMES) + "\n")
@@ -203,7 +203,7 @@ def test_list(coco):
 
 
 def test_links_out(coco):
-    """What a list names stays in its folder, and so do the labels that are found by it."""
+    """Files named by a list must be inside its folder, and so must their labels."""
     secret = coco.parent / "secret.txt"
     secret.write_text("0 0.5 0.5 0.1 0.1\n")
     (coco / "labels/val/000001.txt").unlink()
@@ -212,11 +212,11 @@ def test_links_out(coco):
     with pytest.raises(INVALID, match="000001.txt.*outside|outside|elsewhere"):
         sluice.Dataset(coco / "val.txt")
     assert len(sluice.Dataset(coco / "val.txt", allow_outside=True)[1]["labels"]) == 1
-    assert len(sluice.Dataset(coco / "images/val")[1]["labels"]) == 1  # a folder's links are followed
+    assert len(sluice.Dataset(coco / "images/val")[1]["labels"]) == 1  # links in a folder are followed
 
 
 def test_beside_images(tmp_path):
-    """Without a folder called images labels are beside the pictures of a list."""
+    """Without a folder named images, labels are beside the images of a list."""
     write(tmp_path / "all", tmp_path / "all", count=2)
     (tmp_path / "train.txt").write_text("all/000001.jpg\n")
     data = sluice.Dataset(tmp_path / "train.txt")
@@ -272,7 +272,7 @@ def test_refused(roboflow, text, match):
 
 
 def test_kept(roboflow):
-    """Objects that are there twice, classes written as floats, a little outside, nothing wide."""
+    """Duplicate objects, classes written as floats, coordinates slightly outside, boxes without width."""
     path = roboflow / "train/labels/000005.txt"
     path.write_text("1.0 0.5 0.5 0.1 0.1\n1.0 0.5 0.5 0.1 0.1\n2 1.005 -0.005 0 1.01\n0e0\t+5e-1 0.5 1 1")
     data = sluice.Dataset(roboflow / "train")
@@ -319,7 +319,7 @@ def test_yaml_refused(roboflow, text, error, match):
 
 
 def test_others_stay(tmp_path):
-    """What a folder was before: COCO's and VOC's annotations beside labels, class folders, captions."""
+    """Folders keep their meaning: COCO's and VOC's annotations beside labels, class folders, captions."""
     write(tmp_path / "coco/images/train", tmp_path / "coco/labels/train")
     (tmp_path / "coco/annotations").mkdir()
     (tmp_path / "coco/annotations/instances_train.json").write_text(
@@ -373,7 +373,7 @@ def test_special_files(roboflow):
         sluice.Dataset(roboflow / "train")
     path.unlink()
     path.symlink_to("nowhere.txt")
-    assert len(sluice.Dataset(roboflow / "train")[5]["labels"]) == 0  # as one that is not there
+    assert len(sluice.Dataset(roboflow / "train")[5]["labels"]) == 0  # like a missing one
     (roboflow / "train/images/000005.jpg").unlink()
     (roboflow / "train/images/000005.jpg").symlink_to("nowhere.jpg")
     with pytest.raises(sluice.Error, match="000005.jpg"):
@@ -381,7 +381,7 @@ def test_special_files(roboflow):
 
 
 def read_quietly(path, **how):
-    """The dataset, and what it warns of."""
+    """Returns the dataset and its warnings."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         return sluice.Dataset(path, **how), [str(each.message) for each in told]
@@ -460,7 +460,7 @@ download: https://github.com/ultralytics/assets/releases/download/v0.0.0/coco128
 @pytest.mark.parametrize("yaml, root", [("coco128.yaml", "coco128"), ("coco128.yaml", "datasets/coco128"), ("coco128.yaml", ""),
                                         ("coco128/coco128.yaml", "coco128"), ("coco128/data.yaml", "coco128")])  # fmt: skip
 def test_coco128(tmp_path, monkeypatch, yaml, root):
-    """ultralytics' file, unchanged, beside the pictures, or in their folder."""
+    """ultralytics' file, unchanged, beside the images, or in their folder."""
     write(tmp_path / root / "images/train2017", tmp_path / root / "labels/train2017")
     (tmp_path / yaml).write_text(COCO128)
     monkeypatch.chdir(tmp_path)
@@ -476,7 +476,7 @@ def test_coco128(tmp_path, monkeypatch, yaml, root):
 
 
 def test_marks(roboflow):
-    """A byte order mark of UTF-8 is no part of a text; other encodings are refused by name."""
+    """A UTF-8 byte order mark is ignored; other encodings are rejected by name."""
     wanted = [numpy.asarray(sample["boxes"]).tolist() for sample in sluice.Dataset(roboflow / "train")]
     (roboflow / "list.txt").write_text("".join(f"train/images/{name}\n" for name in sorted(os.listdir(roboflow / "train/images"))))
     files = [*(roboflow / "train/labels").iterdir(), roboflow / "data.yaml", roboflow / "list.txt"]
@@ -510,7 +510,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64
     ("0 .5 .5 .1 .1".encode("utf-16"), sluice.UnsupportedError, "labels/000000.txt.*UTF-16"),
 ])  # fmt: skip
 def test_all_labels_unreadable(tmp_path, text, error, match):
-    """Labels that cannot be read are no plain folder of images; from any of its folders."""
+    """A folder with unreadable labels is not opened as a plain folder of images, from any of its folders."""
     write(tmp_path / "images", tmp_path / "labels", count=4)
     for path in (tmp_path / "labels").iterdir():
         path.write_bytes(text)
@@ -534,7 +534,7 @@ def test_labels_called_otherwise(tmp_path):
 
 
 def test_pointers_to_names(roboflow):
-    """Names of classes that were not downloaded, and names in a YAML without splits."""
+    """Files of class names that were not downloaded, and names in a YAML without splits."""
     path = roboflow / "train/data.yaml"
     path.write_text("names: [a, b, c]\n")
     assert list(sluice.Dataset(roboflow / "train").classes) == ["a", "b", "c"]
@@ -585,7 +585,7 @@ def test_left_out(coco):
 
 
 def test_left_out_beside_pictures(tmp_path):
-    """Labels that are read are not left out, where they are in the folder of pictures that a YAML names."""
+    """Labels that are read do not count as left out, if they are in the image folder that a YAML names."""
     for folder in ("train", "val/images"):
         write(tmp_path / folder, tmp_path / folder.replace("images", "labels"))
         (tmp_path / folder.replace("images", "labels") / "000002.txt").write_text("")
@@ -605,7 +605,7 @@ def test_left_out_beside_pictures(tmp_path):
 
 
 def test_unlabelled(coco):
-    """Pictures without a label file are samples without objects; many of them are worth a warning."""
+    """Images without a label file are samples without objects; many of them cause a warning."""
     for number in (1, 2, 7):
         (coco / f"labels/train/{number:06}.txt").unlink(missing_ok=True)
     data, told = read_quietly(coco / "images/train")
@@ -614,7 +614,7 @@ def test_unlabelled(coco):
 
 
 def test_repeats(coco, monkeypatch):
-    """A label file that a list names many times, by whatever names, is read and kept once."""
+    """A label file that a list names many times, by any names, is read and stored once."""
     (coco / "labels/val/000001.txt").write_text("0 .5 .5 .1 .1\n1 .25 .5 .1 .1\n" * 20000)
     (coco / "images/val/link.jpg").symlink_to(coco / "images/val/000001.jpg")
     (coco / "labels/val/link.txt").symlink_to(coco / "labels/val/000001.txt")
@@ -622,7 +622,7 @@ def test_repeats(coco, monkeypatch):
              "images/val/link.jpg", "images/val/000002.jpg"]  # fmt: skip
     lines = [names[(i * i) % len(names)] for i in range(3000)] + names
     (coco / "many.txt").write_text("\n".join(lines))
-    data = sluice.Dataset(coco / "many.txt", memory_bytes=32 << 20)  # 1.9 GB if each was kept
+    data = sluice.Dataset(coco / "many.txt", memory_bytes=32 << 20)  # 1.9 GB if each was stored
     assert sluice.Dataset(coco / "many.txt").fingerprint == data.fingerprint
     wanted = {name: model(coco / "labels/val" / f"{os.path.basename(name)[:-4]}.txt") for name in names}
     for number in [*range(12), *range(len(lines) - len(names), len(lines))]:
@@ -648,7 +648,7 @@ def test_page(tmp_path, monkeypatch):
 
 
 def test_coco128_elsewhere(tmp_path):
-    """As ultralytics unpacks it: the folder is beside that of the YAML, which has to be allowed."""
+    """As unpacked by ultralytics: the folder is beside that of the YAML, which must be allowed."""
     write(tmp_path / "datasets/coco128/images/train2017", tmp_path / "datasets/coco128/labels/train2017")
     (tmp_path / "ultralytics").mkdir()
     path = tmp_path / "ultralytics/coco128.yaml"
@@ -667,7 +667,7 @@ def test_coco128_elsewhere(tmp_path):
 
 @pytest.mark.parametrize("named", ["/mnt/bob/own/images/train", "../../bob/own/images/train", "/content/images/train/"])
 def test_paths_of_another_machine(tmp_path, named):
-    """They do not exist: what to write instead is found below the YAML, and is not taken without being asked for."""
+    """They do not exist: a replacement is found below the YAML and suggested, but not used by default."""
     write(tmp_path / "own/images/train", tmp_path / "own/labels/train")
     path = tmp_path / "own/data.yaml"
     path.write_text(f"train: {named}\nnc: 3\n")
@@ -685,7 +685,7 @@ def test_paths_of_another_machine(tmp_path, named):
 
 
 def test_joined_with_boxes_of_another_meaning(tmp_path):
-    """Boxes of COCO's do not go with YOLO's, and the error names the fields that do."""
+    """COCO boxes cannot be joined with YOLO's, and the error names the fields that can."""
     names = ["cat", "dog"]
     (tmp_path / "b").mkdir()
     for path in "a/images", "a/labels":
@@ -708,7 +708,7 @@ def test_joined_with_boxes_of_another_meaning(tmp_path):
 
 
 def test_joined_classes(tmp_path):
-    """Lists of labels are numbers of classes: they agree, or the datasets are not joined."""
+    """Lists of labels are numbers of classes: either they agree, or the datasets are not joined."""
 
     def write_set(name, names):
         (tmp_path / name / "images" / "train").mkdir(parents=True)

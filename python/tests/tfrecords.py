@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes TFRecords of tf.train.Example, from their specification: an oracle that knows nothing of the reader."""
+"""Writes TFRecords of tf.train.Example, from their specification: an oracle that shares no code with the reader."""
 import struct
 
 
@@ -57,11 +57,11 @@ def field(number, data):
 
 
 class Unpacked(list):
-    """Numbers that are to be stored one by one."""
+    """Numbers to be stored unpacked, one by one."""
 
 
 def feature(values):
-    """bytes or str, int, float, or a list of one of them; None: a Feature without a list."""
+    """Returns a Feature of bytes or str, int, float, or a list of one of them; None: a Feature without a list."""
     if values is None:
         return b""
     one_by_one = isinstance(values, Unpacked)
@@ -84,7 +84,7 @@ def example(values):
 
 
 def sequence_example(context, lists):
-    """`lists`: for each key what its steps have."""
+    """Returns a SequenceExample. `lists`: the steps of each key."""
     steps = b"".join(
         field(1, field(1, key.encode()) + field(2, b"".join(field(1, feature(step)) for step in values))) for key, values in lists.items()
     )
@@ -92,7 +92,7 @@ def sequence_example(context, lists):
 
 
 def write(path, samples):
-    """`samples`: dicts, or messages."""
+    """Writes records. `samples`: dicts, or messages."""
     with open(path, "wb") as file:
         for sample in samples:
             file.write(record(sample if isinstance(sample, bytes) else example(sample)))

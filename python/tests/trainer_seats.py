@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seats of all trainers over one loader, with models of the frameworks, which are not needed."""
+"""The seats of all trainers over one loader, with models of the frameworks, which need not be installed."""
 import importlib
 import sys
 import types
@@ -18,7 +18,7 @@ FAKED = ("jax", "keras", LIGHTNING, "transformers")
 
 
 def write_rows(path, count):
-    """A dataset of vectors and their numbers."""
+    """Writes a dataset of vectors and their numbers."""
     with sluice.Writer(path, {"x": ("tensor", "float32", (64,)), "number": "int"}) as writer:
         for number in range(count):
             writer.add(x=[number] * 64, number=number)
@@ -26,7 +26,7 @@ def write_rows(path, count):
 
 
 def modules():
-    """The frameworks' modules by name."""
+    """Returns the frameworks' modules by name."""
     jax, keras, transformers = (types.ModuleType(name) for name in ("jax", "keras", "transformers"))
     jax.process_index, jax.process_count = lambda: 0, lambda: 1
     jax.make_array_from_process_local_data = lambda sharding, local: local
@@ -43,7 +43,7 @@ def modules():
 
 
 def install(monkeypatch):
-    """Puts the models in the frameworks' places, and imports the seats over them. Returns the seats by name."""
+    """Replaces the frameworks by the models, and imports the seats over them. Returns the seats by name."""
     for name, module in modules().items():
         monkeypatch.setitem(sys.modules, name, module)
     uninstall()
@@ -64,7 +64,7 @@ def _titan(loader):
     return sluice.torchtitan.dataloader(loader, {"x": "x"}, "number")
 
 
-# For each seat: a function (seats, loader) that returns what the trainer iterates.
+# For each seat: a function (seats, loader) that returns the object that the trainer iterates.
 SEATS = {
     "bare": lambda seats, loader: loader,
     "accelerate": lambda seats, loader: sluice.accelerate.prepare(loader, accelerates.Accelerator()),
@@ -75,10 +75,10 @@ SEATS = {
     "torchtitan": lambda seats, loader: _titan(loader),
     "transformers": lambda seats, loader: _trainer(seats["transformers"], loader).get_train_dataloader(),
 }  # fmt: skip
-REFUSED = [name for name in SEATS if name != "bare"]  # a loader that another one has
+REFUSED = [name for name in SEATS if name != "bare"]  # reject a loader that another one uses
 
 
 def numbers(batch):
-    """The samples of a batch, whatever the seat made of it."""
+    """Returns the samples of a batch, in any seat's form."""
     column = batch["number"] if isinstance(batch, dict) else batch[1]
     return column.tolist()

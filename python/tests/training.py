@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What training on any dataset of pictures with labels has to do, for the tests of formats."""
+"""Checks of training on any dataset of images with labels, for the tests of formats."""
 import numpy
 from PIL import Image
 
@@ -10,7 +10,7 @@ PHOTOS, PER_CLASS = 24, 8
 
 
 def make_photos(tmp_path):
-    """24 JPEGs of sizes of their own in three class folders of tmp_path/photos; their paths, in order."""
+    """Writes 24 JPEGs of different sizes in three class folders of tmp_path/photos. Returns their paths, in order."""
     paths = []
     for number in range(PHOTOS):
         folder = tmp_path / "photos" / f"c{number // PER_CLASS}"
@@ -22,7 +22,7 @@ def make_photos(tmp_path):
 
 
 def colours(folder, split, count):
-    """Class folders red and blue in folder/split, of `count` pictures each, which differ in colour."""
+    """Writes class folders red and blue in folder/split, of `count` images each, which differ in colour."""
     for number in range(2 * count):
         name = folder / split / ("red", "blue")[number % 2] / f"{number}.png"
         name.parent.mkdir(parents=True, exist_ok=True)
@@ -41,8 +41,8 @@ def batches(source):
 
 
 def check(source, tmp_path):
-    """The same batches as of the folder that make_photos made, of which `source` was; resumed; packed, with the pictures
-    as they are and as pack makes them. The packed dataset."""
+    """Checks that batches equal those of make_photos' folder, from which `source` was made; resumed; packed, with the images
+    unchanged and as pack makes them. Returns the packed dataset."""
     whole = batches(loader(source))
     assert whole == batches(loader(tmp_path / "photos")) and len(whole) == 5
     begun = loader(source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a page of docs/tutorials as a reader does: saves its programs, types its commands, compares what they print."""
+"""Follows a page of docs/tutorials like a reader: saves its programs, types its commands, compares their output."""
 import os
 import pathlib
 import re
@@ -23,23 +23,23 @@ def text(page):
 
 
 def blocks(page):
-    """(kind, text) of each fenced block."""
+    """Returns (kind, text) of each fenced block."""
     return re.findall(r"^```(\w+)\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL)
 
 
 def programs(page):
-    """Text of each Python program by the name in its first line, `# NAME.py`."""
+    """Returns the text of each Python program by the name in its first line, `# NAME.py`."""
     named = [(re.match(r"# (\w+\.py)\n", block), block) for kind, block in blocks(page) if kind == "python"]
     return {name[1]: block for name, block in named if name}
 
 
 def fragments(page):
-    """The Python blocks that are no programs."""
+    """Returns the Python blocks that are not programs."""
     return [block for kind, block in blocks(page) if kind == "python" and not re.match(r"# \w+\.py\n", block)]
 
 
 def commands(page):
-    """(command, what it prints) of each line that begins with `$ `, in order."""
+    """Returns (command, its output) of each line that begins with `$ `, in order."""
     for kind, block in blocks(page):
         if kind == "console":
             for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -48,7 +48,7 @@ def commands(page):
 
 
 def matches(printed, expected):
-    """Numbers with a point are measurements, and may differ. `...` stands for anything."""
+    """Compares an output with the page's: numbers with a point are measurements, and may differ. `...` stands for anything."""
     pattern = ""
     for token in re.findall(r"\.\.\.|\d+\.\d+|\s+|.", expected.strip()):
         pattern += {"...": ".*?"}.get(token) or (r"\d+(?:\.\d+)?" if re.fullmatch(r"\d+\.\d+", token) else r"\s+" if token.isspace() else re.escape(token))
@@ -56,7 +56,7 @@ def matches(printed, expected):
 
 
 class Shell:
-    """A folder of a reader, with `python`, `sluice` and `torchrun` in the path."""
+    """A reader's folder, with `python`, `sluice` and `torchrun` in the path."""
 
     def __init__(self, folder):
         self.folder, tools = folder, folder / ".tools"
@@ -76,13 +76,13 @@ class Shell:
         )
 
     def run(self, command):
-        """What the command prints, on both of its streams."""
+        """Returns the command's output, on both of its streams."""
         process = self.start(command)
         printed, _ = process.communicate(timeout=300)
         return PROGRESS.sub("", printed)
 
     def follow(self, page):
-        """Types the commands of a page, and returns what each printed."""
+        """Types the commands of a page. Returns the output of each."""
         self.save(page)
         outputs = {}
         for command, expected in commands(page):

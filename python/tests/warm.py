@@ -32,7 +32,7 @@ import types
 IMPORTED = ("torch", "torch.distributed.launcher.api", "numpy", "PIL.Image")
 WHERE = "SLUICE_WARM_PYTHON"
 LIMIT = 1 << 20  # bytes of a request: arguments and environment
-# Without site and the environment, which would take longer than the rest of it; marshal is of the same Python.
+# Without site and the environment, whose loading would take longer than everything else; marshal needs the same Python version.
 CLIENT = """#!{python} -SI
 import _socket, marshal, posix, sys
 link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
@@ -51,7 +51,7 @@ posix._exit(code)
 
 
 class Server:
-    """Accepts requests until its standard input ends. A program is killed when the one who asked for it is gone."""
+    """Accepts requests until its standard input ends. Kills a program when its requester is gone."""
 
     def __init__(self, listener):
         self.listener, self.poll = listener, select.poll()
@@ -110,12 +110,12 @@ class Server:
             self.poll.unregister(connection)
             connection.send(b"%d" % code)
         except (OSError, KeyError):
-            pass  # the one who asked is gone
+            pass  # the requester is gone
         connection.close()
 
 
 def become(arguments, folder, environment):
-    """Runs the program of the arguments as __main__ of this process."""
+    """Runs the requested program as __main__ of this process."""
     sys.executable, *words = arguments
     os.environb.clear()
     os.environb.update(environment)
@@ -155,7 +155,7 @@ def become(arguments, folder, environment):
 
 
 def run(request):
-    """Exit code of the request's program, after its threads and what it has for its end."""
+    """Returns the exit code of the request's program, after its threads and exit handlers have ended."""
     code = 0
     try:
         become(*request)
@@ -171,11 +171,11 @@ def run(request):
 
 
 def import_all():
-    """Imports the modules that exist here. None of them starts a thread."""
+    """Imports those modules that are installed. None of them starts a thread."""
     for name in IMPORTED:
         if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)
-    gc.freeze()  # no collection of a fork looks at them
+    gc.freeze()  # no collection in a fork scans them
 
 
 def listen():
@@ -201,7 +201,7 @@ def serve(path, listener):
 
 
 def start():
-    """Forks a server of this process, which has no threads yet, and has imported what the programs share. It ends with this process."""
+    """Forks a server from this process, which has no threads yet, and has imported the programs' common modules. It ends with this process."""
     path, listener = listen()
     ends, alive = os.pipe()
     sys.stdout.flush()
@@ -217,7 +217,7 @@ def start():
 
 
 def python():
-    """Path of the executable. Starts a server where none runs: in a process of its own, since this one may have threads."""
+    """Returns the path of the executable. Starts a server if none runs: in a separate process, since this one may have threads."""
     if WHERE not in os.environ:
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         server = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)

@@ -28,7 +28,7 @@ def _library():
 
 
 def compress(data, level=3, *, known_size=True):
-    """One frame; known_size=False leaves the content size out of the frame header, as a stream writer does."""
+    """Returns one frame; known_size=False omits the content size from the frame header, like a stream writer."""
     data = bytes(data)
     lib = _library() if known_size else None
     if lib is not None:
