@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of accelerate's protocol that a prepared loader meets: GradientState, accumulate, gather_for_metrics, checkpoints. accelerate itself is not needed.
+"""The part of accelerate's protocol that a prepared loader meets: GradientState, accumulate, gather_for_metrics, checkpoints.
+accelerate itself is not needed.
 
-Ranks are Accelerators of one process; `gather_for_metrics` gets what each of them has.
-"""
+Ranks are Accelerators of one process; `gather_for_metrics` collects the values of all of them."""
 import contextlib
 import weakref
 

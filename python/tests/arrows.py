@@ -246,7 +246,7 @@ class Arrays:
             table.append(struct.pack("<qq", len(body), len(buffer)))
             body += buffer
             body += bytes(-len(body) % self.options["alignment"])
-        coded = [(0, "b", int(self.options["codec"] == "ZSTD"))] if self.options["codec"] else None    # each buffer by itself
+        coded = [(0, "b", int(self.options["codec"] == "ZSTD"))] if self.options["codec"] else None    # each buffer separately
         return [(1, "o", ("structs", self.nodes)), (2, "o", ("structs", table)), (3, "o", coded)], bytes(body), starts
 
 

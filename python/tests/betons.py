@@ -12,7 +12,7 @@ import numpy as np
 VERSION = 2
 PAGE = 1 << 21  # the smallest page that the real writer accepts; its default is 1 << 23
 TYPES = {"float": 0, "int": 1, "rgb": 2, "bytes": 3, "ndarray": 4, "json": 5, "tensor": 6, "custom": 255}
-# What one field has in a row: a struct format, and its alignment there. A structure that numpy packed has alignment 1.
+# The values of a field in a row: a struct format, and its alignment there. A structure that numpy packed has alignment 1.
 ROWS = {"float": ("<d", 8), "int": ("<q", 8), "rgb": ("<BHHQ", 1), "bytes": ("<QQ", 1), "json": ("<QQ", 1),
         "ndarray": ("<Q", 8), "tensor": ("<Q", 8), "custom": ("<Q", 8)}
 
@@ -56,7 +56,7 @@ def _descriptor(name, kind):
 
 
 class _Worker:
-    """One writing process: it fills pages of its own, and keeps the rows of the table that it made."""
+    """One writing process: it fills its own pages, and keeps the table rows that it made."""
 
     def __init__(self, file, start, page_size, claim):
         self.file, self.start, self.page_size, self.claim = file, start, page_size, claim

@@ -21,7 +21,7 @@ def pytest_sessionfinish(session, exitstatus):
 
 
 def make_photos(root):
-    """Smooth pictures of different sizes, in class folders."""
+    """Smooth images of different sizes, in class folders."""
     random = numpy.random.default_rng(1)
     for label in range(CLASSES):
         folder = root / f"class{label}"

@@ -79,8 +79,8 @@ def datum(data=None, label=None, *, channels=None, height=None, width=None, enco
 
 
 def picture(value, label):
-    """A Datum as convert_imageset makes it: bytes of a JPEG or PNG go in encoded, without a size; an array of u8, h x w
-    or h x w x 3 in RGB order, goes in raw, as planes, and those of a colour picture in the order blue, green, red."""
+    """Returns a Datum as convert_imageset makes it: bytes of a JPEG or PNG are stored encoded, without a size; an array of u8, h x w
+    or h x w x 3 in RGB order, is stored raw, as planes, and those of a colour image in the order blue, green, red."""
     if isinstance(value, bytes):
         return datum(value, label, encoded=True)
     value = np.asarray(value, "u1")

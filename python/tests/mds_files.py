@@ -37,7 +37,7 @@ def _array_type(encoding):
 
 
 def _array(encoding, value):
-    """[dtype code] [ndim << 2 | log2 of a dimension's width] [dimensions] values, less what the encoding says."""
+    """[dtype code] [ndim << 2 | log2 of a dimension's width] [dimensions] values, without the parts that the encoding fixes."""
     dtype, shape = _array_type(encoding)
     value = np.asarray(value)
     if value.size == 0 or value.ndim == 0 or value.ndim > 63:

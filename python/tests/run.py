@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py PACKAGE_FOLDER [--torch] TEST_FILE...: pytest of the files, with the package that was built there.
+"""run.py PACKAGE_FOLDER [--torch] TEST_FILE...: runs pytest on the files, with the package in that folder.
 
-Several files share one start of the interpreter: each runs in a fork of it, and has a line "python_NAME: passed in SECONDS s" of its
-own. A file that crashes does not end the others. --torch: they share an imported torch, too, and so do the programs that they start with
-warm.py. Nothing that is imported before a fork starts a thread: OMP_NUM_THREADS is 1, for OpenBLAS and OpenMP.
+Several files share one start of the interpreter: each runs in a fork of it, and prints its own line "python_NAME: passed in SECONDS s".
+A file that crashes does not end the others. --torch: they also share an imported torch, and so do the programs that they start with
+warm.py. No module that is imported before a fork starts a thread: OMP_NUM_THREADS is 1, for OpenBLAS and OpenMP.
 
-run.py PACKAGE_FOLDER --stubs: mypy's stubtest, and mypy of a program that uses the package (typed.py). Exits with 77, and says why, where what it needs is not
-installed.
-"""
+run.py PACKAGE_FOLDER --stubs: runs mypy's stubtest, and mypy on a program that uses the package (typed.py). Exits with 77 and a reason if
+either is not installed."""
 import gc
 import importlib
 import importlib.util

@@ -213,7 +213,7 @@ def test_the_index_knows_sizes(tmp_path):
     assert [bucket for bucket, _ in got] == ([1, 2] if {"width", "height"} <= data.fields.keys() else [1, 1])
 
 
-# ---- pictures ----
+# ---- images ----
 
 
 def covered(picture, height, width):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Class folders with a caption beside each picture, as kohya's trainers have them."""
+"""Class folders with a caption beside each image, as kohya's trainers have them."""
 import pytest
 from test_folders import left_out, photo, text
 

@@ -313,7 +313,7 @@ def test_unknown_files_of_real_programs(tmp_path):
     refused(tmp_path / "model.pt", "saved by PyTorch", "never executed")
 
 
-# ---- pictures ----
+# ---- images ----
 
 
 def test_pictures_without_class_folders_have_no_label(tmp_path):

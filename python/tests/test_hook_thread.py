@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""batch_hook_thread=True: the hook runs one batch ahead of the loop, and the loop sees what it sees without the thread."""
+"""batch_hook_thread=True: the hook runs one batch ahead of the loop, and the loop behaves as without the thread."""
 import gc
 import os
 import subprocess

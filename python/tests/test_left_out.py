@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What opening left out and warned about, and splits, as users of the package see them.
+"""Entries that opening left out and warned about, and splits, as users of the package see them.
 
 Each reader has tests of its own counts; here a fake dataset reports them."""
 import os

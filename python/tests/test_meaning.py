@@ -149,7 +149,7 @@ def test_warnings_as_errors(yolo):
 
 
 def coco(path, pictures, **more):
-    """pictures: (orientation, whether it was annotated upright, how the JSON has width and height)"""
+    """Writes images: (orientation, whether it was annotated upright, width and height in the JSON)"""
     images, annotations = [], []
     for number, (orientation, turned, *size) in enumerate(pictures):
         image = upright(orientation) if turned else Image.new("RGB", (WIDTH, HEIGHT))

@@ -16,7 +16,7 @@ def by_zipfile(path):
     try:
         with zipfile.ZipFile(path) as archive:
             return {name: numpy.load(io.BytesIO(archive.read(name))).tolist() for name in archive.namelist()}
-    except Exception:  # noqa: BLE001: they raise whatever comes
+    except Exception:  # noqa: BLE001: they raise any exception
         return None
 
 

@@ -66,7 +66,7 @@ def test_one_that_the_signature_has_not():
 
     class Shown:
         def shown(self, known: int = 0, **rare: int) -> None:
-            """Returns the rest."""
+            """The rest."""
 
         __init__ = _check.named(lambda self, known=0, other=1: None, more={"new_one": _names.TABLES["loader"]["io_depth"]}, shown=shown)
 

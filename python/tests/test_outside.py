@@ -139,7 +139,7 @@ def test_bases_of_lists_of_archives(tmp_path):
             made.refuses("archive 0: .*a.tar.* outside")
 
 
-# ---- pictures ----
+# ---- images ----
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fim= of packed sequences: rows consist of documents transformed by a model in Python like Megatron-LM, with draws of its own Philox."""
+"""fim= of packed sequences: rows consist of documents that a model in Python transforms like Megatron-LM, with draws of its own Philox."""
 import numpy
 import pytest
 from shard_model import mixed, philox

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of torchvision.transforms, v1 and v2: each exists, or the error says what to write instead."""
+"""The names of torchvision.transforms, v1 and v2: each exists, or the error suggests a replacement."""
 import numpy
 import pytest
 

@@ -21,7 +21,7 @@ import sluice
 torch = pytest.importorskip("torch")
 
 import sluice.torch  # noqa: E402: behind the check for torch
-from sluice import columns as C, transforms as T  # noqa: E402
+from sluice import columns as C, transforms as T  # noqa: E402: after the check for torch
 
 PAGES = sorted(path.name for path in tutorials.PAGES.glob("*.md"))
 SQUARE = [T.RandomResizedCrop(32), T.ToTensor()]

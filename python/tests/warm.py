@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """An interpreter that has imported torch, and starts programs in forks of itself: importing torch takes most of a short program's time.
 
-python() returns the path of an executable that takes the arguments of python3: SCRIPT, -m MODULE or -c CODE, and their own. The program
-runs in a process of its own, which begins without threads and without sluice, in the caller's folder and environment, with the caller's files
-0 to 2. The executable ends with the program's status or signal; if the executable is killed, the program is, too. It differs from python3 in
-that the program's process is not the caller's child, -X is ignored, variables that libraries read while they are imported (OMP_NUM_THREADS)
-have no effect, and the program ends without deleting its modules, behind atexit: torch's take 0.4 s of CPU.
+python() returns the path of an executable that takes the arguments of python3: SCRIPT, -m MODULE or -c CODE, and the program's own. The
+program runs in a separate process, which begins without threads and without sluice, in the caller's folder and environment, with the
+caller's files 0 to 2. The executable ends with the program's status or signal; if the executable is killed, the program is, too. It differs
+from python3 in that the program's process is not the caller's child, -X is ignored, variables that libraries read while they are imported
+(OMP_NUM_THREADS) have no effect, and the program ends without deleting its modules, after atexit: torch's take 0.4 s of CPU.
 
-The server ends with the process that called start() or python().
-"""
+The server ends with the process that called start() or python()."""
 import array
 import atexit
 import gc
