@@ -33,7 +33,7 @@ class Plan:
         return "dtype" in self.image
 
     def partners(self):
-        """Returns the number of each partner sample, for rows that have partners."""
+        """Returns columns that identify each partner sample, for rows that have partners."""
         count = self.tiles * (2 if self.layers else 1)
         return {f"of.{j}": C.Tensor("grid", partner=j) for j in range(1, count)}
 

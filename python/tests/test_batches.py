@@ -69,7 +69,7 @@ def test_all_columns_but_pictures_tensors_and_windows_are_copies(tmp_path):
 
 
 def test_a_thousand_small_columns_are_kept(data):
-    with pytest.raises(ValueError, match="64"):  # a batch has only 64 columns
+    with pytest.raises(ValueError, match="64"):  # a batch has at most 64 columns
         open_loader(data, transform=None, columns={f"c{i}": C.Number("label") for i in range(65)})
     loader = open_loader(data, hold="wait", transform=None, columns={f"c{i}": C.Number("label") for i in range(60)})
     kept = [column for _ in range(2) for batch in loader for column in batch]
@@ -475,7 +475,7 @@ def test_labels_without_a_sample_are_ignored(data):
 
 @pytest.mark.parametrize("shuffle", [True, "block", False])
 def test_repeated_samples_out_of_memory_windows_and_mixes(tmp_path, shuffle):
-    """Out of memory, the shorter code path; and orders of windows and mixes instead of samples."""
+    """A copy in memory has a shorter code path; windows and mixes have orders that are not of samples."""
     with sluice.Writer(tmp_path / "p", {"n": "int"}) as writer:
         for i in range(50):
             writer.add(n=i)

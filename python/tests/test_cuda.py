@@ -222,7 +222,7 @@ def test_pictures_that_are_kept_on_a_device_are_copies_beyond_a_bound(data, driv
     for _ in range(2):
         loader.set_epoch(0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are held
+            warnings.simplefilter("ignore")  # the warning that batches are held
             kept = list(loader)
         assert loader._handle.held == 2 and sum(isinstance(batch["image"], tuple) for batch in kept) == 2
         for batch, expected in zip(kept, host):

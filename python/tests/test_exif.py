@@ -85,7 +85,7 @@ def upright(file):
 
 
 def check(folder, files, extension="jpg"):
-    """Returns the number of images rotated by a quarter."""
+    """Compares decoded images with Pillow's. Returns the number of images rotated by a quarter."""
     (folder / "a").mkdir(parents=True)
     wanted = []
     for file in files:

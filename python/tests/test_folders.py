@@ -726,7 +726,7 @@ def test_a_list_among_pictures_makes_no_samples(tmp_path):
     text(tmp_path / "classes.txt")
     text(tmp_path / "2.json", "{}")
     assert list(sluice.Dataset(tmp_path).fields) == ["image", "key"]
-    text(tmp_path / "1.txt")  # half of a pair
+    text(tmp_path / "1.txt")  # now half of the images have such a file
     assert list(sluice.Dataset(tmp_path).fields) == ["image", "json", "txt", "key"]
 
 

@@ -87,7 +87,7 @@ def test_other_fields(corpora, photos):
 
 
 def best_fit(lengths, length, align, most):
-    """Returns the rows of one window: the longest first, each in the fullest row with enough space."""
+    """Returns the number of rows of one window and the most documents in a row: the longest first, each in the fullest row that fits."""
     rows = []
     for need in sorted(((one + align - 1) // align * align for one in lengths if one), reverse=True):
         fits = [row for row in rows if row[0] >= need and row[1] < most]

@@ -252,7 +252,7 @@ def test_cut_short_anywhere(tmp_path):
 
 
 def test_many_steps(tmp_path):
-    """A quarter of a million steps, and more of them without values."""
+    """A quarter of a million steps, and shapes that no list can have."""
     count = 250_000
     steps = list(range(count))
     path = write(tmp_path / "a.tfrecord", [({"label": 1}, {"ids": steps}), lists_only(entry("ids", tf.field(1, b"") * count))])

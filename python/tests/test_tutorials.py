@@ -139,7 +139,7 @@ def test_other_ranks_continue(followed):
 
 
 def copy_of_masks(name, mask):
-    """Copies the images and masks; one mask is replaced by another, or missing."""
+    """Loads a copy of the images and masks in which one mask is replaced by another, or missing."""
     layouts.scenes(pathlib.Path(name))
     path = pathlib.Path(name, "scenes/masks/train/000.png")
     path.unlink() if mask is None else mask.save(path)

@@ -201,7 +201,7 @@ def every(number):
 
 
 def check_every(read, number, tar):
-    """Checks all samples. `read` returns the bytes of a suffix."""
+    """Checks all fields of a sample. `read` returns the bytes of a suffix."""
     want = every(number)
     assert read("jpg") is not None
     assert read("caption" if tar else "caption") == b"a\nb"
