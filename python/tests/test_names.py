@@ -69,8 +69,8 @@ def test_fields(photos):
         (lambda: data.read(0, "imgae"), 'unknown field "imgae": the fields are image, label'),
         (lambda: data.decode(0, "imgae"), "the image fields are image"),
         (lambda: data.numbers("labl"), 'unknown field "labl": the fields are image, label'),
-        (lambda: data.where("labl < 1"), "the fields are: image, label"),
-        (lambda: sluice.concat([data, data], fields=["labl"]), "its fields are: image, label"),
+        (lambda: data.where("labl < 1"), "the fields are image, label"),
+        (lambda: sluice.concat([data, data], fields=["labl"]), "its fields are image, label"),
         (lambda: sluice.Loader(data, columns={"labl": C.Number()}), "its fields are image, label"),
     ):
         with pytest.raises(sluice.InvalidError, match=words):

@@ -449,7 +449,7 @@ def test_bombs(tmp_path):
     assert attempt(path, make_zip(b"x.npy", deflated(whole), len(whole), zlib.crc32(whole))) is None
     much = header + bytes(50_000_000)  # more than the header claims
     error = attempt(path, make_zip(b"x.npy", deflated(much), len(whole), zlib.crc32(whole)))
-    assert isinstance(error, sluice.CorruptError) and "another size" in str(error)
+    assert isinstance(error, sluice.CorruptError) and "does not unpack to" in str(error)
     huge = npy(numpy.zeros((1, 10)))[:-80].replace(b"(1, 10)", b"(1, 260000000)").replace(b" " * 10, b" ", 1)
     assert struct.unpack_from("<H", huge, 8)[0] + 10 >= len(huge)
     size = len(huge) + 8 * 260_000_000

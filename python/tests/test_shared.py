@@ -163,7 +163,7 @@ def test_dinov3_views_that_share_nothing_are_as_before(data):
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: T.Shared([], 1), ValueError, "nothing"),
+        (lambda: T.Shared([], 1), ValueError, "expected at least one transform"),
         (lambda: T.Shared([T.CenterCrop(3)], 256), ValueError, "key=256"),
         (lambda: T.Shared([T.CenterCrop(3)], "a"), TypeError, "key='a'"),
         (lambda: T.RandomGridCrop(3, 0), ValueError, "grid=0"),

@@ -185,9 +185,9 @@ def test_the_sampler_of_torch(data):
     once = torch.utils.data.WeightedRandomSampler(WEIGHTS, 8, replacement=False)
     with pytest.raises(TypeError, match="replacement=True"):
         sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=once)
-    with pytest.raises(TypeError, match="give them once"):
+    with pytest.raises(TypeError, match="weights and num_samples are given twice"):
         sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=sampler, weights=WEIGHTS)
-    with pytest.raises(TypeError, match="give them once"):
+    with pytest.raises(TypeError, match="weights and num_samples are given twice"):
         sluice.torch.DataLoader(data, 8, columns=COLUMNS, sampler=sampler, order={"weights": WEIGHTS})
     with pytest.raises(sluice.Error, match="weights needs option shuffle full"):
         sluice.torch.DataLoader(data, 8, "block", columns=COLUMNS, sampler=sampler)

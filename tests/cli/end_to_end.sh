@@ -59,7 +59,7 @@ says out "20 JPEGs stored unchanged, since re-tiling would not speed up decoding
 
 run 0 verify kept --decode
 run 0 verify photos
-says out "all good (structure only: pictures other than PNG have no checksums); pixels of 60 images were not read: --decode does that"
+says out "all good (structure only: images other than PNG have no checksums); pixels of 60 images were not read: --decode does that"
 run 0 verify photos --json
 json '.unchecked == "images other than PNG have no checksums"'
 run 0 verify packed

@@ -39,7 +39,7 @@ run 0 pack photos small --max-side 64 --quality 80 --raw-share 0.25
 says out "images downscaled, to at most 64 pixels"
 says out "their pixels are not those of the source"
 says out "3 images stored as pixels"
-told="pictures at most 64 pixels (JPEG quality 80), 25 % as pixels"
+told="images at most 64 pixels (JPEG quality 80), 25 % as pixels"
 run 0 info small
 says out "$told"
 run 0 verify small --decode

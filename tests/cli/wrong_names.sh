@@ -3,9 +3,9 @@
 . "$(dirname "$0")/lib.sh"
 
 run 0 synth photos --count 4 --classes 2 --size-scale 0.1
-names="the fields are: image, label, key"
-refuses 2 "there is no field with this name; $names" info photos --where 'labl < 1'
-refuses 2 "its fields are: image, label, key" info photos --with photos --common labl
+names="the fields are image, label, key"
+refuses 2 "no field has this name: $names" info photos --where 'labl < 1'
+refuses 2 "its fields are image, label, key" info photos --with photos --common labl
 refuses 2 "the dataset has no field \"imag\": its fields are image, label, key" bench photos --column x=imag:image
 (cd photos && { echo file,score; find . -name '*.jpg' | sed 's/$/,1/'; } > table.csv)
 refuses 2 'column "scor": no column has this name: the columns are file, score' info photos/table.csv --field x=scor

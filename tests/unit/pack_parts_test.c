@@ -251,7 +251,7 @@ TEST(what_is_missing_is_named)
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, NULL), SLUICE_OK);
     options.part = 2;
     assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, NULL), SLUICE_OK);
-    expect_no_join(&f, "of 4 parts, counted from 0, 2 are missing: 0, 3");
+    expect_no_join(&f, "the pack has 4 parts, counted from 0; 2 are missing: 0, 3");
     /* An unfinished pack is not a dataset. */
     const char *path = f.path;
     sluice_dataset *dataset;
