@@ -11,7 +11,7 @@
 
 /* Separate the keys of one epoch from each other and from every other use of Philox. */
 #define BATCH_DOMAIN  0x6275636B65740000U
-#define BUCKET_DOMAIN 0x6275636B65740001U /* and those behind it, one for each bucket */
+#define BUCKET_DOMAIN 0x6275636B65740001U /* and the following values, one for each bucket */
 
 static void count_by_bucket(sl_bucket_set *set, const uint8_t *bucket_of)
 {
@@ -91,8 +91,8 @@ sl_order sl_order_make_buckets(const sl_bucket_set *set, sluice_shuffle shuffle,
     return order;
 }
 
-/* The bucket that has number `at` of what `before` counts in front of each: the last one whose
- * count is not above it. */
+/* Returns the bucket of item `at`, where `before` counts the items before each bucket: the last
+ * bucket whose count is not above `at`. */
 static uint32_t bucket_with(const sl_bucket_set *set, const uint64_t *before, uint64_t at)
 {
     uint32_t low = 0;
@@ -109,7 +109,8 @@ static uint32_t bucket_with(const sl_bucket_set *set, const uint64_t *before, ui
 
 /* ---- whole batches ---- */
 
-/* Which batch, counted through all buckets, stands at place `step` of an epoch; and the inverse. */
+/* Returns the batch, numbered through all buckets, at place `step` of an epoch; the next
+ * function is its inverse. */
 static uint64_t batch_at(const sl_order *order, uint64_t step)
 {
     return order->shuffle == SLUICE_SHUFFLE_FULL ? sl_permutation_apply(&order->outer, step) : step;
@@ -128,7 +129,7 @@ static uint64_t whole_positions(const sl_bucket_set *set)
     return set->batches[set->count] * set->global;
 }
 
-/* Samples of the bucket that are in whole batches. */
+/* Returns the number of samples of the bucket that are in whole batches. */
 static uint64_t whole_samples(const sl_bucket_set *set, uint32_t bucket)
 {
     return (set->batches[bucket + 1] - set->batches[bucket]) * set->global;
@@ -164,7 +165,7 @@ uint64_t sl_bucket_position(const sl_order *order, sl_order_place at)
 
 /* ---- samples ---- */
 
-/* Those at `count` places of a bucket in a row. */
+/* Finds the samples at `count` consecutive places of a bucket. */
 static void place_samples(const sl_order *order, sl_order_place at, uint32_t count,
                           uint64_t *samples)
 {
@@ -189,7 +190,7 @@ void sl_bucket_order_samples(const sl_order *order, uint64_t first, uint32_t cou
     const sl_bucket_set *set = order->set;
     while (count > 0) {
         const sl_order_place at = sl_bucket_find(order, first);
-        /* As far as this batch goes, or this rest. */
+        /* up to the end of this batch, or this rest */
         const uint64_t whole = whole_samples(set, at.group);
         const uint64_t end = at.place < whole ? at.place - at.place % set->global + set->global
                                               : sl_bucket_samples(set, at.group);

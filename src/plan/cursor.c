@@ -14,10 +14,10 @@
 #define NAME_BYTES  7 /* the last byte of the magic is the version */
 
 static const uint8_t magic[MAGIC_BYTES] = {'S', 'L', 'U', 'C', 'U', 'R', 'S', '1'};
-#define BY_SHARDS  '2' /* instead of the last one */
+#define BY_SHARDS  '2' /* instead of the last byte */
 #define BY_BUCKETS '3'
 #define BY_HASH    '4'
-/* With what rows are made of behind the rest: 1, 3 and 4, in this order. */
+/* versions 1, 3 and 4 (in this order) with a hash of the rows at the end */
 #define WITH_ROWS "567"
 
 enum {
@@ -29,19 +29,19 @@ enum {
     AT_SHUFFLE = 48,
     AT_BLOCK = 52,
     AT_WINDOW = 56,
-    AT_END = 60, /* there is the checksum, of version 2 behind these: */
+    AT_END = 60, /* offset of the checksum; in version 2 it follows these: */
     AT_WINDOW_BYTES = 60,
     AT_WORLD = 68,
     AT_BATCH = 72,
     AT_END_BY_SHARDS = 76,
-    AT_BUCKETS = 60, /* of version 3 these: */
+    AT_BUCKETS = 60, /* version 3, these: */
     AT_GLOBAL = 68,
     AT_END_BY_BUCKETS = 76,
-    AT_ORDER = 60, /* of version 4 this: */
+    AT_ORDER = 60, /* version 4, this: */
     AT_END_BY_HASH = 68,
     ROWS_BYTES = 8,
     CHECKSUM_BYTES = 8,
-    PARTS_BYTES = 8, /* of the note, in front of its own checksum */
+    PARTS_BYTES = 8, /* of the note, before its own checksum */
     NOTE_BYTES = 12
 };
 
@@ -50,15 +50,15 @@ _Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES &&
                    AT_END_BY_HASH + ROWS_BYTES + CHECKSUM_BYTES + NOTE_BYTES <= SLUICE_CURSOR_BYTES,
                "the promised capacity is enough");
 
-/* What a version says of the order of samples, and whether of rows, too. */
+/* What a version stores about the order of samples, and whether it stores rows, too. */
 typedef struct version {
-    uint8_t order; /* the last byte of the magic without rows */
+    uint8_t order; /* the last byte of the magic of the version without rows */
     bool rows;
 } version;
 
 static const uint8_t orders[] = {'1', BY_BUCKETS, BY_HASH};
 
-/* False: there is no such version. */
+/* Decodes a version byte. False: no such version exists. */
 static bool version_read(uint8_t byte, version *is)
 {
     const char *with = byte != '\0' ? strchr(WITH_ROWS, byte) : NULL;
@@ -79,7 +79,7 @@ static uint8_t version_byte(const version *is)
     return is->order;
 }
 
-/* Without what says of rows. */
+/* Returns where the data of the order ends; rows are not included. */
 static size_t end_of_order(uint8_t order)
 {
     switch (order) {
@@ -110,13 +110,13 @@ static uint64_t checksum_of(const uint8_t *data, size_t size)
 
 /* ---- the note behind a cursor that has a hash ---- */
 
-/* Of the parts behind this cursor, whose checksum is at `end`. */
+/* Returns the checksum of the parts after this cursor, whose own checksum is at `end`. */
 static uint32_t note_sum(const uint8_t *cursor, size_t end, uint64_t parts)
 {
     return (uint32_t)(sl_fnv1a(sl_fnv1a(SL_FNV1A_BEGIN, sl_load64(cursor + end)), parts) >> 32);
 }
 
-/* The bytes written behind the cursor; 0: there are no parts, or too little space. */
+/* Returns the bytes written after the cursor; 0: no parts, or too little space. */
 static size_t write_note(uint8_t *to, size_t end, size_t space, uint64_t parts)
 {
     const size_t at = end + CHECKSUM_BYTES;
@@ -193,7 +193,7 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
     return SLUICE_OK;
 }
 
-/* OK when these bytes are a whole cursor of one of the versions. */
+/* OK if these bytes are a whole cursor of one of the versions. */
 static sluice_status cursor_check(const uint8_t *from, size_t bytes, version *is)
 {
     if (bytes < MAGIC_BYTES || memcmp(from, magic, NAME_BYTES) != 0) {

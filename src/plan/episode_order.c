@@ -36,7 +36,7 @@ static sluice_status too_few(const sl_episode_set *set, sluice_error *error)
                         (unsigned long long)most);
 }
 
-/* FNV-1a, but for its last bit. */
+/* Hashes with FNV-1a, and sets the last bit: never 0. */
 static uint64_t episode_hash(const sl_episode_set *set)
 {
     uint64_t hash = SL_FNV1A_BEGIN;
@@ -93,8 +93,8 @@ sl_order sl_order_make_episodes(const sl_episode_set *set, uint64_t seed, uint64
 
 /* One class of one episode. */
 typedef struct episode_class {
-    const uint32_t *samples; /* of the dataset, of this class */
-    sl_permutation places;   /* of these */
+    const uint32_t *samples; /* of the dataset's samples, those of this class */
+    sl_permutation places;   /* permutation of these */
     uint32_t item;           /* of a position: 0 .. n - 1 */
 } episode_class;
 
@@ -173,7 +173,7 @@ static uint64_t episode_unit(const sl_order *order)
     return sl_episode_positions(order->set);
 }
 
-/* A sample comes once in an episode. */
+/* A sample occurs once in an episode. */
 static uint64_t episode_repetition(const sl_order *order, uint64_t position)
 {
     return position / sl_episode_positions(order->set);

@@ -118,13 +118,13 @@ void sl_length_set_close(sl_length_set *set)
 
 /* ---- from places to samples ---- */
 
-/* Of [0, bound), for the epoch. */
+/* Draws from [0, bound), for the epoch. */
 static uint64_t epoch_draw(const sl_order *order, uint64_t domain, uint64_t bound)
 {
     return sl_philox_u64(sl_philox_u64(order->seed, order->epoch, domain), 0, 0) % bound;
 }
 
-/* The key of permutation `number` of the epoch. */
+/* Returns the key of permutation `number` of the epoch. */
 static uint64_t epoch_key(const sl_order *order, uint64_t domain, uint64_t number)
 {
     return sl_philox_u64(sl_philox_u64(order->seed, order->epoch, domain), number, 0);
@@ -135,7 +135,7 @@ static bool is_sorted(const sl_order *order)
     return order->shuffle == SLUICE_SHUFFLE_NONE;
 }
 
-/* The sample at a rank, of those that are as long any. */
+/* Returns the sample at a rank; ranks of equal length are permuted. */
 static uint64_t sample_at(const sl_order *order, uint64_t rank)
 {
     const sl_length_set *set = order->set;
@@ -158,13 +158,13 @@ static uint64_t sample_at(const sl_order *order, uint64_t rank)
     return set->sorted[rank];
 }
 
-/* Ranks without the rest are a line: the rank of one of its places. */
+/* The ranks without the rest form a line. Returns the rank at one of its places. */
 static uint64_t line_rank(const sl_order *order, uint64_t place)
 {
     const sl_length_set *set = order->set;
     const uint64_t rest = set->samples - set->whole * set->global;
     const uint64_t begin = epoch_draw(order, REST_DOMAIN, set->samples); /* of the rest */
-    if (begin + rest > set->samples) { /* it goes on with the first ranks */
+    if (begin + rest > set->samples) { /* the rest wraps around to the first ranks */
         return place + begin + rest - set->samples;
     }
     return place < begin ? place : place + rest;
@@ -186,7 +186,7 @@ static length_group length_group_of(const sl_order *order, uint64_t batch)
         group.begin = first + (batch - first) / each * each;
         group.end = group.begin + each;
     }
-    if (group.begin > 0 && set->whole - group.begin < least) { /* part of the one before */
+    if (group.begin > 0 && set->whole - group.begin < least) { /* merged into the one before */
         group.begin = group.begin > first ? group.begin - each : 0;
     }
     if (group.end + least > set->whole) {
@@ -195,7 +195,7 @@ static length_group length_group_of(const sl_order *order, uint64_t batch)
     return group;
 }
 
-/* Places of a global batch: `count` of them from `first` on. */
+/* Finds the places of a global batch: `count` of them from `first` on. */
 static void batch_ranks(const sl_order *order, uint64_t step, uint64_t first, uint32_t count,
                         uint64_t *ranks)
 {
@@ -210,7 +210,7 @@ static void batch_ranks(const sl_order *order, uint64_t step, uint64_t first, ui
     }
 }
 
-/* The same of the rest. */
+/* Finds the ranks of the rest in the same way. */
 static void rest_ranks(const sl_order *order, uint64_t first, uint32_t count, uint64_t *ranks)
 {
     const sl_length_set *set = order->set;
@@ -223,7 +223,7 @@ static void rest_ranks(const sl_order *order, uint64_t first, uint32_t count, ui
     }
 }
 
-/* Ranks at `first` and the positions behind it, as many as are in one batch; how many. */
+/* Finds the ranks at `first` and the following positions of the same batch. Returns how many. */
 static uint32_t length_ranks(const sl_order *order, uint64_t first, uint32_t count, uint64_t *ranks)
 {
     const sl_length_set *set = order->set;
@@ -255,7 +255,7 @@ static void length_samples(const sl_order *order, uint64_t first, uint32_t count
     }
 }
 
-/* Of the ranks around its own, as many as a group has, and two at least. */
+/* Chooses among the ranks around its own: as many as a group has, and at least two. */
 static uint64_t length_substitute(const sl_order *order, uint64_t position, uint32_t attempt)
 {
     const sl_length_set *set = order->set;

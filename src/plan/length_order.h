@@ -31,7 +31,7 @@
 
 #include <sluice/common.h>
 
-/* By default: so many groups, and at least so many global batches in each. */
+/* Defaults: number of groups, and minimum of global batches in each. */
 #define SL_LENGTH_GROUPS  50U
 #define SL_LENGTH_BATCHES 4U
 
@@ -42,7 +42,7 @@ typedef struct sl_length_set {
     uint32_t *sorted;       /* samples by length, then by number */
     uint32_t *runs;         /* ranks at which another length begins, ascending; the first is 0 */
     uint32_t run_count;
-    uint64_t hash; /* of what the order depends on besides seed and epoch; never 0 */
+    uint64_t hash; /* of everything the order depends on besides seed and epoch; never 0 */
 } sl_length_set;
 
 extern const sl_order_kind sl_length_order; /* of an sl_length_set */

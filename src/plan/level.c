@@ -128,7 +128,7 @@ static bool comes_first(const sl_level *level, uint32_t a, uint32_t b)
     return of_a != of_b ? of_a < of_b : a < b;
 }
 
-/* The rank at `at` goes down the heap of `count` to where it belongs. */
+/* Moves the rank at `at` down the heap of `count` to its place. */
 static void sink_rank(sl_level *level, uint32_t at, uint32_t count)
 {
     const uint32_t rank = level->heap[at];
@@ -145,7 +145,7 @@ static void sink_rank(sl_level *level, uint32_t at, uint32_t count)
     level->heap[at] = rank;
 }
 
-/* Ranks with space, the one with the least sum on top. How many. */
+/* Builds a heap of ranks with space, the one with the smallest sum on top. Returns how many. */
 static uint32_t heap_ranks(sl_level *level)
 {
     uint32_t count = 0;
@@ -208,7 +208,7 @@ uint64_t sl_level_deal(sl_level *level, uint32_t rows)
 
 /* ---- steps ---- */
 
-/* What of the step's rows each rank has. Returns how many are to be dealt. */
+/* Sets each rank's part of the step's rows. Returns how many rows are to be dealt. */
 static uint32_t set_ranks(sl_level *level, const sl_plan *plan, uint64_t step)
 {
     sl_plan other = *plan;

@@ -28,7 +28,7 @@
 
 #include <sluice/common.h>
 
-/* Rows of a global batch, at most: a step of so many takes about 0.6 s of planning. */
+/* Maximum rows of a global batch: a step of this size takes about 0.6 s of planning. */
 #define SL_LEVEL_ROWS_MAX (UINT64_C(1) << 20)
 #define SL_ROW_COST_MAX   (UINT64_C(1) << 48)
 
@@ -36,19 +36,20 @@ typedef struct sl_level_rank {
     uint64_t again; /* cost of rows that come again */
     uint64_t sum;
     uint32_t rows; /* to deal to it */
-    uint32_t left; /* of these, rows that it has not got yet */
+    uint32_t left; /* of these, rows not dealt to it yet */
 } sl_level_rank;
 
 typedef struct sl_level {
     uint32_t world;
-    uint64_t *costs;  /* of each row of the step, by place: its position behind the step's first */
+    uint64_t *costs;  /* of each row of the step, by place: the offset from the step's first
+                       * position */
     uint32_t *owners; /* the rank of each */
     uint32_t *sorted, *swapped; /* places */
     sl_level_rank *ranks;
     uint32_t *heap; /* ranks with space */
 } sl_level;
 
-/* Bytes that open allocates, for a global batch of `rows`. */
+/* Returns the number of bytes that open allocates, for a global batch of `rows`. */
 uint64_t sl_level_bytes(uint64_t rows, uint32_t world);
 /* `rows` 1 .. SL_LEVEL_ROWS_MAX. Errors: NOMEM. A zeroed one may be closed. */
 sluice_status sl_level_open(sl_level *level, uint64_t rows, uint32_t world, sluice_error *error);
@@ -57,7 +58,7 @@ void sl_level_close(sl_level *level);
 /* Writes the places of the own rows of `plan`'s rank at `step` < sl_plan_steps, ascending
  * (sl_step.places). The plan's order has costs, and its global batch is one that open was given. */
 void sl_level_step(sl_level *level, const sl_plan *plan, uint64_t step, uint32_t *places);
-/* Deals the first `rows` of `costs` to ranks, whose `rows` are that many in all, and which have
+/* Deals the first `rows` of `costs` to ranks, whose `rows` add up to that number, and which have
  * `again`: sets `owners` and each rank's `sum`. Returns the largest sum. */
 uint64_t sl_level_deal(sl_level *level, uint32_t rows);
 

@@ -16,19 +16,19 @@
 
 #define STAGE "plan"
 #define NONE  UINT32_MAX
-/* Of a share that is meant to be whole, as weights such as 0.7 are not. */
+/* Tolerance for a share that should be a whole number; weights such as 0.7 are not exact. */
 #define TOLERANCE 1e-7
 
 /* ---- shares ---- */
 
-/* Of one that is not negative. */
+/* Rounds a share that is not negative. */
 static double whole_of(double share)
 {
     return (double)(uint64_t)share;
 }
 
-/* Whether the weights are whole numbers of `period` positions. `*doubtful` is looked at first, and
- * becomes the one that is none: mostly that of the next period, too. */
+/* Returns whether the weights are whole numbers of `period` positions. Tests source `*doubtful`
+ * first and sets it to the source that fails, which mostly fails for the next period, too. */
 static bool mixing_is_whole(const double *weights, uint32_t sources, double sum, uint32_t period,
                             uint32_t *doubtful)
 {
@@ -59,7 +59,7 @@ static int compare(const void *a, const void *b)
     return (left->source > right->source) - (left->source < right->source);
 }
 
-/* What shares have above a level. */
+/* Returns the sum of the shares' excess over a level. */
 static uint64_t above(const uint32_t *shares, uint32_t sources, uint32_t level)
 {
     uint64_t sum = 0;
@@ -91,8 +91,8 @@ static void take_from_largest(uint32_t *shares, uint32_t sources, uint64_t missi
     }
 }
 
-/* What is over goes to the largest remainders; what is missing, since every source has one at
- * least, is taken from the largest shares. */
+/* Gives surplus positions to the largest remainders. Takes missing positions, which occur
+ * because every source has at least one, from the largest shares. */
 static void mixing_settle(uint32_t *shares, remainder_of *parts, uint32_t sources, int64_t over)
 {
     qsort(parts, sources, sizeof(*parts), compare);
@@ -131,12 +131,12 @@ static bool round_shares(uint32_t *shares, const double *weights, uint32_t sourc
 
 /* ---- the schedule of a period ---- */
 
-/* Each source has one sample that waits: for its release, in a list of those of one position, or,
- * released, in a heap by deadlines. */
+/* Each source has one waiting sample: until its release, in a list of the samples released at
+ * one position; after it, in a heap by deadline. */
 typedef struct scheduler {
     const sl_mix_row *row;
     uint32_t *given;    /* of each source: samples that have a position */
-    uint32_t *deadline; /* of each source: its waiting sample's */
+    uint32_t *deadline; /* of each source: deadline of its waiting sample */
     uint32_t *next;     /* of each source: in the list of its release */
     uint32_t *released; /* of each position: the first of that list */
     uint32_t *heap;
@@ -182,7 +182,7 @@ static uint32_t pop(scheduler *s)
     }
 }
 
-/* Has the source's next sample wait, from position `now` on at the earliest. */
+/* Lets the source's next sample wait, until position `now` at the earliest. */
 static void wait_for_release(scheduler *s, uint32_t source, uint32_t now)
 {
     const uint64_t period = s->row->period;
@@ -211,7 +211,7 @@ static void mixing_fill(scheduler *s, uint32_t sources)
         for (uint32_t i = s->released[at]; i != NONE; i = s->next[i]) {
             mixing_push(s, i);
         }
-        const uint32_t source = pop(s); /* there is one: see mixing.h */
+        const uint32_t source = pop(s); /* never empty: see mixing.h */
         row->source[at] = (uint16_t)source;
         row->rank[at] = s->given[source]++;
         if (at + 1 < row->period) {
@@ -222,7 +222,7 @@ static void mixing_fill(scheduler *s, uint32_t sources)
 
 static bool make_schedule(sl_mix_row *row, uint32_t sources)
 {
-    const size_t size = sources; /* of all but one */
+    const size_t size = sources; /* all sources but one */
     uint32_t *memory = sl_calloc(4 * size + row->period, sizeof(*memory));
     row->source = sl_calloc(row->period, sizeof(*row->source));
     row->rank = sl_calloc(row->period, sizeof(*row->rank));
@@ -288,7 +288,7 @@ static bool make_shares(sl_mix_row *row, const double *weights, uint32_t sources
     return true;
 }
 
-/* Samples of each source that were taken when the row begins. */
+/* Counts the samples of each source that were taken before the row begins. */
 static bool mixing_count_before(const sl_mix *mix, sl_mix_row *row, const sl_mix_row *last)
 {
     row->before = sl_calloc(mix->sources, sizeof(*row->before));
@@ -310,7 +310,7 @@ static sluice_status mixing_no_memory(sluice_error *error)
     return sl_no_memory(error, STAGE, "for the schedule of a mix");
 }
 
-/* Whether all rows of a mix, whose epochs have their size, begin in one that it has. */
+/* Checks that every row of a mix, whose epoch sizes are known, begins in one of its epochs. */
 static sluice_status check_epochs(const sl_mix *mix, uint64_t last, sluice_error *error)
 {
     const uint64_t epochs = sl_mix_epochs(mix);
@@ -419,7 +419,8 @@ static const sl_mix_row *row_of(const sl_mix *mix, uint64_t epoch)
     return &mix->row[sl_last_at_or_before(&mix->row->epoch, sizeof(*mix->row), mix->rows, epoch)];
 }
 
-/* Samples of a source that come before position `all` of a row, where it has that source. */
+/* Returns the number of samples of a source that come before position `all` of a row, where it
+ * has that source. */
 static uint64_t taken_before(const sl_mix_row *row, uint64_t all)
 {
     const uint32_t at = (uint32_t)(all % row->period);

@@ -14,7 +14,7 @@
 #define WINDOW_DOMAIN 0x6F72646572000001U
 #define SOURCE_DOMAIN 0x6F72646572000002U
 
-/* Samples of a mix that are looked for together. */
+/* samples of a mix that are looked up together */
 enum { MIXED_RUN = 64 };
 
 static uint64_t block_count(const sl_order *order)
@@ -62,7 +62,7 @@ sl_order sl_order_make_mixed(const sl_mix *mix, const sl_order *shape, uint64_t 
                       .epoch = epoch};
 }
 
-/* Samples in the first `rank` of the permuted blocks. */
+/* Returns the number of samples in the first `rank` of the permuted blocks. */
 static uint64_t samples_before(const sl_order *order, uint64_t rank)
 {
     const uint64_t missing =
@@ -70,8 +70,8 @@ static uint64_t samples_before(const sl_order *order, uint64_t rank)
     return rank * order->block - missing;
 }
 
-/* Which run of `ranks` blocks has `position`. Behind the short block positions are less than a
- * block early, so that the quotient may be one run too low. */
+/* Returns the run of `ranks` blocks that has `position`. After the short block, positions are
+ * less than a block early, so the quotient may be one run too low. */
 static uint64_t run_of(const sl_order *order, uint64_t position, uint64_t ranks)
 {
     const uint64_t run = position / (ranks * order->block);
@@ -79,7 +79,8 @@ static uint64_t run_of(const sl_order *order, uint64_t position, uint64_t ranks)
     return next < block_count(order) && position >= samples_before(order, next) ? run + 1 : run;
 }
 
-/* The samples at positions that share a window of blocks: as many as there are, `count` at most. */
+/* Finds the samples at positions that share a window of blocks, `count` at most. Returns how
+ * many. */
 static uint32_t window_samples(const sl_order *order, uint64_t first, uint32_t count,
                                uint64_t *samples)
 {
@@ -100,7 +101,7 @@ static uint32_t window_samples(const sl_order *order, uint64_t first, uint32_t c
     return found;
 }
 
-/* The order of one source in one of its own epochs. */
+/* Returns the order of one source in one of its own epochs. */
 static sl_order source_order(const sl_order *order, const sl_mix_place *place)
 {
     const sl_mix *mix = order->set;
@@ -109,7 +110,7 @@ static sl_order source_order(const sl_order *order, const sl_mix_place *place)
                          sl_philox_u64(order->seed, place->source, SOURCE_DOMAIN), place->epoch);
 }
 
-/* Source after source, so that the order of each is made once. */
+/* Proceeds source by source, so that each source's order is made once. */
 static void mixed_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
 {
     sl_mix_place places[MIXED_RUN];
@@ -153,7 +154,7 @@ static void plain_samples(const sl_order *order, uint64_t first, uint32_t count,
             done += window_samples(order, first + done, count - done, samples + done);
         }
         return;
-    case SLUICE_SHUFFLE_SHARDS: /* has a kind of its own */
+    case SLUICE_SHUFFLE_SHARDS: /* has its own kind */
         assert(false);
         break;
     case SLUICE_SHUFFLE_NONE:

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order: which sample stands at each position of an epoch, and how positions become steps.
+ * order: which sample is at each position of an epoch, and how positions become steps.
  *
  * An order is of a kind, a row of functions (sl_order_kind). To add one, write its file with its
- * sl_order_kind, and its row in loader/orders.c; nothing else asks which kind an order is.
+ * sl_order_kind, and its row in loader/orders.c; no other code depends on the kind of an order.
  *   plain     full:  one permutation of all samples.
- *             block: blocks of `block` consecutive samples are permuted, `window` blocks in a row
- *                    form a window, and the samples of a window are permuted among its positions.
- *                    The last block may be short, and its place is permuted like the others'.
- *             none:  sample = position.
- *   mixed     each source of a mix in a plain order of its own, another in each of the source's own
- *             epochs (mixing.h).
- *   shards    only the number of samples: a walk says which stands where (shard_order.h).
- *   others    bucket_order.h, episode_order.h, length_order.h, repeat_order.h, weighted_order.h.
- * Threads: pure; an order is a value, built once per epoch. Memory: an order points to what its
- * kind keeps for all epochs (`set`), which must stay.
+ *             block: blocks of `block` consecutive samples are permuted, `window` consecutive
+ * blocks form a window, and the samples of a window are permuted among its positions. The last
+ * block may be short; it is permuted like the others. none:  sample = position. mixed     each
+ * source of a mix in its own plain order, another one in each of the source's own epochs
+ * (mixing.h). shards    only the number of samples: a walk finds the sample at a position
+ * (shard_order.h). others    bucket_order.h, episode_order.h, length_order.h, repeat_order.h,
+ * weighted_order.h. Threads: pure; an order is a value, built once per epoch. Memory: an order
+ * points to data that its kind keeps for all epochs (`set`), which must stay.
  */
 #ifndef SL_ORDER_H
 #define SL_ORDER_H
@@ -26,11 +24,11 @@
 
 typedef struct sl_order_kind sl_order_kind;
 
-/* What the orders of all epochs are made from. */
+/* Source of the orders of all epochs. */
 typedef struct sl_order_source {
     const sl_order_kind *kind;
-    const void *set;        /* the kind's own; NULL for plain and shards */
-    sluice_shuffle shuffle; /* and, of plain and mixed orders: */
+    const void *set;        /* of the kind; NULL for plain and shards */
+    sluice_shuffle shuffle; /* for plain and mixed orders, also: */
     uint64_t block, window;
     uint64_t count; /* positions of an epoch, >= 1 */
 } sl_order_source;
@@ -49,7 +47,7 @@ typedef struct sl_order {
 
 /* ---- groups: of orders whose batches hold samples of one group each ---- */
 
-/* Where a position is: a place of a group. */
+/* The group and place of a position. */
 typedef struct sl_order_place {
     uint32_t group;
     uint64_t place; /* below the group's samples */
@@ -64,67 +62,70 @@ typedef struct sl_order_step {
 
 typedef struct sl_order_groups {
     uint64_t (*whole)(const sl_order *order); /* steps of whole global batches, which come first */
-    uint64_t (*rests)(const sl_order *order); /* the others */
-    /* Number of the step that begins at `position`; false: none does, and it is not the end. */
+    uint64_t (*rests)(const sl_order *order); /* last steps of groups, after the whole ones */
+    /* Sets the number of the step that begins at `position`. False: no step begins there, and it
+     * is not the epoch's end. */
     bool (*step_at)(const sl_order *order, uint64_t position, uint64_t *step);
-    /* Step < whole + rests; that number itself is the epoch's end. */
+    /* Returns a step < whole + rests; step whole + rests is the epoch's end. */
     sl_order_step (*step)(const sl_order *order, uint64_t step);
     uint64_t (*samples)(const sl_order *order, uint32_t group);
     sl_order_place (*find)(const sl_order *order, uint64_t position);
-    uint64_t (*position)(const sl_order *order, sl_order_place at); /* the inverse */
+    uint64_t (*position)(const sl_order *order, sl_order_place at); /* inverse of `find` */
 } sl_order_groups;
 
 struct sl_order_kind {
     const char *name;
     sl_order (*make)(const sl_order_source *source, uint64_t seed, uint64_t epoch);
-    /* The samples at `first` and the positions behind it. NULL: a walk says. */
+    /* Finds the samples at `first` and the following positions. NULL: a walk finds them. */
     void (*samples)(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples);
-    /* Number of a sample's repetition at `position`, which its augmentation is drawn by; a sample
-     * has each number at most once. NULL: always 0. */
+    /* Returns the number of a sample's repetition at `position`, from which its augmentation is
+     * drawn; a sample has each number at most once. NULL: always 0. */
     uint64_t (*repetition)(const sl_order *order, uint64_t position);
-    /* Epoch that the draws of the row at `position` are made by. NULL: the order's. */
+    /* Returns the epoch from which the draws of the row at `position` are made. NULL: the
+     * order's. */
     uint64_t (*round)(const sl_order *order, uint64_t position);
     /*
-     * Members of the row at `position`, 1 to the most that a row of the columns has: for an order
-     * whose rows are made of different numbers of samples. Member m of row number r (`samples`) is
-     * then sample r * most + m of the dataset, and no row has a substitute. NULL: every row of an
-     * epoch has as many as the columns say, its own sample and partners of it.
+     * Returns the number of members of the row at `position`, from 1 to the maximum of a row of the
+     * columns. For orders whose rows have different numbers of samples. Member m of row number r
+     * (`samples`) is then sample r * most + m of the dataset, and no row has a substitute. NULL:
+     * every row of an epoch has as many as the columns specify, its own sample and partner samples.
      */
     uint32_t (*members)(const sl_order *order, uint64_t position);
-    /* What the rows at `first` and the positions behind it cost a rank, up to SL_ROW_COST_MAX
-     * (level.h) each. NULL: it is not known. */
+    /* Finds the costs of the rows at `first` and the following positions for a rank, up to
+     * SL_ROW_COST_MAX (level.h) each. NULL: not known. */
     void (*costs)(const sl_order *order, uint64_t first, uint32_t count, uint64_t *costs);
-    /* NULL: global batches are cut from all positions in a row. */
+    /* NULL: global batches are cut from consecutive positions of the whole epoch. */
     const sl_order_groups *groups;
-    /* Positions that a rank's share of a last step keeps together. NULL: 1. */
+    /* Returns the number of positions that a rank's share of a last step keeps together. NULL:
+     * 1. */
     uint64_t (*unit)(const sl_order *order);
-    /* Samples that may stand at `position`, its own among them. NULL: all of its group, or epoch.
-     */
+    /* Returns the number of samples that may be at `position`, its own included. NULL: all of
+     * its group, or epoch. */
     uint64_t (*choices)(const sl_order *order, uint64_t position);
-    /* For a bad sample at `position`, attempt 1 .. ; only where it has two choices or more. NULL:
-     * the sample at another position of its group, or of the epoch. */
+    /* Returns a substitute for a bad sample at `position`, attempt 1 .. ; only if it has two
+     * choices or more. NULL: the sample at another position of its group, or of the epoch. */
     uint64_t (*substitute)(const sl_order *order, uint64_t position, uint32_t attempt);
-    /* Whether a sample may stand at `position`. NULL: each may. */
+    /* Returns whether a sample may be at `position`. NULL: every sample may. */
     bool (*fits)(const sl_order *order, uint64_t position, uint64_t sample);
-    /* True if substitutes are of the class of the position's own sample, and a sample stands in a
-     * unit once. */
+    /* True if substitutes are of the class of the position's own sample, and a sample occurs
+     * once in a unit. */
     bool by_class;
 };
 
 extern const sl_order_kind sl_plain_order, sl_mixed_order, sl_shards_order;
 
-/* A plain order. */
+/* Returns a plain order. */
 sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, uint64_t window,
                        uint64_t seed, uint64_t epoch);
-/* The same of a mix, which must stay; `shape` has shuffle, block and window. */
+/* Returns the order of a mix, which must stay; `shape` has shuffle, block and window. */
 sl_order sl_order_make_mixed(const sl_mix *mix, const sl_order *shape, uint64_t seed,
                              uint64_t epoch);
-/* The sample at `position` < count. */
+/* Returns the sample at `position` < count. */
 uint64_t sl_order_sample(const sl_order *order, uint64_t position);
-/* Those at `first` and the positions behind it. Quicker than one by one. */
+/* Finds the samples at `first` and the following positions. Faster than one by one. */
 void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples);
 
-/* The order of an epoch. */
+/* Returns the order of an epoch. */
 static inline sl_order sl_order_of(const sl_order_source *source, uint64_t seed, uint64_t epoch)
 {
     return source->kind->make(source, seed, epoch);

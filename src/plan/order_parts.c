@@ -8,7 +8,7 @@ static uint64_t part_mask(const sl_order_part *part)
     return (UINT64_C(1) << part->bits) - 1;
 }
 
-/* Values near the usual one all have bits of their own. */
+/* Values near the usual one have distinct bits. */
 static uint64_t part_bits(const sl_order_part *part, uint64_t value)
 {
     const uint64_t from_usual = value - part->usual;

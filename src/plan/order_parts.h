@@ -2,16 +2,15 @@
 /*
  * order_parts: which options two orders differ in, by 64 bits of each.
  *
- * Purpose: a cursor has one hash of all that an order depends on (cursor.h), which decides whether
- * two orders are the same. Where it is another one, these bits name the options that differ.
- *   layout   from the lowest bit on: SL_ORDER_TABLE_BITS say which table, then each part of it has
- *            its bits, in the order of the table;
- *   a part   is 0 if its value is the usual one, else 1 .. 2^bits - 1. Different values may have
- *            equal bits, about once in 2^bits: parts never decide that orders are the same. In an
- *            exact table they decide that orders differ: any other value makes another order;
- *   to add   a part is appended to its table, with the usual value that orders had before. Older
- *            cursors have 0 there. Widths and places of other parts never change.
- * 0 as a whole: not known, as in cursors of before. Threads: pure.
+ * Purpose: a cursor has one hash of everything that an order depends on (cursor.h), which decides
+ * whether two orders are the same. If the hashes differ, these bits name the options that differ.
+ *   layout   from the lowest bit on: SL_ORDER_TABLE_BITS give the table, then each part of it has
+ * its bits, in the order of the table; a part   is 0 if its value is the usual one, else 1 ..
+ * 2^bits - 1. Different values may have equal bits, about once in 2^bits: parts never decide that
+ * orders are the same. In an exact table they decide that orders differ: any other value makes
+ * another order; to add   a part is appended to its table, with the usual value that orders had
+ * before. Older cursors have 0 there. Widths and places of other parts never change. 0 as a whole:
+ * not known, as in older cursors. Threads: pure.
  */
 #ifndef SL_ORDER_PARTS_H
 #define SL_ORDER_PARTS_H
@@ -30,17 +29,17 @@ typedef struct sl_order_part {
 } sl_order_part;
 
 typedef struct sl_order_table {
-    uint32_t number;   /* 1 .. 15, another one for each table, for all time */
+    uint32_t number;   /* 1 .. 15, unique per table, never changes */
     const char *what;  /* "packing" */
     const char *order; /* of samples: "packed" */
     uint32_t count;
     const sl_order_part *parts; /* their bits add up to 60 at most */
-    bool exact;                 /* false: values may differ, and the order be the same */
+    bool exact;                 /* false: different values may give the same order */
 } sl_order_table;
 
-/* The bits of an order whose parts have these values, as many as the table has. Never 0. */
+/* Returns the bits of an order with these part values, one for each part of the table. Never 0. */
 uint64_t sl_order_parts_make(const sl_order_table *table, const uint64_t *values);
-/* The number of their table; 0: not known. */
+/* Returns the number of the table; 0: not known. */
 uint32_t sl_order_parts_table(uint64_t parts);
 /* Adds the names of the parts that differ, both of `table`. */
 void sl_order_parts_differ(const sl_order_table *table, uint64_t left, uint64_t right,

@@ -13,7 +13,7 @@
 /* Separates the seeds of sources from every other use of Philox. */
 #define SOURCE_DOMAIN 0x7061636B65640003U
 
-/* Rows that are looked for together. */
+/* rows that are looked up together */
 enum { PACKED_RUN = 64 };
 
 uint64_t sl_packed_mix_seed(uint64_t seed, uint32_t source)
@@ -26,7 +26,7 @@ uint32_t sl_packed_mix_source(const sl_mix *mix, uint64_t row)
     return (uint32_t)sl_last_at_or_before(mix->first, sizeof(*mix->first), mix->sources, row);
 }
 
-/* The order of one source in one of its own epochs. */
+/* Returns the order of one source in one of its own epochs. */
 static sl_order packed_source_order(const sl_order *order, const sl_mix_place *place)
 {
     const sl_packed_mix *set = order->set;
@@ -35,7 +35,7 @@ static sl_order packed_source_order(const sl_order *order, const sl_mix_place *p
     return sl_order_of(&source, sl_packed_mix_seed(order->seed, place->source), place->epoch);
 }
 
-/* Positions of a source follow one another in its epoch: all of a run are found at once. */
+/* Positions of a source are consecutive in its epoch, so the rows of a run are found at once. */
 static void find_source_rows(const sl_order *order, const sl_mix_place *places, uint32_t first,
                              uint32_t count, uint64_t *rows)
 {

@@ -16,10 +16,10 @@
 #define WINDOWS_DOMAIN 0x7061636B65640001U
 #define GROUP_DOMAIN   0x7061636B65640002U
 
-/* Pieces of a row that are looked at together. */
+/* pieces of a row that are processed together */
 enum { PIECES = 64 };
 
-/* Groups of an epoch that are kept: rows are asked for a few groups ahead of those being made. */
+/* groups of an epoch that are kept: rows are requested a few groups ahead of those being made */
 enum { RECENT = 4 };
 
 /* A group in an epoch. */
@@ -29,10 +29,10 @@ typedef struct row_group {
     sl_permutation inner; /* of its rows */
 } row_group;
 
-/* The positions that the groups of an epoch begin at. */
+/* The positions where the groups of an epoch begin. */
 typedef struct epoch_table {
     uint64_t seed, epoch;
-    uint64_t used;    /* the clock when it was asked last; 0: it is of no epoch yet */
+    uint64_t used;    /* the clock at its last use; 0: not of an epoch yet */
     uint64_t *begins; /* of each group, and the end */
     row_group recent[RECENT];
     uint32_t oldest; /* of them */
@@ -90,7 +90,7 @@ static const sl_packed_rows *packed_rows_of(const sl_order *order)
     return order->set;
 }
 
-/* The windows of a group, in the order of the epoch; how many. */
+/* Finds the windows of a group, in the order of the epoch. Returns how many. */
 static uint32_t group_windows(const sl_order *order, uint64_t group, uint64_t *windows)
 {
     const uint64_t first = group * SL_PACKING_GROUP;
@@ -141,7 +141,8 @@ static epoch_table *epoch_table_of(const sl_order *order, sl_packed_epochs *epoc
     return oldest;
 }
 
-/* Under the mutex. Makes what all rows of a group share, which is more than a row's own part. */
+/* Under the mutex. Computes the part that all rows of a group share, which costs more than a
+ * row's own part. */
 static const row_group *make_group(const sl_order *order, epoch_table *table, uint64_t groups,
                                    uint64_t position)
 {
@@ -173,7 +174,7 @@ static row_group find_group(const sl_order *order, uint64_t position)
     return copy;
 }
 
-/* The row at a place of a group's windows. */
+/* Returns the row at a place of a group's windows. */
 static uint64_t group_row_at(const sl_packed_rows *packing, const uint64_t *windows, uint64_t place)
 {
     while (place >= rows_of(packing, *windows)) {
@@ -183,7 +184,7 @@ static uint64_t group_row_at(const sl_packed_rows *packing, const uint64_t *wind
     return packing->before[*windows] + place;
 }
 
-/* Rows at `first` and the positions behind it, as many as are in one group; how many. */
+/* Finds the rows at `first` and the following positions of the same group. Returns how many. */
 static uint32_t group_rows(const sl_order *order, uint64_t first, uint32_t count, uint64_t *rows)
 {
     const row_group group = find_group(order, first);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packing: opening, and the plans that are kept.
+ * packing: opens packings, and keeps recent plans.
  *
- * `mutex` guards which window each slot has, and the plans of the slots that have one. `planning`
- * is taken before `mutex`, by the one thread that makes a plan: into a slot that has no window
- * meanwhile, and without `mutex`. So a row of a kept window never waits for planning.
+ * `mutex` guards the window of each slot, and the plans of slots with a window. The one thread that
+ * makes a plan takes `planning` before `mutex`. It plans into a slot that has no window meanwhile,
+ * and without `mutex`. So a row of a kept window never waits for planning.
  */
 #include "packing.h"
 
@@ -32,9 +32,9 @@ struct sl_packing_cache {
     sl_packing_planner planner; /* guarded by `planning` */
     uint64_t clock;             /* guarded by `mutex`, as are the slots */
     uint32_t count;
-    /* Of each slot, apart, as all of them are looked at for a row: */
+    /* Of each slot; stored separately, because all of them are searched for a row: */
     uint64_t windows[SL_PACKING_PLANS]; /* NO_WINDOW: none */
-    uint64_t used[SL_PACKING_PLANS];    /* the clock when a row was taken last */
+    uint64_t used[SL_PACKING_PLANS];    /* the clock when a row was last taken */
     sl_packing_plan plans[SL_PACKING_PLANS];
 };
 
@@ -71,7 +71,7 @@ static void set_windows(sl_packed_rows *own, const sl_packing_shape *shape,
     }
 }
 
-/* What plans have to have space for: of few documents no more than those. */
+/* Returns the shape that plans need capacity for: with few documents, no more than these. */
 static sl_packing_shape cached_shape(const sl_packing_windows *windows)
 {
     sl_packing_shape shape = windows->shape;
@@ -215,7 +215,7 @@ uint64_t sl_packing_bytes(const sl_packed_rows *packing)
 
 /* ---- rows ---- */
 
-/* Under `mutex`. Counts as a use. NULL: the window is not kept. */
+/* Under `mutex`. Finds a window's plan, which counts as a use. NULL: the window is not kept. */
 static const sl_packing_plan *kept_plan(sl_packing_cache *cache, uint64_t window)
 {
     for (uint32_t i = 0; i < cache->count; i++) {
@@ -227,7 +227,7 @@ static const sl_packing_plan *kept_plan(sl_packing_cache *cache, uint64_t window
     return NULL;
 }
 
-/* Under `mutex`. The slot that was not used for longest: those never used come first. */
+/* Under `mutex`. Returns the least recently used slot; unused slots come first. */
 static uint32_t oldest_slot(const sl_packing_cache *cache)
 {
     uint32_t oldest = 0;
@@ -237,7 +237,7 @@ static uint32_t oldest_slot(const sl_packing_cache *cache)
     return oldest;
 }
 
-/* Under `planning` and `mutex`, which it leaves meanwhile. */
+/* Under `planning` and `mutex`, which it releases while it plans. */
 static const sl_packing_plan *plan_window(const sl_packed_rows *packing, uint64_t window)
 {
     sl_packing_cache *cache = packing->cache;
@@ -251,7 +251,7 @@ static const sl_packing_plan *plan_window(const sl_packed_rows *packing, uint64_
     return &cache->plans[slot];
 }
 
-/* Returns with `mutex`, which keeps the plan. */
+/* Returns with `mutex` locked, which keeps the plan. */
 static const sl_packing_plan *lock_plan(const sl_packed_rows *packing, uint64_t window)
 {
     sl_packing_cache *cache = packing->cache;
@@ -263,7 +263,7 @@ static const sl_packing_plan *lock_plan(const sl_packed_rows *packing, uint64_t 
     sl_unlock(&cache->mutex);
     sl_lock(&cache->planning);
     sl_lock(&cache->mutex);
-    plan = kept_plan(cache, window); /* planned meanwhile */
+    plan = kept_plan(cache, window); /* another thread planned it meanwhile */
     plan = plan != NULL ? plan : plan_window(packing, window);
     sl_unlock(&cache->planning);
     return plan;

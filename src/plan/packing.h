@@ -79,7 +79,7 @@ typedef struct sl_packing_lengths {
 typedef struct sl_packing_source {
     sl_packing_lengths lengths;
     uint64_t seed;
-    bool shuffled; /* false: documents stand in their order, and `seed` does nothing */
+    bool shuffled; /* false: documents keep their order, and `seed` is ignored */
 } sl_packing_source;
 
 /* Elements [first, first + count) of a document. */
@@ -88,18 +88,18 @@ typedef struct sl_packed_piece {
     uint32_t count; /* 1 or more */
 } sl_packed_piece;
 
-/* What packing gives, counted at opening. */
+/* Facts about a packing, counted when it is opened. */
 typedef struct sl_packing_facts {
     uint64_t documents, windows, rows, pieces;
-    uint64_t tokens;           /* elements of all documents, which are all in rows */
+    uint64_t tokens;           /* elements of all documents; rows have them all */
     uint64_t align_padding;    /* elements between pieces */
-    uint64_t end_padding;      /* elements behind the last piece of each row */
+    uint64_t end_padding;      /* elements after the last piece of each row */
     uint64_t cut;              /* documents in more than one piece */
-    uint64_t empty;            /* documents of no elements, which are in no row */
+    uint64_t empty;            /* documents without elements, which are in no row */
     uint64_t closed;           /* rows with space left that max_documents closed */
     uint64_t longest;          /* elements of the longest document */
-    uint64_t longest_document; /* the first one of that length */
-    uint32_t most_pieces;      /* of a row */
+    uint64_t longest_document; /* the first document of that length */
+    uint32_t most_pieces;      /* maximum of a row */
     uint64_t hash;             /* of all that the rows depend on, as far as rows and tokens of each
                                   window show it; never 0 */
     uint64_t lengths_hash;     /* of the documents' lengths alone */
@@ -107,15 +107,15 @@ typedef struct sl_packing_facts {
 
 typedef struct sl_packed_rows sl_packed_rows;
 
-/* Lengths from an array of `documents` elements, which must stay. */
+/* Returns lengths from an array of `documents` elements, which must stay. */
 sl_packing_lengths sl_packing_lengths_of_array(const uint32_t *array, uint64_t documents);
 
 /*
- * Counts the rows of all windows; blocks for that, about 0.1 s for a million documents on one
- * processor. Errors: INVALID: a shape out of its ranges, documents that are not a multiple of
- * `unit`, no element at all, an entry with empty and other documents, a document (NONE) or an entry
- * (NONE and LONG, `unit` above 1) that is longer than a row, with the longest one's number, its
- * length and what to change, a length above DOCUMENT_MAX; CANCELED; NOMEM.
+ * Counts the rows of all windows; blocks for about 0.1 s per million documents on one CPU. Errors:
+ * INVALID: a shape out of range, documents that are not a multiple of `unit`, no elements at all,
+ * an entry with empty and other documents, a document (NONE) or an entry (NONE and LONG, `unit`
+ * above 1) longer than a row, with the longest one's number, its length and what to change, a
+ * length above DOCUMENT_MAX; CANCELED; NOMEM.
  */
 sluice_status sl_packing_open(sl_packed_rows **packing, const sl_packing_shape *shape,
                               const sl_packing_source *source, sluice_error *error);
@@ -123,11 +123,11 @@ void sl_packing_close(sl_packed_rows *packing); /* may be NULL */
 
 const sl_packing_shape *sl_packing_shape_of(const sl_packed_rows *packing);
 const sl_packing_facts *sl_packing_facts_of(const sl_packed_rows *packing);
-/* Bytes of the tables and plans that it keeps, without the caller's lengths. */
+/* Returns the number of bytes of the kept tables and plans, without the caller's lengths. */
 uint64_t sl_packing_bytes(const sl_packed_rows *packing);
-/* Writes pieces [first, first + count) of `row` < facts.rows, as far as there are; `count` may be
- * 0. Returns how many the row has, 1 to facts.most_pieces. Time: O(count), of SPLIT O(the row's).
- */
+/* Writes pieces [first, first + count) of `row` < facts.rows, as far as they exist; `count` may
+ * be 0. Returns how many the row has, 1 to facts.most_pieces. Time: O(count); for SPLIT,
+ * O(pieces of the row). */
 uint32_t sl_packing_pieces(const sl_packed_rows *packing, uint64_t row, uint32_t first,
                            uint32_t count, sl_packed_piece *pieces);
 

@@ -66,7 +66,7 @@ sluice_status sl_packing_check_shape(const sl_packing_shape *shape, uint64_t doc
     return status == SLUICE_OK ? check_divisors(shape, documents, error) : status;
 }
 
-/* With one document an entry, the document is what is too long. */
+/* Fails for an entry that is too long. With one document per entry, it names the document. */
 static sluice_status refuse_long(const sl_packing_shape *shape, const sl_packing_count *count,
                                  sluice_error *error)
 {

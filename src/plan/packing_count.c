@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packing_count: a job counts a run of windows. What jobs find is added up under a lock, in any
- * order: sums, and of equal lengths the document with the smaller number. */
+/* packing_count: each job counts a run of windows. The results are added up under a lock, in any
+ * order: sums, and between equal lengths the document with the smaller number. */
 #include "packing_count.h"
 
 #include "error.h"
@@ -14,7 +14,7 @@
 
 #define STAGE "plan"
 
-/* Windows of a job: some 30 ms, which makes a thread worth starting. */
+/* windows of a job: about 30 ms, enough to be worth a thread */
 enum { JOB_WINDOWS = 64 };
 
 typedef struct row_counter {
@@ -45,7 +45,7 @@ static void packing_add_count(sl_packing_count *to, const sl_packing_count *from
     add_longest(to, from);
     to->facts.rows += from->facts.rows;
     to->facts.pieces += from->facts.pieces;
-    /* A sum beyond 2^64 stays beyond what check_lengths lets pass. */
+    /* A sum beyond 2^64 stays above the limit of check_lengths. */
     if (__builtin_add_overflow(to->facts.tokens, from->facts.tokens, &to->facts.tokens)) {
         to->facts.tokens = UINT64_MAX;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packing_fit: bit n of a tree's lowest level stands for n units of free space; bit k of the level
- * above is set if word k below is not zero. */
+/* packing_fit: bit n of a tree's lowest level represents n units of free space; bit k of the
+ * level above is set if word k below is not zero. */
 #include "packing_fit.h"
 
 #include "error.h"
@@ -75,7 +75,7 @@ void sl_packing_fit_add(sl_packing_fit *fit, uint32_t row, uint32_t space)
         const uint64_t before = *word;
         *word = before | UINT64_C(1) << (space & 63);
         if (before != 0) {
-            return; /* the levels above have its bit */
+            return; /* the levels above have the bit already */
         }
         space >>= 6;
     }
@@ -97,7 +97,7 @@ uint32_t sl_packing_fit_least(const sl_packing_fit *fit, uint32_t need)
     assert(need >= 1);
     uint32_t at = need;
     for (uint32_t i = 0; i < fit->levels; i++) {
-        /* Of the level's word that `at` is in, the bits from it on. */
+        /* the bits from `at` on, of the word of this level that has `at` */
         const bool inside = at >> 6 < level_words(fit->space, i);
         uint64_t word = inside ? fit->words[i][at >> 6] & (UINT64_MAX << (at & 63)) : 0;
         if (word == 0) {

@@ -10,8 +10,8 @@
 
 enum { DIGIT_BITS = 12, DIGITS = 1 << DIGIT_BITS };
 
-/* What is to be fitted of each entry, in units of `align`. An entry longer than a row is left out.
- */
+/* Computes the length to fit of each entry, in units of `align`. Skips entries longer than a
+ * row. */
 static void find_needs(const sl_packing_plan *plan, sl_packing_planner *planner,
                        const sl_packing_shape *shape, sl_packing_facts *facts)
 {
@@ -26,7 +26,7 @@ static void find_needs(const sl_packing_plan *plan, sl_packing_planner *planner,
     facts->most_pieces = sl_max_u32(facts->most_pieces, whole > 0);
 }
 
-/* A pass of a stable radix sort by a digit of how much shorter than a row entries are. */
+/* Runs one pass of a stable radix sort, by a digit of (row length - entry length). */
 static void sort_digit(const sl_packing_planner *planner, const uint32_t *from, uint32_t *to,
                        uint32_t count, uint32_t shift)
 {
@@ -43,7 +43,8 @@ static void sort_digit(const sl_packing_planner *planner, const uint32_t *from, 
     }
 }
 
-/* Entries that need anything: the longest first, equal ones in their order. How many. */
+/* Sorts the entries with something to fit: longest first, equal ones in their order. Returns how
+ * many. */
 static uint32_t sort_entries(sl_packing_planner *planner, uint32_t entries)
 {
     uint32_t count = 0;
@@ -60,7 +61,8 @@ static uint32_t sort_entries(sl_packing_planner *planner, uint32_t entries)
     return count;
 }
 
-/* Puts each entry into a row. Counts the entries of row n in sizes[n]. How many rows. */
+/* Puts each entry into a row, and counts the entries of row n in sizes[n]. Returns how many
+ * rows. */
 static uint32_t fit_entries(sl_packing_planner *planner, const sl_packing_shape *shape,
                             uint32_t count, uint32_t *sizes, sl_packing_facts *facts)
 {
@@ -88,8 +90,8 @@ static uint32_t fit_entries(sl_packing_planner *planner, const sl_packing_shape 
     return rows;
 }
 
-/* Numbers rows by their first entry, and lists the entries of each: `sizes` of the rows as they
- * were opened. */
+/* Numbers rows by their first entry, and lists the entries of each. `sizes` is in the order in
+ * which rows were opened. */
 static void list_members(sl_packing_plan *plan, sl_packing_planner *planner, const uint32_t *sizes)
 {
     uint32_t *numbers = planner->numbers;
@@ -115,7 +117,7 @@ static void list_members(sl_packing_plan *plan, sl_packing_planner *planner, con
 void sl_packing_fitted_make(sl_packing_plan *plan, sl_packing_planner *planner,
                             const sl_packing_shape *shape, sl_packing_facts *facts)
 {
-    uint32_t *sizes = planner->swapped; /* which the sort has done with */
+    uint32_t *sizes = planner->swapped; /* free again: the sort is done */
     find_needs(plan, planner, shape, facts);
     const uint32_t count = sort_entries(planner, plan->entries);
     plan->fitted = fit_entries(planner, shape, count, sizes, facts);
@@ -129,7 +131,7 @@ void sl_packing_fitted_make(sl_packing_plan *plan, sl_packing_planner *planner,
     plan->rows = whole + plan->fitted;
 }
 
-/* Of document `place` of the window, all that is in no row of its own. */
+/* Returns the part of document `place` of the window that is not in rows of its own. */
 static sl_packed_piece fitted_piece(const sl_packing_plan *plan, const sl_packing_shape *shape,
                                     size_t place)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packing_modes: the two ways of making rows of a window, for packing_plan.c.
+ * packing_modes: the two ways of making the rows of a window, for packing_plan.c.
  *
- * Purpose: `fitted` is NONE and LONG, `split` is SPLIT (packing.h). The plan has the window's
- * documents and lengths already. Each makes the rest of the plan and adds rows, pieces, cut,
- * closed and most_pieces to `facts`. Threads: as packing_plan.h.
+ * Purpose: `fitted` is NONE and LONG, `split` is SPLIT (packing.h). The plan already has the
+ * window's documents and lengths. Each function makes the rest of the plan and adds rows, pieces,
+ * cut, closed and most_pieces to `facts`. Threads: as packing_plan.h.
  */
 #ifndef SL_PACKING_MODES_H
 #define SL_PACKING_MODES_H
@@ -13,8 +13,8 @@
 
 #include <stddef.h>
 
-/* Rounded up to a multiple of align, in practice a power of two: a division would take as long as
- * the rest of what is done for a document. */
+/* Rounds up to a multiple of align. Fast for powers of two, the usual case: a division would
+ * take as long as the remaining work for a document. */
 static inline uint64_t sl_packing_aligned(const sl_packing_shape *shape, uint64_t length)
 {
     const uint64_t last = shape->align - 1;
@@ -25,15 +25,15 @@ static inline uint64_t sl_packing_aligned(const sl_packing_shape *shape, uint64_
     return over == 0 ? length : length + shape->align - over;
 }
 
-/* Pieces of `length` that a document is cut into, besides the rest. */
+/* Returns the number of pieces of `length` that a document is cut into, besides the rest. */
 static inline uint64_t sl_packing_whole(const sl_packing_shape *shape, uint64_t length)
 {
     return shape->cut == SL_PACKING_CUT_LONG && length > shape->length ? length / shape->length : 0;
 }
 
-/* What entry `entry` takes of a row with its documents' rests, in units of `align`; 0: nothing, or
- * more than a row. Adds to `*whole` the pieces of `length` that its documents are cut into, and to
- * `begins`, unless it is NULL, how many there are before those of each document. */
+/* Returns the space that the rests of an entry's documents take in a row, in units of `align`;
+ * 0: none, or more than a row. Adds to `*whole` the pieces of `length` that its documents are
+ * cut into, and to `begins`, unless it is NULL, how many come before those of each document. */
 static inline uint32_t sl_packing_need(const sl_packing_plan *plan, const sl_packing_shape *shape,
                                        uint32_t entry, uint64_t *begins, uint64_t *whole,
                                        sl_packing_facts *facts)
@@ -63,7 +63,7 @@ uint32_t sl_packing_fitted_pieces(const sl_packing_plan *plan, const sl_packing_
                                   uint64_t row, uint32_t first, uint32_t count,
                                   sl_packed_piece *pieces);
 
-/* The same facts and `plan->rows`, without the rows: packing_tally.c. */
+/* Compute the same facts and `plan->rows`, without the rows: packing_tally.c. */
 void sl_packing_fitted_count(sl_packing_plan *plan, sl_packing_planner *planner,
                              const sl_packing_shape *shape, sl_packing_facts *facts);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * packing_parts: what a packing consists of, for packing.c and packed_order.c. Threads and memory:
- * packing.h. All but the two pointed to is constant once opened.
- */
+/* packing_parts: the members of a packing, for packing.c and packed_order.c. Threads and memory:
+ * packing.h. Everything except the two objects pointed to is constant once opened. */
 #ifndef SL_PACKING_PARTS_H
 #define SL_PACKING_PARTS_H
 
@@ -14,9 +12,9 @@ typedef struct sl_packed_epochs sl_packed_epochs; /* packed_order.c */
 struct sl_packed_rows {
     sl_packing_windows windows;
     sl_packing_facts facts;
-    uint64_t *before; /* rows in front of each window, and the number of all */
+    uint64_t *before; /* rows before each window, and the total */
     sl_packing_cache *cache;
-    sl_packed_epochs *epochs; /* NULL if rows stand in their order */
+    sl_packed_epochs *epochs; /* NULL if rows keep their order */
 };
 
 /* packed_order.c, for opening and closing. Errors: NOMEM. */

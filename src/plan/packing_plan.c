@@ -101,7 +101,7 @@ sl_packing_count sl_packing_count_begin(void)
     return (sl_packing_count){.torn = UINT64_MAX};
 }
 
-/* The window's documents, in its order, and their lengths. */
+/* Collects the window's documents, in its order, and their lengths. */
 static void gather_window(sl_packing_plan *plan, sl_packing_planner *planner,
                           const sl_packing_windows *windows, uint64_t window)
 {
@@ -121,7 +121,7 @@ static void gather_window(sl_packing_plan *plan, sl_packing_planner *planner,
     windows->lengths.of(windows->lengths.ctx, plan->documents, plan->entries * unit, plan->lengths);
 }
 
-/* Lengths that two documents exchange change the sum of these. */
+/* Hashes a document with its length, so that the sum changes if two documents exchange lengths. */
 static uint64_t length_hash(uint64_t document, uint64_t length)
 {
     const uint64_t both = sl_fnv1a(document * UINT64_C(0x9E3779B97F4A7C15), length);
@@ -141,7 +141,7 @@ static void count_document(sl_packing_facts *facts, uint64_t document, uint64_t 
     facts->lengths_hash += length_hash(document, length);
 }
 
-/* Lengths, and what is wrong with them. */
+/* Counts lengths, and records what is wrong with them. */
 static void count_lengths(const sl_packing_plan *plan, const sl_packing_shape *shape,
                           sl_packing_count *count)
 {
@@ -150,7 +150,7 @@ static void count_lengths(const sl_packing_plan *plan, const sl_packing_shape *s
         uint64_t aligned = 0;
         uint32_t empty = 0;
         for (size_t k = place; k < place + shape->unit; k++) {
-            /* So that no sum overflows: a longer one fails. */
+            /* keeps sums from overflowing; a longer document fails */
             const uint64_t length = sl_min_u64(plan->lengths[k], SL_PACKING_DOCUMENT_MAX + 1);
             count_document(&count->facts, plan->documents[k], length);
             aligned += sl_packing_aligned(shape, length);
@@ -180,7 +180,7 @@ void sl_packing_plan_make(sl_packing_plan *plan, sl_packing_planner *planner,
         count_lengths(plan, &windows->shape, count);
     }
     if (facts->longest > SL_PACKING_DOCUMENT_MAX) {
-        plan->rows = 0; /* fails: nobody asks for its rows */
+        plan->rows = 0; /* opening fails: its rows are never read */
     } else if (windows->shape.cut == SL_PACKING_CUT_SPLIT) {
         sl_packing_split_make(plan, &windows->shape, facts);
     } else if (count != NULL) {

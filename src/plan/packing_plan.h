@@ -2,13 +2,12 @@
 /*
  * packing_plan: the rows of one window of documents.
  *
- * Purpose: packing.h says what the rows are; this makes them, and takes them apart again. A plan
- * keeps the window's documents and lengths by their place, and of rows
- *   NONE, LONG   the entries of each fitted row; LONG's whole pieces as prefix counts;
- *   SPLIT        where each document begins,
- * so its size depends on the window alone, not on how long documents are.
- * Threads: none; a planner, and a plan while it is made, belong to one thread. Memory: a planner
- * and a plan allocate when they are opened, and never later.
+ * Purpose: makes the rows that packing.h describes, and finds their pieces. A plan keeps the
+ * window's documents and lengths by their place, and of rows NONE, LONG   the entries of each
+ * fitted row; LONG's whole pieces as prefix counts; SPLIT        where each document begins, so its
+ * size depends on the window alone, not on the length of documents. Threads: none; a planner, and a
+ * plan while it is made, belong to one thread. Memory: a planner and a plan allocate when they are
+ * opened, and never later.
  */
 #ifndef SL_PACKING_PLAN_H
 #define SL_PACKING_PLAN_H
@@ -17,7 +16,7 @@
 #include "packing_fit.h"
 #include "permutation.h"
 
-/* What stays the same for all windows. */
+/* Values that are the same for all windows. */
 typedef struct sl_packing_windows {
     sl_packing_shape shape;
     sl_packing_lengths lengths;
@@ -33,21 +32,22 @@ typedef struct sl_packing_plan {
     uint32_t entries;    /* of the window */
     uint64_t *documents; /* by place: entries x unit of them */
     uint64_t *lengths;   /* likewise; elements, not aligned */
-    /* LONG: whole pieces in front of each place, and the end. SPLIT: row that each place begins in.
+    /* LONG: whole pieces before each place, and the total. SPLIT: row that each place begins in.
      * NONE: NULL. */
     uint64_t *begins;
     uint32_t *fills;   /* SPLIT: element of its row that each place begins at */
     uint32_t fitted;   /* NONE, LONG: rows besides the whole pieces */
-    uint32_t *firsts;  /* of each fitted row: its first one of `members`; and the end */
+    uint32_t *firsts;  /* of each fitted row: index of its first entry in `members`; and the end */
     uint32_t *members; /* entries, row after row */
 } sl_packing_plan;
 
-/* What the windows seen so far hold: parts of sl_packing_facts, and what is wrong. */
+/* Counts of the windows so far: parts of sl_packing_facts, and errors found. */
 typedef struct sl_packing_count {
-    sl_packing_facts facts; /* rows, pieces, tokens, ... ; not documents, windows and hash */
-    uint64_t aligned;       /* elements of all documents, aligned */
-    uint64_t torn;          /* a document of an entry with empty and other documents; UINT64_MAX */
-    uint64_t widest;        /* aligned elements of the longest entry */
+    sl_packing_facts facts;   /* rows, pieces, tokens, ... ; not documents, windows and hash */
+    uint64_t aligned;         /* elements of all documents, aligned */
+    uint64_t torn;            /* a document of an entry with empty and other documents; UINT64_MAX:
+                               * none */
+    uint64_t widest;          /* aligned elements of the longest entry */
     uint64_t widest_document; /* its first document */
 } sl_packing_count;
 
@@ -69,19 +69,19 @@ sluice_status sl_packing_plan_open(sl_packing_plan *plan, const sl_packing_shape
                                    sluice_error *error);
 void sl_packing_plan_close(sl_packing_plan *plan);
 
-/* Bytes that each allocates. */
+/* Returns the number of bytes that each allocates. */
 uint64_t sl_packing_planner_bytes(const sl_packing_shape *shape);
 uint64_t sl_packing_plan_bytes(const sl_packing_shape *shape);
 
-/* No window yet. */
+/* Returns the counts before the first window. */
 sl_packing_count sl_packing_count_begin(void);
-/* Plans a window. With `count` it adds the window to that instead: the plan then has its number of
- * rows, and not the rows. Where `count` says later that documents are not good (torn; longer than a
- * row), the plan leaves these out. */
+/* Plans a window. With `count`, adds the window to it instead: the plan then has the number of
+ * rows, but not the rows. The plan leaves out documents that `count` reports as bad (torn;
+ * longer than a row). */
 void sl_packing_plan_make(sl_packing_plan *plan, sl_packing_planner *planner,
                           const sl_packing_windows *windows, uint64_t window,
                           sl_packing_count *count);
-/* As sl_packing_pieces, by the row's number in the window. */
+/* Same as sl_packing_pieces, by the row's number in the window. */
 uint32_t sl_packing_plan_pieces(const sl_packing_plan *plan, const sl_packing_shape *shape,
                                 uint64_t row, uint32_t first, uint32_t count,
                                 sl_packed_piece *pieces);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packing_split: documents one behind the other, cut at the end of each row. A row is found by a
- * binary search for the document that it begins in. */
+/* packing_split: concatenates documents and cuts them at the end of each row. A binary search
+ * finds the document that a row begins in. */
 #include "minmax.h"
 #include "packing_modes.h"
 #include "search.h"
 
 #include <stddef.h>
 
-/* The row that is being filled. */
+/* The row being filled. */
 typedef struct split_row {
     uint64_t number;
     uint64_t fill; /* elements, below the row's length */
@@ -19,7 +19,7 @@ static void add_document(split_row *row, const sl_packing_shape *shape, uint64_t
                          sl_packing_facts *facts)
 {
     const uint64_t end = row->fill + aligned;
-    const uint64_t rows = end / shape->length; /* that it fills up */
+    const uint64_t rows = end / shape->length; /* rows that the document fills up */
     facts->most_pieces = (uint32_t)sl_max_u64(facts->most_pieces, row->pieces + 1);
     facts->pieces += rows + (end % shape->length > 0);
     facts->cut += end > shape->length;

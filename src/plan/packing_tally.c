@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packing_tally: how many rows best fit decreasing makes of a window, without saying which.
+ * packing_tally: counts the rows that best fit decreasing makes of a window, without their entries.
  *
- * Which rows there are depends on the lengths alone, not on whose they are: lengths are sorted
- * without their entries, and equal ones are placed together. That is what placing them one by one
- * does (packing_fitted.c):
+ * The rows depend on the lengths alone, so lengths are sorted without their entries, and equal ones
+ * are placed together. The result is the same as placing them one by one (packing_fitted.c):
  *   - a row that takes one of them and still has space for another is the fullest one then, so it
  *     takes as many as fit;
- *   - rows of the same free space come one behind the other, since each of them leaves less space
+ *   - rows of the same free space are used one after the other, since each is left with less space
  *     than one of them needs.
  */
 #include "minmax.h"
@@ -17,7 +16,7 @@
 
 enum { DIGIT_BITS = 12, DIGITS = 1 << DIGIT_BITS };
 
-/* Lengths that are equal, and the rows that take them. */
+/* Equal lengths, and the rows that take them. */
 typedef struct tally {
     sl_packing_fit *fit;
     uint32_t *sizes; /* entries of each row */
@@ -26,7 +25,7 @@ typedef struct tally {
     uint64_t closed;
 } tally;
 
-/* What is to be fitted, without what needs nothing. How many entries need any. */
+/* Collects the lengths to fit. Returns how many entries have one. */
 static uint32_t tally_needs(const sl_packing_plan *plan, uint32_t *needs,
                             const sl_packing_shape *shape, sl_packing_facts *facts, uint64_t *whole)
 {
@@ -39,7 +38,7 @@ static uint32_t tally_needs(const sl_packing_plan *plan, uint32_t *needs,
     return count;
 }
 
-/* A pass of a radix sort by a digit, the largest first. */
+/* Runs one pass of a radix sort by a digit, largest first. */
 static void sort_needs_digit(const uint32_t *from, uint32_t *to, uint32_t count, uint32_t shift)
 {
     static const uint32_t mask = DIGITS - 1;
@@ -58,7 +57,8 @@ static void sort_needs_digit(const uint32_t *from, uint32_t *to, uint32_t count,
     }
 }
 
-/* Puts as many of `left` entries as fit, at least one, into a row with `space`; how many. */
+/* Puts as many of `left` entries as fit, at least one, into a row with `space`. Returns how
+ * many. */
 static uint32_t fill_row(tally *t, uint32_t row, uint32_t space, uint32_t need, uint32_t left)
 {
     uint32_t fit = 1;

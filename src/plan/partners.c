@@ -85,7 +85,7 @@ static sluice_status count_classes(sl_classes *classes, const uint32_t *of, slui
     return SLUICE_OK;
 }
 
-/* By counting. While samples are placed, first[c] is where the next one of class c goes. */
+/* Sorts by counting. During placement, first[c] is where the next sample of class c goes. */
 static void sort_by_class(sl_classes *classes)
 {
     uint64_t *first = classes->first;
@@ -146,7 +146,7 @@ uint64_t sl_partner_seed(uint64_t seed, uint32_t partner)
     return sl_philox_u64(seed, partner, SEED_DOMAIN);
 }
 
-/* Of [0, bound), with a bias below bound / 2^64. */
+/* Draws from [0, bound), with a bias below bound / 2^64. */
 static uint64_t partner_below(const sl_partner_key *key, uint64_t bound)
 {
     const uint64_t own = sl_philox_u64(key->seed, key->epoch, DRAWN_DOMAIN);
@@ -157,7 +157,7 @@ static uint64_t partner_below(const sl_partner_key *key, uint64_t bound)
 uint64_t sl_partner_shift(const sl_order *order, uint64_t epoch, uint64_t position)
 {
     uint64_t run = order->count;
-    if (order->shuffle == SLUICE_SHUFFLE_BLOCK) { /* what is read together stays together */
+    if (order->shuffle == SLUICE_SHUFFLE_BLOCK) { /* samples that are read together stay together */
         const uint64_t window =
             order->block < run / order->window ? order->block * order->window : run;
         run = window < run ? window : run;

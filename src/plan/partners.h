@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partners: which other samples a row is made of, beside its own.
+ * partners: which other samples a row has, besides its own.
  *
- * Purpose: a row may read several samples: the tiles of a mosaic, what is pasted or blended, the
+ * Purpose: a row may read several samples: the tiles of a mosaic, an image to paste or blend, the
  * positive and the negative of a triplet. Partner j (1 ..) of position p of an epoch is a function
  * of (seed, epoch, p, j), by the rule of j:
- *   any          an order of all samples of its own for each j, of the kind that the epoch has
- *                (full and none: full; block: block), so that each sample is partner j once an
- *                epoch, over all ranks together. Of a mix, its positions in another order, so that
- *                partners come from all sources by their weights;
- *   same class   one of the other samples of the class of the row's own, each as likely; where
- *                there is no other, itself;
- *   other class  one of the samples of all other classes, each as likely; where there are none,
- *                any but itself.
- * Attempt 1 .. stands in for a bad partner: another draw of the same rule; of the same class
- * the loader takes them from one permutation, so that no two members of a row get the same sample
- * where there are others.
- * A class index is made once of the classes of all samples, by counting: 8 bytes a sample and a
- * class. Threads: pure; an index is immutable once made.
+ *   any          a separate order of all samples for each j, of the epoch's kind (full and none:
+ *                full; block: block), so that each sample is partner j once an epoch, over all
+ * ranks together. For a mix, its positions in another order, so that partners come from all sources
+ * by their weights; same class   another sample of the class of the row's own, each equally likely;
+ * without another, the sample itself; other class  a sample of all other classes, each equally
+ * likely; without any, any other sample. Attempt 1 .. replaces a bad partner: another draw of the
+ * same rule. For the same class, the loader takes them from one permutation, so that no two members
+ * of a row get the same sample if there are others. A class index is built once from the classes of
+ * all samples, by counting: 8 bytes a sample and a class. Threads: pure; an index is immutable once
+ * made.
  */
 #ifndef SL_PARTNERS_H
 #define SL_PARTNERS_H
@@ -31,16 +28,16 @@
 
 typedef enum sl_partner_rule { SL_PARTNER_ANY, SL_PARTNER_SAME, SL_PARTNER_OTHER } sl_partner_rule;
 
-/* By partner, less 1. */
+/* Rules by partner number minus 1. */
 typedef struct sl_partners {
-    uint32_t count; /* of rules that were given; the others are ANY */
+    uint32_t count; /* number of rules given; the others are ANY */
     sl_partner_rule rules[SLUICE_PARTNERS_MAX];
 } sl_partners;
 
-/* Of words "any", "same_class", "other_class" between commas; NULL: none. INVALID, with the word.
- */
+/* Reads the words "any", "same_class", "other_class", separated by commas; NULL: none. INVALID
+ * names the word. */
 sluice_status sl_partners_read(sl_partners *partners, const char *text, sluice_error *error);
-/* Whether a rule looks at classes. */
+/* Returns whether a rule looks at classes. */
 bool sl_partners_need_classes(const sl_partners *partners);
 sl_partner_rule sl_partners_rule(const sl_partners *partners, uint32_t partner);
 
@@ -53,33 +50,33 @@ typedef struct sl_classes {
     uint32_t *place;  /* of each sample, in `sorted` */
 } sl_classes;
 
-/* A copy of `of`. INVALID: a class is not below 2^24; 2^32 samples or more. NOMEM. A zeroed one may
- * be closed. */
+/* Copies `of` and indexes it. Errors: INVALID: a class is not below 2^24, or 2^32 samples or
+ * more; NOMEM. A zeroed one may be closed. */
 sluice_status sl_classes_open(sl_classes *classes, const uint32_t *of, uint64_t samples,
                               sluice_error *error);
 void sl_classes_close(sl_classes *classes);
 
-/* What a partner depends on. */
+/* Values that a partner depends on. */
 typedef struct sl_partner_key {
     uint64_t seed, epoch, position;
     uint64_t sample; /* the row's own */
     uint32_t partner, attempt;
 } sl_partner_key;
 
-/* The seed of the order that partners `partner` of rule ANY are taken from. */
+/* Returns the seed of the order that partners `partner` of rule ANY are taken from. */
 uint64_t sl_partner_seed(uint64_t seed, uint32_t partner);
-/* Where the partner of rule ANY stands that is of `position` of a mix: `order` is the partner's, of
- * that seed. Which source stands at a position of a mix does not depend on its seed, so that at the
- * same position partners would always be of the row's own source. A permutation of the positions:
- * of all of them, or within runs of block x window. */
+/* Returns where the partner of rule ANY for `position` of a mix is: `order` is the partner's, of
+ * that seed. The source at a position of a mix does not depend on its seed, so at the same
+ * position partners would always be from the row's own source. Permutes the positions: all of
+ * them, or within runs of block x window. */
 uint64_t sl_partner_shift(const sl_order *order, uint64_t epoch, uint64_t position);
-/* Any position of `count`, for an attempt at a partner of rule ANY. */
+/* Returns any position of `count`, for an attempt at a partner of rule ANY. */
 uint64_t sl_partner_anywhere(const sl_partner_key *key, uint64_t count);
-/* The key of the permutation of a class that substitutes for members of a row are taken from:
- * partner, attempt and sample do not count. */
+/* Returns the key of the permutation of a class from which substitutes for members of a row are
+ * taken; ignores partner, attempt and sample. */
 uint64_t sl_partner_place_key(const sl_partner_key *key);
-/* By one of the other rules, or ANY with an attempt above 0. `classes` may be NULL for ANY, of
- * `samples` samples. */
+/* Draws a partner by one of the other rules, or ANY with an attempt above 0. `classes` may be
+ * NULL for ANY, of `samples` samples. */
 uint64_t sl_partner_drawn(sl_partner_rule rule, const sl_classes *classes, uint64_t samples,
                           const sl_partner_key *key);
 

@@ -14,7 +14,7 @@ enum { LANES = 4 }; /* of two words each, in 16 registers */
 /* Separates the round keys from every other use of Philox. */
 #define KEY_DOMAIN 0x7065726D75746500U
 
-/* The smallest r with r * r >= value. Integers only: the same on every machine. */
+/* Returns the smallest r with r * r >= value. Integers only: the same on every machine. */
 static uint64_t root_up(uint64_t value)
 {
     uint64_t root = 0;
@@ -31,7 +31,8 @@ sl_permutation sl_permutation_make(uint64_t count, uint64_t key)
 {
     assert(count <= COUNT_MAX);
     sl_permutation made = {.count = count == 0 ? 1 : count};
-    /* An even side: rotations of odd length are even permutations, and so would be all of ours. */
+    /* Makes the side even: rotations of odd length are even permutations, and so would all of
+     * ours be. */
     const uint64_t side = root_up(made.count);
     made.left = side + side % 2;
     made.right = (made.count + made.left - 1) / made.left;
@@ -43,8 +44,8 @@ sl_permutation sl_permutation_make(uint64_t count, uint64_t key)
     return made;
 }
 
-/* The round function: the finaliser of SplitMix64 (Stafford's variant 13) on the key's sequence,
- * reduced to [0, modulus), modulus < 2^32, by the upper half of a 64 x 32 bit product. */
+/* Computes the round function: the finaliser of SplitMix64 (Stafford's variant 13) on the key's
+ * sequence, reduced to [0, modulus), modulus < 2^32, by the upper half of a 64 x 32 bit product. */
 static uint64_t mix(uint64_t half, uint64_t key, uint64_t modulus)
 {
     uint64_t x = key + half * SL_PERMUTATION_STEP;
@@ -56,7 +57,7 @@ static uint64_t mix(uint64_t half, uint64_t key, uint64_t modulus)
     return (upper + (lower >> 32)) >> 32;
 }
 
-/* a + b and a - b in [0, modulus), for a and b in it. */
+/* Returns a + b and a - b in [0, modulus), for a and b in it. */
 static uint64_t plus(uint64_t a, uint64_t b, uint64_t modulus)
 {
     const uint64_t sum = a + b;
@@ -68,7 +69,7 @@ static uint64_t minus(uint64_t a, uint64_t b, uint64_t modulus)
     return a >= b ? a - b : a + modulus - b;
 }
 
-/* One pass through the network: a bijection of [0, left * right). */
+/* Passes once through the network: a bijection of [0, left * right). */
 static uint64_t permutation_forward(const sl_permutation *p, uint64_t index)
 {
     uint64_t l = index % p->left;
@@ -94,7 +95,7 @@ static uint64_t backward(const sl_permutation *p, uint64_t image)
 uint64_t sl_permutation_apply(const sl_permutation *permutation, uint64_t index)
 {
     assert(index < permutation->count);
-    /* Ends: the walk follows a cycle that index itself, which is in range, closes. */
+    /* Terminates: the walk follows a cycle that closes at index itself, which is in range. */
     do {
         index = permutation_forward(permutation, index);
     } while (index >= permutation->count);
@@ -117,11 +118,11 @@ const sl_permutation_kernel *sl_permutation_kernel_of(sl_simd simd)
     return NULL;
 }
 
-/* Asked once: the question takes microseconds in a virtual machine. */
+/* Queried once: the query takes microseconds in a virtual machine. */
 static const sl_permutation_kernel *best_kernel(void)
 {
     static _Atomic int known; /* the level, plus one */
-    /* Relaxed: whoever asks at the same time finds the same. */
+    /* Relaxed: threads that query at the same time find the same. */
     int level = atomic_load_explicit(&known, memory_order_relaxed);
     if (level == 0) {
         level = (int)sl_simd_best() + 1;
@@ -130,7 +131,7 @@ static const sl_permutation_kernel *best_kernel(void)
     return sl_permutation_kernel_of((sl_simd)(level - 1));
 }
 
-/* Rounds wait for one another, so that several indexes take hardly longer than one. */
+/* Each round depends on the one before, so several indexes take hardly longer than one. */
 static void forward_lanes(const sl_permutation *p, const uint64_t *from_l, const uint64_t *from_r,
                           uint64_t *images)
 {
@@ -155,7 +156,7 @@ static void forward_lanes(const sl_permutation *p, const uint64_t *from_l, const
 
 static const sl_permutation_kernel plain_kernel = {LANES, forward_lanes};
 
-/* As many of `count` indexes from `first` on as the kernel takes at once; how many. */
+/* Maps as many of `count` indexes from `first` on as the kernel takes at once. Returns how many. */
 static uint32_t run_kernel(const sl_permutation_kernel *kernel, const sl_permutation *p,
                            uint64_t first, uint32_t count, uint64_t *images)
 {

@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-/* Measured: with 12 rounds the arrangements of 5 to 8 elements are not equally likely (chi-square),
- * with 24 no test tells them from chance. */
+/* Measured: with 12 rounds the arrangements of 5 to 8 elements are not equally likely
+ * (chi-square); with 24, no test distinguishes them from chance. */
 #define SL_PERMUTATION_ROUNDS 24
 
 typedef struct sl_permutation {
@@ -22,15 +22,16 @@ typedef struct sl_permutation {
     uint64_t keys[SL_PERMUTATION_ROUNDS];
 } sl_permutation;
 
-/* The keys' permutations are as if drawn by chance. count 0 is treated as 1. */
+/* Makes the permutation of a key; those of different keys behave like random ones. count 0 is
+ * treated as 1. */
 sl_permutation sl_permutation_make(uint64_t count, uint64_t key);
-/* Where index < count goes. */
+/* Returns the image of index < count. */
 uint64_t sl_permutation_apply(const sl_permutation *permutation, uint64_t index);
-/* The same of indexes first, first + 1 and so on: images[i] of first + i. Quicker than one by one.
- */
+/* Maps indexes first, first + 1 and so on: images[i] is the image of first + i. Faster than one
+ * by one. */
 void sl_permutation_apply_run(const sl_permutation *permutation, uint64_t first, uint32_t count,
                               uint64_t *images);
-/* The inverse: which index goes to `image`. */
+/* Returns the index that is mapped to `image`. */
 uint64_t sl_permutation_invert(const sl_permutation *permutation, uint64_t image);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { LANES = 4, VECTORS = 6 };
 
-/* The lower 64 bits of each product: there is no such instruction. */
+/* Returns the lower 64 bits of each product; AVX2 has no instruction for that. */
 INLINE __m256i permutation_avx2_multiply(__m256i x, uint64_t by)
 {
     const __m256i low = _mm256_set1_epi64x((long long)(by & UINT32_MAX));
@@ -21,7 +21,7 @@ INLINE __m256i permutation_avx2_multiply(__m256i x, uint64_t by)
     return _mm256_add_epi64(_mm256_mul_epu32(x, low), _mm256_slli_epi64(cross, 32));
 }
 
-/* The same of x < 2^32. */
+/* Returns the same for x < 2^32. */
 INLINE __m256i permutation_avx2_multiply_half(__m256i x, uint64_t by)
 {
     const __m256i low = _mm256_set1_epi64x((long long)(by & UINT32_MAX));
@@ -30,7 +30,7 @@ INLINE __m256i permutation_avx2_multiply_half(__m256i x, uint64_t by)
                             _mm256_slli_epi64(_mm256_mul_epu32(x, high), 32));
 }
 
-/* As `mix` of permutation.c. */
+/* Same as `mix` of permutation.c. */
 INLINE __m256i permutation_avx2_mix(__m256i half, __m256i key, __m256i modulus)
 {
     __m256i x = _mm256_add_epi64(key, permutation_avx2_multiply_half(half, SL_PERMUTATION_STEP));
@@ -44,7 +44,7 @@ INLINE __m256i permutation_avx2_mix(__m256i half, __m256i key, __m256i modulus)
     return _mm256_srli_epi64(_mm256_add_epi64(upper, _mm256_srli_epi64(lower, 32)), 32);
 }
 
-/* a + b in [0, modulus): the sum, where the difference is negative. */
+/* Returns a + b in [0, modulus): the sum, if the difference is negative. */
 INLINE __m256i permutation_avx2_plus(__m256i a, __m256i b, __m256i modulus)
 {
     const __m256i sum = _mm256_add_epi64(a, b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AVX-512: a round takes some 70 cycles, of which the processor is busy for 12 with 8 indexes: so
- * VECTORS of them at once. */
+/* AVX-512: a round takes about 70 cycles, and 8 indexes keep the CPU busy for 12 of them, so
+ * VECTORS of them run at once. */
 #include "permutation_kernels.h"
 
 #if defined(__x86_64__)
@@ -12,7 +12,7 @@
 
 enum { LANES = 8, VECTORS = 8 };
 
-/* As `mix` of permutation.c. */
+/* Same as `mix` of permutation.c. */
 INLINE __m512i permutation_avx512_mix(__m512i half, __m512i key, __m512i modulus)
 {
     const __m512i step = _mm512_set1_epi64((long long)SL_PERMUTATION_STEP);
@@ -27,7 +27,7 @@ INLINE __m512i permutation_avx512_mix(__m512i half, __m512i key, __m512i modulus
     return _mm512_srli_epi64(_mm512_add_epi64(upper, _mm512_srli_epi64(lower, 32)), 32);
 }
 
-/* a + b in [0, modulus): what is below it wraps around to a large number. */
+/* Returns a + b in [0, modulus): a negative difference wraps around to a large number. */
 INLINE __m512i permutation_avx512_plus(__m512i a, __m512i b, __m512i modulus)
 {
     const __m512i sum = _mm512_add_epi64(a, b);

@@ -2,9 +2,9 @@
 /*
  * permutation_kernels: many indexes of a run at once, for permutation.c.
  *
- * Purpose: a round of the network waits for the one before, so that a kernel takes as many indexes
- * as the processor can work on meanwhile. Every kernel gives the images of the scalar network, bit
- * for bit. Threads: pure.
+ * Purpose: a round of the network depends on the one before, so a kernel takes as many indexes as
+ * the CPU can process meanwhile. Every kernel returns the images of the scalar network, bit for
+ * bit. Threads: pure.
  */
 #ifndef SL_PERMUTATION_KERNELS_H
 #define SL_PERMUTATION_KERNELS_H
@@ -19,15 +19,15 @@
 
 typedef struct sl_permutation_kernel {
     uint32_t lanes;
-    /* Sends (l[k], r[k]), below (left, right), once through the network; images[k] may be beyond
-     * the permutation's count. `lanes` of each. */
+    /* Sends `lanes` pairs (l[k], r[k]), below (left, right), once through the network. images[k]
+     * may be beyond the permutation's count. */
     void (*forward)(const sl_permutation *permutation, const uint64_t *l, const uint64_t *r,
                     uint64_t *images);
 } sl_permutation_kernel;
 
 #define SL_PERMUTATION_LANES_MAX 64U
 
-/* The kernel of a level; NULL: none, one by one is the fastest way. */
+/* Returns the kernel of a level; NULL: none, the scalar code is fastest. */
 const sl_permutation_kernel *sl_permutation_kernel_of(sl_simd simd);
 
 /* permutation_avx2.c and permutation_avx512.c. */

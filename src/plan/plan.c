@@ -20,7 +20,7 @@ static uint64_t remaining(const sl_plan *plan)
     return plan->start < plan->order.count ? plan->order.count - plan->start : 0;
 }
 
-/* NULL: there are none, and global batches are cut from `start` on. */
+/* Returns the order's groups; NULL: it has none, and global batches are cut from `start` on. */
 static const sl_order_groups *groups_of(const sl_plan *plan)
 {
     return plan->order.kind->groups;
@@ -41,7 +41,7 @@ uint64_t sl_plan_entered(const sl_plan *plan)
 
 /* ---- steps ---- */
 
-/* Steps from `all` of an epoch that are not before its `start`. */
+/* Returns the number of steps from `all` of an epoch that are not before its `start`. */
 static uint64_t not_before(const sl_plan *plan, uint64_t all)
 {
     const uint64_t entered = sl_plan_entered(plan);
@@ -62,7 +62,7 @@ uint64_t sl_plan_steps(const sl_plan *plan)
     return left / batch + last_is_partial;
 }
 
-/* Steps that are whole; the others stand behind them. */
+/* Returns the number of whole steps; the others come after them. */
 static uint64_t whole_steps(const sl_plan *plan)
 {
     return groups_of(plan) == NULL ? remaining(plan) / global_batch(plan)
@@ -75,18 +75,19 @@ static uint64_t share_begin(uint64_t rest, uint64_t rank, uint64_t world)
     return rest / world * rank + rest % world * rank / world;
 }
 
-/* Where the part of `rank` begins among the `rest` last positions. */
+/* Returns where the part of `rank` begins among the `rest` last positions. */
 static uint64_t rest_begin(const sl_plan *plan, uint64_t rest, uint64_t rank)
 {
     const sl_order_kind *kind = plan->order.kind;
-    const uint64_t unit = kind->unit != NULL ? kind->unit(&plan->order) : 1; /* is not divided */
+    const uint64_t unit = kind->unit != NULL ? kind->unit(&plan->order) : 1; /* units are not
+                                                                              * divided */
     if (plan->last == SLUICE_LAST_WRAP) {
         return rank * plan->batch < rest ? rank * plan->batch : rest;
     }
     return share_begin(rest / unit, rank, plan->world) * unit;
 }
 
-/* The rank's part of a global batch at `base`. */
+/* Returns the rank's part of a global batch at `base`. */
 static sl_step whole_step(const sl_plan *plan, uint64_t base)
 {
     return (sl_step){
@@ -98,7 +99,7 @@ static sl_step whole_step(const sl_plan *plan, uint64_t base)
     };
 }
 
-/* Of the `rest` positions at `base` that do not fill one. */
+/* Returns the step of the `rest` positions at `base` that do not fill a global batch. */
 static sl_step last_step(const sl_plan *plan, uint64_t base, uint64_t rest)
 {
     const uint64_t begin = rest_begin(plan, rest, plan->rank);
@@ -161,7 +162,7 @@ uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t r
     return groups->position(order, (sl_order_place){step->bucket, again % samples});
 }
 
-/* From `position`, row `row`, on: how many rows have the positions that follow it. */
+/* Returns how many rows from `row` on, which is at `position`, have consecutive positions. */
 static uint64_t run_of_rows(const sl_step *step, const sl_order *order, uint32_t row,
                             uint64_t position)
 {
@@ -206,7 +207,7 @@ uint64_t sl_plan_choices(const sl_plan *plan, uint64_t position)
                           : order->count;
 }
 
-/* `distance` further, round the epoch, or round the group. */
+/* Returns the position `distance` further, wrapping around in the epoch or group. */
 static uint64_t further(const sl_plan *plan, uint64_t position, uint64_t count, uint64_t distance)
 {
     const sl_order_groups *groups = groups_of(plan);

@@ -30,45 +30,45 @@ typedef struct sl_plan {
     sluice_last_batch last;
 } sl_plan;
 
-/* What one step asks of this rank. */
+/* The rows of one step on this rank. */
 typedef struct sl_step {
     uint64_t base;  /* global position of the step's first row, on all ranks together */
     uint64_t first; /* global position of its first row */
-    /* Of own rows: positions behind `base`, ascending, which the caller keeps. NULL, as
-     * sl_plan_step has it: own rows are consecutive from `first` on. */
+    /* Of own rows: offsets from `base`, ascending, owned by the caller. NULL, as sl_plan_step
+     * sets it: own rows are consecutive from `first` on. */
     const uint32_t *places;
     uint32_t rows;   /* rows of the batch, padding included */
     uint32_t filled; /* rows with a sample; the others are padding */
-    uint32_t own;    /* of those, rows [own, filled) come again: */
+    uint32_t own;    /* of those, rows [own, filled) are repeated: */
     uint64_t again;  /* position of row `own`, counted on over the end of the epoch; with groups
                         place of it in the group, over its end */
     uint32_t bucket; /* the group's number; 0 without groups */
 } sl_step;
 
-/* Steps of the epoch, the same on every rank. */
+/* Returns the number of steps of the epoch, the same on every rank. */
 uint64_t sl_plan_steps(const sl_plan *plan);
-/* Rows of all of them that are `own`. */
+/* Returns the number of `own` rows of all steps. */
 uint64_t sl_plan_rows(const sl_plan *plan);
-/* Step < sl_plan_steps. */
+/* Returns step < sl_plan_steps. */
 sl_step sl_plan_step(const sl_plan *plan, uint64_t step);
-/* Position and sample of a row < step->filled. */
+/* Returns the position and sample of a row < step->filled. */
 uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t row);
-/* The samples of rows [row, row + count), all of them < step->filled. */
+/* Finds the samples of rows [row, row + count), all of them < step->filled. */
 void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, uint32_t count,
                      uint64_t *samples);
-/* Global position after `steps` steps: where a cursor saved then continues. */
+/* Returns the global position after `steps` steps, where a cursor saved then resumes. */
 uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps);
-/* Steps of the epoch before `start`, of batches like these; rounded up where it is in the middle of
- * one. */
+/* Returns the number of steps of the epoch before `start`, for batches like these; rounded up if
+ * `start` is inside one. */
 uint64_t sl_plan_entered(const sl_plan *plan);
 /*
- * The sample that stands in for a bad one at `position`: as the order's kind says, or another
- * sample of the epoch, with groups of the same group; a function of (seed, epoch, position,
- * attempt). attempt 1.. ; never the position's own sample while there is another (sl_plan_choices).
+ * Returns the substitute for a bad sample at `position`: by the order's kind, or another sample of
+ * the epoch, with groups of the same group; a function of (seed, epoch, position, attempt). attempt
+ * 1.. ; never the position's own sample if there is another (sl_plan_choices).
  */
 uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
                             uint32_t attempt);
-/* How many samples there are for `position`, its own among them. */
+/* Returns how many samples may be at `position`, its own included. */
 uint64_t sl_plan_choices(const sl_plan *plan, uint64_t position);
 
 #endif

@@ -10,7 +10,7 @@
 #define SUBSTITUTE_DOMAIN 0x7265706561740000U
 #define HASH_DOMAIN       0x7265706561740001U
 
-/* FNV-1a with its last bit set: never 0. */
+/* Hashes with FNV-1a and sets the last bit: never 0. */
 uint64_t sl_repeat_hash(const sl_repeat_set *set)
 {
     uint64_t hash = sl_fnv1a(sl_fnv1a(SL_FNV1A_BEGIN, HASH_DOMAIN), set->entries);
@@ -18,7 +18,7 @@ uint64_t sl_repeat_hash(const sl_repeat_set *set)
     return sl_fnv1a(hash, (uint64_t)set->batch * set->world) | 1;
 }
 
-/* The entry of the list at a position. */
+/* Returns the entry of the list at a position. */
 static uint64_t entry_at(const sl_repeat_set *set, uint64_t position)
 {
     const uint64_t global = (uint64_t)set->batch * set->world;
@@ -29,7 +29,7 @@ static uint64_t entry_at(const sl_repeat_set *set, uint64_t position)
                : base + within % set->batch * set->world + within / set->batch;
 }
 
-/* The sample at a place of the permutation. */
+/* Returns the sample at a place of the permutation. */
 static uint64_t sample_of_place(const sl_order *order, uint64_t place)
 {
     return order->shuffle == SLUICE_SHUFFLE_FULL ? sl_permutation_apply(&order->outer, place)

@@ -23,12 +23,12 @@
 typedef struct sl_repeat_set {
     uint64_t samples, entries; /* of the dataset; of an epoch, 1 .. samples x repeats */
     uint32_t repeats, batch, world;
-    uint64_t hash; /* of what the order depends on besides seed and epoch; never 0 */
+    uint64_t hash; /* of everything the order depends on besides seed and epoch; never 0 */
 } sl_repeat_set;
 
 extern const sl_order_kind sl_repeat_order; /* of an sl_repeat_set */
 
-/* The hash of a set, whose other members are set. */
+/* Returns the hash of a set, whose other members are set. */
 uint64_t sl_repeat_hash(const sl_repeat_set *set);
 
 #endif

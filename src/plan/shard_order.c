@@ -21,8 +21,8 @@
 #define SUBSTITUTE_DOMAIN 0x7368617264000003U
 
 enum {
-    BLOCK_SHARE = 8,     /* a block takes so small a part of a window at most */
-    SUBSTITUTES_FROM = 8 /* the first samples of a shard, which stand in for others */
+    BLOCK_SHARE = 8,     /* a block is at most this fraction of a window */
+    SUBSTITUTES_FROM = 8 /* the first samples of a shard, used as substitutes */
 };
 
 /* ---- the set ---- */
@@ -122,7 +122,7 @@ uint64_t sl_shard_set_substitute(const sl_shard_set *set, const sl_shard_bad *ba
 
 /* ---- lanes ---- */
 
-/* The lane's next block is that which `at` is in. */
+/* Sets the lane's next block to the block that has `at`. */
 static void enter_block(const sl_shard_set *set, sl_shard_lane *lane)
 {
     lane->block = set->shards[lane->shard].block;
@@ -132,7 +132,7 @@ static void enter_block(const sl_shard_set *set, sl_shard_lane *lane)
     }
 }
 
-/* The next shard of the line that the rank reads something of; false: there is none. */
+/* Takes the next shard of the line that the rank reads. False: none is left. */
 static bool take_shard(sl_shard_walk *walk, sl_shard_lane *lane)
 {
     const sl_shard_set *set = walk->set;
@@ -155,7 +155,7 @@ static bool take_shard(sl_shard_walk *walk, sl_shard_lane *lane)
     return false;
 }
 
-/* The lane whose turn it is, with a block; NULL: there are no more. */
+/* Returns the next lane in turn, with a block; NULL: none is left. */
 static sl_shard_lane *next_lane(sl_shard_walk *walk)
 {
     for (uint32_t i = 0; i < SL_SHARD_LANES; i++) {
@@ -168,7 +168,7 @@ static sl_shard_lane *next_lane(sl_shard_walk *walk)
     return NULL;
 }
 
-/* The lane's next block, as far as it is read. */
+/* Takes the part of the lane's next block that is read. */
 static sl_shard_run take_block(sl_shard_walk *walk, sl_shard_lane *lane)
 {
     const sl_shard_set *set = walk->set;
@@ -196,7 +196,7 @@ static uint64_t position_of(const sl_shard_walk *walk, uint32_t in_window)
     return walk->window + sl_permutation_apply(&walk->mixed, in_window);
 }
 
-/* Of a window that is entered within: what is left of a shard ends with a sample that is read. */
+/* For a window entered in the middle: ends each shard with the last sample that is read. */
 static void end_earlier(sl_shard_walk *walk)
 {
     sl_shard_end owed[SL_SHARD_LANES] = {SL_SHARD_GOES_ON};
@@ -217,7 +217,7 @@ static void end_earlier(sl_shard_walk *walk)
     }
 }
 
-/* The window behind the present one; one of no samples: there is none. */
+/* Fills the window after the present one; a window without samples: the end. */
 static void fill_window(sl_shard_walk *walk)
 {
     const sl_shard_limits *limits = &walk->set->limits;
@@ -248,7 +248,7 @@ static void enter_window(sl_shard_walk *walk)
 {
     fill_window(walk);
     while (walk->window_count > 0 && walk->window + walk->window_count <= walk->epoch.start) {
-        fill_window(walk); /* all of it was consumed */
+        fill_window(walk); /* all of the window was consumed */
     }
     walk->mixed =
         sl_permutation_make(walk->window_count, sl_philox_u64(walk->key, walk->windows, 0));
@@ -277,7 +277,7 @@ void sl_shard_walk_close(sl_shard_walk *walk)
     *walk = (sl_shard_walk){0};
 }
 
-/* What the rank's share of the dropped samples leaves of its range. */
+/* Removes the rank's share of the dropped samples from its range. */
 static void shard_order_leave_out(sl_shard_walk *walk)
 {
     const sl_shard_epoch *epoch = &walk->epoch;

@@ -15,12 +15,12 @@
 #define DRAW_DOMAIN  0x7765696768740000U
 #define AGAIN_DOMAIN 0x7765696768740001U
 
-/* The sum of all weights, about; the rounding of 2^32 of them leaves it below 2^63. */
+/* approximate sum of all weights; rounding 2^32 of them keeps it below 2^63 */
 #define WHOLE 4611686018427387904.0 /* 2^62 */
 
 /* ---- sets ---- */
 
-/* The largest weight. */
+/* Checks the weights, and finds the largest. */
 static sluice_status check_weights(const double *weights, uint64_t samples, double *most,
                                    sluice_error *error)
 {
@@ -44,7 +44,7 @@ static sluice_status check_weights(const double *weights, uint64_t samples, doub
 
 static void sum_weights(sl_weight_set *set, const double *weights, double most)
 {
-    double sum = 0; /* of weights up to 1, so that it cannot overflow */
+    double sum = 0; /* weights are scaled to at most 1, so the sum cannot overflow */
     for (uint64_t i = 0; i < set->samples; i++) {
         sum += weights[i] / most;
     }
@@ -57,7 +57,7 @@ static void sum_weights(sl_weight_set *set, const double *weights, double most)
     }
 }
 
-/* FNV-1a with its last bit set: never 0. */
+/* Hashes with FNV-1a and sets the last bit: never 0. */
 static uint64_t weight_hash(const sl_weight_set *set)
 {
     uint64_t hash = sl_fnv1a(sl_fnv1a(SL_FNV1A_BEGIN, DRAW_DOMAIN), set->draws);
@@ -94,7 +94,7 @@ void sl_weight_set_close(sl_weight_set *set)
 
 /* ---- draws ---- */
 
-/* high(number x bound): of [0, bound), with a bias below bound / 2^64. */
+/* Returns high(number x bound): in [0, bound), with a bias below bound / 2^64. */
 static uint64_t weighted_scale(uint64_t number, uint64_t bound)
 {
     const uint64_t a = number >> 32;
@@ -105,7 +105,7 @@ static uint64_t weighted_scale(uint64_t number, uint64_t bound)
     return a * c + (middle >> 32) + (((uint32_t)middle + b * c) >> 32);
 }
 
-/* The first sample whose end is above `at`. */
+/* Returns the first sample whose end is above `at`. */
 static uint64_t sample_with(const sl_weight_set *set, uint64_t at)
 {
     uint64_t low = 0;
@@ -136,7 +136,7 @@ static void weighted_samples(const sl_order *order, uint64_t first, uint32_t cou
     }
 }
 
-/* A sample may be drawn at any position, so each position is a repetition of its own. */
+/* A sample may be drawn at any position, so each position is a separate repetition. */
 static uint64_t weighted_repetition(const sl_order *order, uint64_t position)
 {
     (void)order;

@@ -23,13 +23,13 @@ typedef struct sl_weight_set {
     uint64_t draws;   /* positions of an epoch, >= 1 */
     uint64_t choices; /* samples of a weight above 0 */
     uint64_t *ends;   /* of each sample: the sum of the weights up to its own */
-    uint64_t hash;    /* of what the order depends on besides seed and epoch; never 0 */
+    uint64_t hash;    /* of everything the order depends on besides seed and epoch; never 0 */
 } sl_weight_set;
 
 extern const sl_order_kind sl_weighted_order; /* of an sl_weight_set */
 
-/* `draws` 0: as many as there are samples. Errors: INVALID: a weight is negative, infinite or NaN,
- * with its sample's number, or none is above 0; NOMEM. A zeroed set may be closed. */
+/* `draws` 0: one per sample. Errors: INVALID: a weight is negative, infinite or NaN, with its
+ * sample's number, or none is above 0; NOMEM. A zeroed set may be closed. */
 sluice_status sl_weight_set_open(sl_weight_set *set, const double *weights, uint64_t samples,
                                  uint64_t draws, sluice_error *error);
 void sl_weight_set_close(sl_weight_set *set);
