@@ -41,9 +41,8 @@ typedef struct sl_level_rank {
 
 typedef struct sl_level {
     uint32_t world;
-    uint64_t *costs;  /* of each row of the step, by place: the offset from the step's first
-                       * position */
-    uint32_t *owners; /* the rank of each */
+    uint64_t *costs;            /* of each row of the step, by its offset from the first position */
+    uint32_t *owners;           /* the rank of each */
     uint32_t *sorted, *swapped; /* places */
     sl_level_rank *ranks;
     uint32_t *heap; /* ranks with space */

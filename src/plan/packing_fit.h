@@ -21,8 +21,7 @@ typedef struct sl_packing_fit {
     uint32_t space;  /* of an empty row */
     uint32_t levels; /* of the tree; the last level has one word */
     uint64_t *words[SL_PACKING_LEVELS];
-    uint32_t *heads; /* of each amount of space: the row added last; valid if the tree has the
-                      * bit */
+    uint32_t *heads; /* of each amount of space: the last added row, if the tree has its bit */
     uint32_t *next;  /* of each row: the one below it in its stack, or NO_ROW */
 } sl_packing_fit;
 

@@ -45,7 +45,7 @@ typedef struct sl_packing_plan {
 typedef struct sl_packing_count {
     sl_packing_facts facts;   /* rows, pieces, tokens, ... ; not documents, windows and hash */
     uint64_t aligned;         /* elements of all documents, aligned */
-    uint64_t torn;            /* a document of an entry with empty and other documents; UINT64_MAX:
+    uint64_t torn;            /* document of an entry that mixes empty and others; UINT64_MAX:
                                * none */
     uint64_t widest;          /* aligned elements of the longest entry */
     uint64_t widest_document; /* its first document */

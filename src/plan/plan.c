@@ -79,8 +79,7 @@ static uint64_t share_begin(uint64_t rest, uint64_t rank, uint64_t world)
 static uint64_t rest_begin(const sl_plan *plan, uint64_t rest, uint64_t rank)
 {
     const sl_order_kind *kind = plan->order.kind;
-    const uint64_t unit = kind->unit != NULL ? kind->unit(&plan->order) : 1; /* units are not
-                                                                              * divided */
+    const uint64_t unit = kind->unit != NULL ? kind->unit(&plan->order) : 1; /* never divided */
     if (plan->last == SLUICE_LAST_WRAP) {
         return rank * plan->batch < rest ? rank * plan->batch : rest;
     }
