@@ -43,7 +43,7 @@ typedef struct setting {
     const char *name, *value;
 } setting;
 
-/* What is looked for in a file. */
+/* The values to find in a file. */
 typedef struct profile_search {
     sl_aws_profile *profile;
     const char *kind; /* "profile", "services": the section is "KIND NAME" */
@@ -101,7 +101,7 @@ static void note_section(profile_search *wanted, const char *section)
     }
 }
 
-/* Returns NULL, or why the line is refused. */
+/* Returns NULL, or why the line is invalid. */
 static const char *note_setting(profile_search *wanted, const setting *one)
 {
     if (one->section == NULL || !is_wanted_section(wanted, one->section)) {
@@ -158,7 +158,7 @@ typedef struct reading {
     const char *section, *last; /* `last`: the name that an indented line is nested under */
 } reading;
 
-/* Returns NULL, or why the line is refused. */
+/* Returns NULL, or why the line is invalid. */
 static const char *read_profile_line(reading *own, char *line)
 {
     const bool indented = *line == ' ' || *line == '\t';
@@ -225,7 +225,7 @@ bool sl_path_at_home(char *to, size_t bytes, const char *path)
     return length >= 0 && (size_t)length < bytes;
 }
 
-/* Reads a file that may be missing: then `*text` is NULL. */
+/* Reads a file; if it does not exist, `*text` is NULL. */
 static sluice_status read_text(const char *path, char **text, size_t *bytes, sluice_error *error)
 {
     const sl_file_name name = {.stage = stage, .path = path};
@@ -233,7 +233,7 @@ static sluice_status read_text(const char *path, char **text, size_t *bytes, slu
     sluice_error reason;
     int fd = -1;
     *text = NULL;
-    if (strcmp(path, "/dev/null") == 0) { /* the usual way to say: no file */
+    if (strcmp(path, "/dev/null") == 0) { /* the usual way to specify no file */
         return SLUICE_OK;
     }
     sl_error_clear(&reason);

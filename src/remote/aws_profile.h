@@ -48,8 +48,8 @@ typedef struct sl_aws_profile {
     char config[1024], credentials[1024]; /* the files' paths */
 } sl_aws_profile;
 
-/* Reads profile `name`; a profile that no file has is not an error. Errors: IO, CORRUPT (names
- * the line), NOMEM. To be closed in any case. */
+/* Reads profile `name`; a profile in neither file is not an error. Errors: IO, CORRUPT (names
+ * the line), NOMEM. Call sl_aws_profile_close in any case. */
 sluice_status sl_aws_profile_open(sl_aws_profile *profile, const char *name, sluice_error *error);
 /* Wipes the secrets and frees the profile. */
 void sl_aws_profile_close(sl_aws_profile *profile);

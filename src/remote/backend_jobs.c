@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend_jobs: reads of remote objects in the making: their parts, and what becomes of these. */
+/* backend_jobs: reads of remote objects in flight: cuts them into parts, and handles their
+ * results. */
 #include "backend_remote.h"
 
 #include "clock.h"
@@ -14,26 +15,26 @@
 #include <errno.h>
 #include <string.h>
 
-/* Parts of one read in flight. */
+/* Maximum parts of one read in flight. */
 #define PARTS_OF_JOB 16U
-/* Gaps that a part fetches along, whatever was measured, and parts with gaps. */
+/* Gaps up to this size are always fetched with a part; pieces of a part with gaps. */
 #define PIECES_GAP_LEAST ((uint64_t)64 << 10)
 #define PIECES_GAP_MOST  ((uint64_t)1 << 20)
 #define PART_MOST        ((uint64_t)8 << 20)
-/* Memory of parts with gaps; one may always have its own. */
+/* Maximum memory of parts with gaps; one part is always allowed. */
 #define SCRATCH_MOST ((uint64_t)64 << 20)
-/* The beginning of a file that has no space left in the buffer: its answer says how long it is. */
+/* Bytes read from a file when the buffer is full: the answer has the file's size. */
 #define SIZE_PROBE_BYTES 4096U
-/* A part waits so long for a chunk that another process writes. */
+/* A part waits this long for a chunk that another process writes. */
 #define PARK_MOST_NS UINT64_C(5000000000)
-/* After one was not written in that time, none is waited for so long: its writer was stopped. */
+/* After one such wait timed out, no part waits for this long: the writer was stopped. */
 #define IMPATIENT_NS UINT64_C(30000000000)
-/* It waits so long for the loader's own chunks while none of them arrives, or half of the stall
- * limit. */
+/* A part waits for the loader's own chunks this long, or half of the stall limit, while none
+ * arrives. */
 #define EXPECT_MOST_NS UINT64_C(10000000000)
-/* What a server says of a file's size counts up to here, so that the sizes of all files add up. */
+/* File sizes from a server are capped at this, so that the sum of all sizes cannot overflow. */
 #define FILE_BYTES_MOST ((uint64_t)1 << 50)
-/* Different reasons that are kept. */
+/* Maximum number of different reasons that are kept. */
 #define REASONS_MOST 256U
 
 /* ---- lists ---- */
@@ -92,8 +93,8 @@ sl_backend_part *sl_backend_part_of(const sl_remote_backend *remote, const sl_re
     return &remote->parts[(at - first) / sizeof(sl_backend_part)];
 }
 
-/* Completions point at reasons until the backend is closed, so each text is kept once. NULL: there
- * is none, or there are too many. */
+/* Returns a copy of a reason. Completions point at reasons until the backend is closed, so each
+ * text is kept once. NULL: no reason, or too many. */
 static const char *keep_reason(sl_remote_backend *remote, const char *reason)
 {
     if (reason[0] == '\0') {
@@ -135,7 +136,7 @@ static void finish_job(sl_remote_backend *remote, sl_backend_job *job)
 
 /* ---- parts ---- */
 
-/* On an engine thread, or on the owner's. */
+/* Runs on an engine thread, or on the owner's. */
 static void part_landed(sl_remote_read *read)
 {
     sl_backend_part *part = read->ctx;
@@ -188,15 +189,15 @@ static uint64_t expect_until(const sl_remote_backend *remote)
     return sl_now_ns() + sl_min_u64(EXPECT_MOST_NS, remote->stall_ns / 2);
 }
 
-/* Whether the loader's own caching will fetch the part's chunk. Asked before the cache is, so that
- * a chunk that arrives in between is found. */
+/* Returns whether the loader's own caching will fetch the part's chunk. Called before the cache
+ * is searched, so that a chunk that arrives in between is found. */
 static bool is_expected(const sl_remote_backend *remote, const sl_backend_part *part)
 {
     return remote->waits != NULL && sl_chunk_waits_ask(remote->waits, part->job->read->object,
                                                        part->range.offset / SL_CHUNK_BYTES);
 }
 
-/* Reads the part from its chunk in the cache. False: the chunk is not there. */
+/* Reads the part from its chunk in the cache. False: the chunk is not in the cache. */
 static bool read_cached_part(sl_remote_backend *remote, sl_backend_part *part)
 {
     sl_cached_object *cached = part->job->cached;
@@ -222,7 +223,7 @@ static bool read_cached_part(sl_remote_backend *remote, sl_backend_part *part)
         break;
     }
     const uint64_t at = part->range.offset % SL_CHUNK_BYTES;
-    if (at + part->range.bytes > part->use.bytes) { /* the store says where the object ends */
+    if (at + part->range.bytes > part->use.bytes) { /* the store decides where the object ends */
         sl_chunk_done(cached, &part->use);
         return false;
     }
@@ -337,7 +338,7 @@ static void note_cached_part(const sl_remote_backend *remote, const sl_backend_p
     sl_chunk_note(job->cached, part->range.wanted, hit);
 }
 
-/* `got` bytes of the part came. */
+/* Handles the end of a part: `got` bytes arrived. */
 static void range_done(sl_backend_part *part, uint64_t got)
 {
     sl_backend_job *job = part->job;
@@ -400,7 +401,7 @@ static int open_file(sl_remote_backend *remote, sl_backend_job *job, const sl_fi
     return failed;
 }
 
-/* The file of an object that is in the cache, or may be soon. False: it is not known to be. */
+/* Finds the file of an object that is in the cache, or may be soon. False: not known to be. */
 static bool find_cached_file(sl_remote_backend *remote, sl_backend_job *job)
 {
     const sl_read *read = job->read;
@@ -420,8 +421,8 @@ static bool find_cached_file(sl_remote_backend *remote, sl_backend_job *job)
     return job->cached != NULL;
 }
 
-/* Asks the store for all of a file, whatever it is now. False: the job has failed, and the part is
- * free. */
+/* Reads all of a file from the store, at its current size. False: the job has failed, and the
+ * part is free. */
 static bool send_file(sl_remote_backend *remote, sl_backend_part *part)
 {
     sl_backend_job *job = part->job;
@@ -444,7 +445,7 @@ static bool send_file(sl_remote_backend *remote, sl_backend_part *part)
     return true;
 }
 
-/* Fetches the next file of the job. False: there is no part now. */
+/* Fetches the next file of the job. False: no part is free. */
 static bool next_file(sl_remote_backend *remote, sl_backend_job *job)
 {
     sl_backend_part *part = take_free_part(remote, job);
@@ -477,7 +478,8 @@ static void job_go_on_with_files(sl_remote_backend *remote, sl_backend_job *job)
     }
 }
 
-/* A server that does not say how long an object is makes the next try ask for twice as much. */
+/* Returns the size for the next try: twice as much, if the server does not send the object's
+ * size. */
 static uint64_t file_size(const sl_remote_read *read)
 {
     if (read->result >= 0) {
@@ -509,7 +511,7 @@ static void file_ended(sl_remote_backend *remote, sl_backend_part *part, bool hi
     job_go_on_with_files(remote, job);
 }
 
-/* After its part was sent past the cache. */
+/* Runs after the job's part was sent past the cache. */
 static void finish_failed_file(sl_remote_backend *remote, sl_backend_job *job)
 {
     if (job->read->kind == SL_READ_FILE && job->failed != 0 && job->flying == 0) {
@@ -523,7 +525,7 @@ void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, in
     sl_chunk_done(job->cached, &part->use);
     remote->inner_flying--;
     if (result != (int64_t)part->range.bytes && job->failed == 0) {
-        send_past(remote, part); /* the disk failed, the store need not */
+        send_past(remote, part); /* the disk failed; the store may still work */
         finish_failed_file(remote, job);
         return;
     }
@@ -541,7 +543,7 @@ void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, in
     job_go_on(remote, job);
 }
 
-/* All files of the job are there, or do not fit. */
+/* Returns the result when all files of the job are read, or do not fit. */
 static int64_t files_result(sl_backend_job *job)
 {
     const sl_read *read = job->read;
@@ -613,7 +615,7 @@ uint32_t sl_backend_jobs_take(sl_remote_backend *remote, sl_completion *completi
 
 /* ---- news ---- */
 
-/* Those that called done, the first one first. */
+/* Returns the parts that called done, in the order of their ends. */
 static sl_backend_part *take_ended(sl_remote_backend *remote)
 {
     sl_backend_part *ordered = NULL;
@@ -699,7 +701,7 @@ void sl_backend_jobs_cancel(sl_remote_backend *remote)
     for (uint32_t i = 0; i < remote->depth; i++) {
         sl_backend_job *job = &remote->jobs[i];
         if (job->read != NULL && job->failed == 0 &&
-            (job->flying > 0 || job->hungry)) { /* others are ready */
+            (job->flying > 0 || job->hungry)) { /* other jobs are ready */
             job->failed = -ECANCELED;
         }
     }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A read of one range is one piece. */
+/* Returns a piece of a read; a read of one range is one piece. */
 static sl_piece part_piece(const sl_read *read, uint32_t number)
 {
     return read->kind == SL_READ_PIECES
@@ -29,7 +29,7 @@ static uint32_t part_run_left(const sl_read *read, const sl_part_cursor *cursor)
     return part_piece(read, cursor->piece).bytes - cursor->at;
 }
 
-/* Moves on within a range, and to the next one at its end. */
+/* Advances within a range, and to the next one at its end. */
 static void part_pass(const sl_read *read, sl_part_cursor *cursor, uint32_t bytes)
 {
     const sl_piece piece = part_piece(read, cursor->piece);
@@ -50,7 +50,7 @@ bool sl_part_is_end(const sl_read *read, const sl_part_cursor *cursor)
     return cursor->piece >= part_pieces(read);
 }
 
-/* Whether the range at the cursor joins a part that ends at `end`. */
+/* Returns whether the range at the cursor joins a part that ends at `end`. */
 static bool part_joins(const sl_read *read, const sl_part_cursor *cursor, uint64_t end,
                        const sl_part_limits *limits)
 {

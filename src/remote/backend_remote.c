@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backend_remote: the backend that reads objects of remote stores, around another one for all
- * others and for the chunk cache.
+ * backend_remote: the backend that reads objects of remote stores. It wraps another backend, for
+ * all other objects and for the chunk cache.
  *
- * The owner waits in `inner` alone: whoever ends a remote read wakes that. The mutex guards the
- * list of those that ended; it is held while `inner` is woken, never while reads.h is called.
+ * The owner waits only in `inner`; the thread that ends a remote read wakes it. The mutex guards
+ * the list of ended reads; it is held while `inner` is woken, never while reads.h is called.
  */
 #include "backend_remote.h"
 
@@ -18,11 +18,11 @@
 
 #include <assert.h>
 
-/* Before anything was measured. */
+/* Used before the first measurement. */
 #define GAP_FIRST   ((uint64_t)64 << 10)
 #define GAP_LOOK_NS UINT64_C(100000000)
 #define PARTS_SPARE 64U
-/* Hosts whose bytes are compared. */
+/* Hosts whose gap bytes are compared. */
 #define HOSTS_MOST 16U
 
 static bool is_remote_path(const char *path)
@@ -30,7 +30,7 @@ static bool is_remote_path(const char *path)
     return sl_store_of(path)->remote;
 }
 
-/* Whether all files of an object are; others are read by a thread of `inner`. */
+/* Returns whether all files of an object are remote; the others are read by a thread of `inner`. */
 static bool are_remote_files(const sl_read *read)
 {
     char path[SL_PATH_BYTES];
@@ -51,7 +51,7 @@ static bool is_remote_read(const sl_read *read)
     case SL_READ_AT:
     case SL_READ_PIECES:
         return read->handle != NULL && read->handle->store != NULL && read->handle->store->remote;
-    case SL_READ_PACKED: /* unpackers.c keeps these */
+    case SL_READ_PACKED: /* unpackers.c handles these */
     case SL_READ_OPEN:   /* and openers.c these */
         break;
     }
@@ -61,7 +61,7 @@ static bool is_remote_read(const sl_read *read)
 static void remote_submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     sl_remote_backend *remote = (sl_remote_backend *)backend;
-    uint32_t first = 0; /* of those that are the inner's, and not submitted yet */
+    uint32_t first = 0; /* reads for `inner` that are not submitted yet */
     for (uint32_t i = 0; i < count; i++) {
         if (!is_remote_read(reads[i])) {
             continue;
@@ -77,7 +77,7 @@ static void remote_submit(sl_backend *backend, sl_read *const *reads, uint32_t c
     }
 }
 
-/* Keeps the owner's of `count` completions of `inner`; how many these are. */
+/* Keeps the completions of `inner` that are the owner's, of `count`. Returns how many. */
 static uint32_t sort_out_shadows(sl_remote_backend *remote, sl_completion *completions,
                                  uint32_t count)
 {
@@ -93,7 +93,7 @@ static uint32_t sort_out_shadows(sl_remote_backend *remote, sl_completion *compl
     return kept;
 }
 
-/* As openers.c: a read that ends while the inner one is not asked is looked at first. */
+/* As in openers.c: a read that ended while `inner` was not polled is returned first. */
 static uint32_t remote_reap(sl_backend *backend, sl_completion *completions, uint32_t capacity,
                             uint64_t timeout_ns)
 {
@@ -160,7 +160,7 @@ uint64_t sl_backend_remote_progress(const sl_backend *backend)
     return ((const sl_remote_backend *)backend)->progress;
 }
 
-/* Cancelling a read that has ended meanwhile does nothing. */
+/* Cancels all parts. For a read that has ended meanwhile this does nothing. */
 static void cancel_parts(sl_remote_backend *remote)
 {
     for (uint32_t i = 0; i < remote->part_count; i++) {
@@ -193,7 +193,7 @@ static void free_remote(sl_remote_backend *remote)
     sl_free(remote);
 }
 
-/* What `inner` did not complete before it was closed. */
+/* Reads that `inner` had not completed when it was closed. */
 typedef struct inner_ends {
     sl_remote_backend *remote;
     const sl_read_ends *ends;
@@ -212,7 +212,7 @@ static void end_inner_read(void *ctx, sl_read *read)
     sl_backend_part_drop(of->remote, part);
 }
 
-/* Waits for remote reads, which were cancelled; how many did not end. */
+/* Waits for cancelled remote reads. Returns how many did not end. */
 static uint32_t wait_for_landings(sl_remote_backend *remote, uint64_t deadline)
 {
     sl_lock(&remote->mutex);
@@ -233,7 +233,7 @@ static uint32_t wait_for_landings(sl_remote_backend *remote, uint64_t deadline)
     return left;
 }
 
-/* Jobs of which nothing is on its way. */
+/* Ends jobs with nothing in flight. */
 static void end_jobs(sl_remote_backend *remote, const sl_read_ends *ends)
 {
     while (remote->parked != NULL) {
@@ -251,7 +251,7 @@ static void end_jobs(sl_remote_backend *remote, const sl_read_ends *ends)
     }
 }
 
-/* Reads that do not end keep the backend forever. */
+/* Closes the backend. Reads that do not end keep its memory forever. */
 static uint32_t remote_close(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends)
 {
     sl_remote_backend *remote = (sl_remote_backend *)backend;
@@ -260,7 +260,7 @@ static uint32_t remote_close(sl_backend *backend, uint64_t drain_ns, const sl_re
     inner_ends of = {remote, ends};
     const sl_read_ends own = {end_inner_read, &of};
     sl_lock(&remote->mutex);
-    remote->closing = true; /* nobody wakes `inner` any more */
+    remote->closing = true; /* no thread wakes `inner` any more */
     sl_unlock(&remote->mutex);
     cancel_parts(remote);
     const uint32_t abandoned = remote->inner->ops->close(remote->inner, drain_ns, &own);
@@ -275,7 +275,7 @@ static uint32_t remote_close(sl_backend *backend, uint64_t drain_ns, const sl_re
 static const sl_backend_ops remote_ops = {"remote",    NULL,           remote_submit, remote_reap,
                                           remote_wake, remote_present, remote_close};
 
-/* The shorter of the setting's limit and the caller's. */
+/* Sets the shorter of the setting's limit and the caller's. */
 static sluice_status choose_stall(sl_remote_backend *remote, uint64_t most_ns, sluice_error *error)
 {
     const sl_remote_settings *settings = NULL;

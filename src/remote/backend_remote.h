@@ -6,7 +6,7 @@
  * reads in flight.
  * A JOB is one read that the owner submitted; a PART of it (backend_parts.h) is one request, or one
  * read from a chunk of the cache by `inner`. Threads: everything belongs to the owner except the
- * members marked `mutex`, which sl_remote_read's `done` touches on an engine thread.
+ * members marked `mutex`, which sl_remote_read's `done` changes on an engine thread.
  */
 #ifndef SL_BACKEND_REMOTE_H
 #define SL_BACKEND_REMOTE_H
@@ -24,13 +24,13 @@ typedef enum sl_part_state {
     SL_PART_FREE = 0,
     SL_PART_REMOTE, /* `remote` reads it, or has ended: then it is in the list `ended` */
     SL_PART_SHADOW, /* `inner` reads `shadow` */
-    SL_PART_PARKED  /* its chunk is coming, or `inner` is full */
+    SL_PART_PARKED  /* its chunk is being fetched, or `inner` is full */
 } sl_part_state;
 
 typedef struct sl_backend_job sl_backend_job;
 typedef struct sl_remote_backend sl_remote_backend;
 
-/* Interval between looks at parked parts. */
+/* Interval between checks of parked parts. */
 #define SL_BACKEND_PARK_LOOK_NS UINT64_C(10000000)
 
 typedef struct sl_backend_part {
@@ -39,7 +39,7 @@ typedef struct sl_backend_part {
     sl_remote_backend *owner;
     struct sl_backend_part *next; /* FREE, PARKED, or ended */
     sl_remote_read remote;
-    bool flying; /* mutex; `remote` has not called done */
+    bool flying; /* mutex; `remote` has not called done yet */
     sl_read shadow;
     sl_chunk_use use; /* SHADOW */
     sl_part_range range;
@@ -53,10 +53,10 @@ struct sl_backend_job {
     sl_object *object;
     sl_cached_object *cached; /* the object's in the chunk cache; NULL: it is not kept */
     sl_backend_job *next;     /* free, hungry, or ready */
-    bool hungry;              /* in the list of those that wait for parts or memory */
+    bool hungry;              /* in the list of jobs that wait for parts or memory */
     sl_part_cursor cursor;
-    uint32_t flying;    /* parts */
-    uint64_t valid_end; /* bytes of the buffer that the object has */
+    uint32_t flying;    /* parts in flight */
+    uint64_t valid_end; /* bytes of the buffer that the object fills */
     int64_t failed;     /* -errno of the first part that failed */
     const char *reason;
     /* READ_FILE */
@@ -78,10 +78,10 @@ struct sl_remote_backend {
     sl_backend_part *parts, *free_parts;
     sl_backend_jobs hungry, ready;
     sl_backend_part *parked;
-    uint64_t parked_look_ns;     /* then it is looked at next */
-    uint64_t impatient_until_ns; /* no part waits for a chunk of another process until then */
+    uint64_t parked_look_ns;     /* next check of parked parts */
+    uint64_t impatient_until_ns; /* until then, no part waits for another process's chunk */
     sl_chunk_waits *waits;       /* NULL: none */
-    uint64_t changes;            /* of waits, when parts were looked at last */
+    uint64_t changes;            /* change count of `waits` at the last check of parts */
     uint32_t inner_flying;
     uint64_t scratch_bytes; /* of all parts */
     uint64_t progress;
@@ -98,7 +98,7 @@ struct sl_remote_backend {
 
 /* Takes ownership of a read. */
 void sl_backend_job_start(sl_remote_backend *remote, sl_read *read);
-/* A shadow read came back from `inner`. */
+/* Handles a shadow read that `inner` completed. */
 void sl_backend_shadow_done(sl_remote_backend *remote, sl_backend_part *part, int64_t result);
 /* Continues parts that ended, were parked, or could not begin. */
 void sl_backend_jobs_settle(sl_remote_backend *remote);

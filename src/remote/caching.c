@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caching: opens and closes, takes the plan of an epoch, and says how far it has come. */
+/* caching: opens and closes a caching, takes the plan of an epoch, and reports the progress. */
 #include "caching_state.h"
 
 #include "error.h"
@@ -115,7 +115,7 @@ uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object)
     return caching->bases[object];
 }
 
-/* Fewer threads than asked for will do. */
+/* Starts the threads. Fewer threads than requested are enough. */
 static sluice_status caching_start_threads(sl_caching *caching, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -132,7 +132,7 @@ static sluice_status caching_start_threads(sl_caching *caching, sluice_error *er
 
 /* ---- epochs ---- */
 
-/* Reads that wait will ask again. */
+/* Drops the demands; reads that wait will request again. */
 static void drop_demands_locked(sl_caching *caching)
 {
     for (uint32_t i = 0; i < caching->demand_count; i++) {
@@ -142,7 +142,7 @@ static void drop_demands_locked(sl_caching *caching)
     caching->demand_bytes = 0;
 }
 
-/* What was known may have changed: other processes remove chunks, too. */
+/* Forgets the known states, which may be stale: other processes remove chunks, too. */
 static void forget_chunks_locked(sl_caching *caching, bool goes_on)
 {
     const uint64_t chunks = caching->bases[caching->objects.count];
@@ -158,7 +158,8 @@ static void forget_chunks_locked(sl_caching *caching, bool goes_on)
     caching->kept_bytes = 0;
 }
 
-/* Another loader may have set another quota. One that is off for a while keeps what it had. */
+/* Applies the quota, which another loader may have changed. While keeping is off, the old quota
+ * stays. */
 static void use_quota_locked(sl_caching *caching, uint64_t most_bytes)
 {
     caching->most_bytes = most_bytes > 0 ? most_bytes : caching->most_bytes;
@@ -185,7 +186,7 @@ static void use_plan_locked(sl_caching *caching, const sl_chunk_epoch *epoch, sl
     caching->is_stuck = false;
     caching->generation++;
     caching->stats = (sl_caching_stats){.chunks = caching->used};
-    /* seq_cst: with sl_caching_advance, which the plan's release in cache_plan.c comes before. */
+    /* seq_cst: with sl_caching_advance; the plan's release in cache_plan.c comes before it. */
     atomic_store_explicit(&caching->position, 0, memory_order_seq_cst);
     atomic_store_explicit(&caching->wake_at, UINT64_MAX, memory_order_seq_cst);
     sl_caching_note_change(caching);

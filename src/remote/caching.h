@@ -38,11 +38,11 @@
 
 #include "chunk_cache.h"
 
-/* Threads that fetch, at most: SL_CACHING_THREADS of whole chunks, more of smaller ones. Each has a
- * buffer of the largest chunk. */
+/* Maximum number of threads that fetch: SL_CACHING_THREADS of whole chunks, more of smaller
+ * ones. Each has a buffer of the largest chunk. */
 #define SL_CACHING_THREADS     8U
 #define SL_CACHING_THREADS_MAX 64U
-/* No use that is known. */
+/* No known use. */
 #define SL_CHUNK_NEVER UINT64_MAX
 
 typedef struct sl_caching sl_caching;
@@ -53,7 +53,7 @@ typedef struct sl_chunk_plan {
     uint32_t chunk;
     uint64_t first, last; /* in this epoch */
     uint64_t again;       /* first use in the next epoch */
-    uint32_t bytes;       /* that this process reads of it in this epoch */
+    uint32_t bytes;       /* bytes that this process reads of it in this epoch */
 } sl_chunk_plan;
 
 /* The objects of the chunks. Functions are called by several threads at once. */
@@ -63,14 +63,14 @@ typedef struct sl_caching_objects {
     /* Returns the size of an object; 0: the object is not kept. Does not block. */
     uint64_t (*bytes)(void *ctx, uint32_t object);
     /* Returns the object in the cache, valid until caching is closed; NULL: it is not kept, or
-     * `*failed`: the store did not say what it is. May block. */
+     * `*failed`: the store did not identify it. May block. */
     sl_cached_object *(*open)(void *ctx, uint32_t object, bool *failed);
     /* Reads exactly `bytes` at `offset`; false: it failed. Blocks, under the thread's stop. */
     bool (*read)(void *ctx, uint32_t object, uint64_t offset, void *to, uint32_t bytes);
-    uint64_t wait_ns; /* most time that another process's chunk is waited for; 0: 30 s */
+    uint64_t wait_ns; /* maximum wait for another process's chunk; 0: 30 s */
 } sl_caching_objects;
 
-/* The largest chunk of the objects, and how many threads such chunks are worth. */
+/* Returns the size of the largest chunk of the objects, and how many threads it justifies. */
 uint64_t sl_caching_largest(const sl_caching_objects *objects);
 uint32_t sl_caching_threads(uint64_t largest);
 /* Threads: 1 to SL_CACHING_THREADS_MAX. The cache and objects->ctx must outlive it. Errors: NOMEM.
@@ -78,9 +78,10 @@ uint32_t sl_caching_threads(uint64_t largest);
 sluice_status sl_caching_open(sl_caching **caching, sl_chunk_cache *cache,
                               const sl_caching_objects *objects, uint32_t threads,
                               sluice_error *error);
-/* Cancels fetches in progress. NULL is fine. */
+/* Cancels fetches in progress. NULL is a no-op. */
 void sl_caching_close(sl_caching *caching);
-/* Number of an object's first chunk among all chunks; of `count`: the number of all chunks. */
+/* Returns the number of an object's first chunk among all chunks; for `count`, the number of all
+ * chunks. */
 uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object);
 
 /* Each chunk at most once, sorted by `first`, so that those without a use in this epoch come last.
@@ -88,29 +89,28 @@ uint64_t sl_caching_first_chunk(const sl_caching *caching, uint32_t object);
 typedef struct sl_chunk_epoch {
     const sl_chunk_plan *chunks;
     uint64_t count;
-    bool goes_on; /* of the same epoch as the plan before, of which more is known now */
+    bool goes_on; /* the epoch is that of the previous plan, of which more is known now */
 } sl_chunk_epoch;
-/* Begins an epoch, at position 0. The chunks are copied. Fetches in progress go on. Errors: NOMEM
- * (the plan before stays). */
+/* Begins an epoch, at position 0. The chunks are copied. Fetches in progress continue. Errors:
+ * NOMEM (the previous plan stays). */
 sluice_status sl_caching_begin(sl_caching *caching, const sl_chunk_epoch *epoch,
                                sluice_error *error);
-/* The loader has asked for all that is used before `position`, which grows within an epoch. Costs
- * some ns unless a chunk can be fetched now. */
+/* Reports that the loader has requested everything used before `position`, which grows within an
+ * epoch. Costs a few ns unless a chunk can be fetched now. */
 void sl_caching_advance(sl_caching *caching, uint64_t position);
 
 /* True if the chunk is being fetched, or will be as soon as a thread is free, and is likely to have
  * space: a read of it should wait, since it would download the same bytes. Every such chunk is
  * settled, without any action of the reader. False for 30 s after a fetch has failed. */
 bool sl_caching_expects(sl_caching *caching, uint32_t object, uint64_t chunk);
-/* Counts a read of a chunk that the cache has. False: the chunk was downloaded for this read: of
- * each that is fetched, the first bytes to be read are not hits, as many as the epoch reads of it.
- */
+/* Counts a read of a chunk that the cache has. False: the chunk was downloaded for this read. Of
+ * each fetched chunk, the first bytes read are not hits, as many as the epoch reads of it. */
 bool sl_caching_is_hit(sl_caching *caching, uint32_t object, uint64_t chunk, uint32_t bytes);
-/* A number that changes whenever a chunk was settled, or a plan has begun. */
+/* Returns a number that changes whenever a chunk is settled, or a plan begins. */
 uint64_t sl_caching_changes(const sl_caching *caching);
 
-/* Of the epoch. Each chunk of the plan that was looked at counts once: as here (it was in the
- * cache), fetched, or left. */
+/* Statistics of the epoch. Each chunk of the plan that was examined counts once: as found in the
+ * cache, fetched, or left. */
 typedef struct sl_caching_stats {
     uint64_t chunks, here, here_bytes, fetched, fetched_bytes, removed, left, left_bytes;
 } sl_caching_stats;
@@ -120,7 +120,7 @@ typedef struct sl_caching_watch {
     void (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes); /* may be NULL */
     void *ctx;
 } sl_caching_watch;
-/* Keeps all chunks of the objects, as far as there is space. Blocks, under the thread's stop.
+/* Keeps all chunks of the objects, as far as space permits. Blocks, under the thread's stop.
  * Errors: CANCELED, NOMEM. */
 sluice_status sl_caching_fill(sl_chunk_cache *cache, const sl_caching_objects *objects,
                               const sl_caching_watch *watch, sl_caching_stats *stats,
@@ -138,10 +138,10 @@ typedef struct sl_chunk_uses {
     uint64_t space; /* bytes that fit */
 } sl_chunk_uses;
 /*
- * Shares of the second epoch's bytes that need no download. `optimum`: the best of all policies. A
- * read past the cache downloads its own bytes, and a fetch downloads the whole chunk. When the
- * second epoch begins, the cache is full (the last chunk fits in part). `lru` fetches each
- * chunk that it misses, as caches of whole chunks do. 0 without space or reads.
+ * Fractions of the second epoch's bytes that need no download. `optimum`: the best of all policies.
+ * A read past the cache downloads its own bytes, and a fetch downloads the whole chunk. When the
+ * second epoch begins, the cache is full (the last chunk fits in part). `lru` fetches each chunk
+ * that it misses, as caches of whole chunks do. 0 without space or reads.
  */
 typedef struct sl_chunk_hits {
     double optimum, lru;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caching_expects: which chunks a read should wait for, and which reads were hits. */
+/* caching_expects: decides which chunks a read should wait for, and which reads were hits. */
 #include "caching_state.h"
 
 #include "clock.h"
 #include "minmax.h"
 
-/* Reads wait for no chunk that has more before it. */
+/* Reads do not wait for a chunk with more chunks than this before it. */
 #define WALK_MOST 1024U
 
-/* Whether there will be space for the chunk of the plan at `place`, after those before it. */
+/* Returns whether there will be space for the chunk at `place` of the plan, after the earlier
+ * ones. */
 static bool has_space_locked(const sl_caching *caching, uint64_t place)
 {
     uint64_t bytes = caching->kept_bytes + caching->taken_bytes + caching->demand_bytes;
@@ -24,8 +25,8 @@ static bool has_space_locked(const sl_caching *caching, uint64_t place)
     return fits;
 }
 
-/* Has a chunk fetched that the plan comes to later: the read may be a late one of the epoch before.
- * It must not wait for its turn, since the plan goes on with reads only. */
+/* Fetches a chunk before its turn in the plan: the read may be a late one of the previous epoch.
+ * It must not wait for the chunk's turn, because the plan only advances with reads. */
 static bool demand_locked(sl_caching *caching, uint64_t number)
 {
     const uint64_t cost = sl_caching_cost_of(caching, &caching->plan[caching->places[number]]);

@@ -22,7 +22,7 @@ static sl_chunk_plan *plan_of_all(const sl_caching *caching)
     return plan;
 }
 
-/* Until all chunks are settled. */
+/* Waits until all chunks are settled. */
 static sluice_status wait_until_filled(sl_caching *caching, const sl_caching_watch *watch,
                                        sluice_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caching_hits: the least that any policy downloads in the second of two epochs, and what LRU does.
- */
+/* caching_hits: the minimum that any policy downloads in the second of two epochs, and LRU's
+ * amount. */
 #include "caching.h"
 
 #include "error.h"
@@ -18,13 +18,13 @@ static uint32_t use_at(const sl_chunk_uses *uses, uint64_t at)
 
 /* ---- the optimum ---- */
 
-/* A chunk that can be held: bytes that this saves, and bytes that it takes. */
+/* A chunk that can be held: bytes that it saves, and bytes that it takes. */
 typedef struct held_chunk {
     uint64_t saves;
     uint32_t bytes;
 } held_chunk;
 
-/* By what a byte of the cache saves. */
+/* Sorts by savings per byte of the cache. */
 static int densest_first(const void *a, const void *b)
 {
     const held_chunk *one = a;
@@ -34,7 +34,7 @@ static int densest_first(const void *a, const void *b)
     return first > second ? -1 : first < second;
 }
 
-/* Of chunks of which a part may be held, the most that they save: no choice of whole ones saves
+/* Returns the maximum savings if a part of a chunk may be held: no choice of whole chunks saves
  * more. */
 static uint64_t most_saved(held_chunk *chunks, uint64_t count, uint64_t space)
 {
@@ -52,9 +52,9 @@ static uint64_t most_saved(held_chunk *chunks, uint64_t count, uint64_t space)
 }
 
 /*
- * A chunk that is not held when the second epoch begins costs its reads, or a whole chunk if that
- * is less. Only chunks that the first epoch uses can be held. `needed`: zeros, one for each chunk;
- * `chunks`: space for one more.
+ * Returns the minimum download. A chunk that is not held when the second epoch begins costs its
+ * reads, or a whole chunk if that is less. Only chunks that the first epoch uses can be held.
+ * `needed`: zeros, one for each chunk; `chunks`: space for one more.
  */
 static uint64_t least_download(const sl_chunk_uses *uses, uint64_t *needed, held_chunk *chunks)
 {
@@ -68,7 +68,7 @@ static uint64_t least_download(const sl_chunk_uses *uses, uint64_t *needed, held
         needed[chunk] = needed[chunk] < whole ? needed[chunk] : whole;
         least += needed[chunk];
     }
-    for (uint64_t at = 0; at < uses->first_count; at++) { /* each once */
+    for (uint64_t at = 0; at < uses->first_count; at++) { /* each chunk once */
         const uint32_t chunk = uses->first_epoch[at];
         chunks[count] = (held_chunk){needed[chunk], uses->chunk_bytes[chunk]};
         count += needed[chunk] > 0;
@@ -93,9 +93,9 @@ static sluice_status find_optimum(const sl_chunk_uses *uses, uint64_t *downloade
 
 /* ---- LRU ---- */
 
-/* A ring of the held chunks: behind number `chunks`, its head, the one used last. */
+/* A ring of the held chunks. Its head, the most recently used one, follows number `chunks`. */
 typedef struct lru_policy {
-    uint32_t *before, *behind; /* ABSENT: it is not held */
+    uint32_t *before, *behind; /* ABSENT: not held */
     uint64_t held;             /* bytes */
 } lru_policy;
 

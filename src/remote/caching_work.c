@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * caching_work: threads that take the chunks of a plan in its order, and fetch those that are
- * absent.
+ * caching_work: threads that take the chunks of a plan in its order, and fetch the absent ones.
  *
- * A thread holds a flight from the moment it takes a chunk until the chunk is settled: here, or
- * left. Chunks that another process writes are put off and looked at again. `position` and
- * `wake_at` are sequentially consistent: either advance sees that a thread sleeps until this
+ * A thread holds a flight from the moment it takes a chunk until the chunk is settled: in the
+ * cache, or left. Chunks that another process writes are postponed and checked again. `position`
+ * and `wake_at` are sequentially consistent: either advance sees that a thread sleeps until this
  * position, or the thread sees the position.
  */
 #include "caching_state.h"
@@ -18,15 +17,15 @@
 
 #include <string.h>
 
-/* How often a chunk that another process writes is looked at. */
+/* Interval between checks of a chunk that another process writes. */
 #define LOOK_AGAIN_NS UINT64_C(50000000)
-/* How long to wait for it, unless the objects say that. */
+/* Maximum wait for it, unless the objects set one. */
 #define WAIT_NS UINT64_C(30000000000)
-/* Of a plan's positions: how far apart searches for chunks to remove are. */
+/* Searches for chunks to remove are at least 1/256 of the plan's positions apart. */
 #define SEARCHES 256U
-/* After a failed fetch, reads do not wait for chunks for so long. */
+/* After a failed fetch, reads do not wait for chunks for this long. */
 #define DISTRUST_NS UINT64_C(30000000000)
-/* How often space is made for one chunk: other threads and processes may take it. */
+/* Attempts to make space for one chunk: other threads and processes may take it. */
 #define SPACE_TRIES 4U
 
 /* ---- chunks ---- */
@@ -50,11 +49,11 @@ uint64_t sl_caching_cost_of(const sl_caching *caching, const sl_chunk_plan *chun
 
 void sl_caching_note_change(sl_caching *caching)
 {
-    /* Relaxed: whoever sees another number takes the mutex. */
+    /* Relaxed: a reader that sees another number takes the mutex. */
     atomic_fetch_add_explicit(&caching->changes, 1, memory_order_relaxed);
 }
 
-/* FAILED: the store did not send it. */
+/* FAILED: the store did not send the chunk. */
 typedef enum chunk_outcome {
     OUTCOME_HERE,
     OUTCOME_FETCHED,
@@ -67,7 +66,7 @@ static void count_outcome_locked(sl_caching *caching, const chunk_flight *flight
 {
     sl_caching_stats *stats = &caching->stats;
     const uint32_t bytes = bytes_of(caching, &flight->of);
-    /* A chunk of the plan before is looked at again at its place in the present one. */
+    /* A chunk of the previous plan is examined again at its place in the present one. */
     const bool counts = flight->generation == caching->generation;
     if (outcome == OUTCOME_FETCHED) {
         stats->fetched++;
@@ -110,8 +109,8 @@ static uint32_t wanted_of(const sl_caching *caching, const caching_thread *threa
     return sl_min_u32(thread->flight.of.bytes, bytes_of(caching, &thread->flight.of));
 }
 
-/* Puts the thread's flight off, since another process writes the chunk. False: there is no place
- * for it, or the other one takes too long: it may have been stopped. */
+/* Postpones the thread's flight, because another process writes the chunk. False: no slot is
+ * free for it, or the other process takes too long: it may have been stopped. */
 static bool put_flight_off(caching_thread *thread)
 {
     sl_caching *caching = thread->caching;
@@ -134,14 +133,14 @@ static bool put_flight_off(caching_thread *thread)
 
 /* ---- space ---- */
 
-/* Whether nobody needs the chunk any more, in this epoch and in the next one. */
+/* Returns whether neither this epoch nor the next one needs the chunk any more. */
 static bool is_over(const sl_chunk_plan *chunk, uint64_t position)
 {
     return chunk->again == SL_CHUNK_NEVER &&
            (chunk->first == SL_CHUNK_NEVER || chunk->last < position);
 }
 
-/* Collects chunks whose next use is the farthest: none is known. */
+/* Collects the chunks with the farthest next use, which have none that is known. */
 static void search_victims_locked(sl_caching *caching, uint64_t position)
 {
     if (caching->fills || caching->is_stuck || position < caching->search_at) {
@@ -151,7 +150,7 @@ static void search_victims_locked(sl_caching *caching, uint64_t position)
         const sl_chunk_plan *chunk = &caching->plan[i];
         const uint8_t state = caching->states[sl_caching_number_of(caching, chunk)];
         if (is_over(chunk, position) && (state == CHUNK_UNKNOWN || state == CHUNK_KEPT)) {
-            if (state == CHUNK_KEPT) { /* one that the plan before fetched was not counted */
+            if (state == CHUNK_KEPT) { /* a chunk that the previous plan fetched was not counted */
                 const uint64_t cost = sl_caching_cost_of(caching, chunk);
                 caching->kept_bytes -= sl_min_u64(caching->kept_bytes, cost);
             }
@@ -187,8 +186,8 @@ uint64_t sl_caching_quota(sl_chunk_cache *cache)
     return stats.off[0] == '\0' ? stats.most_bytes : 0;
 }
 
-/* Removes a chunk, of this plan or of objects that are not open. False: there is none to remove for
- * this one, or keeping is off, so that space is not what is missing. */
+/* Removes a chunk of this plan, or of objects that are not open. False: none may be removed for
+ * this one, or keeping is off, so space is not the problem. */
 static bool caching_make_space(sl_caching *caching, const sl_chunk_plan *for_chunk)
 {
     const uint64_t needed = sl_caching_cost_of(caching, for_chunk);
@@ -211,7 +210,8 @@ static bool caching_make_space(sl_caching *caching, const sl_chunk_plan *for_chu
            sl_chunk_cache_make_space(caching->cache, needed) >= needed;
 }
 
-/* As sl_chunk_begin, with space made for it; END: there is none to be made, or it is here. */
+/* Same as sl_chunk_begin, but makes space; END: no space can be made, or the chunk is in the
+ * cache. */
 static sluice_status begin_part(sl_caching *caching, const chunk_flight *flight,
                                 sl_chunk_part **part)
 {
@@ -253,7 +253,7 @@ static bool caching_read_chunk(caching_thread *thread, uint32_t bytes)
 static chunk_outcome fetch_chunk(caching_thread *thread, sl_chunk_part *part)
 {
     sl_caching *caching = thread->caching;
-    sl_lock(&caching->mutex); /* before anyone finds it */
+    sl_lock(&caching->mutex); /* before another thread finds it */
     caching->fresh[sl_caching_number_of(caching, &thread->flight.of)] = wanted_of(caching, thread);
     sl_unlock(&caching->mutex);
     const uint32_t bytes = bytes_of(caching, &thread->flight.of);
@@ -267,7 +267,7 @@ static chunk_outcome fetch_chunk(caching_thread *thread, sl_chunk_part *part)
                                                                            : OUTCOME_LEFT;
 }
 
-/* Whether fetching the chunk would come too late to pay: reads went past it. */
+/* Returns whether fetching the chunk is too late to pay: reads went past it. */
 static bool is_too_late(sl_caching *caching, const sl_chunk_plan *chunk)
 {
     /* seq_cst, as everywhere, but only a hint here. */
@@ -282,7 +282,7 @@ static bool is_too_late(sl_caching *caching, const sl_chunk_plan *chunk)
                                       position - chunk->first > chunk->last - position);
 }
 
-/* False: the flight has ended. */
+/* Opens the flight's object. False: the flight has ended. */
 static bool open_flight(caching_thread *thread)
 {
     sl_caching *caching = thread->caching;
@@ -329,7 +329,7 @@ static void work_on(caching_thread *thread)
     }
 }
 
-/* A chunk that was put off, and is to be looked at now. `*until` becomes the time when one is. */
+/* Takes a postponed chunk that is due for a check. `*until`: the time when the next one is. */
 static bool take_later_locked(sl_caching *caching, chunk_flight *flight, uint64_t *until)
 {
     const uint64_t now = sl_now_ns();
@@ -370,7 +370,7 @@ static void begin_flight_locked(sl_caching *caching, chunk_flight *flight, uint6
     caching->taken_bytes += sl_caching_cost_of(caching, &flight->of);
 }
 
-/* The next chunk of the plan, which may be one that another thread still has of the plan before. */
+/* Takes the next chunk of the plan; another thread may still have it from the previous plan. */
 static bool take_next_locked(sl_caching *caching, chunk_flight *flight)
 {
     if (!sl_caching_may_take_locked(caching)) {
@@ -388,7 +388,7 @@ static bool take_next_locked(sl_caching *caching, chunk_flight *flight)
     return true;
 }
 
-/* The chunk that a read has waited for longest. */
+/* Takes the chunk that a read has waited for longest. */
 static bool take_demand_locked(sl_caching *caching, chunk_flight *flight)
 {
     if (caching->demand_count == 0) {
@@ -428,7 +428,7 @@ static bool take(caching_thread *thread)
     if (taken) {
         caching->states[sl_caching_number_of(caching, &thread->flight.of)] = CHUNK_TAKEN;
         if (caching->later_count > 0 || caching->demand_count > 0) {
-            sl_cond_signal(&caching->work); /* this one may have been the only one awake for them */
+            sl_cond_signal(&caching->work); /* no other thread may be awake for them */
         }
     }
     sl_unlock(&caching->mutex);

@@ -12,7 +12,7 @@ struct sl_chunk_waits {
     /* under mutex */
     sl_caching *caching; /* NULL: closed */
     bool planning;
-    uint64_t plans; /* begun and ended */
+    uint64_t plans; /* plans begun and ended */
 };
 
 sl_chunk_waits *sl_chunk_waits_open(sl_caching *caching)
@@ -35,7 +35,7 @@ void sl_chunk_waits_hold(sl_chunk_waits *waits)
 
 void sl_chunk_waits_release(sl_chunk_waits *waits)
 {
-    /* acq_rel: the last one frees what the others have used */
+    /* acq_rel: the last one frees memory that the others have used */
     if (waits != NULL && atomic_fetch_sub_explicit(&waits->holders, 1, memory_order_acq_rel) == 1) {
         sl_mutex_destroy(&waits->mutex);
         sl_free(waits);
@@ -48,7 +48,7 @@ void sl_chunk_waits_close(sl_chunk_waits *waits)
         return;
     }
     sl_lock(&waits->mutex);
-    waits->plans += sl_caching_changes(waits->caching) + 1; /* a number that nobody has seen */
+    waits->plans += sl_caching_changes(waits->caching) + 1; /* a number that no reader has seen */
     waits->caching = NULL;
     waits->planning = false;
     sl_unlock(&waits->mutex);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of credentials: known, asked for by a thread of their own, refreshed before they end.
+ * Chains of credentials: keeps them, requests them on a separate thread, and refreshes them before
+ * they expire.
  *
- * A chain has at most one thread at a time. It asks the sources without the mutex, publishes the
- * result, and calls those who wait. What was asked for before `forget` is not published
+ * A chain has at most one thread at a time. It queries the sources without the mutex, publishes the
+ * result, and calls the waiters. Results of queries from before `forget` are not published
  * (`generation`).
  */
 #include "credentials.h"
@@ -31,8 +32,8 @@ typedef struct credentials_chain {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool known, failed, asking;
-    uint64_t generation, process; /* sl_fork_count of the thread that asks */
-    int64_t again_s;              /* when the sources may, or should, be asked again */
+    uint64_t generation, process; /* sl_fork_count of the thread that queries */
+    int64_t again_s;              /* when the sources may, or should, be queried again */
     sl_credentials credentials;
     sluice_error error;
     credentials_waiter *waiters;
@@ -87,7 +88,7 @@ static sluice_status find_credentials(sl_credentials_kind kind, sl_credentials *
     return status;
 }
 
-/* Puts the file of an error into its sentence: callers name the dataset instead of it. */
+/* Puts the file of an error into its text, because callers name the dataset instead. */
 static void name_error_file(sluice_error *error)
 {
     enum { PATH_SHOWN = 100 };
@@ -103,7 +104,7 @@ static void name_error_file(sluice_error *error)
     }
 }
 
-/* When to ask the sources again for credentials that were found now. */
+/* Returns when to query the sources again for credentials that were found now. */
 static int64_t refresh_time(const sl_credentials *credentials)
 {
     const int64_t now = clock_s();
@@ -123,7 +124,7 @@ static bool have_ended(const credentials_chain *chain)
     return !chain->credentials.none && ends != 0 && clock_s() >= ends;
 }
 
-/* Under the mutex. A refresh that fails leaves what is known until it ends. */
+/* Under the mutex. If a refresh fails, the known credentials stay until they expire. */
 static void publish_credentials(credentials_chain *chain, sluice_status status,
                                 const sl_credentials *found, const sluice_error *error)
 {
@@ -178,13 +179,13 @@ static void ask_sources(void *argument)
     sl_free(waiters);
 }
 
-/* Under the mutex. */
+/* Starts the query thread. Under the mutex. */
 static sluice_status begin_asking(credentials_chain *chain, sluice_error *error)
 {
     if (chain->asking && chain->process == sl_fork_count()) {
         return SLUICE_OK;
     }
-    if (chain->asking) { /* in the parent, whose waiters are not here */
+    if (chain->asking) { /* in the parent, whose waiters do not exist here */
         chain->waiting = 0;
     }
     sl_thread thread = {.running = false};
@@ -200,14 +201,14 @@ static sluice_status begin_asking(credentials_chain *chain, sluice_error *error)
 
 /* ---- the interface ---- */
 
-/* Under the mutex. */
+/* Copies known credentials, or starts a query. Under the mutex. */
 static sl_ask look_at_chain(credentials_chain *chain, sl_credentials *credentials,
                             sluice_error *error)
 {
     const bool is_due = clock_s() >= chain->again_s;
     if (chain->known && !have_ended(chain)) {
         if (is_due) {
-            (void)begin_asking(chain, NULL); /* what is known still holds */
+            (void)begin_asking(chain, NULL); /* the known credentials are still valid */
         }
         *credentials = chain->credentials;
         return SL_ASK_READY;

@@ -57,10 +57,10 @@ sl_ask sl_credentials_ask(sl_credentials_kind kind, sl_credentials *credentials,
 /* Blocks, under the thread's stop. Errors: CANCELED, INVALID, IO, CORRUPT, UNSUPPORTED, NOMEM. */
 sluice_status sl_credentials_get(sl_credentials_kind kind, sl_credentials *credentials,
                                  sluice_error *error);
-/* The server refused `were` as expired: the next call asks the sources again, unless the
- * credentials have changed since. */
+/* Reports that the server rejected `were` as expired: the next call queries the sources again,
+ * unless the credentials have changed since. */
 void sl_credentials_expired(sl_credentials_kind kind, const sl_credentials *were);
-/* Forgets all credentials: the next call asks the sources again. */
+/* Forgets all credentials: the next call queries the sources again. */
 void sl_credentials_forget(void);
 
 #endif

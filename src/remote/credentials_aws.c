@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chain of AWS: environment, profile, web identity, container, instance. */
+/* The credentials chain of AWS: environment, profile, web identity, container, instance. */
 #include "credentials_sources.h"
 #include "error.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chains of Google's storage and of the Hugging Face hub. */
+/* The credentials chains of Google's storage and of the Hugging Face hub. */
 #include "credentials_sources.h"
 #include "error.h"
 
@@ -54,7 +54,7 @@ sluice_status sl_credentials_find_gs(sl_credentials *credentials, sluice_error *
 
 /* ---- the Hugging Face hub ---- */
 
-/* The file that the hub's own programs keep the token in. */
+/* Finds the file in which the hub's own programs keep the token. */
 static bool find_token_file(char path[1024])
 {
     const char *file = sl_credentials_variable("HF_TOKEN_PATH");

@@ -2,9 +2,9 @@
 /*
  * Credentials from a program (credential_process of an AWS profile).
  *
- * The command is split by the rules of Python's shlex, as botocore does it, and run without a shell
- * in a process group of its own. Its output is read up to 64 KiB; after a minute, or when the
- * calling thread is to stop, the whole group is killed.
+ * The command is split by the rules of Python's shlex, like botocore does, and run without a shell
+ * in its own process group. Its output is read up to 64 KiB; after a minute, or when the calling
+ * thread should stop, the whole group is killed.
  */
 #include "clock.h"
 #include "credentials_sources.h"
@@ -64,7 +64,7 @@ static bool split_word(const char **from, char **to)
 static sluice_status split_command(command_words *own, const char *command, sluice_error *error)
 {
     own->count = 0;
-    own->text = sl_malloc(2 * strlen(command) + 2); /* a NUL behind each word */
+    own->text = sl_malloc(2 * strlen(command) + 2); /* a NUL after each word */
     if (own->text == NULL) {
         return sl_no_memory(error, stage, "for credential_process");
     }
@@ -89,7 +89,7 @@ static sluice_status split_command(command_words *own, const char *command, slui
 
 /* ---- the process ---- */
 
-/* What one pipe gave. More than fits is read, and counted. */
+/* The output of one pipe. Excess bytes are read, and only counted. */
 typedef struct pipe_text {
     int fd; /* -1: at its end */
     char *text;
@@ -131,7 +131,7 @@ static void close_pipes(const int fds[4])
     }
 }
 
-/* The child gets /dev/null, the pipes' write ends, default signals, and a group of its own. */
+/* Starts the child with /dev/null, the pipes' write ends, default signals, and its own group. */
 static int spawn_words(credential_process *own, char *const words[], const int fds[4])
 {
     posix_spawn_file_actions_t actions;
@@ -213,8 +213,8 @@ static sluice_status read_process(credential_process *own, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Waits for the child, which is killed unless it ends by itself soon. Returns its status; -1: it is
- * not known, since the program ignores SIGCHLD. */
+/* Waits for the child, and kills it unless it ends by itself soon. Returns its status; -1:
+ * unknown, because the program ignores SIGCHLD. */
 static int end_process(credential_process *own, bool kills)
 {
     const uint64_t deadline = sl_now_ns() + LIMIT_NS;
@@ -243,7 +243,7 @@ static int end_process(credential_process *own, bool kills)
     return ended == own->pid ? status : -1;
 }
 
-/* The first line of what the program wrote to stderr. */
+/* Copies the first line of the program's stderr. */
 static void first_line(const pipe_text *problem, char *line, size_t bytes)
 {
     const char *end = memchr(problem->text, '\n', problem->bytes);

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Metadata servers are on the same host, and answer at once or never. */
+/* Metadata servers are on the same host, and answer immediately or never. */
 #define METADATA_NS UINT64_C(1000000000)
 #define SERVER_NS   UINT64_C(10000000000)
 enum { TRIES = 3 };
@@ -88,7 +88,7 @@ static void free_request(sl_source_request *request)
 
 /* ---- STS ---- */
 
-/* Where STS is: a given server, or Amazon's of the region. False: it does not fit. */
+/* Finds the STS server: a given one, or Amazon's of the region. False: it does not fit. */
 static bool find_sts(const sl_web_identity *identity, char *url, size_t bytes)
 {
     const size_t given = strlen(identity->endpoint);
@@ -106,7 +106,7 @@ static bool find_sts(const sl_web_identity *identity, char *url, size_t bytes)
     return length >= 0 && (size_t)length < bytes;
 }
 
-/* The form of AssumeRoleWithWebIdentity. False: a part does not fit. */
+/* Writes the form of AssumeRoleWithWebIdentity. False: a part does not fit. */
 static bool write_form(const sl_web_identity *identity, const char *token, char *form, size_t bytes)
 {
     char role[3 * 2048];
@@ -125,7 +125,7 @@ static bool write_form(const sl_web_identity *identity, const char *token, char 
     return length >= 0 && (size_t)length < bytes;
 }
 
-/* Memory of one exchange of a token with STS. */
+/* The memory for exchanging one token with STS. */
 typedef struct sts_texts {
     char file[SL_SECRET_FILE_BYTES];
     char token[3 * SL_SECRET_FILE_BYTES];
@@ -186,7 +186,7 @@ sluice_status sl_credentials_from_web_identity(const sl_web_identity *identity,
 
 /* ---- the container's endpoint ---- */
 
-/* Tokens go in plain text to this host's own addresses only, as for AWS's own programs. */
+/* Allows tokens in plain text only to this host's own addresses, like AWS's own programs. */
 static bool may_ask_container(const char *address)
 {
     static const char *const hosts[] = {"127.0.0.1",     "localhost",      "[::1]",
@@ -206,7 +206,7 @@ static bool may_ask_container(const char *address)
     return is_own || url.scheme == SL_SCHEME_HTTPS;
 }
 
-/* Writes the Authorization header; `*header` stays "" where none is wanted. */
+/* Writes the Authorization header; `*header` stays "" if none is needed. */
 static sluice_status write_authorization(char *header, size_t bytes, sluice_error *error)
 {
     const char *file = sl_credentials_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
@@ -291,7 +291,7 @@ typedef struct instance {
     char server[512];
     char url[1280];
     char token_header[400];
-    bool is_given; /* the server is named by the environment: then it must answer */
+    bool is_given; /* the environment names the server, so it must answer */
     sl_source_request *request;
 } instance;
 

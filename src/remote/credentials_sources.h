@@ -17,7 +17,7 @@
 
 #define SL_SECRET_FILE_BYTES 65536U
 
-/* The chains. `credentials` is all zero at first, and stays so where nothing is found. */
+/* Query the chains. `credentials` is all zero at first, and stays so if nothing is found. */
 sluice_status sl_credentials_find_aws(const sl_remote_settings *settings,
                                       sl_credentials *credentials, sluice_error *error);
 sluice_status sl_credentials_find_gs(sl_credentials *credentials, sluice_error *error);
@@ -29,7 +29,7 @@ sluice_status sl_credentials_find_hf(sl_credentials *credentials, sluice_error *
  * INVALID (the command), IO (it fails, or takes longer than a minute), CORRUPT (its output). */
 sluice_status sl_credentials_from_process(const char *command, sl_credentials *credentials,
                                           sluice_error *error);
-/* A role, its session's name (NULL: any), the file of the token, and the STS endpoint (""): the
+/* A role, its session's name (NULL: any), the file of the token, and the STS endpoint ("": the
  * region's or the global one). */
 typedef struct sl_web_identity {
     const char *role, *session, *token_file;
@@ -67,9 +67,9 @@ bool sl_read_date(const char *text, int64_t *seconds);
 
 /* ---- helpers ---- */
 
-/* A variable of the environment; NULL: not set, or empty. */
+/* Returns a variable of the environment; NULL: not set, or empty. */
 const char *sl_credentials_variable(const char *name);
-/* True for "true" and "1". */
+/* Returns true for "true" and "1". */
 bool sl_credentials_variable_is_true(const char *name);
 /* Copies a value. False: it is empty, too long, or has a control character. */
 bool sl_credentials_copy(char *to, size_t bytes, const char *from);
@@ -90,11 +90,12 @@ typedef struct sl_source_request {
     int status; /* of HTTP; 0: no answer, and `reason` has why */
     size_t bytes;
     char reason[192];
-    char answer[65536 + 1]; /* with a NUL behind it; of a status of 300 and more: 1 KiB */
+    char answer[65536 + 1]; /* with a NUL at the end; for a status of 300 and more: 1 KiB */
 } sl_source_request;
-/* Errors: CANCELED, UNSUPPORTED, NOMEM; a refusal, and no answer, are results. */
+/* Runs the request. Errors: CANCELED, UNSUPPORTED, NOMEM; an HTTP error, or no answer, is a
+ * result. */
 sluice_status sl_source_request_run(sl_source_request *request, sluice_error *error);
-/* IO: the request had no good answer. */
+/* Sets the error of a request without a good answer: IO. */
 sluice_status sl_source_request_failed(const sl_source_request *request, sluice_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what sources of credentials say: variables, small files, JSON, XML and dates. */
+/* Parses the output of credential sources: variables, small files, JSON, XML and dates. */
 #include "credentials_sources.h"
 #include "error.h"
 #include "file.h"
@@ -87,7 +87,7 @@ sluice_status sl_credentials_read_file(const char *path, char *to, size_t bytes,
 
 /* ---- dates ---- */
 
-/* Reads two digits. False: there are none. */
+/* Reads two digits. False: not two digits. */
 static bool read_two_digits(const char **text, int most, int *number)
 {
     if (!isdigit((unsigned char)(*text)[0]) || !isdigit((unsigned char)(*text)[1])) {
@@ -98,7 +98,7 @@ static bool read_two_digits(const char **text, int most, int *number)
     return *number <= most;
 }
 
-/* Reads "+02:00", "-0130", "Z" or nothing. False: it is something else. */
+/* Reads "+02:00", "-0130", "Z" or nothing. False: anything else. */
 static bool read_offset(const char *text, int64_t *seconds)
 {
     const int sign = *text == '-' ? -1 : 1;
@@ -150,7 +150,7 @@ static sluice_status refuse_answer(const char *who, const char *what, sluice_err
                         what);
 }
 
-/* Takes a member that is a text. False: it is none, or does not fit. */
+/* Copies a string member. False: not a string, or it does not fit. */
 static bool take_credential_member(const json_t *object, const char *name, char *to, size_t bytes)
 {
     const char *text = json_string_value(json_object_get(object, name));
@@ -212,7 +212,7 @@ sluice_status sl_credentials_read(const char *text, size_t bytes, const char *wh
     return status;
 }
 
-/* Copies the text between <NAME> and </NAME>. False: there is none, or it does not fit. */
+/* Copies the text between <NAME> and </NAME>. False: not found, or it does not fit. */
 static bool take_credential_element(const char *text, const char *name, char *to, size_t bytes)
 {
     char open[40];

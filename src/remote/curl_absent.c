@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* curl_absent: the engine of a build without libcurl's headers: it refuses every request. */
+/* curl_absent: the engine of a build without libcurl's headers: every request fails with
+ * UNSUPPORTED. */
 #include "curl_library.h"
 #include "engine.h"
 #include "error.h"

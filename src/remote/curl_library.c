@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * curl_library: opens libcurl and libcrypto once a process, under pthread_once. After that all of
- * it is read-only.
- */
+/* curl_library: opens libcurl and libcrypto once a process, under pthread_once. After that,
+ * everything is read-only. */
 #include "curl_calls.h"
 
 #include "error.h"
@@ -17,7 +15,7 @@
 
 #define STAGE "remote"
 
-/* Since 7.80 a callback can refuse an address before a request is sent. */
+/* Since 7.80 a callback can reject an address before a request is sent. */
 #define CURL_NEEDS "libcurl 7.80 or newer (Debian and Ubuntu: apt install libcurl4)"
 
 typedef struct library_symbol {
@@ -46,7 +44,7 @@ static struct {
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
 static pthread_once_t crypto_once = PTHREAD_ONCE_INIT;
 
-/* NULL: all were found; else the name of one that was not. */
+/* Finds all functions. NULL: success; else the name of a missing one. */
 static const char *find_functions(void *library, const library_symbol *symbols, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -59,7 +57,7 @@ static const char *find_functions(void *library, const library_symbol *symbols, 
     return NULL;
 }
 
-/* libcurl-gnutls.so.4 has the same interface; its symbols differ in their versions only. */
+/* libcurl-gnutls.so.4 has the same interface; only its symbol versions differ. */
 static void *open_curl(void)
 {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
@@ -76,8 +74,9 @@ static void *open_curl(void)
     return NULL;
 }
 
-/* Whether the program has functions of these names itself, as one with an OpenSSL in it may. Then
- * libcurl calls those, and not its library's, whose TLS would be another one. */
+/* Returns whether the program itself has functions of these names, like a program that contains
+ * OpenSSL may. libcurl then calls those instead of its library's, which would be a different
+ * TLS. */
 static bool are_replaced(const library_symbol *symbols, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -91,7 +90,7 @@ static bool are_replaced(const library_symbol *symbols, size_t count)
     return false;
 }
 
-/* Where libcurl was linked with OpenSSL, dlsym finds that one's functions behind libcurl's. */
+/* If libcurl was linked with OpenSSL, dlsym finds the functions of that OpenSSL through libcurl. */
 static void find_tls(void *library, const curl_version_info_data *info)
 {
     sl_tls_calls *tls = &curl.calls.tls;

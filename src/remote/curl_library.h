@@ -22,7 +22,7 @@ typedef struct sl_curl_calls sl_curl_calls;
 
 sluice_status sl_curl_library(const sl_curl_calls **calls, sluice_error *error);
 
-/* Errors: UNSUPPORTED (no libcrypto). */
+/* Computes an HMAC-SHA256. Errors: UNSUPPORTED (no libcrypto). */
 sluice_status sl_hmac_sha256(const void *key, size_t key_bytes, const void *data, size_t bytes,
                              unsigned char mac[32], sluice_error *error);
 sluice_status sl_sha256(const void *data, size_t bytes, unsigned char hash[32],

@@ -2,8 +2,8 @@
 /*
  * engine: the process's engine and its threads.
  *
- * A child of fork() gets another one: the parent's is told apart by the count of forks it was made
- * at, and is never touched, since a thread that does not exist in the child may hold its locks.
+ * A child of fork() gets a new engine. The parent's is recognized by its fork count, and is never
+ * used, because a thread that does not exist in the child may hold its locks.
  */
 #include "engine.h"
 
@@ -28,7 +28,7 @@ enum { THREADS_MOST = 8 };
 typedef struct sl_engine {
     uint64_t forks; /* sl_fork_count of its process */
     pthread_mutex_t mutex;
-    sl_engine_thread *threads[THREADS_MOST]; /* under mutex; those there are never change */
+    sl_engine_thread *threads[THREADS_MOST]; /* under mutex; existing ones never change */
     _Atomic uint32_t count;                  /* release after a thread's pointer is stored */
     _Atomic bool ends;                       /* the process exits; relaxed: a hint */
 } sl_engine;
@@ -38,8 +38,8 @@ static _Atomic(sl_engine *) the_engine;
 static _Atomic uint32_t least_threads, most_threads; /* relaxed: set by tests at the beginning */
 static _Atomic uint64_t idle_most_ns = UINT64_C(60000000000);
 
-/* OpenSSL frees what it has in a handler of exit that it registers with its first use. This one is
- * registered after that, and so runs before. */
+/* OpenSSL frees its memory in an exit handler that it registers at its first use. This handler
+ * is registered after it, and so runs before it. */
 static void end_threads(void)
 {
     sl_engine *engine = atomic_load_explicit(&the_engine, memory_order_acquire);
@@ -47,14 +47,14 @@ static void end_threads(void)
         return;
     }
     atomic_store_explicit(&engine->ends, true, memory_order_relaxed);
-    /* Acquires the pointers of so many threads; the store in engine_add_thread releases them. */
+    /* Acquires the pointers of this many threads; the store in engine_add_thread releases them. */
     const uint32_t count = atomic_load_explicit(&engine->count, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++) {
         sl_engine_thread_end(engine->threads[i], EXIT_WAIT_NS);
     }
 }
 
-/* With libcurl loaded, which may use OpenSSL; requests are signed with a libcrypto of our own. */
+/* Loads libcurl, which may use OpenSSL; requests are signed with our own libcrypto. */
 static void register_end(void)
 {
     unsigned char hash[32];
@@ -62,7 +62,7 @@ static void register_end(void)
     (void)atexit(end_threads);
 }
 
-/* The engine of this process, made with its first use. NULL: no memory. */
+/* Returns the engine of this process, created at its first use. NULL: no memory. */
 static sl_engine *engine_get(void)
 {
     const uint64_t forks = sl_fork_count();
@@ -84,7 +84,7 @@ static sl_engine *engine_get(void)
                                                  memory_order_acquire)) {
         sl_mutex_destroy(&made->mutex);
         sl_free(made);
-        return engine; /* another thread's of this process */
+        return engine; /* another thread of this process created it */
     }
     return made;
 }
@@ -131,7 +131,7 @@ static bool is_busy(const sl_engine_thread *thread)
     return atomic_load_explicit(&thread->busy, memory_order_relaxed);
 }
 
-/* The thread with the fewest exchanges. Another one is started when all are busy. */
+/* Chooses the thread with the fewest exchanges. Starts another one if all are busy. */
 static sluice_status engine_thread_for(sl_engine_thread **chosen, sluice_error *error)
 {
     sl_engine *engine = engine_get();
@@ -145,7 +145,7 @@ static sluice_status engine_thread_for(sl_engine_thread **chosen, sluice_error *
     /* Relaxed: tests set it at the beginning. */
     const uint32_t least =
         sl_max_u32(1, atomic_load_explicit(&least_threads, memory_order_relaxed));
-    /* Acquires the pointers of so many threads, here and below: see engine_add_thread. */
+    /* Acquires the pointers of this many threads, here and below: see engine_add_thread. */
     uint32_t count = atomic_load_explicit(&engine->count, memory_order_acquire);
     bool all_busy = true;
     for (uint32_t i = 0; i < count; i++) {
@@ -159,13 +159,13 @@ static sluice_status engine_thread_for(sl_engine_thread **chosen, sluice_error *
         const uint32_t before = count;
         count = atomic_load_explicit(&engine->count, memory_order_acquire);
         if (status != SLUICE_OK || count == before) {
-            break; /* those that there are do */
+            break; /* the existing threads are enough */
         }
         all_busy = false;
     }
     *chosen = engine->threads[0];
     for (uint32_t i = 1; i < count; i++) {
-        /* Relaxed: a choice that costs little when it is wrong. */
+        /* Relaxed: a wrong choice costs little. */
         if (atomic_load_explicit(&engine->threads[i]->load, memory_order_relaxed) <
             atomic_load_explicit(&(*chosen)->load, memory_order_relaxed)) {
             *chosen = engine->threads[i];

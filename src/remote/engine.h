@@ -112,15 +112,15 @@ typedef struct sl_engine_timer {
 } sl_engine_timer;
 /* Sets a timer that is not set. Errors: as sl_engine_start. */
 sluice_status sl_engine_after(sl_engine_timer *timer, uint64_t after_ns, sluice_error *error);
-/* True: it will not tick. False: it has, or is ticking right now. */
+/* Cancels a timer. True: it will not tick. False: it has ticked, or is ticking right now. */
 bool sl_engine_forget(sl_engine_timer *timer);
 
-/* Engine threads of this process now, and the most that there may be (tests set it, before the
- * first start of a process; 0: as many as there are processors, at most 8). */
+/* Returns the number of engine threads of this process, and its maximum (tests set it, before
+ * the first start of a process; 0: as many as there are CPUs, at most 8). */
 uint32_t sl_engine_threads(void);
 void sl_engine_set_threads(uint32_t least, uint32_t most);
-/* How long a thread without requests keeps its connections (tests set it, before the first start of
- * a process; 60 s at first). */
+/* Sets how long a thread without requests keeps its connections (tests call it, before the first
+ * start of a process; 60 s by default). */
 void sl_engine_set_idle(uint64_t idle_ns);
 uint64_t sl_engine_idle_ns(void);
 

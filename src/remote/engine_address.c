@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_address: tells public addresses from those that a redirect must not lead to. */
+/* engine_address: distinguishes public addresses from those that a redirect must not lead to. */
 #include "engine_thread.h"
 
 #include <arpa/inet.h>
@@ -87,7 +87,7 @@ bool sl_address_url_is_local(const char *url)
         (length >= suffix && strcasecmp(host + length - suffix, ".localhost") == 0)) {
         return true;
     }
-    /* 127.1, 0x7f.1 and 2130706433 are addresses, too: inet_aton reads what resolvers do */
+    /* 127.1, 0x7f.1 and 2130706433 are addresses, too: inet_aton parses them like resolvers do */
     struct in_addr four;
     if (inet_aton(host, &four) != 0) {
         return address4_is_local(ntohl(four.s_addr));

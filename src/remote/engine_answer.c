@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_answer: reads the head of an answer, and puts its body where it belongs. */
+/* engine_answer: parses the head of an answer, and stores its body. */
 #include "clock.h"
 #include "engine_thread.h"
 #include "memory.h"
@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* A server's sentence is read to its end, so that the connection can be used again. */
+/* An error body is read to its end, up to this size, so that the connection can be reused. */
 #define DISCARDED_MOST (UINT64_C(1) << 20)
 
 void sl_answer_clear(sl_exchange *exchange)
@@ -51,7 +51,8 @@ typedef struct header_value {
     size_t length;
 } header_value;
 
-/* A value that does not fit is none: a part of an ETag would be another ETag. */
+/* Copies a value; one that does not fit is dropped, because a part of an ETag would be another
+ * ETag. */
 static void header_copy(char *to, size_t bytes, header_value value)
 {
     if (value.length < bytes && memchr(value.text, '\0', value.length) == NULL) {
@@ -60,7 +61,7 @@ static void header_copy(char *to, size_t bytes, header_value value)
     }
 }
 
-/* Digits at the front of `*value`, which moves behind them. */
+/* Reads the digits at the beginning of `*value`, and advances it. */
 static bool header_number(header_value *value, uint64_t *number)
 {
     size_t at = 0;
@@ -93,7 +94,7 @@ static bool header_is(header_value name, const char *text)
     return name.length == strlen(text) && strncasecmp(name.text, text, name.length) == 0;
 }
 
-/* "bytes 0-99/1000", "bytes 0-99/" and a star, "bytes ", a star and "/1000". */
+/* Parses "bytes 0-99/1000", "bytes 0-99/" and a star, "bytes ", a star and "/1000". */
 static void read_content_range(sl_exchange *exchange, header_value value)
 {
     uint64_t first = 0;
@@ -126,8 +127,8 @@ static uint32_t two_digits(const char *text)
     return tens < 10 && ones < 10 ? tens * 10 + ones : 99;
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT", as all servers write dates. False: it is written otherwise.
- * libcurl reads other dates, at the cost of a tenth of a small request. */
+/* Parses "Sun, 06 Nov 1994 08:49:37 GMT", the form that all servers write. False: another form.
+ * libcurl parses others, at the cost of a tenth of a small request. */
 static bool read_fixed_date(const char *text, size_t length, int64_t *seconds)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -166,7 +167,7 @@ static int64_t header_date(const sl_transfer *transfer, header_value value)
     return time > 0 ? (int64_t)time : 0;
 }
 
-/* <URL>; rel="next" among others. */
+/* Finds <URL>; rel="next" among other links. */
 static void read_link(sl_exchange *exchange, header_value value)
 {
     char text[2048] = "";
@@ -248,7 +249,7 @@ static void read_header(sl_transfer *transfer, header_value name, header_value v
     }
 }
 
-/* A new status line: what a provisional answer (1xx) said is forgotten. */
+/* Reads a status line, and forgets the headers of a provisional answer (1xx) before it. */
 static void read_status_line(sl_transfer *transfer, const char *data, size_t bytes)
 {
     sl_exchange *e = transfer->exchange;

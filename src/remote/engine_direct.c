@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_direct: opens, uses, keeps and closes connections for reads of ranges. */
+/* engine_direct: opens, uses, keeps and closes connections for range reads. */
 #include "engine_direct.h"
 
 #include "clock.h"
@@ -13,11 +13,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Servers close connections that nobody uses; libcurl uses none that rested longer, either. */
+/* Servers close unused connections; libcurl does not reuse one that was idle longer, either. */
 #define RESTS_MOST_NS (UINT64_C(60) * 1000000000)
-/* Larger ones are received in one call, at the price of moving what is left behind each record. */
+/* Larger records are received in one call, at the cost of moving the rest after each record. */
 #define TLS_BUFFER_BYTES ((size_t)32 << 10)
-/* Request lines and headers that are always sent. */
+/* Bytes of the request line and headers that are always sent. */
 #define REQUEST_MORE 320U
 
 /* ---- URLs ---- */
@@ -40,8 +40,9 @@ static bool is_plain_text(const char *text, size_t bytes)
     return true;
 }
 
-/* False for URLs that are left to libcurl: with names and passwords, other alphabets, characters
- * that should be escaped, or a host with escapes or an interface, which its header lacks. */
+/* Splits a URL. False for URLs that are left to libcurl: with names and passwords, other
+ * alphabets, unescaped characters, or a host with escapes or an interface, which its header
+ * lacks. */
 static bool url_split(const char *url, url_parts *parts)
 {
     parts->https = strncasecmp(url, "https://", 8) == 0;
@@ -60,7 +61,7 @@ static bool url_split(const char *url, url_parts *parts)
            is_plain_text(parts->target, parts->target_bytes);
 }
 
-/* "host" of "host:80" of http, and of "host:443" of https. */
+/* Returns the length of "host" in "host:80" of http, and in "host:443" of https. */
 static size_t host_header_bytes(const url_parts *parts)
 {
     const char *port = parts->https ? ":443" : ":80";
@@ -71,7 +72,8 @@ static size_t host_header_bytes(const url_parts *parts)
                : parts->host_bytes;
 }
 
-/* libcurl does not send a header without a value, and joins lines; both is its own. */
+/* Rejects headers that libcurl handles its own way: it omits a header without a value, and joins
+ * lines. */
 static bool headers_fit(const sl_exchange *exchange)
 {
     for (uint32_t i = 0; i < exchange->header_count; i++) {
@@ -146,7 +148,7 @@ bool sl_direct_rest(sl_transfer *transfer)
     return true;
 }
 
-/* Whether the origin is that of the exchange. */
+/* Returns whether the origin is the exchange's. */
 static bool is_origin(const char *origin, const sl_exchange *exchange, const url_parts *parts)
 {
     const size_t bytes = parts->scheme_bytes + parts->host_bytes;
@@ -171,8 +173,8 @@ static char *make_origin(const sl_exchange *exchange, const url_parts *parts)
     return origin;
 }
 
-/* Whether the server has said nothing since its last answer. More bytes would be taken for the
- * answer to the next request; those that OpenSSL holds wake nobody. */
+/* Returns whether the server has sent nothing since its last answer. More bytes would be taken
+ * for the next answer, and bytes that OpenSSL has buffered do not wake the thread. */
 static bool is_quiet(sl_direct *direct)
 {
     char byte;
@@ -202,7 +204,7 @@ sl_transfer *sl_direct_take(sl_engine_thread *thread, const sl_exchange *exchang
 
 /* ---- opening and closing ---- */
 
-/* libcurl has made a context for the connection's TLS, and nothing of it was used. */
+/* Notes the context that libcurl made for the connection's TLS; nothing of it was used yet. */
 static CURLcode set_ssl_context(CURL *easy, void *context, void *argument)
 {
     (void)easy;
@@ -289,8 +291,8 @@ static bool note_fd(sl_engine_thread *thread, sl_direct *direct, int fd)
     return true;
 }
 
-/* The TLS of the connection works without libcurl from here on. A session that the server offers
- * now is not for libcurl, whose callback needs to be inside of it. */
+/* Detaches the connection's TLS from libcurl. A session ticket that the server sends now is not
+ * passed to libcurl, whose callback only works inside it. */
 static bool take_tls(const sl_curl_calls *calls, sl_direct *direct, int fd)
 {
     const sl_tls_calls *tls = &calls->tls;
@@ -316,7 +318,7 @@ void sl_direct_connected(sl_transfer *transfer, CURLcode code)
     const bool https = strncasecmp(direct->origin, "https:", 6) == 0;
     if (c->easy_getinfo(transfer->easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd < 0 ||
         (https && !take_tls(c, direct, fd))) {
-        /* not the TLS that was expected: libcurl makes these requests from here on */
+        /* not the expected TLS: libcurl makes these requests from now on */
         *(https ? &thread->direct_tls : &thread->direct_http) = false;
         sl_transfer_again(transfer);
         return;
@@ -371,7 +373,7 @@ static bool write_range_request(sl_direct *direct, const sl_exchange *e)
     return true;
 }
 
-/* As sl_direct_read. */
+/* Same as sl_direct_read. */
 static ssize_t direct_write(sl_direct *direct)
 {
     const sl_tls_calls *tls = &direct->transfer->thread->calls->tls;

@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-/* Of a head at a time: what is received behind it has to be copied. */
+/* Read size of a head: bytes of the body received with it have to be copied. */
 #define HEAD_BYTES ((size_t)4 << 10)
 
 ssize_t sl_direct_read(sl_direct *direct, void *to, size_t bytes)
@@ -46,11 +46,11 @@ ssize_t sl_direct_read(sl_direct *direct, void *to, size_t bytes)
     }
 }
 
-/* What became of a step. */
+/* The result of a step. */
 typedef enum step {
-    STEP_ON,    /* the next one */
-    STEP_WAITS, /* for the socket */
-    STEP_ENDS   /* `code` says how */
+    STEP_ON,    /* continue with the next */
+    STEP_WAITS, /* wait for the socket */
+    STEP_ENDS   /* the transfer ends with `code` */
 } step;
 
 /* Receives at most `bytes` more input. At the connection's end `*eof` is set. */
@@ -78,7 +78,7 @@ static step receive_input(sl_direct *direct, size_t bytes, bool *eof, CURLcode *
 
 /* ---- lines ---- */
 
-/* The next line of the input, with its end; 0: it is not complete. */
+/* Returns the length of the next line of the input, with its end; 0: not complete. */
 static size_t line_bytes(const sl_direct *direct)
 {
     const char *from = direct->input + direct->at;
@@ -125,7 +125,7 @@ static bool line_is(const char *line, size_t bytes, const char *name, const char
     return true;
 }
 
-/* Digits with spaces around them, to the line's end. False: it is something else. */
+/* Parses digits with spaces around them, to the line's end. False: anything else. */
 static bool read_framing_number(const char *text, const char *end, uint32_t base, uint64_t *number)
 {
     bool any = false;
@@ -152,7 +152,7 @@ static bool read_framing_number(const char *text, const char *end, uint32_t base
     return any && text == end;
 }
 
-/* Whether the text, which ends at `end`, has the word, in any case. */
+/* Returns whether the text, which ends at `end`, contains the word, in any case. */
 static bool line_has_word(const char *text, const char *end, const char *word)
 {
     const size_t length = strlen(word);
@@ -164,7 +164,7 @@ static bool line_has_word(const char *text, const char *end, const char *word)
     return false;
 }
 
-/* Whether the text is the word, in any case, with spaces around it. */
+/* Returns whether the text is the word, in any case, with spaces around it. */
 static bool line_is_word(const char *text, const char *end, const char *word)
 {
     const size_t length = strlen(word);
@@ -177,8 +177,8 @@ static bool line_is_word(const char *text, const char *end, const char *word)
     return (size_t)(end - text) == length && strncasecmp(text, word, length) == 0;
 }
 
-/* A header that all programs read alike. False: it is none, or goes on with the body's framing in a
- * second line. A connection is not kept where only some programs see a header. */
+/* Parses a header that all programs read alike. False: not a header, or it continues the body's
+ * framing on a second line. If only some programs see a header, the connection is not kept. */
 static bool read_header_line(sl_direct *direct, const char *line, size_t bytes)
 {
     const size_t end = bytes - (bytes > 1 && line[bytes - 2] == '\r' ? 2 : 1);
@@ -196,7 +196,7 @@ static bool read_header_line(sl_direct *direct, const char *line, size_t bytes)
     return true;
 }
 
-/* How the body is framed. False: by that, two programs may read different bodies. */
+/* Parses how the body is framed. False: two programs may read different bodies from it. */
 static bool read_framing(sl_direct *direct, const char *line, size_t bytes)
 {
     const char *end = line + bytes;
@@ -294,7 +294,7 @@ static step body_broke_off(sl_direct *direct, CURLcode *code)
     return STEP_ENDS;
 }
 
-/* Receives a part of a good answer's body where it belongs. */
+/* Receives a part of a good answer's body into the caller's buffer. */
 static step receive_body(sl_direct *direct, CURLcode *code)
 {
     sl_transfer *transfer = direct->transfer;
@@ -315,7 +315,7 @@ static step receive_body(sl_direct *direct, CURLcode *code)
     return got < 0 ? STEP_WAITS : STEP_ON;
 }
 
-/* Hands `left` bytes at most of the input to the exchange. */
+/* Passes at most `left` bytes of the input to the exchange. */
 static step use_input(sl_direct *direct, CURLcode *code)
 {
     const size_t bytes = (size_t)sl_min_u64(direct->end - direct->at, direct->left);
@@ -365,7 +365,7 @@ static step step_uncounted(sl_direct *direct, CURLcode *code)
     return done;
 }
 
-/* A line of the chunks: a size, the end of a chunk, or a header behind the last. */
+/* Handles a line between chunks: a size, the end of a chunk, or a trailer after the last. */
 static step step_chunk_line(sl_direct *direct, CURLcode *code)
 {
     const char *line = direct->input + direct->at;
@@ -388,7 +388,7 @@ static step step_chunk_line(sl_direct *direct, CURLcode *code)
     case SL_DIRECT_CHUNK_END:
         direct->phase = SL_DIRECT_CHUNK_SIZE;
         return is_empty_line(line, bytes) ? STEP_ON : STEP_ENDS;
-    default: /* a trailer: nothing in it counts, but it must end */
+    default: /* a trailer: ignored, but it must end */
         if (is_empty_line(line, bytes)) {
             direct->phase = SL_DIRECT_DONE;
             return STEP_ON;

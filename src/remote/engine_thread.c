@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * engine_thread: the loop of an engine thread: it waits with epoll, lets libcurl work on the
- * sockets that are ready, and calls done and tick without its mutex.
- */
+/* engine_thread: the loop of an engine thread: waits with epoll, lets libcurl process the ready
+ * sockets, and calls done and tick without its mutex. */
 #include "engine_direct.h"
 
 #include "clock.h"
@@ -126,7 +124,7 @@ static uint64_t transfer_ends_ns(const sl_transfer *transfer)
     return sl_min_u64(transfer_stalls_ns(transfer), limit_ns);
 }
 
-/* `fresh`: not on a connection that another exchange used. */
+/* `fresh`: not on a connection that another exchange has used. */
 static void exchange_begin(sl_engine_thread *thread, sl_exchange *exchange, bool fresh)
 {
     sl_transfer *transfer = sl_transfer_begin(thread, exchange, fresh);
@@ -179,7 +177,8 @@ static void finish_ready(sl_engine_thread *thread)
     }
 }
 
-/* Ends those that got no byte for too long. A timer for each would be set with each byte. */
+/* Ends transfers that received no byte for too long. A timer per transfer would be set again
+ * with each byte. */
 static void finish_stalled(sl_engine_thread *thread, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
@@ -222,7 +221,7 @@ static void take_new(sl_engine_thread *thread)
     }
 }
 
-/* Takes an exchange out of the queue, if it is in it. */
+/* Removes an exchange from the queue, if it is in it. */
 static bool unqueue_locked(sl_engine_thread *thread, const sl_exchange *exchange)
 {
     sl_exchange *before = NULL;
@@ -303,7 +302,7 @@ static void tick_due(sl_engine_thread *thread, uint64_t now)
 void sl_engine_thread_add_timer(sl_engine_thread *thread, sl_engine_timer *timer)
 {
     sl_lock(&thread->mutex);
-    /* delays are alike: a new one is nearly always the last */
+    /* delays are similar: a new timer is nearly always the last */
     sl_engine_timer *before = thread->timers_tail;
     while (before != NULL && before->at_ns > timer->at_ns) {
         before = before->before;
@@ -389,8 +388,8 @@ static CURLM *multi_open(sl_engine_thread *thread)
     return multi;
 }
 
-/* libcurl closes old connections when it looks for one to use. If nothing is asked for, only a new
- * multi handle gets rid of them. */
+/* libcurl closes old connections when it looks for one to use. Without requests, only a new
+ * multi handle closes them. */
 static void close_idle(sl_engine_thread *thread, uint64_t now)
 {
     if (now < thread->idle_until_ns) {
@@ -417,7 +416,7 @@ void sl_engine_thread_wake_locked(sl_engine_thread *thread)
     }
 }
 
-/* Whether the thread computed for most of the last second; then another one may help. */
+/* Measures whether the thread computed for most of the last second; then another one may help. */
 static void measure_busy(sl_engine_thread *thread, uint64_t now)
 {
     if (now - thread->window_ns < WINDOW_NS) {
@@ -432,7 +431,8 @@ static void measure_busy(sl_engine_thread *thread, uint64_t now)
     thread->window_cpu_ns = cpu_ns;
 }
 
-/* -1: for as long as nothing happens. Whoever changes what is looked at here wakes the thread. */
+/* Returns the time to the next event; -1: none. A thread that changes the values used here wakes
+ * this one. */
 static int thread_timeout_ms(sl_engine_thread *thread, uint64_t now)
 {
     uint64_t until = sl_min_u64(thread->curl_timer_ns, thread->look_ns);
@@ -460,15 +460,15 @@ static bool thread_ends(sl_engine_thread *thread)
     return ends;
 }
 
-/* libcurl frees its buffer of 64 KiB after each transfer. glibc's malloc gives the pages at the end
- * of a thread's heap back to the system, and the next transfer has them cleared again, at a sixth
- * of the CPU time of a read of 128 KiB. Once a large block was freed, malloc keeps up to twice as
- * much (mallopt would fix the limit for all of the program, whatever it does). */
+/* libcurl frees its buffer of 64 KiB after each transfer. glibc's malloc returns the pages at
+ * the end of a thread's heap to the system, and they are cleared again for the next transfer,
+ * which takes a sixth of the CPU time of a read of 128 KiB. Once a large block was freed, malloc
+ * keeps up to twice as much (mallopt would fix the limit for the whole program). */
 static void keep_freed_memory(void)
 {
     char *block = sl_malloc(KEPT_BLOCK_BYTES);
     if (block != NULL) {
-        *(volatile char *)block = 0; /* a pair of calls without a use might be left out */
+        *(volatile char *)block = 0; /* the compiler might remove an unused pair of calls */
         sl_free(block);
     }
 }
@@ -526,7 +526,8 @@ static void engine_thread_run(void *argument)
     thread->has_ended = true;
     sl_cond_signal(&thread->stopped);
     sl_unlock(&thread->mutex);
-    /* The process exits. What OpenSSL does at a thread's end would meet what it does at exit. */
+    /* The process exits. OpenSSL's cleanup at a thread's end would clash with its cleanup at
+     * exit. */
     for (;;) {
         (void)pause();
     }

@@ -33,11 +33,11 @@ typedef struct sl_transfer {
     struct sl_transfer *next, *before; /* of the active ones, or (next) of the spare ones */
     CURL *easy;
     struct sl_direct *direct; /* the connection of this transfer alone; NULL: libcurl's */
-    /* Two more: Content-Type and Expect, which libcurl would add. */
+    /* Two more, for Content-Type and Expect, which libcurl would add. */
     struct curl_slist headers[SL_EXCHANGE_HEADERS + 2], connect_to;
     char connect_text[300];
     char range[48];
-    uint64_t begun_ns, byte_ns; /* when it began; when its last byte came */
+    uint64_t begun_ns, byte_ns; /* when it began; when its last byte arrived */
     uint32_t header_bytes;
     int refused; /* -errno that a callback ended it with; 0: none */
     uint64_t discarded;
@@ -49,11 +49,11 @@ typedef struct sl_engine_thread {
     CURLM *multi;
     sl_thread thread;
     int epoll_fd, event_fd;
-    char ca_file[1024]; /* that its handles trust; "": the system's */
+    char ca_file[1024]; /* certificates that its handles trust; "": the system's */
     CURLSH *share;      /* TLS sessions */
     sl_transfer *active, *spare;
     uint32_t spares;
-    /* engine_direct.c's: connections that rest, and those of all by their descriptors */
+    /* of engine_direct.c: resting connections, and all connections by their descriptors */
     struct sl_direct *resting_first, *resting_last;
     uint32_t resting, resting_most;
     struct sl_direct **directs;
@@ -71,22 +71,22 @@ typedef struct sl_engine_thread {
     sl_exchange *queue_head, *queue_tail;
     sl_exchange *canceled;
     sl_engine_timer *timers_head, *timers_tail; /* by at_ns */
-    bool sleeps;                                /* it waits for events: a change has to wake it */
+    bool sleeps;                                /* it waits for events: changes must wake it */
     bool ends, has_ended;
 
     _Atomic uint32_t load; /* exchanges it has; relaxed: only compared */
-    _Atomic bool busy;     /* for most of the last second; relaxed: a hint */
+    _Atomic bool busy;     /* busy for most of the last second; relaxed: a hint */
 } sl_engine_thread;
 
-/* Errors: NOMEM, IO (descriptors). Starts the thread. */
+/* Starts a thread. Errors: NOMEM, IO (descriptors). */
 sluice_status sl_engine_thread_open(sl_engine_thread **opened, const sl_curl_calls *calls,
                                     sluice_error *error);
 void sl_engine_thread_add(sl_engine_thread *thread, sl_exchange *exchange);
 void sl_engine_thread_cancel(sl_engine_thread *thread, sl_exchange *exchange);
 void sl_engine_thread_add_timer(sl_engine_thread *thread, sl_engine_timer *timer);
-/* False: it is not set any more. */
+/* Removes a timer. False: it is not set any more. */
 bool sl_engine_thread_remove_timer(sl_engine_thread *thread, sl_engine_timer *timer);
-/* Wakes the thread where it sleeps. Under its mutex. */
+/* Wakes the thread if it sleeps. Under its mutex. */
 void sl_engine_thread_wake_locked(sl_engine_thread *thread);
 /* For the process's exit: stops the thread within `wait_ns`, for good; its exchanges never call
  * done. */
@@ -94,19 +94,19 @@ void sl_engine_thread_end(sl_engine_thread *thread, uint64_t wait_ns);
 
 /* ---- engine_transfer.c, on the thread ---- */
 
-/* A transfer for the exchange, ready for curl_multi_add_handle, or for sl_direct_begin if it has a
- * connection; not with `fresh`. NULL: exchange->failed and ->reason are set. */
+/* Returns a transfer for the exchange, ready for curl_multi_add_handle, or for sl_direct_begin
+ * if it has a connection; not with `fresh`. NULL: exchange->failed and ->reason are set. */
 sl_transfer *sl_transfer_begin(sl_engine_thread *thread, sl_exchange *exchange, bool fresh);
 void sl_transfer_free(sl_transfer *transfer);
-/* Fills in the answer; the transfer, or its connection, is a spare one then. */
+/* Fills in the answer; the transfer, or its connection, is spare afterwards. */
 void sl_transfer_end(sl_transfer *transfer, CURLcode code);
-/* Whether libcurl takes a proxy from the environment for the URL, no_proxy aside. */
+/* Returns whether libcurl takes a proxy from the environment for the URL, no_proxy aside. */
 bool sl_transfer_has_proxy(const char *url);
 
 /* ---- engine_thread.c, on the thread ---- */
 
-/* Ends the transfer and its exchange, whose done is called. `failed`: -errno that we end it with,
- * and `reason`; 0: libcurl's code counts. */
+/* Ends the transfer and its exchange, whose done is called. `failed`: our own -errno, with
+ * `reason`; 0: use libcurl's code. */
 void sl_transfer_finish(sl_transfer *transfer, CURLcode code, int failed, const char *reason);
 /* Ends the transfer, and begins its exchange again on a new connection. */
 void sl_transfer_again(sl_transfer *transfer);
@@ -126,7 +126,7 @@ void sl_answer_clear(sl_exchange *exchange);
 /* True if the address (its text, of IPv4 or IPv6) is one of this machine, of a private network, or
  * otherwise not of a public server. */
 bool sl_address_is_local(const char *address);
-/* The same of the host of a URL, where it is an address, or "localhost". */
+/* Returns the same for the host of a URL, if it is an address or "localhost". */
 bool sl_address_url_is_local(const char *url);
 
 #endif

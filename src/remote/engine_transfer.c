@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_transfer: an exchange as libcurl's easy handle, and libcurl's results as an errno. */
+/* engine_transfer: turns an exchange into libcurl's easy handle, and libcurl's results into an
+ * errno. */
 #include "clock.h"
 #include "engine_direct.h"
 #include "memory.h"
@@ -16,9 +17,9 @@
 
 #define CONNECT_MS 10000L
 
-/* By the CPU time of reads from nginx on loopback. 64 KiB stay in the processor's cache, and malloc
- * does not map them anew for each transfer, as it does 128 KiB; above 4 MiB system calls cost more.
- */
+/* Chosen by the CPU time of reads from nginx on loopback. 64 KiB stay in the CPU's cache, and
+ * malloc does not map them again for each transfer, as it does 128 KiB; above 4 MiB, system
+ * calls cost more. */
 #define BUFFER_SMALL       (64L << 10)
 #define BUFFER_LARGE       (512L << 10)
 #define BUFFER_LARGE_BYTES ((size_t)4 << 20)
@@ -75,7 +76,7 @@ static curl_socket_t open_socket(void *argument, curlsocktype purpose, struct cu
     return fd;
 }
 
-/* The connection, new or not, is ready, and nothing was sent. */
+/* Runs when the connection, new or not, is ready, before anything is sent. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the type is libcurl's */
 static int before_request(void *argument, char *primary_ip, char *local_ip, int primary_port,
                           int local_port)
@@ -85,7 +86,7 @@ static int before_request(void *argument, char *primary_ip, char *local_ip, int 
     (void)local_port;
     sl_transfer *transfer = argument;
     transfer->exchange->sent_at_ns = transfer->byte_ns = sl_now_ns();
-    /* of a proxy, nothing is known of the server's */
+    /* with a proxy, the server's address is unknown */
     transfer->exchange->from_local =
         !sl_transfer_has_proxy(transfer->exchange->url) && sl_address_is_local(primary_ip);
     if (refuses_address(transfer, primary_ip)) {
@@ -100,9 +101,9 @@ static int before_request(void *argument, char *primary_ip, char *local_ip, int 
 
 /* ---- beginning ---- */
 
-/* libcurl keeps what it has read of certificates for the next connections only where they are of a
- * file alone. It would read the system's 200 KB for each, at 29 ms with OpenSSL 3.0. The folder
- * beside the system's file has the same ones. */
+/* libcurl caches the certificates it has read only if they come from a single file. Otherwise it
+ * reads the system's 200 KB for each connection, at 29 ms with OpenSSL 3.0. The folder beside
+ * the system's file has the same ones. */
 static void trust_file_only(const sl_curl_calls *c, CURL *easy, const char *ca_file)
 {
     const char *file = NULL;
@@ -144,7 +145,8 @@ static bool transfer_set_once(sl_transfer *transfer)
            c->easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request) == CURLE_OK;
 }
 
-/* Handles that are kept trust what was to be trusted when they were made. */
+/* Reads the settings again: kept handles trust the certificates that were set when they were
+ * made. */
 static bool take_settings(sl_engine_thread *thread)
 {
     const sl_remote_settings *settings = NULL;
@@ -226,7 +228,7 @@ void sl_transfer_free(sl_transfer *transfer)
 static void transfer_add_header(sl_transfer *transfer, uint32_t number, const char *text)
 {
     transfer->headers[number].next = NULL;
-    memcpy(&transfer->headers[number].data, &text, sizeof(text)); /* which libcurl only reads */
+    memcpy(&transfer->headers[number].data, &text, sizeof(text)); /* libcurl only reads it */
     if (number > 0) {
         transfer->headers[number - 1].next = &transfer->headers[number];
     }
@@ -262,8 +264,8 @@ static CURLcode transfer_set_method(sl_transfer *transfer)
     return code;
 }
 
-/* A cache node is asked without a proxy; a redirect's host always by it, where there is one: then
- * the proxy decides what is reached. */
+/* Cache nodes are reached without a proxy. A redirect's host is always reached by the proxy, if
+ * there is one: then the proxy decides which hosts are allowed. */
 static CURLcode transfer_set_address(sl_transfer *transfer)
 {
     const sl_curl_calls *c = transfer->thread->calls;
@@ -404,8 +406,8 @@ static int transfer_errno(const sl_transfer *transfer, CURLcode code)
     }
 }
 
-/* libcurl's own words name hosts and ports; those of other results might name a proxy's password.
- */
+/* libcurl's own texts name hosts and ports; those of other results might name a proxy's
+ * password. */
 static void transfer_reason(const sl_transfer *transfer, CURLcode code)
 {
     sl_exchange *e = transfer->exchange;
@@ -439,7 +441,7 @@ void sl_transfer_end(sl_transfer *transfer, CURLcode code)
     enum { SPARE_MOST = 64 };
     sl_engine_thread *thread = transfer->thread;
     sl_exchange *e = transfer->exchange;
-    /* too long an error page, of which the beginning is known */
+    /* the error page is too long, but its beginning is known */
     const bool cut = code == CURLE_WRITE_ERROR && transfer->refused == 0 && e->status >= 300;
     e->failed = cut ? 0 : transfer_errno(transfer, code);
     if (e->failed != 0 && e->reason[0] == '\0') {

@@ -78,7 +78,7 @@ void sl_entries_sort(sl_entries *entries)
     entries->count = kept;
 }
 
-/* As strcmp of the entry's name and `name`. */
+/* Compares like strcmp the entry's name with `name`. */
 static int compare_name(const sl_entries *entries, const sl_named_entry *entry, sl_bytes name)
 {
     const char *own = sl_entries_name(entries, entry);

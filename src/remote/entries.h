@@ -30,7 +30,7 @@ typedef struct sl_entries {
     bool has_dots; /* a name is "", "." or "..": no path can name it */
 } sl_entries;
 
-/* A new entry. `name` need not end with a NUL. */
+/* The facts of a new entry. `name` need not end with a NUL. */
 typedef struct sl_entry_facts {
     sl_bytes name;
     sl_entry_kind kind;
@@ -39,7 +39,7 @@ typedef struct sl_entry_facts {
     const char *etag;
 } sl_entry_facts;
 
-/* False: no memory. */
+/* Adds an entry. False: no memory. */
 bool sl_entries_add(sl_entries *entries, const sl_entry_facts *facts);
 /* Sorts by name, files before folders, and drops duplicates. */
 void sl_entries_sort(sl_entries *entries);

@@ -24,34 +24,35 @@
 #define BINS_A_DOUBLING 4
 #define ANSWERS_MOST    4096U
 #define ANSWERS_LEAST   50U
-#define QUANTILE_EVERY  16U /* answers between two looks for the p95 */
+#define QUANTILE_EVERY  16U /* answers between two updates of the p95 */
 
 #define WINDOW_FIRST 128.0
 #define WINDOW_LEAST 4.0
 #define MOST_DEFAULT 256U
 
-/* A host that has answered within a millisecond is as fast by few connections, unless most of its
- * answers are slow, as those of a disk. Queues of our own requests are shorter than that. */
+/* Maximum window of a host that has answered within a millisecond, unless most of its answers
+ * are slow, like those from a disk: it needs few connections. Our own queues are shorter than
+ * that. */
 #define WINDOW_NEAR  32U
 #define NEAR_NS      UINT64_C(1000000)
 #define NEAR_SLOW_NS UINT64_C(100000000)
-#define NEAR_EVERY   16U /* answers between two looks */
+#define NEAR_EVERY   16U /* answers between two checks */
 
-/* The rest of the process keeps three quarters of its descriptors. */
+/* The rest of the process keeps three quarters of the descriptors. */
 #define DESCRIPTORS_SHARE 4
 #define LIMIT_HOLDS_NS    S
 
 #define HEDGE_SHARE     0.05
 #define HEDGE_SAVED     20.0 /* hedges at a time, after a calm period */
-#define HEDGES_TRUSTED  10U  /* that are believed to win before there are any */
+#define HEDGES_TRUSTED  10U  /* assumed wins before the first hedge */
 #define HEDGES_RECENT   64U
 #define HEDGE_LEAST_NS  UINT64_C(20000000) /* a loser takes its connection with it */
 #define DEAD_FIRST_NS   (5 * S)
 #define DEAD_MOST_NS    (60 * S)
-#define TRIED_NS        (25 * S) /* more than connecting and waiting for an answer take */
-#define BODY_LEAST      (UINT64_C(64) << 10) /* shorter ones say nothing of a bandwidth */
+#define TRIED_NS        (25 * S)             /* longer than connecting and waiting for an answer */
+#define BODY_LEAST      (UINT64_C(64) << 10) /* shorter bodies do not measure bandwidth */
 #define BODY_LATE       2.0                  /* times the usual duration of a body */
-#define BANDWIDTH_SHARE 0.1                  /* of a new sample in the average */
+#define BANDWIDTH_SHARE 0.1                  /* weight of a new sample in the average */
 #define GAP_MOST        (UINT64_C(8) << 20)
 
 enum { HOSTS_KEPT = 256 };
@@ -60,20 +61,20 @@ struct sl_host {
     struct hosts_table *table;
     char name[256];
     double window, hedges;             /* hedges: the budget left */
-    uint32_t hedges_tried, hedges_won; /* lately: both halve together */
+    uint32_t hedges_tried, hedges_won; /* recent ones: both halve together */
     uint32_t most, flying;
-    uint32_t connections; /* that `most` was set for at set_ns */
+    uint32_t connections; /* that `most` was computed for at set_ns */
     uint64_t set_ns;
     bool was_busy, is_near;
-    uint32_t good;     /* answers; near: looked at for some of them */
+    uint32_t good;     /* good answers; near: counted for some of them */
     uint64_t least_ns; /* to a first byte; 0: no answer yet */
     uint64_t halved_ns;
-    uint32_t bins[BINS], answers, looked_at; /* looked_at: answers at the last look for the p95 */
+    uint32_t bins[BINS], answers, looked_at; /* looked_at: answers at the last update of the p95 */
     uint64_t late_ns;                        /* when to hedge; 0: unknown */
     double bytes_per_ns;
     int64_t skew_s;
     uint64_t dead_until_ns, dead_for_ns;
-    uint64_t tried_until_ns; /* one request finds out whether it lives; 0: none does */
+    uint64_t tried_until_ns; /* until then, one request tests whether it is alive; 0: none */
     uint64_t requests, bytes, hedged, busy, failed, counts[SL_HOST_COUNTS];
     sl_host_waiter *first, *last;
 };
@@ -81,14 +82,15 @@ struct sl_host {
 typedef struct hosts_table {
     uint64_t forks;
     pthread_mutex_t mutex;
-    sl_host *hosts[HOSTS_KEPT]; /* under mutex; those there are never change */
+    sl_host *hosts[HOSTS_KEPT]; /* under mutex; existing ones never change */
     uint32_t count;
 } hosts_table;
 
 /* Acquire and release: the table is whole when its pointer is seen. */
 static _Atomic(hosts_table *) the_hosts;
 
-/* This process's; a child's mutex is not the one that a thread of its parent may hold. */
+/* Returns this process's table; in a child of fork(), a thread of the parent may hold the
+ * parent's mutex. */
 static hosts_table *hosts_get(void)
 {
     const uint64_t forks = sl_fork_count();
@@ -159,7 +161,7 @@ void sl_host_set_most(sl_host *host, uint32_t connections)
 {
     const uint64_t now = sl_now_ns();
     sl_lock(&host->table->mutex);
-    /* each request comes here, and the limit of open files hardly ever changes */
+    /* runs for each request, and the limit of open files hardly ever changes */
     if (host->connections != connections || now - host->set_ns > LIMIT_HOLDS_NS) {
         host->connections = connections;
         host->set_ns = now;
@@ -177,7 +179,7 @@ static uint32_t bin_of(uint64_t ns)
     return ns == 0 || bin < 0 ? 0 : bin >= BINS ? BINS - 1 : (uint32_t)bin;
 }
 
-/* The upper end of the bin that the quantile is in; 0: there is no answer. */
+/* Returns the upper end of the quantile's bin; 0: no answer yet. */
 static uint64_t quantile_locked(const sl_host *host, double share)
 {
     const double wanted = share * host->answers;
@@ -246,8 +248,8 @@ static uint32_t window_locked(const sl_host *host)
     return host->is_near ? sl_min_u32(window, WINDOW_NEAR) : window;
 }
 
-/* A server that is slow because it is busy, or because this machine is, gets no faster by hedges:
- * where fewer than half of them win, there are fewer. */
+/* Returns the fraction of requests that may be hedged. Hedges do not speed up a server that is
+ * slow because it, or this machine, is busy: if fewer than half of them win, fewer are sent. */
 static double hedge_share_locked(const sl_host *host)
 {
     const double useful =
@@ -333,7 +335,7 @@ static void note_good_locked(sl_host *host, const sl_host_times *times)
     note_latency_locked(host, times);
     note_distance_locked(host, times);
     host->dead_until_ns = host->dead_for_ns = host->tried_until_ns = 0;
-    /* one that is not full was not tried */
+    /* a window that is not full was not tested */
     if (host->flying >= window_locked(host)) {
         const double more = host->was_busy ? 1 / host->window : 1;
         host->window = fmin(host->window + more, fmax(host->most, WINDOW_LEAST));
@@ -344,7 +346,7 @@ static void note_busy_locked(sl_host *host, const sl_host_times *times)
 {
     host->busy++;
     host->was_busy = true;
-    /* those that were sent before the last halving say nothing new */
+    /* requests sent before the last halving add no information */
     if (times->sent_at_ns >= host->halved_ns) {
         host->halved_ns = sl_now_ns();
         host->window = fmax(fmin(host->window, host->flying) / 2, WINDOW_LEAST);
@@ -432,7 +434,7 @@ void sl_host_found_dead(sl_host *host)
     const uint64_t now = sl_now_ns();
     sl_lock(&host->table->mutex);
     host->tried_until_ns = 0;
-    if (host->dead_until_ns <= now) { /* all that were in flight find it at once */
+    if (host->dead_until_ns <= now) { /* all requests in flight find out at once */
         host->dead_for_ns = host->dead_for_ns == 0
                                 ? DEAD_FIRST_NS
                                 : sl_min_u64(2 * host->dead_for_ns, DEAD_MOST_NS);

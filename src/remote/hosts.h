@@ -61,8 +61,8 @@ typedef struct sl_host_times {
 /* Returns a place, and reports how the request ended. May call waiters. */
 void sl_host_ended(sl_host *host, sl_host_end end, const sl_host_times *times);
 
-/* Whether a second request may be sent for one that is late. True: it has a place in the window and
- * is charged to the budget. */
+/* Returns whether a second request may be sent for one that is late. True: it has a place in the
+ * window and is charged to the budget. */
 bool sl_host_may_hedge(sl_host *host);
 /* Returns when a request for so many bytes is late: after the p95 to the first byte (at least twice
  * the p50, and 20 ms), and twice as long as a connection needs for the bytes. 0: unknown (fewer
@@ -73,13 +73,13 @@ void sl_host_set_clock(sl_host *host, int64_t server_s);
 /* Returns the server's clock minus this machine's; 0 unless it was set. */
 int64_t sl_host_clock_skew_s(sl_host *host);
 
-/* True if a node is to get no request. Once the time is over, it is false for one caller, whose
- * request shows whether the node lives; the others have to wait for that. */
+/* Returns true if a node should get no request. After the time is over, returns false for one
+ * caller, whose request tests whether the node is alive; the others wait for its result. */
 bool sl_host_is_dead(sl_host *host);
 void sl_host_found_dead(sl_host *host);
 
-/* Bytes between two wanted ranges that are cheaper to read than a second request: latency times a
- * connection's bandwidth, at most 8 MiB. */
+/* Returns the largest gap between two wanted ranges that is cheaper to read than a second
+ * request: latency times a connection's bandwidth, at most 8 MiB. */
 uint64_t sl_host_gap_bytes(sl_host *host);
 uint32_t sl_host_window(sl_host *host);
 

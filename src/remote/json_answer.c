@@ -14,7 +14,7 @@ static sluice_status json_corrupt(sluice_error *error, const char *why)
     return sl_error_set(error, SLUICE_CORRUPT, STAGE, "cannot read the hub's listing: %s", why);
 }
 
-/* A file of Git LFS is known by the hash of its bytes, any other by Git's. */
+/* Returns the hash that identifies a file: of its bytes for Git LFS, else Git's own. */
 static const char *json_answer_hash_of(const json_t *entry)
 {
     const json_t *lfs = json_object_get(entry, "lfs");

@@ -20,7 +20,7 @@ sl_cached_object *sl_kept_object(sl_chunk_cache *cache, const char *printed,
     return sl_cached_object_open(cache, printed, etag, identity->bytes);
 }
 
-/* In the cache that is set now, which the object holds from then on. */
+/* Opens the object in the current cache, which the object holds from then on. */
 static sl_cached_object *open_cached(const sl_object *object)
 {
     const sl_remote_settings *settings;

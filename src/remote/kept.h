@@ -3,8 +3,8 @@
  * kept: objects in the chunk cache that the settings name.
  *
  * Purpose: an object is found in the cache by its address, its size, and the hashes of its ETag
- * (sl_object_identity), so no request is needed where a listing or an index knows the object.
- * Objects without an ETag are not kept. Threads: any.
+ * (sl_object_identity), so no request is needed if a listing or an index knows the object. Objects
+ * without an ETag are not kept. Threads: any.
  */
 #ifndef SL_KEPT_H
 #define SL_KEPT_H

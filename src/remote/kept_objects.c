@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Objects of one stripe are asked for one by one. */
+/* Objects of one stripe are requested one by one. */
 enum { STRIPES = 16, OPEN_SLOTS = 64 };
 
-/* An object that stays open for its next chunk, since it knows where it moved to. */
+/* An object that stays open for its next chunk, because it knows where it moved to. */
 typedef struct open_slot {
     sl_object *opened; /* held; NULL: the slot is free */
     uint32_t object;
@@ -30,13 +30,13 @@ struct sl_kept_objects {
     pthread_mutex_t mutex;
     /* under mutex, of each object: */
     sl_cached_object **cached;    /* NULL: not open yet */
-    sl_file_identity *identities; /* changed_ns 0: not known yet */
+    sl_file_identity *identities; /* changed_ns 0: not yet known */
     open_slot open[OPEN_SLOTS];   /* by the object's number */
     char why[SL_KEPT_WHY_BYTES];  /* the first failure; "": none */
 };
 
-/* The size of an object in a store; 0: it is somewhere else, or has no size that is known, or is a
- * sample of more than a chunk. */
+/* Returns the size of an object in a store; 0: it is not in a store, its size is unknown, or it
+ * is a sample larger than a chunk. */
 static uint64_t kept_bytes(const sl_objects *objects, uint32_t object)
 {
     char path[SL_PATH_BYTES];
@@ -87,7 +87,7 @@ sluice_status sl_kept_objects_open(sl_kept_objects **kept, const sl_objects *obj
 {
     const sl_places places = sl_objects_places(objects);
     const sl_remote_settings *settings;
-    sluice_error why; /* of settings that are wrong: opening the dataset has failed by then */
+    sluice_error why; /* of invalid settings: opening the dataset has failed by then */
     *kept = NULL;
     sl_error_clear(&why);
     if ((places != SL_PLACES_REMOTE && places != SL_PLACES_MIXED) ||
@@ -200,7 +200,7 @@ static void kept_note_failure(sl_kept_objects *kept, const char *address, const 
     sl_unlock(&kept->mutex);
 }
 
-/* What the object is. False: that cannot be found out. */
+/* Finds the object's identity. False: it cannot be found. */
 static bool find_identity(const sl_kept_objects *kept, sl_object *opened, uint32_t object,
                           sl_file_identity *identity)
 {
@@ -209,8 +209,7 @@ static bool find_identity(const sl_kept_objects *kept, sl_object *opened, uint32
            identity->bytes == kept->bytes[object];
 }
 
-/* Opens the object in the cache. An ETag that is not known costs a request, once, unless that has
- * failed. */
+/* Opens the object in the cache. An unknown ETag costs a request, once, unless that has failed. */
 static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object, bool *failed)
 {
     sl_lock(&kept->mutex);
@@ -229,7 +228,7 @@ static sl_cached_object *look_and_open(sl_kept_objects *kept, uint32_t object, b
         kept->identities[object] = identity;
         kept->cached[object] = cached;
         sl_unlock(&kept->mutex);
-        if (!known) { /* it was asked for, and knows where it moved to */
+        if (!known) { /* it was requested, and knows where it moved to */
             keep_open(kept, object, opened);
         }
     }
@@ -251,8 +250,8 @@ static sl_cached_object *open_kept(void *ctx, uint32_t object, bool *failed)
     return cached;
 }
 
-/* Opens an object whose identity is known, for all its chunks. A hub, which limits requests, is
- * asked for its address once, before several threads read it. */
+/* Opens an object of known identity, for all its chunks. A hub, which limits requests, is asked
+ * once for the redirect, before several threads read the object. */
 static sl_object *open_to_read(sl_kept_objects *kept, uint32_t object)
 {
     sl_object *opened = take_open(kept, object);
@@ -273,7 +272,7 @@ static sl_object *open_to_read(sl_kept_objects *kept, uint32_t object)
     return opened;
 }
 
-/* Of an object that open_kept has opened. */
+/* Reads from an object that open_kept has opened. */
 static bool read_kept(void *ctx, uint32_t object, uint64_t offset, void *to, uint32_t bytes)
 {
     sl_kept_objects *kept = ctx;

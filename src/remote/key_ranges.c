@@ -24,7 +24,7 @@ void sl_key_alphabet_rank(sl_key_alphabet *alphabet)
     }
 }
 
-/* The rank of a byte; -1 of the end of a name; -2: it is not in the alphabet. */
+/* Returns the rank of a byte; -1 for the end of a name; -2: not in the alphabet. */
 static int rank_of(const sl_key_alphabet *alphabet, char byte)
 {
     const uint8_t value = (uint8_t)byte;
@@ -41,7 +41,7 @@ static bool end_at(char *key, size_t length, uint8_t byte)
     return true;
 }
 
-/* Appends to a prefix of `low`, of `length` bytes, so that the key is beyond `low`. */
+/* Extends a prefix of `low`, of `length` bytes, so that the key is beyond `low`. */
 static bool go_deeper(const sl_key_alphabet *alphabet, const char *low, size_t length, char *key,
                       size_t bytes)
 {

@@ -19,8 +19,8 @@
 #define FOLDER_SLOTS 4096U
 #define NOTE_SLOTS   16384U
 
-/* A listing of expected names may have a page for each 100 of them and two more: pages have up to
- * 1,000 names, others among them. Two names are asked for by two requests. */
+/* A listing of expected names may have a page for each 100 of them and two more: pages have up
+ * to 1,000 names, including others. Two names are looked up by two requests. */
 enum {
     NOTES_MOST = 1 << 20,
     OBJECTS_MOST = 1024,
@@ -42,20 +42,20 @@ typedef struct known_note {
 static pthread_mutex_t known_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t known_changed;
 static bool known_made;       /* the condition */
-static uint64_t known_scopes; /* that are open, once for each row */
+static uint64_t known_scopes; /* open scopes, once for each row */
 static sl_known_folder *known_folders[FOLDER_SLOTS];
 static known_note *known_notes[NOTE_SLOTS];
 static uint32_t known_note_count, known_object_count, known_folder_count;
 static uint64_t known_memory, known_forks;
-static uint64_t known_prefixes; /* folders of which some names are listed */
+static uint64_t known_prefixes; /* folders with a partial listing */
 
 static void guard_known(void)
 {
     sl_fork_guard(&known_mutex);
 }
 
-/* What a child of fork() inherits is forgotten, and not freed: threads that it does not have may
- * have been at it. */
+/* Takes the lock. In a child of fork(), forgets the inherited facts without freeing them:
+ * threads of the parent may have been using them. */
 static void lock_known(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -96,7 +96,7 @@ static known_note *find_note_locked(const char *address)
     return note;
 }
 
-/* The note of an address, made if there is none; NULL: it cannot be kept. */
+/* Returns the note of an address, created if needed; NULL: it cannot be kept. */
 static known_note *make_note_locked(const char *address)
 {
     known_note *note = known_scopes > 0 ? find_note_locked(address) : NULL;
@@ -139,7 +139,8 @@ static void note_alone(const char *address)
     sl_unlock(&known_mutex);
 }
 
-/* Whether a name that this one begins with, up to a dot, is alone: "a.tar" of "a.tar.index". */
+/* Returns whether a name that this one begins with, up to a dot, is alone: "a.tar" of
+ * "a.tar.index". */
 static bool is_ruled_out_locked(const char *address, size_t bytes)
 {
     char shorter[SL_PATH_BYTES];
@@ -218,11 +219,11 @@ static void unlink_folder_locked(sl_known_folder *folder)
     folder->kept = false;
     known_folder_count--;
     known_prefixes -= is_prefix(folder->address);
-    known_memory -= folder->memory; /* its entries may be another thread's now */
+    known_memory -= folder->memory; /* another thread may use its entries now */
     folder->memory = 0;
 }
 
-/* A new one, held, and kept for others if a scope is open. NULL: no memory. */
+/* Returns a new folder, held, and kept for others if a scope is open. NULL: no memory. */
 static sl_known_folder *make_folder_locked(const char *address)
 {
     sl_known_folder *folder = sl_calloc(1, sizeof(*folder));
@@ -244,7 +245,8 @@ static sl_known_folder *make_folder_locked(const char *address)
     return folder;
 }
 
-/* The folder of an address, held, and not busy; NULL: no memory, or the thread is to stop. */
+/* Returns the folder of an address, held, and not busy; NULL: no memory, or the thread should
+ * stop. */
 static sl_known_folder *hold_folder_locked(const char *address, bool *stopped)
 {
     sl_known_folder *folder = find_folder_locked(address);
@@ -293,7 +295,7 @@ void sl_known_release(sl_known_folder *folder)
     sl_unlock(&known_mutex);
 }
 
-/* The folder that an address names, or that the names with this prefix are in. */
+/* Parses the folder that an address names, or that contains the names with this prefix. */
 static int parse_folder(const char *address, sl_url *url)
 {
     char parent[SL_PATH_BYTES];
@@ -308,7 +310,7 @@ static int parse_folder(const char *address, sl_url *url)
     return 0;
 }
 
-/* Without the lock; nobody else looks into it meanwhile. */
+/* Without the lock; no other thread reads the folder meanwhile. */
 static int fill_folder(sl_known_folder *folder, bool whole)
 {
     sl_url *url = sl_malloc(sizeof(*url));
@@ -388,7 +390,7 @@ int sl_known_expect(const char *prefix, uint64_t names)
     }
     lock_known();
     if (folder->kept && !folder->whole && !is_prefix(prefix)) {
-        unlink_folder_locked(folder); /* else the next question would list all of it */
+        unlink_folder_locked(folder); /* else the next lookup would list all of it */
     }
     release_locked(folder);
     sl_unlock(&known_mutex);
@@ -404,8 +406,8 @@ static void know_entry(const sl_entries *entries, const sl_named_entry *entry, s
     (void)snprintf(known->etag, sizeof(known->etag), "%s", sl_entries_etag(entries, entry));
 }
 
-/* Whether a first page would have the name, as a file or as a folder. Where pages can start after
- * any key, keys are in order; the pages of a hub have folders before files. */
+/* Returns whether a first page would include the name, as a file or as a folder. If pages can
+ * start after any key, keys are in order; the pages of a hub have folders before files. */
 static bool is_before_last(const sl_known_folder *of, sl_bytes name)
 {
     const sl_entries *entries = &of->listing.entries;
@@ -417,7 +419,7 @@ static bool is_before_last(const sl_known_folder *of, sl_bytes name)
     return order < 0 || (order == 0 && (uint8_t)last[name.size] > (uint8_t)'/');
 }
 
-/* Of a name in a folder of which at least the first page is known. */
+/* Looks up a name in a folder with at least the first page known. */
 static void know_name_locked(const sl_known_folder *folder, sl_bytes name, bool as_folder,
                              sl_known *known)
 {
@@ -441,7 +443,7 @@ static bool is_usable(const sl_known_folder *folder)
     return folder != NULL && !folder->busy && folder->noted_ns != 0 && is_fresh(folder->noted_ns);
 }
 
-/* By listings of the names that begin like this one. */
+/* Looks up a name in the listings of names with the same prefix. */
 static void find_by_prefix_locked(const char *address, sl_bytes name, bool as_folder,
                                   sl_known *known)
 {
@@ -585,7 +587,7 @@ int sl_known_ask(const char *address, sl_known *known)
 
 /* ---- scopes ---- */
 
-/* The tables are large, and empty where a dataset lies on a disk. */
+/* Takes all notes. The tables are large, but empty if a dataset is on a disk. */
 static known_note *take_notes_locked(void)
 {
     known_note *all = NULL;

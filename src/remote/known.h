@@ -2,12 +2,12 @@
 /*
  * known: facts from listings and answers, while datasets are opened.
  *
- * Purpose: opening asks for the same names many times, and for names that do not exist. While a
- * scope is open, a folder that was listed whole answers all questions about its entries without a
- * request (kind, size, ETag, absence), and an object that was looked at stays open with its first
+ * Purpose: opening looks up the same names many times, and names that do not exist. While a
+ * scope is open, a folder that was fully listed answers all lookups of its entries without a
+ * request (kind, size, ETag, absence), and an object that was opened stays open with its first
  * bytes. Scopes are sl_store_scope_begin/end (store.h); the end of the last one forgets
  * everything, and each fact expires after 60 s.
- * Threads: any. Lock: one mutex; while one thread lists a folder, others that ask for it wait under
+ * Threads: any. Lock: one mutex; while one thread lists a folder, others that need it wait under
  * their stop. Memory: about 100 bytes an entry, at most 512 MiB; entries beyond that are not kept.
  */
 #ifndef SL_KNOWN_H
@@ -28,10 +28,10 @@ typedef struct sl_known {
 bool sl_known_find(const char *address, sl_known *known);
 /* Writes the folder of an address, with its slash. False: it has none, or is too long. */
 bool sl_known_parent(const char *address, char parent[SL_PATH_BYTES]);
-/* True if the first page of a folder is known, or that it is a folder: then listing it answers more
- * than asking for one of its names. */
+/* Returns true if the first page of a folder is known, or if it is known to be a folder: then
+ * listing it is better than looking up one name. */
 bool sl_known_has_folder(const char *folder);
-/* Asks the store for the names that begin like the address, and finds its kind. Returns 0 or
+/* Lists the names in the store that begin with the address, and finds its kind. Returns 0 or
  * -errno, with a reason. */
 int sl_known_ask(const char *address, sl_known *known);
 void sl_known_note(const char *address, const sl_known *known);
@@ -40,21 +40,20 @@ void sl_known_note(const char *address, const sl_known *known);
 sl_object *sl_known_object(const char *address);
 void sl_known_note_object(const char *address, sl_object *object);
 
-/* Lists the names that begin like `prefix`, which will be asked about, about `names` of them,
- * unless there are many more. Returns 0 or -errno, with a reason; questions are then asked one by
- * one. */
+/* Lists the names that begin with `prefix`, of which about `names` will be looked up, unless
+ * there are many more. Returns 0 or -errno, with a reason; names are then looked up one by one. */
 int sl_known_expect(const char *prefix, uint64_t names);
 
 /* A folder's listing, shared and immutable while it is held. */
 typedef struct sl_known_folder {
-    char *address; /* with a slash at its end; without one, the names that begin so are listed */
+    char *address; /* with a slash at its end; without it, only names with this prefix */
     sl_folder_listing listing;
     bool whole;
     bool is_ordered; /* its pages are in the order of keys */
     /* ---- private to known.c ---- */
     bool busy, kept;
     uint64_t noted_ns;
-    uint64_t memory; /* that counts, while it is kept */
+    uint64_t memory; /* counted in the limit, while the folder is kept */
     uint32_t holders;
     struct sl_known_folder *next;
 } sl_known_folder;

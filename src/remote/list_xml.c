@@ -22,13 +22,13 @@ typedef struct list_parser {
     sl_page_end *end;
     uint32_t depth;
     bool in_contents, in_folder, is_list, has_truncated;
-    bool is_escaped; /* encoding-type=url was taken up */
+    bool is_escaped; /* the server applied encoding-type=url */
     sluice_status status;
     const char *why;
-    /* of the element at hand */
+    /* of the current element */
     char text[TEXT_MOST];
     size_t text_bytes;
-    /* of the entry at hand */
+    /* of the current entry */
     char key[TEXT_MOST];
     bool has_key;
     uint64_t bytes;
@@ -36,7 +36,7 @@ typedef struct list_parser {
     char etag[128];
 } list_parser;
 
-/* "2026-11-29T07:34:32.000Z" in seconds since 1970; 0: not such a time. */
+/* Parses "2026-11-29T07:34:32.000Z" to seconds since 1970; 0: not such a time. */
 static int64_t time_of_text(const char *text)
 {
     struct tm time = {.tm_sec = 0};
@@ -103,7 +103,7 @@ static void XMLCALL list_text(void *user, const XML_Char *text, int length)
     p->text[p->text_bytes] = '\0';
 }
 
-/* A space is "+" in this encoding, and a plus is "%2B". */
+/* Unescapes a key: in this encoding a space is "+", and a plus is "%2B". */
 static void take_key(list_parser *p)
 {
     memcpy(p->key, p->text, p->text_bytes + 1);
@@ -116,7 +116,7 @@ static void take_key(list_parser *p)
     p->has_key = true;
 }
 
-/* Quotes belong to an ETag; some stores leave them out. */
+/* Takes an ETag with its quotes; some stores leave them out. */
 static void take_etag(list_parser *p)
 {
     const bool quoted = p->text[0] == '"' || strncmp(p->text, "W/", 2) == 0;
@@ -203,7 +203,7 @@ static void XMLCALL list_end(void *user, const XML_Char *name)
     p->depth--;
 }
 
-/* EncodingType comes behind the keys in some stores' pages. */
+/* Searches ahead for EncodingType, which some stores send after the keys. */
 static bool announces_escapes(sl_bytes text)
 {
     static const char mark[] = "<EncodingType>url<";

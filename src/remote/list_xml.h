@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * list_xml: answers of S3 and of stores that speak its language.
+ * list_xml: answers of S3 and compatible stores.
  *
  * Purpose: reads a page of a listing (ListBucketResult, list-type=2, encoding-type=url) and the
- * code of an error. Bytes are untrusted: time and memory are in proportion to them, entities of
- * documents are refused, elements are at most 16 deep. Threads: pure.
+ * code of an error. Bytes are untrusted: time and memory are proportional to them, entities of
+ * documents are rejected, elements are at most 16 deep. Threads: pure.
  */
 #ifndef SL_LIST_XML_H
 #define SL_LIST_XML_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list_xml without expat: listings of s3:// and gs:// are refused. */
+/* list_xml without expat: listings of s3:// and gs:// fail. */
 #include "list_xml.h"
 
 #include "error.h"

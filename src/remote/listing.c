@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listing by ranges of keys. A range is (from, end]; a request without a range is all of them. */
+/* A listing by ranges of keys. A range is (from, end]; a request without a range lists all keys. */
 #include "listing.h"
 
 #include "key_ranges.h"
@@ -21,19 +21,19 @@
 
 enum { LANES = 16, KEY_BYTES = SL_URL_BYTES, BEYOND_MOST = 6, MISSES_MOST = 3, IDLE_MOST = 100 };
 
-/* A range of names, relative to the folder, that one request after the other lists. */
+/* A range of names, relative to the folder, listed by consecutive requests. */
 typedef struct lane {
     sl_page_request request;
     bool used;
-    char *from;  /* names behind this one; NULL: all, or from the token on */
+    char *from;  /* names after this one; NULL: all, or from the token on */
     char *end;   /* up to this name, inclusive; NULL: all */
     char *at;    /* the last name seen; NULL: none yet */
     char *key;   /* of the request: the folder's key and `from` */
     char *token; /* continues the range; NULL: begins it */
     uint64_t pages;
     uint64_t seen;       /* hash of an earlier token */
-    uint32_t idle;       /* pages in a row that brought no new name */
-    struct lane *parent; /* whose range this one was cut from, until its first page */
+    uint32_t idle;       /* consecutive pages without a new name */
+    struct lane *parent; /* lane from whose range this one was cut, until its first page */
     uint32_t misses;     /* cuts that found nothing */
     bool is_cut;         /* since its last page */
 } lane;
@@ -86,7 +86,7 @@ static bool listing_copy_text(char **to, const char *text)
     return *to != NULL;
 }
 
-/* Cuts what is behind `middle` off a lane, for a lane of its own. */
+/* Cuts the part after `middle` off a lane, for a new lane. */
 static void cut_lane(lister *l, lane *of, const char *middle)
 {
     lane *made = free_lane(l);
@@ -126,7 +126,8 @@ static size_t same_bytes(const char *a, const char *b)
     return same;
 }
 
-/* The lane whose range is likely the longest: few cuts missed, and its ends differ early. */
+/* Returns the lane whose range is likely the longest: few cuts missed, and its ends differ
+ * early. */
 static lane *longest_lane(lister *l)
 {
     lane *best = NULL;
@@ -160,8 +161,8 @@ static void cut_bounded(lister *l)
     }
 }
 
-/* Guesses keys behind a page where nothing is known of the end, the nearest last, so that each cuts
- * the range before it. */
+/* Guesses keys after a page if the end is unknown, the nearest last, so that each one cuts the
+ * range before it. */
 static void cut_unbounded(lister *l, lane *of, const char *first)
 {
     char beyond[KEY_BYTES];
@@ -192,7 +193,7 @@ static void cut_ranges(lister *l)
 
 /* ---- pages ---- */
 
-/* Folders sort with the slash of their keys. */
+/* Compares names; folders sort with the slash of their keys. */
 static int compare_with(const sl_entries *entries, const sl_named_entry *entry, const char *name)
 {
     const char *own = sl_entries_name(entries, entry);
@@ -203,7 +204,7 @@ static int compare_with(const sl_entries *entries, const sl_named_entry *entry, 
     return (int)(uint8_t)'/' - (int)(uint8_t)name[bytes];
 }
 
-/* Leaves out what is behind the range's end; returns whether there was any. */
+/* Drops the names after the range's end; returns whether there were any. */
 static bool keep_range(sl_entries *entries, uint64_t from, const char *end)
 {
     uint64_t kept = from;
@@ -217,7 +218,7 @@ static bool keep_range(sl_entries *entries, uint64_t from, const char *end)
     return beyond;
 }
 
-/* The first and last name of a page, for cuts. False: no memory. */
+/* Stores the first and last name of a page, for cuts. False: no memory. */
 static bool note_names(lister *l, lane *of, uint64_t from)
 {
     const sl_entries *entries = &l->listing->entries;
@@ -244,8 +245,8 @@ static int endless(const char *reason)
     return -EBADMSG;
 }
 
-/* Brent's search for a cycle: each token is compared with that of a page whose number is a power of
- * two, so that one hash is kept, however many pages there are. */
+/* Brent's cycle detection: compares each token with that of a page whose number is a power of
+ * two, so one hash is enough for any number of pages. */
 static int check_token(lane *of, const char *token)
 {
     const uint64_t hash = sl_checksum(token, strlen(token));
@@ -259,7 +260,7 @@ static int check_token(lane *of, const char *token)
                  : 0;
 }
 
-/* Whether a page has names behind all before it; where pages are in no order, any names. */
+/* Returns whether a page has names after all earlier ones; if pages have no order, any names. */
 static bool brings_names(const lister *l, const lane *of, uint64_t from)
 {
     const sl_entries *entries = &l->listing->entries;
@@ -273,8 +274,8 @@ static bool brings_names(const lister *l, const lane *of, uint64_t from)
     return brings;
 }
 
-/* Drops doubles of pages that are in no order, once there are twice as many names as the last time:
- * pages that have the same names again bring none then. */
+/* Drops duplicates if pages have no order, once there are twice as many names as the last time:
+ * pages with the same names again then add none. */
 static int check_doubles(lister *l)
 {
     sl_entries *entries = &l->listing->entries;
@@ -366,7 +367,7 @@ static int start_lanes(lister *l)
     return failed;
 }
 
-/* One lane whose request has ended; NULL: none has. Waits for a short while. */
+/* Returns one lane whose request has ended; NULL: none. Waits for a short while. */
 static lane *wait_for_lane(lister *l)
 {
     lane *ended = NULL;

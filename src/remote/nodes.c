@@ -2,8 +2,8 @@
 /*
  * Rendezvous hashing: each node has a score for a slice, and the two highest scores own it.
  *
- * Invariant: names are in small letters and sorted, so that node numbers, and with them the choice
- * between equal scores, depend on the set of names alone.
+ * Invariant: names are in lower case and sorted, so node numbers, and the choice between equal
+ * scores, depend on the set of names alone.
  */
 #include "nodes.h"
 
@@ -73,7 +73,7 @@ static sluice_status refuse_node(const char *item, size_t bytes, sluice_error *e
                         "cache node \"%.*s\" is not valid: expected HOST:PORT", shown, item);
 }
 
-/* Appends the item between `item` and `item + bytes`, without the blanks around it. */
+/* Appends the item [item, item + bytes) without surrounding blanks. */
 static sluice_status nodes_add(sl_nodes *nodes, const char *item, size_t bytes, sluice_error *error)
 {
     while (bytes != 0 && is_blank(*item)) {

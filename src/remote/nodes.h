@@ -27,7 +27,7 @@ typedef struct sl_nodes sl_nodes;
  * than SL_NODES_MAX), NOMEM. Ownership: sl_nodes_close.
  */
 sluice_status sl_nodes_open(sl_nodes **nodes, const char *list, sluice_error *error);
-void sl_nodes_close(sl_nodes *nodes); /* NULL is fine */
+void sl_nodes_close(sl_nodes *nodes); /* NULL is a no-op */
 uint32_t sl_nodes_count(const sl_nodes *nodes);
 /* Returns "host:port". Nodes are numbered in the order of their names. */
 const char *sl_nodes_name(const sl_nodes *nodes, uint32_t node);

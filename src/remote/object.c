@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects and what is known of them; their windows are object_windows.c's. */
+/* Objects and their facts; object_windows.c has their windows. */
 #include "object.h"
 
 #include "checksum.h"
@@ -16,7 +16,7 @@ static bool identity_is_known(const sl_file_identity *identity)
     return identity->changed_ns != 0;
 }
 
-/* An ETag without the marks that stores and proxies add to it or leave out. */
+/* Returns an ETag without the marks that some stores and proxies add or omit. */
 static sl_bytes bare_etag(const char *etag)
 {
     size_t bytes;
@@ -41,8 +41,8 @@ static uint64_t hash_etag(sl_bytes etag, uint64_t salt)
     return hash != 0 ? hash : 1;
 }
 
-/* An ETag says all: times differ in precision between listings and answers. It stands for the
- * sample, too, which then need not be read. */
+/* With an ETag, ignores times, whose precision differs between listings and answers. The ETag
+ * also replaces the sample, which then need not be read. */
 sl_file_identity sl_object_identity(uint64_t bytes, const char *etag, int64_t modified_s)
 {
     const sl_bytes bare = bare_etag(etag);
@@ -126,7 +126,7 @@ bool sl_object_facts(sl_object *object, sl_file_identity *identity)
     return identity_is_known(identity);
 }
 
-/* What an answer says; false: it does not say how long the object is. */
+/* Reads the facts of an answer; false: it lacks the object's size. */
 static bool facts_of_answer(const sl_exchange *x, uint64_t *bytes, const char **etag)
 {
     *etag = x->linked_etag[0] != '\0' ? x->linked_etag : x->etag;
@@ -138,7 +138,7 @@ static bool facts_of_answer(const sl_exchange *x, uint64_t *bytes, const char **
         *bytes = x->total;
         return x->total != UINT64_MAX;
     }
-    if (x->status == 416) { /* there is no range in an empty object */
+    if (x->status == 416) { /* an empty object has no ranges */
         return x->total == 0;
     }
     /* a redirect's length is that of its own body */
@@ -146,14 +146,14 @@ static bool facts_of_answer(const sl_exchange *x, uint64_t *bytes, const char **
     return x->status == 200;
 }
 
-/* Of an object that was not seen yet, the size may be known all the same. */
+/* Compares identities; the size may be known before the object was first requested. */
 static bool fits_identity(const sl_file_identity *was, const sl_file_identity *is)
 {
     return identity_is_known(was) ? sl_file_is_same(was, is)
                                   : was->bytes == 0 || was->bytes == is->bytes;
 }
 
-/* Whether an ETag is that of the answers before. */
+/* Returns whether an ETag equals that of earlier answers. */
 static bool fits_etag_locked(const sl_object *object, const char *etag)
 {
     uint64_t was = object->identity.inode;
@@ -163,7 +163,8 @@ static bool fits_etag_locked(const sl_object *object, const char *etag)
     return was == 0 || etag[0] == '\0' || was == sl_object_identity(0, etag, 0).inode;
 }
 
-/* The target of a redirect to a hub's storage has an ETag of its own, which only it knows. */
+/* Takes the facts of an answer. A redirect to a hub's storage has an ETag of its own, which only
+ * the storage knows. */
 static bool learn_locked(sl_object *object, const sl_exchange *x, bool moved)
 {
     uint64_t bytes = 0;

@@ -29,8 +29,8 @@ typedef struct sl_object_window {
     uint8_t *data; /* NULL: the window is empty */
     uint64_t offset, bytes;
     uint64_t used;      /* sl_object.uses at its last use */
-    uint64_t low, high; /* of its bytes, those that were asked for */
-    bool kept;          /* in the opening store, as far as they were asked for */
+    uint64_t low, high; /* of its bytes, the range that was requested */
+    bool kept;          /* in the opening store, as far as they were requested */
 } sl_object_window;
 
 typedef struct sl_object {
@@ -40,11 +40,11 @@ typedef struct sl_object {
     pthread_mutex_t mutex;
     struct sl_cached_object *cached; /* by sl_object_cached (kept.h); NULL: it is not kept */
     sl_file_identity identity; /* inode, changed_ns: hashes of the ETag; all 0: not known yet */
-    char etag[128];            /* as it was sent; "": not known yet, or it has none */
+    char etag[128];            /* as sent; "": not known yet, or none */
     char *moved;               /* sl_malloc'd target of a redirect; NULL: none */
     int64_t moved_until_s;
     bool moved_from_local; /* the redirect came from a server that is not public */
-    /* Of a provider that redirects: one read asks where to, and others wait for a while. */
+    /* Of a provider that redirects: one read requests the target, while others wait briefly. */
     bool asking, is_direct; /* is_direct: its last answer was no redirect */
     uint64_t asking_since_ns;
     sl_object_window windows[SL_OBJECT_WINDOWS];
@@ -59,7 +59,7 @@ typedef struct sl_object {
  * answer sets it. Returns 0 or -errno, with a reason (sl_store_set_reason). */
 int sl_object_open(sl_object **object, const char *address, const sl_file_identity *known);
 void sl_object_hold(sl_object *object);
-void sl_object_release(sl_object *object); /* the last one frees it; NULL is fine */
+void sl_object_release(sl_object *object); /* the last one frees it; NULL is a no-op */
 
 /* Returns the identity of an object of this size, ETag ("": none) and time. */
 sl_file_identity sl_object_identity(uint64_t bytes, const char *etag, int64_t modified_s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows: bytes that blocking readers of an object are likely to ask for next. */
+/* Windows: bytes that blocking readers of an object will probably request next. */
 #include "object.h"
 
 #include "kept.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define BLOCK_BYTES  ((uint64_t)64 << 10)
-#define SKIPPED_MOST ((uint64_t)256 << 10) /* between reads that are in order */
+#define SKIPPED_MOST ((uint64_t)256 << 10) /* gap between reads that still count as in order */
 #define AHEAD_MOST   ((uint64_t)8 << 20)
 #define SMALL_MOST   ((uint64_t)256 << 10)
 #define DIRECT_BYTES ((uint64_t)1 << 20)
@@ -80,7 +80,7 @@ static size_t copy_locked(sl_object *object, void *to, size_t bytes, uint64_t of
     return 0;
 }
 
-/* The window that was used least recently gives way; one that is read in order is used up. */
+/* Replaces the least recently used window; one that is read in order is used up. */
 // NOLINTNEXTLINE(readability-non-const-parameter): it becomes the window's
 static sl_object_window *put_locked(sl_object *object, uint8_t *data, const fetch *of, uint64_t got)
 {
@@ -119,7 +119,7 @@ static fetch plan_locked(sl_object *object, size_t bytes, uint64_t offset, uint6
                           offset - object->read_end <= sl_max_u64(object->ahead, SKIPPED_MOST);
     fetch of = {.offset = in_order ? offset : offset - offset % BLOCK_BYTES, .in_order = in_order};
     if (in_order && offset - object->read_end <= BLOCK_BYTES) {
-        of.offset = object->read_end; /* what was skipped may be read next */
+        of.offset = object->read_end; /* skipped bytes may be read next */
     }
     uint64_t least = BLOCK_BYTES;
     if (in_order) {
@@ -127,13 +127,13 @@ static fetch plan_locked(sl_object *object, size_t bytes, uint64_t offset, uint6
         least = object->ahead;
     }
     if (!in_order && size <= SMALL_MOST) {
-        of.offset = 0; /* all of it costs no more than a part */
+        of.offset = 0; /* the whole object costs no more than a part */
         least = size;
     }
     const uint64_t end = offset + bytes;
     of.bytes = sl_max_u64(end - of.offset, least);
     if (!in_order && of.offset + of.bytes > size && size > BLOCK_BYTES) {
-        of.offset = sl_min_u64(of.offset, size - BLOCK_BYTES); /* what ends the object is read so */
+        of.offset = sl_min_u64(of.offset, size - BLOCK_BYTES); /* reads the object's end */
     }
     of.bytes = sl_min_u64(of.bytes, size - of.offset);
     /* Relaxed: see drop_window_locked. */
@@ -150,7 +150,7 @@ static fetch plan_locked(sl_object *object, size_t bytes, uint64_t offset, uint6
     return of;
 }
 
-/* 0: it is not in the chunk cache. */
+/* Reads from the chunk cache. 0: not in it. */
 static ssize_t windows_read_cached(sl_object *object, void *to, size_t bytes, uint64_t offset)
 {
     sl_cached_object *cached = sl_object_cached(object);
@@ -194,7 +194,7 @@ static ssize_t fetch_window(sl_object *object, const fetch *of, void *to, size_t
     fetch from = *of;
     ssize_t got = fetch_range(object, data, &from);
     if (got > 0 && (uint64_t)got <= offset - from.offset) {
-        /* the chunk in the cache ends in front of what is wanted */
+        /* the cached chunk ends before the wanted bytes */
         from.bytes -= offset - from.offset;
         from.offset = offset;
         got = fetch_range(object, data, &from);

@@ -52,7 +52,7 @@ static bool opening_name_file(const sl_object *object, const sl_file_identity *i
 
 /* ---- reading ---- */
 
-/* sl_malloc'd; NULL: there is no such file of the user's. */
+/* Reads a kept file into memory from sl_malloc; NULL: the user has no such file. */
 static uint8_t *opening_read_kept(const char *name, size_t *size)
 {
     struct stat facts;
@@ -123,7 +123,7 @@ void sl_opening_store_load(sl_object *object)
 
 /* ---- writing ---- */
 
-/* sl_malloc'd; NULL: there is nothing new, too much, or no memory. */
+/* Encodes into memory from sl_malloc; NULL: nothing new, too much, or no memory. */
 static uint8_t *encode_locked(sl_object *object, size_t *size)
 {
     uint64_t total = 0;
@@ -165,12 +165,12 @@ static uint8_t *encode_locked(sl_object *object, size_t *size)
 
 static void opening_write_kept(const char *name, const uint8_t *bytes, size_t size)
 {
-    /* Threads may keep the same object at once. Relaxed: a number that no other gets. */
+    /* Threads may keep the same object at once. Relaxed: each gets a different number. */
     static atomic_uint count;
     char temporary[SL_PATH_BYTES + 64];
     (void)snprintf(temporary, sizeof(temporary), "%s.%ld.%u", name, (long)getpid(),
                    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));
-    (void)unlink(temporary); /* of a process of that number that was killed */
+    (void)unlink(temporary); /* left by a killed process with the same number */
     const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return;

@@ -19,7 +19,7 @@
 #define DELAY_MOST_NS  UINT64_C(5000000000)
 #define SECOND_NS      UINT64_C(1000000000)
 
-/* A server that drips never stalls; pages of 16 requests share a line. */
+/* Limit for a server that sends slowly but never stalls; pages of 16 requests share a line. */
 #define LEAST_BYTES_A_SECOND (16 << 10)
 
 enum { TRIES_MOST = 5, RETRY_AFTER_MOST_S = 10, PAGE_BYTES = 4 << 20 };
@@ -213,7 +213,7 @@ static int page_again(sl_page_request *page, bool at_once, int final)
                                          : page_again_after(page, at_once ? 0 : page_delay(page));
 }
 
-/* The server asked for that, so that only the time is limited. */
+/* Retries when the server asks for it, so only the time is limited. */
 static int page_again_when_calm(sl_page_request *page)
 {
     const uint64_t delay_ns = page_delay(page);
@@ -222,7 +222,7 @@ static int page_again_when_calm(sl_page_request *page)
                : page_again_after(page, delay_ns);
 }
 
-/* A redirect within the server, as of a repository that was renamed. */
+/* Follows a redirect within the server, e.g. for a renamed repository. */
 static int page_moved(sl_page_request *page)
 {
     char to[2 * SL_URL_BYTES];

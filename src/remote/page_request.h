@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_request: one page of a listing, asked for until it is good or the reason is final.
+ * page_request: one page of a listing, requested until it is good or the reason is final.
  *
  * Purpose: writes and signs the request, follows the provider's verdict on each answer (another
  * region, expired credentials, a wrong clock, busy) and delays further tries. Threads: one owner;
@@ -34,20 +34,20 @@ typedef struct sl_page_request {
     sl_credentials credentials;
     sl_page_group *group;
     const sl_url *folder;
-    struct sl_host *host; /* NULL: no memory to count by */
+    struct sl_host *host; /* NULL: no memory for its statistics */
     sl_page_state state;  /* FLYING, ENDED: under the group's mutex */
-    char *moved;          /* sl_malloc'd: where the server sent this request; NULL: nowhere */
+    char *moved;          /* sl_malloc'd target of a redirect; NULL: none */
     uint8_t *buffer;
     uint32_t tries;
-    uint64_t began_ns, stall_ns; /* a busy server is asked again for so long */
+    uint64_t began_ns, stall_ns; /* how long a busy server is retried */
     uint64_t again_ns;
 } sl_page_request;
 
 void sl_page_group_begin(sl_page_group *group);
 void sl_page_group_end(sl_page_group *group);
 
-/* Starts a request, or its next try. 0 or -errno, with a reason. Blocks while credentials are
- * asked for. `ask` is borrowed until the request is good. */
+/* Starts a request, or its next try. Returns 0 or -errno, with a reason. Blocks while
+ * credentials are fetched. `ask` is borrowed until the request is good. */
 int sl_page_start(sl_page_request *page, sl_page_group *group, const sl_url *folder,
                   const sl_page_ask *ask);
 /* Judges an ENDED request. Returns 1 if it is good and its body may be read, 0 if it is LATER now,

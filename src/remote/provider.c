@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all rows of providers share: requests as text, and answers by the rules of HTTP. */
+/* Functions that all rows of providers share: request texts, and answers by the rules of HTTP. */
 #include "provider.h"
 
 #include "error.h"
@@ -57,7 +57,8 @@ bool sl_request_set_host(sl_request_text *text)
     return true;
 }
 
-/* Listings can say any bytes; those of a line's end would begin another header. */
+/* Rejects ETags with line ends: listings may contain any bytes, and these would begin another
+ * header. */
 static bool fits_header(const char *etag)
 {
     while (*etag != '\0' && !iscntrl((unsigned char)*etag)) {
@@ -66,7 +67,7 @@ static bool fits_header(const char *etag)
     return *etag == '\0';
 }
 
-/* A weak ETag never matches by If-Match; answers are compared instead. */
+/* Adds If-Match. A weak ETag never matches it, so answers are compared instead. */
 bool sl_request_match(sl_request_text *text, const char *etag)
 {
     return etag[0] == '\0' || strncmp(etag, "W/", 2) == 0 || !fits_header(etag) ||
@@ -101,7 +102,8 @@ static sl_answer check_whole(const sl_exchange *x, char reason[SL_REASON_BYTES])
     return SL_ANSWER_GOOD;
 }
 
-/* A server may ignore Range: that is right only where the object is no longer than the range. */
+/* Checks an answer to an ignored Range: it is valid only if the object is no longer than the
+ * range. */
 static sl_answer check_unranged(const sl_exchange *x, char reason[SL_REASON_BYTES])
 {
     const uint64_t asked = x->last - x->first + 1;

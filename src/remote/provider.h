@@ -2,7 +2,7 @@
 /*
  * provider: the differences between kinds of object stores, as a row of functions.
  *
- * Purpose: how a request for an object is written and signed, how an answer is understood, how its
+ * Purpose: how a request for an object is written and signed, how an answer is interpreted, how its
  * folders are listed. Everything else (tries, hedging, windows, caches, nodes) is written once,
  * over this row. Rows: http (also https), s3, gs, hf. Threads: any. Memory: the caller's.
  */
@@ -14,7 +14,7 @@
 #include "sign.h"
 #include "url.h"
 
-/* A request in the making: what an exchange borrows. */
+/* A request being written: the texts that an exchange borrows. */
 typedef struct sl_request_text {
     char url[2 * SL_URL_BYTES];
     char host[SL_HOST_BYTES]; /* host[:port], for hosts.h and nodes.h */
@@ -27,9 +27,9 @@ typedef enum sl_answer {
     SL_ANSWER_GOOD = 0,
     SL_ANSWER_MISSING,   /* 404 */
     SL_ANSWER_REFUSED,   /* 401, 403: `reason` names the credentials */
-    SL_ANSWER_EXPIRED,   /* the credentials have expired: ask for others and try again, once */
-    SL_ANSWER_SKEWED,    /* the clock differs: note the server's and try again, once */
-    SL_ANSWER_REPLACED,  /* 412, or another ETag than the one before */
+    SL_ANSWER_EXPIRED,   /* the credentials have expired: get new ones and retry once */
+    SL_ANSWER_SKEWED,    /* the clock differs: note the server's and retry once */
+    SL_ANSWER_REPLACED,  /* 412, or an ETag that differs from the earlier one */
     SL_ANSWER_BEYOND,    /* 416: the object ends before the range; total has its size, if known */
     SL_ANSWER_BUSY,      /* 429, 500, 502, 503, 504, SlowDown: later, and fewer */
     SL_ANSWER_MOVED,     /* a redirect that may be followed: Location */
@@ -39,7 +39,7 @@ typedef enum sl_answer {
 
 /* The identity that a request is made with, and the server's clock. */
 typedef struct sl_request_as {
-    const sl_credentials *credentials; /* as of sl_credentials_ask; NULL: none */
+    const sl_credentials *credentials; /* from sl_credentials_ask; NULL: none */
     int64_t clock_skew_s;
 } sl_request_as;
 
@@ -53,9 +53,9 @@ typedef struct sl_get_ask {
 /* The page of a folder's listing to request. */
 typedef struct sl_page_ask {
     sl_request_as as;
-    const char *begins;      /* names of the folder that begin so; NULL: all */
-    const char *start_after; /* names behind this key; NULL: all */
-    const char *token;       /* continues a listing, as the page before said; NULL: begins one */
+    const char *begins;      /* names of the folder with this prefix; NULL: all */
+    const char *start_after; /* names after this key; NULL: all */
+    const char *token;       /* continues a listing, from the previous page; NULL: begins one */
 } sl_page_ask;
 
 struct sl_entries;
@@ -92,20 +92,20 @@ typedef struct sl_provider {
 
 /* ---- for rows ---- */
 
-/* Adds a header, printf-style; false: there is no space for it. */
+/* Adds a header, printf-style; false: no space for it. */
 bool sl_request_add(sl_request_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Sets the host from the URL. False: it does not fit. */
 bool sl_request_set_host(sl_request_text *text);
-/* Adds If-Match, unless the ETag is "" or weak, or no header can have it. */
+/* Adds If-Match, unless the ETag is "" or weak, or cannot be in a header. */
 bool sl_request_match(sl_request_text *text, const char *etag);
 /* Writes a GET of `moved`, without credentials. */
 sluice_status sl_request_moved(sl_request_text *text, const char *moved, const char *etag,
                                sluice_error *error);
-/* Classifies by the rules of HTTP alone. `code`: the store's word for it; "": none. */
+/* Classifies by the rules of HTTP alone. `code`: the store's error code; "": none. */
 sl_answer sl_answer_of_http(const sl_exchange *exchange, const char *code,
                             char reason[SL_REASON_BYTES]);
-/* Appends the source of the credentials that requests are made with. */
+/* Appends the source of the credentials used for requests. */
 void sl_reason_add_source(char reason[SL_REASON_BYTES], sl_credentials_kind kind);
 
 extern const sl_provider sl_provider_http, sl_provider_s3, sl_provider_gs, sl_provider_hf;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of repositories on the Hugging Face hub. The hub redirects to a signed address for a while;
- * the token goes to the hub alone. */
+/* Files of repositories on the Hugging Face hub. The hub redirects to a signed address that
+ * expires; only the hub gets the token. */
 #include "json_answer.h"
 #include "provider.h"
 #include "settings.h"
@@ -22,7 +22,7 @@ static const char *hub(void)
     return set != NULL && set[0] != '\0' ? set : "https://huggingface.co";
 }
 
-/* Without a slash at its end. */
+/* Returns the length of the hub's address without a slash at its end. */
 static int hub_bytes(void)
 {
     size_t bytes = strlen(hub());
@@ -53,7 +53,7 @@ static sluice_status add_token(sl_request_text *text, const sl_credentials *cred
                : hf_too_long(error);
 }
 
-/* The ETag is the hub's, which its storage does not know: sl_object_learn compares it. */
+/* Writes a GET. The ETag is the hub's, unknown to its storage: sl_object_learn compares it. */
 static sluice_status hf_get(sl_request_text *text, const sl_url *url, const sl_get_ask *ask,
                             sluice_error *error)
 {
@@ -103,7 +103,7 @@ static sluice_status hf_list(sl_request_text *text, const sl_url *folder, const 
     return add_token(text, ask->as.credentials, error);
 }
 
-/* The next page's address gets the token, so it must be the hub's. */
+/* Finds the next page. Its request carries the token, so its address must be the hub's. */
 static sluice_status hf_next(const sl_exchange *exchange, sl_page_end *end, sluice_error *error)
 {
     char next[sizeof(exchange->link)];

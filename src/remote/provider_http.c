@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of plain web servers: the URL is the address, and there are no folders and no
- * credentials. */
+/* Objects of plain web servers: the URL is the address. No folders, no credentials. */
 #include "provider.h"
 
 #include "error.h"

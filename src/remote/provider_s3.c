@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Objects of S3 and of stores that speak its language, Google's among them (gs://, by its XML API).
- * A bucket's region is learnt from the first answer that names it; the mutex guards that table.
- */
+/* Objects of S3 and compatible stores, including Google's (gs://, by its XML API). A bucket's
+ * region is taken from the first answer that names it; the mutex guards that table. */
 #include "list_xml.h"
 #include "provider.h"
 #include "settings.h"
@@ -30,11 +28,11 @@ static pthread_mutex_t regions_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bucket_region regions[BUCKETS_MOST];
 static uint32_t regions_made; /* the oldest is replaced */
 
-/* A request in the making: where it goes and what is signed. */
+/* A request being written: its target and the parts that are signed. */
 typedef struct s3_request {
     const sl_url *url;
     char region[64], endpoint[512];
-    char host[2 * SL_HOST_BYTES]; /* with the bucket in it, unless by_path */
+    char host[2 * SL_HOST_BYTES]; /* with the bucket, unless by_path */
     bool by_path, is_tls, is_anonymous;
     char path[SL_URL_BYTES + SL_HOST_BYTES + 2]; /* raw */
     char query[QUERY_BYTES];
@@ -70,7 +68,7 @@ static bool find_region(const char *bucket, char region[64])
     return found;
 }
 
-/* It becomes a part of a host's name. */
+/* Checks a region, which becomes part of a host name. */
 static bool is_region(const char *text)
 {
     return text[0] != '\0' && text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
@@ -128,7 +126,8 @@ static sluice_status find_gs(s3_request *r, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* A bucket with dots in its name fits no certificate of Amazon's as part of a host. */
+/* Writes the host name. A bucket with dots goes into the path, because Amazon's certificates
+ * would not match the host. */
 static bool name_host(s3_request *r)
 {
     int length;
@@ -152,7 +151,7 @@ static bool name_host(s3_request *r)
     return length > 0 && (size_t)length < sizeof(r->host);
 }
 
-/* The path of an endpoint, "/api" of "https://host/api", without a slash at its end. */
+/* Returns the path of an endpoint, "/api" of "https://host/api", without a slash at its end. */
 static sl_bytes base_of(const s3_request *r)
 {
     const char *server = strstr(r->endpoint, "://");
@@ -226,7 +225,7 @@ static bool write_url(sl_request_text *text, const s3_request *r)
 
 typedef sluice_status (*s3_find)(s3_request *r, sluice_error *error);
 
-/* The query is the caller's. */
+/* Writes a request; the caller has set the query. */
 static sluice_status write_request(sl_request_text *text, s3_request *r, s3_find find,
                                    const char *key, sluice_error *error)
 {
@@ -320,7 +319,7 @@ static sluice_status s3_page(const sl_url *folder, const sl_exchange *exchange, 
                              sl_page_end *end, sluice_error *error)
 {
     const sl_bytes text = {exchange->buffer, exchange->got};
-    /* A bucket is there, even if nothing is in it. */
+    /* A bucket exists, even if it is empty. */
     entries->found = entries->found || folder->key[0] == '\0';
     return sl_list_xml_read(text, folder->key, entries, end, error);
 }
@@ -335,7 +334,7 @@ static bool s3_is_one_of(const char *code, const char *const *codes)
     return *codes != NULL;
 }
 
-/* 0 or another answer than the status alone would be. */
+/* Classifies by the error code; 0: classify by the status. */
 static sl_answer answer_of_code(const sl_exchange *x, const char *code, bool *known)
 {
     static const char *const expired[] = {"ExpiredToken", "ExpiredTokenException",

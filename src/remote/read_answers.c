@@ -11,13 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-#define MOVED_S \
-    900 /* signed addresses hold for an hour or so; one that ends sooner is asked anew */
+#define MOVED_S   900 /* signed addresses last about an hour; shorter ones are renewed */
 #define HOPS_MOST 5U
 
-/* What a try ended with. */
+/* How a try ended. */
 typedef struct try_end {
-    sl_answer answer; /* where failed is 0 */
+    sl_answer answer; /* if failed is 0 */
     int failed;
     char reason[SL_REASON_BYTES];
 } try_end;
@@ -38,7 +37,8 @@ static try_end judge(const sl_read_try *try)
     return end;
 }
 
-/* An answer that says a length that fits, and sends more, is not one of those. */
+/* Returns whether a whole object is too long. An answer that sends more than its own valid
+ * length does not count. */
 static bool is_whole_too_long(const sl_read_try *try, const try_end *end)
 {
     const sl_exchange *e = &try->exchange;
@@ -67,7 +67,7 @@ static sl_host_end host_end_of(const sl_read_try *try, const try_end *end)
     }
 }
 
-/* Without the mutex: waiters of the host may be called. */
+/* Reports the end to the host. Without the mutex: the host's waiters may be called. */
 static void tell_host(const sl_read_try *try, const try_end *end)
 {
     const sl_exchange *e = &try->exchange;
@@ -87,8 +87,8 @@ static void tell_host(const sl_read_try *try, const try_end *end)
 
 /* ---- redirects ---- */
 
-/* The target of the object's redirect does not hold any more: the store is asked again, unless
- * another read has done that. */
+/* Forgets the target of the object's redirect, which is no longer valid: the store is asked
+ * again, unless another read has done that. */
 static void forget_moved(sl_read_part *part, const sl_read_try *try)
 {
     sl_object *object = part->state->object;
@@ -102,7 +102,7 @@ static void forget_moved(sl_read_part *part, const sl_read_try *try)
     sl_unlock(&object->mutex);
 }
 
-/* NULL: the part goes on at the target; else why not. */
+/* Follows a redirect. Returns NULL, or why it cannot be followed. */
 static const char *follow_redirect(sl_read_part *part, const sl_exchange *e)
 {
     sl_object *object = part->state->object;
@@ -161,7 +161,7 @@ static void part_failed_locked(sl_read_part *part, const sl_read_try *try, const
     }
 }
 
-/* A range behind the object's end. */
+/* Handles a range beyond the object's end. */
 static void part_beyond_locked(sl_read_part *part, const sl_read_try *try)
 {
     const sl_exchange *e = &try->exchange;
@@ -176,7 +176,7 @@ static void part_beyond_locked(sl_read_part *part, const sl_read_try *try)
     sl_part_finish_locked(part, 0);
 }
 
-/* Sends the part again if `*once` was not used up. */
+/* Sends the part again, unless `*once` is already set. */
 static void send_once_more_locked(sl_read_part *part, bool *once)
 {
     if (*once) {
@@ -289,14 +289,14 @@ static void try_won_locked(sl_read_part *part, sl_read_try *try)
     hedge_lands_locked(part);
 }
 
-/* True if another try of the part may still bring it. */
+/* Returns true if another try of the part may still succeed. */
 static bool other_flies(const sl_read_part *part)
 {
     return part->main.flying || (part->hedge != NULL && part->hedge->flying);
 }
 
-/* Whether the body has all that the object has of the part: a server may answer with fewer bytes,
- * and be consistent. */
+/* Returns whether the body has all bytes of the part that the object has: a server may send
+ * fewer, and be consistent. */
 static bool is_complete(const sl_read_part *part, const sl_exchange *e)
 {
     sl_file_identity identity;

@@ -18,7 +18,8 @@
 #define DELAY_FIRST_NS     (100 * MS)
 #define DELAY_MOST_NS      (5000 * MS)
 #define RETRY_AFTER_MOST_S 10
-/* A server that drips never stalls. A slow line that is shared by 256 connections is faster. */
+/* Limit for a server that sends slowly but never stalls. Even a slow line shared by 256
+ * connections is faster. */
 #define LEAST_BYTES_A_SECOND 4096
 #define NODE_STALL_NS        (10000 * MS)
 #define ASKING_MOST_NS       (2000 * MS)
@@ -100,12 +101,12 @@ static void part_ticks(sl_engine_timer *timer)
 
 static bool part_set_timer_locked(sl_read_part *part, uint64_t after_ns)
 {
-    /* The members stay as they are from the first time on: a tick may be waiting for the mutex. */
+    /* Set once, and never changed: a tick may be waiting for the mutex. */
     if (part->timer.tick == NULL) {
         part->timer.tick = part_ticks;
         part->timer.ctx = part;
     }
-    /* A tick that came late may have sent the part while the timer was set again. */
+    /* A late tick may have sent the part while the timer was set again. */
     if (sl_engine_forget(&part->timer)) {
         sl_read_drop_locked(part->state);
     }
@@ -117,7 +118,7 @@ static bool part_set_timer_locked(sl_read_part *part, uint64_t after_ns)
     return true;
 }
 
-/* Between a half and the whole of it, so that many parts do not come back together. */
+/* Returns a random delay between half and all of it, so that many parts do not retry together. */
 static uint64_t with_jitter(uint64_t delay_ns)
 {
     uint64_t x = sl_now_ns();
@@ -127,7 +128,7 @@ static uint64_t with_jitter(uint64_t delay_ns)
     return delay_ns / 2 + x % (delay_ns / 2 + 1);
 }
 
-/* Appends how often the part was tried to the reason of the last failure. */
+/* Appends the number of tries to the reason of the last failure. */
 static void part_add_tries(sl_read_part *part, uint64_t spent_ns)
 {
     const size_t length = strlen(part->reason);
@@ -163,8 +164,8 @@ void sl_part_again_locked(sl_read_part *part, int failed, bool busy, int64_t ret
 
 /* ---- sending ---- */
 
-/* A request in the text of the try. `error` says why not. AGAIN: the redirect that the try was to
- * follow was forgotten meanwhile. */
+/* Writes the request of a try, or an `error`. AGAIN: the redirect to follow was forgotten
+ * meanwhile. */
 static sluice_status write_store_request(sl_read_part *part, sl_read_try *try, sluice_error *error)
 {
     sl_object *object = part->state->object;
@@ -175,7 +176,7 @@ static sluice_status write_store_request(sl_read_part *part, sl_read_try *try, s
     if (try->is_moved && moved == NULL) {
         return SLUICE_AGAIN;
     }
-    /* twice where the clock differs: only the request says which host it goes to */
+    /* twice if the clock differs: only the written request has its host */
     do {
         const sl_get_ask ask = {
             .as = {&part->credentials, skew_s}, .etag = object->etag, .moved = moved};
@@ -192,7 +193,7 @@ static sluice_status write_store_request(sl_read_part *part, sl_read_try *try, s
     return status;
 }
 
-/* The path of the request's URL, without its query. */
+/* Copies the path of the request's URL, without its query. */
 static bool path_of_url(const char *url, char *path, size_t bytes)
 {
     const char *from = strstr(url, "://");
@@ -206,8 +207,8 @@ static bool path_of_url(const char *url, char *path, size_t bytes)
     return true;
 }
 
-/* The next owner of the part's slice that is alive; NULL: the store is to be asked. A node may have
- * an older object, so only one whose ETag is known is asked for: If-Match is in the cache's key. */
+/* Returns the next living owner of the part's slice; NULL: use the store. A node may have an
+ * older version, so nodes are asked only if the ETag is known: If-Match is in the cache's key. */
 static const char *next_node(sl_read_part *part, const sl_read_try *try)
 {
     const sl_read_state *state = part->state;
@@ -232,7 +233,8 @@ static const char *next_node(sl_read_part *part, const sl_read_try *try)
     return NULL;
 }
 
-/* Nodes are asked over plain HTTP, and ask the store over TLS; signatures hold for both. */
+/* Makes the URL plain HTTP: nodes are reached over HTTP, and reach the store over TLS;
+ * signatures are valid for both. */
 static void make_url_plain(sl_request_text *text)
 {
     if (strncmp(text->url, "https://", 8) == 0) {
@@ -301,7 +303,7 @@ static int start_errno(const sluice_error *error)
     }
 }
 
-/* With a place in the host's window. False: the caller gives it back. */
+/* Starts a request; needs a slot in the host's window. False: the caller returns the slot. */
 static bool part_fly_locked(sl_read_part *part)
 {
     sluice_error error;
@@ -316,7 +318,7 @@ static bool part_fly_locked(sl_read_part *part)
     }
     part->phase = SL_PART_FLYING;
     part->sent_ns = sl_now_ns();
-    /* a node that misses is late, too; a second owner would then fetch the slice once more */
+    /* a node that misses is late, too; a second owner would then fetch the slice again */
     const uint64_t late_ns =
         part->main.node == NULL ? sl_host_hedge_after_ns(part->main.host, part->bytes) : 0;
     if (late_ns != 0) {
@@ -351,7 +353,7 @@ static void part_credentials_woken(void *ctx)
     sl_read_leave(state);
 }
 
-/* False: the part waits for them, or has failed. */
+/* Checks for credentials. False: the part waits for them, or has failed. */
 static bool part_has_credentials_locked(sl_read_part *part)
 {
     const sl_credentials_kind kind = part->state->object->provider->credentials;
@@ -375,8 +377,8 @@ static bool part_has_credentials_locked(sl_read_part *part)
     }
 }
 
-/* Whether the part is to wait: another one asks where the object's reads are redirected to. Else it
- * asks itself, if that is not known. */
+/* Returns whether the part should wait, because another one requests the object's redirect. If
+ * the redirect is unknown, the part requests it itself. */
 static bool part_waits_for_redirect_locked(sl_read_part *part)
 {
     sl_object *object = part->state->object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reads: begins, cancels and delivers reads; their parts are read_parts.c's. */
+/* reads: begins, cancels and delivers reads; read_parts.c handles their parts. */
 #include "reads.h"
 
 #include "clock.h"
@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Guards sl_remote_read.state, so that a cancel finds a state or none. A child of fork() has
- * another one, since a thread of its parent may hold this one. */
+/* Guards sl_remote_read.state, so that a cancel finds a state or none. A child of fork() has its
+ * own lock, because a thread of its parent may hold this one. */
 typedef struct reads_lock {
     uint64_t forks;
     pthread_mutex_t mutex;
@@ -27,7 +27,7 @@ typedef struct reads_lock {
 /* Acquire and release: the lock is whole when its pointer is seen. */
 static _Atomic(reads_lock *) the_lock;
 
-/* NULL: no memory. */
+/* Returns the process's lock. NULL: no memory. */
 static reads_lock *reads_lock_get(void)
 {
     const uint64_t forks = sl_fork_count();
@@ -62,8 +62,7 @@ void sl_read_hold(sl_read_state *state)
 
 void sl_read_drop_locked(sl_read_state *state)
 {
-    /* Relaxed: not the last. The caller has a hold of its own, and its release of that comes
-     * later. */
+    /* Relaxed: not the last. The caller has its own hold, and releases it later. */
     const uint32_t before = atomic_fetch_sub_explicit(&state->holders, 1, memory_order_relaxed);
     assert(before > 1);
     (void)before;
@@ -71,7 +70,7 @@ void sl_read_drop_locked(sl_read_state *state)
 
 static void state_release(sl_read_state *state)
 {
-    /* release and acquire: what others wrote is seen before it is freed */
+    /* release and acquire: other threads' writes are seen before it is freed */
     if (atomic_fetch_sub_explicit(&state->holders, 1, memory_order_acq_rel) > 1) {
         return;
     }
@@ -90,7 +89,8 @@ static void state_release(sl_read_state *state)
     sl_free(state);
 }
 
-/* The parts' results as the read's: bytes up to the first part that ended early, or an error. */
+/* Sets the read's result from its parts: bytes up to the first part that ended early, or an
+ * error. */
 static void read_set_result(sl_remote_read *read, const sl_read_state *state)
 {
     read->result = 0;
@@ -100,7 +100,7 @@ static void read_set_result(sl_remote_read *read, const sl_read_state *state)
     for (uint32_t i = 0; i < state->part_count; i++) {
         const sl_read_part *part = &state->parts[i];
         if (part->result < 0) {
-            /* the others were canceled for the one that failed */
+            /* the others were canceled because one failed */
             if (read->result >= 0 || read->result == -ECANCELED) {
                 read->result = part->result;
                 memcpy(read->reason, part->reason, sizeof(read->reason));
@@ -124,7 +124,7 @@ static void read_deliver(sl_read_state *state)
     state_release(state); /* the read's own hold */
 }
 
-/* A read of which a part failed is not worth the rest. */
+/* Cancels the remaining parts after one has failed. */
 static void cancel_rest_locked(sl_read_state *state)
 {
     bool failed = false;
@@ -137,7 +137,7 @@ static void cancel_rest_locked(sl_read_state *state)
     }
 }
 
-/* Calls waiters of the hosts, so without the mutex. */
+/* Calls waiters of the hosts, so it runs without the mutex. */
 static void give_back_places_locked(sl_read_state *state)
 {
     for (uint32_t i = 0; i < state->part_count; i++) {
@@ -177,13 +177,13 @@ static void read_end_now(sl_remote_read *read, int64_t result, const char *reaso
     read->done(read);
 }
 
-/* What is asked for. */
+/* The requested range. */
 typedef struct read_range {
     uint64_t offset, bytes;
-    bool whole; /* without a range: the size is not known */
+    bool whole; /* without a range: the size is unknown */
 } read_range;
 
-/* False: no request is needed, and the read's done was called. */
+/* Finds the range to request. False: no request is needed, and the read's done was called. */
 static bool read_find_range(sl_remote_read *read, read_range *range)
 {
     sl_file_identity identity;
@@ -207,7 +207,8 @@ static bool read_find_range(sl_remote_read *read, read_range *range)
     return true;
 }
 
-/* Where the part that begins at `offset` ends: at the end of a slice, so that one node has it. */
+/* Returns where the part that begins at `offset` ends: at the end of a slice, so that one node
+ * has it. */
 static uint64_t part_end(const read_range *range, uint64_t offset, bool cuts)
 {
     const uint64_t end = range->offset + range->bytes;
@@ -237,7 +238,7 @@ static sl_read_state *state_make(sl_remote_read *read, const read_range *range,
     state->object_bytes = read->object_bytes;
     state->part_count = state->left = count;
     sl_mutex_init(&state->mutex);
-    atomic_init(&state->holders, 2); /* the read's, and that of sl_remote_read_start */
+    atomic_init(&state->holders, 2); /* for the read, and for sl_remote_read_start */
     at = range->offset;
     for (uint32_t i = 0; i < count; i++) {
         sl_read_part *part = &state->parts[i];

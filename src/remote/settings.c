@@ -24,16 +24,16 @@ enum { CONNECTIONS_DEFAULT = 256 };
 
 static const char stage[] = "remote";
 
-/* Members of a choice that are texts. */
+/* Members of a choice that are strings. */
 enum { ENDPOINT, REGION, PROFILE, CA_FILE, CACHE, CACHE_NODES, TEXTS };
 
-/* What was chosen, and the settings that follow from it. */
+/* The choice, and the settings that follow from it. */
 static struct {
     pthread_mutex_t mutex;
     char *texts[TEXTS];          /* NULL: not chosen */
     sl_remote_choice choice;     /* its texts are `texts` */
-    uint64_t chosen;             /* how often */
-    sl_remote_settings *current; /* NULL: to be made */
+    uint64_t chosen;             /* number of choices made */
+    sl_remote_settings *current; /* NULL: not made yet */
 } own = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static void guard_own(void)
@@ -133,7 +133,8 @@ static sluice_status take_ca_file(char to[1024], const char *text, const char *w
     return SLUICE_OK;
 }
 
-/* The folder is opened by the first read: the program may be in another folder by then. */
+/* Takes the cache's folder as an absolute path: the first read opens it, and the program may
+ * have changed its folder by then. */
 static sluice_status take_cache(char to[1024], const char *text, const char *what,
                                 sluice_error *error)
 {
@@ -163,7 +164,7 @@ static sluice_status take_nodes(sl_nodes **nodes, const char *text, const char *
                                : sl_error_set(error, status, stage, "%s: %s", what, reason.text);
 }
 
-/* Reads "200GiB": a number and a unit. False: it is neither, or too large. */
+/* Reads "200GiB": a number and a unit. False: anything else, or too large. */
 static bool read_bytes(const char *text, uint64_t *bytes)
 {
     static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
@@ -188,7 +189,7 @@ typedef struct named_text {
     const char *text, *what;
 } named_text;
 
-/* The first of some variables that is set. */
+/* Returns the first of some variables that is set. */
 static named_text first_variable(const char *const *names)
 {
     for (; *names != NULL; names++) {
@@ -276,7 +277,7 @@ static sluice_status take_rest(sl_remote_settings *to, const sl_remote_choice *c
                                 : take_ca_file(to->ca_file, ca_file.text, ca_file.what, error);
 }
 
-/* All that needs no profile. */
+/* Takes all values that need no profile. */
 static sluice_status take_choice(sl_remote_settings *to, const sl_remote_choice *choice,
                                  sluice_error *error)
 {
@@ -287,7 +288,7 @@ static sluice_status take_choice(sl_remote_settings *to, const sl_remote_choice 
     return status == SLUICE_OK ? take_cache_choice(to, choice, error) : status;
 }
 
-/* Fills in what neither the choice nor the environment says. */
+/* Fills in the values that are neither chosen nor in the environment. */
 static sluice_status take_profile_values(sl_remote_settings *to, const sl_aws_profile *profile,
                                          sluice_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the chunk cache of settings at its first use. Lock: one mutex for all settings, not held
- * while a cache is opened: other threads look again then. */
+ * while a cache is opened: other threads retry then. */
 #include "settings.h"
 
 #include "clock.h"
@@ -27,7 +27,7 @@ static void lock_opening(void)
     sl_lock(&opening);
 }
 
-/* A thread that is to stop leaves the folder to the next one. */
+/* Opens the cache. A thread that should stop leaves the folder to the next one. */
 static void open_own_cache(const sl_remote_settings *settings)
 {
     sl_settings_cache *own = settings->own_cache;
@@ -60,7 +60,7 @@ sl_chunk_cache *sl_remote_settings_cache(const sl_remote_settings *settings)
         const bool tried = own->tried && own->forks == sl_fork_count();
         sl_chunk_cache *chunks = tried ? own->chunks : NULL;
         const bool opens =
-            !tried && !stops && own->opener != process; /* else another thread does */
+            !tried && !stops && own->opener != process; /* else another thread opens it */
         own->opener = opens ? process : own->opener;
         sl_unlock(&opening);
         if (tried || stops) {

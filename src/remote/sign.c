@@ -14,7 +14,7 @@
 
 enum { HASH_BYTES = 32, HASH_TEXT = 2 * HASH_BYTES + 1, PARAMETERS = 64 };
 
-/* The hash of nothing. */
+/* The hash of an empty body. */
 #define EMPTY_HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 static const char stage[] = "remote";
@@ -74,7 +74,7 @@ static int compare_parts(const char *a, size_t a_bytes, const char *b, size_t b_
     return order != 0 ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
 }
 
-/* By name, then by value. */
+/* Sorts by name, then by value. */
 static int compare_parameters(const void *a_item, const void *b_item)
 {
     const parameter *a = a_item;
@@ -241,7 +241,7 @@ static sluice_status write_headers(sl_signed *to, const signing *own, const char
     return SLUICE_OK;
 }
 
-/* Header values of foreign origin must not begin another header. */
+/* Rejects line ends in header values from other sources: they would begin another header. */
 static bool is_one_line(const char *text)
 {
     return text == NULL || strpbrk(text, "\r\n") == NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of object stores. What an address is comes from a listing, from the caller, or from the
- * first request: a GET of 64 KiB, or a page of a listing where the name looks like a folder's.
- * There is no HEAD. A handle's own is its sl_object; NULL for a folder.
+ * The rows of object stores. The kind of an address comes from a listing, from the caller, or from
+ * the first request: a GET of 64 KiB, or a page of a listing if the name looks like a folder's.
+ * HEAD is never used. A handle's own is its sl_object; NULL for a folder.
  */
 #include "curl_library.h"
 #include "known.h"
@@ -27,7 +27,7 @@ static bool ends_with_slash(const char *path)
     return bytes > 0 && path[bytes - 1] == '/';
 }
 
-/* The address as a folder's, with one slash at its end. False: it is too long. */
+/* Writes the address of a folder, with one slash at its end. False: too long. */
 static bool folder_address(char address[SL_PATH_BYTES], const char *path)
 {
     const int length =
@@ -35,7 +35,7 @@ static bool folder_address(char address[SL_PATH_BYTES], const char *path)
     return length > 0 && length < SL_PATH_BYTES;
 }
 
-/* A name without a dot is likely a folder's. */
+/* Returns whether a name has no dot, and so is probably a folder's. */
 static bool looks_like_folder(const char *key)
 {
     const char *name = sl_path_name(key);
@@ -63,7 +63,7 @@ static void take_object_facts(sl_store_facts *facts, const sl_file_identity *ide
     *facts = (sl_store_facts){.kind = SL_ENTRY_FILE, .identity = *identity};
 }
 
-/* -ENOENT of what is known to be missing. */
+/* Takes known facts; -ENOENT if the name is known to be missing. */
 static int take_known_facts(sl_store_facts *facts, const sl_known *known, const char *path)
 {
     if (known->kind == SL_ENTRY_OTHER) {
@@ -79,8 +79,8 @@ static int take_known_facts(sl_store_facts *facts, const sl_known *known, const 
     return 0;
 }
 
-/* Why a name in the folder of a web server that this thread asks about was refused; "": none was.
- * Such a folder is opened by a file of a known name, whose refusal would else pass for absence. */
+/* Why a name in the current web folder of this thread was rejected; "": none was. Such a folder
+ * is opened by a file of a known name, and without this the rejection would pass for absence. */
 static _Thread_local char web_refused[SL_REASON_BYTES];
 
 static int note_refusal(const char *path, int failed)
@@ -93,7 +93,7 @@ static int note_refusal(const char *path, int failed)
 
 /* ---- questions ---- */
 
-/* Notes what an address with a slash at its end is: callers go on without the slash. */
+/* Notes the kind of an address with a slash at its end: callers continue without the slash. */
 static void note_folder(const char *path)
 {
     char address[SL_PATH_BYTES];
@@ -137,7 +137,7 @@ static int ask_as_object(const char *path, sl_object *object, sl_store_facts *fa
     return 0;
 }
 
-/* Both questions, the likelier one first; the other only where the first finds nothing. */
+/* Tries both kinds, the likelier one first; the other only if the first finds nothing. */
 static int ask_both(const char *path, sl_object *object, sl_store_facts *facts)
 {
     const bool lists = object->provider->lists;
@@ -146,7 +146,7 @@ static int ask_both(const char *path, sl_object *object, sl_store_facts *facts)
     if (!lists && folder_alone) {
         web_refused[0] = '\0';
         note_folder(path);
-        take_folder_facts(facts, path); /* nobody can tell */
+        take_folder_facts(facts, path); /* the kind cannot be known */
         return 0;
     }
     int failed = folder_first ? ask_as_folder(path, facts) : ask_as_object(path, object, facts);
@@ -176,7 +176,7 @@ static void note_facts(const char *path, int failed, const sl_store_facts *facts
     }
 }
 
-/* "hf://datasets/OWNER/NAME/" or a folder in it. */
+/* Returns true for "hf://datasets/OWNER/NAME/" or a folder in it. */
 static bool is_in_repository(const char *folder)
 {
     uint32_t slashes = 0;
@@ -186,7 +186,7 @@ static bool is_in_repository(const char *folder)
     return slashes >= 5;
 }
 
-/* Lists the folder that an address is in as far as it takes to know the address. */
+/* Lists the folder of an address as far as needed to know the address. */
 static int list_parent(const char *parent, const char *path, sl_known *known)
 {
     int failed = 0;
@@ -200,8 +200,8 @@ static int list_parent(const char *parent, const char *path, sl_known *known)
     return failed;
 }
 
-/* Whether an address is known, once its folder is listed where that is of use: it is known to be
- * one, or the store is a hub, which limits requests. 1, 0, or -errno. */
+/* Returns whether an address is known, after listing its folder if that helps: it is known to be
+ * a folder, or the store is a hub, which limits requests. Returns 1, 0, or -errno. */
 static int find_known(const char *path, sl_known *known)
 {
     char parent[SL_PATH_BYTES];
@@ -221,8 +221,8 @@ static int find_known(const char *path, sl_known *known)
     return sl_known_find(path, known);
 }
 
-/* Whether one page of names says all that a stat asks for: a bucket's, but for its own address and
- * those that only a folder can have. */
+/* Returns whether one page of names is enough for a stat: in a bucket, except for the bucket
+ * itself and for addresses that only a folder can have. */
 static bool asks_by_name(const char *path)
 {
     char parent[SL_PATH_BYTES];
@@ -337,7 +337,7 @@ static int store_remote_facts(const sl_handle *handle, sl_store_facts *facts)
     return 0;
 }
 
-/* Whether objects are kept in a chunk cache, which has to know what they are. */
+/* Returns whether objects are kept in a chunk cache, which needs their identity. */
 static bool store_remote_keeps(void)
 {
     const sl_remote_settings *settings;
@@ -351,8 +351,8 @@ static bool store_remote_keeps(void)
     return keeps;
 }
 
-/* Takes what is known. For a cache, a folder that was listed in part is listed to its end: a page
- * says of 1,000 objects what else takes a request each. */
+/* Takes the known identity. For a cache, a partly listed folder is listed to its end: a page
+ * covers 1,000 objects that would otherwise take a request each. */
 static int store_remote_recall(const char *path, sl_file_identity *identity)
 {
     char parent[SL_PATH_BYTES];
@@ -369,7 +369,7 @@ static int store_remote_recall(const char *path, sl_file_identity *identity)
     return 1;
 }
 
-/* If the listing fails, each name is asked for, and says why. */
+/* If the listing fails, each name is looked up, and reports its own error. */
 static void store_bucket_expect(const char *prefix, uint64_t names)
 {
     (void)sl_known_expect(prefix, names);
@@ -430,8 +430,8 @@ static int remote_list_at(const char *path, sl_listing *listing)
     return failed;
 }
 
-/* Keys may have ".." in them, so an address is tried as it is; but paths that formats write have it
- * in another sense. */
+/* Resolves ".." only if the address as given is missing: keys may contain "..", but formats
+ * write it in paths with its usual meaning. */
 static bool settle_missing(int failed, const char *path, char settled[SL_PATH_BYTES])
 {
     const int length = failed == -ENOENT ? snprintf(settled, SL_PATH_BYTES, "%s", path) : -1;

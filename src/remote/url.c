@@ -18,7 +18,7 @@ static const char *const scheme_names[SL_SCHEMES] = {
     [SL_SCHEME_GS] = "gs://",     [SL_SCHEME_HF] = "hf://",
 };
 
-/* Returns the address behind its scheme; NULL: it has none of them. */
+/* Returns the address after its scheme; NULL: it has none of the schemes. */
 static const char *behind_scheme(const char *address, sl_scheme *scheme)
 {
     for (int i = 0; i < SL_SCHEMES; i++) {
@@ -111,7 +111,7 @@ static int hex_value(char c)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* Returns the byte of an escape at `text`; -1: there is none. */
+/* Returns the byte of an escape at `text`; -1: not an escape. */
 static int escaped_byte(const char *text)
 {
     if (text[0] != '%' || hex_value(text[1]) < 0 || hex_value(text[2]) < 0) {
@@ -132,8 +132,8 @@ size_t sl_url_unescape(char *text)
     return length;
 }
 
-/* Copies what a path or a query (`more`: what it may contain besides) may send as written, and
- * escapes the rest. Escapes that are there stay. */
+/* Copies the bytes that a path or a query (`more`: additional ones) may contain, and escapes the
+ * rest. Existing escapes stay. */
 static bool copy_web_text(char *to, size_t bytes, const char *from, size_t count, const char *more)
 {
     size_t length = 0;

@@ -7,7 +7,7 @@
  * In s3, gs and hf addresses everything after the bucket is the key, byte by byte: nothing is
  * unescaped, and "?", "#", "//", "." and ".." belong to it. An http(s) path is sent as written,
  * except for bytes that a request may not contain, which are escaped. An address with a user or a
- * fragment is refused. Threads: pure.
+ * fragment is rejected. Threads: pure.
  */
 #ifndef SL_URL_H
 #define SL_URL_H
