@@ -17,7 +17,7 @@ enum {
     INLINE_BYTES = 4
 };
 
-/* The types of TIFF, and the one of BigTIFF that Pillow takes in both. */
+/* The types of TIFF, and the BigTIFF type that Pillow accepts in both. */
 enum {
     TIFF_BYTE = 1,
     TIFF_ASCII = 2,
@@ -35,7 +35,7 @@ enum {
     TIFF_LONG8 = 16
 };
 
-/* Bytes of an element; 0: there is no such type. */
+/* Bytes of an element; 0: no such type. */
 static const uint8_t type_bytes[TIFF_LONG8 + 1] = {
     [TIFF_BYTE] = 1,     [TIFF_ASCII] = 1,     [TIFF_SHORT] = 2,     [TIFF_LONG] = 4,
     [TIFF_RATIONAL] = 8, [TIFF_SBYTE] = 1,     [TIFF_UNDEFINED] = 1, [TIFF_SSHORT] = 2,
@@ -54,7 +54,7 @@ static bool inside(sl_bytes bytes, size_t offset, size_t count)
     return offset <= bytes.size && count <= bytes.size - offset;
 }
 
-/* `count` bytes as a number. */
+/* Reads `count` bytes as a number. */
 static uint64_t exif_load(const tiff *file, size_t offset, size_t count)
 {
     uint64_t value = 0;
@@ -85,7 +85,7 @@ static double exif_ratio(const tiff *file, size_t offset, bool is_signed)
     return is_signed ? (double)(int32_t)above / (int32_t)below : (double)above / below;
 }
 
-/* The first element as a number. Texts and bytes are none, and 0. */
+/* Returns the first element as a number; 0 for texts and bytes. */
 static double exif_value(const tiff *file, uint32_t type, size_t offset)
 {
     const uint64_t bits = exif_load(file, offset, type_bytes[type]);
@@ -96,7 +96,7 @@ static double exif_value(const tiff *file, uint32_t type, size_t offset)
     case TIFF_LONG:
     case TIFF_IFD:
     case TIFF_LONG8:
-    case TIFF_SBYTE: /* what is negative is large here, and as useless */
+    case TIFF_SBYTE: /* negative values become large here, and just as invalid */
     case TIFF_SSHORT:
     case TIFF_SLONG:
         return (double)bits;
@@ -125,9 +125,9 @@ static uint32_t orientation_of_value(double value)
 }
 
 /*
- * The orientation in a directory, as Pillow reads it: the first element of an entry of any numeric
- * type and any count, and the last of several such entries. An entry whose elements end outside of
- * the block ends the directory; one of an unknown type, or without elements, is skipped.
+ * Returns the orientation in a directory, as Pillow reads it: the first element of an entry of any
+ * numeric type and any count, and the last of several such entries. An entry whose elements end
+ * outside of the block ends the directory; one of an unknown type, or without elements, is skipped.
  */
 static uint32_t orientation_in_directory(const tiff *file, size_t directory)
 {
@@ -152,8 +152,8 @@ static uint32_t orientation_in_directory(const tiff *file, size_t directory)
     return orientation;
 }
 
-/* The orientation in the first directory of a TIFF file. The number behind the byte order may be
- * written in the other one. */
+/* Returns the orientation in the first directory of a TIFF file. The magic number after the byte
+ * order mark may have the other byte order. */
 static uint32_t orientation_in_tiff(sl_bytes bytes)
 {
     tiff file = {bytes, false};
@@ -175,13 +175,14 @@ uint32_t sl_exif_orientation_of_block(sl_bytes block)
     return orientation_in_tiff(block);
 }
 
-/* Whether a marker stands alone. */
+/* Returns whether a marker has no segment. */
 static bool is_single(uint32_t marker)
 {
     return marker == 0x01 || (marker >= MARKER_RST0 && marker <= MARKER_SOI);
 }
 
-/* The place of the next marker's FF, behind junk, fill bytes and markers without a segment. */
+/* Returns the offset of the next marker's FF, after junk, fill bytes and markers without a
+ * segment. */
 static size_t next_segment(sl_bytes jpeg, size_t at)
 {
     while (inside(jpeg, at, 2)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exif: the orientation of a picture.
+ * exif: the orientation of an image.
  *
- * Purpose: reads one number out of a JPEG's first APP1 segment with EXIF, or out of the same block
- * of another format, as Pillow reads it: an entry of any numeric type and count (phones write LONG,
- * and other counts). Bounds-checked; whatever is not understood counts as "upright".
+ * Purpose: reads one number from a JPEG's first APP1 segment with EXIF, or from the same block of
+ * another format, like Pillow: an entry of any numeric type and count (phones write LONG, and other
+ * counts). Bounds-checked; anything invalid counts as "upright".
  * Threads: pure.
  */
 #ifndef SL_EXIF_H
@@ -12,9 +12,10 @@
 
 #include "view.h"
 
-/* 1..8; 1 when there is none or when it makes no sense. */
+/* Returns 1..8; 1 if the orientation is missing or invalid. */
 uint32_t sl_exif_orientation(sl_bytes jpeg);
-/* The same of what a PNG or a WebP has: a TIFF file, perhaps behind the six bytes of a segment. */
+/* Returns the same for the block of a PNG or a WebP: a TIFF file, perhaps after a segment's six
+ * bytes. */
 uint32_t sl_exif_orientation_of_block(sl_bytes block);
 
 #endif

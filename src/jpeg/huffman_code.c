@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SYMBOLS = 257, LENGTH_MAX = 16 }; /* the last symbol takes the code of ones */
+enum { SYMBOLS = 257, LENGTH_MAX = 16 }; /* the extra symbol gets the code of all ones */
 
-/* The leaves from the lightest, then the nodes above them in the order in which they come about. */
+/* The leaves from the lightest, then the inner nodes in the order of their creation. */
 typedef struct tree {
     uint64_t weight[2 * SYMBOLS];
     uint16_t parent[2 * SYMBOLS], depth[2 * SYMBOLS];
@@ -21,7 +21,7 @@ typedef struct leaf {
     uint16_t symbol;
 } leaf;
 
-/* No two are equal. */
+/* Compares leaves; no two are equal. */
 static int compare_leaves(const void *left, const void *right)
 {
     const leaf *a = left;
@@ -50,7 +50,8 @@ static void plant(tree *t, const uint64_t counts[256])
     t->nodes = t->leaves;
 }
 
-/* Joins the two lightest of what has no parent until one is left. Both kinds come sorted. */
+/* Joins the two lightest nodes without a parent until one is left. Leaves and inner nodes are
+ * sorted. */
 static void huffman_code_grow(tree *t)
 {
     uint32_t next_leaf = 0;
@@ -76,7 +77,7 @@ static void huffman_code_grow(tree *t)
     }
 }
 
-/* Moves pairs of too long codes up, each to where a shorter code makes space for two. */
+/* Moves pairs of codes that are too long, each to where a shorter code makes space for two. */
 static void limit_lengths(uint32_t bits[SYMBOLS])
 {
     for (uint32_t i = SYMBOLS - 1; i > LENGTH_MAX; i--) {
@@ -93,7 +94,7 @@ static void limit_lengths(uint32_t bits[SYMBOLS])
     }
 }
 
-/* Symbols by depth, then by number. */
+/* Lists symbols by depth, then by number. */
 static void list_symbols(const tree *t, uint8_t symbols[256])
 {
     uint32_t places[SYMBOLS + 1] = {0};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The JPEG codec: our kernels, and libjpeg-turbo on memory of ours, one decompressor per decoder
- * for its whole life. Every call into libjpeg runs inside sl_jpeg_guard.
- */
+/* The JPEG codec: our kernels, and libjpeg-turbo on our memory, one decompressor per decoder for
+ * its whole life. Every call into libjpeg runs inside sl_jpeg_guard. */
 #include "jpeg_codec.h"
 
 #include "error.h"
@@ -29,9 +27,9 @@ typedef struct jpeg_state {
     struct jpeg_progress_mgr progress;
     sl_jpeg_fast *fast;
     sl_jpeg_scans scans;
-    sl_jpeg_frame frame; /* of the picture at hand, */
-    bool framed;         /* if that is one for our kernels */
-    bool at_header;      /* cinfo has read the header of the picture and nothing more */
+    sl_jpeg_frame frame; /* of the current image, */
+    bool framed;         /* if our kernels decode it */
+    bool at_header;      /* cinfo has read only the header of the image */
 } jpeg_state;
 
 static jpeg_state *jpeg_codec_state_of(j_common_ptr cinfo)
@@ -40,8 +38,9 @@ static jpeg_state *jpeg_codec_state_of(j_common_ptr cinfo)
 }
 
 /*
- * Per pixel: 8 bytes of coefficients (four components of a progressive picture), 3 of RGB. Besides:
- * coefficients that pad a narrow picture to whole MCUs, and libjpeg's row buffers.
+ * Returns the scratch memory. Per pixel: 8 bytes of coefficients (four components of a progressive
+ * image), 3 of RGB. In addition: coefficients that pad a narrow image to whole MCUs, and libjpeg's
+ * row buffers.
  */
 static uint64_t jpeg_scratch_bytes(uint64_t max_pixels)
 {
@@ -59,7 +58,7 @@ static bool jpeg_peek(const sl_codec_source *source, sl_picture *picture)
     return true;
 }
 
-/* libjpeg calls this between the rows and blocks of work. */
+/* Called by libjpeg between the rows and blocks of work. */
 static void watch_scans(j_common_ptr common)
 {
     j_decompress_ptr cinfo = (j_decompress_ptr)common;
@@ -161,7 +160,7 @@ static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_
     return sl_codec_check_pixels(source, info->stored, error);
 }
 
-/* A view of a part of the picture that begins at x and y, as one of the whole. */
+/* Turns a view of the part of the image at x and y into a view of the whole. */
 static void jpeg_codec_place(sl_image *view, sl_rect part, const sl_picture *picture)
 {
     const uint32_t denominator = view->denominator;
@@ -187,10 +186,8 @@ static void region_work(void *argument)
     sl_jpeg_scanlines_work(&call->cut);
 }
 
-/*
- * Whether the last interval read was longer than what was read of it: libjpeg says so only when it
- * goes on to the next. What its bit buffer holds (8 bytes at most) it does not tell.
- */
+/* Returns whether the last interval has unread data: libjpeg only detects that when it continues
+ * with the next one. Up to 8 bytes in its bit buffer stay hidden. */
 static bool has_rest(const jpeg_state *jpeg, const sl_jpeg_region *region,
                      const sl_jpeg_tiles *tiles)
 {
@@ -198,7 +195,7 @@ static bool has_rest(const jpeg_state *jpeg, const sl_jpeg_region *region,
     return read < sl_jpeg_region_end(region, tiles, jpeg->cinfo.input_iMCU_row);
 }
 
-/* The intervals under the rectangle as a JPEG of their own. False: not done. */
+/* Decodes the intervals under the rectangle as a separate JPEG. False: not done. */
 static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
                           const sl_codec_request *request, sl_image *view)
 {
@@ -239,7 +236,7 @@ static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
     return true;
 }
 
-/* With kernels of our own. False: not done. */
+/* Decodes with our own kernels. False: not done. */
 static bool decode_fast(jpeg_state *jpeg, const sl_codec_source *source,
                         const sl_codec_request *request, sl_image *view)
 {
@@ -254,7 +251,7 @@ static bool decode_fast(jpeg_state *jpeg, const sl_codec_source *source,
     return sl_jpeg_fast_decode(jpeg->fast, &job, source->scratch, view);
 }
 
-/* Takes every picture, and judges what the other code paths gave up. */
+/* Decodes any image, and judges those that the other code paths gave up. */
 static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *source,
                                       const sl_codec_request *request, sl_image *view,
                                       sluice_error *error)
@@ -267,9 +264,9 @@ static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *s
     }
     jpeg->at_header = false;
     /*
-     * Rows below the rectangle are not read, so damage there goes unnoticed on purpose. What comes
-     * after the end of the data matters where all of it is needed (several scans) or where libjpeg
-     * would take missing bytes for zeros without a word (arithmetic coding).
+     * Rows below the rectangle are not read, so damage there goes unnoticed on purpose. Bytes after
+     * the end of the data matter if all of the data is needed (several scans), or if libjpeg would
+     * silently read missing bytes as zeros (arithmetic coding).
      */
     jpeg->source.past_end =
         sl_jpeg_is_plain(&jpeg->cinfo) ? SL_JPEG_PAST_END_MARKER : SL_JPEG_PAST_END_LAST_SCAN;
@@ -282,14 +279,15 @@ static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *s
     return status;
 }
 
-/* Chooses the code path: each leaves what it does not take, or cannot judge, to the next. */
+/* Chooses the code path: each one passes images that it cannot decode or judge to the next. */
 static sluice_status jpeg_pixels(void *state, const sl_codec_source *source,
                                  const sl_codec_request *request, sl_image *view,
                                  sluice_error *error)
 {
     jpeg_state *jpeg = state;
     const size_t mark = sl_scratch_mark(source->scratch);
-    /* What our kernels refuse is damaged: only the code path that reads all rows can judge that. */
+    /* Images that our kernels reject are damaged: only the code path that reads all rows can
+     * judge that. */
     if (jpeg->framed ? decode_fast(jpeg, source, request, view)
                      : decode_region(jpeg, source, request, view)) {
         return SLUICE_OK;
@@ -298,14 +296,12 @@ static sluice_status jpeg_pixels(void *state, const sl_codec_source *source,
     return decode_scanlines(jpeg, source, request, view, error);
 }
 
-/*
- * Of a pixel, entropy decoding takes about twice as long as transforming and converting it, and
- * scaling leaves it as it is.
- */
+/* Per pixel, entropy decoding takes about twice as long as transforming and converting, and
+ * scaling does not reduce it. */
 enum { READING_WORK = 2 };
 
-/* Without libjpeg's knowledge of its kind a picture is read from the top: of several scans whole.
- */
+/* Returns the pixels to read. Until libjpeg knows its kind, an image is read from the top; with
+ * several scans, whole. */
 static uint64_t read_pixels(const jpeg_state *jpeg, const sl_rect *need)
 {
     const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
@@ -336,7 +332,7 @@ static uint64_t jpeg_work(const void *state, const sl_codec_source *source,
 
 const sl_codec sl_codec_jpeg = {
     .number = 1,
-    .denominator_max = 8, /* 1/8: a pixel of each block */
+    .denominator_max = 8, /* 1/8: one pixel of each block */
     .scratch_bytes = jpeg_scratch_bytes,
     .peek = jpeg_peek,
     .open = jpeg_open,

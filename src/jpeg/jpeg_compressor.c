@@ -11,10 +11,10 @@
 
 #include <jerror.h>
 
-/* More than this is given back before the next picture. */
+/* Memory above this is released before the next image. */
 #define KEEP_BYTES ((size_t)16 << 20)
 
-/* The compressor has no source, whose offset sl_jpeg_fail would name. */
+/* Handles an error; the compressor has no source whose offset sl_jpeg_fail could name. */
 static _Noreturn void jpeg_compressor_on_error(j_common_ptr cinfo)
 {
     char text[JMSG_LENGTH_MAX];
@@ -25,7 +25,7 @@ static _Noreturn void jpeg_compressor_on_error(j_common_ptr cinfo)
     longjmp(errors->jump, 1);
 }
 
-/* libjpeg calls this between rows. */
+/* Called by libjpeg between rows. */
 static void jpeg_compressor_watch(j_common_ptr cinfo)
 {
     sl_jpeg_compressor *compressor = (sl_jpeg_compressor *)(void *)cinfo->err;
@@ -47,7 +47,7 @@ static void jpeg_compressor_nothing(j_compress_ptr cinfo)
     (void)cinfo;
 }
 
-/* libjpeg calls this when all space is used, whatever its counters say. */
+/* Called by libjpeg when all space is used, regardless of its counters. */
 static boolean jpeg_compressor_grow(j_compress_ptr cinfo)
 {
     sl_jpeg_compressor *compressor = cinfo->client_data;
@@ -105,7 +105,7 @@ sluice_status sl_jpeg_compressor_run(sl_jpeg_compressor *compressor, const char 
                                      sl_scratch *scratch, void (*work)(void *argument),
                                      void *argument, sluice_error *error)
 {
-    /* What these do to a decompressor's common part holds for a compressor's. */
+    /* Works for the common part of a compressor, too */
     j_decompress_ptr common = (j_decompress_ptr)(void *)&compressor->cinfo;
     sl_jpeg_errors *errors = &compressor->errors;
     compressor->stage = stage;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_compressor: libjpeg's compressor, which writes to memory that grows and is used again.
+ * jpeg_compressor: libjpeg's compressor, which writes to memory that grows and is reused.
  *
- * Purpose: errors, libjpeg's memory (from a scratch) and the destination are set up in one place
- * for whatever is written. Threads: one owner. A zeroed compressor may be closed.
+ * Purpose: sets up errors, libjpeg's memory (from a scratch) and the destination in one place for
+ * everything that is written. Threads: one owner. A zeroed compressor may be closed.
  */
 #ifndef SL_JPEG_COMPRESSOR_H
 #define SL_JPEG_COMPRESSOR_H
@@ -12,7 +12,7 @@
 #include "jpeg_memory.h"
 
 typedef struct sl_jpeg_compressor {
-    sl_jpeg_errors errors; /* first: libjpeg hands it back through cinfo->err */
+    sl_jpeg_errors errors; /* first: libjpeg returns it through cinfo->err */
     struct jpeg_compress_struct cinfo;
     struct jpeg_destination_mgr destination;
     struct jpeg_progress_mgr progress;
@@ -20,23 +20,21 @@ typedef struct sl_jpeg_compressor {
     const char *stage; /* of errors */
     uint8_t *bytes;
     size_t capacity, limit;
-    bool no_memory; /* growing failed; libjpeg's error followed */
+    bool no_memory; /* growing failed; libjpeg's error follows */
 } sl_jpeg_compressor;
 
-/*
- * Makes space for `expected` bytes, never more than `limit` (a picture that needs more is libjpeg's
- * error). False: no memory.
- */
+/* Allocates space for `expected` bytes, never more than `limit` (a larger image is libjpeg's
+ * error). False: no memory. */
 bool sl_jpeg_compressor_open(sl_jpeg_compressor *compressor, size_t expected, size_t limit);
 /*
- * Runs work(argument), which writes a picture by `cinfo`: it exists meanwhile, and its destination
- * is empty. Errors, by `stage`: UNSUPPORTED (libjpeg cannot write it), NOMEM, CANCELED (the
- * thread's stop, stop.h).
+ * Runs work(argument), which writes an image by `cinfo`; `cinfo` exists meanwhile, and its
+ * destination is empty. Errors, by `stage`: UNSUPPORTED (libjpeg cannot write it), NOMEM, CANCELED
+ * (the thread's stop, stop.h).
  */
 sluice_status sl_jpeg_compressor_run(sl_jpeg_compressor *compressor, const char *stage,
                                      sl_scratch *scratch, void (*work)(void *argument),
                                      void *argument, sluice_error *error);
-/* What was written; until the next run. */
+/* Returns the written bytes, valid until the next run. */
 sl_bytes sl_jpeg_compressor_bytes(const sl_jpeg_compressor *compressor);
 void sl_jpeg_compressor_close(sl_jpeg_compressor *compressor);
 

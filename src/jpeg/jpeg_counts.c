@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jpeg_counts: walks coefficients in the order in which libjpeg's transcoder writes them, and makes
- * codes of what it counted. One owner thread: that of the codec objects; nothing is kept between
- * pictures.
+ * codes from the counts. One owner thread: that of the codec objects; nothing is kept between
+ * images.
  */
 #include "jpeg_counts.h"
 
@@ -19,12 +19,12 @@
 enum {
     TABLES = SL_JPEG_COUNTS_TABLES,
     SIXTEEN_ZEROS = 0xF0,
-    /* what the symbols of 8-bit sequential coding can say */
+    /* limits of symbols in 8-bit sequential coding */
     AC_BITS_MAX = 10,
     DC_BITS_MAX = 11
 };
 
-/* One component's, as its blocks come. */
+/* The state of one component, in the order of its blocks. */
 typedef struct walk {
     const sl_jpeg_counts *counts;
     uint64_t *dc, *ac;
@@ -44,7 +44,7 @@ void sl_jpeg_counts_init(sl_jpeg_counts *counts)
     }
 }
 
-/* Bit i: coefficient i of the two rows is not 0. */
+/* Returns bit i: coefficient i of the two rows is not 0. */
 static uint32_t nonzero(const JCOEF *rows)
 {
 #if defined(__SSE2__)
@@ -100,10 +100,10 @@ static void count_ac(walk *w, const JCOEF *block)
     w->ac_seen |= seen;
 }
 
-/* The shape of a component's part of an MCU. */
+/* The shape of a component in an MCU. */
 typedef struct shape {
     JDIMENSION across, mcu_width, mcu_height;
-    JDIMENSION width, height; /* blocks that are real */
+    JDIMENSION width, height; /* real blocks, without padding */
 } shape;
 
 static void count_mcu(walk *w, const shape *s, JBLOCKARRAY rows, JDIMENSION column, JDIMENSION row)
@@ -114,7 +114,7 @@ static void count_mcu(walk *w, const shape *s, JBLOCKARRAY rows, JDIMENSION colu
             if (block < s->width && row + y < s->height) {
                 count_dc(w, rows[y][block][0]);
                 count_ac(w, rows[y][block]);
-            } else { /* filled with the DC value before and zeros */
+            } else { /* padding: the previous DC value, and zeros */
                 w->dc[0]++;
                 w->ac[0]++;
             }
@@ -220,7 +220,7 @@ void sl_jpeg_codes_set(const sl_jpeg_codes *codes, const sl_jpeg_counts *counts,
     }
 }
 
-/* The code has a word for every symbol that occurs. */
+/* Returns the bits with this code, which has a word for every symbol that occurs. */
 static uint64_t bits_with(const sl_huffman_lengths *code, const uint64_t counts[256])
 {
     uint64_t bits = 0;

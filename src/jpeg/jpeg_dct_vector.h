@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_dct_vector: what the forward and the inverse transform of size 8 share, in vectors of any
- * width, to be included once by a variant that has defined VECTOR (the type), OP(name) (the
+ * jpeg_dct_vector: the parts shared by the forward and the inverse transform of size 8, in vectors
+ * of any width, to be included once by a variant that has defined VECTOR (the type), OP(name) (the
  * intrinsic), SHIFT_RIGHT(sums, bits) and TARGET.
  *
  * Every 128 bits of a vector belong to another block: a row of eight 16-bit values. So nothing
- * crosses a 128-bit border, and width is just how many blocks go at once.
- * Sums of 32 bits come in two vectors: columns 0..3 (`low`) and 4..7 (`high`) of a row.
+ * crosses a 128-bit border, and the width is the number of blocks processed at once.
+ * Sums of 32 bits are in two vectors: columns 0..3 (`low`) and 4..7 (`high`) of a row.
  */
 #ifndef SL_JPEG_DCT_VECTOR_H
 #define SL_JPEG_DCT_VECTOR_H
@@ -18,7 +18,7 @@ typedef struct wide {
     VECTOR low, high;
 } wide;
 
-/* Values of two rows side by side, and the constants that go with them. */
+/* Interleaves the values of two rows; constants are paired the same way. */
 TARGET static inline wide pair(VECTOR a, VECTOR b)
 {
     return (wide){OP(unpacklo_epi16)(a, b), OP(unpackhi_epi16)(a, b)};
@@ -45,7 +45,7 @@ TARGET static inline VECTOR narrow(wide a, unsigned bits)
     return OP(packs_epi32)(SHIFT_RIGHT(a.low, bits), SHIFT_RIGHT(a.high, bits));
 }
 
-/* Rows become columns, in place. */
+/* Transposes rows to columns, in place. */
 TARGET static inline void transpose(VECTOR rows[8])
 {
     wide a[4]; /* of rows i and i + 4 */

@@ -13,7 +13,7 @@ enum {
     MARKER_DRI = 0xDD,
     MARKER_APP15 = JPEG_APP0 + 15,
     LENGTH_BYTES = 2,
-    SCAN_LEAST = 6, /* a scan's header without components */
+    SCAN_LEAST = 6, /* bytes of a scan's header without components */
     SCAN_COMPONENT = 2
 };
 
@@ -57,7 +57,7 @@ static bool has_component(const struct jpeg_decompress_struct *cinfo, uint8_t id
     return false;
 }
 
-/* Whether the bytes, from a scan's length on, are a header for this picture. */
+/* Returns whether the bytes, from a scan's length on, are a header for this image. */
 static bool is_scan_header(const struct jpeg_decompress_struct *cinfo, sl_bytes bytes)
 {
     const size_t length = segment_length(bytes);
@@ -74,7 +74,7 @@ static bool is_scan_header(const struct jpeg_decompress_struct *cinfo, sl_bytes 
     return true;
 }
 
-/* Takes bytes off the front up to and including the next marker; 0: there is none. */
+/* Drops bytes up to and including the next marker, and returns it; 0: none. */
 static int jpeg_ending_next_marker(sl_bytes *rest)
 {
     for (size_t i = 0; i + 1 < rest->size; i++) {
@@ -92,17 +92,15 @@ static bool stands_alone(int marker)
     return marker == MARKER_TEM || (marker >= JPEG_RST0 && marker <= MARKER_RST7);
 }
 
-/* What may stand between two scans, with a length. */
+/* Returns whether a marker with a length may be between two scans. */
 static bool is_between_scans(int marker)
 {
     return marker == MARKER_DHT || marker == MARKER_DQT || marker == MARKER_DRI ||
            marker == JPEG_COM || (marker >= JPEG_APP0 && marker <= MARKER_APP15);
 }
 
-/*
- * Whether libjpeg has to go on: another scan follows, behind segments, or an interval too many,
- * which means that this scan was read wrong.
- */
+/* Returns whether libjpeg must continue: another scan follows, after segments, or an extra
+ * interval, which means that this scan was misread. */
 static bool must_go_on(const struct jpeg_decompress_struct *cinfo, sl_bytes rest, int marker)
 {
     marker = marker != 0 ? marker : jpeg_ending_next_marker(&rest);

@@ -61,9 +61,9 @@ static void error_exit(j_common_ptr cinfo)
 }
 
 /*
- * Warnings after which pixels are wrong. The others are about junk between markers, unknown
- * versions and profiles. Junk in front of a restart marker means that the interval before it was
- * read wrong: an intact one ends where its marker begins.
+ * Returns whether pixels are wrong after this warning. Other warnings are about junk between
+ * markers, unknown versions and profiles. Junk before a restart marker means that the interval
+ * before it was misread: an intact one ends where its marker begins.
  */
 static bool is_damage(const struct jpeg_error_mgr *error)
 {

@@ -4,7 +4,7 @@
  *
  * Purpose: libjpeg reports a fatal error through error_exit, which must not return, and damaged
  * data as warnings, after which it fills in grey. Here both longjmp to the call in progress, which
- * returns a status; only harmless warnings are passed over.
+ * returns a status; only harmless warnings are ignored.
  * Invariants: `jump` is set while libjpeg runs (sl_jpeg_guard). No object of ours that needs
  * clean-up is created between the setjmp and the longjmp.
  * Threads: those of the decompressor.
@@ -19,20 +19,20 @@
 #include <setjmp.h>
 
 typedef struct sl_jpeg_errors {
-    struct jpeg_error_mgr pub; /* first: libjpeg hands it back through cinfo->err */
+    struct jpeg_error_mgr pub; /* first: libjpeg returns it through cinfo->err */
     jmp_buf jump;
     sluice_status status;
     sluice_error *error; /* of the call in progress */
 } sl_jpeg_errors;
 
-/* Installs the handlers; before jpeg_create_decompress. */
+/* Installs the handlers; call it before jpeg_create_decompress. */
 void sl_jpeg_errors_init(sl_jpeg_errors *errors, j_decompress_ptr cinfo);
 
-/* Runs work(argument), which calls libjpeg. OK, or the status that libjpeg's error became. */
+/* Runs work(argument), which calls libjpeg. Returns OK, or the status of libjpeg's error. */
 sluice_status sl_jpeg_guard(sl_jpeg_errors *errors, void (*work)(void *argument), void *argument,
                             sluice_error *error);
 
-/* Ends the work in progress with an error of our own, at the source's offset. */
+/* Ends the work in progress with our own error, at the source's offset. */
 _Noreturn void sl_jpeg_fail(j_decompress_ptr cinfo, sluice_status status, const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_fast: chooses which MCUs a region needs, has jpeg_lanes decode them to planes in scratch,
- * and makes rows of RGB of those. One owner thread, whose tables stay from one picture to the next.
- * False means that another code path has to take the picture: no error is worded here.
+ * jpeg_fast: chooses the MCUs that a region needs, lets jpeg_lanes decode them to planes in
+ * scratch, and makes rows of RGB from those. One owner thread, whose tables are kept between
+ * images. False means that another code path must decode the image: no error is set here.
  */
 #include "jpeg_fast.h"
 
@@ -59,7 +59,7 @@ static uint32_t round_up_div(uint64_t a, uint64_t b)
     return (uint32_t)((a + b - 1) / b);
 }
 
-/* Samples of chroma on each axis, in the scaled picture. */
+/* Sets the chroma samples on each axis, in the scaled image. */
 static void chroma_size(const sl_jpeg_frame *frame, uint32_t size, uint32_t *width,
                         uint32_t *height)
 {
@@ -72,10 +72,8 @@ typedef struct range {
     uint32_t begin, end;
 } range;
 
-/*
- * Chroma samples that pixels `pixels` need: those that cover them, and of the neighbours the nearer
- * one of each: that on the left of a left (even) pixel, that on the right of a right one.
- */
+/* Returns the chroma samples that `pixels` need: those that cover them, and the nearer neighbour
+ * of each: on the left for a left (even) pixel, on the right for a right one. */
 static range chroma_range(range pixels, bool halved, uint32_t size)
 {
     if (!halved) {
@@ -96,7 +94,7 @@ static void jpeg_fast_widen(range *mcus, range samples, uint32_t per_mcu)
     mcus->end = sl_max_u32(end, mcus->end);
 }
 
-/* All that is known about a picture on this code path. */
+/* All data about an image on this code path. */
 typedef struct picture {
     const sl_jpeg_job *job;
     sl_rect wanted;
@@ -106,7 +104,7 @@ typedef struct picture {
     alignas(64) uint16_t quantizers[COMPONENTS_MAX][SL_JPEG_BLOCK];
 } picture;
 
-/* From zigzag to natural order. */
+/* Reorders from zigzag to natural order. */
 static void set_quantizers(uint16_t quantizers[SL_JPEG_BLOCK],
                            const sl_jpeg_frame_component *component)
 {
@@ -117,7 +115,7 @@ static void set_quantizers(uint16_t quantizers[SL_JPEG_BLOCK],
     }
 }
 
-/* Those of component `c`: an earlier component's when it has the same. */
+/* Returns the quantizers of component `c`: an earlier component's if they are equal. */
 static const uint16_t *quantizers_for(picture *p, uint32_t c)
 {
     const sl_jpeg_frame_component *components = p->job->frame->components;
@@ -130,7 +128,7 @@ static const uint16_t *quantizers_for(picture *p, uint32_t c)
     return p->quantizers[c];
 }
 
-/* Those of component `c`: an earlier component's when it has the same codes. */
+/* Returns the tables of component `c`: an earlier component's if the codes are equal. */
 static const sl_huffman_tables *tables_for(sl_jpeg_fast *fast, const picture *p, uint32_t c)
 {
     const sl_jpeg_frame_component *components = p->job->frame->components;
@@ -165,7 +163,7 @@ static bool describe_planes(sl_jpeg_fast *fast, picture *p)
     return true;
 }
 
-/* How chroma is spread, and which transforms make that so. */
+/* Chooses how chroma is upsampled, and the transforms for that. */
 static void choose_transforms(picture *p, sl_simd simd)
 {
     sl_jpeg_plane *planes = p->area.planes;
@@ -173,7 +171,7 @@ static void choose_transforms(picture *p, sl_simd simd)
     const uint32_t size = BLOCK_SIDE / p->job->denominator;
     p->halved_across = colour && planes[0].across == 2;
     p->halved_down = colour && planes[0].down == 2;
-    /* scaled 4:2:0: libjpeg takes larger transforms of chroma, and no upsampling */
+    /* scaled 4:2:0: libjpeg uses larger transforms for chroma, and no upsampling */
     const bool larger = p->halved_across && p->halved_down && size < BLOCK_SIDE;
     if (larger) {
         p->halved_across = false;
@@ -185,7 +183,7 @@ static void choose_transforms(picture *p, sl_simd simd)
     }
 }
 
-/* As jdsample.c chooses: samples are repeated where there is nothing to interpolate. */
+/* Chooses like jdsample.c: samples are repeated if there is nothing to interpolate. */
 static sl_jpeg_sampling choose_upsampling(const picture *p)
 {
     if (p->area.components == 1) {
@@ -201,10 +199,8 @@ static sl_jpeg_sampling choose_upsampling(const picture *p)
     return p->halved_down && smooth ? SL_JPEG_440 : SL_JPEG_444;
 }
 
-/*
- * Rows whose chroma is halved are made from an even pixel on. One pixel more on the left costs
- * nothing, unless it is next to the MCU before.
- */
+/* Begins rows with halved chroma at an even pixel. An extra pixel on the left costs nothing,
+ * unless it is in the previous MCU. */
 static void begin_even(picture *p)
 {
     const sl_jpeg_plane *luma = &p->area.planes[0];
@@ -215,7 +211,7 @@ static void begin_even(picture *p)
     }
 }
 
-/* The MCUs that the wanted pixels need. */
+/* Chooses the MCUs that the wanted pixels need. */
 static void choose_mcus(picture *p)
 {
     const sl_rect *wanted = &p->wanted;
@@ -260,11 +256,11 @@ static bool take_planes(picture *p, sl_scratch *scratch)
 
 /* --- rows --- */
 
-/* A component's rows in the picture, as if they began at the picture's column 0. */
+/* A component's rows, as if they began at column 0 of the image. */
 typedef struct plane_rows {
     const uint8_t *samples;
     size_t stride;
-    size_t outside; /* bytes in front of the samples, were all of the picture there */
+    size_t outside; /* bytes before the samples, if all of the image were in memory */
 } plane_rows;
 
 static plane_rows jpeg_fast_rows_of(const sl_jpeg_area *area, const sl_jpeg_plane *plane)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scalar reference, and which variant serves which level. Pure. */
+/* The scalar reference, and the choice of the variant for each level. Pure. */
 #include "jpeg_fdct.h"
 
 #include <stdbool.h>
@@ -26,7 +26,8 @@ static int32_t jpeg_fdct_descale(int32_t value, unsigned bits)
     return (value + (1 << (bits - 1))) >> bits;
 }
 
-/* Eight values, `step` apart, in place. Outputs of the first pass keep SL_FDCT_PASS1_BITS more. */
+/* Transforms eight values, `step` apart, in place. Outputs of the first pass keep
+ * SL_FDCT_PASS1_BITS extra bits. */
 static void jpeg_fdct_line(int32_t *line, size_t step, bool first)
 {
     const unsigned bits =

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A table of quantizers, 1..255 each, in natural order, and what dividing by them takes. */
+/* A table of quantizers, 1..255 each, in natural order, and the values for dividing by them. */
 typedef struct sl_jpeg_divisors {
     alignas(64) uint16_t quantizers[SL_JPEG_BLOCK];
     alignas(64) uint16_t halves[SL_JPEG_BLOCK]; /* 4 * quantizer */
@@ -31,7 +31,7 @@ typedef struct sl_jpeg_divisors {
 /* Fills in the rest from the quantizers. */
 void sl_jpeg_divisors_prepare(sl_jpeg_divisors *divisors);
 
-/* `count` blocks side by side: 8 rows of samples, `stride` bytes apart, to SL_JPEG_BLOCK
+/* Transforms `count` adjacent blocks: 8 rows of samples, `stride` bytes apart, to SL_JPEG_BLOCK
  * coefficients each, 64-byte aligned, in natural order. */
 typedef void (*sl_jpeg_fdct)(const uint8_t *samples, size_t stride, size_t count,
                              const sl_jpeg_divisors *divisors, int16_t *coefficients);

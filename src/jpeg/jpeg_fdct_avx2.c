@@ -64,7 +64,7 @@ TARGET static inline void forward_odd(const __m256i d[4], unsigned bits, __m256i
     rows[1] = narrow_rounded(add(multiply(d30, SL_FDCT_OUT1_D3, SL_FDCT_OUT1_D0), odd51), bits);
 }
 
-/* The transform over the vectors, in place. Inlined with constant `first`. */
+/* Transforms the vectors, in place. Inlined with constant `first`. */
 TARGET static inline void forward(__m256i rows[8], bool first)
 {
     const unsigned bits =
@@ -96,7 +96,7 @@ TARGET static inline __m256i quantize(__m256i values, const sl_jpeg_divisors *di
     return _mm256_sign_epi16(levels, values);
 }
 
-/* The last block of an odd number stands for both. */
+/* With an odd number, the last block is processed twice. */
 TARGET void sl_jpeg_fdct_avx2(const uint8_t *samples, size_t stride, size_t count,
                               const sl_jpeg_divisors *divisors, int16_t *coefficients)
 {

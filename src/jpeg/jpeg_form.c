@@ -6,12 +6,12 @@
 enum {
     /* picoseconds */
     SET = 1000000,    /* to make the tables of a pair of codes */
-    MISFIT = 10000,   /* a byte more than with the shortest codes: words too long for the tables */
+    MISFIT = 10000,   /* per byte above the shortest codes: words too long for the tables */
     TILES = 400000,   /* to set up a second lane and more intervals */
-    ONE_PIECE = 1250, /* a byte where nothing is left out or decoded beside another */
-    WORTH = 200000,   /* what a new form gains at least: the estimate is not exact */
+    ONE_PIECE = 1250, /* per byte if nothing is skipped or decoded in parallel */
+    WORTH = 200000,   /* minimum gain of a new form: the estimate is not exact */
 
-    /* a code that has them all is not made for one picture */
+    /* a code with all of them was not made for one image */
     DC_SYMBOLS = 12,
     AC_SYMBOLS = 162,
     END_MARKER_BYTES = 2
@@ -42,7 +42,8 @@ sl_jpeg_verdict sl_jpeg_form_smallest(const sl_jpeg_subject *subject)
     return SL_JPEG_WRITE;
 }
 
-/* What jpeg_frame.h would take; other pictures libjpeg decodes, which keeps no tables. */
+/* Returns whether jpeg_frame.h would accept it; libjpeg decodes other images, and keeps no
+ * tables. */
 static bool is_for_kernels(const struct jpeg_decompress_struct *in)
 {
     const jpeg_component_info *parts = in->comp_info;
@@ -66,16 +67,16 @@ static uint32_t mcus_of(const struct jpeg_decompress_struct *in)
     return (in->image_width + width - 1) / width * ((in->image_height + height - 1) / height);
 }
 
-/* Of the counted picture, entropy-coded with `codes`. */
+/* Returns the entropy-coded bytes of the counted image with `codes`. */
 static uint64_t coded_bytes(const sl_jpeg_subject *s, const sl_jpeg_codes *codes)
 {
     const uint32_t interval = s->out->restart_interval;
     const uint32_t markers = interval > 0 ? (mcus_of(s->in) - 1) / interval : 0;
-    /* a marker has two bytes, and some bits in front of it */
+    /* a marker has two bytes, after a few padding bits */
     return sl_jpeg_codes_bytes(codes, s->counts) + (uint64_t)markers * 5 / 2;
 }
 
-/* Bytes [begin, end) without the zeros behind FF. */
+/* Returns the number of bytes [begin, end) without the zeros behind FF. */
 static uint64_t unstuffed_bytes(sl_bytes jpeg, size_t begin, size_t end)
 {
     uint64_t stuffed = 0;
@@ -104,10 +105,8 @@ static uint32_t own_sets_of(const sl_jpeg_frame *frame)
     return sets;
 }
 
-/*
- * The bytes and tables of the picture as it came, if it could be left so: our kernels take it, its
- * intervals are those wanted, nothing is behind it, and there is nothing that should not be stored.
- */
+/* Finds the bytes and tables of the original image, if it could be kept: our kernels decode it,
+ * it has the wanted intervals, nothing follows it, and it has nothing that should not be stored. */
 static bool has_form(const sl_jpeg_subject *s, sl_jpeg_form *form)
 {
     sl_jpeg_frame frame;
@@ -125,7 +124,7 @@ static bool has_form(const sl_jpeg_subject *s, sl_jpeg_form *form)
     return found && end + END_MARKER_BYTES == s->jpeg.size;
 }
 
-/* Counts, and makes the shortest codes, with this interval. */
+/* Counts with this interval, and makes the shortest codes. */
 static bool try_interval(const sl_jpeg_subject *s, uint32_t interval, sl_jpeg_codes *own,
                          sl_jpeg_form *form)
 {
@@ -142,7 +141,7 @@ static bool try_interval(const sl_jpeg_subject *s, uint32_t interval, sl_jpeg_co
     return true;
 }
 
-/* The same with the interval wanted, or without any where that is no slower. */
+/* Does the same with the wanted interval, or without any if that is no slower. */
 static bool jpeg_form_choose_interval(const sl_jpeg_subject *s, sl_jpeg_codes *own,
                                       sl_jpeg_form *form)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_form: the form in which a JPEG is to be stored: its Huffman tables and restart interval.
+ * jpeg_form: the form in which a JPEG is stored: its Huffman tables and restart interval.
  *
- * Purpose: tables of a picture's own make it smallest, but the decoder has to make them anew, which
- * it does not for codes that other pictures have as well (jpeg_table_cache.h). Intervals let it
- * leave out what a crop does not need and decode two at a time, but have to be set up. So large
- * pictures get both, and small ones are better off with the usual tables (ITU-T T.81, K.3), the
- * smallest without intervals, or as they are.
+ * Purpose: an image is smallest with its own tables, but the decoder must build them, unlike codes
+ * that it knows from other images (jpeg_table_cache.h). Intervals let it skip the part outside a
+ * crop and decode two at a time, but must be set up. So large images get both, and small ones are
+ * better off with the usual tables (ITU-T T.81, K.3), the smallest without intervals, or unchanged.
  * The fastest form is the one with the least estimated CPU time of a random resized crop; its
- * constants were measured (docs/measurements/decoding.md, "Small JPEGs"). It depends on the picture
- * alone. A change of what is chosen changes what a pack writes, and so SL_JPEG_FASTEST_RULE
- * (jpeg_retile.h).
+ * constants were measured (docs/measurements/decoding.md, "Small JPEGs"). It depends on the image
+ * alone. A change of this choice changes the output of a pack, and so must change
+ * SL_JPEG_FASTEST_RULE (jpeg_retile.h).
  * Threads: those of the codec objects.
  */
 #ifndef SL_JPEG_FORM_H
@@ -20,36 +19,36 @@
 #include "scratch.h"
 #include "view.h"
 
-/* As far as it decides what a decode takes. */
+/* A form, as far as it affects the decoding time. */
 typedef struct sl_jpeg_form {
-    uint64_t coded_bytes; /* entropy-coded, in all intervals, without what is stuffed */
-    uint64_t least_bytes; /* the same with the shortest codes for the picture */
-    uint32_t own_sets;    /* pairs of Huffman codes, DC and AC, that no other picture has */
+    uint64_t coded_bytes; /* entropy-coded, in all intervals, without stuffing */
+    uint64_t least_bytes; /* the same with the shortest codes for the image */
+    uint32_t own_sets;    /* pairs of Huffman codes, DC and AC, that no other image has */
     bool tiled;           /* several restart intervals */
 } sl_jpeg_form;
 
-/* Picoseconds, above what all forms of the picture take. */
+/* Returns picoseconds, above the time that all forms of the image take. */
 uint64_t sl_jpeg_form_cost(const sl_jpeg_form *form);
 
-/* The picture at hand. */
+/* The current image. */
 typedef struct sl_jpeg_subject {
     sl_bytes jpeg;
     j_decompress_ptr in; /* has read its coefficients */
     jvirt_barray_ptr *coefficients;
     j_compress_ptr out;     /* has its parameters and the usual tables */
-    sl_jpeg_counts *counts; /* to work with */
+    sl_jpeg_counts *counts; /* working memory */
     sl_scratch *scratch;
-    uint32_t interval; /* MCUs between restart markers, as re-tiling wants it */
+    uint32_t interval; /* MCUs between restart markers, as wanted by re-tiling */
     bool drop;         /* metadata is not to be stored */
 } sl_jpeg_subject;
 
 typedef enum sl_jpeg_verdict {
-    SL_JPEG_WRITE,  /* as `out` now says, interval and tables */
-    SL_JPEG_LEAVE,  /* nothing is faster than the picture as it came */
+    SL_JPEG_WRITE,  /* write with the interval and tables now in `out` */
+    SL_JPEG_LEAVE,  /* nothing is faster than the original image */
     SL_JPEG_TOO_BIG /* a value is too large for 8-bit sequential coding */
 } sl_jpeg_verdict;
 
-/* The smallest form: tables of its own, and that interval. */
+/* Returns the smallest form: tables of its own, and that interval. */
 sl_jpeg_verdict sl_jpeg_form_smallest(const sl_jpeg_subject *subject);
 sl_jpeg_verdict sl_jpeg_form_fastest(const sl_jpeg_subject *subject);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * jpeg_frame: a parser of markers up to the scan. Pure. The bytes are untrusted: a segment is
- * looked into only after its length was checked, and whatever is unusual is left to libjpeg.
- */
+/* jpeg_frame: a parser of markers up to the scan. Pure. The bytes are untrusted: a segment is
+ * parsed only after its length was checked, and anything unusual is left to libjpeg. */
 #include "jpeg_frame.h"
 
 #include <string.h>
@@ -24,19 +22,19 @@ enum {
 
     BLOCK = 64,
     TABLES = 4,     /* of each kind */
-    CODE_HEAD = 17, /* class and number, and how many codes of each length there are */
+    CODE_HEAD = 17, /* class and number, and the number of codes of each length */
     SYMBOLS_MAX = 256,
-    SIDE_MAX = 65500, /* libjpeg's */
-    /* as much of a segment as libjpeg asks for before it believes it */
+    SIDE_MAX = 65500, /* libjpeg's limit */
+    /* minimum length of a segment that libjpeg accepts */
     JFIF_BYTES = 14,
     ADOBE_BYTES = 12,
     ADOBE_TRANSFORM_AT = 11,
     ADOBE_YCBCR = 1
 };
 
-/* What the segments so far say. Pointers are NULL until there is one. */
+/* The contents of the segments so far. Pointers are NULL until the segment is found. */
 typedef struct header {
-    const uint8_t *quantizers[TABLES]; /* at the byte in front of them: width and number */
+    const uint8_t *quantizers[TABLES]; /* at the byte before them: width and number */
     const uint8_t *codes[2][TABLES];   /* DC and AC, at CODE_HEAD */
     const uint8_t *frame;              /* contents of SOF */
     uint32_t interval;
@@ -126,7 +124,7 @@ static bool read_application(header *h, uint32_t marker, sl_bytes segment)
     return (marker >= APP0 && marker <= APP15) || marker == COM;
 }
 
-/* Any segment but the start of a scan. False: for libjpeg. */
+/* Reads any segment except the start of a scan. False: for libjpeg. */
 static bool read_segment(header *h, uint32_t marker, sl_bytes segment)
 {
     switch (marker) {
@@ -144,10 +142,8 @@ static bool read_segment(header *h, uint32_t marker, sl_bytes segment)
     }
 }
 
-/*
- * Reads segments up to the start of the scan, whose contents are given. libjpeg passes over bytes
- * between segments, with a warning; such pictures are left to it.
- */
+/* Reads segments up to the start of the scan, and returns its contents. libjpeg skips bytes
+ * between segments with a warning; such images are left to it. */
 static bool read_segments(header *h, sl_bytes jpeg, sl_bytes *scan)
 {
     size_t at = 2;
@@ -176,7 +172,7 @@ static bool read_segments(header *h, sl_bytes jpeg, sl_bytes *scan)
     }
 }
 
-/* As libjpeg guesses the colours of three components (jdapimin.c). */
+/* Guesses the colours of three components like libjpeg (jdapimin.c). */
 static bool is_ycbcr(const header *h, const uint8_t ids[SL_JPEG_FRAME_COMPONENTS])
 {
     if (h->jfif) {
@@ -188,7 +184,7 @@ static bool is_ycbcr(const header *h, const uint8_t ids[SL_JPEG_FRAME_COMPONENTS
     return memcmp(ids, "RGB", SL_JPEG_FRAME_COMPONENTS) != 0;
 }
 
-/* Sizes, sampling and colours. */
+/* Reads sizes, sampling and colours. */
 static bool take_frame(sl_jpeg_frame *frame, const header *h)
 {
     uint8_t ids[SL_JPEG_FRAME_COMPONENTS] = {0};
@@ -212,7 +208,7 @@ static bool take_frame(sl_jpeg_frame *frame, const header *h)
     }
     frame->across = 1;
     frame->down = 1;
-    if (frame->component_count == 1) { /* an MCU is a block, whatever the factors */
+    if (frame->component_count == 1) { /* an MCU is one block, regardless of the factors */
         return true;
     }
     frame->across = factors[0] >> 4;
@@ -226,7 +222,7 @@ static sl_huffman_code code_at(const uint8_t *head)
     return (sl_huffman_code){.bits = head, .symbols = head + CODE_HEAD};
 }
 
-/* The tables of component `i`, whose entry in the scan's header is at `entry`. */
+/* Finds the tables of component `i`, whose entry in the scan's header is at `entry`. */
 static bool take_component(sl_jpeg_frame *frame, const header *h, uint32_t i, const uint8_t *entry)
 {
     const uint8_t *of_frame = h->frame + 6 + 3 * (size_t)i;
@@ -244,7 +240,7 @@ static bool take_component(sl_jpeg_frame *frame, const header *h, uint32_t i, co
     return true;
 }
 
-/* One scan of all components and coefficients. */
+/* Reads one scan of all components and coefficients. */
 static bool take_scan(sl_jpeg_frame *frame, const header *h, sl_bytes scan)
 {
     const uint32_t count = frame->component_count;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The place in a block is kept + 128, so that one bit each tells what `place + advance` means:
- *   bit 7 clear: the block is complete (an end of block advances by -128 besides);
- *   bit 6 set:   this entry cannot be taken as it is. That is a coefficient past the end of the
- *                block (or at it: whatever was packed behind it belongs to the next block), or
- *                advance = LONG.
+ * The place in a block is kept + 128, so that single bits show what `place + advance` means:
+ *   bit 7 clear: the block is complete (an end of block also advances by -128);
+ *   bit 6 set:   this entry cannot be used. It is a coefficient past the end of the block (or at
+ * it: anything packed after it belongs to the next block), or advance = LONG.
  */
 #include "jpeg_huffman.h"
 
@@ -47,7 +46,8 @@ uint64_t sl_huffman_used(const sl_huffman_stream *stream)
     return (uint64_t)(stream->at - stream->begin) * 8 - stream->valid;
 }
 
-/* Afterwards at least 56 bits are valid (Giesen, "Reading bits in far too many ways", part 2). */
+/* Refills; afterwards at least 56 bits are valid (Giesen, "Reading bits in far too many ways",
+ * part 2). */
 static inline void refill(sl_huffman_stream *s)
 {
     s->buffer |= __builtin_bswap64(sl_load64(s->at)) >> s->valid;
@@ -61,7 +61,7 @@ static inline void consume(sl_huffman_stream *s, uint64_t bits)
     s->valid -= bits;
 }
 
-/* The code is in the index, its magnitude not. */
+/* Decodes a symbol whose code is in the index, but not its magnitude. */
 static inline sl_huffman_entry decode_long(uint64_t buffer, const sl_huffman_entry *entry)
 {
     const uint64_t size = entry->second;
@@ -73,7 +73,7 @@ static inline sl_huffman_entry decode_long(uint64_t buffer, const sl_huffman_ent
     return found;
 }
 
-/* Where the symbol at hand cannot be taken from its entry. Gives the new place. */
+/* Handles a symbol that cannot be taken from its entry. Returns the new place. */
 static inline uint64_t step_aside(sl_huffman_stream *s, const sl_huffman_entry *entry)
 {
     refill(s);
@@ -96,7 +96,7 @@ static inline uint64_t step_aside(sl_huffman_stream *s, const sl_huffman_entry *
     return place == COMPLETE ? 0 : place;
 }
 
-/* Goes on behind an entry: in the block, or in the next one when `place` says so. */
+/* Continues after an entry: in the block, or in the next one, depending on `place`. */
 static inline void move_on(sl_huffman_stream *s, uint64_t place)
 {
     const sl_huffman_entry *next_table = s->block->next_table;
@@ -106,7 +106,7 @@ static inline void move_on(sl_huffman_stream *s, uint64_t place)
         s->table + (~(uintptr_t)s->table & TABLE_BYTES) / sizeof(*table);
     uint64_t here = PLACE;
 #if defined(__x86_64__)
-    /* a compiler would make this a branch, which would be mispredicted at every other block */
+    /* a compiler would emit a branch, mispredicted at every other block */
     __asm__("testb $-128, %b[place]\n\t"
             "cmovz %[next_table], %[table]\n\t"
             "cmovnz %[same], %[block]\n\t"
@@ -145,7 +145,7 @@ static inline bool going(const sl_huffman_stream *s)
     return s->table != s->stop && s->at <= s->limit;
 }
 
-/* The streams are copied, so that they can live in registers. */
+/* Copies the streams, so that they can be in registers. */
 static inline __attribute__((always_inline)) bool run_two(sl_huffman_stream *a_out,
                                                           sl_huffman_stream *b_out)
 {

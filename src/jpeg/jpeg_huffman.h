@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_huffman: entropy-coded data of sequential JPEGs to coefficients, two bit streams at a time.
+ * jpeg_huffman: decodes entropy-coded data of sequential JPEGs to coefficients, two bit streams at
+ * a time.
  *
- * Purpose: Huffman decoding costs most of a JPEG decode, and most of that is waiting: for one
- * table look-up after the other, and for mispredicted branches where blocks end. Here one look-up
- * of 11 bits gives up to two symbols with their magnitude bits (an end of block counts as one);
- * block ends are no branches (the next block's table and place are selected); and two independent
- * streams (restart intervals) fill each other's gaps. Rare cases leave the fast path: codes and
- * magnitudes beyond 11 bits, and blocks whose last coefficient is present.
- * One sample: begin gives a stream its bytes; aim gives it a chain of blocks; run fills the chains
- * of two streams until one of them is at its end; aim again goes on with the next chain, or begin
- * with the next interval.
- * Invariants: a stream never reads more than SL_HUFFMAN_PADDING bytes past its end, and never
- * writes outside the blocks of its chain, whatever the bits. DC values are left as differences.
- * Threads: pure.
+ * Purpose: Huffman decoding is most of a JPEG decode, and most of it is latency: of consecutive
+ * table look-ups, and of mispredicted branches where blocks end. Here one look-up of 11 bits
+ * returns up to two symbols with their magnitude bits (an end of block counts as one); block ends
+ * are not branches (the next block's table and place are selected); and two independent streams
+ * (restart intervals) fill each other's gaps. Rare cases leave the fast path: codes and magnitudes
+ * beyond 11 bits, and blocks whose last coefficient is present. One sample: begin sets a stream's
+ * bytes; aim sets its chain of blocks; run fills the chains of two streams until one of them is at
+ * its end; then aim sets the next chain, or begin the next interval. Invariants: a stream never
+ * reads more than SL_HUFFMAN_PADDING bytes past its end, and never writes outside the blocks of its
+ * chain, regardless of the bits. DC values are left as differences. Threads: pure.
  */
 #ifndef SL_JPEG_HUFFMAN_H
 #define SL_JPEG_HUFFMAN_H
@@ -23,14 +22,14 @@
 
 #define SL_HUFFMAN_PADDING 64
 
-/* A block, and what comes after it. */
+/* A block, and its successor. */
 typedef struct sl_huffman_block {
     alignas(64) int16_t values[64];     /* natural order; zero before the decode */
     const sl_huffman_entry *next_table; /* the next block's `dc`, or stop->ac at the chain's end */
-    struct sl_huffman_block *next;      /* at the chain's end: one that takes a zero */
+    struct sl_huffman_block *next;      /* at the chain's end: a block that receives a zero */
 } sl_huffman_block;
 
-/* The compiler would make a slow string instruction of memset here. */
+/* Clears a block. The compiler would turn memset into a slow string instruction. */
 static inline void sl_huffman_clear(sl_huffman_block *block)
 {
     typedef long long vector __attribute__((vector_size(32)));
@@ -50,23 +49,21 @@ typedef struct sl_huffman_stream {
     const sl_huffman_entry *stop;
 } sl_huffman_stream;
 
-/* `bytes` without stuffing, followed by SL_HUFFMAN_PADDING bytes that may be read. */
+/* Begins at `bytes` without stuffing, followed by SL_HUFFMAN_PADDING readable bytes. */
 void sl_huffman_begin(sl_huffman_stream *stream, const uint8_t *bytes, size_t size,
                       const sl_huffman_tables *stop);
-/* Sets the stream on a chain that begins with `block`, a block of the component of `tables`. */
+/* Sets the stream's chain, which begins with `block`, a block of the component of `tables`. */
 void sl_huffman_aim(sl_huffman_stream *stream, sl_huffman_block *block,
                     const sl_huffman_tables *tables);
 static inline bool sl_huffman_at_end(const sl_huffman_stream *stream)
 {
     return stream->table == stream->stop;
 }
-/* Bits read so far. */
+/* Returns the bits read so far. */
 uint64_t sl_huffman_used(const sl_huffman_stream *stream);
 
-/*
- * Decodes until a stream is at the end of its chain; both must not be there already. With `b` NULL
- * only `a`. False: a stream has something that is not a code, or ran far past its bytes.
- */
+/* Decodes until a stream is at the end of its chain; neither may be there at the start. `b` may
+ * be NULL. False: a stream has an invalid code, or ran far past its bytes. */
 bool sl_huffman_run(sl_simd simd, sl_huffman_stream *a, sl_huffman_stream *b);
 
 #endif

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * jpeg_huffman_tables: makes look-up tables of a code's lengths, by plain loops and with AVX2, with
- * the same result. Pure. A code that is not one is refused.
- */
+/* jpeg_huffman_tables: makes look-up tables from a code's lengths, by plain loops and with AVX2,
+ * with the same result. Pure. Rejects invalid codes. */
 #include "jpeg_huffman_tables.h"
 
 #include <string.h>
 
 enum {
     INDEX_BITS = SL_HUFFMAN_INDEX_BITS,
-    TAIL_BITS = INDEX_BITS - 1, /* behind a symbol, at most */
+    TAIL_BITS = INDEX_BITS - 1, /* maximum bits after a symbol */
     ENTRIES = SL_HUFFMAN_ENTRIES,
     TABLE_BYTES = ENTRIES * (int)sizeof(sl_huffman_entry),
     LONG = SL_HUFFMAN_LONG,
@@ -20,7 +18,7 @@ enum {
 _Static_assert(sizeof(sl_huffman_entry) == 8, "an entry is one word");
 _Static_assert(SL_HUFFMAN_ALIGN == (size_t)2 * TABLE_BYTES, "ac lies behind dc");
 
-/* ITU-T T.81, C.2 and F.2.2.3, with libjpeg's checks. */
+/* Makes the canonical code: ITU-T T.81, C.2 and F.2.2.3, with libjpeg's checks. */
 static bool canonical_make(sl_huffman_canonical *canonical, const sl_huffman_code *code, bool dc)
 {
     int32_t next = 0;
@@ -31,7 +29,7 @@ static bool canonical_make(sl_huffman_canonical *canonical, const sl_huffman_cod
         canonical->last[length] = here > 0 ? next + here - 1 : -1;
         next += here;
         count += here;
-        /* libjpeg wants no code of all ones */
+        /* libjpeg forbids a code of all ones */
         if (count > 256 || (here > 0 && next >= (1 << length))) {
             return false;
         }
@@ -49,10 +47,8 @@ static bool canonical_make(sl_huffman_canonical *canonical, const sl_huffman_cod
     return true;
 }
 
-/*
- * An entry as one word: tables are filled by sums of words, some at a time. A sum of entries is
- * one field by field, as long as no field overflows.
- */
+/* An entry as one word: tables are filled by sums of words, several at a time. A sum of entries
+ * is computed field by field, as long as no field overflows. */
 typedef uint64_t word __attribute__((may_alias));
 typedef uint64_t words __attribute__((vector_size(32), aligned(8), may_alias));
 /* Inlined into a function for each level of SIMD. */
@@ -66,10 +62,8 @@ FILLS word word_of(sl_huffman_entry entry)
     return w;
 }
 
-/*
- * `count` times `value`. Returns where they end; up to SPILL words behind that may be written over,
- * which saves a branch for each of many short runs.
- */
+/* Writes `value` `count` times. Returns the end; up to SPILL words after it may be overwritten,
+ * which saves a branch for each of many short runs. */
 FILLS word *jpeg_huffman_tables_put(word *at, uint32_t count, word value)
 {
     word *const end = at + count;
@@ -80,7 +74,7 @@ FILLS word *jpeg_huffman_tables_put(word *at, uint32_t count, word value)
     return end;
 }
 
-/* The same with some values and their successors, `step` further each. */
+/* Writes several values and their successors, `step` further each. */
 FILLS word *put_ramp(word *at, uint32_t count, words values, word step)
 {
     word *const end = at + count;
@@ -92,7 +86,7 @@ FILLS word *put_ramp(word *at, uint32_t count, words values, word step)
     return end;
 }
 
-/* The same, with each of `tails` added. */
+/* Writes `value` with each of `tails` added. */
 FILLS word *put_sums(word *at, uint32_t count, word value, const word *tails)
 {
     word *const end = at + count;
@@ -104,17 +98,16 @@ FILLS word *put_sums(word *at, uint32_t count, word value, const word *tails)
     return end;
 }
 
-/*
- * A symbol on its way into a table: its word without a magnitude, and what a magnitude of 1 adds.
- */
+/* A symbol to be put into a table: its word without a magnitude, and the addend for a magnitude
+ * of 1. */
 typedef struct filling {
     word base, one;
     uint32_t size;     /* bits of the magnitude */
-    uint32_t spare;    /* bits of the index behind the symbol */
-    const word *tails; /* of these bits; NULL: the symbol stays alone */
+    uint32_t spare;    /* bits of the index after the symbol */
+    const word *tails; /* for these bits; NULL: the symbol stays alone */
 } filling;
 
-/* `count` neighbouring magnitudes, each with all that may come behind it. */
+/* Writes `count` neighbouring magnitudes, each with all possible tails. */
 FILLS word *put_magnitudes(word *at, const filling *f, uint32_t first, uint32_t count)
 {
     const word value = f->base + f->one * (uint16_t)first;
@@ -131,7 +124,8 @@ FILLS word *put_magnitudes(word *at, const filling *f, uint32_t first, uint32_t 
     return at;
 }
 
-/* In the order of their bits: the negative magnitudes, then the positive ones (T.81 F.2.2.1). */
+/* Writes in the order of their bits: the negative magnitudes, then the positive ones (T.81
+ * F.2.2.1). */
 FILLS word *put_symbol(word *at, const filling *f)
 {
     if (f->size == 0) {
@@ -143,9 +137,9 @@ FILLS word *put_symbol(word *at, const filling *f)
 }
 
 /*
- * A pair is the sum of two words: the head, of the first symbol, and the tail, of the second. A
- * head alone is a pair too: it writes a zero at the place behind it, where nothing is yet. So does
- * the tail of an end of block.
+ * Returns the head. A pair is the sum of two words: the head, of the first symbol, and the tail, of
+ * the second. A head alone is a pair, too: it writes a zero at the place after it, which is still
+ * empty. So does the tail of an end of block.
  */
 FILLS word head_of(uint32_t total, uint32_t symbol)
 {
@@ -177,7 +171,7 @@ FILLS word outside_of(uint32_t total, uint32_t symbol)
                                       .second = (uint8_t)(symbol & 15)});
 }
 
-/* Up to the end of a table: longer codes, and what is not a code. */
+/* Fills the end of a table: longer codes, and invalid ones. */
 FILLS void put_rest(word *at, const word *table)
 {
     const word unknown = word_of((sl_huffman_entry){.total = NO_CODE, .advance = LONG});
@@ -186,10 +180,8 @@ FILLS void put_rest(word *at, const word *table)
     }
 }
 
-/*
- * The tails for k bits at tails + 2^k, for each k up to TAIL_BITS; a word is 0 where the bits are
- * no whole symbol.
- */
+/* Makes the tails for k bits at tails + 2^k, for each k up to TAIL_BITS; a word is 0 if the bits
+ * are not a whole symbol. */
 FILLS void make_tails(word *tails, const sl_huffman_code *ac)
 {
     word *at = tails + ((size_t)1 << TAIL_BITS);
@@ -213,7 +205,7 @@ FILLS void make_tails(word *tails, const sl_huffman_code *ac)
         const word *from = tails + ((size_t)2 << k);
         word *to = tails + ((size_t)1 << k);
         for (size_t i = 0; i < (size_t)1 << k; i++) {
-            /* all ones where no more than k bits are taken */
+            /* all ones if at most k bits are used */
             const word fits = 0 - (((from[2 * i] & UINT8_MAX) - (k + 1)) >> 63);
             to[i] = from[2 * i] & fits;
         }
@@ -248,7 +240,8 @@ FILLS void make_ac(word *table, const sl_huffman_code *ac)
     put_rest(at, table);
 }
 
-/* Without pairs, which would save less here than they cost: DC is one symbol of many. */
+/* Makes the DC table without pairs, which would cost more than they save: DC is one symbol of
+ * many. */
 FILLS void make_dc(word *table, const sl_huffman_code *dc)
 {
     word *at = table;
@@ -310,7 +303,7 @@ void sl_huffman_make_stop(sl_huffman_tables *stop)
     memset(stop, 0, sizeof(*stop));
 }
 
-/* T.81 F.2.2.1, EXTEND. */
+/* Extends the sign: T.81 F.2.2.1, EXTEND. */
 static int16_t extend(uint32_t bits, uint32_t size)
 {
     const int32_t half = size > 0 ? 1 << (size - 1) : 0;
@@ -318,7 +311,7 @@ static int16_t extend(uint32_t bits, uint32_t size)
     return (int16_t)(value < half ? value - 2 * half + 1 : value);
 }
 
-/* An entry for one symbol whose magnitude bits are known. */
+/* Returns an entry for one symbol whose magnitude bits are known. */
 static sl_huffman_entry entry_of(uint32_t total, uint32_t symbol, uint32_t magnitude, bool dc)
 {
     const uint32_t size = symbol & 15;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * jpeg_idct: the scalar reference, and which variant serves which size. Pure. Arithmetic is done
- * modulo 2^32 on unsigned numbers, and cut to 16 bits where vectors would be.
- */
+/* jpeg_idct: the scalar reference, and the choice of the variant for each size. Pure. Arithmetic
+ * is done modulo 2^32 on unsigned numbers, and truncated to 16 bits where vectors would be. */
 #include "jpeg_idct.h"
 #include "jpeg_idct_variants.h"
 
@@ -28,7 +26,7 @@ static uint8_t to_sample(int32_t value)
     return (uint8_t)(sample > UINT8_MAX ? UINT8_MAX : sample < 0 ? 0 : sample);
 }
 
-/* A term of a sum modulo 2^32. */
+/* Returns a term of a sum modulo 2^32. */
 static uint32_t term(int32_t value, int32_t constant)
 {
     return (uint32_t)value * (uint32_t)constant;
@@ -62,7 +60,7 @@ static bool row_is_zero(const int16_t *block, unsigned row)
     return memcmp(block + (size_t)row * SIDE, zero, sizeof(zero)) == 0;
 }
 
-/* Whether none of the rows in `rows` (bit i: row i) has a coefficient. */
+/* Returns whether none of the rows in `rows` (bit i: row i) has a coefficient. */
 static bool rows_are_zero(const int16_t *block, unsigned rows)
 {
     for (unsigned row = 0; row < SIDE; row++) {
@@ -84,7 +82,7 @@ typedef struct four_sums {
     uint32_t sum0, sum1, sum2, sum3;
 } four_sums;
 
-/* Of eight inputs, `step` apart, here and below. */
+/* Takes eight inputs, `step` apart, here and below. */
 static inline four_sums even_sums8(const int32_t *in, size_t step)
 {
     int32_t in2 = in[2 * step];
@@ -128,7 +126,7 @@ static inline void transform8(const int32_t *in, size_t step, int32_t out[SIDE],
     out[7] = saturate16(descale(even.sum0 - odd.sum0, bits));
 }
 
-/* One row of results of the first pass (`step` apart) to samples. */
+/* Converts one row of results of the first pass (`step` apart) to samples. */
 static void finish8(const int32_t *in, size_t step, uint8_t *row)
 {
     int32_t out[SIDE];
@@ -174,7 +172,7 @@ void sl_jpeg_idct8_scalar(const sl_jpeg_blocks *blocks)
     each_block(blocks, block8, SIDE);
 }
 
-/* The input at 4 is not used. */
+/* Does not use the input at 4. */
 static void jpeg_idct_transform4(const int32_t *in, size_t step, int32_t out[4], unsigned bits)
 {
     int32_t in1 = in[1 * step];
@@ -221,7 +219,7 @@ void sl_jpeg_idct4_scalar(const sl_jpeg_blocks *blocks)
     each_block(blocks, block4, 4);
 }
 
-/* Inputs 0 and the odd ones are used. */
+/* Uses inputs 0 and the odd ones. */
 static void jpeg_idct_transform2(const int32_t *in, size_t step, int32_t out[2], unsigned bits)
 {
     uint32_t base = scale(in[0], SL_IDCT_CONST_BITS + 2);
@@ -257,7 +255,7 @@ void sl_jpeg_idct2_scalar(const sl_jpeg_blocks *blocks)
     each_block(blocks, block2, 2);
 }
 
-/* libjpeg has no vector code here: its C code takes the product whole and the mean modulo 2^10. */
+/* libjpeg has no vector code here: its C code keeps the whole product, and the mean modulo 2^10. */
 void sl_jpeg_idct1_scalar(const sl_jpeg_blocks *blocks)
 {
     enum { MEAN_BITS = 10 };
@@ -282,7 +280,7 @@ static const sl_jpeg_idct kernels[SL_SIMD_COUNT][SIZES] = {
 #endif
 };
 
-/* Where a level has no variant of its own the best one below it serves. */
+/* If a level has no variant of its own, uses the best one below it. */
 sl_jpeg_idct sl_jpeg_idct_for(sl_simd simd, unsigned size)
 {
     assert(simd < SL_SIMD_COUNT && (size == 8 || size == 4 || size == 2 || size == 1));

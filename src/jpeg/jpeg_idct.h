@@ -4,8 +4,8 @@
  * (JDCT_ISLOW: Loeffler, Ligtenberg and Moschytz, "Practical fast 1-D DCT algorithms with 11
  * multiplications", ICASSP 1989) and to its reduced sizes 4, 2 and 1.
  *
- * Threads: pure. Variants equal the scalar reference bit for bit for whatever coefficients; what
- * becomes of those that no encoder writes is in jpeg_idct_variants.h.
+ * Threads: pure. Variants equal the scalar reference bit for bit for any coefficients;
+ * jpeg_idct_variants.h describes the result for coefficients that no encoder writes.
  */
 #ifndef SL_JPEG_IDCT_H
 #define SL_JPEG_IDCT_H
@@ -17,7 +17,7 @@
 
 #define SL_JPEG_BLOCK 64 /* coefficients, in natural (not zigzag) order */
 
-/* A run of blocks of one component that are side by side. */
+/* Adjacent blocks of one component. */
 typedef struct sl_jpeg_blocks {
     const int16_t *coefficients; /* of block i at i * pitch; 64-byte aligned */
     size_t pitch;                /* coefficients from one block to the next, a multiple of 32 */
@@ -30,7 +30,7 @@ typedef struct sl_jpeg_blocks {
 /* Makes `size` x `size` samples of each block. Writes nothing else. */
 typedef void (*sl_jpeg_idct)(const sl_jpeg_blocks *blocks);
 
-/* The kernel for `size` 8, 4, 2 or 1. */
+/* Returns the kernel for `size` 8, 4, 2 or 1. */
 sl_jpeg_idct sl_jpeg_idct_for(sl_simd simd, unsigned size);
 
 #endif

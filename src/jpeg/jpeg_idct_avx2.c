@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The inverse transform in AVX2, two blocks at a time; how they are placed in the vectors is in
- * jpeg_idct_vector.h. Pure; equal to the scalar reference bit for bit.
- */
+/* The inverse transform in AVX2, two blocks at a time; jpeg_idct_vector.h describes their layout
+ * in the vectors. Pure; equal to the scalar reference bit for bit. */
 #include "jpeg_idct_variants.h"
 
 #if defined(__x86_64__)
@@ -29,7 +27,7 @@ TARGET static inline __m256i load_two_rows(const int16_t *block, size_t row)
     return _mm256_load_si256((const __m256i *)(const void *)(block + row * SIDE));
 }
 
-/* The same row of two blocks. */
+/* Loads the same row of two blocks. */
 TARGET static inline __m256i load_both(const int16_t *first, const int16_t *second, size_t row)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(load_row(first + row * SIDE)),
@@ -79,7 +77,7 @@ TARGET void sl_jpeg_idct8_avx2(const sl_jpeg_blocks *blocks)
 
 /* ---- sizes 4 and 2 ---- */
 
-/* Two blocks and where their samples go; the same block twice is fine. */
+/* Two blocks and their destinations; the same block may be given twice. */
 typedef struct couple {
     const int16_t *blocks[AT_ONCE];
     uint8_t *samples[AT_ONCE];
@@ -87,7 +85,8 @@ typedef struct couple {
     size_t stride;
 } couple;
 
-/* Outputs from the even sum of inputs 2 and 6, with the base of input 0, and the odd inputs. */
+/* Computes outputs from the even sum of inputs 2 and 6, with the base of input 0, and the odd
+ * inputs. */
 TARGET static inline void transform4_rows(wide base, wide pair26, wide pair75, wide pair31,
                                           wide out[4])
 {
@@ -104,7 +103,7 @@ TARGET static inline void transform4_rows(wide base, wide pair26, wide pair75, w
     out[3] = subtract(outer, odd0);
 }
 
-/* The first pass: eight columns of four rows. Input row 4 is not used. */
+/* Runs the first pass: eight columns of four rows. Does not use input row 4. */
 TARGET static inline void columns4(const couple *two, __m256i rows[4])
 {
     enum { BITS = SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS + 1 };
@@ -118,7 +117,7 @@ TARGET static inline void columns4(const couple *two, __m256i rows[4])
     wide out[4];
     transform4_rows(widen(in[0], SL_IDCT_CONST_BITS + 1, BITS), pair(in[2], in[6]),
                     pair(in[7], in[5]), pair(in[3], in[1]), out);
-    /* where only row 0 has coefficients: modulo 2^16 instead of saturated */
+    /* if only row 0 has coefficients: modulo 2^16 instead of saturated */
     __m256i halves = _mm256_cmpeq_epi64(below, ZERO);
     __m256i flat = _mm256_and_si256(halves, _mm256_shuffle_epi32(halves, 0x4E));
     __m256i wrapped = _mm256_slli_epi16(in[0], SL_IDCT_PASS1_BITS);
@@ -127,10 +126,8 @@ TARGET static inline void columns4(const couple *two, __m256i rows[4])
     }
 }
 
-/*
- * The second pass: four rows of four samples, one after the other, in each 128 bits. The sums of a
- * column take 128 bits: the `low` halves are all there is, until the end.
- */
+/* Runs the second pass. Returns four rows of four samples, one after the other, in each 128
+ * bits. The sums of a column take 128 bits: only the `low` halves are used, until the end. */
 TARGET static inline __m256i rows4(const __m256i rows[4])
 {
     enum { BITS = SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3 + 1 };
@@ -166,7 +163,7 @@ TARGET static inline void jpeg_idct_avx2_transform4(const couple *two)
     }
 }
 
-/* The sums of the odd inputs of the second pass: of the upper row, of the lower one, again. */
+/* Returns the odd sums of the second pass: of the upper row, of the lower one, and both again. */
 TARGET static inline __m256i odd_sums2(__m256i upper, __m256i lower)
 {
     __m256i constants = _mm256_broadcastsi128_si256(_mm_setr_epi16(
@@ -190,7 +187,7 @@ TARGET static inline void jpeg_idct_avx2_transform2(const couple *two)
     wide upper = add(base, odd);
     wide lower = subtract(base, odd);
     __m256i sums = odd_sums2(narrow(upper, BITS), narrow(lower, BITS));
-    /* column 0 has not gone through 16 bits */
+    /* column 0 was not reduced to 16 bits */
     __m256i first = _mm256_srai_epi32(_mm256_unpacklo_epi32(upper.low, lower.low), BITS);
     first = _mm256_add_epi32(_mm256_slli_epi32(first, SL_IDCT_CONST_BITS + 2),
                              _mm256_set1_epi32(1 << (BITS_AFTER - 1)));

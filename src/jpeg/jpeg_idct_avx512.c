@@ -15,7 +15,7 @@
 
 enum { HALF_BLOCK = SL_JPEG_BLOCK / 2 };
 
-/* The same four rows of four blocks, dequantized: row i of each to rows[i]. */
+/* Loads the same four rows of four blocks, dequantized: row i of each to rows[i]. */
 TARGET static inline void load_rows(const place places[AT_ONCE], const uint16_t *quantizers,
                                     size_t half, __m512i rows[4])
 {

@@ -32,7 +32,7 @@ static inline wide multiply(int16x8_t a, int16_t of_a, int16x8_t b, int16_t of_b
     return (wide){vmlal_n_s16(low, vget_low_s16(b), of_b), vmlal_high_n_s16(high, b, of_b)};
 }
 
-/* With what rounds the division by 2^bits at the end. */
+/* Widens, and adds the rounding of the final division by 2^bits. */
 static inline wide widen(int16x8_t a, int bits)
 {
     int32x4_t rounding = vdupq_n_s32(1 << (bits - 1));
@@ -70,7 +70,7 @@ static inline void odd_sums(const int16x8_t rows[SIDE], wide sums[4])
     sums[3] = add(multiply(rows[7], SL_IDCT8_ODD3_IN7, rows[1], SL_IDCT8_ODD3_IN1), sum13);
 }
 
-/* In place. */
+/* Transforms in place. */
 static inline void transform(int16x8_t rows[SIDE], int bits)
 {
     wide even[4];
@@ -83,7 +83,7 @@ static inline void transform(int16x8_t rows[SIDE], int bits)
     }
 }
 
-/* Rows become columns, in place: `rows` are interleaved with those four further, three times. */
+/* Transposes in place: interleaves `rows` with the rows four further, three times. */
 static inline void transpose(int16x8_t rows[SIDE])
 {
     for (int step = 0; step < 3; step++) {
@@ -119,7 +119,7 @@ static void transform_block(const int16_t *block, const uint16_t *quantizers, ui
     }
 }
 
-/* Blocks without coefficients below row 0: all rows come out the same. True: it was one. */
+/* Handles blocks without coefficients below row 0, whose rows are all equal. True: it was one. */
 static bool try_flat(const int16_t *block, const uint16_t *quantizers, uint8_t *samples,
                      size_t stride)
 {

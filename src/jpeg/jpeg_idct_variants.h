@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_idct_variants: what the scalar reference of the inverse transform shares with its variants.
+ * jpeg_idct_variants: the parts shared by the scalar reference of the inverse transform and its
+ * variants.
  *
- * The arithmetic, which all levels keep for whatever coefficients, is that of libjpeg-turbo's
- * vector code (for coefficients that an encoder writes, also that of its C code):
+ * The arithmetic of all levels, for any coefficients, is that of libjpeg-turbo's vector code (for
+ * coefficients that an encoder writes, also that of its C code):
  * - products with the quantizers, sums of two inputs, and the outputs of a pass whose rows 1..7
- *   (size 4: but row 4) have no coefficient, are taken modulo 2^16;
+ *   (size 4: except row 4) have no coefficient, are taken modulo 2^16;
  * - sums of products are taken modulo 2^32;
  * - other outputs of the first pass, and all samples, saturate.
  * Threads: pure.
@@ -64,13 +65,11 @@ enum {
     SL_IDCT2_ODD_IN1 = 29692
 };
 
-/*
- * A block whose coefficients are all in row 0 has equal rows of eight samples. `block` and
- * `quantizers` of that row are read.
- */
+/* Transforms a block whose coefficients are all in row 0, to equal rows of eight samples. Reads
+ * that row of `block` and `quantizers`. */
 void sl_jpeg_idct8_flat(const int16_t *block, const uint16_t *quantizers, uint8_t row[8]);
 
-/* The sample of a block that has no coefficient but the first. */
+/* Returns the sample of a block whose only coefficient is the first. */
 static inline uint8_t sl_jpeg_idct8_dc(int16_t coefficient, uint16_t quantizer)
 {
     int32_t value = (int16_t)(uint16_t)((uint32_t)coefficient * quantizer << SL_IDCT_PASS1_BITS);

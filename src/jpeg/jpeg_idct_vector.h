@@ -3,8 +3,8 @@
  * jpeg_idct_vector: the inverse transform of size 8, and the steps that the smaller sizes share
  * with it, in vectors of any width, to be included once by a variant that has defined VECTOR (the
  * type), OP(name) (the intrinsic), ZERO, SHIFT_RIGHT(sums, bits), TARGET and AT_ONCE (the blocks of
- * a vector), and that defines the two functions declared here.
- * How blocks lie in vectors is in jpeg_dct_vector.h.
+ * a vector), and that defines the two functions declared here. jpeg_dct_vector.h describes the
+ * layout of blocks in vectors.
  */
 #ifndef SL_JPEG_IDCT_VECTOR_H
 #define SL_JPEG_IDCT_VECTOR_H
@@ -22,7 +22,7 @@ typedef struct place {
     uint8_t *samples;
 } place;
 
-/* What a block has: coefficients in any row, in row 0 only, the first one only. */
+/* The coefficients of a block: in any row, in row 0 only, the first one only. */
 typedef enum shape { DENSE, FLAT, CONSTANT } shape;
 
 /* Defined by the variant: */
@@ -30,7 +30,7 @@ TARGET static inline shape find_shape(const int16_t *block);
 TARGET static inline void transform_places(const place places[AT_ONCE], const uint16_t *quantizers,
                                            size_t stride);
 
-/* Times 2^up, with what rounds the division by 2^bits at the end. */
+/* Multiplies by 2^up, and adds the rounding of the final division by 2^bits. */
 TARGET static inline wide widen(VECTOR a, unsigned up, unsigned bits)
 {
     VECTOR rounding = OP(set1_epi32)(1 << (bits - 1));
@@ -65,7 +65,7 @@ TARGET static inline void odd_sums(const VECTOR rows[8], wide sums[4])
     sums[3] = add(multiply(pair71, SL_IDCT8_ODD3_IN7, SL_IDCT8_ODD3_IN1), sum13);
 }
 
-/* The transform over the vectors, in place. */
+/* Transforms the vectors, in place. */
 TARGET static inline void transform(VECTOR rows[8], unsigned bits)
 {
     wide even[4];
@@ -78,7 +78,7 @@ TARGET static inline void transform(VECTOR rows[8], unsigned bits)
     }
 }
 
-/* Columns of 16-bit values to rows of samples: rows 2 * i and 2 * i + 1 in vector i. */
+/* Converts columns of 16-bit values to rows of samples: rows 2 * i and 2 * i + 1 in vector i. */
 TARGET static inline void finish(const VECTOR columns[8], VECTOR samples[4])
 {
     VECTOR centre = OP(set1_epi8)((char)SL_IDCT_CENTRE);
@@ -98,7 +98,7 @@ TARGET static inline void finish(const VECTOR columns[8], VECTOR samples[4])
     samples[3] = OP(unpackhi_epi32)(left.high, right.high);
 }
 
-/* Dequantized rows to samples as `finish` leaves them. */
+/* Transforms dequantized rows to samples in the layout of `finish`. */
 TARGET static inline void transform_blocks(VECTOR rows[8], VECTOR samples[4])
 {
     transform(rows, SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS);
@@ -113,7 +113,7 @@ TARGET static inline void store_two_rows(uint8_t *samples, size_t stride, __m128
     _mm_storeh_pi((__m64 *)(void *)(samples + stride), _mm_castsi128_ps(rows));
 }
 
-/* Blocks without coefficients below row 0: all rows come out the same. True: it was one. */
+/* Handles blocks without coefficients below row 0, whose rows are all equal. True: it was one. */
 TARGET static inline bool try_flat(const place *where, const uint16_t *quantizers, size_t stride)
 {
     const shape found = find_shape(where->block);
@@ -134,7 +134,7 @@ TARGET static inline bool try_flat(const place *where, const uint16_t *quantizer
     return true;
 }
 
-/* All blocks of size 8: those that are not flat are gathered and transformed AT_ONCE. */
+/* Transforms all blocks of size 8: gathers those that are not flat, AT_ONCE at a time. */
 TARGET static inline void transform_run(const sl_jpeg_blocks *blocks)
 {
     place dense[AT_ONCE];
@@ -151,7 +151,7 @@ TARGET static inline void transform_run(const sl_jpeg_blocks *blocks)
             waiting = 0;
         }
     }
-    if (waiting > 0) { /* the last one several times */
+    if (waiting > 0) { /* repeats the last one */
         for (size_t i = waiting; i < AT_ONCE; i++) {
             dense[i] = dense[waiting - 1];
         }

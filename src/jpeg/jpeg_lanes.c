@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_lanes: two lanes over the intervals of a region. Pure except for the scratch given. A lane's
- * blocks are linked once, in the order in which a scan has them; a shorter chunk cuts the chain and
- * mends it again. False as soon as an interval is not what the header says.
+ * jpeg_lanes: two lanes over the intervals of a region. Pure except for the given scratch. A lane's
+ * blocks are linked once, in the order of a scan; a shorter chunk cuts the chain and restores it.
+ * False as soon as an interval does not match the header.
  */
 #include "jpeg_lanes.h"
 
@@ -13,23 +13,21 @@
 
 enum { LANES = 2, CHUNK_MCUS = 8 };
 
-/* What both lanes work on. */
+/* The shared state of both lanes. */
 typedef struct work {
     const sl_jpeg_area *area;
     const sl_jpeg_tiles *tiles;
     sl_bytes bytes;
-    uint32_t chunk;       /* MCUs of a chunk at most: no more than a row has */
+    uint32_t chunk;       /* maximum MCUs of a chunk: at most a row */
     uint32_t first[3];    /* block of each component in a lane's memory */
     uint32_t block_count; /* of a chunk */
-    /* the next interval to hand out: the search stands at this MCU row */
+    /* the next interval to assign: the search is at this MCU row */
     uint32_t row;
-    uint32_t next; /* no interval before this one is wanted any more */
+    uint32_t next; /* no interval before this one is needed any more */
 } work;
 
-/*
- * A chunk's blocks are component by component, and in it row by row, as wide as a chunk, so
- * that blocks side by side in the picture are so in memory.
- */
+/* A chunk's blocks are stored component by component, each row by row, as wide as a chunk, so
+ * that adjacent blocks of the image are adjacent in memory. */
 typedef struct lane {
     sl_huffman_stream stream;
     sl_huffman_block *blocks;
@@ -51,13 +49,13 @@ static sl_huffman_block *block_at(const work *w, const lane *l, uint32_t compone
     return l->blocks + w->first[component] + row * width + column;
 }
 
-/* Behind the blocks of a chunk. */
+/* Returns the block after those of a chunk. */
 static sl_huffman_block *end_block(const work *w, const lane *l)
 {
     return l->blocks + w->block_count;
 }
 
-/* Chains the blocks of MCU `m` of a chunk behind `before`, in an interleaved scan's order. */
+/* Links the blocks of MCU `m` of a chunk after `before`, in an interleaved scan's order. */
 static sl_huffman_block *link_mcu(const work *w, const lane *l, uint32_t m,
                                   sl_huffman_block *before)
 {
@@ -79,7 +77,7 @@ static sl_huffman_block *link_mcu(const work *w, const lane *l, uint32_t m,
 static void link_blocks(const work *w, lane *l)
 {
     sl_huffman_block *end = end_block(w, l);
-    sl_huffman_block *before = end; /* what it says about the next is overwritten */
+    sl_huffman_block *before = end; /* its successor is overwritten */
     for (uint32_t m = 0; m < w->chunk; m++) {
         before = link_mcu(w, l, m, before);
         l->last[m] = before;
@@ -103,7 +101,7 @@ static void mend_chain(const work *w, lane *l)
     }
 }
 
-/* The blocks that the lane's chunk uses, row by row: zeroed. */
+/* Zeroes the blocks that the lane's chunk uses, row by row. */
 static void clear_blocks(const work *w, const lane *l)
 {
     for (uint32_t c = 0; c < w->area->components; c++) {
@@ -117,7 +115,7 @@ static void clear_blocks(const work *w, const lane *l)
     }
 }
 
-/* A chunk ends with the row of MCUs, or where no more is needed. */
+/* Begins a chunk, which ends with the row of MCUs, or the last needed MCU. */
 static void begin_chunk(const work *w, lane *l)
 {
     const uint64_t left = l->end - l->mcu;
@@ -149,7 +147,7 @@ static size_t unstuff(const uint8_t *at, const uint8_t *end, uint8_t *out)
     return (size_t)(out - start);
 }
 
-/* One past the last MCU of the region before MCU `end`, which has one. */
+/* Returns the end of the last MCUs of the region before MCU `end`; at least one exists. */
 static uint64_t last_needed(const work *w, uint64_t end)
 {
     const sl_jpeg_area *area = w->area;
@@ -168,7 +166,7 @@ static uint64_t last_needed(const work *w, uint64_t end)
     return row * across + column + 1;
 }
 
-/* The next interval with an MCU of the region; false when there is none. */
+/* Finds the next interval with an MCU of the region; false: none is left. */
 static bool next_interval(work *w, uint32_t *interval)
 {
     const sl_jpeg_area *area = w->area;
@@ -201,7 +199,7 @@ static void begin_interval(const work *w, lane *l, uint32_t interval)
     begin_chunk(w, l);
 }
 
-/* From differences to DC values, modulo 2^16: the chunk's part of one component. */
+/* Turns differences into DC values, modulo 2^16, for one component of the chunk. */
 static void add_up(const work *w, lane *l, uint32_t component)
 {
     const sl_jpeg_plane *plane = &w->area->planes[component];
@@ -219,7 +217,7 @@ static void add_up(const work *w, lane *l, uint32_t component)
     l->prediction[component] = value;
 }
 
-/* The needed MCUs of the chunk to the planes. */
+/* Transforms the needed MCUs of the chunk into the planes. */
 static void jpeg_lanes_transform(const work *w, const lane *l)
 {
     const sl_jpeg_area *area = w->area;
@@ -271,7 +269,7 @@ static bool finish_chunk(work *w, lane *l)
     return true;
 }
 
-/* Where the blocks of a chunk are in a lane's memory. */
+/* Computes where the blocks of a chunk are in a lane's memory. */
 static void place_blocks(work *w)
 {
     const uint32_t across = w->tiles->mcus_across;
@@ -304,7 +302,7 @@ static size_t longest_span(const sl_jpeg_tiles *tiles)
     return longest;
 }
 
-/* Runs the lanes that have something to do; false when there is none, or on a bad stream. */
+/* Runs the lanes with work left; false: none, or a bad stream. */
 static bool run_active(const work *w, lane lanes[LANES], bool *ok)
 {
     lane *a = lanes[0].active ? &lanes[0] : &lanes[1];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_lanes: the restart intervals under a region, decoded to planes of samples.
+ * jpeg_lanes: decodes the restart intervals under a region to planes of samples.
  *
  * Purpose: two lanes take intervals in turn. A lane copies an interval's bytes without stuffing,
- * decodes it in chunks of some MCUs that fit in the first-level cache (jpeg_huffman.h), adds up the
- * DC differences, and transforms the blocks of needed MCUs straight into the planes.
+ * decodes it in chunks of a few MCUs that fit in the first-level cache (jpeg_huffman.h), adds up
+ * the DC differences, and transforms the blocks of needed MCUs directly into the planes.
  * Invariants: an interval is decoded up to its last needed MCU. One that was decoded to its end
- * must have used its bytes up: anything else is refused.
- * Threads: pure; memory from the scratch given.
+ * must have used all of its bytes, or decoding fails.
+ * Threads: pure; memory from the given scratch.
  */
 #ifndef SL_JPEG_LANES_H
 #define SL_JPEG_LANES_H
@@ -29,7 +29,7 @@ typedef struct sl_jpeg_plane {
     size_t stride;
 } sl_jpeg_plane;
 
-/* MCUs [left, right) x [top, bottom), not empty, inside the picture. */
+/* MCUs [left, right) x [top, bottom), not empty, inside the image. */
 typedef struct sl_jpeg_area {
     uint32_t left, right, top, bottom;
     uint32_t components; /* 1 or 3 */
@@ -38,7 +38,7 @@ typedef struct sl_jpeg_area {
     sl_simd simd;
 } sl_jpeg_area;
 
-/* Fills the planes. False: something in the intervals is not as it should be, or no memory. */
+/* Fills the planes. False: an interval is damaged, or no memory. */
 bool sl_jpeg_lanes_run(const sl_jpeg_area *area, const sl_jpeg_tiles *tiles, sl_bytes bytes,
                        sl_scratch *scratch);
 

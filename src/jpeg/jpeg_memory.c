@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * jpeg_memory: libjpeg's memory manager on scratch. The decompressor's thread only. Nothing is
- * freed one by one; running out leaves by libjpeg's error handler.
- */
+/* jpeg_memory: libjpeg's memory manager on scratch. The decompressor's thread only. Nothing is
+ * freed separately; running out ends in libjpeg's error handler. */
 #include "jpeg_memory.h"
 
 #include "poison.h"
@@ -17,7 +15,7 @@
  * its SIMD code writes whole vectors. */
 enum { ROW_ALIGN = 64 };
 
-/* libjpeg leaves both structures to the memory manager. */
+/* libjpeg leaves the definition of both structures to the memory manager. */
 struct jvirt_barray_control {
     JBLOCKARRAY rows; /* NULL until realised */
     JDIMENSION width, count;
@@ -155,7 +153,7 @@ static JBLOCKARRAY access_virt_barray(j_common_ptr cinfo, jvirt_barray_ptr array
     return array->rows + start;
 }
 
-/* The owner of the scratch frees, all at once. */
+/* Does nothing: the owner of the scratch frees everything at once. */
 static void jpeg_memory_free_pool(j_common_ptr cinfo, int pool_id)
 {
     (void)cinfo;
@@ -200,7 +198,7 @@ void sl_jpeg_memory_reset(sl_jpeg_memory *memory, j_decompress_ptr cinfo, sl_scr
     memory->scratch = scratch;
     memory->block_arrays = NULL;
     memory->sample_arrays = NULL;
-    /* Without this a picture that lacks a table would be decoded with the one before's. */
+    /* Otherwise an image that lacks a table would be decoded with the previous image's. */
     for (int i = 0; i < NUM_QUANT_TBLS; i++) {
         cinfo->quant_tbl_ptrs[i] = NULL;
     }

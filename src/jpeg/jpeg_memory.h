@@ -21,18 +21,18 @@
 #include <jpeglib.h>
 
 typedef struct sl_jpeg_memory {
-    struct jpeg_memory_mgr pub; /* first: libjpeg hands it back through cinfo->mem */
+    struct jpeg_memory_mgr pub; /* first: libjpeg returns it through cinfo->mem */
     struct jpeg_memory_mgr *original;
     sl_scratch *scratch;
     jvirt_barray_ptr block_arrays;
     jvirt_sarray_ptr sample_arrays;
 } sl_jpeg_memory;
 
-/* Puts `memory` in the place of the manager that jpeg_create_decompress made. */
+/* Replaces the manager that jpeg_create_decompress made by `memory`. */
 void sl_jpeg_memory_install(sl_jpeg_memory *memory, j_decompress_ptr cinfo);
-/* Puts the original manager back, for jpeg_destroy_decompress. */
+/* Restores the original manager, for jpeg_destroy_decompress. */
 void sl_jpeg_memory_remove(sl_jpeg_memory *memory, j_decompress_ptr cinfo);
-/* Forgets the last picture (whose scratch is gone) and its tables; from now on uses `scratch`. */
+/* Forgets the last image (whose scratch is gone) and its tables; uses `scratch` from now on. */
 void sl_jpeg_memory_reset(sl_jpeg_memory *memory, j_decompress_ptr cinfo, sl_scratch *scratch);
 
 #endif

@@ -14,14 +14,12 @@
 
 #define STAGE "pack"
 
-/*
- * libjpeg's array of a component's coefficients, which libjpeg leaves to the memory manager: here
- * only the MCU row at hand, compared when the next one is asked for.
- */
+/* libjpeg's array of a component's coefficients, which libjpeg leaves to the memory manager:
+ * here only the current MCU row, compared when the next one is requested. */
 struct jvirt_barray_control {
     JBLOCKARRAY rows;
     JDIMENSION width, count; /* blocks across, rows at a time */
-    JDIMENSION first, end;   /* the rows at hand; the same: none yet */
+    JDIMENSION first, end;   /* the current rows; equal: none yet */
 };
 
 typedef struct readback {
@@ -43,7 +41,7 @@ static readback *readback_of(j_common_ptr cinfo)
 static jvirt_barray_ptr request_rows(j_common_ptr cinfo, int pool_id, boolean pre_zero,
                                      JDIMENSION width, JDIMENSION height, JDIMENSION at_a_time)
 {
-    (void)pre_zero; /* rows are zero when they are handed out, all the same */
+    (void)pre_zero; /* rows are always zero when they are returned */
     (void)height;
     readback *back = readback_of(cinfo);
     if (back->requested == MAX_COMPONENTS) {
@@ -65,7 +63,7 @@ static _Noreturn void differs(readback *back, const char *what)
     sl_jpeg_fail(&back->cinfo, SLUICE_INTERNAL, what);
 }
 
-/* The rows at hand are complete. */
+/* Compares the current rows, which are complete. */
 static void compare_rows(readback *back, const struct jvirt_barray_control *array)
 {
     const int component = (int)(array - back->arrays);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * jpeg_region: writes a header of the region's size and copies the intervals under it, with their
- * markers numbered anew, into scratch. Pure. Called with a header that libjpeg has read.
- */
+/* jpeg_region: writes a header of the region's size and copies the intervals under it, with
+ * renumbered markers, into scratch. Pure. Called with a header that libjpeg has read. */
 #include "jpeg_region.h"
 
 #include "jpeg_scanlines.h"
@@ -23,7 +21,8 @@ enum {
     MARKER_BYTES = 2
 };
 
-/* A component that is alone in its scan has MCUs of one block, whatever its factors. */
+/* Returns whether a component is alone in its scan; then its MCUs have one block, regardless of
+ * its factors. */
 static bool is_alone(j_decompress_ptr cinfo)
 {
     return cinfo->num_components == 1;
@@ -67,7 +66,8 @@ bool sl_jpeg_region_takes(j_decompress_ptr cinfo)
     return tiles.interval % tiles.mcus_across == 0 || tiles.mcus_across % tiles.interval == 0;
 }
 
-/* A tile of the grid is as large as an interval. All in tiles, but the sizes of one, in pixels. */
+/* A tile of the grid is as large as an interval. All members are in tiles, except the sizes of a
+ * tile, in pixels. */
 typedef struct grid {
     uint32_t across;
     uint32_t tile_width, tile_height;
@@ -140,7 +140,7 @@ static uint8_t *put_header(uint8_t *out, j_decompress_ptr cinfo, sl_rect part)
     }
     *out++ = 0; /* first coefficient */
     *out++ = DCTSIZE2 - 1;
-    *out++ = 0; /* no bits of them in another scan */
+    *out++ = 0; /* none of their bits is in another scan */
     return out;
 }
 
@@ -182,7 +182,7 @@ bool sl_jpeg_region_make(sl_jpeg_region *region, j_decompress_ptr cinfo, sl_byte
     const uint32_t left = under.left * under.tile_width;
     const uint32_t top = under.top * under.tile_height;
     const uint32_t right = sl_min_u32(under.right * under.tile_width, cinfo->image_width);
-    /* of the last row of tiles only what is needed */
+    /* only the needed part of the last row of tiles */
     const uint32_t bottom = sl_min_u32(
         jpeg_region_divide_up(need.y + need.height, mcu_height(cinfo)) * mcu_height(cinfo),
         cinfo->image_height);

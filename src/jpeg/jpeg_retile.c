@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jpeg_retile: reads coefficients, chooses a form and an interval, writes, reads back. One owner
- * thread. What libjpeg may leave by longjmp runs below sl_jpeg_guard, in functions called _work.
- * The reader of a picture is closed by end_picture, before the next one at the latest.
+ * thread. Code that libjpeg may leave by longjmp runs below sl_jpeg_guard, in functions called
+ * _work. end_picture closes the reader of an image, before the next one at the latest.
  */
 #include "jpeg_retile.h"
 
@@ -29,11 +29,11 @@
 #include <jerror.h>
 
 #define STAGE "pack"
-/* Memory of libjpeg beside the coefficients: its tables, and the segments that go along. */
+/* Memory of libjpeg besides the coefficients: its tables, and the copied segments. */
 #define BESIDE_BYTES ((size_t)64 << 20)
-/* Of it what stays for writing and reading back when the segments have taken theirs. */
+/* The part of it that remains for writing and reading back after the segments. */
 #define RESERVE_BYTES ((size_t)16 << 20)
-/* Kept from one picture to the next. */
+/* Kept between images. */
 #define KEEP_BYTES ((size_t)32 << 20)
 
 struct sl_jpeg_retiler {
@@ -48,7 +48,7 @@ struct sl_jpeg_retiler {
     struct jpeg_progress_mgr progress;
     sl_jpeg_scans scans;
     bool reading;       /* `in` exists */
-    bool several_scans; /* it is read to its end */
+    bool several_scans; /* read to its end */
     bool too_much;      /* the segments do not fit */
     size_t left_over;   /* bytes between the last interval and the next marker */
     uint32_t segments;
@@ -57,10 +57,11 @@ struct sl_jpeg_retiler {
     sl_jpeg_compressor out;
     sl_jpeg_counts counts;
     sl_jpeg_verdict verdict;
-    uint32_t interval; /* of what was written */
+    uint32_t interval; /* of the output */
 };
 
-/* The coefficients of four components of full size, with space for the blocks that fill MCUs. */
+/* Returns the bytes for coefficients of four components of full size, including the blocks that
+ * fill MCUs. */
 static size_t jpeg_retile_scratch_bytes(uint64_t max_pixels)
 {
     const uint64_t side_max = JPEG_MAX_DIMENSION;
@@ -109,7 +110,7 @@ void sl_jpeg_retiler_close(sl_jpeg_retiler *retiler)
     sl_free(retiler);
 }
 
-/* How many of the bytes to come are in front of a marker. */
+/* Returns how many of the remaining bytes are before a marker. */
 static size_t bytes_before_marker(const sl_jpeg_source *source)
 {
     const uint8_t *bytes = source->pub.next_input_byte;
@@ -121,10 +122,8 @@ static size_t bytes_before_marker(const sl_jpeg_source *source)
     return at;
 }
 
-/*
- * libjpeg calls this between rows of MCUs. A picture of one scan ends with it, as for the decoder:
- * what follows is not looked at, except for whether it follows at once.
- */
+/* Called by libjpeg between rows of MCUs. An image of one scan ends with it, like in the
+ * decoder: bytes after it are ignored, but a flag records whether they follow directly. */
 static void jpeg_retile_watch(j_common_ptr common)
 {
     j_decompress_ptr cinfo = (j_decompress_ptr)common;
@@ -151,7 +150,7 @@ static void jpeg_retile_create_work(void *argument)
     retiler->in.progress = &retiler->progress;
 }
 
-/* What libjpeg refuses when a decode begins. */
+/* Checks the sampling that libjpeg rejects when a decode begins. */
 static void check_sampling(j_decompress_ptr cinfo)
 {
     for (int i = 0; i < cinfo->num_components; i++) {
@@ -213,7 +212,7 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
     sl_scratch_reset(&retiler->scratch);
     retiler->jpeg = jpeg;
     retiler->left_over = 0;
-    /* The judge of headers. */
+    /* Decides whether headers are valid. */
     sluice_status status = sl_codec_size(&sl_codec_jpeg, &source, &picture, error);
     if (status == SLUICE_OK) {
         status = create_reader(retiler, error);
@@ -241,7 +240,7 @@ static void jpeg_retile_read_work(void *argument)
 {
     sl_jpeg_retiler *retiler = argument;
     j_decompress_ptr cinfo = &retiler->in;
-    /* as in a decode (jpeg_scanlines.c) */
+    /* same as in a decode (jpeg_scanlines.c) */
     retiler->source.past_end = retiler->several_scans || cinfo->arith_code
                                    ? SL_JPEG_PAST_END_LAST_SCAN
                                    : SL_JPEG_PAST_END_MARKER;
@@ -264,7 +263,7 @@ static bool fits_one_scan(j_decompress_ptr cinfo)
     return cinfo->num_components == 1 || blocks <= C_MAX_BLOCKS_IN_MCU;
 }
 
-/* RETILED: nothing speaks against it. */
+/* Returns RETILED if nothing prevents it. */
 static sl_jpeg_outcome jpeg_retile_judge(sl_jpeg_retiler *retiler, sluice_error *error)
 {
     j_decompress_ptr cinfo = &retiler->in;
@@ -280,14 +279,14 @@ static sl_jpeg_outcome jpeg_retile_judge(sl_jpeg_retiler *retiler, sluice_error 
         return jpeg_retile_keep(SL_JPEG_LARGE_MCU, "its components do not fit into one scan",
                                 error);
     }
-    /* Without all scans decoders smooth what they have, which they would not do with the result. */
+    /* If scans are missing, decoders smooth the image, but would not smooth the result. */
     if (!sl_jpeg_is_complete(cinfo)) {
         return jpeg_retile_keep(SL_JPEG_INCOMPLETE, "it lacks scans", error);
     }
     return SL_JPEG_RETILED;
 }
 
-/* A single component's MCU is a block, whatever its sampling factors. */
+/* Chooses the interval. A single component's MCU is a block, regardless of its sampling factors. */
 static uint32_t jpeg_retile_choose_interval(const sl_jpeg_retiler *retiler,
                                             const struct jpeg_decompress_struct *cinfo)
 {
@@ -298,7 +297,7 @@ static uint32_t jpeg_retile_choose_interval(const sl_jpeg_retiler *retiler,
     return sl_tile_interval(across, mcu, retiler->options.tile_mcus);
 }
 
-/* Interval and tables of what is written, if anything is. */
+/* Chooses the interval and tables of the output, if any. */
 static void choose_form(sl_jpeg_retiler *retiler)
 {
     const sl_jpeg_subject subject = {.jpeg = retiler->jpeg,
@@ -319,7 +318,7 @@ static void jpeg_retile_write_work(void *argument)
     sl_jpeg_retiler *retiler = argument;
     j_compress_ptr out = &retiler->out.cinfo;
     jpeg_copy_critical_parameters(&retiler->in, out);
-    out->write_JFIF_header = FALSE; /* those of the source are written, if it has them */
+    out->write_JFIF_header = FALSE; /* the source's segments are copied instead */
     out->write_Adobe_marker = FALSE;
     out->optimize_coding = FALSE; /* the tables are made here */
     out->restart_in_rows = 0;
@@ -346,7 +345,8 @@ static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error
                : sl_no_memory(error, STAGE, "for a JPEG");
 }
 
-/* After the coefficients were read. Errors: NOMEM, CANCELED; otherwise OK and the outcome. */
+/* Rewrites after the coefficients were read. Errors: NOMEM, CANCELED; otherwise OK and the
+ * outcome. */
 static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome, sl_bytes *retiled,
                              sluice_error *error)
 {

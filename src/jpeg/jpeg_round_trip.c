@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Planes of samples are made of the canvas, go through transform, quantization and back in place, a
- * row of blocks at a time, and become rows again.
- */
+/* Makes planes of samples from the canvas, transforms, quantizes and reverses them in place, a
+ * row of blocks at a time, and makes rows again. */
 #include "jpeg_round_trip.h"
 
 #include "error.h"
@@ -34,7 +32,7 @@ static const uint8_t standard_quantizers[2][SL_JPEG_BLOCK] = {
      99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99}};
 
 typedef struct trip_plane {
-    uint32_t width, height; /* samples of the picture */
+    uint32_t width, height; /* samples of the image */
     uint32_t blocks_across, blocks_down;
     size_t stride;
     uint8_t *samples;
@@ -50,10 +48,10 @@ typedef struct round_trip {
     trip_plane planes[PLANES];
     uint8_t *wide[2][2];   /* chroma of two rows, of full width: Cb, Cr */
     int16_t *coefficients; /* of a row of blocks */
-    uint8_t *last;         /* a row of RGB that more can be written behind */
+    uint8_t *last;         /* a row of RGB with writable memory after it */
 } round_trip;
 
-/* libjpeg's jpeg_set_quality, for a baseline JPEG. */
+/* Sets quantizers like libjpeg's jpeg_set_quality, for a baseline JPEG. */
 static void trip_set_quality(round_trip *trip, uint32_t quality)
 {
     const uint32_t percent = quality < 50 ? 5000 / quality : 200 - quality * 2;
@@ -108,7 +106,7 @@ static bool trip_take(round_trip *trip, sl_scratch *scratch)
 
 /* ---- from rows to planes ---- */
 
-/* The last of `width` samples once more, up to `end`. */
+/* Repeats the last of `width` samples, up to `end`. */
 static void trip_extend(uint8_t *row, uint32_t width, uint32_t end)
 {
     memset(row + width, row[width - 1], end - width);
@@ -134,7 +132,7 @@ static void trip_convert(const round_trip *trip, const sl_jpeg_ycc *kernels, uin
     trip_extend(row.cr, trip->width, wide);
 }
 
-/* A picture of an odd height ends with its last row twice; chroma goes on with its own last row. */
+/* Makes the planes. An odd height repeats the image's last row; chroma repeats its own last row. */
 static void trip_make_planes(const round_trip *trip)
 {
     const sl_jpeg_ycc *kernels = sl_jpeg_ycc_for(trip->simd);
@@ -199,8 +197,8 @@ static sl_jpeg_row trip_row(const round_trip *trip, uint32_t y)
                          .lower = lower};
 }
 
-/* A row may write over what is behind it: over rows to come, or, near the end, in memory of ours.
- */
+/* Makes the rows. A row may overwrite memory after it: later rows, or, near the end, memory of
+ * ours. */
 static void trip_make_rows(const round_trip *trip)
 {
     const size_t bytes = (size_t)trip->width * 3;

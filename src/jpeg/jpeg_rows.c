@@ -45,7 +45,8 @@ void sl_jpeg_row_422_plain_scalar(const sl_jpeg_row *row)
     }
 }
 
-/* The chroma column on the other side of pixel x: the one before for even x, or the one after. */
+/* Returns the chroma column on the other side of pixel x: the one before for even x, or the one
+ * after. */
 static uint32_t neighbour(const sl_jpeg_row *row, uint32_t x)
 {
     uint32_t column = x / 2;

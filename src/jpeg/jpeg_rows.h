@@ -15,7 +15,7 @@
 
 /*
  * How many luma samples a chroma sample covers. libjpeg repeats chroma samples instead of
- * interpolating where chroma_width <= 2 (422 and 420) and where blocks of luma become one sample
+ * interpolating if chroma_width <= 2 (422 and 420), or if blocks of luma become one sample
  * (denominator 8): SL_JPEG_422_PLAIN does that for 422 and 420, and SL_JPEG_444 for 440, with the
  * chroma row that covers the output row.
  */
@@ -30,19 +30,19 @@ typedef enum sl_jpeg_sampling {
 } sl_jpeg_sampling;
 
 /*
- * One row of output, the pixels [begin, end) of it, in columns of the whole (scaled) picture.
- * Sample pointers are to column 0 of the picture, whether or not that is in memory: column x of
- * luma is luma[x]. Readable: luma [begin, end), chroma the columns covering [begin, end) and one
- * more on each side as far as the picture has them; and up to 63 bytes outside of those (the
- * contents do not matter).
+ * One row of output, its pixels [begin, end), in columns of the whole (scaled) image. Sample
+ * pointers are to column 0 of the image, even if that is not in memory: column x of luma is
+ * luma[x]. Readable: luma [begin, end), chroma the columns covering [begin, end) and one more on
+ * each side if it exists in the image; and up to 63 bytes outside of those (the contents do not
+ * matter).
  */
 typedef struct sl_jpeg_row {
     const uint8_t *luma;
     /* blue (Cb) and red (Cr) rows: the chroma row that covers this output row and, for 440 and
-     * 420, the next nearest one (at the picture's upper and lower edge the same row again) */
+     * 420, the next nearest one (at the image's upper and lower edge the same row again) */
     const uint8_t *cb, *cb_far, *cr, *cr_far;
     uint32_t begin, end;
-    uint32_t chroma_width; /* of the picture: columns 0 and chroma_width - 1 are edges */
+    uint32_t chroma_width; /* of the image: columns 0 and chroma_width - 1 are edges */
     uint8_t lower;         /* 440, 420: the output row is the lower of the two of its chroma row */
     uint8_t *rgb; /* 3 * (end - begin) bytes; up to 64 more may be written over (later rows come
                      later) */

@@ -34,7 +34,7 @@ TARGET static inline __m512i jpeg_rows_avx512_ahead(__m512i current, __m512i nex
     return _mm512_alignr_epi8(_mm512_alignr_epi64(next, current, 2), current, 2);
 }
 
-/* Quarters a0 b0 c0 d0, a1 b1 c1 d1, a2 b2 c2 d2 to their order in memory. */
+/* Stores quarters a0 b0 c0 d0, a1 b1 c1 d1, a2 b2 c2 d2 in their order in memory. */
 TARGET static inline void jpeg_rows_avx512_store(uint8_t *rgb, const __m512i thirds[3],
                                                  uint32_t bytes)
 {

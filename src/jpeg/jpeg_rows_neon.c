@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Sixteen pixels at a time, as those of even and those of odd columns. Chroma values are about 0
- * from where they are interpolated.
- */
+/* Sixteen pixels at a time, split into even and odd columns. Chroma values are centred on 0
+ * after interpolation. */
 #include "jpeg_rows_variants.h"
 
 #if defined(__aarch64__)
@@ -49,7 +47,7 @@ static inline uint8x8_t blue_of(int16x8_t luma, int16x8_t cb)
     return vqmovun_s16(vaddq_s16(vaddq_s16(luma, cb), more));
 }
 
-/* Halves of the constants fit into 16 bits, and lose nothing since both are even. */
+/* Uses halves of the constants: they fit into 16 bits, and are exact since both are even. */
 static inline uint8x8_t green_of(int16x8_t luma, int16x8_t cb, int16x8_t cr)
 {
     enum { BITS = SL_ROWS_BITS - 1, CB = SL_ROWS_GREEN_CB / 2, CR = SL_ROWS_GREEN_CR / 2 };
@@ -92,13 +90,13 @@ static void make_444(const sl_jpeg_row *row)
     }
 }
 
-/* 3 * near + far. */
+/* Returns 3 * near + far. */
 static inline int16x8_t weigh(int16x8_t near, int16x8_t far)
 {
     return vmlaq_n_s16(far, near, 3);
 }
 
-/* (sum + bias) / 2^bits, about 0. */
+/* Returns (sum + bias) / 2^bits, centred on 0. */
 static inline int16x8_t unweigh(int16x8_t sum, int bias, int bits)
 {
     int16_t offset = (int16_t)(bias - SL_ROWS_CENTRE * (1 << bits));
@@ -130,13 +128,13 @@ static inline int16x8_t load_columns(const uint8_t *bytes)
     return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(bytes)));
 }
 
-/* A plane on the way from left to right: sums of rows at the columns around the current ones. */
+/* A plane, walked from left to right: sums of rows at the columns around the current ones. */
 typedef struct walk {
     const uint8_t *near, *far;
     int16x8_t before, current;
 } walk;
 
-/* `rows` are interpolated: 2, or 1 where `far` is not used. */
+/* Interpolates `rows`: 2, or 1 if `far` is not used. */
 static inline int16x8_t column_sums(const walk *plane, uint32_t column, int rows)
 {
     int16x8_t near = load_columns(plane->near + column);
@@ -153,7 +151,7 @@ static inline walk walk_begin(const uint8_t *near, const uint8_t *far, uint32_t 
     return plane;
 }
 
-/* The columns at `column`, then moves on. Column `width` - 1 has nothing after it. */
+/* Returns the columns at `column`, then advances. Column `width` - 1 has no neighbour after it. */
 static inline split walk_on(walk *plane, uint32_t column, uint32_t width, int rows)
 {
     static const uint16_t lanes[HALF_SPAN] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -171,7 +169,7 @@ static inline split walk_on(walk *plane, uint32_t column, uint32_t width, int ro
                    unweigh(weigh(current, right), rows == 1 ? 2 : 7, 2 * rows)};
 }
 
-/* Vectors begin at even pixels. Returns the first that is left. */
+/* Vectors begin at even pixels. Returns the first remaining pixel. */
 static inline uint32_t put_odd_begin(const sl_jpeg_row *row, sl_jpeg_row_maker scalar)
 {
     if (row->begin % 2 == 0 || row->begin == row->end) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_rows_variants: what the scalar reference of the rows shares with its variants.
+ * jpeg_rows_variants: the parts shared by the scalar reference of the rows and its variants.
  *
- * Upsampling: between a chroma sample and its neighbour the nearer one counts 3/4. Where there is
- * no neighbour the sample itself stands for it. Ties are rounded up and down in turns: `bias`.
+ * Upsampling: between a chroma sample and its neighbour, the nearer one counts 3/4. Without a
+ * neighbour, the sample itself is used. Ties are rounded up and down in turns: `bias`.
  * Threads: pure.
  */
 #ifndef SL_JPEG_ROWS_VARIANTS_H
@@ -20,7 +20,7 @@ enum {
     SL_ROWS_HALF = 32768,
     SL_ROWS_BITS = 16,
     SL_ROWS_CENTRE = 128,
-    /* parts of 2^15 of red and blue less 1 that give the same, rounded, for all 256 samples */
+    /* in units of 2^-15, red and blue minus 1; same rounded result for all 256 samples */
     SL_ROWS_RED_FRACTION = 13173,
     SL_ROWS_BLUE_FRACTION = 25297
 };

@@ -44,13 +44,14 @@ TARGET static inline VECTOR centred(VECTOR values)
     return OP(sub_epi16)(values, OP(set1_epi16)(SL_ROWS_CENTRE));
 }
 
-/* factor * value, rounded, for factor = 1 + fraction / 2^15: exact for values of -128 .. 127. */
+/* Returns factor * value, rounded, for factor = 1 + fraction / 2^15: exact for values of -128 ..
+ * 127. */
 TARGET static inline VECTOR scaled(VECTOR values, short fraction)
 {
     return OP(add_epi16)(OP(mulhrs_epi16)(values, OP(set1_epi16)(fraction)), values);
 }
 
-/* Halves of the constants fit into 16 bits, and lose nothing since both are even. */
+/* Uses halves of the constants: they fit into 16 bits, and are exact since both are even. */
 TARGET static inline VECTOR green_of(VECTOR cb, VECTOR cr)
 {
     enum { BITS = SL_ROWS_BITS - 1 };
@@ -64,17 +65,16 @@ TARGET static inline VECTOR green_of(VECTOR cb, VECTOR cr)
                            OP(srai_epi32)(OP(add_epi32)(high, half), BITS));
 }
 
-/* Bytes that come as [even columns, odd columns] in each 128 bits to where `order` puts them. */
+/* Moves bytes in the order [even columns, odd columns] of each 128 bits to where `order` puts
+ * them. */
 TARGET static inline VECTOR arrange(split values, const uint8_t order[16])
 {
     VECTOR bytes = OP(packus_epi16)(values.even, values.odd);
     return OP(shuffle_epi8)(bytes, SPREAD(_mm_loadu_si128((const __m128i *)(const void *)order)));
 }
 
-/*
- * Where the 16 bytes of a colour go within the 48 of 16 pixels, modulo 16: no two to the same
- * place. Indexes into 8 even columns, then 8 odd ones.
- */
+/* Positions of the 16 bytes of a colour within the 48 of 16 pixels, modulo 16: all different.
+ * Indexes into 8 even columns, then 8 odd ones. */
 static const uint8_t red_order[16] = {0, 13, 3, 8, 6, 11, 1, 14, 4, 9, 7, 12, 2, 15, 5, 10};
 static const uint8_t green_order[16] = {10, 0, 13, 3, 8, 6, 11, 1, 14, 4, 9, 7, 12, 2, 15, 5};
 static const uint8_t blue_order[16] = {5, 10, 0, 13, 3, 8, 6, 11, 1, 14, 4, 9, 7, 12, 2, 15};
@@ -129,13 +129,13 @@ TARGET static void make_444(const sl_jpeg_row *row)
     }
 }
 
-/* 3 * near + far. */
+/* Returns 3 * near + far. */
 TARGET static inline VECTOR weigh(VECTOR near, VECTOR far)
 {
     return OP(add_epi16)(OP(mullo_epi16)(near, OP(set1_epi16)(3)), far);
 }
 
-/* (sum + bias) / 2^bits, about 0. `bits` is 2 or 4. */
+/* Returns (sum + bias) / 2^bits, centred on 0. `bits` is 2 or 4. */
 TARGET static inline VECTOR unweigh(VECTOR sum, int bias, int bits)
 {
     short offset = (short)(bias - SL_ROWS_CENTRE * (1 << bits));
@@ -163,13 +163,13 @@ TARGET static void make_440(const sl_jpeg_row *row)
 
 /* From here on a vector of chroma samples covers the even and the odd pixels of SPAN. */
 
-/* A plane on the way from left to right: sums of rows at the columns around the current ones. */
+/* A plane, walked from left to right: sums of rows at the columns around the current ones. */
 typedef struct walk {
     const uint8_t *near, *far;
     VECTOR before, current;
 } walk;
 
-/* `rows` are interpolated: 2, or 1 where `far` is not used. */
+/* Interpolates `rows`: 2, or 1 if `far` is not used. */
 TARGET static inline VECTOR column_sums(const walk *plane, uint32_t column, int rows)
 {
     VECTOR near = WIDEN(plane->near + column);
@@ -187,10 +187,8 @@ TARGET static inline walk walk_begin(const uint8_t *near, const uint8_t *far, ui
     return plane;
 }
 
-/*
- * The columns at `column`, then moves on. Column `width` - 1 has nothing after it; what comes after
- * this vector is looked at if there is `more`.
- */
+/* Returns the columns at `column`, then advances. Column `width` - 1 has no neighbour after it;
+ * columns after this vector are read if there is `more`. */
 TARGET static inline split walk_on(walk *plane, uint32_t column, uint32_t width, int rows,
                                    bool more)
 {
@@ -207,7 +205,7 @@ TARGET static inline split walk_on(walk *plane, uint32_t column, uint32_t width,
                    unweigh(weigh(current, right), rows == 1 ? 2 : 7, 2 * rows)};
 }
 
-/* Vectors begin at even pixels. Returns the first that is left. */
+/* Vectors begin at even pixels. Returns the first remaining pixel. */
 TARGET static inline uint32_t put_odd_begin(const sl_jpeg_row *row, sl_jpeg_row_maker scalar)
 {
     if (row->begin % 2 == 0 || row->begin == row->end) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jpeg_scanlines: sets libjpeg up for a rectangle with its margins, skips rows above it and reads
- * no further than needed; and CMYK to RGB. Runs below sl_jpeg_guard, on the decompressor's thread.
+ * no further than needed; and converts CMYK to RGB. Runs below sl_jpeg_guard, on the decompressor's
+ * thread.
  */
 #include "jpeg_scanlines.h"
 
@@ -12,10 +13,8 @@
 
 enum { ROWS_PER_CALL = 16, ROW_ALIGN = 64 };
 
-/*
- * In (scaled) pixels. Fancy upsampling makes a pixel of the chroma sample it is on and the nearer
- * neighbour of that. Components narrower than three samples libjpeg upsamples plainly.
- */
+/* In (scaled) pixels. Fancy upsampling makes a pixel from its chroma sample and that sample's
+ * nearer neighbour. libjpeg upsamples components narrower than three samples plainly. */
 enum { MARGIN = 1, LEAST = 8 };
 
 bool sl_jpeg_is_plain(j_decompress_ptr cinfo)
@@ -33,7 +32,7 @@ static void find_subsampled(j_decompress_ptr cinfo, bool *across, bool *down)
     }
 }
 
-/* Widens [*start, *start + *size) to `margin` more on each side and to `least` in all. */
+/* Widens [*start, *start + *size) by `margin` on each side, and to at least `least`. */
 static void jpeg_scanlines_widen(uint32_t *start, uint32_t *size, uint32_t limit, uint32_t margin,
                                  uint32_t least)
 {
@@ -67,13 +66,13 @@ sl_rect sl_jpeg_with_margin(j_decompress_ptr cinfo, sl_rect need, uint32_t denom
     return rect;
 }
 
-/* Where rows go. All in pixels of the output, which is scaled down. */
+/* Destination of rows. All in pixels of the output, which is scaled down. */
 typedef struct row_sink {
     j_decompress_ptr cinfo;
     uint8_t *pixels; /* row `top`, RGB */
     size_t stride;
     uint32_t top, bottom;
-    uint8_t *spare; /* rows that are not wanted, or CMYK rows */
+    uint8_t *spare; /* unwanted rows, or CMYK rows */
     size_t spare_stride;
 } row_sink;
 
@@ -130,10 +129,9 @@ static void jpeg_scanlines_start(const sl_jpeg_cut *cut)
     (void)jpeg_start_decompress(cinfo);
 }
 
-/*
- * libjpeg keeps the rows and columns of `keep` only (scaled pixels); returns the first column. It
- * takes the chroma of a scaled picture for narrower than it is where factors are above 2.
- */
+/* Makes libjpeg keep only the rows and columns of `keep` (scaled pixels); returns the first
+ * column. With factors above 2, libjpeg treats the chroma of a scaled image as narrower than it
+ * is. */
 static uint32_t jpeg_scanlines_leave_out(j_decompress_ptr cinfo, sl_rect keep, uint32_t denominator)
 {
     const bool across =
@@ -207,7 +205,7 @@ void sl_jpeg_scanlines_work(void *argument)
     jpeg_abort_decompress(cinfo);
 }
 
-/* a * b / 255, rounded, for a and b of 0..255. */
+/* Returns a * b / 255, rounded, for a and b of 0..255. */
 static uint32_t multiply_255(uint32_t a, uint32_t b)
 {
     uint32_t product = a * b + 128;

@@ -8,13 +8,13 @@ enum { SCANS_MAX = 500, VISITS_PER_BYTE = 32, VISITS_PER_BLOCK = 10, BLOCK_PIXEL
 void sl_jpeg_scans_begin(sl_jpeg_scans *scans, uint64_t max_pixels, uint64_t bytes,
                          const _Atomic bool *stop)
 {
-    /* max_pixels is 2^32 at most, and bytes are of memory. */
+    /* max_pixels is at most 2^32, and bytes are in memory, so nothing overflows. */
     *scans = (sl_jpeg_scans){.visits_max = max_pixels / BLOCK_PIXELS * VISITS_PER_BLOCK +
                                            bytes * VISITS_PER_BYTE,
                              .stop = stop};
 }
 
-/* Of the blocks of the scan that is being read. */
+/* Returns the visits of the current scan's blocks. */
 static uint64_t visits_of(const struct jpeg_decompress_struct *cinfo)
 {
     uint64_t visits = 0;
@@ -27,7 +27,7 @@ static uint64_t visits_of(const struct jpeg_decompress_struct *cinfo)
 
 void sl_jpeg_scans_check(sl_jpeg_scans *scans, j_decompress_ptr cinfo)
 {
-    /* Relaxed: a decoder that sees it late makes a little more. */
+    /* Relaxed: a decoder that sees it late does a little more work. */
     if (scans->stop != NULL && atomic_load_explicit(scans->stop, memory_order_relaxed)) {
         sl_jpeg_fail(cinfo, SLUICE_CANCELED, "the run is being stopped");
     }

@@ -9,7 +9,7 @@ enum {
     APP14 = JPEG_APP0 + 14,
     APP_LAST = JPEG_APP0 + 15,
     LENGTH_MAX = 0xFFFF,
-    /* as much of them as libjpeg asks for before it believes them */
+    /* minimum lengths of segments that libjpeg accepts */
     JFIF_BYTES = 14,
     ADOBE_BYTES = 12,
     JFIF_THUMBNAIL_AT = 12
@@ -50,7 +50,7 @@ static bool is_adobe(jpeg_saved_marker_ptr segment)
            memcmp(segment->data, "Adobe", 5) == 0;
 }
 
-/* A JFIF segment without the thumbnail that may follow its fixed part. */
+/* Writes a JFIF segment without the thumbnail that may follow its fixed part. */
 static void write_jfif(j_compress_ptr to, jpeg_saved_marker_ptr segment)
 {
     JOCTET data[JFIF_BYTES];

@@ -8,14 +8,14 @@
 
 enum {
     SETS = SL_JPEG_TABLE_SETS,
-    PICTURE_SETS = 3,          /* of one picture, at most */
-    NEW = SETS - PICTURE_SETS, /* where a new set takes its place in the order */
+    PICTURE_SETS = 3,          /* maximum of one image */
+    NEW = SETS - PICTURE_SETS, /* position of a new set in the order */
     LENGTHS = 16
 };
 
-/* A code as it was asked for. */
+/* A code as requested. */
 typedef struct key {
-    uint8_t bits[LENGTHS]; /* without the first, which is not used */
+    uint8_t bits[LENGTHS]; /* without the first, which is unused */
     uint8_t symbols[256];
     size_t symbol_count;
 } key;
@@ -27,7 +27,7 @@ typedef struct set {
 
 struct sl_jpeg_table_cache {
     set sets[SETS];
-    uint8_t order[SETS]; /* of use: the set asked for last comes first, except for new ones */
+    uint8_t order[SETS]; /* order of use: the last requested set comes first, except for new ones */
     int used;            /* sets, the first of the order */
     sl_simd simd;
     sl_huffman_tables *tables; /* SETS of them and the stop, aligned inside `memory` */
@@ -71,7 +71,7 @@ static bool is_code(const key *k, const sl_huffman_code *code)
            memcmp(k->symbols, code->symbols, k->symbol_count) == 0;
 }
 
-/* False: more symbols than there can be. */
+/* Makes the key. False: more symbols than possible. */
 static bool set_key(key *k, const sl_huffman_code *code)
 {
     memcpy(k->bits, code->bits + 1, LENGTHS);
@@ -86,7 +86,7 @@ static bool set_key(key *k, const sl_huffman_code *code)
     return true;
 }
 
-/* The set at `from` in the order goes to `to`, in front of it. */
+/* Moves the set at `from` in the order to `to`, which is before it. */
 static void move_up(sl_jpeg_table_cache *cache, int from, int to)
 {
     const uint8_t moved = cache->order[from];

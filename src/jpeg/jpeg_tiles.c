@@ -9,10 +9,8 @@ enum { MARK = 0xFF, RST0 = 0xD0, RESTARTS = 8, END_OF_IMAGE = 0xD9, WORD = 8, BL
 
 static const uint64_t low_bits = UINT64_C(0x7F7F7F7F7F7F7F7F);
 
-/*
- * A marker begins where FF is followed by anything but 00, which stands for FF as data. Whether one
- * of 64 bytes is such an FF; 65 are read. The compiler makes vector code of it.
- */
+/* Returns whether a marker begins in 64 bytes: FF followed by anything but 00, which encodes FF
+ * as data. Reads 65 bytes. The compiler makes vector code of it. */
 static inline bool block_has_marker(const uint8_t *bytes)
 {
     uint8_t found = 0;
@@ -22,7 +20,7 @@ static inline bool block_has_marker(const uint8_t *bytes)
     return found != 0;
 }
 
-/* The top bit of each byte of a word is set where a marker begins; 9 bytes are read. */
+/* Sets the top bit of each byte of a word where a marker begins; reads 9 bytes. */
 static inline uint64_t word_markers(const uint8_t *bytes)
 {
     const uint64_t inverse = ~sl_load64(bytes);
@@ -32,7 +30,7 @@ static inline uint64_t word_markers(const uint8_t *bytes)
     return ~not_mark & not_zero & ~low_bits;
 }
 
-/* Where the next marker at `at` or behind it begins; `last` (where the last byte is) for none. */
+/* Returns where the next marker from `at` on begins; `last` (the last byte) if there is none. */
 static size_t next_marker(const uint8_t *bytes, size_t at, size_t last)
 {
     while (last - at >= BLOCK && !block_has_marker(bytes + at)) {
@@ -50,12 +48,12 @@ static size_t next_marker(const uint8_t *bytes, size_t at, size_t last)
     return at;
 }
 
-/* The number of intervals; 0 when the bytes cannot hold that many. */
+/* Returns the number of intervals; 0 if the bytes cannot hold that many. */
 static uint32_t count_intervals(const sl_jpeg_tiles *tiles, size_t bytes)
 {
     const uint64_t mcus = (uint64_t)tiles->mcus_across * tiles->mcus_down;
     const uint64_t count = (mcus + tiles->interval - 1) / tiles->interval;
-    /* one byte of data and two of the marker behind it */
+    /* one byte of data and two of the marker after it */
     return bytes <= UINT32_MAX && count <= bytes / 3 ? (uint32_t)count : 0;
 }
 

@@ -34,14 +34,14 @@ static bool is_grey(const sl_jpeg_picture *picture)
 
 /* ---- segments ---- */
 
-/* Whether the first piece of a profile speaks of the colours that are written. */
+/* Returns whether the first piece of a profile describes the colours that are written. */
 static bool jpeg_write_fits(sl_bytes segment, bool grey)
 {
     return segment.size >= ICC_HEAD + ICC_SPACE + 4 &&
            memcmp(segment.data + ICC_HEAD + ICC_SPACE, grey ? "GRAY" : "RGB ", 4) == 0;
 }
 
-/* The pieces of the profile, in their order, as they are. */
+/* Writes the pieces of the profile, in their order, unchanged. */
 static void write_profile(j_compress_ptr out, sl_bytes jpeg, bool grey)
 {
     static const uint8_t signature[] = "ICC_PROFILE"; /* with its NUL */
@@ -72,7 +72,7 @@ static void write_profile(j_compress_ptr out, sl_bytes jpeg, bool grey)
 
 /* ---- pixels ---- */
 
-/* libjpeg wants rows that it could write to. */
+/* Writes the rows; libjpeg's interface takes them without const. */
 static void write_rows(writer *w)
 {
     const sl_jpeg_picture *picture = w->picture;
@@ -135,7 +135,7 @@ sluice_status sl_jpeg_write(const sl_jpeg_picture *picture, sl_scratch *scratch,
             : jpeg_write_no_memory(error);
     if (status == SLUICE_OK) {
         *bytes = sl_jpeg_compressor_bytes(&w->out).size;
-        *jpeg = w->out.bytes; /* the caller's now */
+        *jpeg = w->out.bytes; /* owned by the caller now */
         w->out.bytes = NULL;
     }
     sl_jpeg_compressor_close(&w->out);

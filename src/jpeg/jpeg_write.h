@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jpeg_write: pixels as a JPEG.
+ * jpeg_write: encodes pixels as a JPEG.
  *
- * Purpose: baseline coding by libjpeg, colours as YCbCr with 4:2:0 (as libjpeg's default is), grey
- * where all pixels are grey. Of the picture that the pixels came from the EXIF orientation goes
- * along, and an ICC profile where the colours still are what it speaks of.
- * Threads: pure. Memory: the result; all that libjpeg takes is from the caller's scratch.
+ * Purpose: baseline coding by libjpeg, colours as YCbCr with 4:2:0 (libjpeg's default), grey if all
+ * pixels are grey. The EXIF orientation of the source image is copied, and its ICC profile if it
+ * still describes the colours. Threads: pure. Memory: the result; libjpeg takes all memory from the
+ * caller's scratch.
  */
 #ifndef SL_JPEG_WRITE_H
 #define SL_JPEG_WRITE_H
@@ -22,11 +22,11 @@ typedef struct sl_jpeg_picture {
     uint32_t width, height;
     uint32_t quality;     /* 1..100, libjpeg's scale */
     uint32_t orientation; /* 1..8 */
-    bool optimise;        /* Huffman tables of its own */
-    sl_bytes profile_of;  /* a JPEG whose ICC profile goes along, if it has one; size 0: none */
+    bool optimise;        /* optimised Huffman tables */
+    sl_bytes profile_of;  /* a JPEG whose ICC profile is copied, if it has one; size 0: none */
 } sl_jpeg_picture;
 
-/* The file is the caller's to free (sl_free). Errors: NOMEM, UNSUPPORTED. */
+/* Writes the file, which the caller frees (sl_free). Errors: NOMEM, UNSUPPORTED. */
 sluice_status sl_jpeg_write(const sl_jpeg_picture *picture, sl_scratch *scratch, uint8_t **jpeg,
                             size_t *bytes, sluice_error *error);
 

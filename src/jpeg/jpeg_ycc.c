@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scalar reference, and which variant serves which level. Pure. */
+/* The scalar reference, and the choice of the variant for each level. Pure. */
 #include "jpeg_ycc.h"
 
 static void convert(const uint8_t *rgb, size_t pixels, const sl_ycc_row *row)

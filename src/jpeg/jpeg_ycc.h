@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows may be written up to SL_YCC_SLACK samples, and read as many, behind what is named. */
+/* Bytes after the named samples that may be written, and read. */
 enum { SL_YCC_SLACK = 32 };
 
 typedef struct sl_ycc_row {
@@ -22,7 +22,7 @@ typedef struct sl_ycc_row {
 
 typedef struct sl_jpeg_ycc {
     void (*convert)(const uint8_t *rgb, size_t pixels, const sl_ycc_row *row);
-    /* `count` samples out of twice as many of both rows. */
+    /* Makes `count` samples from twice as many of both rows. */
     void (*halve)(const uint8_t *upper, const uint8_t *lower, size_t count, uint8_t *out);
 } sl_jpeg_ycc;
 

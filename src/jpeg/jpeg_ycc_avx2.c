@@ -10,13 +10,13 @@
 
 enum { SPAN = 16, QUARTER = 16384 };
 
-/* 8 pixels of 24 bytes, the first 16 of them and the last 16: to 4 in each half. */
+/* Loads 8 pixels of 24 bytes, by the first 16 and the last 16 bytes: 4 pixels in each half. */
 INLINE __m256i load_pixels(const uint8_t *rgb)
 {
     return _mm256_loadu2_m128i((const __m128i_u *)(rgb + 8), (const __m128i_u *)rgb);
 }
 
-/* Two channels of 8 pixels as pairs of 16-bit values. */
+/* Selects two channels of 8 pixels as pairs of 16-bit values. */
 INLINE __m256i pick(__m256i pixels, int a, int b)
 {
     const __m256i places = _mm256_setr_epi8(
@@ -37,8 +37,8 @@ typedef struct ycc {
     __m256i luma, cb, cr; /* 8 values of 32 bits */
 } ycc;
 
-/* Constants that 16 bits are too few for are taken in two: green's of luma is less by a quarter,
- * and what counts a half is shifted. */
+/* Converts 8 pixels. Constants too large for 16 bits are split: green's of luma is reduced by a
+ * quarter, and the half is a shift. */
 INLINE ycc convert_eight(const uint8_t *rgb)
 {
     const __m256i pixels = load_pixels(rgb);
@@ -59,7 +59,7 @@ INLINE ycc convert_eight(const uint8_t *rgb)
     return made;
 }
 
-/* Values of 8 and 8 pixels, shifted down by 16. */
+/* Stores the values of 8 and 8 pixels, shifted down by 16. */
 INLINE void store_sixteen(uint8_t *samples, __m256i first, __m256i second)
 {
     const __m256i words =
@@ -85,7 +85,7 @@ SL_TARGET_AVX2 static void convert(const uint8_t *rgb, size_t pixels, const sl_y
         sl_jpeg_ycc_scalar.convert(rgb, pixels, row);
         return;
     }
-    const sl_ycc_row local = *row; /* which stores to it cannot change */
+    const sl_ycc_row local = *row; /* stores cannot change the copy */
     for (size_t x = 0; x + SPAN <= pixels; x += SPAN) {
         convert_span(rgb, &local, x);
     }

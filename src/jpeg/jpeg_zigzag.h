@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Place in zigzag order to place in the block, row by row. */
+/* Maps the place in zigzag order to the place in the block, row by row. */
 static const uint8_t sl_jpeg_natural_order[64] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
