@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion kernels, one for each dtype and layout (conversion_kernel.h), and as many that mix
- * rows besides. A batch of bytes is
- * read once and its results are written once: memory is the limit, so a thread stores 16 bytes at
- * once where it can, and loads what these are made of before anything else.
+ * The conversion kernels, one for each dtype and layout (conversion_kernel.h), and as many that
+ * also mix rows. A batch of bytes is read once and its results are written once. Memory is the
+ * limit, so a thread stores 16 bytes at once if it can, and loads their source before anything
+ * else.
  */
 #include "conversion_kernel.h"
 
@@ -32,9 +32,9 @@ static __device__ __forceinline__ uint32_t half_bits(float value)
 
 static __device__ __forceinline__ uint32_t convert_bfloat(uint32_t bits);
 
-/* The instruction rounds numbers as convert_bfloat does, subnormal ones and those past the largest
- * included, and the assembler makes one of two. What is no number it would make 0x7FFF, and the host
- * something else; constants that lead to that are converted there (loader/open_staging.c). */
+/* The instruction rounds numbers like convert_bfloat, including subnormal ones and those past
+ * the largest, and the assembler merges two. It turns NaN into 0x7FFF, unlike the host;
+ * constants that lead to NaN are converted there (loader/open_staging.c). */
 static __device__ __forceinline__ uint32_t bfloat_bits(float value)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -46,7 +46,7 @@ static __device__ __forceinline__ uint32_t bfloat_bits(float value)
 #endif
 }
 
-/* Loads that the compiler leaves where they are. What they read is not written to meanwhile. */
+/* Loads that the compiler does not move. The memory is not written to meanwhile. */
 static __device__ __forceinline__ uint8_t load(const uint8_t *at)
 {
     uint32_t v;
@@ -81,10 +81,10 @@ static __device__ __forceinline__ uint4 load(const uint4 *at)
 
 #include "mixing_body.h"
 
-/* Of the threads that a multiprocessor holds all are needed: each waits for one load, and only many
- * of them keep memory busy. Left alone the compiler may take registers that it could do without. Not
- * so for the least architecture: its code is also the PTX for all others, where a bound that is
- * right for this one's fewer threads made the assembler take more than it does by itself. */
+/* A multiprocessor must hold as many threads as possible: each waits for one load, and only many
+ * of them keep memory busy. Without a bound, the compiler may use registers that it does not
+ * need. The lowest architecture has none: its code is also the PTX for all others, where a bound
+ * for its fewer threads made the assembler use more registers than by itself. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
 #    define BOUNDS __launch_bounds__(SL_CONVERSION_THREADS)
 #elif defined(__CUDA_ARCH__) && \
@@ -94,8 +94,8 @@ static __device__ __forceinline__ uint4 load(const uint4 *at)
 #    define BOUNDS __launch_bounds__(SL_CONVERSION_THREADS, 8)
 #endif
 
-/* Blocks go over the groups of a picture in x and over pictures in y and z. No loop: what does not
- * depend on the picture would be kept in registers for its next turn, which never comes. */
+/* Blocks cover the groups of an image in x, and the images in y and z. There is no loop: values
+ * that do not depend on the image would be kept in registers for a next turn, which never comes. */
 #define KERNEL(name, dtype, layout)                                               \
     extern "C" __global__ void BOUNDS name(const sl_conversion_parameters p)      \
     {                                                                             \
@@ -106,7 +106,7 @@ static __device__ __forceinline__ uint4 load(const uint4 *at)
         }                                                                         \
     }
 
-/* Two pictures in twice the registers, by half of the threads, which have twice as many loads in
+/* Two images in twice the registers, by half of the threads, which have twice as many loads in
  * flight. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
 #    define MIXING_BOUNDS __launch_bounds__(SL_CONVERSION_THREADS)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conversion_body: what one thread of a conversion kernel does, as C and as CUDA.
+ * conversion_body: the work of one thread of a conversion kernel, as C and as CUDA.
  *
  * Purpose: conversion.cu compiles it for the device; tests compile it for the host and run every
- * thread of a launch, so that the arithmetic of places is checked where there is no GPU. Before
- * including it, define
- *   CONVERT_INLINE                static inline, for the device where there is one
+ * thread of a launch, so that the index arithmetic is checked without a GPU. Before including it,
+ * define
+ *   CONVERT_INLINE                static inline, for the device if there is one
  *   CONVERT_FMA(v, scale, bias)   fmaf: one rounding
  *   CONVERT_HALF(x)               bits of x as binary16, to nearest even
  *   CONVERT_BFLOAT(x)             bits of x, which is a number, as bfloat16, to nearest even:
@@ -13,24 +13,24 @@
  *   CONVERT_BITS(x)               bits of x
  *   CONVERT_PERMUTE(a, b, s)      four of the bytes 0-3 of a and 4-7 of b: the digits of s, the
  *                                 lowest first
- *   CONVERT_LOAD(at)              *at, not to be put off until the value is needed
- *   CONVERT_APART                 keeps two calls that differ in a constant from becoming one that
- *                                 differs in a variable, which would put arrays into slow memory
- *   CONVERT_ROLLED, _UNROLLED     before a loop that is not to be unrolled, or all of it
+ *   CONVERT_LOAD(at)              *at, loaded now and not only when the value is needed
+ *   CONVERT_APART                 keeps two calls that differ in a constant from being merged into
+ *                                 one with a variable, which would put arrays into slow memory
+ *   CONVERT_ROLLED, _UNROLLED     before a loop that is never, or fully, unrolled
  *   convert_words2, _words4       structures x, y[, z, w] of uint32_t, aligned to their size
  *
- * A thread makes a group of units of a picture: with NHWC neighbouring elements, with NCHW of
- * neighbouring pixels one element in each of the three planes. Where that can be, they are 16 bytes
- * of results, so that few threads keep much memory busy; else 4 units. Where groups of 4 do not
- * fill pictures evenly nothing is aligned: there a thread's units are as far apart as a block has
- * threads, and go one by one. Which it is is the launch's to say (conversion_kernel.h).
+ * A thread makes a group of units of an image: with NHWC, neighbouring elements; with NCHW, one
+ * element of neighbouring pixels in each of the three planes. If possible, a group is 16 bytes of
+ * results, so that few threads keep much memory busy; otherwise 4 units. If groups of 4 do not fill
+ * images evenly, nothing is aligned: then a thread's units are one block of threads apart, and are
+ * made one by one. The launch decides (conversion_kernel.h).
  */
 #ifndef SL_CONVERSION_BODY_H
 #define SL_CONVERSION_BODY_H
 
 #include "conversion_kernel.h"
 
-/* One image, and where it begins. */
+/* One image, and its address. */
 typedef struct convert_picture {
     const sl_conversion_parameters *p;
     const uint8_t *from;
@@ -154,10 +154,9 @@ CONVERT_INLINE void convert_put(uint32_t *words, int dtype, uint32_t k, uint32_t
 }
 
 /*
- * A word of a line that is turned about, pixel by pixel. It begins with channel `phase`; before it
- * is turned it is in the three words `low`, `middle` and `high`, of which the middle one ends
- * where the turned one would begin if the line had no pixels but bytes. Phase 0 needs no `high`,
- * phase 2 no `low`.
+ * Reverses a word of a line pixel by pixel. The result begins with channel `phase`. Its source is
+ * in the three words `low`, `middle` and `high`; the middle one ends where the reversed word would
+ * begin if bytes, not pixels, were reversed. Phase 0 needs no `high`, phase 2 no `low`.
  */
 CONVERT_INLINE uint32_t convert_turn(uint32_t phase, uint32_t low, uint32_t middle, uint32_t high)
 {
@@ -168,7 +167,7 @@ CONVERT_INLINE uint32_t convert_turn(uint32_t phase, uint32_t low, uint32_t midd
 
 /* ---- single samples ---- */
 
-/* A place in an image, to continue from: a division for each element would cost more than the
+/* A position in an image, to continue from: a division for each element would cost more than the
  * rest. */
 typedef struct convert_place {
     uint32_t pixel, channel;
@@ -185,7 +184,7 @@ CONVERT_INLINE convert_place convert_place_of(const convert_picture *picture, ui
     return place;
 }
 
-/* Returns the sample for this place, and moves to the next place. */
+/* Returns the sample at this position, and advances. */
 CONVERT_INLINE uint32_t convert_next(const convert_picture *picture, convert_place *place)
 {
     const uint32_t width = picture->p->width;
@@ -213,7 +212,7 @@ CONVERT_INLINE void convert_gather(const convert_picture *picture, convert_place
 
 /* ---- groups of mirrored images: their width is the same for all threads ---- */
 
-/* Makes words [word, word + count) of an image as mirrored, all in one line, whose width is a
+/* Makes words [word, word + count) of the mirrored image, all in one line, whose width is a
  * multiple of 4. */
 CONVERT_INLINE void convert_turn_elements(const convert_picture *picture, uint32_t word,
                                           uint32_t *turned, uint32_t count)
@@ -254,7 +253,7 @@ CONVERT_INLINE void convert_mirror_nhwc(const convert_picture *picture, uint32_t
     }
 }
 
-/* Makes 4 x `count` pixels from `first` of an image as mirrored, all in one line. */
+/* Makes 4 x `count` pixels from `first` of the mirrored image, all in one line. */
 CONVERT_INLINE void convert_turn_pixels(const convert_picture *picture, uint32_t first,
                                         uint32_t *turned, uint32_t count)
 {
@@ -311,9 +310,9 @@ CONVERT_INLINE void convert_elements(const sl_conversion_parameters *p, int dtyp
     }
 }
 
-/* Makes elements [first, first + 4 x count) of an evenly filled image. Their source is loaded
- * before it is known whether it is needed: a mirrored image is then read twice, but from the cache,
- * and other images do not wait for their flags first. */
+/* Makes elements [first, first + 4 x count) of an evenly filled image. The source is loaded
+ * before the flags are known: a mirrored image is then read twice, but from the cache, and other
+ * images do not wait for their flags first. */
 CONVERT_INLINE void convert_even_nhwc(const convert_picture *picture, int dtype, uint32_t first,
                                       uint32_t count)
 {
@@ -419,7 +418,7 @@ CONVERT_INLINE void convert_even(const convert_picture *picture, int dtype, int 
     }
 }
 
-/* Runs thread `thread` of those for image `row`; threads past its end do nothing. */
+/* Runs thread `thread` of the threads for image `row`; threads past its end do nothing. */
 CONVERT_INLINE void convert_row(const sl_conversion_parameters *p, int dtype, int layout,
                                 uint32_t row, uint32_t thread)
 {
@@ -432,8 +431,9 @@ CONVERT_INLINE void convert_row(const sl_conversion_parameters *p, int dtype, in
                                      (uint8_t *)(uintptr_t)p->to + elements * convert_bytes(dtype),
                                      CONVERT_LOAD((const uint8_t *)(uintptr_t)p->flags + row)};
     /* NOLINTEND(performance-no-int-to-ptr) */
-    /* No division, which would be 19 instructions in every thread. It does not overflow: units are
-     * below 2^31, and past them are at most 255 threads, of the last block, with 16 units each. */
+    /* Avoids a division, which would be 19 instructions in every thread. It does not overflow:
+     * units are below 2^31, followed by at most 255 threads of the last block, with 16 units
+     * each. */
     const uint32_t first = thread * p->group;
     if (p->group == 1) {
         convert_odd(&picture, dtype, layout, units, thread);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mixing_body: what one thread of a conversion kernel does where rows are mixed with each other, as
- * C and as CUDA; see conversion_body.h, whose groups and loads these are. Besides what that needs,
- * define before including it
- *   CONVERT_MULTIPLY(a, b), CONVERT_ADD(a, b)   one rounding, never made one with another operation
- *   CONVERT_FLOAT(bits)                         the number
+ * mixing_body: the work of one thread of a conversion kernel that mixes rows, as C and as CUDA; it
+ * uses the groups and loads of conversion_body.h. In addition to the macros listed there, define
+ * before including it CONVERT_MULTIPLY(a, b), CONVERT_ADD(a, b)   one rounding, never fused with
+ * another operation CONVERT_FLOAT(bits)                         the number
  *
- * A kernel of its own, so that where nothing is mixed nothing is paid for it. A thread loads the
- * same group of two pictures. In a box, samples of the partner take the place of the row's own, and
- * are converted as those; else results are mixed, in shares (augment/canvas/mix_rows.h). A row that
- * nothing is mixed into goes as one with a box without pixels, and its partner is itself: what it
- * loads twice is in the cache.
+ * A separate kernel, so that batches without mixing pay nothing for it. A thread loads the same
+ * group of two images. Inside a box, the partner's samples replace the row's own, and are converted
+ * like them; otherwise results are mixed by weights (augment/canvas/mix_rows.h). A row without
+ * mixing is handled as a box without pixels, with itself as the partner: the second load comes from
+ * the cache.
  */
 #ifndef SL_MIXING_BODY_H
 #define SL_MIXING_BODY_H
@@ -24,7 +23,7 @@ typedef struct mix_pair {
     uint32_t left, top, right, bottom;
 } mix_pair;
 
-/* Where a sample is. */
+/* The position of a sample. */
 typedef struct mix_place {
     uint32_t x, y, channel;
 } mix_place;
@@ -72,7 +71,7 @@ CONVERT_INLINE uint32_t mix_value(const mix_pair *pair, int dtype, const uint32_
     return dtype == SLUICE_F32 ? CONVERT_BITS(value) : CONVERT_BFLOAT(value);
 }
 
-/* Replaces byte k of words by that of `from`. */
+/* Replaces byte k of words by the byte of `from`. */
 CONVERT_INLINE void mix_take(uint32_t *words, const uint32_t *from, uint32_t k, bool takes)
 {
     const uint32_t mask = 255U << (8 * (k % 4));
@@ -299,7 +298,7 @@ CONVERT_INLINE mix_pair mix_pair_of(const sl_conversion_parameters *p, int dtype
     return pair;
 }
 
-/* Works as convert_row. */
+/* Works like convert_row. */
 CONVERT_INLINE void mix_row(const sl_conversion_parameters *p, int dtype, int layout, uint32_t row,
                             uint32_t thread)
 {

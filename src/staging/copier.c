@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two threads between the rings. The copier sends FULL host slots to the device in the order of
- * tickets; the reaper waits for the copies and gives the host slots back. They are two so that a
- * copy that waits on the device for the consumer's work keeps nobody from queueing the next.
+ * tickets; the reaper waits for the copies and releases the host slots. With two threads, a copy
+ * that waits on the device for the consumer's work does not keep the next one from being queued.
  *
  * The consumer may take a batch as soon as its copy is queued; the device orders everything else by
  * events:
@@ -10,9 +10,9 @@
  *   consumer: record release[d][i] -> copier: copy stream waits for them, copies, records h2d[h]
  *   and ready[d] -> consumer: its stream waits for ready[d].
  *
- * With a conversion, ready[d] is recorded on the conversion's stream, which waits for h2d[h]; and
- * the next copy to d waits for ready[d] as well: the consumer may have given the batch back without
- * ever having looked at it.
+ * With a conversion, ready[d] is recorded on the conversion's stream, which waits for h2d[h]. The
+ * next copy to d also waits for ready[d], because the consumer may have released the batch without
+ * using it.
  */
 #include "staging_state.h"
 
@@ -22,7 +22,7 @@
 
 #include <assert.h>
 
-/* What the copy to a device slot waits for, and whether conversions follow it. */
+/* The events that a copy to a device slot waits for, and whether conversions follow it. */
 typedef struct upload_plan {
     uint32_t host, device, rows;
     bool after_release[SL_RELEASES], after_conversion;
@@ -36,7 +36,7 @@ static const sl_conversion_mixing *mixing_of(const sl_staging *staging,
     return conversion->mixes ? at : NULL;
 }
 
-/* For images of the batch's own size. */
+/* Returns the conversion for images of the batch's own size. */
 static sl_conversion conversion_of_batch(const sl_staging *staging,
                                          const sl_staging_conversion *conversion,
                                          const upload_plan *plan)
@@ -70,14 +70,14 @@ static sluice_status copier_convert(sl_staging *staging, const upload_plan *plan
                                          .to = outputs[conversion->part],
                                          .rows = plan->rows};
         const sl_conversion how = conversion_of_batch(staging, conversion, plan);
-        if (how.height > 0) { /* of a dropped step the size may be unknown */
+        if (how.height > 0) { /* the size of a dropped step may be unknown */
             status = device->ops->convert(device, &how, &rows, staging->convert_stream, error);
         }
     }
     return status;
 }
 
-/* Returns the bytes that are used of a part of variable length. */
+/* Returns the used bytes of a part of variable length. */
 static uint64_t sent_bytes(const sl_part *part, uint64_t size, uint32_t rows)
 {
     switch (part->role) {
@@ -145,7 +145,7 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
     return status;
 }
 
-/* On streams and events of staging's own, every failure counts as the device's. */
+/* Notes a failure; on staging's own streams and events, each one counts as the device's. */
 static void copier_note_failure_locked(sl_staging *staging, sluice_status status,
                                        sluice_error *error)
 {
@@ -241,9 +241,9 @@ static sluice_status wait_for_copy(sl_staging *staging, uint32_t host, sluice_er
 }
 
 /*
- * Gives the oldest host slot in flight back once its copy is complete; copies on one stream
- * complete in order. After a device error it does not wait: no slot is begun again, so no slot can
- * be filled while it is still being copied. Releases the lock meanwhile.
+ * Releases the oldest host slot in flight once its copy is complete; copies on one stream complete
+ * in order. After a device error it does not wait: no slot is begun again, so no slot can be filled
+ * while it is still being copied. Releases the lock meanwhile.
  */
 static void reap_locked(sl_staging *staging)
 {

@@ -5,15 +5,14 @@
  * Host slot:   EMPTY -> FILLING -> FULL -> COPYING -> EMPTY
  * Device slot: FREE -> COPYING -> READY -> HELD -> FREE
  *
- * A host slot is taken in the order of steps (begin), becomes FULL when it is filled, and
- * is copied in that same order, whatever the order in which slots become full. A device slot
- * carries the ticket of the step. When host and device memory are one (shared), the host slot is
- * its own device slot: it stays COPYING until the consumer has released it.
- * A released device slot is FREE for the copier at once: the copy that will overwrite it first
- * waits, on the device, for the release events (copier.c). How many hold a HELD one is counted
- * outside (release.c).
- * Discard: slots of a cancelled run go from FULL straight to EMPTY, from READY to FREE; those that
- * are FILLING or COPYING do so when they are filled or their copy is queued.
+ * Host slots are taken in the order of steps (begin) and become FULL when they are filled, in any
+ * order. They are copied in the order of steps. A device slot carries the ticket of the step. If
+ * host and device memory are one (shared), the host slot is its own device slot: it stays COPYING
+ * until the consumer has released it. A released device slot is FREE for the copier at once: the
+ * copy that will overwrite it first waits, on the device, for the release events (copier.c).
+ * release.c counts the holders of a HELD slot. Discard: slots of a cancelled run go from FULL
+ * directly to EMPTY, and from READY to FREE. FILLING slots do so when they are filled, COPYING
+ * slots when their copy is queued.
  *
  * Every function that changes state returns whether the change was legal; an illegal one changes
  * nothing. The exhaustive test walks every interleaving at small depths.
@@ -68,30 +67,31 @@ typedef struct sl_slots {
 
 /* Counts are 1..SL_SLOTS_MAX. When shared, device_count is ignored: it equals host_count. */
 void sl_slots_init(sl_slots *slots, uint32_t host_count, uint32_t device_count, bool shared);
-/* Takes an EMPTY host slot for the next ticket. Returns -1 when no slot is EMPTY. */
+/* Takes an EMPTY host slot for the next ticket. Returns -1 if no slot is EMPTY. */
 int sl_slots_begin(sl_slots *slots);
-/* All rows of `host` are written: it becomes FULL, or EMPTY when its ticket is discarded. */
+/* Marks `host` as written: it becomes FULL, or EMPTY if its ticket is discarded. */
 bool sl_slots_filled(sl_slots *slots, uint32_t host);
-/* Starts the next copy in ticket order if its slot is FULL and a device slot is FREE, and fills in
- * both numbers. Returns false when there is nothing to copy now. */
+/* Starts the next copy in ticket order if its slot is FULL and a device slot is FREE, and fills
+ * in both numbers. Returns false if nothing can be copied now. */
 bool sl_slots_copy_begin(sl_slots *slots, uint32_t *host, uint32_t *device);
-/* The copy is queued on the device: the consumer may take the batch (and waits on the GPU). When
- * its ticket is discarded, the device slot becomes FREE (and, when shared, its host slot EMPTY). */
+/* Marks the copy as queued on the device: the consumer may take the batch (and waits on the
+ * GPU). If its ticket is discarded, the device slot becomes FREE (and, if shared, its host slot
+ * EMPTY). */
 bool sl_slots_copy_queued(sl_slots *slots, uint32_t device);
-/* The copy is complete: the host slot is EMPTY again. Not called when shared. */
+/* Marks the copy as complete: the host slot is EMPTY again. Not called if shared. */
 bool sl_slots_copy_done(sl_slots *slots, uint32_t host);
-/* Takes the READY device slot of the next ticket. Returns -1 when it is not READY yet. */
+/* Takes the READY device slot of the next ticket. Returns -1 if it is not READY yet. */
 int sl_slots_take(sl_slots *slots);
-/* The consumer has released the slot. */
+/* Marks the slot as released by the consumer. */
 bool sl_slots_release(sl_slots *slots, uint32_t device);
-/* Discards every ticket that was begun and not taken: FULL slots become EMPTY and READY ones FREE
- * at once. Returns whether a host slot became EMPTY. */
+/* Discards every ticket that was begun and not taken: FULL slots become EMPTY and READY ones
+ * FREE at once. Returns whether a host slot became EMPTY. */
 bool sl_slots_discard(sl_slots *slots);
-/* Returns whether all slots that are in use are HELD. */
+/* Returns whether all used slots are HELD. */
 bool sl_slots_idle(const sl_slots *slots);
-/* Number of READY batches. */
+/* Returns the number of READY batches. */
 uint32_t sl_slots_ready(const sl_slots *slots);
-/* Number of FULL batches: the queue in front of the copier. */
+/* Returns the number of FULL batches: the queue before the copier. */
 uint32_t sl_slots_full(const sl_slots *slots);
 
 #endif
