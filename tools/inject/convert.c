@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What the kernels of the library are called (src/device/conversion.cu). */
+/* The name prefix of the library's kernels (src/device/conversion.cu). */
 static const char sluice_prefix[] = "sl_conversion_";
 
 static uint8_t kernel_class(const char *name)

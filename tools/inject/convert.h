@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert: one CUPTI record as one record of ours. Pure. */
+/* convert: converts one CUPTI record to one of ours. Pure. */
 #ifndef INJECT_CONVERT_H
 #define INJECT_CONVERT_H
 
@@ -7,7 +7,7 @@
 
 enum convert_result {
     CONVERT_RECORD, /* `*to` was set */
-    CONVERT_OTHER,  /* of a kind that was not asked for */
+    CONVERT_OTHER,  /* of a kind that was not requested */
     CONVERT_ODD     /* without times: CUPTI could not collect them */
 };
 

@@ -26,8 +26,8 @@ static const struct symbol symbols[] = {
     {"cuptiActivityRegisterTimestampCallback", offsetof(struct cupti_api, register_clock), false},
 };
 
-/* Newest first: a newer CUPTI knows older drivers of its own major version, not the reverse. The
- * toolkit's folder is not where the loader looks by itself. */
+/* Newest first: a newer CUPTI supports older drivers of its own major version, not the reverse.
+ * The loader does not search the toolkit's folder by itself. */
 static const char *const candidates[] = {
     "libcupti.so.13",
     "libcupti.so.12",
@@ -63,7 +63,7 @@ static void *open_library(const char **path, char *reason, size_t bytes)
         }
         return library;
     }
-    /* Two CUPTIs in one process are in each other's way: the program's own comes first. */
+    /* Two CUPTIs in one process conflict: the program's own comes first. */
     void *library = find_library(RTLD_NOW | RTLD_NOLOAD, path);
     library = library != NULL ? library : find_library(RTLD_NOW | RTLD_LOCAL, path);
     if (library == NULL) {
@@ -90,7 +90,8 @@ bool cupti_api_open(struct cupti_api *api, char *reason, size_t bytes)
             snprintf(reason, bytes, "%s has no %s", path, symbols[i].name);
             return false;
         }
-        /* ISO C has no conversion between the two kinds of pointers, POSIX says they are alike. */
+        /* ISO C cannot convert between the two kinds of pointers; POSIX guarantees the same
+         * representation. */
         memcpy((char *)api + symbols[i].offset, &address, sizeof address);
     }
     return true;

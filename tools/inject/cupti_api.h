@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti_api: the part of NVIDIA's CUPTI that the injected library uses, declared from its
- * documentation (CUPTI 12 and 13) and opened at run time, so that building needs no toolkit. Of
- * records only the beginning is declared, which has been the same since CUPTI 8; tests compare it
- * with the toolkit's headers where there are any. Immutable after cupti_api_open.
+ * documentation (CUPTI 12 and 13) and opened at run time, so that building needs no toolkit. Only
+ * the beginning of each record is declared, which has been the same since CUPTI 8; tests compare it
+ * with the toolkit's headers if these are available. Immutable after cupti_api_open.
  */
 #ifndef INJECT_CUPTI_API_H
 #define INJECT_CUPTI_API_H
@@ -63,12 +63,12 @@ struct cupti_api {
     int (*flush_all)(uint32_t flag);
     int (*result_string)(int result, const char **text);
     int (*version)(uint32_t *version);
-    /* NULL where CUPTI is older than 11.6 */
+    /* NULL if CUPTI is older than 11.6 */
     int (*register_clock)(uint64_t (*now)(void));
 };
 
-/* Opens $SLUICE_CUPTI, else the CUPTI that the program has loaded already, else the first that is
- * found. On false `reason` says why. The library stays loaded. */
+/* Opens $SLUICE_CUPTI, else the CUPTI that the program has already loaded, else the first one
+ * found. False: `reason` is the cause. The library stays loaded. */
 bool cupti_api_open(struct cupti_api *api, char *reason, size_t bytes);
 
 #endif

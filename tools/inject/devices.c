@@ -6,7 +6,7 @@
 
 static const char driver_file[] = "libcuda.so.1";
 
-/* CUresult and CUdevice are as large as int. */
+/* CUresult and CUdevice have the size of int. */
 struct driver {
     int (*count)(int *count);
     int (*get)(int *device, int ordinal);

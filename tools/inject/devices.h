@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices: where the GPUs of this process are, by PCI address. CUDA's numbers say nothing outside
- * the process: CUDA_DEVICE_ORDER and CUDA_VISIBLE_DEVICES change them. Not inside cuInit: the
- * driver answers after it. One thread at a time.
+ * devices: the PCI addresses of this process's GPUs. CUDA's numbers mean nothing outside the
+ * process: CUDA_DEVICE_ORDER and CUDA_VISIBLE_DEVICES change them. Call it after cuInit, not
+ * inside: only then does the driver answer. One thread at a time.
  */
 #ifndef INJECT_DEVICES_H
 #define INJECT_DEVICES_H
@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* Asks the driver that the program has loaded; false, and nothing written, when it does not tell.
- */
+/* Queries the driver that the program has loaded; false, and nothing written, if it gives no
+ * answer. */
 bool devices_read(char addresses[IDLE_DEVICES_NAMED][IDLE_PCI_BYTES]);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idle_format: the file that libsluice_inject.so writes in each process which uses CUDA, and
+ * idle_format: the file that libsluice_inject.so writes in each process that uses CUDA, and that
  * `sluice idle` reads: one header, then records of one size, in the byte order of the machine (both
- * ends are one machine). The header is rewritten in place at every flush, so that a process which
- * is killed leaves a file that is whole up to its last flush. The folder's name is in
- * IDLE_FOLDER_VARIABLE, the file's is "records.PID". Readers trust nothing in it.
+ * ends are one machine). The header is rewritten in place at every flush, so the file of a killed
+ * process is complete up to its last flush. The folder is in IDLE_FOLDER_VARIABLE, the file is
+ * "records.PID". Readers trust nothing in it.
  */
 #ifndef INJECT_IDLE_FORMAT_H
 #define INJECT_IDLE_FORMAT_H
@@ -36,7 +36,7 @@ enum { IDLE_COPY_HOST_TO_DEVICE = 1 };
 
 enum idle_state {
     IDLE_STATE_FAILED = 1,  /* not tracing; `reason` says why */
-    IDLE_STATE_TRACING = 2, /* and if this is the last that was written: ended without exit() */
+    IDLE_STATE_TRACING = 2, /* if it is the last state: ended without exit() */
     IDLE_STATE_ENDED = 3    /* the process ended with everything written */
 };
 
@@ -44,23 +44,23 @@ struct idle_header {
     char magic[IDLE_MAGIC_BYTES];
     uint32_t version, header_bytes, record_bytes, state;
     int32_t pid;
-    int32_t write_error; /* errno of the first write that failed, or 0 */
-    uint64_t records;    /* in the file */
-    uint64_t lost;       /* not written: the file could not take them, or no memory for a buffer */
-    uint64_t dropped;    /* by CUPTI itself */
-    uint64_t odd;        /* of the kinds asked for, but without times */
-    int64_t clock_offset_ns; /* what to take away from times to be on CLOCK_MONOTONIC */
+    int32_t write_error;     /* errno of the first write that failed, or 0 */
+    uint64_t records;        /* in the file */
+    uint64_t lost;           /* not written: the file rejected them, or no memory for a buffer */
+    uint64_t dropped;        /* by CUPTI itself */
+    uint64_t odd;            /* of requested kinds, but without times */
+    int64_t clock_offset_ns; /* subtract from times to get CLOCK_MONOTONIC */
     int64_t started_ns;      /* CLOCK_MONOTONIC at the injection */
     uint64_t setup_ns;       /* time that the injection took inside cuInit */
     uint64_t
-        callback_cpu_ns;   /* CPU time of turning CUPTI's buffers into records and writing them */
+        callback_cpu_ns;   /* CPU time of converting CUPTI's buffers to records and writing them */
     uint64_t flush_cpu_ns; /* CPU time of the flushing thread */
     uint32_t cupti_version, reserved;
     char visible_devices[1024]; /* CUDA_VISIBLE_DEVICES of the process, "" when unset */
     char program[128];          /* its short name */
     char library[256];          /* the CUPTI that was opened */
     char reason[256];
-    /* PCI addresses by the device's number in that process, "" where it is not known */
+    /* PCI addresses by the device's number in that process; "": unknown */
     char devices[IDLE_DEVICES_NAMED][IDLE_PCI_BYTES];
 };
 
@@ -68,7 +68,7 @@ struct idle_record {
     int64_t start, end; /* nanoseconds */
     uint64_t bytes;     /* of copies and memsets */
     uint32_t stream;
-    uint16_t device; /* as CUDA counts in that process */
+    uint16_t device; /* CUDA's number in that process */
     uint8_t kind, detail;
 };
 

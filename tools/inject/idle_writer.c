@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 0, or errno. */
+/* Writes at an offset. Returns 0 or errno. */
 static int write_at(int descriptor, const void *data, size_t bytes, uint64_t offset)
 {
     const char *from = data;
@@ -124,7 +124,7 @@ void idle_writer_fail(struct idle_writer *writer, const char *reason)
 
 void idle_writer_disown(struct idle_writer *writer)
 {
-    /* The lock may have been held by a thread that does not exist here. */
+    /* A thread that does not exist here may have held the lock. */
     pthread_mutex_init(&writer->lock, NULL);
     if (writer->descriptor >= 0) {
         close(writer->descriptor);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libsluice_inject.so: the CUDA driver loads it into a program from CUDA_INJECTION64_PATH and calls
- * InitializeInjection inside cuInit. It has CUPTI record every kernel, copy and memset and writes
- * when they ran to a file for `sluice idle`. Whatever goes wrong is a reason in that file; the
- * program runs on. Threads: the program's own (atexit), CUPTI's worker (the callbacks), and one
- * that has CUPTI deliver its records every second.
+ * InitializeInjection inside cuInit. It makes CUPTI record every kernel, copy and memset, and
+ * writes their times to a file for `sluice idle`. Errors are noted in that file; the program
+ * continues. Threads: the program's own (atexit), CUPTI's worker (the callbacks), and one that
+ * makes CUPTI deliver its records every second.
  */
 #include "buffers.h"
 #include "convert.h"
@@ -26,7 +26,7 @@
 __attribute__((visibility("default"))) int InitializeInjection(void); // NOLINT: the driver's name
 
 enum { FLUSH_S = 1, EXIT_WAIT_S = 5 };
-/* What InitializeInjection answers: the driver takes 1 for well. */
+/* The result of InitializeInjection: the driver takes 1 for success. */
 enum { INJECTED = 1 };
 
 static struct cupti_api cupti;
@@ -82,8 +82,8 @@ static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t 
     idle_writer_count(&writer, &counts);
 }
 
-/* CUPTI wants somebody to call when there is something to tell; we ask for nothing. Being the
- * subscriber keeps others from taking the records away. */
+/* CUPTI needs a callback for events; none are requested. Being the subscriber keeps others from
+ * taking the records away. */
 static void on_callback(void *user, int domain, uint32_t id, const void *data)
 {
     (void)user;
@@ -92,7 +92,7 @@ static void on_callback(void *user, int domain, uint32_t id, const void *data)
     (void)data;
 }
 
-/* By the flusher, and once it is gone by the exit. */
+/* Called by the flusher, and at exit once the flusher has ended. */
 static void name_devices(void)
 {
     static bool named;
@@ -127,7 +127,7 @@ static void *run_flusher(void *context)
     return NULL;
 }
 
-/* The program's signals are for its own threads. */
+/* Starts the flusher with all signals blocked: they are for the program's own threads. */
 static bool start_flusher(void)
 {
     pthread_condattr_t attributes;
@@ -146,7 +146,7 @@ static bool start_flusher(void)
     return result == 0;
 }
 
-/* False: the flusher hangs inside CUPTI, which is then better left alone. */
+/* Stops the flusher. False: it hangs inside CUPTI, which should then be left alone. */
 static bool stop_flusher(void)
 {
     pthread_mutex_lock(&flush_lock);
@@ -188,7 +188,7 @@ static const char *advice(int result)
     }
 }
 
-/* Whether a call went well; else its reason goes to the file. */
+/* Returns whether a call succeeded; else writes its reason to the file. */
 static bool went_well(const char *call, int result)
 {
     if (result == CUPTI_OK) {
@@ -204,7 +204,7 @@ static bool went_well(const char *call, int result)
     return false;
 }
 
-/* Kernels come last: what fails before them leaves nothing on that costs time. */
+/* Enables kernels last, so that an earlier failure leaves nothing enabled that costs time. */
 static bool enable_kinds(void)
 {
     return went_well("cuptiActivityEnable(MEMCPY)", cupti.enable(CUPTI_KIND_MEMCPY)) &&
@@ -213,8 +213,8 @@ static bool enable_kinds(void)
                      cupti.enable(CUPTI_KIND_CONCURRENT_KERNEL));
 }
 
-/* How far the wall clock is ahead: of some tries that in which the clocks were read the closest
- * together. */
+/* Returns how far the wall clock is ahead: of several tries, the one with the shortest time
+ * between the readings of the clocks. */
 static int64_t wall_clock_ahead(void)
 {
     const uint64_t near_ns = 20000;
@@ -232,7 +232,7 @@ static int64_t wall_clock_ahead(void)
     return ahead;
 }
 
-/* Before kinds are enabled: an older CUPTI stamps with the wall clock. */
+/* Called before kinds are enabled: an older CUPTI uses the wall clock for timestamps. */
 static void choose_clock(void)
 {
     if (cupti.register_clock == NULL || cupti.register_clock(now_monotonic) != CUPTI_OK) {
@@ -273,7 +273,7 @@ int InitializeInjection(void)
 {
     static atomic_flag done = ATOMIC_FLAG_INIT;
     const char *folder = getenv(IDLE_FOLDER_VARIABLE); // NOLINT(concurrency-mt-unsafe): once
-    /* A lone flag that orders nothing else. */
+    /* A flag that orders nothing else. */
     if (folder == NULL || atomic_flag_test_and_set_explicit(&done, memory_order_relaxed) ||
         !idle_writer_open(&writer, folder)) {
         return INJECTED;
