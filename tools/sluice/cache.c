@@ -23,10 +23,10 @@
 struct cache_args {
     struct data_folder folder;
     bool as_json;
-    const char *what; /* the operand behind the action; NULL: none */
+    const char *what; /* the operand after the action; NULL: none */
 };
 
-/* The callbacks' object. */
+/* The state of the callbacks. */
 struct cache_run {
     struct progress progress;
     struct json json;
@@ -250,7 +250,7 @@ static int fill(const struct cache_args *args)
 static const struct action {
     const char *name;
     int (*run)(const struct cache_args *args);
-    int least, most; /* operands behind the name */
+    int least, most; /* operands after the name */
 } actions[] = {
     {"list", list, 0, 0},
     {"verify", verify, 0, 0},

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * command: the commands of the tool. Each is one function in the file of its name; `argv[0]` is
- * that name. They run on the main thread and return an exit code (exit_code.h).
- */
+/* command: the commands of the tool. Each is one function in the file of its name; `argv[0]` is
+ * that name. They run on the main thread and return an exit code (exit_code.h). */
 #ifndef TOOL_COMMAND_H
 #define TOOL_COMMAND_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice devices: where batches can live on this machine, and why not elsewhere. */
+/* sluice devices: lists where batches can be on this machine, and why not elsewhere. */
 #include "command.h"
 #include "exit_code.h"
 #include "json.h"
@@ -42,7 +42,8 @@ static sluice_status describe(struct device_line *line)
     return status;
 }
 
-/* One line for each, or one line for why there is none. One that is there and fails is shown. */
+/* Prints one line for each device, or one line saying why there is none. A device that fails is
+ * shown. */
 static void show_cuda(struct devices_output *output)
 {
     struct device_line line;

@@ -94,7 +94,7 @@ static int run_command(const char *name, int argc, char **argv)
     return command->run(argc, argv);
 }
 
-/* `sluice help`, `sluice help COMMAND`. */
+/* Runs `sluice help`, `sluice help COMMAND`. */
 static int help(int argc, char **argv)
 {
     if (argc < 2) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice pack: a dataset into shards. */
+/* sluice pack: packs a dataset into shards. */
 #include "clock.h"
 #include "command.h"
 #include "data.h"
@@ -29,16 +29,16 @@ struct pack_args {
     bool verbose, json, join;
     const char *zstd, *tensor, *given; /* part */
     struct part part;
-    sluice_field flat; /* with `tensor`: what the sources are files of */
+    sluice_field flat; /* with `tensor`: the field in the source files */
     char **sources;
     size_t source_count;
     const char *out;
 };
 
-/* Why JPEGs were stored as they are. */
+/* The reasons why JPEGs were stored unchanged. */
 struct kept_reason {
     const char *key, *text;
-    size_t at; /* of the count in sluice_pack_result */
+    size_t at; /* offset of the count in sluice_pack_result */
 };
 
 static const struct kept_reason kept_reasons[] = {
@@ -56,7 +56,7 @@ static uint64_t kept_count(const sluice_pack_result *result, int reason)
     return count;
 }
 
-/* Of the others nothing is faster to decode, unless they were to be kept anyway. */
+/* Returns how many of the other JPEGs have no faster form, unless all were to be kept anyway. */
 static uint64_t kept_fast(const struct pack_args *args, const sluice_pack_result *result)
 {
     uint64_t count = args->options.keep_bytes ? 0 : result->jpegs_kept;
@@ -77,8 +77,8 @@ static void on_progress(void *user, const sluice_pack_progress *progress)
     progress_update(&this->progress, progress->samples_done, progress->samples_total);
 }
 
-/* What cannot be re-tiled is counted, and named when asked for; what should have been is reported.
- */
+/* Counts samples that cannot be re-tiled, and names them if requested; reports those that should
+ * have been. */
 static void on_kept(void *user, const sluice_error *reason)
 {
     const struct pack_run *this = user;
@@ -135,7 +135,7 @@ static void print_jpegs(const struct pack_args *args, const sluice_pack_result *
     }
 }
 
-/* What decoding costs in space; what it saves in time is for bench to say. */
+/* Prints the space that decoded images take; bench measures the time they save. */
 static void print_decoded(const sluice_pack_result *result)
 {
     char before[32];
@@ -151,7 +151,7 @@ static void print_decoded(const sluice_pack_result *result)
            (double)result->decoded_bytes_after / (double)result->decoded_bytes_before);
 }
 
-/* What is not lossless is said. */
+/* Prints which changes were lossy. */
 static void print_resized(const struct pack_args *args, const sluice_pack_result *result)
 {
     char before[32];
@@ -168,7 +168,7 @@ static void print_resized(const struct pack_args *args, const sluice_pack_result
                ((double)result->resized_bytes_after / (double)result->resized_bytes_before - 1));
 }
 
-/* Said by the first of them. */
+/* Prints the parts; only the first one does. */
 static void print_parts(const struct pack_args *args, const sluice_pack_result *result)
 {
     if (args->part.parts == 1 || args->part.part != 0) {
@@ -253,7 +253,8 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
     }
 }
 
-/* Whether OUT has what a later run can go on from (docs/format.md, "How the files come about"). */
+/* Returns whether OUT has files from which a later run can resume (docs/format.md, "How the
+ * files come about"). */
 static bool has_begun(const struct pack_args *args)
 {
     char journal[4096];
@@ -279,7 +280,7 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
         return "give fewer --workers";
     case SLUICE_STATE:
         if (args->join || args->options.append || args->part.parts > 1) {
-            return NULL; /* the text says what to do */
+            return NULL; /* the text has the remedy */
         }
         if (strstr(error->text, "another process") != NULL) {
             return "wait for it, or name another folder";
@@ -312,7 +313,7 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     options.user = &this;
     sluice_label_options labels;
     const bool joins = data_labels(&args->folder, &labels);
-    labels.file = NULL; /* what it says was done when the source was opened */
+    labels.file = NULL; /* the file was applied when the source was opened */
     options.labels = args->options.append && joins ? &labels : NULL;
     sluice_pack_result result = {.struct_size = sizeof result};
     sluice_error error = SLUICE_ERROR_INIT;
@@ -339,7 +340,7 @@ static void on_interrupt(void *user)
     }
 }
 
-/* Files that say nothing about themselves. */
+/* Opens files without metadata. */
 static sluice_dataset *open_flat(const struct pack_args *args, int *code)
 {
     const sluice_dataset_options options = {
@@ -357,7 +358,7 @@ static sluice_dataset *open_flat(const struct pack_args *args, int *code)
     return dataset;
 }
 
-/* The parts of a pack, put together. */
+/* Joins the parts of a pack. */
 static int join(const struct pack_args *args)
 {
     sluice_pack_result result = {.struct_size = sizeof result};
@@ -414,7 +415,7 @@ static bool parse_zstd(struct pack_args *args)
     return true;
 }
 
-/* What only the options together tell. False: reported. */
+/* Checks combinations of options. False: reported. */
 static bool check(struct pack_args *args)
 {
     const bool changes_jpegs =
@@ -475,7 +476,7 @@ static bool check(struct pack_args *args)
 static int pack_or_join(struct pack_args *args)
 {
     if (args->join) {
-        args->options.skip_verify = 1; /* the parts did, or not */
+        args->options.skip_verify = 1; /* the parts verified, or did not */
         return join(args);
     }
     part_note_array(args->given);

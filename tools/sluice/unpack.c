@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice unpack: a dataset as files again. */
+/* sluice unpack: writes a dataset as files. */
 #include "clock.h"
 #include "command.h"
 #include "data.h"

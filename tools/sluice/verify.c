@@ -28,9 +28,9 @@ struct verify_args {
     struct part part;
 };
 
-/* The callbacks' object. */
+/* The state of the callbacks. */
 struct listener {
-    pthread_mutex_t lock; /* of the JSON: an interrupt completes it */
+    pthread_mutex_t lock; /* guards the JSON: an interrupt completes it */
     struct progress progress;
     struct json json;
     bool as_json;
@@ -71,7 +71,7 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
     progress_update(&listener->progress, done, total);
 }
 
-/* After the findings until then. */
+/* Closes the JSON after the findings so far. */
 static void close_json(struct listener *listener, int code)
 {
     if (listener->as_json) {
@@ -84,7 +84,7 @@ static void close_json(struct listener *listener, int code)
 static void on_interrupt(void *user)
 {
     struct listener *listener = user;
-    pthread_mutex_lock(&listener->lock); /* for good: there are no findings after this */
+    pthread_mutex_lock(&listener->lock); /* never unlocked: no findings follow */
     close_json(listener, TOOL_INTERRUPTED);
 }
 

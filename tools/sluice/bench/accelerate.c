@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice bench with steps: what the accelerator gets done, fed in three ways. */
+/* sluice bench with steps: measures the accelerator's work, fed in three ways. */
 #include "args.h"
 #include "bench_write.h"
 #include "compare_arms.h"
@@ -20,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An arm of a repeat, fed without waiting, when the user does not say how long. */
+/* Default length of an arm in a repeat, when fed without waiting. */
 static const double arm_s = 3;
 static const uint64_t steps_least = 30;
 static const uint64_t steps_most = 10000000;
 static const double nvml_interval_s = 0.1;
-/* Batches, at least, that the choice of a step by its ratio to the supply is made from. */
+/* Minimum batches for choosing a step by its ratio to the supply. */
 static const uint64_t supply_batches = 20;
 
 struct accelerated {
@@ -57,7 +57,7 @@ static int choose_step(struct bench_job *job, double *step_s)
     return code;
 }
 
-/* Of an arm in a repeat, unless --seconds says it. */
+/* Chooses the steps of an arm in a repeat, unless --seconds sets them. */
 static uint64_t choose_steps(const struct bench_job *job, double step_s)
 {
     const struct bench_args *args = job->args;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* args: what the user asked `sluice bench` for, and its two ways to run. Main thread. */
+/* args: the arguments of `sluice bench`, and its two ways to run. Main thread. */
 #ifndef TOOL_BENCH_ARGS_H
 #define TOOL_BENCH_ARGS_H
 
@@ -18,7 +18,7 @@ struct bench_args {
     double price_get;                   /* likewise */
     int pipeline;
     int preset;                    /* -1: none */
-    sluice_loader_options options; /* last_batch, shuffle: -1 where not given */
+    sluice_loader_options options; /* last_batch, shuffle: -1 if not given */
     struct data_folder folder;
     bool json, supply;
     const char *dataset, *yardstick, *augment, *trace, *report;
@@ -28,7 +28,7 @@ struct bench_args {
     double rank_wait_s;
 };
 
-/* What both ways start from. */
+/* The common inputs of both ways. */
 struct bench_job {
     const struct bench_args *args;
     struct bench_source source;
@@ -38,10 +38,10 @@ struct bench_job {
     uint64_t samples;
 };
 
-/* Batches as fast as they come. An exit code. */
+/* Measures batches as fast as they come. Returns an exit code. */
 int bench_deliver(struct bench_job *job);
 
-/* Training steps, fed in three ways. An exit code. */
+/* Measures training steps, fed in three ways. Returns an exit code. */
 int bench_accelerate(struct bench_job *job);
 
 #endif

@@ -21,7 +21,7 @@
 
 static const uint64_t default_batch = 256, default_prefetch = 4;
 
-/* Main thread only, like all of the command line. */
+/* Main thread only, like the whole command line. */
 static struct bench_args args = {
     .size = 224,
     .repeats = 5,
@@ -55,7 +55,7 @@ static bool is_in_host(void)
     return args.options.device == NULL || strcmp(args.options.device, "host") == 0;
 }
 
-/* Batches in host memory are held by the steps under way, on top of the loader's own. */
+/* Adds the batches that the steps in progress hold in host memory to the loader's own. */
 static uint64_t choose_prefetch(void)
 {
     if (args.options.prefetch > 0 || !has_steps()) {
@@ -64,7 +64,7 @@ static uint64_t choose_prefetch(void)
     return default_prefetch + (is_in_host() ? args.ahead : 0);
 }
 
-/* The widest that the dataset can be loaded with. */
+/* Chooses the widest shuffle that the dataset supports. */
 static int choose_shuffle(const sluice_dataset *dataset)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
@@ -82,11 +82,11 @@ static void fill_options(sluice_loader_options *options, const sluice_dataset *d
     options->batch_size = (uint32_t)choose_batch();
     options->prefetch = (uint32_t)choose_prefetch();
     options->shuffle = choose_shuffle(dataset);
-    if (options->last_batch < 0) { /* small folders work; but steps are to be alike */
+    if (options->last_batch < 0) { /* small folders work; but steps should be equal */
         options->last_batch = has_steps() ? SLUICE_LAST_DROP : SLUICE_LAST_SHORT;
     }
     options->max_sample_bytes = args.folder.max_sample;
-    options->quarantine_path = NULL; /* it is of the measured run */
+    options->quarantine_path = NULL; /* only the measured run has one */
 }
 
 static int make_columns(const struct column_set *columns, struct column_source *source,
@@ -205,7 +205,7 @@ static int check_together(void)
     return check_steps();
 }
 
-/* Says at once why a device cannot be used, and settles what "auto" is. */
+/* Reports at once why a device cannot be used, and resolves "auto". */
 static int check_device(void)
 {
     char text[320];
@@ -224,7 +224,7 @@ static int check_device(void)
     return status == SLUICE_INVALID ? TOOL_USAGE : TOOL_FAILED;
 }
 
-/* Of several ranks rank 0 speaks, and writes the files. */
+/* With several ranks, only rank 0 prints and writes the files. */
 static int check_ranks(const sluice_ranks *ranks)
 {
     static char name[48];
@@ -278,7 +278,7 @@ static int run(void)
     sluice_dataset *yardstick = dataset;
     if (args.yardstick != NULL) {
         struct data_folder folder = args.folder;
-        folder.fields.count = 0; /* it may be of another format */
+        folder.fields.count = 0; /* it may have another format */
         yardstick = data_open(args.yardstick, &folder, &code);
     }
     if (yardstick != NULL) {

@@ -7,11 +7,11 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* What both forms print, computed once. */
+/* Values that both formats print, computed once. */
 struct derived {
     double rows_per_s, read_per_s, delivered_per_s; /* the latter in bytes */
     double cpu_ms, full_ms, ratio;
-    double read_each, read_share; /* bytes read for a sample; the same, of those in a batch */
+    double read_each, read_share; /* bytes read per sample; and per sample in a batch */
     struct remote_use remote;
     char bottleneck[800];
 };

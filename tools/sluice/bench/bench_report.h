@@ -20,7 +20,7 @@ struct bench_figures {
 };
 
 void bench_report_text(const struct bench_figures *figures);
-/* What rank 0 is told of them; not the machine. */
+/* Fills the statistics that a rank sends to rank 0, without those of the machine. */
 void bench_report_rank(const struct bench_figures *figures, struct rank_figures *share);
 void bench_report_json(const struct bench_figures *figures, FILE *stream);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_write: the files that a benchmark leaves: a trace, a page. Main thread. */
+/* bench_write: the files that a benchmark writes: a trace, a page. Main thread. */
 #ifndef TOOL_BENCH_WRITE_H
 #define TOOL_BENCH_WRITE_H
 
@@ -11,7 +11,7 @@ struct bench_files {
     const char *trace, *report; /* paths; NULL: not wanted */
 };
 
-/* `write_json(figures, stream)` writes what --json prints. An exit code. */
+/* `write_json(figures, stream)` writes the output of --json. Returns an exit code. */
 int bench_write_files(const struct bench_files *files,
                       void (*write_json)(const void *figures, FILE *stream), const void *figures,
                       const struct trace_capture *captures, size_t count);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The rules by which the verdict is found, from the limiting part to the advice. Main thread;
- * pure.
- */
+/* The rules for the verdict, from the limiting part to the advice. Main thread; pure. */
 #include "bottleneck.h"
 
 #include <inttypes.h>
@@ -13,12 +10,12 @@
 
 /* A stage is the limit when it is busy for more than this part of the time. */
 static const double busy_limit = 0.85;
-/* A consumer that waits less than this is fed: the bound that the field uses for "GPU-bound". */
+/* A consumer that waits less than this is fed: the usual bound for "GPU-bound". */
 static const double fed_limit = 0.02;
-/* A queue that is found next to empty this often starves the stage behind it. Its mean depth says
- * less: free slots, too, bound how many samples are on their way. */
+/* A queue that is nearly empty this often starves the stage after it. Its mean depth is less
+ * reliable, because free slots also limit the samples in flight. */
 static const double starved_limit = 0.5;
-/* Reads in flight for less than this part of the time are as good as none. */
+/* With reads in flight for less than this fraction of the time, reading is idle. */
 static const double idle_limit = 0.1;
 
 double bottleneck_queue_fill(const sluice_stage_stats *stage)
@@ -88,7 +85,7 @@ static void describe_reads(const struct bottleneck_run *run, char *text, size_t 
     }
 }
 
-/* What the workers lack for the step: cores that do as much as one of theirs. */
+/* Returns how many more cores the workers need for the step, each as fast as one of theirs. */
 static double cores_missing(const struct bottleneck_run *run)
 {
     double busy_s = (double)workers_busy_ns(run) * 1e-9;
@@ -96,7 +93,7 @@ static double cores_missing(const struct bottleneck_run *run)
     return needed - fmin(run->stats->workers, run->processors);
 }
 
-/* Only decoding is faster from shards. */
+/* Returns whether packing helps: only decoding is faster from shards. */
 static bool packing_helps(const struct bottleneck_run *run)
 {
     return run->packing != NULL && run->stages->decode.busy_ns >= run->stages->augment.busy_ns;
@@ -111,7 +108,8 @@ static void describe_packing(const struct bottleneck_run *run, char *text, size_
     }
 }
 
-/* Whatever is done with a sample's bytes takes longer if they have to be made first. */
+/* Adds the dataset's advice: all work on a sample's bytes takes longer if they must be unpacked
+ * first. */
 static void add_advice(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     if (run->advice != NULL) {
@@ -163,7 +161,7 @@ const sluice_operation_stats *bottleneck_operation(const struct bottleneck_stage
     return most;
 }
 
-/* Which operation costs most, where one is known. */
+/* Adds the most expensive operation, if known. */
 static void add_operation(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     const sluice_operation_stats *most = bottleneck_operation(run->stages);
@@ -181,7 +179,7 @@ static void describe_consumer(const struct bottleneck_run *run, char *text, size
              100 * fmax(run->data_idle, 0), 100 * workers_share(run));
 }
 
-/* Of compressed files: how many threads unpacked all the time, and what would help. */
+/* For compressed files, adds how many threads unpacked all the time, and the remedy. */
 static bool describe_unpacking(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     const double threads = busy_share(run, run->stats->unpack_ns, 1);
@@ -212,7 +210,7 @@ static void describe_read(const struct bottleneck_run *run, char *text, size_t b
              run->files ? "or packed shards (`sluice pack`), which are read in long pieces, " : "");
 }
 
-/* Bytes are known only as they are stored, not as they are copied: batches it is. */
+/* Describes the copy in batches: bytes are known only as stored, not as copied. */
 static void describe_copy(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     const sluice_stage_stats *upload = &run->stages->upload;

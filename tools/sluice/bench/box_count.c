@@ -20,7 +20,7 @@ struct box_counts box_counts_of(const struct column_set *columns)
     return counts;
 }
 
-/* Rows that are back to back say by their shape how many they are, wherever they are. */
+/* Counts a batch. Concatenated rows give their number by their shape, in any memory. */
 static void add_batch(struct box_count *count, const sluice_batch *batch)
 {
     char name[64];

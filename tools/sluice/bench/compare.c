@@ -24,7 +24,7 @@ struct bench_spread bench_spread_of(double *values, size_t count)
     return spread;
 }
 
-/* What one repeat says of a comparison. */
+/* Computes the value of one repeat in a comparison. */
 typedef double (*measure)(const struct bench_repeat *repeat, double demand);
 
 static double idle_points(const struct bench_repeat *repeat, double demand)

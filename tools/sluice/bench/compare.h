@@ -5,9 +5,9 @@
  *   idle_points = idle of synchronous - idle of sluice, in points of 100
  *   relative    = 1 - idle of sluice / idle of synchronous
  *   recovered   = (T synchronous - T sluice) / (T synchronous - T resident), T a step's mean time:
- *                 how much of the time that feeding costs is won back
+ *                 the recovered fraction of the time that feeding costs
  *   predicted   = min(1, supply / demand): the utilisation that this supply allows
- * Each is computed within a repeat; then the median stands with the smallest and the largest.
+ * Each is computed within a repeat; the result is the median with the smallest and the largest.
  */
 #ifndef TOOL_BENCH_COMPARE_H
 #define TOOL_BENCH_COMPARE_H
@@ -29,11 +29,11 @@ struct bench_comparison {
     double demand;                                                         /* rows/s */
 };
 
-/* `step_s`, `rows`: what a step takes and uses. False: no memory. */
+/* Compares. `step_s`, `rows`: time and rows of a step. False: no memory. */
 bool bench_compare(const struct bench_repeat *repeats, uint64_t count, double step_s, uint32_t rows,
                    struct bench_comparison *comparison);
 
-/* Sorts `values`. All NaN when one of them is. */
+/* Sorts `values` and returns their spread. All NaN if one value is. */
 struct bench_spread bench_spread_of(double *values, size_t count);
 
 #endif

@@ -15,9 +15,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The synchronous arm holds both: one all the time, and the one that it works with. */
+/* The synchronous arm holds both: one all the time, and the one it works with. */
 enum { SYNCHRONOUS_SLOTS = 2 };
-/* Left out of the arms without a pipeline to fill. */
+/* Steps left out of the arms that have no pipeline to fill. */
 enum { SKIP_PLAIN = 2 };
 
 const char *const bench_arm_names[BENCH_ARMS] = {"synchronous", "sluice", "resident"};
@@ -29,13 +29,13 @@ struct arm {
     struct bench_steps steps;
     uint64_t total;
     struct progress *progress;
-    double past_s, expected_s; /* of all: before this arm, and of it, as was expected */
+    double past_s, expected_s; /* of all arms: before this one, and of this one, as expected */
 };
 
 static const uint32_t default_slots = 4, default_device_slots = 3;
 
-/* What is ready before the first step is used up, and the loader in balance, after two laps of its
- * slots. */
+/* Returns the steps after which the batches made before the first step are used up, and the
+ * loader is in balance: two laps of its slots. */
 uint64_t bench_arms_skip(const sluice_loader_options *options, enum bench_arm arm)
 {
     if (arm != ARM_SLUICE) {
@@ -56,8 +56,8 @@ static void show_progress(const struct arm *arm, uint64_t step)
     progress_update(arm->progress, (uint64_t)(fmin(done, all) * 1e3), (uint64_t)(all * 1e3));
 }
 
-/* `*batch` is the one before, which is given back as the next is asked for: with all slots held,
- * that is when its making begins. */
+/* Runs a step. `*batch` is the previous one, released when the next is requested: with all slots
+ * held, that is when the next one's decoding begins. */
 static int step_synchronously(struct arm *arm, struct bench_feed *feed, sluice_batch **batch)
 {
     struct accelerator *accelerator = arm->plan->accelerator;
@@ -181,7 +181,7 @@ static int compute_figures(const struct arm *arm, struct bench_step_figures *fig
     return TOOL_FINE;
 }
 
-/* Puts the steps on record and computes what they say. */
+/* Keeps the steps and computes their results. */
 static int keep_steps(struct arm *arm, enum bench_arm which, struct bench_step_figures *figures)
 {
     struct bench_steps *last = &arm->result->steps[which];
@@ -212,7 +212,7 @@ static int run_on_record(struct arm *arm, enum bench_arm which, struct bench_ste
         !trace_capture_end(&result->captures[which], bench_arm_names[which], &arm->steps)) {
         code = TOOL_FAILED;
     }
-    /* Of the first repeat, what was measured of it counts. */
+    /* If the first repeat is interrupted, its measured part counts. */
     const bool some = code == TOOL_INTERRUPTED && result->done == 0;
     if (code == TOOL_FINE || some) {
         const int kept = keep_steps(arm, which, figures);
@@ -251,7 +251,7 @@ static int run_repeat(struct arm *arm)
         if (code == TOOL_FINE) {
             code = run_arm(plan, which, result, arm);
         }
-        /* A whole arm before the one that was cut is something. */
+        /* A whole arm before the interrupted one counts, too. */
         result->part = result->part || (code == TOOL_FINE && result->done == 0);
         if (supply && code == TOOL_FINE) {
             code = bench_supply(plan->source, plan->steps / 2, &after);
@@ -261,7 +261,7 @@ static int run_repeat(struct arm *arm)
     return code;
 }
 
-/* Whether the time that was asked for has space for one more. A tenth more is as good. */
+/* Returns whether the requested time has space for another repeat, give or take a tenth. */
 static bool has_time(const struct bench_arms_plan *plan, const struct bench_arms_result *result)
 {
     const double past = clock_seconds() - result->from;

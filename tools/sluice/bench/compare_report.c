@@ -76,7 +76,7 @@ void bench_arms_judge(struct bench_arms_figures *figures)
     }
 }
 
-/* Rates of rows that hold pictures are of images. */
+/* Returns the row's text; for rows with images, rates are of images. */
 static const char *text_of(const struct row *row, const struct bench_setting *setting)
 {
     const bool rate = row->offset == offsetof(struct bench_arm_spreads, rows_per_s);
@@ -125,7 +125,7 @@ static void print_supply(const struct bench_arms_figures *figures)
     print_spread("  measured - predicted", &comparison->prediction_error, 1, " points");
 }
 
-/* Beside what the benchmark asks for, whose own runs decode nothing. */
+/* Prints the results beside the requirements of the benchmark, whose own runs decode nothing. */
 static void print_asked(const struct bench_arms_figures *figures)
 {
     const struct bench_spread *utilisation = &figures->comparison->arms[ARM_SLUICE].au_mlperf;
@@ -154,7 +154,7 @@ static void print_setting(const struct bench_arms_figures *figures)
            result->done > 1 ? " in each; median (min..max)" : "");
 }
 
-/* The verdict and the step first, then the arms; what explains them is below. */
+/* Prints the verdict and the step first, then the arms, then the details. */
 void bench_arms_report_text(const struct bench_arms_figures *figures)
 {
     const struct bench_comparison *comparison = figures->comparison;
@@ -201,7 +201,7 @@ static void write_spread(struct json *json, const char *key, const struct bench_
     json_close_object(json);
 }
 
-/* What counts images stays as it is where there are some, and is null elsewhere. */
+/* Writes rates; those of images are null for rows without images. */
 static void write_rates(struct json *json, const char *key, const struct bench_spread *spread,
                         const struct bench_setting *setting)
 {
@@ -254,7 +254,7 @@ static void write_comparison(struct json *json, const struct bench_arms_figures 
     json_close_object(json);
 }
 
-/* The steps of the last whole repeat, milliseconds: what plots are made of. */
+/* Writes the steps of the last whole repeat, in milliseconds, for plots. */
 static void write_steps(struct json *json, const struct bench_arms_result *result)
 {
     json_open_object(json, "last_repeat");

@@ -12,15 +12,15 @@
 struct bench_arms_figures {
     struct bench_setting setting;
     const struct accelerator *accelerator;
-    const struct preset *preset; /* NULL: none was asked for */
+    const struct preset *preset; /* NULL: none was requested */
     const struct bench_arms_result *result;
     const struct bench_comparison *comparison;
     const struct bench_environment *environment;
     const struct nvml_summary *nvml; /* NULL: no GPU */
     uint64_t steps;                  /* counted in an arm, of a whole repeat */
     double peak_rss_mib;
-    char verdict[800]; /* which stage limits, and why */
-    char advice[320];  /* how long steps wait for data, and what to do about it */
+    char verdict[800]; /* the limiting stage, and the cause */
+    char advice[320];  /* how long steps wait for data, and the remedy */
 };
 
 /* Fills figures->verdict and advice from the rest. */

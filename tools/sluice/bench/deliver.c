@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice bench without steps: how fast batches come, and what an image costs. */
+/* sluice bench without steps: measures how fast batches come, and the cost of an image. */
 #include "args.h"
 #include "bench_report.h"
 #include "bench_write.h"
@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* Rounds of the yardstick stand on both sides of the measured run, so that drift shows. */
+/* Runs rounds of the baseline before and after the measured run, to show drift. */
 static void run_yardstick(struct full_decode *yardstick)
 {
     for (int round = 0; round < 2 && !interrupt_pending(); round++) {
@@ -27,12 +27,12 @@ static void write_json(const void *figures, FILE *stream)
     bench_report_json(figures, stream);
 }
 
-/* For which several ranks measure when no length was given. */
+/* Default length with several ranks. */
 static const double ranks_s = 5;
 
 struct delivery {
     struct bench_job *job;
-    struct gather *ranks; /* NULL: alone */
+    struct gather *ranks; /* NULL: a single rank */
     struct bench_plan plan;
     struct bench_warm_up warm_up;
     struct full_decode yardstick;
@@ -74,7 +74,7 @@ static void choose_length(struct delivery *run)
 {
     char text[32];
     if (run->ranks != NULL && run->plan.epochs == 0 && run->plan.seconds == 0) {
-        run->plan.seconds = ranks_s; /* the same on all, and while all are at it */
+        run->plan.seconds = ranks_s; /* the same on all ranks, measured at the same time */
     }
     bench_choose_length(&run->plan, &run->warm_up);
     units_format_duration(text, sizeof text, bench_expected_s(&run->plan, &run->warm_up));
@@ -102,10 +102,9 @@ static int measure_and_show(struct delivery *run)
     return code == TOOL_FINE && run->result.interrupted ? TOOL_INTERRUPTED : code;
 }
 
-/*
- * Ranks measure at the same time, since they share disks, processors and caches. One whose warm-up
- * failed, by `code`, meets the others all the same, so that they need not wait to learn of it.
- */
+/* Measures at the same time as the other ranks, because they share disks, CPUs and caches. A
+ * rank whose warm-up failed with `code` still meets the others, so that they need not wait for
+ * it. */
 static int measure_together(struct delivery *run, int code)
 {
     const int met = gather_meet(run->ranks);

@@ -12,7 +12,7 @@
 
 enum { RING = BENCH_AHEAD_MAX + 1 };
 
-/* A step under way. */
+/* A step in progress. */
 struct running {
     sluice_batch *batch; /* NULL: none is held */
     double end;
@@ -22,7 +22,7 @@ struct emulated {
     struct accelerator accelerator; /* first: the two are one */
     struct bench_steps *steps;
     struct running ring[RING];
-    uint64_t begun, over; /* steps of this arm; the host has seen `over` end */
+    uint64_t begun, over; /* steps of this arm; `over`: ended ones that the host has seen */
     double last_end;
 };
 
@@ -42,7 +42,7 @@ static int copy(struct accelerator *accelerator, const sluice_batch *batch)
     return TOOL_FINE;
 }
 
-/* Sleeps until the oldest step under way is over, and gives its batch back. */
+/* Sleeps until the oldest step in progress has ended, and releases its batch. */
 static void end_oldest(struct emulated *self)
 {
     const struct running *oldest = &self->ring[self->over++ % RING];

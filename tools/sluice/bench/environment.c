@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The text behind "model name : " in the kernel's list of processors. */
+/* Reads the text after "model name : " in the kernel's list of CPUs. */
 static void read_cpu(char *text, size_t size)
 {
     char line[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment: on what, and when, a benchmark ran. Main thread. */
+/* environment: the machine and the time of a benchmark. Main thread. */
 #ifndef TOOL_BENCH_ENVIRONMENT_H
 #define TOOL_BENCH_ENVIRONMENT_H
 
@@ -7,9 +7,9 @@
 
 struct bench_environment {
     char time[32]; /* UTC, "2026-01-31T12:00:00Z" */
-    char cpu[96];  /* the processor's own name; "" when it does not say */
+    char cpu[96];  /* the CPU's own name; "" if unknown */
     char kernel[96];
-    double load;           /* processes that wanted a processor in the last minute; NaN: unknown */
+    double load;           /* processes ready to run in the last minute; NaN: unknown */
     uint64_t memory_bytes; /* of the machine */
 };
 

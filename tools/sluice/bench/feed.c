@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* How long one call of next waits, so that Ctrl-C is noticed on storage that hangs. */
+/* Timeout of one call of next, so that Ctrl-C is noticed even if storage hangs. */
 static const int64_t patience_ns = 1000000000;
 
 static const char *advice_for(const sluice_error *error)

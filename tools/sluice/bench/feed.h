@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * feed: a loader as the benchmarks use it: batches without end, epoch after epoch, with
- * Ctrl-C noticed and failures reported. Main thread. Functions return exit codes.
- */
+/* feed: a loader as the benchmarks use it: endless batches, epoch after epoch, with Ctrl-C
+ * noticed and failures reported. Main thread. Functions return exit codes. */
 #ifndef TOOL_BENCH_FEED_H
 #define TOOL_BENCH_FEED_H
 
@@ -24,15 +22,15 @@ struct bench_feed {
 };
 
 int bench_loader_open(const struct bench_source *source, sluice_loader **loader);
-/* What the loader's failure, or `status` where it has none on record, means. */
+/* Reports the loader's error, or `status` if it has none. Returns the exit code. */
 int bench_loader_failed(sluice_loader *loader, sluice_status status);
-/* Of all that the batch holds. */
+/* Returns the bytes of all columns of the batch. */
 uint64_t bench_batch_bytes(const sluice_batch *batch);
 void bench_loader_stats(sluice_loader *loader, sluice_loader_stats *stats,
                         struct bottleneck_stages *stages);
 
 int bench_feed_open(const struct bench_source *source, struct bench_feed *feed);
-/* TOOL_INTERRUPTED, unreported: Ctrl-C. */
+/* Returns the next batch. TOOL_INTERRUPTED, unreported: Ctrl-C. */
 int bench_feed_next(struct bench_feed *feed, sluice_batch **batch);
 void bench_feed_close(struct bench_feed *feed);
 

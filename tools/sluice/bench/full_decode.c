@@ -17,12 +17,12 @@
 
 enum { PICTURES = 300 };
 
-static const double round_limit_s = 2; /* CPU; a round of huge pictures ends early */
-/* Reading from a store takes its time: so long, at most, in a round. */
+static const double round_limit_s = 2; /* CPU; a round of huge images ends early */
+/* Maximum reading time in a round; reading from a store is slow. */
 static const double reading_limit_s = 1;
-static const double bytes_max = 3 * 100000000.0; /* of one decoded picture */
+static const double bytes_max = 3 * 100000000.0; /* of one decoded image */
 
-/* Memory straight from the kernel: given back whole, it leaves no trace in the process' peak. */
+/* Memory directly from the kernel: when released, it does not count in the process' peak. */
 struct buffer {
     unsigned char *bytes;
     size_t size;
@@ -64,12 +64,12 @@ static void on_error(j_common_ptr common)
 
 static void on_message(j_common_ptr common)
 {
-    (void)common; /* warnings are the loader's business, not the yardstick's */
+    (void)common; /* warnings matter to the loader, not to the baseline */
 }
 
 static void decode_rows(struct jpeg_decompress_struct *decoder, struct buffer *pixels)
 {
-    /* libjpeg does not make RGB of CMYK; four channels are as much work. */
+    /* libjpeg does not convert CMYK to RGB; four channels are the same work. */
     bool cmyk = decoder->num_components == 4;
     decoder->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     jpeg_start_decompress(decoder);
@@ -81,7 +81,7 @@ static void decode_rows(struct jpeg_decompress_struct *decoder, struct buffer *p
     jpeg_finish_decompress(decoder);
 }
 
-/* Decodes one picture; `*seconds` is its CPU time. False: not a JPEG that decodes. */
+/* Decodes one image; `*seconds` is its CPU time. False: not a valid JPEG. */
 static bool decode(const unsigned char *bytes, size_t size, struct buffer *pixels, double *seconds)
 {
     struct jpeg_decompress_struct decoder;
@@ -159,7 +159,7 @@ void full_decode_round(struct full_decode *yardstick)
     release(&pixels);
     if (decoded > 0) {
         yardstick->round_ms[yardstick->rounds++] = total * 1e3 / (double)decoded;
-        /* A cut round gives spacing, so that the later rounds span the dataset too. */
+        /* A shortened round sets the spacing, so that later rounds still span the dataset. */
         yardstick->count = i < yardstick->count ? i : yardstick->count;
     }
 }

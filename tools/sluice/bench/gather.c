@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The two sides of the meeting (rank 0, all others), over files that are renamed into place. Main
- * thread; waiting is polling, with the patience that was asked for.
- */
+/* The two sides of the exchange (rank 0, all others), over files that are renamed into place.
+ * Main thread; waits by polling, up to the given timeout. */
 #include "gather.h"
 
 #include "clock.h"
@@ -23,8 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From one look at the folder to the next: longer where it takes long, for the file system's sake.
- */
+/* Interval between looks at the folder: longer if a look takes long, to spare the file system. */
 static const double look_again_s = 0.01, look_again_most_s = 0.1;
 
 enum { NAME_BYTES = 32, GO_BYTES_A_RANK = 32 };
@@ -47,7 +44,7 @@ static bool put(const struct gather *gather, const char *name, const char *text,
     return false;
 }
 
-/* What a file holds, with a NUL; false: there is none, or it is larger than `bytes` - 1. */
+/* Reads a file, with a NUL at the end; false: it does not exist, or is larger than `bytes` - 1. */
 static bool get(const struct gather *gather, const char *name, char *text, size_t bytes)
 {
     char path[PATH_MAX];
@@ -90,7 +87,7 @@ static struct patience patience_of(double limit_s)
     return (struct patience){clock_seconds(), limit_s};
 }
 
-/* Whether to look again: not after Ctrl-C, nor when it took too long. */
+/* Waits before the next look. False: Ctrl-C, or the timeout has passed. */
 static bool wait_a_moment(const struct patience *patience)
 {
     const double now = clock_seconds();
@@ -144,7 +141,7 @@ static uint64_t draw(void)
     return number;
 }
 
-/* The number that `rank` answered this run with; 0: it did not yet. */
+/* Returns the number that `rank` answered this run with; 0: none yet. */
 static uint64_t answer_of(const struct gather *gather, uint32_t rank)
 {
     char name[NAME_BYTES];
@@ -157,7 +154,7 @@ static uint64_t answer_of(const struct gather *gather, uint32_t rank)
     return there && run == gather->run ? own : 0;
 }
 
-/* Names everybody who answered, so that each sees whether it is meant. */
+/* Names all ranks that answered, so that each sees whether it is included. */
 static bool say_go(const struct gather *gather)
 {
     const size_t capacity = (size_t)gather->world_size * GO_BYTES_A_RANK + NAME_BYTES;
@@ -194,14 +191,14 @@ static int meet_as_first(struct gather *gather)
             }
         }
         if (came < gather->world_size && !wait_a_moment(&patience)) {
-            (void)say_go(gather); /* to those who wait: not all are there */
+            (void)say_go(gather); /* tells waiting ranks that some are missing */
             return report_missing(gather);
         }
     }
     return say_go(gather) ? TOOL_FINE : TOOL_FAILED;
 }
 
-/* Answers the run that is there now. */
+/* Answers the current run. */
 static bool answer(struct gather *gather)
 {
     char text[64];
@@ -218,7 +215,8 @@ static bool answer(struct gather *gather)
     return put(gather, name, text, strlen(text));
 }
 
-/* What rank 0 says: 1: all are there, 0: not all, -1: nothing yet, or to another run. */
+/* Returns rank 0's decision: 1: all ranks answered, 0: not all, -1: none yet, or for another
+ * run. */
 static int heard_go(const struct gather *gather, char *text, size_t bytes)
 {
     char number[24];
@@ -235,7 +233,7 @@ static int heard_go(const struct gather *gather, char *text, size_t bytes)
 static int meet_as_other(struct gather *gather)
 {
     const size_t capacity = (size_t)gather->world_size * GO_BYTES_A_RANK + NAME_BYTES;
-    /* Rank 0 may itself wait as long for others. */
+    /* Rank 0 itself may wait as long for others. */
     const struct patience patience = patience_of(2 * gather->wait_s);
     char *text = malloc(capacity);
     int heard = -1;
@@ -293,7 +291,8 @@ int gather_take(struct gather *gather, uint32_t rank, char text[GATHER_TEXT_MAX]
 
 /* ---- the folder ---- */
 
-/* In a folder that everybody may write to, somebody else's would be a trap. */
+/* Returns whether the folder is the user's: in a folder that everybody may write to, another
+ * user's would be a trap. */
 static bool is_own(const char *folder)
 {
     struct stat status;

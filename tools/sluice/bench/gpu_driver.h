@@ -65,10 +65,10 @@ struct gpu_driver {
 #undef GPU_FIELD
 };
 
-/* NULL: `why` says why not. One thread. */
+/* Opens the driver. NULL: `why` is the reason. One thread. */
 const struct gpu_driver *gpu_driver_open(char *why, size_t bytes);
 
-/* Where CUDA's device `ordinal` is on PCI; "": not known. One thread. */
+/* Writes the PCI address of CUDA's device `ordinal`; "": unknown. One thread. */
 void gpu_driver_address(char *address, size_t bytes, unsigned ordinal);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Kernels and events of the driver, loaded by dlopen. Main thread. Events are used in turn,
- * `ahead` of them; a step is timed when the next one's begin is known.
- */
+/* Kernels and events of the driver, loaded by dlopen. Main thread. `ahead` events are used in
+ * turn; a step is timed when the beginning of the next one is known. */
 #include "gpu_step.h"
 
 #include "clock.h"
@@ -20,11 +18,11 @@
 #include <string.h>
 
 enum { THREADS = 256, RING = BENCH_AHEAD_MAX + 2 };
-/* A launch is about as long as the kernels of real steps are, but a driver's queue is not endless:
- * the steps ahead have to fit. */
+/* Length of a launch, about that of a real step's kernels; a driver's queue is limited, and the
+ * steps ahead must fit. */
 static const double launch_s = 0.5e-3;
 static const double launches_most = 256;
-static const double warm_s = 1; /* until the clocks of an idle device are up */
+static const double warm_s = 1; /* until an idle device has raised its clocks */
 static const double tolerance = 0.002, tolerance_most = 0.02;
 enum { CALIBRATION_ROUNDS = 12, CALIBRATION_STEPS = 5 };
 
@@ -98,7 +96,7 @@ static int since_last(struct gpu_step *self, gpu_event event, double *when)
     return TOOL_FINE;
 }
 
-/* Waits for the oldest step under way and puts it on record. */
+/* Waits for the oldest step in progress and records it. */
 static int settle(struct gpu_step *self)
 {
     const struct mark *mark = mark_of(self, self->recorded);
@@ -142,7 +140,7 @@ static int begin(struct accelerator *accelerator, struct bench_steps *steps)
     return TOOL_FINE;
 }
 
-/* Batches with texts differ in size. */
+/* Grows the memory; batches with texts differ in size. */
 static int make_space(struct gpu_step *self, size_t bytes)
 {
     if (self->memory != 0 && self->memory_bytes >= bytes) {
@@ -239,7 +237,7 @@ static int step(struct accelerator *accelerator, sluice_batch *batch, double ask
 
 /* ---- calibration ---- */
 
-/* Mean length of some steps, back to back. */
+/* Measures the mean length of some consecutive steps. */
 static int time_steps(struct gpu_step *self, double *seconds)
 {
     float ms = 0;
@@ -276,7 +274,7 @@ static void describe(struct gpu_step *self, double wanted_s)
              self->launches, self->accelerator.step_s * 1e3, wanted_s * 1e3);
 }
 
-/* Changes the length of the launches until a step takes step_s; keeps what came closest. */
+/* Adjusts the length of the launches until a step takes step_s; keeps the closest one. */
 static int approach(struct gpu_step *self, double step_s)
 {
     double spin_s = step_s / self->launches;
@@ -385,7 +383,7 @@ static int open_events(struct gpu_step *self)
     for (int i = 0; i < RING; i++) {
         TRY(self, event_create, &self->ring[i].reached, 0);
         TRY(self, event_create, &self->ring[i].begin, 0);
-        /* The host sleeps for this one, as other work needs the processor. */
+        /* The host sleeps in this wait, because other work needs the CPU. */
         TRY(self, event_create, &self->ring[i].end, GPU_EVENT_BLOCKING_SYNC);
     }
     return TOOL_FINE;

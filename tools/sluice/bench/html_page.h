@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_page: html_page.html as the build found it, a string. The build makes html_page.c of it. */
+/* html_page: html_page.html as a string. The build makes html_page.c from it. */
 #ifndef TOOL_HTML_PAGE_H
 #define TOOL_HTML_PAGE_H
 

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the page has in place of its data. */
+/* The page's placeholder for its data. */
 static const char figures_mark[] = "@FIGURES@";
 static const char timeline_mark[] = "@TIMELINE@";
 
-/* "<" could begin a tag that ends the script; JSON allows to write it another way. */
+/* Escapes "<", which could begin a tag that ends the script; JSON allows it. */
 static void write_escaped(FILE *stream, const char *json)
 {
     for (const char *at = json; *at != '\0'; at++) {
@@ -26,12 +26,12 @@ static void write_escaped(FILE *stream, const char *json)
     }
 }
 
-/* Up to `mark`; returns what stands behind it. */
+/* Writes up to `mark`; returns the text after it. */
 static const char *write_until(FILE *stream, const char *from, const char *mark)
 {
     const char *at = strstr(from, mark);
     if (at == NULL) {
-        return from; /* tests/cli has a page: it cannot be */
+        return from; /* cannot happen: tests/cli has a page */
     }
     fwrite(from, 1, (size_t)(at - from), stream);
     return at + strlen(mark);

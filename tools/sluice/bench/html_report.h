@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * html_report: a benchmark as one page that needs nothing else: no network, no other file. The page
- * (html_page.html) is part of the program; the figures, as the JSON of --json, and the timeline are
- * put into it.
+ * html_report: a benchmark as one self-contained page: no network, no other file. The page
+ * (html_page.html) is part of the program; the results, as the JSON of --json, and the timeline are
+ * inserted.
  */
 #ifndef TOOL_HTML_REPORT_H
 #define TOOL_HTML_REPORT_H

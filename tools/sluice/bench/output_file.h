@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_file: files that a command leaves, with what goes wrong reported. Main thread. */
+/* output_file: files that a command writes, with errors reported. Main thread. */
 #ifndef TOOL_OUTPUT_FILE_H
 #define TOOL_OUTPUT_FILE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Whether `path` (NULL: nothing is to be written) could be; else reported. */
+/* Returns whether `path` is writable (NULL: no file is written); else reported. */
 bool output_file_is_writable(const char *path);
-/* NULL: reported. */
+/* Opens a file. NULL: reported. */
 FILE *output_file_open(const char *path);
-/* Whether all of it is in the file; else reported. */
+/* Closes the file. Returns whether everything was written; else reported. */
 bool output_file_close(FILE *stream, const char *path);
 
 #endif

@@ -34,7 +34,7 @@ double bench_pace_repeat_s(const struct bench_pace *pace, uint64_t steps)
     return sum;
 }
 
-/* The most steps of which a repeat fits in `seconds`; 0: not even one. */
+/* Returns the maximum steps of a repeat that fit in `seconds`; 0: not even one. */
 static uint64_t steps_in(const struct bench_pace *pace, double seconds)
 {
     uint64_t fits = 0;

@@ -13,7 +13,7 @@ void rank_figures_write(const struct rank_figures *figures, char *text, size_t b
              figures->peak_rss_mib, figures->machine, figures->verdict);
 }
 
-/* One line of `text`, cut to `bytes`; returns what follows, or NULL. */
+/* Reads one line of `text`, cut to `bytes`; returns the rest, or NULL. */
 static const char *read_line(const char *text, char *line, size_t bytes)
 {
     const char *end = strchr(text, '\n');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_report: the one table of what several ranks measured. Pure. */
+/* rank_report: the single table of results of several ranks. Pure. */
 #ifndef TOOL_BENCH_RANK_REPORT_H
 #define TOOL_BENCH_RANK_REPORT_H
 

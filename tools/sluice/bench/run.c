@@ -15,20 +15,20 @@
 
 static const double warm_up_limit_s = 5;
 static const double short_run_s = 3; /* of a run whose length was not given */
-static const double long_run_s = 10; /* when an epoch takes longer than the warm-up */
+static const double long_run_s = 10; /* if an epoch takes longer than the warm-up */
 static const uint64_t epochs_min = 2;
 
-/* One pass of a loader over epochs, until something ends it. */
+/* One pass of a loader over epochs, until it ends or is stopped. */
 struct pass {
     const struct bench_plan *plan;
     sluice_loader *loader;
     double deadline;                /* on clock_seconds' scale; INFINITY: none */
-    double first_limit;             /* how long after it the first batch may come, in seconds */
-    double first_batch, last_batch; /* when they came; 0: none yet */
+    double first_limit;             /* seconds after it in which the first batch may come */
+    double first_batch, last_batch; /* times of arrival; 0: none yet */
     uint64_t samples, batches, bytes;
     struct box_counts boxes;
     bool stopped; /* by the deadline or Ctrl-C */
-    bool shown;   /* with the progress */
+    bool shown;   /* with a progress line */
     struct progress progress;
     double start;
     uint64_t epoch_batches;
@@ -77,7 +77,7 @@ static int run_epoch(struct pass *pass, uint64_t epoch)
     sluice_status status = sluice_loader_start_epoch(pass->loader, epoch);
     while (status >= 0 && !pass->stopped) {
         sluice_batch *batch = NULL;
-        /* A second at a time, so that Ctrl-C is noticed on storage that hangs. */
+        /* Waits a second at a time, so that Ctrl-C is noticed even if storage hangs. */
         status = sluice_loader_next(pass->loader, &batch, 1000000000);
         if (status == SLUICE_END) {
             return TOOL_FINE;
@@ -175,10 +175,10 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     pass->start = start;
     if (pass->plan->seconds > 0) {
         pass->deadline = start + pass->plan->seconds;
-        pass->first_limit = warm_up_limit_s; /* a busy machine gives none in a short time */
+        pass->first_limit = warm_up_limit_s; /* a busy machine may deliver none in a short time */
     }
     int code = run_epochs(pass, result);
-    /* CPU time and decoded rows at one moment: what was decoded ahead is in both. */
+    /* CPU time and decoded rows at the same moment: both include rows decoded ahead. */
     result->cpu_s = clock_process_cpu() - cpu;
     bench_loader_stats(pass->loader, &result->stats, &result->stages);
     remote_use_end(&result->remote);
@@ -225,7 +225,7 @@ int bench_measure(struct bench_plan *plan, struct bench_result *result)
     const int64_t before = quarantine != NULL ? files_size(quarantine) : 0;
     int code = measure_once(plan, result);
     while (code == TOOL_FINE && !result->interrupted && result->seconds < plan->at_least_s) {
-        /* The warm-up was slower than the run: a fifth more than it needs, so that this ends. */
+        /* The warm-up was slower than the run: adds a fifth, so that this ends. */
         double factor = 1.2 * plan->at_least_s / result->seconds;
         plan->epochs = (uint64_t)ceil((double)plan->epochs * factor);
         if (quarantine != NULL) {

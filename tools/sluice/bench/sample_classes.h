@@ -8,9 +8,9 @@
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
 
-/* Reads the labels of all samples where `options` ask for episodes, or for partners by class, and
- * has these point to `*classes`, which the caller frees; NULL: they do not. Blocks as
- * sluice_dataset_get_sample does. An exit code, reported. */
+/* Reads the labels of all samples if `options` request episodes, or partners by class, and sets
+ * them to `*classes`, which the caller frees; NULL: not requested. Blocks like
+ * sluice_dataset_get_sample. Returns an exit code, reported. */
 int sample_classes_take(const sluice_dataset *dataset, sluice_loader_options *options,
                         uint32_t **classes);
 

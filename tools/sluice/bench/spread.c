@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 0 for what would print as "-0.00". */
+/* Returns 0 for values that would print as "-0.00". */
 static double plain(double value, int decimals)
 {
     return fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value;

@@ -35,7 +35,7 @@ void bench_setting_look(struct bench_setting *setting, const sluice_dataset *dat
 
 const char *bench_packing(const struct bench_setting *setting, const sluice_loader_stats *stats)
 {
-    /* Below, a JPEG is packed in the form that it has (docs/cli.md). */
+    /* Below this, a JPEG is packed in its existing form (docs/cli.md). */
     static const uint64_t least_bytes = 15000;
     const struct column_spec *picture = column_set_picture(setting->columns, 0);
     if (!setting->packable || picture == NULL ||
@@ -59,7 +59,7 @@ static void print_stage(const char *name, const sluice_stage_stats *stage, doubl
            100 * bottleneck_queue_fill(stage));
 }
 
-/* Those that are a hundredth of augmenting, or more. */
+/* Prints the operations that take at least a hundredth of augmenting. */
 static void print_operations(const struct bottleneck_stages *stages)
 {
     const double all = (double)stages->augment.busy_ns;
@@ -72,7 +72,8 @@ static void print_operations(const struct bottleneck_stages *stages)
     }
 }
 
-/* Of files that are compressed as a whole; it is a part of the time with reads in flight. */
+/* Prints unpacking, for files that are compressed as a whole; it is part of the time with reads
+ * in flight. */
 static void print_unpacking(const sluice_loader_stats *stats, double seconds)
 {
     char rate[32];

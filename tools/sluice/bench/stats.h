@@ -14,32 +14,33 @@ struct bench_setting {
     const sluice_loader_options *options;
     const struct column_set *columns;
     uint32_t processors;
-    int pipeline;       /* an enum pipeline, of the columns that do not say */
-    bool packable;      /* its pictures are as their makers wrote them: it is no shards */
-    bool files;         /* each picture is a file of its own */
-    const char *advice; /* what the format says of how it is stored; NULL: nothing */
-    double price_get;   /* of 1,000 requests to an object store; 0: not said */
+    int pipeline;       /* an enum pipeline, of columns that set none */
+    bool packable;      /* its images are in their original form: the dataset is not packed */
+    bool files;         /* each image is a separate file */
+    const char *advice; /* the format's remark about its storage; NULL: none */
+    double price_get;   /* of 1,000 requests to an object store; 0: not given */
 };
 
-/* Whether rows hold pictures; if not, what counts images has nothing to say. */
+/* Returns whether rows have images; if not, image counts are meaningless. */
 bool bench_has_images(const struct bench_setting *setting);
-/* "images" or "samples". */
+/* Returns "images" or "samples". */
 const char *bench_rows_are(const struct bench_setting *setting);
 
-/* What the dataset's own facts say; `dataset` has to stay, and the options to be set. */
+/* Fills in the dataset's own facts; `dataset` must stay, and the options must be set. */
 void bench_setting_look(struct bench_setting *setting, const sluice_dataset *dataset);
 
-/* What packing the dataset would save, as bottleneck_run has it. */
+/* Returns the savings from packing the dataset, as in bottleneck_run. */
 const char *bench_packing(const struct bench_setting *setting, const sluice_loader_stats *stats);
 
-/* Lines "reading", "workers", then one a stage. `seconds`: of the run that `stats` counted. */
+/* Prints the lines "reading", "workers", then one a stage. `seconds`: of the run that `stats`
+ * counted. */
 void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck_stages *stages,
                        const struct bench_setting *setting, double seconds);
 
-/* Members of the object that is open. */
+/* Writes members of the open object. */
 void bench_stats_write_setting(struct json *json, const sluice_loader_stats *stats,
                                const struct bench_setting *setting);
-/* "samples_per_s", and "images_per_s", which is null where rows hold no pictures. */
+/* Writes "samples_per_s", and "images_per_s", which is null if rows have no images. */
 void bench_stats_write_rate(struct json *json, const char *prefix, double rate,
                             const struct bench_setting *setting);
 void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats,

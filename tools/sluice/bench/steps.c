@@ -44,14 +44,15 @@ double bench_percentile(double *values, size_t count, double part)
     return ranked(values, count, part);
 }
 
-/* The part of [from, to] that [begin, end] covers. */
+/* Returns the part of [from, to] that [begin, end] covers. */
 static double overlap(double from, double to, double begin, double end)
 {
     return fmax(0, fmin(to, end) - fmax(from, begin));
 }
 
-/* Time between two steps in which the host, or the stream, waited for data. The host asks before
- * the stream can reach the batch, so the two intervals are in order and meet at most. */
+/* Returns the time between two steps in which the host, or the stream, waited for data. The host
+ * requests a batch before the stream can reach it, so the two intervals are in order and at most
+ * touch. */
 static double data_gap(const struct bench_step *before, const struct bench_step *step)
 {
     double host = overlap(before->end, step->begin, step->asked, step->got);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rings for every worker that a large machine has; pages that nothing is written to cost nothing.
- * A batch of 256 is 512 events of its workers. */
+/* Rings for all workers of a large machine; unused pages cost nothing. A batch of 256 is 512
+ * events of its workers. */
 enum { THREADS = 256, EVENTS = 16384 };
 
 bool trace_capture_begin(void)
@@ -45,7 +45,8 @@ static bool copy_threads(struct trace_capture *capture)
     return capture->threads != NULL;
 }
 
-/* A ring that is full has lost what came before its first event. */
+/* Finds the time from which all events are recorded: a full ring has lost those before its first
+ * event. */
 static bool find_whole(struct trace_capture *capture)
 {
     struct of_thread {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes spans as JSON events, those of a window for the timeline. Main thread; nothing is kept. */
+/* Writes spans as JSON events, and those of a window for the timeline. Main thread; keeps
+ * nothing. */
 #include "trace_file.h"
 
 #include "json.h"
@@ -11,14 +12,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Steps that a page draws (a time, where there are none), and spans of a group at most: it is to
- * stay a page. */
+/* Maximum steps that a page draws (or a time, without steps), and spans of a group: the page
+ * must stay small. */
 enum { TIMELINE_STEPS = 12, TIMELINE_SPANS = 4000 };
 static const double timeline_s = 0.3;
 
 struct writer {
     FILE *stream;
-    double origin; /* seconds that are 0 in the file */
+    double origin; /* time 0 of the file, in seconds */
     bool follows;
 };
 
@@ -35,7 +36,7 @@ static void write_name(struct writer *writer, const char *what, unsigned process
     fprintf(writer->stream,
             "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%" PRIu32 ",\"args\":{\"name\":",
             what, process, track);
-    struct json json; /* a value on its own: for the escapes */
+    struct json json; /* a separate value: for the escapes */
     json_begin(&json, writer->stream);
     json_text(&json, NULL, name);
     fputs("}}", writer->stream);
@@ -181,8 +182,8 @@ bool trace_file_write(const char *path, const struct trace_capture *captures, si
 
 /* ---- timeline of a page ---- */
 
-/* Steps from the middle of the arm on, where the pipeline is full, or the first that all of it is
- * known of. */
+/* Chooses steps from the middle of the arm on, when the pipeline is full, or the first one that
+ * is fully recorded. */
 static void choose_steps(const struct trace_capture *capture, double *from, double *to)
 {
     size_t first = capture->step_count / 2;
@@ -195,7 +196,7 @@ static void choose_steps(const struct trace_capture *capture, double *from, doub
     *to = capture->steps[last - 1].end;
 }
 
-/* A time, likewise, in the recording. */
+/* Chooses a time in the recording in the same way. */
 static void choose_time(const struct trace_capture *capture, double *from, double *to)
 {
     double first = INFINITY;
@@ -222,7 +223,7 @@ static int compare_times(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Where the window has to end for a group of more spans than a page takes. */
+/* Returns where the window must end if a group has more spans than a page can show. */
 static double end_of_group(const struct trace_spans *spans, enum trace_group group, double from,
                            double to, double *begins)
 {
@@ -239,7 +240,8 @@ static double end_of_group(const struct trace_spans *spans, enum trace_group gro
     return begins[TIMELINE_SPANS] > from ? begins[TIMELINE_SPANS] : to;
 }
 
-/* All lanes go to the end of the window: it is shorter where they would be too much for a page. */
+/* Chooses a window that all lanes fill to its end; shorter if they have too many spans for a
+ * page. */
 static bool choose_window(const struct trace_capture *capture, const struct trace_spans *spans,
                           double *from, double *to)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Pairs the moments of a recording into spans, slot by slot. Main thread; spans are in the order
- * of their beginnings when it is done.
- */
+/* Pairs the moments of a recording into spans, slot by slot. Main thread; at the end, spans are
+ * sorted by their beginnings. */
 #include "trace_spans.h"
 
 #include <assert.h>
@@ -15,9 +13,9 @@ const char *const trace_group_names[TRACE_GROUPS] = {"steps", "threads", "reads"
 const char *const trace_span_names[TRACE_SPAN_KINDS] = {
     "wait", "stall", "step", "read", "decode", "augment", "batch", "fill", "copy", "ready", "held"};
 
-enum { SLOTS = 64 }; /* sluice_loader_options.prefetch and .device_slots at most */
+enum { SLOTS = 64 }; /* maximum of sluice_loader_options.prefetch and .device_slots */
 
-/* What is known of a slot's life under way. */
+/* The current life of a slot, as far as it is known. */
 struct life {
     double begin;       /* NaN: none */
     double full, taken; /* NaN: not yet; full: FULL or COPY of a host slot, READY of a device's */
@@ -45,7 +43,7 @@ static void add(struct maker *maker, const struct trace_span *span)
     spans->at[spans->count++] = *span;
 }
 
-/* A part of what `life` is: on its track, of its batch. */
+/* Adds a phase of `life`: on its track, of its batch. */
 static void add_phase(struct maker *maker, const struct trace_span *life, enum trace_span_kind kind,
                       double begin, double end)
 {
@@ -179,7 +177,7 @@ static void use_step(struct maker *maker, const struct bench_step *step, uint64_
     add(maker, &span);
 }
 
-/* In time; of one moment, in the order of the kinds, which is that of a slot's life. */
+/* Sorts by time; at the same time by kind, in the order of a slot's life. */
 static int compare_events(const void *left, const void *right)
 {
     const sluice_trace_event *a = left;
@@ -203,7 +201,7 @@ static int compare_spans(const void *left, const void *right)
     if (a->begin < b->begin || a->begin > b->begin) {
         return a->begin < b->begin ? -1 : 1;
     }
-    /* What ends later encloses; a life encloses its phases even when they are as long. */
+    /* The later end encloses; a life encloses its phases even if they have the same length. */
     if (a->end < b->end || a->end > b->end) {
         return a->end > b->end ? -1 : 1;
     }
@@ -224,7 +222,7 @@ static void find_facts(struct maker *maker, const struct trace_capture *capture)
 
 bool trace_spans_make(struct trace_spans *spans, const struct trace_capture *capture)
 {
-    /* A moment ends one life at most: four spans; so does each slot at the end. */
+    /* A moment ends at most one life, which is four spans; so does each slot at the end. */
     const size_t capacity = 4 * (capture->count + (size_t)2 * SLOTS) + 3 * capture->step_count;
     *spans = (struct trace_spans){.capacity = capacity};
     spans->at = calloc(capacity, sizeof *spans->at);

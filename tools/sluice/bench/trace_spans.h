@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_spans: a recording as intervals on tracks, which is how it is drawn: what each thread did,
- * what each slot held, what the consumer and the accelerator did. Pure but for memory.
+ * trace_spans: a recording as intervals on tracks, for drawing: what each thread did, what each
+ * slot held, what the consumer and the accelerator did. Pure except for memory.
  *
  * A slot's life encloses its phases: host slots FILL, then (with device memory) COPY; device slots,
- * or with host memory the same slots, READY and HELD. A life that was not over when the recording
- * ended ends with it, or with its last step, which may be over later. What was dropped (by
- * start_epoch or close) ends when the slot is used again.
+ * or with host memory the same slots, READY and HELD. A life that had not ended when the recording
+ * ended ends with it, or with its last step, which may end later. A dropped life (by start_epoch or
+ * close) ends when the slot is used again.
  */
 #ifndef TOOL_TRACE_SPANS_H
 #define TOOL_TRACE_SPANS_H
@@ -24,7 +24,7 @@ enum trace_group {
 
 enum trace_span_kind {
     SPAN_WAIT,  /* the consumer waited for a batch */
-    SPAN_STALL, /* the accelerator did, on its own */
+    SPAN_STALL, /* the accelerator waited for a batch, by itself */
     SPAN_STEP,
     SPAN_READ,
     SPAN_DECODE,
@@ -47,16 +47,16 @@ struct trace_span {
     uint32_t track;
     double begin, end; /* seconds on clock_seconds' scale */
     uint64_t number;   /* of the step (WAIT, STALL, STEP), else of the batch */
-    int64_t sample;    /* -1: of no one sample */
+    int64_t sample;    /* -1: not of a single sample */
     uint64_t bytes;    /* READ; else 0 */
 };
 
 struct trace_spans {
-    struct trace_span *at; /* by group, track, begin; what encloses comes first */
+    struct trace_span *at; /* by group, track, begin; the enclosing span comes first */
     size_t count, capacity;
 };
 
-/* False: no memory. Free in any case. */
+/* Makes the spans. False: no memory. Free in any case. */
 bool trace_spans_make(struct trace_spans *spans, const struct trace_capture *capture);
 void trace_spans_free(struct trace_spans *spans);
 

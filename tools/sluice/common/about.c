@@ -52,7 +52,7 @@ void about_write_warnings(struct json *json, const sluice_dataset *dataset)
     json_close_array(json);
 }
 
-/* A word for the number, which is not 0; one that this program does not know has none. */
+/* Writes a word for a number other than 0; nothing for an unknown one. */
 static void write_word(struct json *json, const char *key, int32_t number, const char *const *words,
                        int32_t count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts texts of steps up, and adds them to a recipe. Main thread; texts are the list's own. */
+/* Parses texts of steps, and adds them to a recipe. Main thread; texts belong to the list. */
 #include "augment_text.h"
 
 #include "nearest.h"
@@ -22,7 +22,7 @@ static bool list_is_full(void)
     return false;
 }
 
-/* How long the step's name is. */
+/* Returns how long the step's name is. */
 static size_t name_length(const char *step)
 {
     return strcspn(step, ":(+");
@@ -57,7 +57,7 @@ static bool put(struct augment_text *list, const char *step, size_t length, uint
     return true;
 }
 
-/* Up to the "+" behind the step; SIZE_MAX: parentheses do not match. */
+/* Returns the length up to the "+" after the step; SIZE_MAX: parentheses do not match. */
 static size_t step_length(const char *text)
 {
     size_t depth = 0;
@@ -161,12 +161,12 @@ bool augment_text_mixes(const char *step)
 
 struct arguments {
     uint32_t step;      /* the library's number */
-    uint32_t count;     /* of those it has */
+    uint32_t count;     /* of its arguments */
     uint32_t list_most; /* of the last one, if it is a list; else 0 */
     uint32_t list;      /* numbers of that */
     uint32_t given;     /* numbers up to the last one that is */
-    uint32_t next;      /* of what stands without a name */
-    bool in_list;       /* the last one was of the list: without a name the next is, too */
+    uint32_t next;      /* of values without a name */
+    bool in_list;       /* the last value was in the list: without a name the next one is, too */
     double numbers[ARGUMENTS_MAX];
     bool said[ARGUMENTS_MAX];
 };
@@ -176,13 +176,13 @@ static bool is_list(const struct arguments *a, uint32_t place)
     return a->list_most > 0 && place + 1 == a->count;
 }
 
-/* Of which a step may take the first ones only. */
+/* Returns whether the argument has the word; a step may take only the first ones. */
 static bool has_word(const sluice_augment_argument *argument, uint32_t number)
 {
     return argument->words != NULL && argument->words[number] != NULL && number <= argument->most;
 }
 
-/* A number, or one of the argument's words. */
+/* Reads a number, or one of the argument's words. */
 static bool read_value(const sluice_augment_argument *argument, const char *text, double *value)
 {
     char *end = NULL;
@@ -213,7 +213,7 @@ static bool refuse_value(const char *step, const sluice_augment_argument *argume
     return false;
 }
 
-/* "weight_2" of a list "weights", as its numbers were called before there were lists. */
+/* Returns true for "weight_2" of a list "weights", the older name of its numbers. */
 static bool is_numbered(const char *name, const char *list)
 {
     const size_t stem = strlen(list) - 1;
@@ -223,7 +223,7 @@ static bool is_numbered(const char *name, const char *list)
            digits > 0 && name[stem + 1 + digits] == '\0';
 }
 
-/* Names the arguments that the step has, and the one that was probably meant. */
+/* Names the arguments that the step has, and suggests the most similar one. */
 static void refuse_argument_name(const struct arguments *a, const char *step, const char *name)
 {
     char names[NAMES_BYTES] = "none";
@@ -256,7 +256,7 @@ static bool refuse_argument(const struct arguments *a, const char *step, const c
     return false;
 }
 
-/* Which argument "NAME=..." is of; its place, and what stands behind the "=". */
+/* Finds the argument of "NAME=...": its place, and the text after the "=". */
 static bool find_argument(const struct arguments *a, const char *step, char **text, uint32_t *place)
 {
     sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
@@ -279,7 +279,7 @@ static bool find_argument(const struct arguments *a, const char *step, char **te
     return refuse_argument(a, step, *text);
 }
 
-/* Where a number of the argument stands among all of them. */
+/* Finds the place of an argument's number among all of them. */
 static bool find_number(const struct arguments *a, const char *step,
                         const sluice_augment_argument *argument, uint32_t place, uint32_t *at)
 {
@@ -324,7 +324,7 @@ static bool take_argument(struct arguments *a, const char *step, char *text)
     return true;
 }
 
-/* "A:B"; NULL: there are none. */
+/* Reads "A:B"; NULL: no arguments. */
 static bool read_arguments(struct arguments *a, const char *step, char *text)
 {
     sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
@@ -344,7 +344,7 @@ static bool read_arguments(struct arguments *a, const char *step, char *text)
         text = colon != NULL ? colon + 1 : NULL;
     }
     for (uint32_t i = 0; i < a->given; i++) {
-        if (isnan(a->numbers[i])) { /* passed over, and without a preset */
+        if (isnan(a->numbers[i])) { /* skipped, and without a preset */
             (void)sluice_augment_get_argument(a->step, i, &argument);
             report("augment: %s of %s must be given", argument.name, step);
             return false;
@@ -378,7 +378,7 @@ static bool add_inside(sluice_augment *recipe, char *text)
     return true;
 }
 
-/* Cuts off "(...)" at the end. False: something stands behind it. */
+/* Cuts off "(...)" at the end. False: text follows it. */
 static bool cut_group(char *step, char **inside)
 {
     *inside = strchr(step, '(');
@@ -394,7 +394,7 @@ static bool cut_group(char *step, char **inside)
     return true;
 }
 
-/* Where the arguments begin, of a step whose name ends there then; NULL: it has none. */
+/* Cuts off the arguments after the step's name, and returns them; NULL: none. */
 static char *cut_arguments(char *step)
 {
     char *colon = strchr(step, ':');

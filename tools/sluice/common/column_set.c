@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From the columns that were asked for, or the dataset's natural ones, to the library's. Main
- * thread; recipes belong to the set until it is freed.
- */
+/* Turns the requested columns, or the dataset's default ones, into the library's. Main thread;
+ * recipes belong to the set until it is freed. */
 #include "column_set.h"
 
 #include "exit_code.h"
@@ -101,8 +99,8 @@ static const char *steps_of(const struct column_spec *spec, const struct column_
     return spec->augment[0] != '\0' ? spec->augment : look->shape.steps;
 }
 
-/* Whether an image column mixes the rows of a batch; NULL: any of them. False: one that was looked
- * at is wrong, which is reported. */
+/* Returns whether an image column mixes the rows of a batch; NULL: any of them. False: an
+ * examined one is wrong, which is reported. */
 static bool picture_mixes(const struct column_set *set, const struct column_look *look,
                           const char *name, bool *mixes)
 {
@@ -155,7 +153,7 @@ bool column_shape(const struct column_spec *spec, const struct column_look *look
     return true;
 }
 
-/* The recipe of an image column. NULL: reported. */
+/* Returns the recipe of an image column. NULL: reported. */
 static sluice_augment *recipe_of(const struct column_spec *spec, const struct column_look *look,
                                  int *code)
 {
@@ -174,7 +172,8 @@ static int refused(const struct column_spec *spec, const sluice_columns *columns
     return TOOL_FAILED;
 }
 
-/* What its labels follow; NULL: nothing, also where that is left out. False: reported. */
+/* Finds the image that its labels follow; NULL: none, also if mixing is left out. False:
+ * reported. */
 static bool find_mixing(const struct column_set *set, const struct column_spec *spec,
                         const struct column_look *look, const char **name)
 {
@@ -196,7 +195,7 @@ static int add_column(sluice_columns *columns, const struct column_set *set,
 {
     sluice_column column = column_spec_column(spec);
     sluice_augment *recipe = NULL;
-    if (look->shape.first > 0) { /* a draw that is made again would depend on how many steps */
+    if (look->shape.first > 0) { /* a repeated draw would depend on the number of steps */
         column.at_least_one = 0;
     }
     if (!find_mixing(set, spec, look, &column.mixes)) {
@@ -233,7 +232,7 @@ static int make_asked(const struct column_set *set, const struct column_look *lo
     return TOOL_FINE;
 }
 
-/* Natural pictures share the one recipe. */
+/* Default images share one recipe. */
 static int make_natural(const struct column_set *set, const struct column_look *look,
                         struct column_source *source, sluice_loader_options *options)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * column_set: the columns of a batch as a command was asked for them (--column, repeated), or by
- * default the natural ones of a dataset, and what a loader has to be given for them. Main thread.
- * Functions that can fail return an exit code and have reported why.
+ * column_set: the columns of a batch as requested on the command line (--column, repeated), or a
+ * dataset's default ones, and the arguments for a loader that follow. Main thread. Functions that
+ * can fail return an exit code and have reported the error.
  */
 #ifndef TOOL_COLUMN_SET_H
 #define TOOL_COLUMN_SET_H
@@ -14,25 +14,25 @@
 #include <sluice/loader.h>
 
 struct column_set {
-    bool asked; /* false: the natural ones */
+    bool asked; /* false: the default ones */
     uint32_t count;
     struct column_spec specs[OPTION_LIST_MAX];
 };
 
-/* Of the pictures whose column does not say otherwise. */
+/* Options of images whose column has none of its own. */
 struct column_look {
-    struct pipeline_shape shape; /* `normalize` is of no use: floating pictures are normalised */
+    struct pipeline_shape shape; /* `normalize` is ignored: floating images are normalised */
     int dtype, layout;
-    bool bytes; /* u8 and nhwc, whatever columns ask for: to be looked at */
+    bool bytes; /* u8 and nhwc, regardless of the columns: for viewing */
 };
 
-/* What sluice_loader_open is given. A zeroed one may be freed. */
+/* The arguments of sluice_loader_open. A zeroed one may be freed. */
 struct column_source {
-    sluice_augment *recipe;  /* NULL: it has none to be given */
-    sluice_columns *columns; /* NULL: the natural ones */
+    sluice_augment *recipe;  /* NULL: no recipe */
+    sluice_columns *columns; /* NULL: the default ones */
 };
 
-/* The row of the option table that commands with columns have. */
+/* The row of the option table for commands with columns. */
 #define COLUMN_ROW(list)                                             \
     {                                                                \
         "column", 'c', OPTION_LIST, &(list),                         \
@@ -40,30 +40,31 @@ struct column_source {
             .help = "NAME[=FIELD]:KIND[,...]; repeatable [defaults]" \
     }
 
-/* Reads what was asked for; an empty list: nothing. */
+/* Reads the requested columns; an empty list: none. */
 int column_set_parse(struct column_set *set, const struct option_list *texts);
 
-/* The column that field `number` has when none are asked for; its dtype and shape are filled in (0:
- * as the recipe says). False: it has none. */
+/* Returns the default column of field `number`, with its dtype and shape (0: depends on the
+ * recipe). False: it has none. */
 bool column_natural(const sluice_dataset *dataset, uint32_t number, struct column_spec *spec);
 
-/* Fills in the natural columns where nothing was asked for. */
+/* Fills in the default columns if none were requested. */
 int column_set_complete(struct column_set *set, const sluice_dataset *dataset);
 
-/* The first image column at or behind number `from`; NULL: there is none. */
+/* Returns the first image column from number `from` on; NULL: none. */
 const struct column_spec *column_set_picture(const struct column_set *set, uint32_t from);
 
-/* Side of an image column's pictures, pixels. */
+/* Returns the side of an image column's output, in pixels. */
 uint32_t column_side(const struct column_spec *spec, const struct column_look *look);
 
-/* The pipeline of an image column. False: reported. */
+/* Makes the pipeline of an image column. False: reported. */
 bool column_shape(const struct column_spec *spec, const struct column_look *look,
                   struct pipeline_shape *made);
 
-/* Whether a picture of it is mixed with others of its batch, where that is not left out. */
+/* Returns whether an image of the column is mixed with others of its batch, unless mixing is
+ * left out. */
 bool column_set_mixes(const struct column_set *set, const struct column_look *look);
 
-/* Makes what the loader is given, and sets `columns`, `dtype` and `layout` of its options. */
+/* Makes the arguments for the loader, and sets `columns`, `dtype` and `layout` of its options. */
 int column_set_make(const struct column_set *set, const struct column_look *look,
                     struct column_source *source, sluice_loader_options *options);
 void column_source_free(struct column_source *source);

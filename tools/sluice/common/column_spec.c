@@ -107,7 +107,7 @@ static bool refuse_key(const char *name, const struct column_spec *spec,
                         nearest_of(name, taken, question, sizeof question));
 }
 
-/* False: there is none of that name for the kind. */
+/* Finds the key. False: the kind has no key of that name. */
 static bool find_key(const char *name, int kind, uint32_t *number, struct column_key *key)
 {
     for (*number = 0; column_key_get(*number, kind, key); ++*number) {
@@ -177,7 +177,7 @@ static bool take_kind(const char *word, struct column_spec *spec, const struct c
                         nearest_of(word, words, question, sizeof question));
 }
 
-/* Of no field: what stands before the colon is its name alone. */
+/* Checks a column without a field: the text before the colon must be its name alone. */
 static bool check_field(const char *text, const char *colon, struct column_spec *spec,
                         const struct column_fault *fault)
 {
@@ -192,7 +192,7 @@ static bool check_field(const char *text, const char *colon, struct column_spec 
     return true;
 }
 
-/* Copies what stands before the next comma; `*at` goes behind it, NULL at the end. */
+/* Copies the text up to the next comma; `*at` moves after it, NULL at the end. */
 static bool next_item(const char **at, char item[ITEM_BYTES], const struct column_fault *fault)
 {
     const size_t length = strcspn(*at, ",");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * column_spec: one column of a batch, asked for as text: NAME[=FIELD]:KIND[,KEY=VALUE...]
+ * column_spec: one column of a batch, as text: NAME[=FIELD]:KIND[,KEY=VALUE...]
  *
  *     image:image,size=160,crop=random,padding=4,dtype=f16,layout=nchw
  *     target=label:one_hot,length=10,dtype=f32,mixes=image,smoothing=0.1
@@ -8,13 +8,13 @@
  *     boxes:boxes,min-visibility=0.3
  *     where:geometry,follows=image
  *
- * NAME is the column's, FIELD the dataset's; without FIELD it is NAME. A geometry has no field.
+ * NAME is the column's, FIELD the dataset's; FIELD defaults to NAME. A geometry has no field.
  * Kinds and keys, with their types and ranges, come from the library's table of options
  * (sluice/describe.h): a key is the Python keyword of a member of sluice_column, or its name, with
- * hyphens. Besides, an image takes the options of `sluice bench` for its recipe, and the two lists
- * shape and mirror are read here (column_values.h). Each key may be given once, in any order. A
- * member that is not given has the library's default, or for an image that of the command line.
- * Memory: a spec owns all of its texts, and may be copied. Pure.
+ * hyphens. In addition, an image takes the options of `sluice bench` for its recipe, and the two
+ * lists shape and mirror are parsed here (column_values.h). Each key may be given once, in any
+ * order. A member that is not given has the library's default, or for an image that of the command
+ * line. Memory: a spec owns all of its texts, and may be copied. Pure.
  */
 #ifndef TOOL_COLUMN_SPEC_H
 #define TOOL_COLUMN_SPEC_H
@@ -34,7 +34,7 @@ enum {
 };
 #define COLUMN_COUNT_NONE UINT64_MAX
 
-/* A member of sluice_column that is a text. */
+/* A string member of sluice_column. */
 struct column_text {
     size_t offset;
     char at[COLUMN_NAME_BYTES];
@@ -55,24 +55,24 @@ struct column_spec {
     char augment[COLUMN_STEPS_BYTES]; /* further steps (pipeline.h); "": not given */
 };
 
-/* Nothing is given, not even a kind. */
+/* Clears everything, including the kind. */
 void column_spec_clear(struct column_spec *spec);
 
-/* False: `fault` is a sentence that names the part that is wrong, cut to `bytes` (1 or more). */
+/* Parses a text. False: `fault` names the wrong part, cut to `bytes` (1 or more). */
 bool column_spec_parse(const char *text, struct column_spec *spec, char *fault, size_t bytes);
 
-/* Whether the member of this name was given, which 0 alone does not say. */
+/* Returns whether the member of this name was given, which its value 0 does not show. */
 bool column_spec_has(const struct column_spec *spec, const char *member);
 
-/* The text at offsetof(sluice_column, member); "": not given. */
+/* Returns the text at offsetof(sluice_column, member); "": not given. */
 const char *column_spec_text(const struct column_spec *spec, size_t offset);
-/* Of a name that fits. */
+/* Sets a name, which must fit. */
 void column_spec_set_text(struct column_spec *spec, size_t offset, const char *text);
 
-/* All members with their pointers, which live as long as the spec; without a recipe. */
+/* Returns all members with their pointers, which live as long as the spec; without a recipe. */
 sluice_column column_spec_column(const struct column_spec *spec);
 
-/* "image", "one_hot", ... */
+/* Returns "image", "one_hot", ... */
 const char *column_kind_name(int kind);
 
 #endif

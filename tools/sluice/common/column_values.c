@@ -111,7 +111,7 @@ static bool take_area_max(const char *text, struct column_spec *spec,
     return take_area("area-max", text, fault, &spec->area_max);
 }
 
-/* Shorter than its item. */
+/* Takes the steps; the text is shorter than its item. */
 static bool take_augment(const char *text, struct column_spec *spec,
                          const struct column_fault *fault)
 {
@@ -120,7 +120,7 @@ static bool take_augment(const char *text, struct column_spec *spec,
     return true;
 }
 
-/* "3x32x32" */
+/* Takes "3x32x32". */
 static bool take_shape(const char *text, struct column_spec *spec, const struct column_fault *fault)
 {
     const char *at = text;
@@ -145,7 +145,7 @@ static bool take_shape(const char *text, struct column_spec *spec, const struct 
     return true;
 }
 
-/* "1:0:3:2" */
+/* Takes "1:0:3:2". */
 static bool take_mirror(const char *text, struct column_spec *spec,
                         const struct column_fault *fault)
 {
@@ -175,7 +175,7 @@ static bool take_mirror(const char *text, struct column_spec *spec,
 
 struct column_own_key {
     const char *name;
-    sluice_column_kind kind; /* that takes it */
+    sluice_column_kind kind; /* of the key */
     take_own *take;
 };
 
@@ -245,7 +245,7 @@ static bool take_signed(const struct column_key *key, const char *text, struct c
                         (long long)key->option.least, (unsigned long long)key->option.most);
 }
 
-/* The name of a field, or of another column. */
+/* Takes the name of a field, or of another column. */
 static bool take_name_of(const struct column_key *key, const char *text, struct column_spec *spec,
                          const struct column_fault *fault)
 {
@@ -258,7 +258,7 @@ static bool take_name_of(const struct column_key *key, const char *text, struct 
     return true;
 }
 
-/* Was a flag before it was a word: 1 and 0 stay. */
+/* Returns the word; the option was a flag before, so 1 and 0 stay valid. */
 static const char *word_of(const sluice_option *option, const char *text)
 {
     if (option->offset != offsetof(sluice_column, relative)) {
@@ -267,7 +267,7 @@ static const char *word_of(const sluice_option *option, const char *text)
     return strcmp(text, "1") == 0 ? "relative" : strcmp(text, "0") == 0 ? "pixels" : text;
 }
 
-/* Images have fewer dtypes than other columns: those of a loader. */
+/* Returns the words; images have fewer dtypes than other columns: those of a loader. */
 static const char *const *words_of(const sluice_option *option, int kind)
 {
     const bool image =
@@ -313,14 +313,15 @@ static bool take_option(const struct column_key *key, const char *text, struct c
 
 /* ---- all of them ---- */
 
-/* Kind and field stand before the keys. */
+/* Returns whether the option is a key; kind and field come before the keys. */
 static bool is_key(const sluice_option *option)
 {
     return option->offset != offsetof(sluice_column, kind) &&
            option->offset != offsetof(sluice_column, field);
 }
 
-/* Boxes, points and instances have one dtype, which u8, the library's default, would not change. */
+/* Returns whether the dtype is fixed: boxes, points and instances have one, regardless of the
+ * library's default u8. */
 static bool is_fixed(const sluice_option *option, int kind)
 {
     return option->offset == offsetof(sluice_column, dtype) &&

@@ -2,10 +2,10 @@
 /*
  * column_values: the keys of one --column (column_spec.h), and their values.
  *
- * The library's table says which members sluice_column has, which kinds take them, and their types,
- * ranges and words; values go to the spec's sluice_column by the member's offset, and are checked
- * by the table. The tool's own keys are those of an image's recipe, and members that are lists,
- * which the table does not describe. Pure.
+ * The library's table defines the members of sluice_column, the kinds that take them, and their
+ * types, ranges and words; values go to the spec's sluice_column by the member's offset, and the
+ * table checks them. The tool's own keys are those of an image's recipe, and members that are
+ * lists, which the table does not describe. Pure.
  */
 #ifndef TOOL_COLUMN_VALUES_H
 #define TOOL_COLUMN_VALUES_H
@@ -21,27 +21,27 @@ struct column_own_key; /* of the tool */
 
 struct column_key {
     char name[COLUMN_NAME_BYTES];
-    bool is_taken;                    /* by the kind that was asked about */
+    bool is_taken;                    /* by the kind in question */
     const struct column_own_key *own; /* NULL: a member of the library's table */
-    sluice_option option;             /* then */
+    sluice_option option;             /* its option */
 };
 
-/* Where the sentence goes. */
+/* Destination of the error text. */
 struct column_fault {
     char *text;
     size_t bytes;
 };
 
-/* Key `number`, below COLUMN_KEYS_MAX, for a column of this kind. False: there are no more. */
+/* Returns key `number`, below COLUMN_KEYS_MAX, for a column of this kind. False: no more keys. */
 bool column_key_get(uint32_t number, int kind, struct column_key *key);
-/* False: it is wrong. */
+/* Takes a value. False: it is wrong. */
 bool column_value_take(const struct column_key *key, const char *value, struct column_spec *spec,
                        const struct column_fault *fault);
 
-/* Writes the sentence; false. */
+/* Writes the error text; returns false. */
 bool column_wrong(const struct column_fault *fault, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* "a, b, c" of words that end with NULL. */
+/* Writes "a, b, c" from words that end with NULL. */
 void column_join_words(const char *const *words, char *text, size_t bytes);
 bool column_is_name(const char *text, size_t length);
 

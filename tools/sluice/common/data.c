@@ -40,7 +40,7 @@ static int32_t opening_is_stopped(void *user)
     return interrupt_pending();
 }
 
-/* Reports why no dataset was made, unless the user wanted that. */
+/* Reports why no dataset was opened, unless the user stopped it. */
 static int report_unopened(const sluice_error *error, const char *advice)
 {
     return error->status == SLUICE_CANCELED && interrupt_pending() ? TOOL_INTERRUPTED
@@ -84,7 +84,8 @@ bool data_labels(const struct data_folder *folder, sluice_label_options *options
     return folder->labels != NULL && strcmp(folder->labels, "same") != 0;
 }
 
-/* The same for datasets that others will be mixed with: what the file says comes then. */
+/* Does the same for datasets that will be mixed with others: the file's labels then apply to the
+ * mix. */
 static bool labels_of_joined(const struct data_folder *folder, sluice_label_options *options)
 {
     const bool any = data_labels(folder, options);
@@ -95,7 +96,7 @@ static bool labels_of_joined(const struct data_folder *folder, sluice_label_opti
     return any;
 }
 
-/* The one at `path` and those that are joined to it. */
+/* Opens the dataset at `path` and those joined to it. */
 static sluice_dataset *open_joined(const char *path, const struct data_folder *folder, int *code)
 {
     sluice_dataset *all[OPTION_LIST_MAX + 1];
@@ -121,7 +122,7 @@ static sluice_dataset *open_joined(const char *path, const struct data_folder *f
     return joined;
 }
 
-/* Those of its samples that are asked for, one choice after the other. */
+/* Selects the requested samples, one choice after the other. */
 static sluice_dataset *choose(sluice_dataset *dataset, const sluice_subset_options *options,
                               int *code)
 {
@@ -134,7 +135,7 @@ static sluice_dataset *choose(sluice_dataset *dataset, const sluice_subset_optio
     return subset;
 }
 
-/* The path and the weight of PATH=WEIGHT, the path in memory of the caller's. */
+/* Splits PATH=WEIGHT, with the path in the caller's memory. */
 static bool split_weight(const char *text, char *path, size_t bytes, double *weight)
 {
     char *end;
@@ -148,7 +149,7 @@ static bool split_weight(const char *text, char *path, size_t bytes, double *wei
     return end > sign + 1 && *end == '\0' && *weight > 0 && isfinite(*weight);
 }
 
-/* Opens those that it is mixed with, behind the first; whether all could be. */
+/* Opens the datasets to mix with the first; returns whether all could be opened. */
 static bool open_mixed(sluice_dataset **all, double *weights, size_t *count,
                        const struct data_folder *folder, int *code)
 {
@@ -231,7 +232,7 @@ uint64_t data_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0) {
-        return 1; /* more than 1024 processors: a count given by hand is needed anyway */
+        return 1; /* more than 1024 CPUs: then a count must be given by hand */
     }
     return (uint64_t)CPU_COUNT(&set);
 }

@@ -12,28 +12,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What every command with a DATASET takes for it. */
+/* The options of every command with a DATASET. */
 struct data_folder {
     sluice_dataset_options options; /* `fields` are below */
-    uint64_t max_sample;            /* bytes of a sample that is read; 0: what the library takes */
-    struct option_list fields;      /* of formats whose samples have keys of their own */
-    struct option_list with;        /* paths of datasets that are joined to it */
+    uint64_t max_sample;            /* bytes of a sample to read; 0: the library's limit */
+    struct option_list fields;      /* for formats whose samples have keys of their own */
+    struct option_list with;        /* paths of datasets joined to it */
     struct option_list mixed;       /* likewise with a weight: PATH=WEIGHT */
-    struct option_list common;      /* fields that the joined one has */
-    const char *labels;          /* how their classes are joined: "same", "union", a file of JSON */
-    const char *ranges;          /* which samples: "0:1000,5000:" */
-    const char *index_file;      /* likewise: a file of their numbers */
-    const char *where;           /* likewise: a condition */
-    sluice_remote_config remote; /* how object stores are read, by the whole process */
+    struct option_list common;      /* fields of the joined dataset */
+    const char *labels;             /* how classes are joined: "same", "union", a JSON file */
+    const char *ranges;             /* selected samples: "0:1000,5000:" */
+    const char *index_file;         /* likewise: a file of sample numbers */
+    const char *where;              /* likewise: a condition */
+    sluice_remote_config remote;    /* options for object stores, for the whole process */
 };
 
-/* Nothing is asked for. */
+/* No options given. */
 #define DATA_FOLDER_INIT                                                            \
     {                                                                               \
         .options = SLUICE_DATASET_OPTIONS_INIT, .remote = SLUICE_REMOTE_CONFIG_INIT \
     }
 
-/* The rows of the option table for it. */
+/* The rows of the option table for these options. */
 #define DATA_FOLDER_ROWS(folder)                                                                \
     OPTION_GROUP("Dataset"), {LIBRARY_ROW(DATASET, (folder).options, "split"), .common = true}, \
         {"field",                                                                               \
@@ -95,21 +95,19 @@ struct data_folder {
         LIBRARY_ROWS(DATASET, (folder).options), OPTION_GROUP("Remote data"),                   \
         LIBRARY_ROWS(REMOTE, (folder).remote)
 
-/* Reads object stores as `folder` says from now on. False: the error was reported and `*code` is
- * the exit code. */
+/* Configures object stores from `folder`. False: the error was reported and `*code` is the exit
+ * code. */
 bool data_use_remote(const struct data_folder *folder, int *code);
 
-/*
- * Opens the dataset at `path`, and reports what it warns of; the caller closes it. NULL: the error
- * was reported and `*code` is the exit code.
- */
+/* Opens the dataset at `path`, and reports its warnings; the caller closes it. NULL: the error
+ * was reported and `*code` is the exit code. */
 sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code);
 
-/* Whether labels are joined by the names of their classes; fills in how, for datasets that are
- * joined at the end. */
+/* Returns whether labels are joined by the names of their classes; fills in how, for datasets
+ * that are joined at the end. */
 bool data_labels(const struct data_folder *folder, sluice_label_options *options);
 
-/* The processors that this process may run on, at least 1. */
+/* Returns the number of CPUs that this process may use, at least 1. */
 uint64_t data_processors(void);
 
 #endif

@@ -77,7 +77,7 @@ static bool parse_dtype(const char *text, size_t length, int32_t *dtype)
     return false;
 }
 
-/* 3x32x32 */
+/* Parses 3x32x32. */
 static bool parse_shape(const char *text, sluice_field *field)
 {
     for (field->dims = 0; field->dims < SLUICE_TENSOR_DIMS_MAX; text++) {

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "image", "int", ...; never NULL. */
+/* Returns "image", "int", ...; never NULL. */
 const char *field_type_name(const sluice_field *field);
-/* Type, of tensors dtype and shape, and how values are stored. */
+/* Writes the type, for tensors also dtype and shape, and how values are stored. */
 void field_describe(const sluice_field *field, char *text, size_t bytes);
-/* "" where that differs, or is not known; else "plain", "zstd". */
+/* Returns "plain", "zstd"; "" if it differs, or is unknown. */
 const char *field_stored_name(const sluice_field *field);
 
 /* Reads [NAME=]DTYPE:SHAPE, the shape as 3x32x32. False: reported. */

@@ -25,7 +25,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* Closes it, too. False with errno set. */
+/* Writes and closes a file. False with errno set. */
 static bool write_and_close(int fd, const void *bytes, size_t size)
 {
     const bool written = write_all(fd, bytes, size);
@@ -37,7 +37,7 @@ static bool write_and_close(int fd, const void *bytes, size_t size)
     return false;
 }
 
-/* To what stands there: a device, a FIFO; or to where a link points that leads nowhere yet. */
+/* Writes to an existing device or FIFO, or to the target of a dangling link. */
 static bool write_through(const char *path, const void *bytes, size_t size)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -90,7 +90,7 @@ bool files_can_write(const char *path)
     }
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
-        return errno == EEXIST; /* a link that leads nowhere yet: writing will tell */
+        return errno == EEXIST; /* a dangling link: writing will find out */
     }
     close(fd);
     unlink(path);
@@ -105,7 +105,7 @@ bool files_make_folder(const char *path)
         const int bytes = (int)(end - path);
         if (bytes > 0 && bytes < PATH_MAX) {
             (void)snprintf(parent, sizeof(parent), "%.*s", bytes, path);
-            (void)mkdir(parent, 0777); /* if that fails, so does the last one, with the reason */
+            (void)mkdir(parent, 0777); /* if that fails, so does the last call, with the reason */
         }
     }
     return mkdir(path, 0777) == 0 ||

@@ -8,23 +8,23 @@
 #include <stdint.h>
 
 /*
- * Writes `path`, or what it links to: a regular file through one beside it and a rename, so that it
- * appears whole or not at all; what else stands there (a device, a FIFO) is written to and stays
- * what it is. False with errno set.
+ * Writes `path`, or its link target. A regular file is written beside it and renamed, so that it
+ * appears whole or not at all; another kind (a device, a FIFO) is written to in place. False with
+ * errno set.
  */
 bool files_write(const char *path, const void *bytes, size_t size);
 
-/* Whether `path` could be written now, for who wants to know before much work; nothing is changed.
+/* Returns whether `path` could be written now, for a check before long work; changes nothing.
  * False with errno set. */
 bool files_can_write(const char *path);
 
 /* Creates a folder and the folders above it, unless they exist. False with errno set. */
 bool files_make_folder(const char *path);
 
-/* Whether `path` does not exist or is an empty folder. False with errno set. */
+/* Returns whether `path` does not exist or is an empty folder. False with errno set. */
 bool files_is_free(const char *path);
 
-/* A file's size, or -1 with errno set. */
+/* Returns a file's size, or -1 with errno set. */
 int64_t files_size(const char *path);
 
 #endif

@@ -36,7 +36,7 @@ void help_value(const struct option_row *row, char *text, size_t bytes)
     }
 }
 
-/* "  -b, --batch ROWS"; returns its length. */
+/* Writes "  -b, --batch ROWS"; returns its length. */
 static int name_option(const struct option_row *row, char *text, size_t bytes)
 {
     char value[96];
@@ -61,7 +61,7 @@ static bool is_shown(const struct option_row *row, enum help_kind kind)
     return kind == HELP_ALL || row->common;
 }
 
-/* Of the texts: two blanks behind the longest name. */
+/* Returns the column of the texts: two blanks after the longest name. */
 static int find_column(const struct option_row *rows, enum help_kind kind)
 {
     char name[128];
@@ -73,7 +73,7 @@ static int find_column(const struct option_row *rows, enum help_kind kind)
     return column < TEXT_COLUMN ? column : TEXT_COLUMN;
 }
 
-/* A line for each way to call it, as cmake/make-man reads them. */
+/* Prints a line for each way to call the command, as parsed by cmake/make-man. */
 static void print_usage(const char *arguments)
 {
     const char *lead = "Usage:";
@@ -87,7 +87,7 @@ static void print_usage(const char *arguments)
     }
 }
 
-/* The rows come group by group; without groups, in --help, there is one heading. */
+/* Prints the rows group by group; --help, without groups, has one heading. */
 static void print_options(const struct option_row *rows, enum help_kind kind)
 {
     const int column = find_column(rows, kind);
@@ -109,7 +109,7 @@ static void print_options(const struct option_row *rows, enum help_kind kind)
     }
 }
 
-/* What the number or the word is that the row would change; "-": none, or it is not known here. */
+/* Writes the current value of the number or word; "-": none, or unknown here. */
 static void describe_present(const struct option_row *row, char *text, size_t bytes)
 {
     snprintf(text, bytes, "-");

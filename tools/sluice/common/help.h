@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help: prints what a command's table says of it. Main thread only.
+ * help: prints the contents of a command's table. Main thread only.
  *
  * An option is one line: of at most 80 columns if it is `common`, else of at most 100. The text
- * begins behind two blanks or more; cmake/make-man tells the parts apart by them.
+ * begins after two blanks or more, by which cmake/make-man separates the parts.
  */
 #ifndef TOOL_HELP_H
 #define TOOL_HELP_H
@@ -23,9 +23,9 @@ enum help_kind {
  */
 void help_print(const struct command_usage *usage, enum help_kind kind);
 
-/* What follows the option's name: "BYTES", "train|eval" or nothing. */
+/* Writes the text after the option's name: "BYTES", "train|eval" or nothing. */
 void help_value(const struct option_row *row, char *text, size_t bytes);
-/* The words of a CHOICE, with | between them. */
+/* Writes the words of a CHOICE, with | between them. */
 void help_words(const struct option_row *row, char *text, size_t bytes);
 
 #endif

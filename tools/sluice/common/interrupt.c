@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A lone flag that orders nothing else, so relaxed is enough everywhere; lock-free, as a signal
- * handler needs. */
+/* A single flag that orders nothing else, so relaxed is enough everywhere; lock-free, as a
+ * signal handler requires. */
 static atomic_bool pending;
 
-/* Who prints what the command comes to, and it is one of them only. The exchanges of both pair with
- * each other; acq_rel: what the other printed before is seen. */
+/* Decides which thread prints the command's result; only one does. The exchanges of both pair
+ * with each other; acq_rel: the loser sees everything the other printed before. */
 enum { RUNNING, INTERRUPTED, SETTLED };
 static atomic_int end;
 
@@ -74,7 +74,7 @@ static void finish(void)
     _exit(TOOL_INTERRUPTED);
 }
 
-/* Takes the signals, which all threads have blocked; a second one reaches the handler here. */
+/* Takes the signals, which all threads have blocked; a second one goes to the handler here. */
 static void *watch(void *unused)
 {
     const sigset_t signals = both_signals();
@@ -87,7 +87,7 @@ static void *watch(void *unused)
         finish();
     }
     for (;;) {
-        pause(); /* for a second one: nobody else would take it */
+        pause(); /* for a second signal, which no other thread takes */
     }
     return NULL;
 }
@@ -102,7 +102,7 @@ void interrupt_end(const char *message, void (*work)(void *user), void *user)
     install();
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (pthread_create(&watcher, NULL, watch, NULL) != 0) {
-        pthread_sigmask(SIG_UNBLOCK, &signals, NULL); /* then a signal ends it without words */
+        pthread_sigmask(SIG_UNBLOCK, &signals, NULL); /* then a signal ends it without a message */
         return;
     }
     pthread_detach(watcher);

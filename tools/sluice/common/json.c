@@ -15,7 +15,7 @@ void json_begin(struct json *json, FILE *stream)
 {
     *json = (struct json){.stream = stream};
     if (stream == stdout) {
-        /* relaxed: orders nothing; who prints is settled elsewhere (interrupt.h) */
+        /* relaxed: orders nothing; interrupt.h decides which thread prints */
         atomic_store_explicit(&on_stdout, true, memory_order_relaxed);
     }
 }
@@ -52,7 +52,7 @@ static void new_line(struct json *json)
     fprintf(json->stream, "\n%*s", 2 * json->depth, "");
 }
 
-/* What stands before each value: the comma, the new line and the key. */
+/* Writes the text before each value: the comma, the new line and the key. */
 static void lead(struct json *json, const char *key)
 {
     if (json->follows) {
@@ -152,7 +152,7 @@ void json_real(struct json *json, const char *key, double value)
     snprintf(number, sizeof number, "%.6g", value == 0 ? 0 : value); /* no -0 */
     size_t point = strspn(number, "+-0123456789e");
     if (number[point] != '\0') {
-        number[point] = '.'; /* whatever a program that uses this made of the locale */
+        number[point] = '.'; /* regardless of a locale set by the program */
     }
     lead(json, key);
     fputs(number, json->stream);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json: a small streaming writer of one JSON value, indented for people. `key` is NULL inside
- * arrays and for the outermost value. Text that is not UTF-8 (file names may be anything) comes out
- * with U+FFFD in place of the wrong bytes; numbers do not depend on the locale; values that JSON
- * cannot hold (NaN, infinity) become null. One thread.
+ * arrays and for the outermost value. In text that is not UTF-8 (file names may be anything),
+ * U+FFFD replaces the wrong bytes; numbers do not depend on the locale; values that JSON cannot
+ * represent (NaN, infinity) become null. One thread.
  */
 #ifndef TOOL_JSON_H
 #define TOOL_JSON_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* jansson has functions of these names, which the library in the tool is to call. */
+/* jansson has functions of these names, which the library in the tool must call. */
 // NOLINTBEGIN(readability-identifier-naming)
 #define json_real tool_json_real
 #define json_null tool_json_null
@@ -26,7 +26,7 @@ struct json {
 };
 
 void json_begin(struct json *json, FILE *stream);
-/* Whether one was begun there. Any thread. */
+/* Returns whether a value was begun on stdout. Any thread. */
 bool json_is_on_stdout(void);
 void json_open_object(struct json *json, const char *key);
 void json_close_object(struct json *json); /* ends with a newline when it is the outermost */

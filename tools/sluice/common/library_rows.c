@@ -36,7 +36,7 @@ static enum option_kind kind_of(const sluice_option *option)
                                                      : OPTION_COUNT;
 }
 
-/* The row with what the library says of the option. */
+/* Returns the row completed from the library's description of the option. */
 static struct option_row describe(const struct option_row *row, const sluice_option *option)
 {
     const double unit = option->unit == SLUICE_UNIT_NANOSECONDS ? 1e-9 : 1;
@@ -62,8 +62,8 @@ static bool has_row(const struct option_row *rows, const char *name)
     return rows->name != NULL;
 }
 
-/* Behind `*count` rows: the option that `row` is for, or where that has no name all that `rows`
- * have not. */
+/* Appends rows after `*count` rows: the option of `row`, or, if it has no name, all options
+ * missing in `rows`. */
 static void add_library_rows(struct option_row *to, size_t *count, const struct option_row *rows,
                              const struct option_row *row)
 {

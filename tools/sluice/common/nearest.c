@@ -13,7 +13,7 @@ static unsigned least(unsigned a, unsigned b)
 
 unsigned nearest_steps(const char *a, const char *b)
 {
-    unsigned rows[3][NEAREST_LETTERS_MAX + 1]; /* the last three, by turns */
+    unsigned rows[3][NEAREST_LETTERS_MAX + 1]; /* the last three, in turns */
     const size_t letters = strlen(b);
     for (size_t k = 0; k <= letters; k++) {
         rows[0][k] = (unsigned)k;
@@ -34,8 +34,8 @@ unsigned nearest_steps(const char *a, const char *b)
     return rows[i % 3][letters];
 }
 
-/* Where the shorter one is all of the longer one before a hyphen of it, or behind one, which says
- * less: as many steps; else UINT_MAX. */
+/* Returns the steps if the shorter word is the part of the longer one before or after a hyphen,
+ * which is a weaker match: the number of letters left out; else UINT_MAX. */
 static unsigned part_steps(const char *a, const char *b)
 {
     const char *part = strlen(a) < strlen(b) ? a : b;
@@ -55,7 +55,7 @@ void nearest_begin(struct nearest *nearest, const char *typed)
 {
     const size_t letters = strlen(typed);
     const bool too_long = letters > NEAREST_LETTERS_MAX;
-    /* More than are near. */
+    /* Too many to be near. */
     *nearest = (struct nearest){.typed = typed, .steps = too_long ? 0 : (unsigned)letters / 3 + 1};
 }
 

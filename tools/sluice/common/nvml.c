@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * NVML by dlopen, and the thread that samples. `lock` guards the samples; all else is the main
- * thread's before the monitor starts and after it was joined.
- */
+/* NVML by dlopen, and the sampling thread. `lock` guards the samples; everything else belongs to
+ * the main thread before the monitor starts and after it was joined. */
 #include "nvml.h"
 
 #include "clock.h"
@@ -29,7 +27,7 @@ struct nvml_monitor {
     nvml_device device;
     char reason[256];
     char name[96], driver[32];
-    char asked[96];   /* what nvml_start was given */
+    char asked[96];   /* the argument of nvml_start */
     char address[32]; /* on PCI, "" when unknown */
     char reasons[NVML_METRICS][112];
     nvml_gpm_sample before, after; /* NULL without GPM */
@@ -44,7 +42,7 @@ struct nvml_monitor {
     bool stop; /* under the lock */
 };
 
-/* Keeps the first reason: later ones are its echoes. */
+/* Keeps the first reason: later ones follow from it. */
 static double none(struct nvml_monitor *monitor, enum nvml_metric metric, const char *reason)
 {
     char *kept = monitor->reasons[metric];
@@ -157,7 +155,7 @@ static void start_gpm(struct nvml_monitor *monitor)
     }
 }
 
-/* What GPM counted since the last call. */
+/* Reads GPM's counts since the last call. */
 static void read_gpm(struct nvml_monitor *monitor, struct sample *sample)
 {
     sample->values[NVML_SM_PERCENT] = NAN;
@@ -187,7 +185,7 @@ static void read_gpm(struct nvml_monitor *monitor, struct sample *sample)
     monitor->after = older;
 }
 
-/* A full buffer keeps every second sample, and from then on they are taken half as often. */
+/* Drops every second sample of a full buffer, and halves the rate from then on. */
 static void thin_out(struct nvml_monitor *monitor)
 {
     for (size_t i = 0; i < SAMPLES_MAX / 2; i++) {
@@ -212,7 +210,7 @@ static void take_sample(struct nvml_monitor *monitor)
     read_gpm(monitor, sample);
 }
 
-/* Waits for the next moment; false: it is time to stop. */
+/* Waits for the next sample's time; false: stop. */
 static bool wait_until(struct nvml_monitor *monitor, double when)
 {
     double whole = floor(when);
@@ -227,7 +225,7 @@ static bool wait_until(struct nvml_monitor *monitor, double when)
     return !stop;
 }
 
-/* The first sample comes after one interval, because GPM's figures are of the time between two. */
+/* Takes the first sample after one interval, because GPM measures the time between two. */
 static void *run_monitor(void *context)
 {
     struct nvml_monitor *monitor = context;
@@ -254,7 +252,7 @@ static int find_device(struct nvml_monitor *monitor, const char *device)
                         : find(device, &monitor->device);
 }
 
-/* Opens NVML and the device; false leaves a reason. */
+/* Opens NVML and the device; false sets a reason. */
 static bool open_device(struct nvml_monitor *monitor, const char *device)
 {
     struct nvml_api *api = &monitor->api;
@@ -322,7 +320,7 @@ struct nvml_monitor *nvml_start(const char *device, double interval_s)
     if (!open_device(monitor, device)) {
         return monitor;
     }
-    /* Signals are for the threads that look at them. */
+    /* Other threads handle signals. */
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -351,7 +349,7 @@ unsigned nvml_count(void)
     return count;
 }
 
-/* A PCI address has a domain of four digits or eight, and letters in either case. */
+/* Parses a PCI address, with a domain of four or eight digits, and letters in either case. */
 static bool parse_address(const char *text, unsigned long parts[3])
 {
     for (int i = 0; i < 3; i++) {

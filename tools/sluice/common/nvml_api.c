@@ -43,7 +43,7 @@ static const struct symbol symbols[] = {
     SYMBOL("nvmlGpmMetricsGet", gpm_metrics, false),
 };
 
-/* Fills the table; the name of a required function that is missing, or NULL. */
+/* Fills the table; returns the name of a missing required function, or NULL. */
 static const char *resolve(struct nvml_api *api)
 {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
@@ -51,7 +51,8 @@ static const char *resolve(struct nvml_api *api)
         if (address == NULL && symbols[i].required) {
             return symbols[i].name;
         }
-        /* ISO C has no conversion between the two kinds of pointers, POSIX says they are alike. */
+        /* ISO C cannot convert between the two kinds of pointers; POSIX guarantees the same
+         * representation. */
         memcpy((char *)api + symbols[i].offset, &address, sizeof address);
     }
     return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvml_api: the part of NVIDIA's management library that the tool uses, declared from its
- * documentation, and opened at run time. A function that this driver lacks is NULL; those without
- * which nothing works are always there after nvml_api_open. One thread.
+ * documentation, and opened at run time. A function that this driver lacks is NULL; required ones
+ * always exist after nvml_api_open. One thread.
  */
 #ifndef TOOL_NVML_API_H
 #define TOOL_NVML_API_H
@@ -22,7 +22,7 @@ enum {
     NVML_GPM_METRICS_GET_VERSION = 1,
     NVML_GPM_SM_UTIL = 2,
     NVML_GPM_PCIE_RX = 21,
-    /* The array at the end of the struct is longer in newer drivers; it is given space for all. */
+    /* The array at the end of the struct is longer in newer drivers; this is enough for all. */
     NVML_GPM_METRICS_ROOM = 512
 };
 
@@ -82,11 +82,11 @@ struct nvml_api {
     int (*gpm_metrics)(struct nvml_gpm_metrics *metrics);
 };
 
-/* Opens the library and initialises it; on false `reason` says why not and nothing is held. */
+/* Opens the library and initialises it. False: `reason` is the cause and nothing is held. */
 bool nvml_api_open(struct nvml_api *api, char *reason, size_t bytes);
 void nvml_api_close(struct nvml_api *api);
 
-/* The library's own words for a result. */
+/* Returns the library's own text for a result. */
 const char *nvml_api_words(const struct nvml_api *api, int result);
 
 #endif

@@ -19,14 +19,14 @@
 #include <string.h>
 
 enum { ROWS_MAX = LIBRARY_ROWS_MAX, QUESTION_BYTES = 80 };
-/* What getopt_long returns: a letter, or one of these. */
+/* Results of getopt_long: a letter, or one of these. */
 enum { LONG_HELP_ALL = 1, LONG_HELP_TABLE = 2, FIRST_LONG = 256 };
 static const char list_all[] = "lists all options";
 
-/* Of the command that runs; NULL: none was parsed yet. */
+/* Rows of the running command; NULL: none was parsed yet. */
 static const struct option_row *current_rows;
 
-/* The library looks at it once more. */
+/* Sets the member, which the library checks again. */
 static bool set_member(const struct option_row *row, const char *text)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -89,7 +89,7 @@ static bool set_real(const struct option_row *row, const char *text)
     double factor = row->plain_factor > 0 ? row->plain_factor : 1;
     bool parsed = row->kind == OPTION_DURATION ? units_parse_duration(text, factor, &value)
                                                : units_parse_real(text, &value);
-    /* Written so that a NaN is refused too. */
+    /* Written so that NaN is rejected, too. */
     if (!parsed || !(value >= row->low && value <= row->high)) {
         if (row->kind == OPTION_DURATION) {
             snprintf(expected, sizeof expected, "a duration like 10s or 5ms, from %gs to %gs",
@@ -112,7 +112,7 @@ static bool set_real(const struct option_row *row, const char *text)
     return true;
 }
 
-/* Where a question was asked, what follows is a sentence of its own. */
+/* Returns the separator after a text; after a question, a new sentence begins. */
 static const char *after(const char *question)
 {
     return *question != '\0' ? "" : ";";
@@ -172,7 +172,7 @@ static bool set_value(const struct option_row *row, const char *text)
         bool *target = row->value;
         *target = true;
         if (strcmp(row->name, "json") == 0) {
-            outcome_want_json(true); /* also where it was shortened */
+            outcome_want_json(true); /* also if it was abbreviated */
         }
         return true;
     }
@@ -205,7 +205,7 @@ static void build_tables(const struct command_usage *usage, struct getopt_tables
 {
     size_t count = count_rows(usage->rows);
     size_t length = 0;
-    tables->shorts[length++] = ':'; /* makes getopt tell a missing value from an unknown option */
+    tables->shorts[length++] = ':'; /* getopt then reports missing values separately */
     tables->shorts[length++] = 'h';
     for (size_t i = 0; i < count; i++) {
         const struct option_row *row = &usage->rows[i];
@@ -238,7 +238,7 @@ static const struct option_row *find_row(const struct command_usage *usage, int 
     return NULL;
 }
 
-/* Reports the operands that are missing, and an example to go by. */
+/* Reports the missing operands, with an example. */
 static void report_missing(const struct command_usage *usage)
 {
     char names[128] = "";
@@ -279,7 +279,7 @@ static int check_operands(struct command_usage *usage, int argc, char **argv)
     return OPTIONS_GO_ON;
 }
 
-/* Known before the rest is looked at: an argument that is wrong is answered in JSON, too. */
+/* Finds --json before the rest is parsed, so that a wrong argument is also answered in JSON. */
 static void look_for_json(const struct command_usage *usage, int argc, char **argv)
 {
     for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
@@ -294,7 +294,7 @@ static void look_for_json(const struct command_usage *usage, int argc, char **ar
     }
 }
 
-/* "--seed, --subset": the options that begin like this; how many there are. */
+/* Lists "--seed, --subset": the options with this prefix; returns how many. */
 static size_t list_beginning(const struct command_usage *usage, const char *name, char *text,
                              size_t bytes)
 {
@@ -369,7 +369,7 @@ int options_parse(struct command_usage *usage, int argc, char **argv)
     opterr = 0; /* the messages are ours */
     optind = 1;
     int found;
-    /* The tool has one thread yet. */
+    /* The tool has only one thread so far. */
     while ((found = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) { // NOLINT
         if (found == 'h' || found == LONG_HELP_ALL || found == LONG_HELP_TABLE) {
             help_print(usage, found == 'h'             ? HELP_COMMON

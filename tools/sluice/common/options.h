@@ -63,11 +63,11 @@ struct option_row {
         .name = (heading), .kind = OPTION_HEADING \
     }
 
-/* The option of a struct that the tool calls --`flag`. `.help`, `.common` and a letter may be given
- * besides. */
+/* The option of a struct that the tool calls --`flag`. `.help`, `.common` and a letter may be
+ * added. */
 #define LIBRARY_ROW(struct_of, options, flag) \
     flag, .kind = OPTION_LIBRARY, .value = &(options), .of = SLUICE_OPTIONS_##struct_of
-/* All others of the struct that the tool has a word for, and the command no row. */
+/* All other options of the struct that the tool has a name for, and the command has no row for. */
 #define LIBRARY_ROWS(struct_of, options)    \
     {                                       \
         LIBRARY_ROW(struct_of, options, "") \
@@ -86,14 +86,15 @@ struct command_usage {
 
 enum { OPTIONS_GO_ON = -1 };
 
-/* Whether the command that was parsed has an option, "--name" with or without words behind it;
- * before one is, whether any may. */
+/* Returns whether the parsed command has an option, "--name", possibly followed by text; before
+ * parsing, whether any command may. */
 bool options_take(const char *flag);
 
-/* The library's option by its name in C; there is one. */
+/* Returns the library's option by its name in C, which must exist. */
 sluice_option options_library(sluice_options of, const char *name);
 
-/* Fills the values and operands. OPTIONS_GO_ON, or the exit code: help was shown, or an error. */
+/* Fills the values and operands. Returns OPTIONS_GO_ON, or the exit code: help was shown, or an
+ * error. */
 int options_parse(struct command_usage *usage, int argc, char **argv);
 
 #endif

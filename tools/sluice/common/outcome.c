@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
 static bool wanted;
 static sluice_error last = SLUICE_ERROR_INIT; /* status OK: a text without a place */
 static char last_text[2048];

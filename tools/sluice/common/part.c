@@ -15,7 +15,7 @@
 
 enum { PARTS_MAX = 65535 };
 
-/* Digits only: a sign or a blank is a mistake. */
+/* Parses digits only: a sign or a blank is a mistake. */
 static const char *parse_number(const char *text, unsigned long *number)
 {
     char *end;
@@ -48,7 +48,8 @@ static bool is_auto(const char *given)
     return strcmp(given, "auto") == 0 || strncmp(given, "auto/", 5) == 0;
 }
 
-/* A launcher numbers the processes of each job, and the array numbers the jobs. */
+/* Rejects a launcher inside an array job: it numbers the processes of each job, and the array
+ * numbers the jobs. */
 static int refuse_launcher(const char *given, const char *variable)
 {
     sluice_ranks ranks = SLUICE_RANKS_INIT;

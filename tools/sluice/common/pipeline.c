@@ -26,11 +26,11 @@ static bool put_geometry(struct augment_text *list, const struct pipeline_shape 
     case PIPELINE_EVAL:
         break;
     }
-    /* 256 for 224, as everybody evaluates ImageNet. */
+    /* 256 for 224, the usual evaluation on ImageNet. */
     return augment_text_put(list, "resize_center_crop:%u:%u:%u", size * 8 / 7, size, size);
 }
 
-/* A mosaic is the first step, or none: it takes the place of the pipeline's crop. */
+/* Puts a mosaic first, where it replaces the pipeline's crop. */
 static void put_mosaic_first(struct augment_text *list)
 {
     static const char name[] = "mosaic:";
@@ -44,7 +44,7 @@ static void put_mosaic_first(struct augment_text *list)
     }
 }
 
-/* All steps, in their order; ImageNet's mean and deviation. */
+/* Lists all steps, in their order; ImageNet's mean and deviation. */
 static bool list_steps(struct augment_text *list, const struct pipeline_shape *shape)
 {
     *list = (struct augment_text){.count = 0};
@@ -62,7 +62,7 @@ static bool list_steps(struct augment_text *list, const struct pipeline_shape *s
     return fine;
 }
 
-/* Moves the others to the front; how many they are. */
+/* Moves the other steps to the front; returns how many there are. */
 static uint32_t leave_mixing_out(struct augment_text *list)
 {
     uint32_t kept = 0;
@@ -89,7 +89,7 @@ bool pipeline_mixes(const struct pipeline_shape *shape, bool *mixes)
     return fine;
 }
 
-/* The first steps, and whatever they come to in the pipeline's size. */
+/* Adds the first steps, resized to the pipeline's size. */
 static bool add_steps(sluice_augment *recipe, const struct pipeline_shape *shape)
 {
     struct augment_text list;

@@ -14,8 +14,8 @@ enum { CELLS_MAX = 30, CELLS_MIN = 8, FRAME = 3 };
 
 static const double terminal_period_s = 0.1;
 static const double plain_period_s = 10;
-/* A rate is one after so long; and the first samples wait for caches, threads and files, so that
- * the time left is known when a tenth is done or this much later. */
+/* Seconds until a rate is shown, and until the time left is shown, unless a tenth is done: the
+ * first samples wait for caches, threads and files. */
 static const double rate_s = 1, left_s = 5;
 
 void progress_begin(struct progress *progress, const char *unit)
@@ -61,7 +61,7 @@ void progress_bar(uint64_t done, uint64_t total, const char *text, int columns, 
                   size_t size)
 {
     char bar[CELLS_MAX + FRAME + 1] = "";
-    /* The last column stays free: some terminals go to the next line there. */
+    /* The last column stays free: some terminals wrap to the next line there. */
     const size_t capacity = columns > 1 ? (size_t)columns : 2;
     const size_t taken = strlen(text) + FRAME + 1;
     const size_t spare = taken < capacity ? capacity - taken : 0;

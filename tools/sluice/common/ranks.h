@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ranks: which of several processes this one is: as the user says, else as the launcher does. Main
- * thread.
- */
+/* ranks: this process's rank among several: given by the user, else by the launcher. Main
+ * thread. */
 #ifndef TOOL_RANKS_H
 #define TOOL_RANKS_H
 
@@ -12,7 +10,7 @@
 
 #include <stdint.h>
 
-/* What the user says; either both or none. */
+/* The user's options; both or none. */
 struct ranks_given {
     uint64_t rank;       /* RANKS_NOT_GIVEN: not given */
     uint64_t world_size; /* 0: not given */
@@ -24,7 +22,7 @@ struct ranks_given {
         RANKS_NOT_GIVEN, 0 \
     }
 
-/* The rows of the option table for it. */
+/* The rows of the option table for the rank. */
 #define RANKS_ROWS(given)                                                          \
     {"rank",                                                                       \
      0,                                                                            \
@@ -39,10 +37,8 @@ struct ranks_given {
             .help = "processes that share the dataset [from the launcher, else 1]" \
     }
 
-/*
- * Fills `ranks`: with what was given, whatever the launcher says, else with what was found. The
- * job's name is the launcher's in both cases. An exit code; what is wrong is reported.
- */
+/* Fills `ranks`: from the user's options, regardless of the launcher, else from the launcher.
+ * The job's name is the launcher's in both cases. Returns an exit code; errors are reported. */
 int ranks_choose(const struct ranks_given *given, sluice_ranks *ranks);
 
 #endif

@@ -93,7 +93,7 @@ int report_exit_code(int status)
     }
 }
 
-/* Nothing is called by a flag that the command has not. */
+/* Spells an option; never as a flag that the command lacks. */
 static const char *spell(void *user, const char *option)
 {
     const char *flag = sluice_option_spell(SLUICE_SPELLING_TOOL, option);
@@ -108,7 +108,7 @@ sluice_error report_own_words(const sluice_error *error)
     return own;
 }
 
-/* Whether a sentence is another one than those before: by a hash. */
+/* Returns whether a text differs from all earlier ones, by a hash. */
 static bool is_new(const char *text)
 {
     static uint64_t known[WARNINGS_MAX];

@@ -15,27 +15,27 @@
 void report_set_command(const char *name);
 const char *report_command(void);
 
-/* From now on only what is wrong is written, and no progress: of several processes that do the
- * same, one speaks. */
+/* Suppresses everything except errors from now on, for all but one of several processes that do
+ * the same work. */
 void report_quiet(void);
 bool report_is_quiet(void);
 
-/* What is wrong: of a command that fails, the last one is also the error in its JSON. */
+/* Reports an error: in a command that fails, the last one is also the error in its JSON. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What is good to know. */
+/* Prints a note. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports a library error, then `advice` (what to do next; NULL: none); returns the exit code. */
 int report_error(const sluice_error *error, const char *advice);
 
-/* What a loader warns of (sluice_loader_get_warning), each sentence once in a run; the main thread,
- * before the loader is closed. NULL: nothing. */
+/* Prints a loader's warnings (sluice_loader_get_warning), each text once in a run; on the main
+ * thread, before the loader is closed. NULL: none. */
 void report_warnings(sluice_loader *loader);
 
-/* The error, with the options that it names called as users of the command know them. */
+/* Returns the error with the option names of the command line. */
 sluice_error report_own_words(const sluice_error *error);
 
-/* The exit code that stands for a status. */
+/* Returns the exit code for a status. */
 int report_exit_code(int status);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * safe_text: names, keys and messages that came from data, made safe for a terminal: what could be
- * taken for a command of the terminal (control bytes, DEL, the C1 controls) and what is no UTF-8
- * becomes \xNN; other UTF-8 stays. A line of text stays one line. Pure.
+ * safe_text: makes names, keys and messages from data safe for a terminal: possible terminal
+ * commands (control bytes, DEL, the C1 controls) and invalid UTF-8 become \xNN; other UTF-8 stays.
+ * A line of text stays one line. Pure.
  */
 #ifndef TOOL_SAFE_TEXT_H
 #define TOOL_SAFE_TEXT_H
@@ -12,14 +12,14 @@
 
 enum { SAFE_TEXT_BYTES = 4 * 4096 };
 
-/* Length of the UTF-8 sequence at `text` and its code point; 0 when it is none (overlong, a
- * surrogate, cut by the NUL). */
+/* Returns the length of the UTF-8 sequence at `text` and its code point; 0 if it is invalid
+ * (overlong, a surrogate, cut by the NUL). */
 size_t utf8_decode(const char *text, uint32_t *point);
 
-/* Whether a code point is one of the C0 and C1 controls, or DEL. */
+/* True if a code point is one of the C0 and C1 controls, or DEL. */
 #define SAFE_TEXT_IS_CONTROL(point) ((point) < 0x20 || ((point) >= 0x7f && (point) < 0xa0))
 
-/* `text`, or as much of it as fits, into `safe`, which is returned. They must not overlap. */
+/* Writes `text`, or as much of it as fits, to `safe`, which is returned. They must not overlap. */
 const char *safe_text(char *safe, size_t bytes, const char *text);
 
 /* The same in memory of the enclosing block, for arguments of printf. */

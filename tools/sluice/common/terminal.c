@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Relaxed: orders nothing, what is written goes to one descriptor. */
+/* Relaxed: orders nothing, output goes to one descriptor. */
 static atomic_bool bar_stands;
 
 void terminal_put_bar(void)

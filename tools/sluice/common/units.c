@@ -29,8 +29,8 @@ static bool parse_whole(const char *text, uint64_t *value, const char **rest)
     return true;
 }
 
-/* 5, 0.5, .5, 5., 1e3; none of the signs, blanks, words and hexadecimal digits that strtod takes.
- */
+/* Parses 5, 0.5, .5, 5., 1e3; rejects the signs, blanks, words and hexadecimal digits that
+ * strtod accepts. */
 static bool parse_decimal(const char *text, double *value, const char **rest)
 {
     if (!isdigit((unsigned char)text[*text == '.'])) {
@@ -138,7 +138,7 @@ void units_format_duration(char *text, size_t size, double seconds)
         snprintf(text, size, "%.1f s", seconds);
         return;
     }
-    double capped = seconds > 3.5e9 ? 3.5e9 : seconds; /* an ETA of 100 years is enough */
+    double capped = seconds > 3.5e9 ? 3.5e9 : seconds; /* caps an ETA at 100 years */
     unsigned long whole = (unsigned long)capped;
     if (whole < 3600) {
         snprintf(text, size, "%lu:%02lu", whole / 60, whole % 60);

@@ -72,7 +72,7 @@ static int64_t ns_of(double seconds)
     return llround(seconds * ns_per_s);
 }
 
-/* The place of the first step mark at or after `when`. */
+/* Returns the index of the first step mark at or after `when`. */
 static size_t find_step(const struct idle_trace *trace, int64_t when)
 {
     size_t place = 0;
@@ -82,7 +82,7 @@ static size_t find_step(const struct idle_trace *trace, int64_t when)
     return place;
 }
 
-/* Moves the borders to step marks inside, where there are two or more. */
+/* Moves the borders to step marks inside, if there are at least two. */
 static void snap_to_steps(const struct idle_trace *trace, struct idle_window *window)
 {
     size_t first = find_step(trace, window->start);
@@ -102,7 +102,7 @@ static int64_t default_start(const struct idle_trace *trace,
                              const struct idle_window_options *options, struct interval whole)
 {
     size_t first = find_step(trace, whole.start);
-    /* Of too few steps not half may go. */
+    /* With few steps, at most half may be dropped. */
     if (trace->step_count - first > 2 * options->skip_steps + 1) {
         return trace->steps[first + options->skip_steps];
     }
@@ -138,7 +138,7 @@ bool idle_choose_window(const struct idle_trace *trace, const struct idle_window
     return any;
 }
 
-/* *a = *a operation *b. */
+/* Computes *a = *a operation *b. */
 static void replace(struct interval_set *a, const struct interval_set *b,
                     enum interval_operation operation)
 {
@@ -149,7 +149,7 @@ static void replace(struct interval_set *a, const struct interval_set *b,
 
 enum { WINDOW_SETS = 8 };
 
-/* The sets of one window that the figures are made from. */
+/* The sets of one window that the results are computed from. */
 struct sets {
     struct interval_set kernels, program, idle, copies, copies_in, marks, waits, stalls;
 };
@@ -189,7 +189,7 @@ static bool free_sets(struct sets *sets)
     return fine;
 }
 
-/* The length of a combination. */
+/* Returns the length of a combination. */
 static double measure(const struct interval_set *a, const struct interval_set *b,
                       enum interval_operation operation, bool *fine)
 {
@@ -231,7 +231,7 @@ bool idle_compute(const struct idle_trace *trace, const struct idle_window *wind
     struct sets sets;
     make_sets(trace, window, &sets);
     bool fine = true;
-    /* A mark of no length is one too: it says that there was no wait. */
+    /* A mark of zero length counts, too: it means that there was no wait. */
     figures->has_marks = trace->wait_marks + trace->stall_marks > 0;
     figures->sm_idle = 1 - (double)intervals_length(&sets.kernels) / span;
     figures->compute_idle = 1 - (double)intervals_length(&sets.program) / span;

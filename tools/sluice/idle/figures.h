@@ -16,7 +16,7 @@
 
 #include "intervals.h"
 
-/* What happened on one device; times in nanoseconds of one clock. All zero is an empty trace. */
+/* The activity of one device; times in nanoseconds of one clock. All zero is an empty trace. */
 struct idle_trace {
     struct interval_set program, sluice, nccl;    /* kernels */
     struct interval_set copies_in, copies, fills; /* host to device; other copies; memsets */
@@ -27,11 +27,11 @@ struct idle_trace {
     bool failed; /* no memory for a step */
 };
 
-/* The part of the trace to look at. */
+/* The part of the trace to examine. */
 struct idle_window_options {
     double skip_s;       /* from the first kernel on; below 0: choose */
     double length_s;     /* 0: to the end of the last kernel */
-    uint64_t skip_steps; /* where there are step marks and skip_s is below 0 */
+    uint64_t skip_steps; /* if there are step marks and skip_s is below 0 */
 };
 
 struct idle_window {
@@ -42,7 +42,7 @@ struct idle_window {
 
 struct idle_figures {
     struct idle_window window;
-    double sm_idle, compute_idle, exposed_copy, exposed_copy_in; /* shares of the window */
+    double sm_idle, compute_idle, exposed_copy, exposed_copy_in; /* fractions of the window */
     double idle_in_copy_in;         /* compute idle while a copy from the host ran */
     double data_idle, other_idle;   /* only with marks */
     double wait_share, stall_share; /* |H| / |W|, |D| / |W|; only with marks */
@@ -51,19 +51,19 @@ struct idle_figures {
 };
 
 void idle_trace_step(struct idle_trace *trace, int64_t when);
-/* Sorts everything; to be called once, after the last record. False: there was no memory. */
+/* Sorts everything; called once, after the last record. False: no memory. */
 bool idle_trace_finish(struct idle_trace *trace);
 void idle_trace_free(struct idle_trace *trace);
 
 /*
- * Chooses the window of a finished trace. Without a skip of the caller's: `skip_steps` steps where
+ * Chooses the window of a finished trace. If the caller sets no skip: skips `skip_steps` steps if
  * there are at least twice as many, else a quarter of the time, at most 10 s. False: no kernel of
  * the program ran in it (`*window` is then the whole trace).
  */
 bool idle_choose_window(const struct idle_trace *trace, const struct idle_window_options *options,
                         struct idle_window *window);
 
-/* False: there was no memory. The trace is finished, the window not empty. */
+/* Computes the results of a finished trace and a window that is not empty. False: no memory. */
 bool idle_compute(const struct idle_trace *trace, const struct idle_window *window,
                   struct idle_figures *figures);
 

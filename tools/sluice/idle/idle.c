@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice idle: how much of the time a program leaves its GPU without work. */
+/* sluice idle: measures how much of the time a program leaves its GPU without work. */
 #include "../command.h"
 #include "clock.h"
 #include "exit_code.h"
@@ -44,7 +44,7 @@ static const char examples[] = "  sluice idle -- python train.py --epochs 1\n"
                                "  sluice idle --skip-seconds 30 --window 60s -- ./train\n"
                                "  sluice idle --compare --json -- ./train > idle.json\n";
 
-/* OPTIONS_GO_ON, or the exit code. */
+/* Returns OPTIONS_GO_ON, or the exit code. */
 static int parse(struct idle_args *args, struct command_usage *usage, int argc, char **argv)
 {
     const struct option_row rows[] = {
@@ -168,7 +168,7 @@ static bool compute_all(struct idle_report *found, const struct idle_window_opti
     return true;
 }
 
-/* Every GPU is watched while the program runs, since which ones it will use is known only later. */
+/* Every GPU is monitored while the program runs, because the ones it uses are known only later. */
 struct idle_watch {
     struct nvml_monitor *monitors[1 + IDLE_DEVICES_MAX]; /* the first: as named */
     size_t count;
@@ -198,7 +198,7 @@ static void watch_end(struct idle_watch *watch, bool free)
     }
 }
 
-/* NULL: none of NVML's. */
+/* Returns the monitor of a device; NULL: NVML has none. */
 static const struct nvml_monitor *watch_find(const struct idle_watch *watch, const char *device)
 {
     for (size_t i = 0; i < watch->count; i++) {
@@ -222,7 +222,7 @@ static void summarise_device(struct idle_report *found, const struct idle_watch 
                    (double)found->figures[i].window.end / 1e9, into);
 }
 
-/* Of each measured device; and of the first of these, else of the one that was named. */
+/* Summarises NVML for each measured device, and for the first of these, else for the named one. */
 static void summarise_nvml(struct idle_report *found, const struct idle_watch *watch)
 {
     bool any = false;
@@ -275,7 +275,7 @@ static int read_and_show(struct idle_report *found, const struct idle_args *args
     return code;
 }
 
-/* Whether to go on after a run of the program: it could be run, and nobody stopped it. */
+/* Returns whether to continue after a run of the program: it ran, and nobody stopped it. */
 static bool ran(const struct launch_result *launch, const char *program)
 {
     if (launch->error != 0) {
@@ -284,7 +284,7 @@ static bool ran(const struct launch_result *launch, const char *program)
     return launch->error == 0;
 }
 
-/* Both runs of --compare, or the one. False: the program cannot be run, or a signal ended the first
+/* Runs the program, with --compare twice. False: it cannot be run, or a signal ended the first
  * run; the code is in `found->launch`. */
 static bool run_program(struct idle_report *found, const struct idle_args *args,
                         const struct idle_setup *setup)
@@ -306,11 +306,11 @@ static bool run_program(struct idle_report *found, const struct idle_args *args,
         return false;
     }
     found->launch = idle_launch(found->arguments, args->json);
-    (void)idle_setup_inject(setup, false); /* the tool itself may ask the driver later */
+    (void)idle_setup_inject(setup, false); /* the tool itself may use the driver later */
     return ran(&found->launch, program);
 }
 
-/* NVML's name of the device that the program sees first. */
+/* Writes NVML's name of the first device that the program sees. */
 static void name_device(struct idle_report *found, const char *device)
 {
     if (device != NULL) {

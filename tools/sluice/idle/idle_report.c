@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints figures, devices and processes, for people and as JSON. Main thread. */
+/* Prints results, devices and processes, for people and as JSON. Main thread. */
 #include "idle_report.h"
 
 #include "safe_text.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Idle time below which looking at the data is not worth the while. */
+/* Below this fraction of idle time, improving the data pipeline is not worth it. */
 static const double little = 0.02;
 
 static void print_program(const struct idle_report *report)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle_report: what `sluice idle` found, for people and as JSON. Main thread. */
+/* idle_report: the results of `sluice idle`, for people and as JSON. Main thread. */
 #ifndef TOOL_IDLE_REPORT_H
 #define TOOL_IDLE_REPORT_H
 
@@ -17,10 +17,10 @@ struct idle_report {
     struct launch_result plain;
     const struct idle_run *run;
     struct idle_figures figures[IDLE_DEVICES_MAX]; /* of the run's devices */
-    bool measured[IDLE_DEVICES_MAX];               /* whether there are figures */
+    bool measured[IDLE_DEVICES_MAX];               /* whether there are results */
     bool any_measured;
-    char reason[512];         /* why nothing was measured, "" when something was */
-    struct nvml_summary nvml; /* of the device that was named, else of the first measured one */
+    char reason[512];         /* why nothing was measured, else "" */
+    struct nvml_summary nvml; /* of the named device, else of the first measured one */
     char nvml_device[64];
     bool named;                                        /* by --device */
     struct nvml_summary device_nvml[IDLE_DEVICES_MAX]; /* of the run's devices, if measured */

@@ -54,7 +54,7 @@ void intervals_normalise(struct interval_set *set)
     set->count = last + 1;
 }
 
-/* The next border of a set: `place` counts starts and ends, so an odd one is inside. */
+/* Finds the next border of a set: `place` counts starts and ends, so an odd one is inside. */
 static bool next_border(const struct interval_set *set, size_t place, int64_t *when)
 {
     if (place / 2 >= set->count) {

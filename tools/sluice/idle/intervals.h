@@ -2,9 +2,9 @@
 /*
  * intervals: sets of half-open time intervals [start, end) in nanoseconds, and their arithmetic. A
  * set is filled with intervals_add in any order, then intervals_normalise makes it sorted and
- * disjoint (touching ones become one); everything below it expects normalised sets and gives them.
- * Empty and reversed intervals hold no time and are not kept. A set that could not get memory says
- * so in `failed`, and so does everything made from it; its contents then mean nothing. No threads.
+ * disjoint (touching ones become one); the functions after it take and return normalised sets.
+ * Empty and reversed intervals are dropped. A set without memory sets `failed`, and so does
+ * everything computed from it; its contents are then undefined. No threads.
  */
 #ifndef TOOL_INTERVALS_H
 #define TOOL_INTERVALS_H
@@ -29,14 +29,14 @@ enum interval_operation { INTERVALS_UNION, INTERVALS_INTERSECTION, INTERVALS_DIF
 void intervals_add(struct interval_set *set, int64_t start, int64_t end);
 void intervals_normalise(struct interval_set *set);
 
-/* A new set; DIFFERENCE: what is in `a` and not in `b`. */
+/* Returns a new set; DIFFERENCE: the part of `a` outside `b`. */
 struct interval_set intervals_combine(const struct interval_set *a, const struct interval_set *b,
                                       enum interval_operation operation);
-/* A new set: what is in [start, end). */
+/* Returns a new set: the part inside [start, end). */
 struct interval_set intervals_clip(const struct interval_set *set, int64_t start, int64_t end);
 int64_t intervals_length(const struct interval_set *set);
 
-/* Leaves an empty set. */
+/* Frees the memory, and leaves an empty set. */
 void intervals_free(struct interval_set *set);
 
 #endif

@@ -15,7 +15,8 @@ enum { CODE_CANNOT_RUN = 126, CODE_NOT_FOUND = 127, CODE_SIGNAL = 128 };
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* No handler: signals wait until they are asked for, and so does the child's end. */
+/* Blocks signals without a handler: they wait until they are fetched, and so does the child's
+ * end. */
 static void hold_signals(sigset_t *held, sigset_t *before)
 {
     sigemptyset(held);
@@ -24,7 +25,7 @@ static void hold_signals(sigset_t *held, sigset_t *before)
         sigaddset(held, passed_on[i]);
     }
     pthread_sigmask(SIG_BLOCK, held, before);
-    /* Whoever started the tool may have ignored SIGCHLD, and then there is no exit code. */
+    /* The parent may have ignored SIGCHLD, and then there is no exit code. */
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigemptyset(&action.sa_mask);
     sigaction(SIGCHLD, &action, NULL);
@@ -48,7 +49,7 @@ static double seconds_of(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
 }
 
-/* Passes signals on until the child has ended. */
+/* Forwards signals until the child has ended. */
 static void wait_for(pid_t pid, const sigset_t *held, struct launch_result *result)
 {
     int status = 0;
@@ -56,7 +57,7 @@ static void wait_for(pid_t pid, const sigset_t *held, struct launch_result *resu
     while (wait4(pid, &status, WNOHANG, &usage) == 0) {
         siginfo_t info;
         int number = sigwaitinfo(held, &info);
-        /* What the terminal sends, the program gets too. */
+        /* Signals from the terminal also reach the program directly. */
         if (number > 0 && number != SIGCHLD && info.si_code <= 0) {
             kill(pid, number);
         }

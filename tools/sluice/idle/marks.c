@@ -16,7 +16,7 @@ bool idle_marks_times(int64_t start, int64_t end, int64_t clock_offset, struct i
            times->end <= time_max && times->start <= times->end;
 }
 
-/* Reads whole numbers to the end of the line; the count, or -1. */
+/* Reads whole numbers to the end of the line; returns the count, or -1. */
 static int parse_numbers(const char *text, int64_t numbers[NUMBERS_MAX])
 {
     int count = 0;
@@ -68,7 +68,7 @@ struct idle_marks_count idle_marks_read(FILE *file, struct idle_trace *trace)
 {
     struct idle_marks_count count = {0};
     char line[LINE_ROOM];
-    bool whole_before = true; /* the piece before ended a line */
+    bool whole_before = true; /* the previous piece ended a line */
     while (fgets(line, sizeof line, file) != NULL) {
         bool whole = strchr(line, '\n') != NULL;
         bool starts = whole_before;
@@ -78,7 +78,7 @@ struct idle_marks_count idle_marks_read(FILE *file, struct idle_trace *trace)
             count.good += good;
             count.wrong += !good;
         } else if (whole) {
-            count.wrong++; /* the end of a line that was too long */
+            count.wrong++; /* the end of an overlong line */
         }
     }
     return count;

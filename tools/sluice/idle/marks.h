@@ -13,10 +13,10 @@ struct idle_marks_count {
     uint64_t good, wrong; /* lines */
 };
 
-/* Adds the marks to the trace, which is not finished yet. An unfinished last line is left out. */
+/* Adds the marks to the trace, which is not finished yet. Skips an unfinished last line. */
 struct idle_marks_count idle_marks_read(FILE *file, struct idle_trace *trace);
 
-/* Times as CLOCK_MONOTONIC has them; false: no clock of this machine shows such times. */
+/* Converts times to CLOCK_MONOTONIC; false: no clock of this machine has such times. */
 bool idle_marks_times(int64_t start, int64_t end, int64_t clock_offset, struct interval *times);
 
 #endif

@@ -123,7 +123,7 @@ static void read_records(struct idle_run *run, struct idle_process *process, str
     }
 }
 
-/* What is no PCI address counts as not known. */
+/* Ends an address; anything but a PCI address counts as unknown. */
 static void end_address(char address[IDLE_PCI_BYTES])
 {
     address[IDLE_PCI_BYTES - 1] = '\0';
@@ -170,7 +170,7 @@ static void read_marks(struct idle_process *process, const struct device_map *ma
     if (file == NULL) {
         return;
     }
-    /* Every device of the process has its marks; one process drives one device in nearly all. */
+    /* Every device of the process gets its marks; nearly always, one process uses one device. */
     for (size_t i = 0; i < IDLE_DEVICES_MAX; i++) {
         if (map->devices[i] != NULL) {
             rewind(file);
@@ -200,7 +200,7 @@ static void read_process(struct idle_run *run, struct idle_process *process, con
     fclose(file);
 }
 
-/* The number behind `prefix`, or 0. */
+/* Returns the number behind `prefix`, or 0. */
 static int number_of(const char *name, const char *prefix)
 {
     size_t length = strlen(prefix);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * records: reads what libsluice_inject.so and the program wrote into one folder, and sorts it
- * by device. Nothing in the files is trusted: what is wrong is counted or named, never followed.
+ * records: reads the files of libsluice_inject.so and the program in one folder, and sorts them by
+ * device. Nothing in the files is trusted: invalid data is counted or named, never followed.
  *
  * Marks are text, one a line, times in nanoseconds of CLOCK_MONOTONIC, in a file "marks.PID" that
  * the program itself writes:
  *   wait START END    the host waited for data
- *   stall START END   the stream stood still for data that was not on the device yet
- *   step WHEN         a step of the training ended
+ *   stall START END   the stream waited for data that was not on the device yet
+ *   step WHEN         a training step ended
  * They belong to the devices on which the process of that number ran kernels.
  */
 #ifndef TOOL_IDLE_RECORDS_H
@@ -24,15 +24,15 @@ enum { IDLE_DEVICES_MAX = IDLE_DEVICES_NAMED };
 
 /* A process that started CUDA. */
 struct idle_process {
-    struct idle_header header; /* its strings end; all zero where the file has none */
+    struct idle_header header; /* its strings end; all zero if the file has none */
     int pid;
     uint64_t records; /* read and used */
     uint64_t wrong_records, wrong_marks, marks;
-    char problem[192]; /* with the file, "" when there is none */
+    char problem[192]; /* with the file; "": none */
 };
 
 struct idle_device {
-    char name[64]; /* what nvml_start calls it */
+    char name[64]; /* its name for nvml_start */
     struct idle_trace trace;
     unsigned processes;
 };
@@ -45,7 +45,7 @@ struct idle_run {
     uint64_t stray_marks; /* files of processes that ran no kernel */
 };
 
-/* Reads all and finishes the traces. False: `reason` says why (no folder, no memory). */
+/* Reads everything and finishes the traces. False: `reason` is the cause (no folder, no memory). */
 bool idle_run_read(struct idle_run *run, const char *folder, char *reason, size_t bytes);
 void idle_run_free(struct idle_run *run);
 

@@ -14,7 +14,8 @@
 
 static const char injection_variable[] = "CUDA_INJECTION64_PATH";
 static const char library_name[] = "libsluice_inject.so";
-/* Where the library may be, seen from the tool: the build folder or a bundle, an installation. */
+/* Possible places of the library, relative to the tool: the build folder or a bundle, an
+ * installation. */
 static const char *const places[] = {".", "../lib/sluice", SLUICE_INJECT_FOLDER};
 
 static bool usable(const char *path, char *absolute)
@@ -60,7 +61,7 @@ static bool is_record(const char *name)
            strncmp(name, IDLE_MARKS_PREFIX, sizeof IDLE_MARKS_PREFIX - 1) == 0;
 }
 
-/* Calls `unlink` for the record files; how many there are. */
+/* Calls `unlink` for the record files; returns how many there are. */
 static unsigned clear_folder(const char *folder, bool remove_them)
 {
     unsigned count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice info: what a dataset holds, one sample of it, or what this machine offers. */
+/* sluice info: describes a dataset, one sample of it, or this machine. */
 #include "../command.h"
 #include "about.h"
 #include "column_set.h"
@@ -32,8 +32,8 @@ struct info_args {
     const char *dataset;
 };
 
-/* An image folder's index has no sizes: one stat a file. False: some file cannot be looked at, or
- * samples are several files, which had to be read for that. */
+/* Sums file sizes, with one stat a file: an image folder's index has none. False: a file cannot
+ * be queried, or samples are several files, which would have to be read. */
 static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t *bytes)
 {
     sluice_sample_info sample = {.struct_size = sizeof sample};
@@ -57,7 +57,7 @@ static void write_array(struct json *json, int dtype, const int64_t *shape, uint
     json_open_row(json, "shape");
     for (uint32_t i = 0; i < dims; i++) {
         if (shape[i] == 0) {
-            json_null(json, NULL); /* differs from sample to sample, or is the recipe's */
+            json_null(json, NULL); /* varies between samples, or depends on the recipe */
         } else {
             json_signed(json, NULL, shape[i]);
         }
@@ -123,7 +123,7 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
     json_close_object(&json);
 }
 
-/* "i64", "u8 size x size x 3": the size is the recipe's. */
+/* Prints "i64", "u8 size x size x 3": the size is the recipe's. */
 static void print_array(const struct column_spec *spec)
 {
     printf("%s", sluice_dtype_name((sluice_dtype)spec->column.dtype));
@@ -138,7 +138,7 @@ static void print_array(const struct column_spec *spec)
     printf("\n");
 }
 
-/* A line for each field, then one for each column of a loader that is asked for none. */
+/* Prints a line for each field, then one for each default column. */
 static void print_fields(const sluice_dataset *dataset, const sluice_dataset_info *info)
 {
     struct column_spec spec;
@@ -165,8 +165,8 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     }
 }
 
-/* The first field that has the role, or a value for each box where the role is none; `field` is
- * that then. */
+/* Finds the first field with the role, or, if the role is none, with a value for each box;
+ * `field` is that field. */
 static bool find_field(const sluice_dataset *dataset, int type, int role, sluice_field *field)
 {
     bool found = false;
@@ -178,8 +178,8 @@ static bool find_field(const sluice_dataset *dataset, int type, int role, sluice
     return found;
 }
 
-/* What follows the picture, by what fields mean. A mask has to be asked for: as a picture it would
- * be cropped apart from its own. */
+/* Prints the fields that follow the image, by their meaning. A mask must be requested: as an
+ * image it would be cropped independently. */
 static void print_followers(const sluice_dataset *dataset)
 {
     sluice_field image = SLUICE_FIELD_INIT;

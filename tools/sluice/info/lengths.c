@@ -15,12 +15,13 @@
 enum { USUAL_DOCUMENTS = 32 };
 
 static const char *const cut_words[] = {"none", "long", "split"};
-/* Samples that are looked up unasked: at most some tenths of a second. */
+/* Samples measured without a request: at most some tenths of a second. */
 static const uint64_t unasked_samples = 1U << 17;
 
 /* ---- which field ---- */
 
-/* True of what tokenizers write: one dimension of whole numbers, any length, no other meaning. */
+/* Returns true for a tokenizer's output: one dimension of whole numbers, any length, no other
+ * meaning. */
 static bool is_tokens(const sluice_field *field)
 {
     const char *dtype = sluice_dtype_name((sluice_dtype)field->dtype);
@@ -29,7 +30,7 @@ static bool is_tokens(const sluice_field *field)
            field->per_box == 0;
 }
 
-/* The first such field; how many there are. */
+/* Finds the first such field; returns how many there are. */
 static uint32_t find_tokens(const sluice_dataset *dataset, char name[32])
 {
     uint32_t count = 0;
@@ -47,7 +48,7 @@ bool lengths_are_asked(const struct lengths_args *args)
     return args->field != NULL || args->rows != NULL;
 }
 
-/* Sets found->field; "": there is none, and none was asked for. */
+/* Sets found->field; "": none found, and none was requested. */
 static int choose_field(const sluice_dataset *dataset, const struct lengths_args *args,
                         struct lengths_found *found)
 {
@@ -121,7 +122,7 @@ static int compare_lengths(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The smallest length that `percent` of the samples do not exceed. */
+/* Returns the smallest length that `percent` of the samples do not exceed. */
 static uint64_t nearest_rank(const uint64_t *sorted, uint64_t count, uint64_t percent)
 {
     const uint64_t rank = count / 100 * percent + (count % 100 * percent + 99) / 100;
@@ -180,7 +181,7 @@ static sluice_status read_all(const sluice_dataset *dataset, const struct length
     return status;
 }
 
-/* Where nothing was asked for, an error is only noted. */
+/* Measures; if nothing was requested, an error is only noted. */
 static int measure(const sluice_dataset *dataset, bool asked, struct lengths_found *found)
 {
     sluice_error error = SLUICE_ERROR_INIT;

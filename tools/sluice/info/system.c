@@ -22,7 +22,7 @@ static void print_limit(const char *name, uint64_t bytes)
     printf("%-12s %s\n", name, text);
 }
 
-/* `ranks` NULL: what the launcher says is not clear. */
+/* Writes the ranks; NULL: the launcher's variables are ambiguous. */
 static void write_ranks(struct json *json, const sluice_ranks *ranks)
 {
     if (ranks == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* system: what this machine offers, and the rank of this process. One thread. */
+/* system: the features of this machine, and the rank of this process. One thread. */
 #ifndef INFO_SYSTEM_H
 #define INFO_SYSTEM_H
 

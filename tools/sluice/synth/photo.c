@@ -8,7 +8,7 @@
 
 enum { STREAM_PHOTO = 1, SIDE_MIN = 8, SIDE_MAX = 16384 };
 
-/* A value and its share of all, in any unit. */
+/* A value and its weight, in any unit. */
 struct weighted {
     double value;
     double weight;
@@ -31,7 +31,7 @@ static double pick(struct rng *rng, const struct weighted *table, size_t count)
 
 #define PICK(rng, table) pick(rng, table, sizeof(table) / sizeof *(table))
 
-/* Longer side over shorter side. */
+/* Ratio of the longer to the shorter side. */
 static const struct weighted aspects[] = {
     {1.0, 6}, {1.07, 4}, {1.18, 2}, {1.25, 3}, {1.333, 46},
     {1.4, 4}, {1.5, 24}, {1.6, 4},  {1.85, 3}, {2.4, 1},
@@ -47,7 +47,7 @@ static void draw_resized(struct photo *photo, struct rng *rng, double *longer)
     photo->detail = exp(0.47 * rng_normal(rng) + 0.23);
 }
 
-/* The others are as they were found. */
+/* The others have their original size. */
 static void draw_found(struct photo *photo, struct rng *rng, double *longer)
 {
     static const struct weighted qualities[] = {{35, 2},  {62, 3},  {72, 5},  {75, 18}, {80, 18},
@@ -69,10 +69,8 @@ static uint32_t to_side(double pixels)
     return rounded > SIDE_MAX ? SIDE_MAX : (uint32_t)rounded;
 }
 
-/*
- * The rare kinds come at fixed places, so that a set of a few hundred has some of each for sure:
- * 3 % grey, 1 % progressive, 0.5 % CMYK.
- */
+/* Rare kinds come at fixed places, so that a set of a few hundred has some of each: 3 % grey, 1
+ * % progressive, 0.5 % CMYK. */
 static void make_rare(struct photo *photo)
 {
     if (photo->index % 33 == 17) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * photo: what a synthetic photo is like as a file. The numbers follow those measured on 300 photos
- * of ImageNet (docs/measurements/decoding.md compares them). Pure functions of (seed, index).
+ * photo: the properties of a synthetic photo's file. The numbers follow those measured on 300
+ * photos of ImageNet (docs/measurements/decoding.md compares them). Pure functions of (seed,
+ * index).
  */
 #ifndef TOOL_PHOTO_H
 #define TOOL_PHOTO_H
@@ -22,7 +23,7 @@ struct photo {
     double detail; /* strength of texture and grain, about 1 */
 };
 
-/* `scale` multiplies both sides (8 .. 16384 pixels are kept to). */
+/* Draws a photo. `scale` multiplies both sides (clamped to 8 .. 16384 pixels). */
 struct photo photo_draw(uint64_t seed, uint64_t index, uint32_t classes, double scale);
 
 #endif

@@ -18,7 +18,7 @@ static void on_error(j_common_ptr common)
     longjmp(failure->jump, 1);
 }
 
-/* The way back from Adobe's inverted CMYK that decoders take: R = C*K/255. */
+/* Inverts the decoders' conversion of Adobe's inverted CMYK: R = C*K/255. */
 static void to_cmyk(const uint8_t *rgb, uint8_t *cmyk, uint32_t width)
 {
     for (uint32_t x = 0; x < width; x++, rgb += 3, cmyk += 4) {
@@ -31,7 +31,7 @@ static void to_cmyk(const uint8_t *rgb, uint8_t *cmyk, uint32_t width)
     }
 }
 
-/* BT.601 luma in fixed point, as JFIF defines grey. */
+/* Computes BT.601 luma in fixed point, JFIF's definition of grey. */
 static void to_grey(const uint8_t *rgb, uint8_t *grey, uint32_t width)
 {
     for (uint32_t x = 0; x < width; x++, rgb += 3) {
@@ -60,7 +60,7 @@ static void configure(struct jpeg_compress_struct *encoder, const struct photo *
     encoder->in_color_space = cmyk ? JCS_CMYK : (grey ? JCS_GRAYSCALE : JCS_RGB);
     jpeg_set_defaults(encoder);
     jpeg_set_quality(encoder, photo->quality, TRUE);
-    encoder->optimize_coding = TRUE; /* as 98 % of ImageNet */
+    encoder->optimize_coding = TRUE; /* like 98 % of ImageNet */
     if (!cmyk && !grey) {
         encoder->comp_info[0].h_samp_factor = photo->colour == PHOTO_444 ? 1 : 2;
         encoder->comp_info[0].v_samp_factor = photo->colour == PHOTO_420 ? 2 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* photo_jpeg: compresses a synthetic photo as its description says. One thread per encoder. */
+/* photo_jpeg: compresses a synthetic photo by its description. One thread per encoder. */
 #ifndef TOOL_PHOTO_JPEG_H
 #define TOOL_PHOTO_JPEG_H
 
@@ -15,8 +15,8 @@ struct photo_jpeg {
     size_t row_bytes;
 };
 
-/* Start from a zeroed struct. `rgb` is width x height x 3 bytes; not changed (libjpeg takes no
- * const rows). False: no memory. */
+/* Encodes; start from a zeroed struct. `rgb` is width x height x 3 bytes; not changed (libjpeg
+ * takes no const rows). False: no memory. */
 bool photo_jpeg_encode(struct photo_jpeg *jpeg, const struct photo *photo, uint8_t *rgb);
 void photo_jpeg_free(struct photo_jpeg *jpeg);
 

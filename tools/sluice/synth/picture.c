@@ -16,7 +16,7 @@ struct picture {
     uint32_t width;  /* of line */
 };
 
-/* Of noise: so many pixels a cell, and levels. */
+/* A level of noise: pixels per cell, and amplitude. */
 struct octave {
     uint32_t cell;
     float weight;
@@ -75,7 +75,7 @@ static uint8_t to_level(float value)
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value + 0.5F);
 }
 
-/* The colours that the photos of a class share: 0..255, and how much noise each channel takes. */
+/* The colours shared by a class's photos: 0..255, and the amount of noise of each channel. */
 struct colours {
     float top[3];
     float bottom[3];

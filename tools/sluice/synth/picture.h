@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * picture: what a photo of synth shows: a blend of two colours of its class under noise of several
- * sizes, coarse noise stronger than fine, so that compressing it takes about as many bits, and
- * decoding it as long, as of a photo. A picture holds the memory for one after another; one thread.
+ * picture: the contents of a synthetic photo: a blend of two colours of its class under noise of
+ * several sizes, coarse noise stronger than fine, so that its compressed size and decoding time are
+ * about those of a photo. A picture's memory is reused for each photo; one thread.
  */
 #ifndef TOOL_PICTURE_H
 #define TOOL_PICTURE_H
@@ -15,7 +15,7 @@ struct picture;
 
 /* NULL: no memory. */
 struct picture *picture_create(void);
-void picture_destroy(struct picture *picture); /* NULL is fine */
+void picture_destroy(struct picture *picture); /* NULL is a no-op */
 
 /* Renders `photo` as 8-bit RGB, rows from the top; valid until the next call. NULL: no memory. */
 uint8_t *picture_render(struct picture *picture, const struct photo *photo);

@@ -20,7 +20,7 @@ static inline uint64_t rng_next(struct rng *rng)
     return z ^ (z >> 31);
 }
 
-/* A generator of its own for each (seed, stream, number). */
+/* Returns a separate generator for each (seed, stream, number). */
 static inline struct rng rng_make(uint64_t seed, uint64_t stream, uint64_t number)
 {
     struct rng rng = {seed};
@@ -30,25 +30,25 @@ static inline struct rng rng_make(uint64_t seed, uint64_t stream, uint64_t numbe
     return rng;
 }
 
-/* [0, 1) */
+/* Returns a number in [0, 1). */
 static inline double rng_unit(struct rng *rng)
 {
     return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* [low, high) */
+/* Returns a number in [low, high). */
 static inline double rng_between(struct rng *rng, double low, double high)
 {
     return low + (high - low) * rng_unit(rng);
 }
 
-/* 0 .. count-1; the bias of a small count is far below what a photo shows. */
+/* Returns 0 .. count-1; the bias of a small count is invisible in a photo. */
 static inline uint32_t rng_below(struct rng *rng, uint32_t count)
 {
     return (uint32_t)((rng_next(rng) >> 32) * count >> 32);
 }
 
-/* About normal, mean 0, variance 1 (twelve uniforms; tails end at 6). */
+/* Returns an approximately normal number, mean 0, variance 1 (twelve uniforms; tails end at 6). */
 static inline double rng_normal(struct rng *rng)
 {
     double sum = -6;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sluice synth: a folder of photo-like JPEGs. Each photo is a function of (seed, its index, the
- * number of classes, the scale), so that workers only decide who makes which.
- */
+/* sluice synth: a folder of photo-like JPEGs. Each photo is a function of (seed, its index, the
+ * number of classes, the scale), so workers only share out the indexes. */
 #include "synth.h"
 
 #include "../command.h"
@@ -41,11 +39,11 @@ struct synth_args {
 
 /* Shared by the workers. */
 struct job {
-    const struct synth_painter *painter; /* not changed, nor the next two */
+    const struct synth_painter *painter; /* not changed, like the next two */
     const struct synth_args *args;
     double scale;
-    pthread_mutex_t lock; /* guards all below */
-    uint64_t next;        /* the photo that nobody makes yet */
+    pthread_mutex_t lock; /* guards everything below */
+    uint64_t next;        /* the next photo to make */
     uint64_t done, bytes, pixels;
     bool failed;
     struct progress progress;
@@ -63,7 +61,7 @@ static uint32_t wordnet_id(uint64_t label, uint64_t classes)
     return (uint32_t)(first + label * step + label * 7919 % (step / 2 + 1));
 }
 
-/* The photo's file, or its folder when `photo` is NULL. */
+/* Makes the path of the photo's file, or of its folder if `photo` is NULL. */
 static bool make_path(const struct synth_args *args, uint64_t label, const struct photo *photo,
                       char *path)
 {
@@ -78,7 +76,7 @@ static bool make_path(const struct synth_args *args, uint64_t label, const struc
     return length > 0 && length < PATH_MAX;
 }
 
-/* The next photo's index, or false when there is none or the work is to end. */
+/* Takes the next photo's index; false: none is left, or the work should end. */
 static bool take(struct job *job, uint64_t *index)
 {
     pthread_mutex_lock(&job->lock);
@@ -164,7 +162,7 @@ static void run_workers(struct job *job)
         started++;
     }
     if (started == 0) {
-        work(job); /* no thread to be had: slower, not wrong */
+        work(job); /* no other thread available: slower, not wrong */
     }
     for (uint64_t i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);

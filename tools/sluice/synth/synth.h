@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * synth: the command, whatever is on the photos: `sluice synth` has simple pictures (picture.h), a
- * benchmark's program scenes (bench/photos). Main thread; returns an exit code.
- */
+/* synth: the command, for any contents: `sluice synth` draws simple pictures (picture.h), a
+ * benchmark's program draws scenes (bench/photos). Main thread; returns an exit code. */
 #ifndef TOOL_SYNTH_H
 #define TOOL_SYNTH_H
 
@@ -10,9 +8,9 @@
 
 #include <stdint.h>
 
-/* What makes the pictures: pure functions of the photo. Each worker has one of its own. */
+/* The painter: pure functions of the photo. Each worker has its own. */
 struct synth_painter {
-    void (*prepare)(void); /* before workers start; NULL: nothing */
+    void (*prepare)(void); /* called before workers start; NULL: nothing */
     void *(*create)(void); /* NULL: no memory */
     uint8_t *(*render)(void *own, const struct photo *photo); /* RGB, its own; NULL: no memory */
     void (*destroy)(void *own);

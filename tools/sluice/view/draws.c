@@ -18,7 +18,7 @@ static int loader_failed(sluice_loader *loader, sluice_status status)
     return report_exit_code(status);
 }
 
-/* What stands below row `row`: of the first draw. */
+/* Takes the text below row `row`, from the first draw. */
 static sluice_status take_facts(struct view *view, const sluice_batch *batch, uint32_t row)
 {
     sluice_tensor index = SLUICE_TENSOR_INIT;
@@ -44,7 +44,7 @@ static sluice_status take_facts(struct view *view, const sluice_batch *batch, ui
     return status;
 }
 
-/* That of the picture of a batch of one row, which may be one of several sizes. */
+/* Takes the size of the image in a batch of one row; sizes may vary. */
 static sluice_status take_size(const sluice_batch *batch, const char *name,
                                const sluice_tensor *image, struct picture_size *size)
 {
@@ -117,7 +117,7 @@ static int take_rows(struct view *view, uint64_t epoch, take *take_one, uint32_t
     return status < 0 ? loader_failed(view->loader, status) : TOOL_FINE;
 }
 
-/* Opens a loader in the place of the one before. */
+/* Opens a loader in place of the previous one. */
 static int open_loader(struct view *view, const struct column_set *set,
                        const struct column_look *look)
 {

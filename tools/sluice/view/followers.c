@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds columns for the fields whose meaning a dataset knows. */
+/* Adds columns for the fields whose meaning the dataset knows. */
 #include "followers.h"
 
 #include <stdio.h>
@@ -12,7 +12,8 @@ static bool is_labels(const sluice_field *field)
     return field->type == SLUICE_FIELD_TENSOR && field->per_box != 0 && field->dims == 1 && whole;
 }
 
-/* The options of the column that a field is drawn by, behind its name; NULL: it is not drawn. */
+/* Returns the options of the column that a field is drawn by, after its name; NULL: it is not
+ * drawn. */
 static const char *kind_of(const sluice_field *field)
 {
     if (field->role == SLUICE_ROLE_BOXES && field->box_format != SLUICE_BOX_AUTO) {
@@ -27,8 +28,8 @@ static const char *kind_of(const sluice_field *field)
     return is_labels(field) ? ":ragged" : NULL;
 }
 
-/* A column of a kind that has the name of its field. False: the name cannot be written in a text.
- */
+/* Describes a column of a kind with the name of its field. False: the name cannot be written in
+ * a text. */
 static bool describe_column(const sluice_field *field, const char *kind, struct column_spec *spec)
 {
     char text[2 * sizeof field->name];
@@ -56,7 +57,7 @@ void followers_add(struct column_set *set, const sluice_dataset *dataset)
                 return;
             }
             images += is_image;
-            made.count += strcmp(spec->name, "label") != 0; /* a caption has it */
+            made.count += strcmp(spec->name, "label") != 0; /* the caption shows it */
         } else if (kind_of(&field) != NULL && describe_column(&field, kind_of(&field), spec)) {
             followers++;
             made.count++;

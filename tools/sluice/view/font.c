@@ -8,7 +8,7 @@
 
 enum { UNKNOWN = GLYPHS - 1, LEVEL_MAX = 15 };
 
-/* As POINTS of make_glyphs.py lists them. */
+/* Returns the number in the order of POINTS in make_glyphs.py. */
 static uint32_t glyph_number(uint32_t point)
 {
     if (point >= 0x20 && point < 0x7f) {
@@ -20,7 +20,7 @@ static uint32_t glyph_number(uint32_t point)
     return point == 0x2026 ? UNKNOWN - 1 : UNKNOWN;
 }
 
-/* Takes the next letter of a text that has one. */
+/* Takes the next letter of a text that is not empty. */
 static const struct glyph *take_letter(enum font font, struct font_text *text)
 {
     uint32_t point = 0;

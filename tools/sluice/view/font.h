@@ -23,18 +23,18 @@ struct font_text font_text(const char *text);
 /* Pixels from one line to the next. */
 uint32_t font_line(enum font font);
 uint32_t font_width(enum font font, struct font_text text);
-/* The first line of a text that is broken at blanks, or within a word that is wider than `width`
+/* Returns the first line of a text that is broken at blanks, or inside a word wider than `width`
  * pixels. At least one letter, if there is one. */
 struct font_text font_break(enum font font, struct font_text text, uint32_t width);
-/* As many letters as fit. */
+/* Returns as many letters as fit. */
 struct font_text font_cut(enum font font, struct font_text text, uint32_t width);
-/* The text without its first line, and without the blanks behind that. */
+/* Returns the text without its first line, and without the blanks after that. */
 struct font_text font_rest(struct font_text text, struct font_text line);
-/* The place of a line: its left end, and the top of its letters. */
+/* The position of a line: its left end, and the top of its letters. */
 struct font_place {
     uint32_t x, y;
 };
-/* Draws a line. Pixels outside of the tile are left out. Returns where it ends. */
+/* Draws a line, without pixels outside the tile. Returns where it ends. */
 uint32_t font_draw(const struct overlay *tile, struct font_place at, enum font font,
                    struct font_text line, const uint8_t color[3]);
 

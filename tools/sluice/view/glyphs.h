@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glyphs: the letters that font.h draws, as make_glyphs.py wrote them. Constant. */
+/* glyphs: the letters that font.h draws, written by make_glyphs.py. Constant. */
 #ifndef TOOL_GLYPHS_H
 #define TOOL_GLYPHS_H
 

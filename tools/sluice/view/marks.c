@@ -39,8 +39,8 @@ static const char *follows_of(const struct column_spec *spec)
     return column_spec_text(spec, offsetof(sluice_column, follows));
 }
 
-/* The number of the picture that a column goes by; without a name it is the only one before it. A
- * name that there is not is refused by the loader. */
+/* Returns the number of the image that a column follows; without a name, the only one before it.
+ * The loader rejects unknown names. */
 static uint32_t picture_of(const struct view *view, const struct column_set *set,
                            const struct column_spec *spec)
 {
@@ -55,7 +55,7 @@ bool marks_are_drawn(const struct column_spec *spec)
            spec->column.kind == SLUICE_COLUMN_POINTS;
 }
 
-/* Whether a field has an element for each box of another, as the dataset knows. */
+/* Returns whether the dataset knows that a field has an element for each box of another. */
 static bool field_is_of(const sluice_dataset *dataset, const char *name, const char *boxes)
 {
     sluice_field field = SLUICE_FIELD_INIT;
@@ -67,7 +67,7 @@ static bool field_is_of(const sluice_dataset *dataset, const char *name, const c
     return false;
 }
 
-/* A number of each box, such as its label. */
+/* Returns whether a column has a number for each box, such as its label. */
 static bool belongs_to(const struct view *view, const struct column_spec *spec,
                        const struct column_spec *boxes)
 {
@@ -118,7 +118,7 @@ bool marks_are_drawn_only(const struct column_spec *spec)
 
 /* ---- drawing ---- */
 
-/* The class of a pixel; of several values the first that is not 0, by its place. */
+/* Returns the class of a pixel; of several values the index of the first that is not 0. */
 static uint64_t class_of(const sluice_tensor *tensor, uint64_t pixel, uint64_t channels)
 {
     for (uint64_t i = 0; i < channels; i++) {
@@ -130,7 +130,7 @@ static uint64_t class_of(const sluice_tensor *tensor, uint64_t pixel, uint64_t c
     return 0;
 }
 
-/* What a batch has of a column, and the sides that its numbers are multiplied with. */
+/* A batch's data of a column, and the sides that its numbers are multiplied with. */
 struct drawn {
     const sluice_column *how;
     sluice_tensor tensor;
@@ -140,8 +140,8 @@ struct drawn {
     bool seen[SEEN]; /* numbers of a mask, from 1 on */
 };
 
-/* The number of a pixel's colour and 1, or 0: from a map of `detail` channels, or instance number
- * `detail`. */
+/* Returns 1 + the number of a pixel's colour, or 0: from a map of `detail` channels, or instance
+ * number `detail`. */
 typedef uint64_t number_at(const struct drawn *drawn, uint64_t detail, uint32_t x, uint32_t y);
 
 static uint64_t class_at(const struct drawn *drawn, uint64_t detail, uint32_t x, uint32_t y)
@@ -156,7 +156,7 @@ static uint64_t instance_at(const struct drawn *drawn, uint64_t detail, uint32_t
     return mask[pixel] != 0 ? detail + 1 : 0;
 }
 
-/* Whether one of a pixel's neighbours in the tile has another number. */
+/* Returns whether one of a pixel's neighbours in the tile has another number. */
 static bool is_edge(const struct overlay *tile, const struct drawn *drawn, number_at *at,
                     uint64_t detail, const uint32_t place[2])
 {
@@ -199,7 +199,7 @@ static void draw_mask(const struct overlay *tile, struct drawn *drawn)
     }
 }
 
-/* Each in the colour of its box. */
+/* Draws each instance in the colour of its box. */
 static void draw_instances(const struct overlay *tile, struct drawn *drawn)
 {
     const uint64_t pixels = drawn->size.width * drawn->size.height;
@@ -208,7 +208,7 @@ static void draw_instances(const struct overlay *tile, struct drawn *drawn)
     }
 }
 
-/* Left, top, right and bottom of a box, in the tile. */
+/* Computes left, top, right and bottom of a box, in the tile. */
 static void place_box(const struct drawn *drawn, uint64_t number, double box[4])
 {
     const sluice_column *how = drawn->how;
@@ -235,7 +235,8 @@ static void draw_boxes(const struct overlay *tile, const struct drawn *drawn)
     }
 }
 
-/* Numbers of a row: what stands behind the dimension of rows, or behind those of a padded one. */
+/* Returns the number of values of a row: after the dimension of rows, or after those of a padded
+ * one. */
 static uint64_t row_values(const sluice_tensor *tensor, bool is_padded)
 {
     uint64_t values = 1;
@@ -278,7 +279,7 @@ static size_t put(char *text, size_t bytes, size_t used, const char *more)
     return used + (length > 0 ? (size_t)length : 0);
 }
 
-/* A name may hold anything. */
+/* Makes a name one line; it may contain anything. */
 static void make_one_line(char *text)
 {
     for (; *text != '\0'; text++) {
@@ -286,7 +287,7 @@ static void make_one_line(char *text)
     }
 }
 
-/* A text about a box, and how much of it is there. */
+/* A text about a box, and its length so far. */
 struct saying {
     char *text;
     size_t bytes, used;
@@ -311,7 +312,7 @@ static void describe_number(const struct view *view, const struct column_spec *s
     to->used = put(to->text, to->bytes, to->used, text);
 }
 
-/* The name of a label's class, or its number; the last label counts. */
+/* Writes the name of a label's class, or its number; the last label counts. */
 static void name_number(const struct view *view, const struct column_spec *spec, double value,
                         struct saying *to)
 {
@@ -323,7 +324,7 @@ static void name_number(const struct view *view, const struct column_spec *spec,
     }
 }
 
-/* Number `box` of a column that belongs to boxes, if that has one for each. */
+/* Finds number `box` of a column that belongs to boxes, if it has one for each. */
 static sluice_status value_of_box(const sluice_batch *batch, const struct column_spec *spec,
                                   uint64_t box, bool *found, double *value)
 {
@@ -337,7 +338,7 @@ static sluice_status value_of_box(const sluice_batch *batch, const struct column
     return status;
 }
 
-/* Says each number that belongs to box `box`; "" without any. */
+/* Writes each number that belongs to box `box`; "" without any. */
 static sluice_status say_box(const struct view *view, const sluice_batch *batch,
                              const struct column_spec *boxes, uint64_t box, say_number *say,
                              struct saying to)
@@ -358,7 +359,7 @@ static sluice_status say_box(const struct view *view, const sluice_batch *batch,
     return status;
 }
 
-/* A line for each of `count` boxes; what does not fit is cut off. */
+/* Writes a line for each of `count` boxes, cut to the space. */
 static sluice_status describe_boxes(const struct view *view, const sluice_batch *batch,
                                     const struct column_spec *boxes, uint64_t count, char *text)
 {
@@ -379,8 +380,8 @@ static sluice_status describe_boxes(const struct view *view, const sluice_batch 
     return status;
 }
 
-/* A line for each class of a map that is seen. Only one made of shapes has the dataset's classes.
- */
+/* Writes a line for each visible class of a map. Only a map made of shapes has the dataset's
+ * classes. */
 static void describe_classes(const struct view *view, const struct view_mark *mark,
                              const struct drawn *drawn, char *text)
 {

@@ -58,7 +58,7 @@ void overlay_box(const struct overlay *tile, const double box[4], const uint8_t 
     overlay_fill(tile, (double[]){fmax(right - line, left), top, right, bottom}, color);
 }
 
-/* Moves the ends of a line, as shares of it, to where it is between 0 and `most` of an axis. */
+/* Clips the ends of a line, as fractions of it, to between 0 and `most` of an axis. */
 static void clip(double from, double step, double most, double share[2])
 {
     if (step != 0) {
@@ -98,7 +98,7 @@ static void draw_cross(const struct overlay *tile, double x, double y, const uin
     overlay_fill(tile, (double[]){x, y - 2, x + 1, y + 3}, color);
 }
 
-/* Lines of a disc: how far each reaches to both sides. */
+/* Draws the lines of a disc, each to its extent on both sides. */
 static void draw_disc(const struct overlay *tile, double x, double y, int radius,
                       const uint8_t color[3])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overlay: lines and colours over the pixels of a tile. Coordinates are continuous, as of
- * sluice/columns.h: pixel (i, j) covers [i, i + 1) x [j, j + 1). What lies outside of the tile is
- * left out; numbers that are not finite draw nothing. Pure.
+ * overlay: lines and colours over the pixels of a tile. Coordinates are continuous, as in
+ * sluice/columns.h: pixel (i, j) covers [i, i + 1) x [j, j + 1). Parts outside the tile are
+ * skipped; numbers that are not finite draw nothing. Pure.
  */
 #ifndef TOOL_OVERLAY_H
 #define TOOL_OVERLAY_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A part of a picture, of RGB bytes. */
+/* A part of an image, of RGB bytes. */
 struct overlay {
     uint8_t *rgb;
     uint32_t width, height; /* pixels */
@@ -20,24 +20,25 @@ struct overlay {
 
 enum { OVERLAY_COLORS = 12 };
 
-/* The colour of a number: the palette, again and again. RGB. */
+/* Returns the colour of a number, from a repeating palette. RGB. */
 const uint8_t *overlay_color(uint64_t number);
 
-/* From 128 pixels on, on both sides: lines are thicker, masks have edges, and boxes are named. */
+/* Returns whether both sides have at least 128 pixels: then lines are thicker, masks have edges,
+ * and boxes are named. */
 bool overlay_is_large(const struct overlay *tile);
-/* Pixels from left, top up to right, bottom, of which there may be none. */
+/* Fills the pixels from left, top up to right, bottom, if any. */
 void overlay_fill(const struct overlay *tile, const double from[4], const uint8_t color[3]);
-/* The outline of left, top, right, bottom, inside of it: 1 pixel wide, 2 in tiles from 128 on. */
+/* Draws the inner outline of left, top, right, bottom: 1 pixel wide, 2 in large tiles. */
 void overlay_box(const struct overlay *tile, const double box[4], const uint8_t color[3]);
-/* From one point to another, as wide as an outline. */
+/* Draws a line from one point to another, as wide as an outline. */
 void overlay_line(const struct overlay *tile, const double from[2], const double to[2],
                   const uint8_t color[3]);
-/* About the pixel of a point a cross, 5 pixels wide; in large tiles a disc, 7 wide, with a black
- * rim. */
+/* Draws a cross around the pixel of a point, 5 pixels wide; in large tiles a disc, 7 wide, with
+ * a black rim. */
 void overlay_point(const struct overlay *tile, double x, double y, const uint8_t color[3]);
-/* One pixel of the tile. */
+/* Sets one pixel of the tile. */
 void overlay_dot(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3]);
-/* Half of a pixel's colour is `color`; it is in the tile. */
+/* Makes half of a pixel's colour `color`; the pixel is in the tile. */
 void overlay_tint(const struct overlay *tile, uint32_t x, uint32_t y, const uint8_t color[3]);
 
 #endif

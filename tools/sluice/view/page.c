@@ -45,7 +45,7 @@ static const char head[] =
     "dt { color: var(--faded); }\ndd { margin: 0; }\n"
     "</style>\n";
 
-/* Without what HTML would take for markup. */
+/* Writes a text with HTML markup escaped. */
 static void put_escaped(FILE *stream, const char *text)
 {
     static const char *const entities[128] = {

@@ -13,22 +13,22 @@
 enum {
     MARGIN = 20,
     GAP = 8,        /* between tiles */
-    GROUP_GAP = 20, /* between the draws of several pictures */
+    GROUP_GAP = 20, /* between the draws of several images */
     ROW_GAP = 22,   /* between samples */
     TEXT_GAP = 4,   /* between text and tiles */
     KEY_GAP = 12,
-    WIDTH_MIN = 360,  /* without the margins: room for text */
-    WIDTH_MAX = 1568, /* so that a sheet fits a screen; a wider tile widens it */
-    LINES_MAX = 3     /* of a value; what is left is cut off */
+    WIDTH_MIN = 360,  /* without the margins: space for text */
+    WIDTH_MAX = 1568, /* so that a sheet fits a screen; a wider tile extends it */
+    LINES_MAX = 3     /* of a value; the rest is cut off */
 };
-/* Pixels of the whole picture. */
+/* Maximum pixels of the whole sheet. */
 enum { PICTURE_PIXELS_MAX = 200000000 };
 
 static const uint8_t paper = 32;
 static const uint8_t ink[3] = {236, 236, 236}, faded[3] = {160, 165, 172},
                      alarm[3] = {255, 120, 110};
 
-/* Where text goes; `tile` is NULL while the layout is only measured. */
+/* Position of text; `tile` is NULL while the layout is only measured. */
 struct pen {
     const struct overlay *tile;
     uint32_t x, y, width;
@@ -42,7 +42,7 @@ static void write_line(const struct pen *pen, enum font font, struct font_text l
     }
 }
 
-/* Up to LINES_MAX lines; an ellipsis where there would be more. */
+/* Writes up to LINES_MAX lines, and an ellipsis if there are more. */
 static void write_text(struct pen *pen, enum font font, const char *text, const uint8_t color[3])
 {
     char copy[CAPTION_BYTES + VALUE_SHOWN];
@@ -72,7 +72,7 @@ static uint32_t label_height(const struct view *view)
     return labelled ? font_line(FONT_SMALL) + TEXT_GAP : 0;
 }
 
-/* Tiles of a group, side by side as far as they fit. */
+/* Places the tiles of a group side by side as far as they fit. */
 static void lay_out_group(const struct view *view, struct layout *layout)
 {
     uint32_t left = 0;
@@ -98,7 +98,7 @@ static uint32_t group_gap(const struct view *view)
     return view->picture_count > 1 ? GROUP_GAP : GAP;
 }
 
-/* What whole pictures take from the width. */
+/* Returns the width taken by whole images. */
 static uint32_t source_width(const struct layout *layout)
 {
     return layout->source.width > 0 ? layout->source.width + GROUP_GAP : 0;
@@ -141,7 +141,7 @@ struct layout_box picture_place(const struct view *view, struct sheet_place at)
 
 /* ---- drawing ---- */
 
-/* "epoch 3", and where that is too wide "3". */
+/* Writes "epoch 3", or "3" if that is too wide. */
 static void write_label(const struct view *view, const struct overlay *whole, struct sheet_place at,
                         const struct layout_box *box)
 {
@@ -200,7 +200,7 @@ static void copy_tiles(const struct view *view, const struct overlay *whole, uin
     }
 }
 
-/* The key stands behind the number and the class, or below them. */
+/* Writes the caption: the key after the number and the class, or below them. */
 static void write_caption(const struct view *view, struct pen *pen, uint32_t row)
 {
     char text[CAPTION_BYTES];
@@ -219,7 +219,7 @@ static void write_caption(const struct view *view, struct pen *pen, uint32_t row
     pen->x = left;
 }
 
-/* A row, from the pen on; leaves that below it. */
+/* Draws a row, from the pen on; leaves the pen below it. */
 static void draw_row(struct view *view, struct pen *pen, uint32_t row)
 {
     char text[CAPTION_BYTES + VALUE_SHOWN];
@@ -243,7 +243,7 @@ static void draw_row(struct view *view, struct pen *pen, uint32_t row)
     }
 }
 
-/* All of it, or with `tile` NULL the places only. */
+/* Draws everything, or with `tile` NULL only computes the positions. */
 static void draw_all(struct view *view, const struct overlay *tile)
 {
     char text[CAPTION_BYTES];

@@ -41,7 +41,7 @@ void reasons_read(struct reasons *reasons)
     }
 }
 
-/* Copies what stands before the next tab or the line's end, and goes behind it. */
+/* Copies the text up to the next tab or the line's end, and moves after it. */
 static void take(const char **at, char *field, size_t bytes)
 {
     const size_t length = strcspn(*at, "\t\n");
@@ -49,7 +49,7 @@ static void take(const char **at, char *field, size_t bytes)
     *at += length + ((*at)[length] == '\t');
 }
 
-/* epoch, sample, status, file, offset, text, with tabs between. */
+/* Parses epoch, sample, status, file, offset, text, separated by tabs. */
 static int64_t parse(const char *line, struct reason *reason)
 {
     char epoch[24];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * reasons: why rows are bad, from the list that a loader keeps of them (quarantine_path), which
- * is in memory here. One thread.
- */
+/* reasons: why rows are bad, from the loader's list (quarantine_path), which is in memory here.
+ * One thread. */
 #ifndef TOOL_REASONS_H
 #define TOOL_REASONS_H
 
@@ -21,13 +19,13 @@ struct reason {
     int64_t offset; /* -1: does not apply */
 };
 
-/* What the loader is to be given; NULL: there is no such list here. */
+/* Returns the path for the loader; NULL: no such list here. */
 const char *reasons_begin(struct reasons *reasons);
 void reasons_end(struct reasons *reasons);
 
-/* The loader is done: the list is read. */
+/* Reads the list, once the loader is done. */
 void reasons_read(struct reasons *reasons);
-/* False: nothing is known of the sample. */
+/* Finds a sample's reason. False: none is known. */
 bool reasons_find(const struct reasons *reasons, int64_t sample, struct reason *reason);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sheet: the tiles of a contact sheet: each row is a sample, whose draws hold some tiles each. One
- * thread. */
+/* sheet: the tiles of a contact sheet: each row is a sample, whose draws have several tiles
+ * each. One thread. */
 #ifndef TOOL_SHEET_H
 #define TOOL_SHEET_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a sheet is to hold. */
+/* The dimensions of a sheet. */
 struct sheet_plan {
     uint32_t rows;
     uint32_t draws, group; /* a row holds `draws` groups of `group` tiles */
@@ -25,25 +25,25 @@ struct sheet {
     } * sizes;
 };
 
-/* Pixels of such a sheet's tiles. */
+/* Returns the number of pixels of such a sheet's tiles. */
 uint64_t sheet_pixels(const struct sheet_plan *plan);
-/* Without tiles yet. False: no memory. The caller frees the sheet. */
+/* Creates a sheet without tiles. False: no memory. The caller frees the sheet. */
 bool sheet_create(struct sheet *sheet, const struct sheet_plan *plan);
 void sheet_free(struct sheet *sheet);
 
-/* Which tile: number `number` of group `draw` in row `row`. */
+/* The position of a tile: number `number` of group `draw` in row `row`. */
 struct sheet_place {
     uint32_t row, draw, number;
 };
-/* `rgb` is height x width x 3 bytes; of a picture that is larger than its side, what is at the top
- * left. Gives what it became on the sheet. */
+/* Puts a tile. `rgb` is height x width x 3 bytes; of an image larger than its side, the top left
+ * part is used. Returns the part of the sheet. */
 struct overlay sheet_put_tile(struct sheet *sheet, struct sheet_place at, const uint8_t *rgb,
                               uint64_t width, uint64_t height);
 struct overlay sheet_tile(const struct sheet *sheet, struct sheet_place at);
-/* The largest sides of tiles number `number`. */
+/* Returns the largest sides of tiles number `number`. */
 struct tile_size sheet_largest(const struct sheet *sheet, uint32_t number);
 
-/* Pixels as PNG, which the caller frees. NULL: reported. */
+/* Encodes pixels as PNG, which the caller frees. NULL: reported. */
 void *sheet_png(const struct overlay *pixels, size_t *bytes);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What the colours over a tile mean. */
+/* Writes the meaning of the colours over a tile. */
 static void put_legends(const struct view *view, struct page *page, struct sheet_place at)
 {
     for (uint32_t i = 0; i < view->mark_count; i++) {
@@ -25,7 +25,7 @@ static void put_legends(const struct view *view, struct page *page, struct sheet
     }
 }
 
-/* Leaves the tile open. */
+/* Writes a tile, and leaves it open. */
 static bool open_tile(struct page *page, const struct overlay *pixels, const char *label)
 {
     struct page_tile tile = {.width = pixels->width, .height = pixels->height, .label = label};
@@ -92,7 +92,7 @@ static void put_values(const struct view *view, struct page *page, uint32_t row)
     page_close(page, PAGE_VALUES);
 }
 
-/* The pictures of a row, between the caption and the values. */
+/* Writes the images of a row, between the caption and the values. */
 static bool put_row(const struct view *view, struct page *page, uint32_t row)
 {
     char text[CAPTION_BYTES];
@@ -116,7 +116,7 @@ static bool put_row(const struct view *view, struct page *page, uint32_t row)
     return done;
 }
 
-/* False: reported. */
+/* Makes the page. False: reported. */
 static bool make_page(const struct view *view, struct page *page)
 {
     char text[CAPTION_BYTES];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sheet_file: the file of `sluice view`: a PNG of the pictures, or a page (page.h) that has the
- * text besides, where its name says so. Main thread.
- */
+/* sheet_file: the file of `sluice view`: a PNG of the images, or, by its name, a page (page.h)
+ * that also has the text. Main thread. */
 #ifndef TOOL_SHEET_FILE_H
 #define TOOL_SHEET_FILE_H
 
@@ -10,11 +8,11 @@
 
 #include <stdbool.h>
 
-/* Whether a file of that name is a page. */
+/* Returns whether a file of that name is a page. */
 bool sheet_file_is_page(const char *path);
-/* Whether it could be written now; else reported. */
+/* Returns whether the file could be written now; else reported. */
 bool sheet_file_is_writable(const char *path);
-/* Once all is drawn. False: reported. */
+/* Writes the file once everything is drawn. False: reported. */
 bool sheet_file_write(struct view *view);
 
 #endif

@@ -37,7 +37,7 @@ int source_add_places(const struct view *view, struct column_set *set)
         report("--source needs an extra column for each image: at most %d", OPTION_LIST_MAX);
         return TOOL_USAGE;
     }
-    for (uint32_t i = 0; i < set->count; i++) { /* natural ones say what comes out */
+    for (uint32_t i = 0; i < set->count; i++) { /* default columns give the output's size */
         set->specs[i].column.dims =
             set->specs[i].column.kind == SLUICE_COLUMN_IMAGE ? 0 : set->specs[i].column.dims;
     }
@@ -82,9 +82,9 @@ void source_set_up(const struct view *view, const struct column_set *columns,
 
 /* ---- pictures ---- */
 
-/* What a batch of one row says of picture `picture`: to the output, and the picture's size. */
+/* The data of image `picture` in a batch of one row: its map to the output, and its size. */
 struct source_map {
-    double matrix[9]; /* takes (x, y, 1) of the picture to the output; all 0: no sample */
+    double matrix[9]; /* maps (x, y, 1) of the image to the output; all 0: no sample */
     double width, height;
 };
 
@@ -108,7 +108,7 @@ static sluice_status take_map(const sluice_batch *batch, uint32_t picture, struc
     return status;
 }
 
-/* The part of a letter box that is the picture. */
+/* Takes the part of a letter box that is the image. */
 sluice_status source_take(struct view *view, const sluice_batch *batch, uint32_t row)
 {
     struct source_map map = {.width = 0};
@@ -139,7 +139,7 @@ sluice_status source_take(struct view *view, const sluice_batch *batch, uint32_t
     return status;
 }
 
-/* Where (x, y) of the output is from, in the picture. False: nowhere. */
+/* Maps (x, y) of the output back to the image. False: outside. */
 static bool map_back(const double m[9], const double from[2], double to[2])
 {
     const double x = from[0];
@@ -186,7 +186,7 @@ static void draw_outline(const struct overlay *tile, double corners[4][2], uint3
         }
     }
     snprintf(number, sizeof number, "%" PRIu32, draw);
-    /* Inside of the box, beside those of other draws that begin at the same place. */
+    /* Inside the box, next to the tags of other draws that begin at the same place. */
     tag_draw(tile, (double[]){fmax(box[0], 0) + draw * TAG_STEP, fmax(box[1], 0), box[2], box[3]},
              number, color);
 }

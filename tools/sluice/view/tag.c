@@ -7,7 +7,7 @@
 
 enum { PADDING = 3 };
 
-/* Black or white, whichever can be read on the colour. */
+/* Returns black or white, whichever is readable on the colour. */
 static const uint8_t *contrast(const uint8_t color[3])
 {
     static const uint8_t black[3] = {0, 0, 0};

@@ -5,8 +5,8 @@
 
 #include "overlay.h"
 
-/* Above the box's left, top, right, bottom, or in its top where there is no space above it. A word
- * that is wider than the tile is cut off; tiles below 128 pixels have none. */
+/* Draws a tag above the box's left, top, right, bottom, or inside its top if there is no space
+ * above. A word wider than the tile is cut off; tiles below 128 pixels have no tags. */
 void tag_draw(const struct overlay *tile, const double box[4], const char *word,
               const uint8_t color[3]);
 

@@ -62,7 +62,7 @@ double values_number(const sluice_tensor *tensor, uint64_t i)
     }
 }
 
-/* "12", "-0.5": element `i` of an array. */
+/* Writes "12", "-0.5": element `i` of an array. */
 static void format_element(char *text, size_t bytes, const sluice_tensor *tensor, uint64_t i)
 {
     const void *data = tensor->data;
@@ -125,7 +125,7 @@ static void join(const sluice_tensor *tensor, uint64_t count, char *text, size_t
     }
 }
 
-/* A text is one line here, whatever it holds. */
+/* Copies a text as one line. */
 static void copy_letters(const char *from, uint64_t count, char *text, size_t bytes)
 {
     const size_t length = count < bytes - 1 ? (size_t)count : bytes - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* values: what a row holds besides pictures, as text. Pure. */
+/* values: the data of a row besides images, as text. Pure. */
 #ifndef TOOL_VALUES_H
 #define TOOL_VALUES_H
 
@@ -11,20 +11,20 @@
 
 struct values_source {
     const char *column;
-    bool is_text;   /* bytes that are to be read as letters */
-    bool is_padded; /* only as many as COLUMN.lengths says */
-    bool is_drawn;  /* over a picture, and need not be read there */
+    bool is_text;   /* bytes to be shown as letters */
+    bool is_padded; /* only the number given by COLUMN.lengths */
+    bool is_drawn;  /* drawn over an image, so not needed as text there */
     bool in_legend; /* of boxes: likewise on a page */
 };
 
-/* The column's array in a batch of one row, and how many elements of it are the row's. */
+/* Takes the column's array in a batch of one row, and the number of its elements in the row. */
 sluice_status values_take(const sluice_batch *batch, const struct values_source *source,
                           sluice_tensor *tensor, uint64_t *count);
-/* Element `i` of an array in host memory; whole numbers above 2^53 are rounded. */
+/* Returns element `i` of an array in host memory; whole numbers above 2^53 are rounded. */
 double values_number(const sluice_tensor *tensor, uint64_t i);
 
-/* The values of a batch of one row in host memory: "1 2 3", or the text itself; what does not fit
- * is cut off. */
+/* Writes the values of a batch of one row in host memory: "1 2 3", or the text itself, cut to
+ * the space. */
 sluice_status values_describe(const sluice_batch *batch, const struct values_source *source,
                               char *text, size_t bytes);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sluice view: samples as the training loop sees them, on a contact sheet. Each row is a sample,
- * each of its pictures another epoch's augmentation of it. The other columns of a row are text on
- * the sheet, and where the sheet is a PNG on stdout, too. Main thread.
+ * each of its images another epoch's augmentation of it. The other columns of a row are text on the
+ * sheet, and, if the sheet is a PNG, also on stdout. Main thread.
  */
 #include "../command.h"
 #include "draws.h"
@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { ROWS_MAX = 256, DRAWS_MAX = 64, DRAWS_PRESET = 6, DRAWS_UNSET = 0 };
-/* Of sluice_loader_options.world_size. */
+/* Limit of sluice_loader_options.world_size. */
 enum { WORLD_MAX = 1 << 20 };
 enum { PIXELS_MAX = 100000000 }; /* of all tiles */
 
@@ -48,8 +48,7 @@ static bool is_text(const sluice_dataset *dataset, const char *name)
     return false;
 }
 
-/* Sorts columns into those that are drawn and those that are written below. A plain label is there
- * anyway. */
+/* Sorts columns into drawn ones and those written below. A plain label is always shown. */
 static int sort_columns(struct view *view, const struct column_set *set,
                         const struct column_look *look)
 {
@@ -113,10 +112,10 @@ static int make_space(struct view *view)
 }
 
 /*
- * Rank 0 of W ranks with batches of one row sees samples 0, W, 2W, ... in the dataset's order: with
- * W = samples / rows these are evenly spaced over the whole dataset. W has a limit; above it, only
- * each so-many-th of the rows is shown. Of what is read from front to back it is the first samples,
- * which need not be unpacked for long.
+ * Spreads the rows. Rank 0 of W ranks with batches of one row sees samples 0, W, 2W, ... in the
+ * dataset's order: with W = samples / rows these are evenly spaced over the whole dataset. W has a
+ * limit; above it, only every nth row is shown. If files are read from front to back, the first
+ * samples are shown, which need little unpacking.
  */
 static void spread_rows(struct view *view, const sluice_dataset_info *info)
 {
@@ -154,7 +153,7 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
     view->samples = info.samples;
     view->count =
         (uint32_t)(view->args->samples < info.samples ? view->args->samples : info.samples);
-    if (view->args->augment == NULL) { /* steps that mix images go with few of them */
+    if (view->args->augment == NULL) { /* steps that mix images work with few samples */
         followers_add(set, dataset);
     }
     int code = column_set_complete(set, dataset);
@@ -179,8 +178,8 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
     return draw_sheet(view);
 }
 
-/* The pipeline whose steps are shown: of the only image column, or where none is asked for that of
- * all. False: reported. */
+/* Chooses the pipeline whose steps are shown: that of the only image column, or, if none was
+ * requested, the common one. False: reported. */
 static bool choose_shape(const struct view_args *args, const struct column_set *set,
                          struct pipeline_shape *shape)
 {
@@ -197,7 +196,7 @@ static bool choose_shape(const struct view_args *args, const struct column_set *
     return column_shape(picture, &look, shape);
 }
 
-/* The steps of the pipeline, of which each draw shows one more. */
+/* Lists the steps of the pipeline; each draw shows one more. */
 static int list_steps(struct view_args *args, const struct column_set *set,
                       char (*steps)[PIPELINE_NAME_BYTES], uint32_t most)
 {

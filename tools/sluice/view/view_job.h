@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * view_job: what `sluice view` was asked for, and what its parts know of the sheet in the making:
- * draws.h fills it, sheet_file.h and view_report.h show it. Main thread.
- */
+/* view_job: the arguments of `sluice view`, and the shared state of its parts while the sheet is
+ * made: draws.h fills it, sheet_file.h and view_report.h show it. Main thread. */
 #ifndef TOOL_VIEW_JOB_H
 #define TOOL_VIEW_JOB_H
 
@@ -31,7 +29,7 @@ struct view_args {
     struct option_list columns;
 };
 
-/* What is known of a row after its first draw. */
+/* The facts about a row after its first draw. */
 struct view_row {
     int64_t sample, label;
     uint8_t status; /* a sluice_row */
@@ -41,17 +39,17 @@ struct layout_box {
     uint32_t left, top, width, height;
 };
 
-/* Where things are in a sheet that is one picture (picture.h), pixels. */
+/* Positions in a sheet that is one image (picture.h), pixels. */
 struct layout {
-    uint32_t width, height;                   /* of the whole picture; 0: a page */
+    uint32_t width, height;                   /* of the whole sheet; 0: a page */
     uint32_t group_width, group_height;       /* of the tiles of a draw, with their labels */
     uint32_t across;                          /* groups side by side */
-    struct layout_box source;                 /* the largest whole picture, with its label */
+    struct layout_box source;                 /* the largest whole image, with its label */
     struct layout_box boxes[OPTION_LIST_MAX]; /* of a group's tiles, the largest */
     uint32_t *tops;                           /* of the first group of each row */
 };
 
-/* A column that is drawn over a picture. */
+/* A column that is drawn over an image. */
 struct view_mark {
     const struct column_spec *spec;
     uint32_t picture; /* its number */
@@ -64,7 +62,7 @@ struct view {
     const sluice_dataset *dataset;
     sluice_dataset *open; /* the same, for loaders */
     sluice_loader *loader;
-    uint32_t ranks;   /* that rows are spread over */
+    uint32_t ranks;   /* ranks that rows are spread over */
     uint64_t samples; /* of the dataset */
     uint32_t count;   /* samples shown */
     struct view_row *rows;
@@ -80,20 +78,20 @@ struct view {
     struct view_mark marks[OPTION_LIST_MAX];
     uint32_t mark_count, legend_count;
     char (*legends)[LEGEND_SHOWN]; /* count x draws x legend_count: what colours mean */
-    uint64_t spacing;              /* the loader's rows that one shown stands for */
+    uint64_t spacing;              /* loader rows per shown row */
     struct reasons reasons;
     const struct column_set *columns;
-    struct column_look look;            /* of the columns' pictures */
-    char (*steps)[PIPELINE_NAME_BYTES]; /* --each-step: what each draw but the first adds */
+    struct column_look look;            /* of the columns' images */
+    char (*steps)[PIPELINE_NAME_BYTES]; /* --each-step: the step added by each draw but the first */
 };
 
-/* What a column that is not drawn holds, for the first draw of row `row`. */
+/* Returns the text of a column that is not drawn, for the first draw of row `row`. */
 static inline char *view_text(const struct view *view, uint32_t row, uint32_t value)
 {
     return view->texts[(size_t)row * view->value_count + value];
 }
 
-/* What the colours of legend `number` mean in a draw of row `row`. */
+/* Returns the meaning of the colours of legend `number` in a draw of row `row`. */
 static inline char *view_legend(const struct view *view, uint32_t row, uint64_t draw,
                                 uint32_t number)
 {

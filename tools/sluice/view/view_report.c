@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The sample's file, whole, where it can be told. */
+/* Returns the full path of the sample's file, if known. */
 static const char *file_of(const struct view *view, const struct view_row *shown,
                            sluice_sample_info *sample, const struct reason *reason)
 {
@@ -82,7 +82,7 @@ static void write_reason(const struct view *view, struct json *json, const struc
     json_close_object(json);
 }
 
-/* A page has no size of its own. */
+/* Writes the size; a page has none. */
 static void write_size(const struct view *view, struct json *json)
 {
     if (sheet_file_is_page(view->args->out)) {
@@ -102,7 +102,7 @@ static void write_box(struct json *json, const struct layout_box *box)
     json_unsigned(json, "height", box->height);
 }
 
-/* Where the pictures of a row are in the PNG. */
+/* Writes the positions of a row's images in the PNG. */
 static void write_tiles(const struct view *view, struct json *json, uint32_t row)
 {
     if (view->args->source) {
