@@ -34,8 +34,8 @@ unsigned nearest_steps(const char *a, const char *b)
     return rows[i % 3][letters];
 }
 
-/* Returns the steps if the shorter word is the part of the longer one before or after a hyphen,
- * which is a weaker match: the number of letters left out; else UINT_MAX. */
+/* Returns 2 if the shorter word is all of the longer one before a hyphen, 3 if it is all of it
+ * after one, which is a weaker match; else UINT_MAX. */
 static unsigned part_steps(const char *a, const char *b)
 {
     const char *part = strlen(a) < strlen(b) ? a : b;
